@@ -1,0 +1,82 @@
+//! Measurements, one command: `cargo run --release -p comity-bench [SECTION…] [--quick]`.
+//!
+//! Prints one Markdown table a section. Figures that are compared come from the same run, taken in
+//! turns, since another run meets another machine. Nothing here is a test: a slow run is not an error.
+
+mod cli;
+mod fill;
+mod lease;
+mod log;
+mod machine;
+mod process;
+mod raw;
+mod record;
+mod script;
+mod sim;
+mod stats;
+mod table;
+mod write;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+/// What a measurement answers; whatever goes wrong ends the run with its message.
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// How much to measure.
+#[derive(Clone, Copy)]
+struct Scale {
+    quick: bool,
+}
+
+impl Scale {
+    fn of<T>(self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
+    }
+}
+
+type Section = fn(Scale) -> Outcome<()>;
+
+const SECTIONS: [(&str, Section); 5] = [
+    ("write", write::run),
+    ("lease", lease::run),
+    ("log", log::run),
+    ("sim", sim::run),
+    ("cli", cli::run),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Outcome<()> {
+    if let [mark, step, rest @ ..] = arguments
+        && mark == process::STEP
+    {
+        return log::step(step, rest);
+    }
+    let scale = Scale { quick: arguments.iter().any(|argument| argument == "--quick") };
+    let named: Vec<&String> = arguments.iter().filter(|argument| *argument != "--quick").collect();
+    if let Some(unknown) =
+        named.iter().find(|name| SECTIONS.iter().all(|(known, _)| known != *name))
+    {
+        let known: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
+        return Err(
+            format!("unknown section {unknown}; one of {} or --quick", known.join(", ")).into()
+        );
+    }
+    machine::print()?;
+    for (name, section) in SECTIONS {
+        if named.is_empty() || named.iter().any(|wanted| *wanted == name) {
+            section(scale)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! `comity decision …`
+
+use super::values::{PageArgs, addressee, decision_type, duration, option};
+use clap::{Args, Subcommand};
+use comity_core::decision::{Addressee, DecisionOption, DecisionType};
+use comity_core::time::Millis;
+
+/// What can be done with questions.
+#[derive(Debug, Subcommand)]
+pub enum DecisionCommand {
+    /// Ask a question
+    #[command(
+        after_help = "Example:\n  comity decision ask 'Drop support for 1.80?' --type approval \
+        --wait --timeout 1h"
+    )]
+    Ask(Box<AskArgs>),
+    /// List open questions
+    #[command(after_help = "Example:\n  comity decision list --all")]
+    List {
+        /// Show those that are settled, too
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Show one question
+    #[command(after_help = "Example:\n  comity decision show D1")]
+    Show {
+        /// The question
+        id: String,
+    },
+    /// Answer a question
+    #[command(after_help = "Example:\n  comity decision answer D1 'approved: but keep the shim'")]
+    Answer {
+        /// The question
+        id: String,
+        /// KEY, 'KEY: text', or any text where the answer is free
+        #[arg(allow_hyphen_values = true)]
+        answer: String,
+    },
+    /// Wait for an answer
+    #[command(after_help = "Example:\n  comity decision wait D1 --timeout 10m")]
+    Wait {
+        /// The question
+        id: String,
+        /// Wait at most so long
+        #[arg(long, value_name = "DUR", value_parser = duration)]
+        timeout: Option<Millis>,
+    },
+}
+
+/// Options of `decision ask`.
+#[derive(Debug, Args)]
+pub struct AskArgs {
+    /// The question
+    pub question: String,
+    /// The task it is about
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Offer an answer (repeatable)
+    #[arg(long = "option", value_name = "KEY[:LABEL]", value_parser = option)]
+    pub options: Vec<DecisionOption>,
+    /// approval, choice or free (default: choice with options, else free)
+    #[arg(long = "type", value_name = "TYPE", value_parser = decision_type)]
+    pub kind: Option<DecisionType>,
+    /// Say what one must know to answer
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub context: Option<String>,
+    /// Answer with this at the deadline
+    #[arg(long, value_name = "KEY")]
+    pub default: Option<String>,
+    /// Ask person, planner or this agent (default: person)
+    #[arg(long, value_name = "WHOM", value_parser = addressee)]
+    pub to: Option<Addressee>,
+    /// Set the deadline
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub expires: Option<Millis>,
+    /// Wait for the answer
+    #[arg(long)]
+    pub wait: bool,
+    /// Wait at most so long
+    #[arg(long, value_name = "DUR", value_parser = duration, requires = "wait")]
+    pub timeout: Option<Millis>,
+}

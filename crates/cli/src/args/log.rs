@@ -1,0 +1,70 @@
+//! `comity event …`, `comity log …`, `comity report …`
+
+use super::values::{PageArgs, since};
+use clap::Subcommand;
+use comity_engine::Since;
+
+/// What can be done with events.
+#[derive(Debug, Subcommand)]
+pub enum EventCommand {
+    /// Add an event of your own
+    #[command(
+        after_help = "Example:\n  comity event emit '{\"event\":\"commit_pushed\",\"task\":\"T1\"}'"
+    )]
+    Emit {
+        /// A JSON object with `event` and any fields; - reads it from stdin
+        #[arg(value_name = "JSON")]
+        event: String,
+    },
+    /// List events by seq
+    #[command(after_help = "Example:\n  comity event list --task T1 --since 2h")]
+    List {
+        /// Show only events about this task
+        #[arg(long, value_name = "ID")]
+        task: Option<String>,
+        /// Show only events of this name
+        #[arg(long = "type", value_name = "NAME")]
+        kind: Option<String>,
+        /// Start after this seq, at this time, or so long ago
+        #[arg(long, value_name = "WHEN", value_parser = since)]
+        since: Option<Since>,
+        /// Show the events of every repository in the store
+        #[arg(long)]
+        all_repos: bool,
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Follow the log as it grows
+    #[command(after_help = "Example:\n  comity event tail --from 1")]
+    Tail {
+        /// Start with this seq (default: what comes from now on)
+        #[arg(long, value_name = "SEQ")]
+        from: Option<u64>,
+    },
+}
+
+/// What can be done with the log.
+#[derive(Debug, Subcommand)]
+pub enum LogCommand {
+    /// Check the chain, and the state against the log
+    #[command(after_help = "Example:\n  comity log verify")]
+    Verify,
+    /// Build the state anew from the log
+    #[command(after_help = "Example:\n  comity log rebuild")]
+    Rebuild,
+    /// Print the end of the log, to be kept elsewhere as an anchor
+    #[command(after_help = "Example:\n  comity log head --json")]
+    Head,
+}
+
+/// What can be reported.
+#[derive(Debug, Subcommand)]
+pub enum ReportCommand {
+    /// Write what happened, task by task
+    #[command(after_help = "Example:\n  comity report log --output LOG.md")]
+    Log {
+        /// Write to this file instead of stdout
+        #[arg(long, value_name = "FILE")]
+        output: Option<String>,
+    },
+}

@@ -1,0 +1,206 @@
+//! The command line: every command with its options, one sentence and an example each.
+
+mod decision;
+mod log;
+mod task;
+mod task_fields;
+mod team;
+mod values;
+
+pub use decision::{AskArgs, DecisionCommand};
+pub use log::{EventCommand, LogCommand, ReportCommand};
+pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
+pub use task_fields::{CreateArgs, UpdateArgs};
+pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
+pub use values::fence;
+
+use clap::{Args, Parser, Subcommand};
+use comity_core::ids::Fence;
+
+/// Coordinate coding agents and people who work on the same repository
+#[derive(Debug, Parser)]
+#[command(
+    name = "comity",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = "Example:\n  comity init\n  comity task create 'Parse dates' --file 'src/date/**'\n  \
+                  comity task claim"
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options that every command takes, before or after its name.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Use the project in DIR [env: COMITY_ROOT]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub root: Option<String>,
+    /// Use this store [env: COMITY_STORE]
+    #[arg(long, global = true, value_name = "URL")]
+    pub store: Option<String>,
+    /// Act as this agent or person [env: COMITY_AGENT]
+    #[arg(long = "as", global = true, value_name = "ID")]
+    pub actor: Option<String>,
+    /// Act on this repository [env: COMITY_REPO]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub repo: Option<String>,
+    /// Prove a grant by its fence [env: COMITY_FENCE]
+    #[arg(long, global = true, value_name = "N", value_parser = fence)]
+    pub fence: Option<Fence>,
+    /// Print one JSON object on one line
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Give the first answer again for the same key
+    #[arg(long, global = true, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Set the project up and make its store
+    #[command(after_help = "Example:\n  comity init")]
+    Init {
+        /// Ask nothing (nothing is asked anyway)
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Show what is going on, who holds what, and what needs you
+    #[command(after_help = "Example:\n  comity status")]
+    Status,
+    /// Check the store, the log, git and the settings
+    #[command(after_help = "Example:\n  comity doctor --fix")]
+    Doctor {
+        /// Mend what can be mended safely
+        #[arg(long)]
+        fix: bool,
+    },
+    /// Plan, claim, hand in, review and finish tasks
+    #[command(subcommand, after_help = "Example:\n  comity task claim")]
+    Task(Box<TaskCommand>),
+    /// Reserve files
+    #[command(subcommand, after_help = "Example:\n  comity lease acquire 'src/**/*.rs' --ttl 30m")]
+    Lease(LeaseCommand),
+    /// See and register agents
+    #[command(subcommand, after_help = "Example:\n  comity agent list")]
+    Agent(AgentCommand),
+    /// Record and waive evidence
+    #[command(subcommand, after_help = "Example:\n  comity gate record T1 tests pass")]
+    Gate(GateCommand),
+    /// Ask and answer questions
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity decision ask 'Which parser?' --option serde --option own --wait"
+    )]
+    Decision(DecisionCommand),
+    /// Write something down for the record
+    #[command(after_help = "Example:\n  comity note discovery 'The parser is recursive' --task T1")]
+    Note {
+        /// progress, action, decision, blocker, milestone or discovery
+        #[arg(value_name = "TYPE")]
+        kind: String,
+        /// What to write down
+        text: String,
+        /// The task it is about
+        #[arg(long, value_name = "ID")]
+        task: Option<String>,
+    },
+    /// Read and follow the log, or add to it
+    #[command(subcommand, after_help = "Example:\n  comity event tail")]
+    Event(EventCommand),
+    /// Check the log and what was built from it
+    #[command(subcommand, after_help = "Example:\n  comity log verify")]
+    Log(LogCommand),
+    /// Write Markdown for people, from the log
+    #[command(subcommand, after_help = "Example:\n  comity report log --output LOG.md")]
+    Report(ReportCommand),
+    /// Reclaim what is stale and apply what has expired
+    #[command(after_help = "Example:\n  comity watchdog --once")]
+    Watchdog {
+        /// Do it once instead of for ever
+        #[arg(long)]
+        once: bool,
+    },
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  comity completions bash > /etc/bash_completion.d/comity")]
+    Completions {
+        /// The shell
+        #[arg(value_parser = clap::value_parser!(CompletionShell))]
+        shell: CompletionShell,
+    },
+    /// Watch a crew of agents in a throw-away repository
+    #[command(after_help = "Example:\n  comity demo")]
+    Demo,
+}
+
+/// Shells that get a completion script.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum CompletionShell {
+    /// bash
+    Bash,
+    /// zsh
+    Zsh,
+    /// fish
+    Fish,
+}
+
+/// Reads the command line.
+pub fn parse() -> Result<Cli, clap::Error> {
+    Cli::try_parse()
+}
+
+#[cfg(test)]
+mod reference;
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn no_argument_of_a_command_hides_a_global_option() {
+        let root = Cli::command();
+        let globals: Vec<_> = root.get_arguments().map(clap::Arg::get_id).collect();
+        let mut left: Vec<&clap::Command> = root.get_subcommands().collect();
+        while let Some(command) = left.pop() {
+            for argument in command.get_arguments() {
+                assert!(
+                    !globals.contains(&argument.get_id()),
+                    "{}: {argument}",
+                    command.get_name()
+                );
+            }
+            left.extend(command.get_subcommands());
+        }
+    }
+
+    #[test]
+    fn every_command_has_one_imperative_sentence_and_an_example() {
+        fn walk(command: &clap::Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!(!about.is_empty() && !about.ends_with('.'), "{path}: {about:?}");
+            assert!(about.starts_with(char::is_uppercase), "{path}: {about:?}");
+            let example = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(example.contains("Example:\n  comity "), "{path} has no example");
+            for argument in command.get_arguments() {
+                let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+                assert!(!help.is_empty(), "{path}: {} has no help", argument.get_id());
+            }
+            command.get_subcommands().for_each(|inner| walk(inner, &path));
+        }
+        walk(&Cli::command(), "");
+    }
+}

@@ -1,0 +1,174 @@
+//! The fields of a task, as options of `task create` and `task update`.
+
+use super::values::{agent, deliverable, duration, key_value, priority, role};
+use clap::Args;
+use comity_core::ids::AgentId;
+use comity_core::role::Role;
+use comity_core::task::{Deliverable, Priority};
+use comity_core::time::Millis;
+
+/// Options of `task create`.
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// What is to be done, in one line
+    pub title: String,
+    /// Give it this id instead of T<number>
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+    /// Describe it at length
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub description: Option<String>,
+    /// P0 to P4, or critical, high, medium, low
+    #[arg(long, value_name = "P", value_parser = priority)]
+    pub priority: Option<Priority>,
+    /// Add a free word (repeatable)
+    #[arg(long = "label", value_name = "WORD")]
+    pub labels: Vec<String>,
+    /// Let only agents with this role claim it
+    #[arg(long, value_name = "ROLE", value_parser = role)]
+    pub role: Option<Role>,
+    /// Wait for this task to be done (repeatable)
+    #[arg(long = "depends-on", value_name = "ID")]
+    pub depends_on: Vec<String>,
+    /// Declare files that the work touches; a claim leases them (repeatable)
+    #[arg(long = "file", value_name = "GLOB")]
+    pub files: Vec<String>,
+    /// Say what the result must satisfy (repeatable)
+    #[arg(long = "require", value_name = "TEXT")]
+    pub requirements: Vec<String>,
+    /// Add an item to the checklist (repeatable)
+    #[arg(long, value_name = "TEXT")]
+    pub dod: Vec<String>,
+    /// Require evidence for this gate (repeatable)
+    #[arg(long = "gate", value_name = "NAME")]
+    pub gates: Vec<String>,
+    /// Name an outside reason not to start (repeatable)
+    #[arg(long = "blocker", value_name = "TEXT")]
+    pub blockers: Vec<String>,
+    /// Pass something on in the mission; JSON values keep their type (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub context: Vec<(String, String)>,
+    /// Allow at most so many changed files
+    #[arg(long, value_name = "N")]
+    pub max_files: Option<u32>,
+    /// Forbid commits; a submit then keeps a snapshot
+    #[arg(long)]
+    pub no_git_commit: bool,
+    /// Forbid new dependencies
+    #[arg(long)]
+    pub no_new_deps: bool,
+    /// Allow these files to be deleted (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub allow_delete: Vec<String>,
+    /// Limit the time of the work
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub timeout: Option<Millis>,
+    /// code, document or none
+    #[arg(long, value_name = "KIND", value_parser = deliverable)]
+    pub deliverable: Option<Deliverable>,
+    /// Name the type of work, such as implementation
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<String>,
+    /// Estimate how hard it is
+    #[arg(long, value_name = "N")]
+    pub complexity: Option<u32>,
+    /// Name the epic it belongs to
+    #[arg(long, value_name = "EPIC")]
+    pub epic: Option<String>,
+    /// Name the requirements document it belongs to
+    #[arg(long, value_name = "PRD")]
+    pub prd: Option<String>,
+    /// Name the initiative it belongs to
+    #[arg(long, value_name = "NAME")]
+    pub initiative: Option<String>,
+    /// Make it a part of this task
+    #[arg(long, value_name = "ID")]
+    pub parent: Option<String>,
+    /// Reserve it for this agent
+    #[arg(long, value_name = "AGENT", value_parser = agent)]
+    pub assignee: Option<AgentId>,
+}
+
+/// Options of `task update`: what is left out stays, an empty text clears, a list is set as a whole.
+#[derive(Debug, Args)]
+pub struct UpdateArgs {
+    /// The task
+    pub id: String,
+    /// Refuse unless the task still has this version
+    #[arg(long, value_name = "N")]
+    pub if_match: Option<u64>,
+    /// Set the title
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Set the description
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub description: Option<String>,
+    /// Set the priority: P0 to P4, or critical, high, medium, low
+    #[arg(long, value_name = "P", value_parser = priority)]
+    pub priority: Option<Priority>,
+    /// Set the labels; '' for none (repeatable)
+    #[arg(long = "label", value_name = "WORD")]
+    pub labels: Option<Vec<String>>,
+    /// Set the role; 'any' for none
+    #[arg(long, value_name = "ROLE")]
+    pub role: Option<String>,
+    /// Set the files; '' for none (repeatable)
+    #[arg(long = "file", value_name = "GLOB")]
+    pub files: Option<Vec<String>>,
+    /// Set the requirements; '' for none (repeatable)
+    #[arg(long = "require", value_name = "TEXT")]
+    pub requirements: Option<Vec<String>>,
+    /// Set the checklist; '' for none (repeatable)
+    #[arg(long, value_name = "TEXT")]
+    pub dod: Option<Vec<String>>,
+    /// Set the gates; '' for none (repeatable)
+    #[arg(long = "gate", value_name = "NAME")]
+    pub gates: Option<Vec<String>>,
+    /// Set the outside blockers; '' for none (repeatable)
+    #[arg(long = "blocker", value_name = "TEXT")]
+    pub blockers: Option<Vec<String>>,
+    /// Set entries of the context; KEY= removes one (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub context: Option<Vec<(String, String)>>,
+    /// Allow at most so many changed files; 0 for any
+    #[arg(long, value_name = "N")]
+    pub max_files: Option<u32>,
+    /// Forbid commits, or not
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+          default_missing_value = "true")]
+    pub no_git_commit: Option<bool>,
+    /// Forbid new dependencies, or not
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+          default_missing_value = "true")]
+    pub no_new_deps: Option<bool>,
+    /// Set the files that may be deleted; '' for none (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub allow_delete: Option<Vec<String>>,
+    /// Limit the time of the work; 0s for no limit
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    pub timeout: Option<Millis>,
+    /// Set what it delivers: code, document or none
+    #[arg(long, value_name = "KIND", value_parser = deliverable)]
+    pub deliverable: Option<Deliverable>,
+    /// Set the type of work
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<String>,
+    /// Set the estimate
+    #[arg(long, value_name = "N")]
+    pub complexity: Option<u32>,
+    /// Set the epic
+    #[arg(long, value_name = "EPIC")]
+    pub epic: Option<String>,
+    /// Set the requirements document
+    #[arg(long, value_name = "PRD")]
+    pub prd: Option<String>,
+    /// Set the initiative
+    #[arg(long, value_name = "NAME")]
+    pub initiative: Option<String>,
+    /// Set the branch
+    #[arg(long, value_name = "BRANCH")]
+    pub branch: Option<String>,
+    /// Set the pull request
+    #[arg(long, value_name = "URL")]
+    pub pr: Option<String>,
+}

@@ -1,0 +1,167 @@
+//! `comity lease …`, `comity agent …`, `comity gate …`
+
+use super::values::{PageArgs, agent, duration, role};
+use clap::Subcommand;
+use comity_core::ids::AgentId;
+use comity_core::role::Role;
+use comity_core::time::Millis;
+
+/// What can be done with leases.
+#[derive(Debug, Subcommand)]
+pub enum LeaseCommand {
+    /// Reserve files, all or none
+    #[command(after_help = "Example:\n  comity lease acquire src/main.rs 'docs/**' --wait 5m")]
+    Acquire {
+        /// Paths or globs, relative to the working directory
+        #[arg(required = true, value_name = "PATTERN")]
+        patterns: Vec<String>,
+        /// The task they are for
+        #[arg(long, value_name = "ID")]
+        task: Option<String>,
+        /// What they are for
+        #[arg(long, value_name = "TEXT")]
+        purpose: Option<String>,
+        /// Keep them so long without a sign of life (default 15m)
+        #[arg(long, value_name = "DUR", value_parser = duration)]
+        ttl: Option<Millis>,
+        /// Share them with others who share
+        #[arg(long)]
+        shared: bool,
+        /// Wait so long for them to become free
+        #[arg(long, value_name = "DUR", value_parser = duration)]
+        wait: Option<Millis>,
+    },
+    /// Renew leases
+    #[command(after_help = "Example:\n  comity lease renew L1 L2")]
+    Renew {
+        /// The leases
+        #[arg(required = true, value_name = "LOCK_ID")]
+        ids: Vec<String>,
+        /// Give them this life
+        #[arg(long, value_name = "DUR", value_parser = duration)]
+        ttl: Option<Millis>,
+    },
+    /// End leases
+    #[command(after_help = "Example:\n  comity lease release --all")]
+    Release {
+        /// The leases
+        #[arg(value_name = "LOCK_ID", required_unless_present = "all")]
+        ids: Vec<String>,
+        /// End all of your own
+        #[arg(long, conflicts_with = "ids")]
+        all: bool,
+    },
+    /// List live leases
+    #[command(after_help = "Example:\n  comity lease list --owner codex-cli")]
+    List {
+        /// Show only those of this owner
+        #[arg(long, value_name = "AGENT", value_parser = agent)]
+        owner: Option<AgentId>,
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Tell whether paths are free
+    #[command(after_help = "Example:\n  comity lease check src/main.rs")]
+    Check {
+        /// Paths or globs, relative to the working directory
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<String>,
+    },
+    /// Reclaim what has expired
+    #[command(after_help = "Example:\n  comity lease reclaim")]
+    Reclaim,
+}
+
+/// What can be done with agents.
+#[derive(Debug, Subcommand)]
+pub enum AgentCommand {
+    /// Register an agent, or change its roles and skills
+    #[command(
+        after_help = "Example:\n  comity agent register codex-cli --role critic --skill rust"
+    )]
+    Register {
+        /// The agent
+        #[arg(value_parser = agent)]
+        id: AgentId,
+        /// Give it this role (repeatable)
+        #[arg(long = "role", value_name = "ROLE", value_parser = role)]
+        roles: Vec<Role>,
+        /// Note this skill (repeatable)
+        #[arg(long = "skill", value_name = "WORD")]
+        skills: Vec<String>,
+    },
+    /// List agents
+    #[command(after_help = "Example:\n  comity agent list")]
+    List {
+        #[command(flatten)]
+        page: PageArgs,
+    },
+    /// Show one agent and what it holds
+    #[command(after_help = "Example:\n  comity agent show codex-cli")]
+    Show {
+        /// The agent
+        id: String,
+    },
+    /// Give a sign of life
+    #[command(after_help = "Example:\n  comity agent heartbeat")]
+    Heartbeat,
+    /// Say who would be good for a piece of work
+    #[command(after_help = "Example:\n  comity agent suggest --label rust --role critic")]
+    Suggest {
+        /// A label of the work (repeatable)
+        #[arg(long = "label", value_name = "WORD")]
+        labels: Vec<String>,
+        /// The role it takes
+        #[arg(long, value_name = "ROLE", value_parser = role)]
+        role: Option<Role>,
+    },
+}
+
+/// What can be done with gates.
+#[derive(Debug, Subcommand)]
+pub enum GateCommand {
+    /// List the gates of a task
+    #[command(after_help = "Example:\n  comity gate list T1")]
+    List {
+        /// The task
+        id: String,
+    },
+    /// Record evidence for a gate
+    #[command(
+        after_help = "Example:\n  comity gate record T1 tests pass --report target/tests.xml"
+    )]
+    Record {
+        /// The task
+        id: String,
+        /// The gate
+        gate: String,
+        /// pass or fail
+        verdict: Verdict,
+        /// Where the report is
+        #[arg(long, value_name = "PATH")]
+        report: Option<String>,
+        /// The commit (default: HEAD of this work tree)
+        #[arg(long, value_name = "SHA")]
+        commit: Option<String>,
+    },
+    /// Let a gate pass without evidence
+    #[command(after_help = "Example:\n  comity gate waive T1 bench --reason 'no hot path touched'")]
+    Waive {
+        /// The task
+        id: String,
+        /// The gate
+        gate: String,
+        /// Say why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+}
+
+/// Whether a gate was passed.
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
+pub enum Verdict {
+    /// It was
+    Pass,
+    /// It was not
+    Fail,
+}

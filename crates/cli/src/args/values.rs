@@ -1,0 +1,106 @@
+//! Readers of option values. What they refuse is a usage error.
+
+use clap::Args;
+use comity_core::decision::{Addressee, DecisionOption, DecisionType};
+use comity_core::ids::{AgentId, Fence};
+use comity_core::refusal::Refusal;
+use comity_core::role::Role;
+use comity_core::status::Status;
+use comity_core::task::{Deliverable, Priority};
+use comity_core::time::{Millis, Timestamp};
+use comity_engine::{Page, Since};
+
+#[expect(clippy::needless_pass_by_value, reason = "it is called with what map_err hands over")]
+fn words(refusal: Refusal) -> String {
+    format!("{} ({})", refusal.message, refusal.hint_text())
+}
+
+/// Reads a fence.
+pub fn fence(text: &str) -> Result<Fence, String> {
+    let number = text.parse().ok().and_then(Fence::new);
+    number
+        .ok_or_else(|| "a fence is a number from 1 up, as `comity task claim` shows it".to_owned())
+}
+
+pub(super) fn duration(text: &str) -> Result<Millis, String> {
+    Millis::parse(text).ok_or_else(|| "a duration is written 90s, 15m, 24h or 7d".to_owned())
+}
+
+pub(super) fn agent(text: &str) -> Result<AgentId, String> {
+    AgentId::parse(text).map_err(words)
+}
+
+pub(super) fn role(text: &str) -> Result<Role, String> {
+    Role::parse(text).map_err(words)
+}
+
+pub(super) fn status(text: &str) -> Result<Status, String> {
+    Status::parse(text).map_err(words)
+}
+
+pub(super) fn priority(text: &str) -> Result<Priority, String> {
+    Priority::parse(text).map_err(words)
+}
+
+pub(super) fn deliverable(text: &str) -> Result<Deliverable, String> {
+    Deliverable::parse(text).map_err(words)
+}
+
+pub(super) fn decision_type(text: &str) -> Result<DecisionType, String> {
+    DecisionType::parse(text).map_err(words)
+}
+
+pub(super) fn addressee(text: &str) -> Result<Addressee, String> {
+    Addressee::try_from(text.to_owned()).map_err(words)
+}
+
+pub(super) fn option(text: &str) -> Result<DecisionOption, String> {
+    let (key, label) = match text.split_once(':') {
+        Some((key, label)) => (key.trim(), Some(label.trim())),
+        None => (text.trim(), None),
+    };
+    if key.is_empty() {
+        return Err("an option is written KEY or KEY:LABEL".to_owned());
+    }
+    let label = label.filter(|label| !label.is_empty()).map(str::to_owned);
+    Ok(DecisionOption { key: key.to_owned(), label, description: None })
+}
+
+pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.to_owned()))
+        }
+        _ => Err("write KEY=VALUE".to_owned()),
+    }
+}
+
+pub(super) fn since(text: &str) -> Result<Since, String> {
+    if let Ok(seq) = text.parse() {
+        return Ok(Since::Seq(seq));
+    }
+    if let Some(time) = Timestamp::parse(text) {
+        return Ok(Since::Time(time));
+    }
+    let back = Millis::parse(text)
+        .ok_or_else(|| "give a seq, a time such as 2026-01-31T12:00:00Z, or 2h".to_owned())?;
+    let now = crate::human::now();
+    Ok(Since::Time(Timestamp::from_ms(now.ms() - back.ms())))
+}
+
+/// Which part of a list.
+#[derive(Clone, Debug, Args)]
+pub struct PageArgs {
+    /// Show at most so many (default 50, at most 500)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=500))]
+    pub limit: Option<u16>,
+    /// Go on after this cursor, the `next` of the page before
+    #[arg(long, value_name = "CURSOR")]
+    pub after: Option<String>,
+}
+
+impl From<PageArgs> for Page {
+    fn from(args: PageArgs) -> Page {
+        Page { limit: args.limit.map(usize::from), after: args.after }
+    }
+}

@@ -1,0 +1,334 @@
+//! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
+
+use crate::root::SETTINGS_DIR;
+use comity_core::ids::RepoName;
+use comity_core::policy::Policy;
+use comity_core::refusal::Refusal;
+use comity_core::role::{Role, Verb};
+use comity_core::task::Tier;
+use comity_core::time::Millis;
+use comity_engine::Settings;
+use comity_engine::redact::RedactOptions;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read.
+const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
+
+/// A project's settings as they are written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    store: StoreTable,
+    project: ProjectTable,
+    agents: AgentsTable,
+    roles: BTreeMap<String, Vec<String>>,
+    gates: GatesTable,
+    limits: LimitsTable,
+    watchdog: WatchdogTable,
+    branch: BranchTable,
+    redact: RedactTable,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct StoreTable {
+    url: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ProjectTable {
+    repo: Option<String>,
+    fold_case: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Registration {
+    #[default]
+    Open,
+    Required,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct AgentsTable {
+    registration: Registration,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct GatesTable {
+    required: Vec<String>,
+    min_tier: Option<Tier>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LimitsTable {
+    max_attempts: Option<u32>,
+    max_gate_failures: Option<u32>,
+    max_review_rounds: Option<u32>,
+    ttl: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WatchdogTable {
+    blocked_grace: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct BranchTable {
+    pattern: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RedactTable {
+    emails: Option<bool>,
+    patterns: Vec<String>,
+}
+
+/// Returns where a project's settings are.
+pub fn path(root: &Path) -> PathBuf {
+    root.join(SETTINGS_DIR).join("config.toml")
+}
+
+impl Config {
+    /// Reads the settings of a project; without a file they are the defaults.
+    pub fn load(root: &Path) -> Result<Config, Refusal> {
+        let file = path(root);
+        let length = match std::fs::metadata(&file) {
+            Ok(meta) => meta.len(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Config::default());
+            }
+            Err(error) => return Err(unreadable(&file, &error)),
+        };
+        if length > CONFIG_BYTES_MAX {
+            return Err(wrong(&file, None, &format!("is larger than {CONFIG_BYTES_MAX} bytes")));
+        }
+        let text = std::fs::read_to_string(&file).map_err(|error| unreadable(&file, &error))?;
+        Config::parse(&text, &file)
+    }
+
+    /// Reads the text of the settings.
+    pub fn parse(text: &str, file: &Path) -> Result<Config, Refusal> {
+        let config: Config = toml::from_str(text).map_err(|error| {
+            let line = error.span().and_then(|span| text.get(..span.start)).map(line_number);
+            wrong(file, line, error.message().trim())
+        })?;
+        if let Some(url) = &config.store.url
+            && crate::store::has_password(url)
+        {
+            let refusal = wrong(file, find_line(text, "url"), "key store.url holds a password");
+            return Err(refusal.hint("keep the password out of the file: use COMITY_STORE instead"));
+        }
+        config.settings().map_err(|problem| {
+            let line = find_line(text, problem.key.rsplit('.').next().unwrap_or_default());
+            wrong(file, line, &format!("key {}: {}", problem.key, problem.message))
+        })?;
+        Ok(config)
+    }
+
+    /// Returns the store's URL, when one is set.
+    pub fn store_url(&self) -> Option<&str> {
+        self.store.url.as_deref()
+    }
+
+    /// Returns the repository's name, when one is set.
+    pub fn repo(&self) -> Option<&str> {
+        self.project.repo.as_deref()
+    }
+
+    /// Returns what the engine is to go by.
+    pub fn settings(&self) -> Result<Settings, Problem> {
+        let defaults = Policy::default();
+        if let Some(repo) = &self.project.repo {
+            RepoName::parse(repo)
+                .map_err(|refusal| Problem::new("project.repo", refusal.message))?;
+        }
+        let required = self.agents.registration == Registration::Required;
+        let policy = Policy {
+            max_attempts: at_least_one(
+                "limits.max_attempts",
+                self.limits.max_attempts,
+                defaults.max_attempts,
+            )?,
+            max_gate_failures: at_least_one(
+                "limits.max_gate_failures",
+                self.limits.max_gate_failures,
+                defaults.max_gate_failures,
+            )?,
+            max_review_rounds: at_least_one(
+                "limits.max_review_rounds",
+                self.limits.max_review_rounds,
+                defaults.max_review_rounds,
+            )?,
+            blocked_grace: duration(
+                "watchdog.blocked_grace",
+                self.watchdog.blocked_grace.as_deref(),
+                defaults.blocked_grace,
+            )?,
+            required_gates: self.gates.required.clone(),
+            min_tier: self.gates.min_tier.unwrap_or(defaults.min_tier),
+            registration_required: required,
+            extra_permissions: self.permissions()?,
+            branch_pattern: self.branch.pattern.clone().unwrap_or(defaults.branch_pattern),
+            default_ttl: self.ttl(defaults.default_ttl)?,
+            fold_case: self.project.fold_case,
+        };
+        let redact = RedactOptions {
+            emails: self.redact.emails.unwrap_or(true),
+            extra_patterns: self.redact.patterns.clone(),
+        };
+        Ok(Settings { policy, redact })
+    }
+
+    fn ttl(&self, default: Millis) -> Result<Millis, Problem> {
+        use comity_core::limits::{TTL_MAX, TTL_MIN};
+        let ttl = duration("limits.ttl", self.limits.ttl.as_deref(), default)?;
+        if (TTL_MIN..=TTL_MAX).contains(&ttl) {
+            return Ok(ttl);
+        }
+        Err(Problem::new("limits.ttl", format!("must be between {TTL_MIN} and {TTL_MAX}")))
+    }
+
+    fn permissions(&self) -> Result<BTreeSet<(Role, Verb)>, Problem> {
+        let mut extra = BTreeSet::new();
+        for (name, verbs) in &self.roles {
+            let key = format!("roles.{name}");
+            let role = Role::parse(name).map_err(|refusal| Problem::new(&key, refusal.message))?;
+            for word in verbs {
+                let verb = Verb::parse(word)
+                    .ok_or_else(|| Problem::new(&key, format!("verb {word:?} is not known")))?;
+                // A person's decision to take finished work up again cannot be given away.
+                if verb == Verb::Reopen {
+                    return Err(Problem::new(
+                        &key,
+                        "only a person reopens; no role can".to_owned(),
+                    ));
+                }
+                extra.insert((role, verb));
+            }
+        }
+        Ok(extra)
+    }
+}
+
+/// A value that parses but makes no sense.
+#[derive(Debug)]
+pub struct Problem {
+    key: String,
+    message: String,
+}
+
+impl Problem {
+    fn new(key: &str, message: impl Into<String>) -> Problem {
+        Problem { key: key.to_owned(), message: message.into() }
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Refusal {
+        Refusal::input(format!("config key {}: {}", problem.key, problem.message))
+    }
+}
+
+fn at_least_one(key: &str, value: Option<u32>, default: u32) -> Result<u32, Problem> {
+    match value {
+        Some(0) => Err(Problem::new(key, "must be at least 1")),
+        Some(number) => Ok(number),
+        None => Ok(default),
+    }
+}
+
+fn duration(key: &str, text: Option<&str>, default: Millis) -> Result<Millis, Problem> {
+    let Some(text) = text else { return Ok(default) };
+    Millis::parse(text).ok_or_else(|| {
+        Problem::new(key, format!("{text:?} is not a duration such as 90s, 15m, 24h or 7d"))
+    })
+}
+
+fn line_number(before: &str) -> usize {
+    before.matches('\n').count() + 1
+}
+
+/// The line of a key, for values that TOML accepts and we do not.
+fn find_line(text: &str, key: &str) -> Option<usize> {
+    let starts = |line: &str| {
+        line.trim_start()
+            .trim_start_matches('"')
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.trim_start_matches('"').trim_start().starts_with('='))
+    };
+    text.lines().position(starts).map(|index| index + 1)
+}
+
+fn wrong(file: &Path, line: Option<usize>, message: &str) -> Refusal {
+    let place = match line {
+        Some(line) => format!("{}:{line}", file.display()),
+        None => file.display().to_string(),
+    };
+    Refusal::input(format!("{place}: {message}"))
+        .hint("mend the file; `comity init` in an empty directory shows one with every key")
+        .detail("file", file.display().to_string())
+        .detail("line", line)
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> Refusal {
+    Refusal::input(format!("cannot read {}: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, Refusal> {
+        Config::parse(text, Path::new("c.toml"))
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let config = parse(
+            "[store]\nurl='sqlite:x.db'\n[project]\nrepo='ann/tool'\n[agents]\n\
+             registration='required'\n[roles]\ncritic=['done']\n[gates]\nrequired=['tests']\n\
+             min_tier='observed'\n[limits]\nmax_attempts=5\nttl='1h'\n[watchdog]\n\
+             blocked_grace='2d'\n[branch]\npattern='x/{id}'\n[redact]\nemails=false\n",
+        )
+        .unwrap();
+        let settings = config.settings().unwrap();
+        assert_eq!(settings.policy.max_attempts, 5);
+        assert_eq!(settings.policy.default_ttl, Millis::from_secs(3600));
+        assert_eq!(settings.policy.blocked_grace, Millis::from_secs(172_800));
+        assert_eq!(settings.policy.min_tier, Tier::Observed);
+        assert!(settings.policy.registration_required);
+        assert!(settings.policy.extra_permissions.contains(&(Role::Critic, Verb::Done)));
+        assert!(!settings.redact.emails);
+        assert_eq!(config.repo(), Some("ann/tool"));
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_file_line_and_key() {
+        for (text, wanted) in [
+            ("[store]\n\nuri = 'x'\n", "c.toml:3: unknown field `uri`"),
+            ("[limits]\nttl = '1w'\n", "c.toml:2: key limits.ttl: \"1w\" is not a duration"),
+            ("[limits]\nmax_attempts = 0\n", "c.toml:2: key limits.max_attempts: must be"),
+            ("[roles]\nking = []\n", "c.toml:2: key roles.king: role \"king\" is not known"),
+            ("[roles]\ncritic = ['reopen']\n", "only a person reopens"),
+            (
+                "[store]\nurl = 'postgres://a:secret@h/db'\n",
+                "c.toml:2: key store.url holds a password",
+            ),
+        ] {
+            let refusal = parse(text).unwrap_err();
+            assert!(refusal.message.contains(wanted), "{}", refusal.message);
+            assert_eq!(refusal.code.exit_status(), 2);
+            assert!(!refusal.message.contains("secret"));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Checks of the store: where it is, whether it opens, holds together and can be written.
+
+use super::{Check, State};
+use crate::context::Context;
+use crate::store::Access;
+use comity_core::refusal::Refusal;
+use comity_core::time::{Millis, Timestamp};
+use comity_engine::{Engine, Query};
+use comity_store::Store;
+use comity_store::sqlite::{OpenOptions, SqliteStore};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Less free space than this is worth a word.
+const SPACE_WARN_BYTES: u64 = 100 * 1024 * 1024;
+/// With less than this the next write may fail.
+const SPACE_FAIL_BYTES: u64 = 5 * 1024 * 1024;
+/// Clocks further apart than this were set.
+const CLOCK_SLACK: Millis = Millis::from_secs(60);
+/// How long the write test waits for other writers.
+const WRITE_WAIT: Duration = Duration::from_secs(3);
+/// What others may do with the store's files: nothing.
+const OTHERS: u32 = 0o077;
+
+pub(super) fn checks(context: &Context, fix: bool) -> Vec<Check> {
+    let mut found = Vec::new();
+    if !context.store.exists() {
+        if !fix {
+            let message = format!("none yet at {}", context.store.display());
+            found.push(Check::warn(
+                "store",
+                message,
+                "it is made with the first task, or by --fix",
+            ));
+            return found;
+        }
+        if let Err(refusal) = context.engine(Access::Write) {
+            found.push(Check::fail("store", &refusal));
+            return found;
+        }
+    }
+    found.push(space(&context.store));
+    let mut engine = match context.engine(Access::Read) {
+        Ok(engine) => engine,
+        Err(refusal) => {
+            found.push(Check::fail("store", &refusal));
+            return found;
+        }
+    };
+    found.push(Check::ok("store", format!("{} opens, schema known", context.store_url())));
+    found.push(private(&context.store, fix));
+    found.push(integrity(&mut engine));
+    found.push(log(&mut engine, fix));
+    found.push(clock(context, &mut engine));
+    found.push(writing(&context.store));
+    found
+}
+
+fn integrity(engine: &mut Engine) -> Check {
+    match engine.integrity() {
+        Ok(problems) if problems.is_empty() => Check::ok("integrity", "the database is sound"),
+        Ok(problems) => Check {
+            hint: Some("restore the store from a backup".to_owned()),
+            ..Check::new("integrity", State::Fail, problems.join("; "))
+        },
+        Err(refusal) => Check::fail("integrity", &refusal),
+    }
+}
+
+fn log(engine: &mut Engine, fix: bool) -> Check {
+    let verified = engine.verify();
+    let check = verdict(&verified);
+    if check.state != State::Fail || !fix {
+        return check;
+    }
+    // The state can be built anew from a sound log; a damaged log cannot be mended by anybody.
+    match engine.rebuild() {
+        Ok(_) => verdict(&engine.verify()).fixed(),
+        Err(refusal) => Check::fail("log", &refusal),
+    }
+}
+
+fn verdict(verified: &Result<Value, Refusal>) -> Check {
+    let answer = match verified {
+        Ok(answer) => answer,
+        Err(refusal) => return Check::fail("log", refusal),
+    };
+    let events = answer.get("events").and_then(Value::as_u64).unwrap_or(0);
+    if answer.get("ok").and_then(Value::as_bool) == Some(true) {
+        return Check::ok("log", format!("{events} events, chain and state agree"));
+    }
+    let problems = answer.get("problems").and_then(Value::as_array).map_or(0, Vec::len);
+    Check {
+        hint: Some("see `comity log verify`; --fix builds the state anew from the log".to_owned()),
+        ..Check::new("log", State::Fail, format!("{problems} problems in {events} events"))
+    }
+}
+
+fn clock(context: &Context, engine: &mut Engine) -> Check {
+    let head = match engine.query(&context.asker(), Query::Head) {
+        Ok(head) => head,
+        Err(refusal) => return Check::fail("clock", &refusal),
+    };
+    let last = head.get("ts").and_then(Value::as_str).and_then(Timestamp::parse);
+    let ahead = last.map_or(Millis::default(), |last| last.since(crate::human::now()));
+    if ahead > CLOCK_SLACK {
+        let message = format!("the last event is {ahead} in the future");
+        return Check::warn("clock", message, "set this machine's clock");
+    }
+    Check::ok("clock", "agrees with the log")
+}
+
+fn writing(path: &Path) -> Check {
+    let options = OpenOptions { create: false, lock_wait: WRITE_WAIT, ..OpenOptions::default() };
+    let tried = SqliteStore::open(path, options).and_then(|mut store| store.write().map(drop));
+    match tried {
+        Ok(()) => Check::ok("writing", "a write can begin, no other process holds the store"),
+        Err(error) => Check::fail("writing", &error.to_refusal()),
+    }
+}
+
+fn space(path: &Path) -> Check {
+    let dir = path.parent().unwrap_or(path);
+    let Ok(disk) = rustix::fs::statvfs(dir) else {
+        return Check::warn("disk", "the free space is not known", "look at the disk yourself");
+    };
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let message = format!("{} MiB free", free / (1024 * 1024));
+    match free {
+        free if free < SPACE_FAIL_BYTES => Check {
+            hint: Some("free space on this disk".to_owned()),
+            ..Check::new("disk", State::Fail, message)
+        },
+        free if free < SPACE_WARN_BYTES => Check::warn("disk", message, "free space on this disk"),
+        _ => Check::ok("disk", message),
+    }
+}
+
+fn private(path: &Path, fix: bool) -> Check {
+    let Ok(meta) = std::fs::metadata(path) else {
+        return Check::warn("access", "the store's mode is not known", "look at it yourself");
+    };
+    if meta.permissions().mode() & OTHERS == 0 {
+        return Check::ok("access", "only you can read the store");
+    }
+    let private = std::fs::Permissions::from_mode(0o600);
+    if fix && std::fs::set_permissions(path, private).is_ok() {
+        return Check::ok("access", "only you can read the store").fixed();
+    }
+    Check::warn("access", "others on this machine can read the store", "run with --fix")
+}

@@ -1,0 +1,79 @@
+//! Calls of the git binary.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The git binary, set to work in one directory.
+pub struct Git {
+    dir: PathBuf,
+    extra: Vec<(&'static str, OsString)>,
+}
+
+impl Git {
+    /// Works in this directory.
+    pub fn at(dir: &Path) -> Git {
+        Git { dir: dir.to_owned(), extra: Vec::new() }
+    }
+
+    /// Sets a variable, such as one that names another index than the work tree's own.
+    pub fn with(mut self, name: &'static str, value: impl Into<OsString>) -> Git {
+        self.extra.push((name, value.into()));
+        self
+    }
+
+    /// Prepares a call. Variables that a hook or a user's shell set must not redirect it, and it must
+    /// never wait for a person or take locks it does not need.
+    pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+        let mut command = Command::new("git");
+        for name in crate::env::git_variables() {
+            command.env_remove(name);
+        }
+        command
+            .arg("--no-optional-locks")
+            .args(args)
+            .current_dir(&self.dir)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null());
+        for (name, value) in &self.extra {
+            command.env(name, value);
+        }
+        command
+    }
+
+    /// Runs to the end; nothing when git cannot be started.
+    pub fn output<S: AsRef<OsStr>>(&self, args: &[S]) -> Option<Output> {
+        self.command(args).output().ok()
+    }
+
+    /// Returns the first line of the output of a call that succeeded.
+    pub fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Option<String> {
+        let output = self.output(args)?;
+        if !output.status.success() {
+            return None;
+        }
+        let text = String::from_utf8(output.stdout).ok()?;
+        let line = text.lines().next()?.trim();
+        (!line.is_empty()).then(|| line.to_owned())
+    }
+
+    /// Returns the commit that a name stands for.
+    pub fn commit(&self, name: &str) -> Option<String> {
+        let wanted = format!("{name}^{{commit}}");
+        self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])
+    }
+
+    /// Returns the branch that is checked out.
+    pub fn branch(&self) -> Option<String> {
+        self.line(&["symbolic-ref", "--quiet", "--short", "HEAD"])
+    }
+}
+
+/// Returns the version of the git binary.
+pub fn version() -> Option<(u32, u32)> {
+    let line = Git::at(Path::new(".")).line(&["--version"])?;
+    let number = line.split_whitespace().nth(2)?;
+    let mut parts = number.split('.').map_while(|part| part.parse().ok());
+    Some((parts.next()?, parts.next()?))
+}

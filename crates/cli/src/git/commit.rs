@@ -1,0 +1,116 @@
+//! Questions about commits, and the snapshot of a work tree that must not be committed to.
+
+use super::Git;
+use comity_core::command::Containment;
+use comity_core::refusal::{Code, Refusal};
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+/// Commits compared by patch at most. Their ids fit into a pipe, so that writing all patches to
+/// `git patch-id` before reading its output cannot block.
+const PATCHES_MAX: &str = "--max-count=500";
+
+/// Says whether the merged commit contains the submitted one, or an equal patch.
+pub fn containment(tree: &Path, submitted: &str, merged: &str) -> Containment {
+    let git = Git::at(tree);
+    let (Some(submitted), Some(merged)) = (git.commit(submitted), git.commit(merged)) else {
+        return Containment::Unknown;
+    };
+    let ancestor = git.output(&["merge-base", "--is-ancestor", &submitted, &merged]);
+    match ancestor.and_then(|output| output.status.code()) {
+        Some(0) => Containment::Contained,
+        Some(1) => by_patch(&git, &submitted, &merged),
+        _ => Containment::Unknown,
+    }
+}
+
+/// A rebase or a squash leaves other commits with the same change: either each submitted commit has
+/// an equal patch on the merged side, or one merged commit equals the whole submitted change.
+fn by_patch(git: &Git, submitted: &str, merged: &str) -> Containment {
+    let Some(cherry) = git.output(&["cherry", merged, submitted]) else {
+        return Containment::Unknown;
+    };
+    if !cherry.status.success() {
+        return Containment::Unknown;
+    }
+    let lines = String::from_utf8_lossy(&cherry.stdout).into_owned();
+    if !lines.is_empty() && lines.lines().all(|line| line.starts_with('-')) {
+        return Containment::Contained;
+    }
+    let Some(base) = git.line(&["merge-base", submitted, merged]) else {
+        return Containment::Missing;
+    };
+    let whole = patch_ids(git, &["diff", &base, submitted]);
+    let range = format!("{base}..{merged}");
+    let each =
+        patch_ids(git, &["log", "-p", "--no-merges", PATCHES_MAX, "--end-of-options", &range]);
+    match whole.first() {
+        Some(id) if each.contains(id) => Containment::Contained,
+        _ => Containment::Missing,
+    }
+}
+
+/// Returns the ids of the patches that a git command prints.
+fn patch_ids(git: &Git, args: &[&str]) -> Vec<String> {
+    let Some(patch) = git.output(args).filter(|output| output.status.success()) else {
+        return Vec::new();
+    };
+    let mut command = git.command(&["patch-id", "--stable"]);
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let Ok(mut child) = child else { return Vec::new() };
+    if let Some(mut stdin) = child.stdin.take() {
+        let _ = stdin.write_all(&patch.stdout);
+    }
+    let Ok(output) = child.wait_with_output() else { return Vec::new() };
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect()
+}
+
+/// The date of a snapshot without a parent.
+const NO_DATE: &str = "1970-01-01T00:00:00Z";
+
+fn failed(step: &str, task: &str) -> Refusal {
+    Refusal::new(Code::Internal, format!("git could not {step} for the snapshot of {task}"))
+        .hint("give the commit with --commit SHA")
+}
+
+/// Makes a commit of the work tree as it is, without touching it or its index. The same files give
+/// the same commit, so that a repeated submit is the same submit.
+pub fn snapshot(tree: &Path, task: &str) -> Result<String, Refusal> {
+    let dir = tempfile::tempdir().map_err(|_| failed("make a temporary index", task))?;
+    let plain = Git::at(tree);
+    let head = plain.commit("HEAD");
+    let date = plain.line(&["show", "--no-patch", "--format=%cI", "HEAD"]);
+    let date = date.unwrap_or_else(|| NO_DATE.to_owned());
+    let git = plain
+        .with("GIT_INDEX_FILE", dir.path().join("index"))
+        .with("GIT_AUTHOR_DATE", &date)
+        .with("GIT_COMMITTER_DATE", &date);
+    let done = |args: &[&str]| git.output(args).is_some_and(|output| output.status.success());
+    if head.is_some() && !done(&["read-tree", "HEAD"]) {
+        return Err(failed("read the tree", task));
+    }
+    if !done(&["add", "--all", "--", "."]) {
+        return Err(failed("add the files", task));
+    }
+    let tree_id = git.line(&["write-tree"]).ok_or_else(|| failed("write the tree", task))?;
+    let message = format!("comity: snapshot of the work on {task}");
+    let mut args = vec!["-c", "user.name=comity", "-c", "user.email=comity@localhost"];
+    args.extend(["commit-tree", &tree_id, "-m", &message]);
+    if let Some(head) = &head {
+        args.extend(["-p", head]);
+    }
+    git.line(&args).ok_or_else(|| failed("make the commit", task))
+}
+
+/// Keeps a snapshot from being collected. Only what was accepted may take the place of what was
+/// kept before, so that a former holder cannot replace the work of the present one.
+pub fn keep(tree: &Path, task: &str, commit: &str) -> Result<(), Refusal> {
+    let name = format!("refs/comity/snapshots/{task}");
+    let kept = Git::at(tree).output(&["update-ref", &name, commit]);
+    if kept.is_some_and(|output| output.status.success()) {
+        return Ok(());
+    }
+    Err(failed("keep the commit", task).hint(format!("run `git update-ref {name} {commit}`")))
+}

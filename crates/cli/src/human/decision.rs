@@ -1,0 +1,96 @@
+//! Questions in words.
+
+use super::Screen;
+use super::table::{Table, plain};
+use super::words::{
+    BOLD, BUSY, DIM, GOOD, PLAIN, WARN, ago, left, list as items, more, paint, wrap,
+};
+use comity_core::view::DecisionView;
+use serde_json::Value;
+
+pub(super) fn list(answer: &Value, screen: &Screen) -> String {
+    let read = |value: &Value| serde_json::from_value(value.clone()).ok();
+    let decisions: Vec<DecisionView> = items(answer, "decisions").iter().filter_map(read).collect();
+    if decisions.is_empty() && screen.terminal {
+        return "No open questions.\n".to_owned();
+    }
+    let mut table = Table::new(&["ID", "STATE", "TO", "TASK", "QUESTION"], "QUESTION");
+    for decision in decisions {
+        let said = match (&decision.answer, screen.terminal) {
+            (Some(answer), true) => format!("{} → {answer}", decision.question),
+            _ => decision.question.clone(),
+        };
+        let style = if decision.state == "open" { WARN } else { PLAIN };
+        table.row(vec![
+            (decision.id, BOLD),
+            (decision.state, style),
+            plain(decision.to),
+            plain(decision.task.unwrap_or_else(|| "-".to_owned())),
+            plain(said),
+        ]);
+    }
+    table.render(screen) + &if screen.terminal { more(answer) } else { String::new() }
+}
+
+pub(super) fn full(answer: &Value, screen: &Screen) -> String {
+    let value = answer.get("decision").cloned().unwrap_or_default();
+    let Ok(decision) = serde_json::from_value::<DecisionView>(value) else { return String::new() };
+    let mut out = format!("{}  {}\n", paint(BOLD, &decision.id), decision.state);
+    out.push_str(&wrap(&decision.question, "  ", screen.columns));
+    if let Some(context) = &decision.context {
+        out.push('\n');
+        out.push_str(&paint_lines(&wrap(context, "  ", screen.columns)));
+    }
+    out.push('\n');
+    for option in &decision.options {
+        let chosen = decision.answer.as_ref() == Some(&option.key);
+        let style = if chosen { GOOD } else { PLAIN };
+        let label = option.label.as_ref().map(|label| format!("  {label}")).unwrap_or_default();
+        let default =
+            if decision.default.as_ref() == Some(&option.key) { "  (default)" } else { "" };
+        let mark = if chosen { "✓" } else { "-" };
+        out.push_str(&format!("  {mark} {}{label}{default}\n", paint(style, &option.key)));
+    }
+    let mut field = |name: &str, value: String| {
+        if !value.is_empty() {
+            out.push_str(&format!("  {}  {value}\n", paint(DIM, &format!("{name:<6}"))));
+        }
+    };
+    field(
+        "asked",
+        format!(
+            "{} by {}, to {}",
+            ago(decision.created_at, screen),
+            decision.asked_by,
+            decision.to
+        ),
+    );
+    field("task", decision.task.clone().unwrap_or_default());
+    match (&decision.answer, decision.state.as_str()) {
+        (Some(said), _) => {
+            let text = decision.text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+            let by = decision.answered_by.clone().unwrap_or_default();
+            field("answer", format!("{}{text}", paint(GOOD, said)));
+            field("by", by);
+        }
+        (None, "open") => {
+            field("ends", decision.expires_at.map(|at| left(at, screen)).unwrap_or_default());
+            let how = format!("comity decision answer {} {}", decision.id, example(&decision));
+            out.push_str(&format!("\nAnswer with: {}\n", paint(BUSY, &how)));
+        }
+        (None, _) => {}
+    }
+    out
+}
+
+fn example(decision: &DecisionView) -> &str {
+    match (decision.r#type.as_str(), decision.options.first()) {
+        ("approval", _) => "approved",
+        (_, Some(option)) => &option.key,
+        (_, None) => "TEXT",
+    }
+}
+
+fn paint_lines(text: &str) -> String {
+    text.lines().map(|line| paint(DIM, line) + "\n").collect()
+}

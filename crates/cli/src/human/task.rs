@@ -1,0 +1,272 @@
+//! Tasks in words.
+
+use super::Screen;
+use super::table::{Table, plain};
+use super::words::{
+    BAD, BOLD, BUSY, DIM, GOOD, PLAIN, ago, count, cut, left, list as items, more, paint,
+    short_sha, status_style, text, texts, time, wrap,
+};
+use anstyle::Style;
+use comity_core::status::Status;
+use comity_core::task::CheckState;
+use comity_core::view::{LeaseView, TaskView};
+use serde_json::Value;
+
+fn read(value: Option<&Value>) -> Option<TaskView> {
+    serde_json::from_value(value?.clone()).ok()
+}
+
+pub(super) fn list(answer: &Value, screen: &Screen) -> String {
+    let tasks: Vec<TaskView> =
+        items(answer, "tasks").iter().filter_map(|task| read(Some(task))).collect();
+    if tasks.is_empty() && screen.terminal {
+        return "No tasks. Make one with: comity task create TITLE\n".to_owned();
+    }
+    let mut table = Table::new(&["ID", "STATUS", "PRI", "ASSIGNEE", "TITLE"], "TITLE");
+    for task in &tasks {
+        let title = match (&task.needs, screen.terminal) {
+            (Some(needs), true) => format!("{} (needs {needs})", task.title),
+            _ => task.title.clone(),
+        };
+        table.row(vec![
+            (task.id.clone(), BOLD),
+            (task.status.to_string(), status_style(task.status)),
+            plain(task.priority.clone()),
+            plain(task.assignee.clone().unwrap_or_else(|| "-".to_owned())),
+            plain(title),
+        ]);
+    }
+    let next = if screen.terminal { more(answer) } else { String::new() };
+    table.render(screen) + &next
+}
+
+pub(super) fn line(answer: &Value, screen: &Screen) -> String {
+    let Some(task) = read(answer.get("task")) else { return String::new() };
+    let status = task.status.to_string();
+    let who = task.assignee.as_ref().map(|who| format!("  {who}")).unwrap_or_default();
+    let used = task.id.len() + status.len() + who.len() + 4;
+    let title = if screen.terminal {
+        cut(&task.title, screen.columns.saturating_sub(used).max(12))
+    } else {
+        task.title.clone()
+    };
+    let id = paint(BOLD, &task.id);
+    let status = paint(status_style(task.status), &status);
+    format!("{id}  {status}  {title}{}\n", paint(DIM, &who))
+}
+
+/// A labelled line; nothing when there is nothing to say.
+fn field(out: &mut String, name: &str, value: &str) {
+    if !value.is_empty() {
+        out.push_str(&format!("  {}  {value}\n", paint(DIM, &format!("{name:<10}"))));
+    }
+}
+
+fn optional(value: Option<&String>) -> &str {
+    value.map_or("", String::as_str)
+}
+
+pub(super) fn full(answer: &Value, screen: &Screen) -> String {
+    let Some(task) = read(answer.get("task")) else { return String::new() };
+    let mut out = format!(
+        "{}  {}  {}\n",
+        paint(BOLD, &task.id),
+        paint(status_style(task.status), task.status.as_str()),
+        task.priority,
+    );
+    for line in wrap(&task.title, "  ", screen.columns).lines() {
+        out.push_str(&format!("{}\n", paint(BOLD, line)));
+    }
+    out.push('\n');
+    if !task.description.is_empty() {
+        out.push_str(&wrap(&task.description, "  ", screen.columns));
+        out.push('\n');
+    }
+    people(&mut out, &task, screen);
+    plan(&mut out, &task);
+    work(&mut out, &task);
+    let settled = |state: CheckState| state.is_settled();
+    let gates = task.gates.iter().map(|gate| {
+        let note = gate.by.clone().or_else(|| gate.reason.clone()).unwrap_or_default();
+        (gate.state, gate.name.clone(), note)
+    });
+    let met = task.gates.iter().filter(|gate| settled(gate.state)).count();
+    checklist(&mut out, "Gates", gates.collect(), met, screen);
+    let dod = task
+        .dod
+        .iter()
+        .map(|item| (item.state, item.text.clone(), item.by.clone().unwrap_or_default()));
+    let met = task.dod.iter().filter(|item| settled(item.state)).count();
+    checklist(&mut out, "Checklist", dod.collect(), met, screen);
+    let steps = task.subtasks.iter().map(|step| {
+        let state = if step.complete { CheckState::Met } else { CheckState::Open };
+        (state, format!("{} {}", step.id, step.text), String::new())
+    });
+    let complete = task.subtasks.iter().filter(|step| step.complete).count();
+    checklist(&mut out, "Steps", steps.collect(), complete, screen);
+    out
+}
+
+fn people(out: &mut String, task: &TaskView, screen: &Screen) {
+    field(out, "assignee", optional(task.assignee.as_ref()));
+    field(out, "reviewer", optional(task.reviewer.as_ref()));
+    if let Some(claim) = &task.claim {
+        let host = claim.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+        let text = format!(
+            "{}{host}, fence {}, ends {}",
+            claim.agent,
+            claim.fence,
+            left(claim.expires_at, screen)
+        );
+        field(out, "claim", &text);
+    }
+    field(out, "needs", optional(task.needs.as_ref()));
+    if let Some(at) = task.retry_at {
+        field(out, "retry", &left(at, screen));
+    }
+    field(out, "decisions", &task.decisions.join(", "));
+    let created = format!("{} by {}", ago(task.created_at, screen), task.created_by);
+    field(out, "created", &created);
+    let version = format!("{}, version {}", ago(task.updated_at, screen), task.version);
+    field(out, "updated", &version);
+}
+
+fn plan(out: &mut String, task: &TaskView) {
+    field(out, "type", optional(task.r#type.as_ref()));
+    if task.deliverable != "code" {
+        field(out, "delivers", &task.deliverable);
+    }
+    field(out, "role", &task.role.map(|role| role.to_string()).unwrap_or_default());
+    field(out, "labels", &task.labels.join(", "));
+    field(out, "depends on", &task.dependencies.join(", "));
+    field(out, "blockers", &task.blockers.join("; "));
+    field(out, "files", &task.files.join("  "));
+    field(out, "parent", optional(task.parent.as_ref()));
+    field(out, "epic", optional(task.epic.as_ref()));
+    field(out, "prd", optional(task.prd.as_ref()));
+    field(out, "initiative", optional(task.initiative.as_ref()));
+    for requirement in &task.requirements {
+        field(out, "requires", requirement);
+    }
+    let mut rules = Vec::new();
+    if let Some(most) = task.constraints.max_files {
+        rules.push(format!("at most {}", count(most as usize, "file", "files")));
+    }
+    if task.constraints.no_git_commit {
+        rules.push("no commits".to_owned());
+    }
+    if task.constraints.no_new_deps {
+        rules.push("no new dependencies".to_owned());
+    }
+    if !task.constraints.allow_delete.is_empty() {
+        rules.push(format!("may delete {}", task.constraints.allow_delete.join(" ")));
+    }
+    field(out, "limits", &rules.join(", "));
+    for (key, value) in &task.context {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        field(out, "context", &format!("{key} = {value}"));
+    }
+    for (provider, keys) in &task.external_ids {
+        field(out, "link", &format!("{provider} {keys}"));
+    }
+}
+
+fn work(out: &mut String, task: &TaskView) {
+    field(out, "branch", optional(task.branch.as_ref()));
+    field(out, "commit", short_sha(optional(task.commit.as_ref())));
+    field(out, "pr", optional(task.pr.as_ref()));
+    field(out, "merged", short_sha(optional(task.merged_sha.as_ref())));
+    if task.round > 0 {
+        field(out, "round", &task.round.to_string());
+    }
+    if task.attempts > 0 {
+        field(out, "attempts", &format!("{} of {}", task.attempts, task.max_attempts));
+    }
+}
+
+fn checklist(
+    out: &mut String,
+    name: &str,
+    items: Vec<(CheckState, String, String)>,
+    met: usize,
+    screen: &Screen,
+) {
+    if items.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n  {} {met} of {}\n", paint(BOLD, name), items.len()));
+    let mut table = Table::new(&["", "", ""], "");
+    for (state, text, note) in items {
+        let (mark, style) = mark(state);
+        table.row(vec![(mark.to_owned(), style), plain(text), (note, DIM)]);
+    }
+    out.push_str(&table.lines(screen, 1, "    "));
+}
+
+/// The sign of a gate, an item or a step.
+pub(super) fn mark(state: CheckState) -> (&'static str, Style) {
+    match state {
+        CheckState::Open => ("·", PLAIN),
+        CheckState::Met => ("✓", GOOD),
+        CheckState::Failed => ("✗", BAD),
+        CheckState::Waived => ("~", DIM),
+    }
+}
+
+pub(super) fn claim(answer: &Value, screen: &Screen) -> String {
+    let Some(task) = read(answer.get("task")) else { return String::new() };
+    let fence = answer.get("fence").map(ToString::to_string).unwrap_or_default();
+    let title = cut(&task.title, screen.columns.saturating_sub(task.id.len() + 10));
+    let mut out = format!("Claimed {}  {}\n", paint(BOLD, &task.id), paint(BOLD, &title));
+    field(&mut out, "fence", &fence);
+    if let Some(claim) = &task.claim {
+        let text = format!("{} unless you show a sign of life", left(claim.expires_at, screen));
+        field(&mut out, "ends", &text);
+    }
+    field(&mut out, "branch", text(answer, "branch"));
+    for lease in items(answer, "leases") {
+        if let Ok(lease) = serde_json::from_value::<LeaseView>(lease.clone()) {
+            field(&mut out, "lease", &format!("{}  {}", lease.lock_id, lease.path));
+        }
+    }
+    let open: Vec<&str> =
+        task.gates.iter().filter(|g| g.required).map(|g| g.name.as_str()).collect();
+    field(&mut out, "gates", &open.join(", "));
+    if !task.description.is_empty() {
+        out.push('\n');
+        out.push_str(&wrap(&task.description, "  ", screen.columns));
+    }
+    out.push_str("\nNext:\n");
+    let branch = text(answer, "branch");
+    let mut steps = vec![format!("export COMITY_FENCE={fence}")];
+    if !branch.is_empty() {
+        steps.push(format!("git switch -c {branch}"));
+    }
+    if task.status == Status::Claimed {
+        steps.push(format!("comity task start {}", task.id));
+    }
+    steps.push(format!("comity task submit {}", task.id));
+    for step in steps {
+        out.push_str(&format!("  {}\n", paint(BUSY, &step)));
+    }
+    out
+}
+
+pub(super) fn why(answer: &Value, screen: &Screen) -> String {
+    let why = answer.get("why").unwrap_or(&Value::Null);
+    let mut out = format!("{}\n", paint(BOLD, text(why, "summary")));
+    for reason in texts(why, "reasons") {
+        let wrapped = wrap(reason, "    ", screen.columns);
+        out.push_str(&format!("  - {}", wrapped.trim_start()));
+    }
+    let next = text(why, "next");
+    if !next.is_empty() {
+        out.push_str(&format!("Next: {}\n", paint(BUSY, next)));
+    }
+    out
+}
+
+/// When a value was last changed, for lists of other things.
+pub(super) fn since(value: &Value, screen: &Screen) -> String {
+    time(value, "since").map(|at| ago(at, screen)).unwrap_or_default()
+}

@@ -1,0 +1,218 @@
+//! Words, widths, times and colours.
+
+use super::Screen;
+use anstyle::{AnsiColor, Style};
+use comity_core::refusal::Refusal;
+use comity_core::status::Status;
+use comity_core::time::{Millis, Timestamp};
+use serde_json::Value;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+pub(super) const PLAIN: Style = Style::new();
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const GOOD: Style = AnsiColor::Green.on_default();
+pub(super) const WARN: Style = AnsiColor::Yellow.on_default();
+pub(super) const BAD: Style = AnsiColor::Red.on_default();
+pub(super) const BUSY: Style = AnsiColor::Cyan.on_default();
+
+/// Returns the time by this machine's clock; only what people see depends on it.
+pub fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let ms = since.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+    Timestamp::from_ms(ms.unwrap_or(0))
+}
+
+/// Gives text a style.
+pub(super) fn paint(style: Style, text: &str) -> String {
+    if style == PLAIN { text.to_owned() } else { format!("{style}{text}{style:#}") }
+}
+
+/// Returns the colour of a status.
+pub(super) fn status_style(status: Status) -> Style {
+    match status {
+        Status::Queued => PLAIN,
+        Status::Claimed | Status::InProgress => BUSY,
+        Status::Review | Status::ChangesRequested => WARN,
+        Status::Approved | Status::Merging | Status::Done => GOOD,
+        Status::Blocked | Status::Failed => BAD,
+        Status::Abandoned => DIM,
+    }
+}
+
+/// Takes what could steer a terminal out of text: it is data, never a command.
+pub fn clean_text(text: &str) -> String {
+    let steers = |c: char| {
+        (c.is_control() && c != '\n')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars()
+        .map(|c| {
+            if c == '\t' {
+                ' '
+            } else if steers(c) {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
+/// Cleans every text of a value.
+pub(super) fn clean(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(clean_text(&text)),
+        Value::Array(items) => Value::Array(items.into_iter().map(clean).collect()),
+        Value::Object(map) => {
+            Value::Object(map.into_iter().map(|(k, v)| (clean_text(&k), clean(v))).collect())
+        }
+        other => other,
+    }
+}
+
+/// Returns how many columns text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Cuts text to a width, with … where something is missing.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    let text = text.lines().next().unwrap_or_default();
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > columns {
+            break;
+        }
+        out.push(c);
+    }
+    let kept = out.trim_end().len();
+    out.truncate(kept);
+    out.push('…');
+    out
+}
+
+/// Breaks text into lines of a width, at spaces, each with the same indent.
+pub(super) fn wrap(text: &str, indent: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(width(indent)).max(20);
+    let mut out = String::new();
+    for paragraph in text.lines() {
+        let mut line = String::new();
+        for word in paragraph.split(' ') {
+            if !line.is_empty() && width(&line) + 1 + width(word) > room {
+                out.push_str(&format!("{indent}{}\n", line.trim_end()));
+                line.clear();
+            } else if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        out.push_str(format!("{indent}{line}").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// Says how long ago something was.
+pub(super) fn ago(time: Timestamp, screen: &Screen) -> String {
+    match screen.now.since(time) {
+        length if length < Millis::from_secs(5) => "just now".to_owned(),
+        length => format!("{} ago", rough(length)),
+    }
+}
+
+/// Says how long it is until something.
+pub(super) fn left(time: Timestamp, screen: &Screen) -> String {
+    match time.since(screen.now) {
+        length if length.ms() == 0 => "now".to_owned(),
+        length => format!("in {}", rough(length)),
+    }
+}
+
+/// A length of time in its largest unit.
+fn rough(length: Millis) -> String {
+    match length.secs_ceil() {
+        secs if secs < 90 => format!("{secs}s"),
+        secs if secs < 90 * 60 => format!("{}m", (secs + 30) / 60),
+        secs if secs < 36 * 3600 => format!("{}h", (secs + 1800) / 3600),
+        secs => format!("{}d", (secs + 43_200) / 86_400),
+    }
+}
+
+/// A commit's id, short.
+pub(super) fn short_sha(sha: &str) -> &str {
+    let hex = sha.len() >= 40 && sha.bytes().all(|b| b.is_ascii_hexdigit());
+    if hex { sha.get(..10).unwrap_or(sha) } else { sha }
+}
+
+/// Says no, why, and what to do next.
+pub fn refusal(refusal: &Refusal) -> String {
+    let code = paint(BAD.bold(), &format!("error[{}]", refusal.code));
+    let hint = paint(BUSY, "hint");
+    let message = clean_text(&refusal.message);
+    let next = clean_text(refusal.hint_text());
+    format!("{code}: {message}\n  {hint}: {next}\n")
+}
+
+/// Returns a member as text.
+pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns a member as a time.
+pub(super) fn time(value: &Value, key: &str) -> Option<Timestamp> {
+    Timestamp::parse(text(value, key))
+}
+
+/// Returns a member as a list.
+pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Returns a member as a list of texts.
+pub(super) fn texts<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
+    list(value, key).iter().filter_map(Value::as_str).collect()
+}
+
+/// Says one, or several.
+pub(super) fn count(number: usize, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}
+
+/// Says how to see the next page, when there is one.
+pub(super) fn more(answer: &Value) -> String {
+    match answer.get("next") {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(next)) => paint(DIM, &format!("more: --after {next}")) + "\n",
+        Some(next) => paint(DIM, &format!("more: --after {next}")) + "\n",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_by_what_is_seen() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdefg", 6), "abcde…");
+        assert_eq!(cut("日本語日本語", 6), "日本…");
+        assert_eq!(cut("a\nb", 6), "a");
+    }
+
+    #[test]
+    fn what_steers_a_terminal_is_taken_out() {
+        assert_eq!(clean_text("a\u{1b}[31mb\u{202e}c\td"), "a\u{fffd}[31mb\u{fffd}c d");
+    }
+
+    #[test]
+    fn long_text_is_wrapped_with_its_indent() {
+        let text = "one two three four five six seven\n\neight";
+        assert_eq!(wrap(text, "  ", 22), "  one two three four\n  five six seven\n\n  eight\n");
+    }
+}

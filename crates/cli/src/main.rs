@@ -1,0 +1,34 @@
+//! The `comity` binary: arguments in, operations called, words or JSON out.
+//!
+//! Owns what only an edge may know: the terminal, the environment, the file system around the
+//! project, the git binary. It must never decide a rule; those are `core`'s.
+
+mod args;
+mod config;
+mod context;
+mod demo;
+mod doctor;
+mod env;
+mod git;
+mod human;
+mod identity;
+mod init;
+mod output;
+mod paths;
+mod root;
+mod run;
+mod store;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match args::parse() {
+        Ok(cli) => cli,
+        Err(error) => return output::usage_error(&error),
+    };
+    let json = cli.global.json;
+    match run::run(cli) {
+        Ok(reply) => output::reply(&reply, json),
+        Err(refusal) => output::refusal(&refusal, json),
+    }
+}

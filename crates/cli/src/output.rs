@@ -1,0 +1,116 @@
+//! What a command leaves behind: data on stdout, everything else on stderr, an exit status.
+
+use crate::human::{self, Screen, Shape};
+use comity_core::refusal::{Code, Refusal};
+use serde_json::Value;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// What a command answers with.
+pub struct Reply {
+    /// For programs.
+    pub json: Value,
+    /// How people see it.
+    pub shape: Shape,
+    /// Remarks for people, on stderr.
+    pub notes: Vec<String>,
+    /// The exit status.
+    pub exit: u8,
+}
+
+impl Reply {
+    /// A plain answer.
+    pub fn new(json: Value, shape: Shape) -> Reply {
+        Reply { json, shape, notes: Vec::new(), exit: 0 }
+    }
+
+    /// Nothing more to print: the command has written its own stream.
+    pub fn printed() -> Reply {
+        Reply::new(Value::Null, Shape::Nothing)
+    }
+
+    /// Adds a remark.
+    pub fn note(mut self, text: impl Into<String>) -> Reply {
+        self.notes.push(text.into());
+        self
+    }
+
+    /// Sets the exit status.
+    pub fn exit(mut self, status: u8) -> Reply {
+        self.exit = status;
+        self
+    }
+}
+
+/// Prints an answer.
+pub fn reply(reply: &Reply, json: bool) -> ExitCode {
+    let written = match (&reply.shape, json) {
+        (Shape::Nothing, _) => Ok(()),
+        (_, true) => line(&reply.json),
+        (shape, false) => text(&human::render(shape, &reply.json, &Screen::detect())),
+    };
+    if !json {
+        for note in &reply.notes {
+            remark(note);
+        }
+    }
+    match written {
+        Ok(()) => ExitCode::from(reply.exit),
+        // Whoever read us has seen enough; what was done is done.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(reply.exit),
+        Err(error) => {
+            let message = format!("cannot write the answer: {error}");
+            refusal(&Refusal::new(Code::Internal, message), json)
+        }
+    }
+}
+
+/// Prints one JSON object on one line.
+pub fn line(value: &Value) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{value}")?;
+    out.flush()
+}
+
+/// Prints words, with colour only where they are seen.
+pub fn text(text: &str) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Prints a remark for people.
+pub fn remark(text: &str) {
+    // A remark that nobody can read is not worth a failure.
+    let _ = writeln!(anstream::stderr(), "{}", human::clean_text(text));
+}
+
+/// Prints a refusal.
+pub fn refusal(refusal: &Refusal, json: bool) -> ExitCode {
+    if json {
+        let _ = writeln!(io::stderr(), "{}", refusal.to_json());
+    } else {
+        let _ = anstream::stderr().write_all(human::refusal(refusal).as_bytes());
+    }
+    ExitCode::from(refusal.code.exit_status())
+}
+
+/// Prints what clap has to say: help and version as they are, errors like any other refusal.
+pub fn usage_error(error: &clap::Error) -> ExitCode {
+    let json = std::env::args_os().skip(1).any(|arg| arg == "--json");
+    if !error.use_stderr() || !json {
+        let _ = error.print();
+        return ExitCode::from(if error.use_stderr() {
+            Code::InvalidInput.exit_status()
+        } else {
+            0
+        });
+    }
+    let text = error.render().to_string();
+    let mut parts = text.trim().splitn(2, "\n\n");
+    let first = parts.next().unwrap_or_default().trim();
+    let message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
+    let usage = parts.next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    let hint = if usage.is_empty() { "see `comity --help`".to_owned() } else { usage };
+    refusal(&Refusal::input(message).hint(hint), true)
+}

@@ -1,0 +1,168 @@
+//! From a path that a user typed to a path relative to the project's root.
+
+use comity_core::pattern::{Pattern, RepoPath};
+use comity_core::refusal::Refusal;
+use std::path::{Component, Path, PathBuf};
+
+/// Turns what was typed in a directory into patterns of the project.
+pub struct Mapper {
+    cwd: PathBuf,
+    trees: Vec<PathBuf>,
+}
+
+impl Mapper {
+    /// Reads paths as typed in `cwd`; `trees` are the tops of the project's work trees.
+    pub fn new(cwd: &Path, trees: Vec<PathBuf>) -> Mapper {
+        let real = |path: PathBuf| std::fs::canonicalize(&path).unwrap_or(path);
+        let mut trees: Vec<PathBuf> = trees.into_iter().map(real).collect();
+        // A worktree inside the root must be looked at before the root.
+        trees.sort_by_key(|tree| std::cmp::Reverse(tree.components().count()));
+        trees.dedup();
+        Mapper { cwd: real(cwd.to_owned()), trees }
+    }
+
+    /// Maps a path or pattern.
+    pub fn pattern(&self, text: &str) -> Result<String, Refusal> {
+        let invalid = |error: &dyn std::fmt::Display| {
+            Refusal::input(format!("path {:?}: {error}", comity_core::ids::shorten(text))).hint(
+                "give a path or a glob inside the project, such as src/parser or 'src/**/*.rs'",
+            )
+        };
+        // What can never be a path is refused before the file system is asked about it.
+        if text.is_empty() || text.len() > comity_core::pattern::PATH_BYTES_MAX {
+            let error =
+                RepoPath::parse(text).err().unwrap_or(comity_core::pattern::PatternError::Empty);
+            return Err(invalid(&error));
+        }
+        if let Some(c) = text.chars().find(|c| c.is_control()) {
+            return Err(invalid(&comity_core::pattern::PatternError::ControlCharacter(c)));
+        }
+        let (literal, glob) = split(text);
+        let real = self.resolve(Path::new(literal));
+        let inside = self.relative(&real).ok_or_else(|| {
+            let all: Vec<String> = self.trees.iter().map(|t| t.display().to_string()).collect();
+            Refusal::input(format!("path {text:?} is outside the project"))
+                .hint(format!("the project is {}", all.join(", ")))
+        })?;
+        let inside = inside.ok_or_else(|| invalid(&"it is not UTF-8"))?;
+        let mapped = match (inside.is_empty(), glob.is_empty()) {
+            (true, true) => ".".to_owned(),
+            (true, false) => glob.to_owned(),
+            (false, true) if literal.ends_with('/') => format!("{inside}/"),
+            (false, true) => inside,
+            (false, false) => format!("{inside}/{glob}"),
+        };
+        Pattern::parse(&mapped).map_err(|error| invalid(&error))?;
+        Ok(mapped)
+    }
+
+    /// Maps several.
+    pub fn patterns(&self, texts: &[String]) -> Result<Vec<String>, Refusal> {
+        texts.iter().map(|text| self.pattern(text)).collect()
+    }
+
+    /// Resolves links of whatever exists; what does not exist yet is taken as written.
+    fn resolve(&self, path: &Path) -> PathBuf {
+        let mut real = if path.is_absolute() { PathBuf::from("/") } else { self.cwd.clone() };
+        for component in path.components() {
+            match component {
+                Component::ParentDir => {
+                    real.pop();
+                }
+                Component::Normal(name) => {
+                    real.push(name);
+                    if real.is_symlink()
+                        && let Ok(target) = std::fs::canonicalize(&real)
+                    {
+                        real = target;
+                    }
+                }
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            }
+        }
+        real
+    }
+
+    /// Returns the path below the innermost tree; the inner nothing means that it is not UTF-8.
+    fn relative(&self, real: &Path) -> Option<Option<String>> {
+        let below = self.trees.iter().find_map(|tree| real.strip_prefix(tree).ok())?;
+        Some(below.to_str().map(|text| escape(&text.replace(std::path::MAIN_SEPARATOR, "/"))))
+    }
+}
+
+/// Characters of real file names that a pattern would read as a glob.
+fn escape(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '*' | '?' | '[' | '{' | '}' => out.extend(['[', c, ']']),
+            plain => out.push(plain),
+        }
+    }
+    out
+}
+
+/// Splits off the literal segments in front of the first glob.
+fn split(text: &str) -> (&str, &str) {
+    let is_glob = |c: char| "*?[]{}".contains(c);
+    let Some(first) = text.find(is_glob) else { return (text, "") };
+    let start = text.get(..first).and_then(|head| head.rfind('/')).map_or(0, |slash| slash + 1);
+    text.split_at(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project() -> (tempfile::TempDir, Mapper) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(dir.path()).unwrap().join("p");
+        std::fs::create_dir_all(root.join("src/deep")).unwrap();
+        std::fs::create_dir_all(root.join("wt/src")).unwrap();
+        std::os::unix::fs::symlink("src", root.join("link")).unwrap();
+        std::os::unix::fs::symlink("/etc", root.join("out")).unwrap();
+        let mapper = Mapper::new(&root.join("src"), vec![root.clone(), root.join("wt")]);
+        (dir, mapper)
+    }
+
+    #[test]
+    fn rule_4_paths_are_relative_to_the_working_directory() {
+        let (_dir, mapper) = project();
+        for (typed, mapped) in [
+            ("a.rs", "src/a.rs"),
+            ("./a.rs", "src/a.rs"),
+            ("../a.rs", "a.rs"),
+            ("*.rs", "src/*.rs"),
+            ("deep/**", "src/deep/**"),
+            ("deep/", "src/deep/"),
+            ("..", "."),
+            ("../link/x.rs", "src/x.rs"),
+            ("../wt/src/x.rs", "src/x.rs"),
+            ("../new/./y/../z", "new/z"),
+            ("{a,b}.rs", "src/{a,b}.rs"),
+        ] {
+            assert_eq!(mapper.pattern(typed).unwrap(), mapped, "{typed}");
+        }
+    }
+
+    #[test]
+    fn rule_4_an_absolute_path_inside_the_root_or_a_worktree_is_fine() {
+        let (_dir, mapper) = project();
+        let root = mapper.trees.last().unwrap().clone();
+        let typed = |tail: &str| format!("{}/{tail}", root.display());
+        assert_eq!(mapper.pattern(&typed("src/a.rs")).unwrap(), "src/a.rs");
+        assert_eq!(mapper.pattern(&typed("wt/src/*.rs")).unwrap(), "src/*.rs");
+    }
+
+    #[test]
+    fn rule_4_what_is_outside_or_malformed_is_refused() {
+        let (_dir, mapper) = project();
+        let long = "x".repeat(5000);
+        for typed in
+            ["../..", "/etc/passwd", "../out/passwd", "", "a\u{7}b", "a\\b", "[", long.as_str()]
+        {
+            let refusal = mapper.pattern(typed).unwrap_err();
+            assert_eq!(refusal.code.exit_status(), 2, "{typed}");
+        }
+    }
+}

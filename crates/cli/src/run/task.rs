@@ -1,0 +1,110 @@
+//! `comity task …`
+
+use super::{execute, query, task_fields, task_git};
+use crate::args::{ListArgs, Step, TaskCommand, VerbArgs};
+use crate::context::Context;
+use crate::human::Shape;
+use crate::output::Reply;
+use crate::store::Access;
+use comity_core::command::{ClaimWish, Command, StepVerb};
+use comity_core::refusal::Refusal;
+use comity_engine::{Query, TaskFilter};
+
+pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refusal> {
+    match command {
+        TaskCommand::Create(args) => {
+            let new = task_fields::new_task(context, *args)?;
+            execute(context, Command::CreateTask(Box::new(new)), Shape::TaskLine)
+        }
+        TaskCommand::List(args) => list(context, args),
+        TaskCommand::Show(args) => query(context, Query::Task { id: args.id }, Shape::Task),
+        TaskCommand::Why(args) => query(context, Query::Why { id: args.id }, Shape::Why),
+        TaskCommand::Update(args) => task_fields::update(context, *args),
+        TaskCommand::Depend { id, on, remove } => {
+            execute(context, Command::Depend { id, on, remove }, Shape::TaskLine)
+        }
+        TaskCommand::Assign { id, agent, none: _ } => {
+            execute(context, Command::Assign { id, agent }, Shape::TaskLine)
+        }
+        TaskCommand::Link { id, provider, value, key } => {
+            execute(context, Command::Link { id, provider, key, value }, Shape::TaskLine)
+        }
+        TaskCommand::Claim { id, role, skills, ttl, no_lease } => {
+            let wish = ClaimWish { id, role, skills, ttl, no_lease };
+            execute(context, Command::Claim(wish), Shape::Claim)
+        }
+        TaskCommand::Start { verb, ttl } => {
+            with_note(context, Command::Start { id: verb.id.clone(), ttl }, verb)
+        }
+        TaskCommand::Review(verb) => {
+            with_note(context, Command::Review { id: verb.id.clone() }, verb)
+        }
+        TaskCommand::Submit { verb, commit, branch, pr, reviewer, keep_leases } => {
+            let given = task_git::Given { commit, branch, pr, reviewer, keep_leases };
+            task_git::submit(context, verb, given)
+        }
+        TaskCommand::Done { verb, merged } => task_git::done(context, verb, merged),
+        other => verbs(context, other),
+    }
+}
+
+/// The verbs that are no more than a command of the same name.
+fn verbs(context: &Context, command: TaskCommand) -> Result<Reply, Refusal> {
+    let command = match command {
+        TaskCommand::Approve(VerbArgs { id, reason }) => Command::Approve { id, reason },
+        TaskCommand::RequestChanges(VerbArgs { id, reason }) => {
+            Command::RequestChanges { id, reason }
+        }
+        TaskCommand::Merge(VerbArgs { id, reason }) => Command::Merge { id, reason },
+        TaskCommand::Unblock(VerbArgs { id, reason }) => Command::Unblock { id, reason },
+        TaskCommand::Fail(VerbArgs { id, reason }) => Command::Fail { id, reason },
+        TaskCommand::Release(VerbArgs { id, reason }) => Command::Release { id, reason },
+        TaskCommand::Abandon(VerbArgs { id, reason }) => Command::Abandon { id, reason },
+        TaskCommand::Requeue(VerbArgs { id, reason }) => Command::Requeue { id, reason },
+        TaskCommand::Reopen(VerbArgs { id, reason }) => Command::Reopen { id, reason },
+        TaskCommand::Block { verb, needs, questions, retry_after } => {
+            Command::Block { id: verb.id, needs, questions, retry_after, reason: verb.reason }
+        }
+        TaskCommand::Check { verb, item, waive } => {
+            Command::Check { id: verb.id, item, waive, reason: verb.reason }
+        }
+        TaskCommand::Subtask { id, step, text } => {
+            let step = match step {
+                Step::Start => StepVerb::Start,
+                Step::Complete => StepVerb::Complete,
+            };
+            Command::Subtask { id, step, text }
+        }
+        TaskCommand::Transition { verb, status, needs } => {
+            Command::Transition { id: verb.id, status, reason: verb.reason, needs }
+        }
+        _ => return Ok(Reply::printed()),
+    };
+    execute(context, command, Shape::TaskLine)
+}
+
+/// Starting and taking a review have no place for a reason in the log, so that it becomes a note.
+fn with_note(context: &Context, command: Command, verb: VerbArgs) -> Result<Reply, Refusal> {
+    let mut engine = context.engine(Access::Write)?;
+    let answer = engine.execute(context.request(command))?;
+    if let Some(text) = verb.reason {
+        let note = Command::Note { kind: "action".to_owned(), text, task: Some(verb.id) };
+        let mut request = context.request(note);
+        request.key = request.key.map(|key| format!("{key}#reason"));
+        engine.execute(request)?;
+    }
+    Ok(Reply::new(answer, Shape::TaskLine))
+}
+
+fn list(context: &Context, args: ListArgs) -> Result<Reply, Refusal> {
+    let filter = TaskFilter {
+        statuses: args.statuses,
+        assignee: args.assignee,
+        labels: args.labels,
+        role: args.role,
+        initiative: args.initiative,
+        ready: args.ready,
+        page: args.page.into(),
+    };
+    query(context, Query::Tasks(filter), Shape::Tasks)
+}

@@ -1,0 +1,139 @@
+//! From options to the fields of a task.
+
+use super::execute;
+use crate::args::{CreateArgs, UpdateArgs};
+use crate::context::Context;
+use crate::human::Shape;
+use crate::output::Reply;
+use comity_core::command::{Command, NewTask};
+use comity_core::event::TaskUpdated;
+use comity_core::refusal::Refusal;
+use comity_core::task::Constraints;
+use comity_core::view::TaskView;
+use comity_engine::Query;
+use serde_json::{Map, Value};
+
+/// Makes a task of the options of `task create`.
+pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, Refusal> {
+    let mapper = context.mapper();
+    let mut fields = Map::new();
+    for (key, text) in args.context {
+        fields.insert(key, typed(&text));
+    }
+    Ok(NewTask {
+        id: args.id,
+        title: args.title,
+        description: args.description.unwrap_or_default(),
+        kind: args.kind,
+        complexity: args.complexity,
+        deliverable: args.deliverable.unwrap_or_default(),
+        priority: args.priority,
+        labels: args.labels,
+        role: args.role,
+        depends_on: args.depends_on,
+        blockers: args.blockers,
+        files: mapper.patterns(&args.files)?,
+        requirements: args.requirements,
+        dod: args.dod,
+        gates: args.gates,
+        context: fields,
+        constraints: Constraints {
+            max_files: args.max_files,
+            no_git_commit: args.no_git_commit,
+            no_new_deps: args.no_new_deps,
+            allow_delete: mapper.patterns(&args.allow_delete)?,
+        },
+        timeout: args.timeout,
+        epic: args.epic,
+        prd: args.prd,
+        initiative: args.initiative,
+        parent: args.parent,
+        assignee: args.assignee,
+    })
+}
+
+/// Numbers, lists, objects, true and false keep their type; everything else is text.
+fn typed(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(Value::String(_) | Value::Null) | Err(_) => Value::from(text),
+        Ok(value) => value,
+    }
+}
+
+/// A list given as one empty text is the empty list.
+fn cleared(list: Option<Vec<String>>) -> Option<Vec<String>> {
+    list.map(|list| if list == [""] { Vec::new() } else { list })
+}
+
+pub(super) fn update(context: &Context, mut args: UpdateArgs) -> Result<Reply, Refusal> {
+    let mapper = context.mapper();
+    let mut if_match = args.if_match;
+    let constraints = constraints(context, &mut args, &mut if_match)?;
+    let files = cleared(args.files).map(|list| mapper.patterns(&list)).transpose()?;
+    let entries = |pairs: Vec<(String, String)>| {
+        let entry = |(key, text): (String, String)| {
+            let value = if text.is_empty() { Value::Null } else { typed(&text) };
+            (key, value)
+        };
+        pairs.into_iter().map(entry).collect::<Map<String, Value>>()
+    };
+    let changes = TaskUpdated {
+        title: args.title,
+        description: args.description,
+        kind: args.kind,
+        complexity: args.complexity,
+        deliverable: args.deliverable,
+        priority: args.priority,
+        labels: cleared(args.labels),
+        role: args.role.map(|role| if role == "any" { String::new() } else { role }),
+        blockers: cleared(args.blockers),
+        files,
+        requirements: cleared(args.requirements),
+        dod: cleared(args.dod),
+        gates: cleared(args.gates),
+        constraints,
+        context: args.context.map(entries),
+        timeout: args.timeout,
+        epic: args.epic,
+        prd: args.prd,
+        initiative: args.initiative,
+        branch: args.branch,
+        pr: args.pr,
+    };
+    if changes == TaskUpdated::default() {
+        return Err(Refusal::input("there is nothing to change").hint(
+            "give at least one field, such as --priority P1; see `comity task update --help`",
+        ));
+    }
+    let command = Command::UpdateTask { id: args.id, changes: Box::new(changes), if_match };
+    execute(context, command, Shape::TaskLine)
+}
+
+/// Constraints are set as a whole, so that changing one needs the others, as they are now.
+fn constraints(
+    context: &Context,
+    args: &mut UpdateArgs,
+    if_match: &mut Option<u64>,
+) -> Result<Option<Constraints>, Refusal> {
+    let allow_delete = cleared(args.allow_delete.take());
+    let none = args.max_files.is_none()
+        && args.no_git_commit.is_none()
+        && args.no_new_deps.is_none()
+        && allow_delete.is_none();
+    if none {
+        return Ok(None);
+    }
+    let answer = context.query(Query::Task { id: args.id.clone() })?;
+    let task: TaskView = super::task_git::task_of(&answer)?;
+    if_match.get_or_insert(task.version);
+    let mut constraints = task.constraints;
+    if let Some(most) = args.max_files {
+        constraints.max_files = Some(most).filter(|most| *most > 0);
+    }
+    constraints.no_git_commit = args.no_git_commit.unwrap_or(constraints.no_git_commit);
+    constraints.no_new_deps = args.no_new_deps.unwrap_or(constraints.no_new_deps);
+    if let Some(globs) = allow_delete {
+        constraints.allow_delete = context.mapper().patterns(&globs)?;
+    }
+    Ok(Some(constraints))
+}

@@ -1,0 +1,97 @@
+//! The commands that ask git: handing work in, and finishing it.
+
+use super::execute;
+use crate::args::VerbArgs;
+use crate::context::Context;
+use crate::git;
+use crate::human::Shape;
+use crate::output::Reply;
+use comity_core::command::{Command, Containment, Submission};
+use comity_core::ids::AgentId;
+use comity_core::refusal::{Code, Refusal};
+use comity_core::task::Deliverable;
+use comity_core::view::TaskView;
+use comity_engine::Query;
+use serde_json::Value;
+
+/// What was said about the work that is handed in.
+pub(super) struct Given {
+    pub(super) commit: Option<String>,
+    pub(super) branch: Option<String>,
+    pub(super) pr: Option<String>,
+    pub(super) reviewer: Option<AgentId>,
+    pub(super) keep_leases: bool,
+}
+
+/// Reads the task of an answer.
+pub(super) fn task_of(answer: &Value) -> Result<TaskView, Refusal> {
+    let task = answer.get("task").cloned().unwrap_or_default();
+    serde_json::from_value(task).map_err(|error| {
+        Refusal::new(Code::Internal, format!("BUG: the task does not read: {error}"))
+    })
+}
+
+/// Hands work in, with the commit and branch of the caller's work tree when none are given.
+pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<Reply, Refusal> {
+    let answer = context.query(Query::Task { id: verb.id.clone() })?;
+    let task = task_of(&answer)?;
+    let mut commit = given.commit;
+    let mut branch = given.branch;
+    let mut notes = Vec::new();
+    let mut snapshot = None;
+    if task.deliverable == Deliverable::Code.as_str()
+        && let Some((git, tree)) = context.git()
+    {
+        if let Some(name) = &commit {
+            // What git knows is kept in full, so that evidence can be matched with it.
+            commit = git.commit(name).or(commit);
+        } else if task.constraints.no_git_commit {
+            let made = git::snapshot(tree, &task.id)?;
+            snapshot = Some((tree, made.clone()));
+            commit = Some(made);
+        } else {
+            commit = git.commit("HEAD");
+            let dirty = git.line(&["status", "--porcelain", "--untracked-files=no"]);
+            if commit.is_some() && dirty.is_some() {
+                notes.push("note: this work tree has changes that are in no commit".to_owned());
+            }
+        }
+        branch = branch.or_else(|| git.branch());
+    }
+    let submission = Submission {
+        id: verb.id,
+        commit,
+        branch,
+        pr: given.pr,
+        reviewer: given.reviewer,
+        keep_leases: given.keep_leases,
+        reason: verb.reason,
+    };
+    let mut reply = execute(context, Command::Submit(submission), Shape::TaskLine)?;
+    if let Some((tree, made)) = snapshot {
+        git::keep(tree, &task.id, &made)?;
+    }
+    reply.notes.extend(notes);
+    Ok(reply)
+}
+
+/// Finishes a task; git is asked whether the merged commit has the work.
+pub(super) fn done(
+    context: &Context,
+    verb: VerbArgs,
+    merged: Option<String>,
+) -> Result<Reply, Refusal> {
+    let mut merged = merged;
+    let mut containment = Containment::Unknown;
+    if let Some(name) = &merged
+        && let Some((git, tree)) = context.git()
+    {
+        let answer = context.query(Query::Task { id: verb.id.clone() })?;
+        if let Some(submitted) = task_of(&answer)?.commit {
+            containment = git::containment(tree, &submitted, name);
+        }
+        merged = git.commit(name).or(merged);
+    }
+    let command = Command::Done { id: verb.id, merged, containment, reason: verb.reason };
+    execute(context, command, Shape::TaskLine)
+}

@@ -1,0 +1,128 @@
+//! What git is asked: commits handed in, snapshots, merges.
+
+use crate::sandbox::Sandbox;
+use serde_json::Value;
+
+/// A task that ada has begun; the critic and the person are known.
+fn begun(create: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut args = vec!["task", "create", "Parse dates"];
+    args.extend(create);
+    sandbox.json(&args);
+    sandbox.comity().by("ada").args(&["task", "claim", "T1"]).json();
+    sandbox.comity().by("ada").args(&["task", "start", "T1"]).json();
+    sandbox
+}
+
+fn by(sandbox: &Sandbox, agent: &str, args: &[&str]) -> Value {
+    sandbox.comity().by(agent).args(args).json()["task"].clone()
+}
+
+#[test]
+fn rule_2_submit_records_head_and_branch_of_the_callers_work_tree() {
+    let sandbox = begun(&[]);
+    let tree = sandbox.worktree("side");
+    std::fs::write(tree.join("a.rs"), "fn a() {}").unwrap();
+    let sha = sandbox.commit(&tree, "Work");
+    let task =
+        sandbox.comity().by("ada").at(&tree).args(&["task", "submit", "T1"]).json()["task"].clone();
+    assert_eq!(
+        (task["commit"].as_str(), task["branch"].as_str()),
+        (Some(sha.as_str()), Some("side"))
+    );
+    assert_eq!(task["status"], "review");
+}
+
+#[test]
+fn rule_2_a_task_that_must_not_commit_gets_a_snapshot_and_the_work_tree_stays() {
+    let sandbox = begun(&["--no-git-commit"]);
+    let head = sandbox.git(&sandbox.root, &["rev-parse", "HEAD"]);
+    sandbox.write("new.rs", "fn new() {}");
+    let before = sandbox.git(&sandbox.root, &["status", "--porcelain"]);
+    let task = by(&sandbox, "ada", &["task", "submit", "T1"]);
+    let kept = sandbox.git(&sandbox.root, &["rev-parse", "refs/comity/snapshots/T1"]);
+    assert_eq!(task["commit"].as_str(), Some(kept.as_str()));
+    assert_eq!(sandbox.git(&sandbox.root, &["show", &format!("{kept}:new.rs")]), "fn new() {}");
+    assert_eq!(sandbox.git(&sandbox.root, &["rev-parse", "HEAD"]), head);
+    assert_eq!(sandbox.git(&sandbox.root, &["status", "--porcelain"]), before);
+}
+
+#[test]
+fn a_refused_submit_does_not_replace_the_snapshot_of_the_present_holder() {
+    let sandbox = begun(&["--no-git-commit"]);
+    sandbox.write("new.rs", "fn new() {}");
+    by(&sandbox, "ada", &["task", "submit", "T1"]);
+    let kept = sandbox.git(&sandbox.root, &["rev-parse", "refs/comity/snapshots/T1"]);
+    sandbox.write("new.rs", "something else");
+    sandbox.refused(&["--as", "eve", "task", "submit", "T1"]);
+    assert_eq!(sandbox.git(&sandbox.root, &["rev-parse", "refs/comity/snapshots/T1"]), kept);
+}
+
+fn approved() -> (Sandbox, String) {
+    let sandbox = begun(&["--gate", "tests"]);
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "work"]);
+    sandbox.write("a.rs", "fn a() {}");
+    sandbox.commit(&sandbox.root, "First");
+    sandbox.write("b.rs", "fn b() {}");
+    let sha = sandbox.commit(&sandbox.root, "Second");
+    by(&sandbox, "ada", &["task", "submit", "T1"]);
+    by(&sandbox, "ada", &["gate", "record", "T1", "tests", "pass"]);
+    by(&sandbox, "human:ann", &["task", "approve", "T1"]);
+    by(&sandbox, "human:ann", &["task", "merge", "T1"]);
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "main"]);
+    (sandbox, sha)
+}
+
+#[test]
+fn rule_3_done_wants_the_submitted_commit_in_the_merged_one() {
+    let (sandbox, _) = approved();
+    sandbox.write("other.rs", "");
+    sandbox.commit(&sandbox.root, "Something else");
+    let args = ["--as", "human:ann", "task", "done", "T1", "--merged", "HEAD"];
+    assert_eq!(sandbox.refused(&args), ("not-merged".to_owned(), 3));
+    sandbox.git(&sandbox.root, &["merge", "--quiet", "--no-edit", "work"]);
+    let sha = sandbox.git(&sandbox.root, &["rev-parse", "HEAD"]);
+    let task = by(&sandbox, "human:ann", &["task", "done", "T1", "--merged", "HEAD"]);
+    assert_eq!(
+        (task["status"].as_str(), task["merged_sha"].as_str()),
+        (Some("done"), Some(sha.as_str()))
+    );
+}
+
+#[test]
+fn rule_3_a_rebase_and_a_squash_are_equal_patches() {
+    for squash in [false, true] {
+        let (sandbox, _) = approved();
+        sandbox.write("other.rs", "x");
+        sandbox.commit(&sandbox.root, "Something else");
+        if squash {
+            sandbox.git(&sandbox.root, &["merge", "--quiet", "--squash", "work"]);
+            sandbox.commit(&sandbox.root, "Squashed");
+        } else {
+            sandbox.git(&sandbox.root, &["cherry-pick", "main..work"]);
+        }
+        let task = by(&sandbox, "human:ann", &["task", "done", "T1", "--merged", "HEAD"]);
+        assert_eq!(task["status"], "done", "squash: {squash}");
+    }
+}
+
+#[test]
+fn rule_3_evidence_counts_for_the_submitted_commit_only() {
+    let sandbox = begun(&["--gate", "tests"]);
+    by(&sandbox, "ada", &["task", "submit", "T1"]);
+    sandbox.commit(&sandbox.root, "Later");
+    let done = sandbox.comity().by("ada").args(&["gate", "record", "T1", "tests", "pass"]).done();
+    assert!(done.stderr.contains("note: recorded for"), "{}", done.stderr);
+    let args = ["--as", "human:ann", "task", "approve", "T1"];
+    assert_eq!(sandbox.refused(&args), ("gate-unmet".to_owned(), 3));
+    by(&sandbox, "ada", &["gate", "record", "T1", "tests", "pass", "--commit", "HEAD~1"]);
+    assert_eq!(by(&sandbox, "human:ann", &["task", "approve", "T1"])["status"], "approved");
+}
+
+#[test]
+fn variables_of_git_do_not_lead_astray() {
+    let sandbox = begun(&[]);
+    let call =
+        sandbox.comity().by("ada").env("GIT_DIR", "/nonexistent").env("GIT_INDEX_FILE", "/x");
+    assert_eq!(call.args(&["task", "submit", "T1"]).json()["task"]["status"], "review");
+}

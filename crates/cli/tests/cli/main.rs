@@ -1,0 +1,16 @@
+//! The real binary, seen from outside.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a helper that fails fails its test")]
+
+mod bad_input;
+mod finding;
+mod git_work;
+mod idempotency;
+mod identity;
+mod project;
+mod sandbox;
+mod screens;
+mod shapes;
+mod streams;
+mod under_fire;
+mod usage;

@@ -1,0 +1,239 @@
+//! A project of its own for each test, and the real binary in a clean environment.
+
+use regex::Regex;
+use serde_json::Value;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A throw-away directory with a git repository in it, or without.
+pub struct Sandbox {
+    dir: TempDir,
+    /// The project.
+    pub root: PathBuf,
+}
+
+impl Sandbox {
+    /// Makes a git repository `tool` with one commit.
+    pub fn new() -> Sandbox {
+        let sandbox = Sandbox::without_git();
+        sandbox.git(&sandbox.root, &["init", "--quiet", "--initial-branch=main"]);
+        sandbox.write("README.md", "# tool\n");
+        sandbox.commit(&sandbox.root, "Begin");
+        sandbox
+    }
+
+    /// Makes an empty directory `tool`.
+    pub fn without_git() -> Sandbox {
+        let dir = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(dir.path()).unwrap().join("tool");
+        std::fs::create_dir(&root).unwrap();
+        Sandbox { dir, root }
+    }
+
+    /// The directory around the project.
+    pub fn outside(&self) -> PathBuf {
+        std::fs::canonicalize(self.dir.path()).unwrap()
+    }
+
+    /// Writes a file of the project.
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.root.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Commits everything in a work tree; returns the commit.
+    pub fn commit(&self, tree: &Path, message: &str) -> String {
+        self.git(tree, &["add", "--all"]);
+        self.git(tree, &["commit", "--quiet", "--allow-empty", "-m", message]);
+        self.git(tree, &["rev-parse", "HEAD"])
+    }
+
+    /// Adds a linked worktree on a new branch.
+    pub fn worktree(&self, name: &str) -> PathBuf {
+        let tree = self.outside().join(name);
+        let place = tree.display().to_string();
+        self.git(&self.root, &["worktree", "add", "--quiet", "-b", name, &place]);
+        tree
+    }
+
+    /// Runs git, which must succeed.
+    pub fn git(&self, dir: &Path, args: &[&str]) -> String {
+        let output = self.clean(OsStr::new("git")).current_dir(dir).args(args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "git {args:?}: {said}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn clean(&self, program: &OsStr) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().stdin(Stdio::null());
+        command.env("PATH", std::env::var_os("PATH").unwrap());
+        command.env("HOME", self.dir.path()).env("USER", "tester");
+        command.env("GIT_CONFIG_NOSYSTEM", "1");
+        for role in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{role}_NAME"), "tester");
+            command.env(format!("GIT_{role}_EMAIL"), "tester@example.org");
+        }
+        command
+    }
+
+    /// Prepares a call of comity in the project's root.
+    pub fn comity(&self) -> Call {
+        let mut command = self.clean(OsStr::new(env!("CARGO_BIN_EXE_comity")));
+        command.current_dir(&self.root);
+        Call { command }
+    }
+
+    /// Runs comity and returns its answer, which must be one JSON object on one line.
+    pub fn json(&self, args: &[&str]) -> Value {
+        self.comity().args(args).json()
+    }
+
+    /// Runs comity, which must refuse; returns the refusal's code and the exit status.
+    pub fn refused(&self, args: &[&str]) -> (String, i32) {
+        let (error, exit) = self.comity().args(args).refusal();
+        (error["code"].as_str().unwrap().to_owned(), exit)
+    }
+
+    /// Runs comity as for a terminal of 80 columns; returns what it prints, with what varies replaced.
+    pub fn screen(&self, args: &[&str]) -> String {
+        let done = self.comity().env("COMITY_COLUMNS", "80").args(args).done();
+        let mut out = done.stdout.clone();
+        if !done.stderr.is_empty() {
+            out.push_str("-- stderr\n");
+            out.push_str(&done.stderr);
+        }
+        if done.exit != 0 {
+            out.push_str(&format!("-- exit {}\n", done.exit));
+        }
+        self.normal(&out)
+    }
+
+    /// The end of the log, to see whether anything was changed.
+    pub fn head(&self) -> Value {
+        self.json(&["log", "head"])
+    }
+
+    /// Replaces what differs between two runs.
+    pub fn normal(&self, text: &str) -> String {
+        let dir = self.outside().display().to_string();
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let mut out = text.replace(&dir, "[dir]");
+        if !host.is_empty() {
+            out = out.replace(&format!(" on {host}"), " on [host]");
+            out = out.replace(&format!("\"host\":\"{host}\""), "\"host\":\"[host]\"");
+            out = out.replace(&format!("\"host\": \"{host}\""), "\"host\": \"[host]\"");
+        }
+        for (pattern, with) in [
+            (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "[time]"),
+            (r"\b[0-9a-f]{64}\b", "[hash]"),
+            (r"\b[0-9a-f]{40}\b", "[sha]"),
+            (r"\b\d\d:\d\d:\d\d\b", "hh:mm:ss"),
+            (r"\b(just now|\d+s ago)", "just now"),
+            (r"\d+ MiB free", "[n] MiB free"),
+            (r"\b14m \d+s\b", "15m"),
+            (r"git        \d+\.\d+", "git        [version]"),
+        ] {
+            out = Regex::new(pattern).unwrap().replace_all(&out, with).into_owned();
+        }
+        out
+    }
+}
+
+/// A call of comity.
+pub struct Call {
+    command: Command,
+}
+
+impl Call {
+    /// Adds arguments.
+    pub fn args(mut self, args: &[&str]) -> Call {
+        self.command.args(args);
+        self
+    }
+
+    /// Adds arguments that need not be text.
+    pub fn raw(mut self, args: &[OsString]) -> Call {
+        self.command.args(args);
+        self
+    }
+
+    /// Runs elsewhere.
+    pub fn at(mut self, dir: &Path) -> Call {
+        self.command.current_dir(dir);
+        self
+    }
+
+    /// Sets a variable.
+    pub fn env(mut self, name: &str, value: &str) -> Call {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Acts as somebody, by the environment.
+    pub fn by(self, agent: &str) -> Call {
+        self.env("COMITY_AGENT", agent)
+    }
+
+    /// Starts it and goes on; its output can be read from the child.
+    pub fn spawn(mut self) -> Child {
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Runs it to the end.
+    pub fn done(mut self) -> Done {
+        Done::from(self.command.output().unwrap())
+    }
+
+    /// Runs it with `--json`; it must succeed.
+    pub fn json(mut self) -> Value {
+        self.command.arg("--json");
+        self.done().json()
+    }
+
+    /// Runs it with `--json`; it must refuse. Returns the error and the exit status.
+    pub fn refusal(mut self) -> (Value, i32) {
+        self.command.arg("--json");
+        let done = self.done();
+        assert_ne!(done.exit, 0, "was not refused: {}", done.stdout);
+        assert_eq!(done.stdout, "", "a refusal leaves stdout alone");
+        let lines: Vec<&str> = done.stderr.lines().collect();
+        let error: Value = serde_json::from_str(lines.last().unwrap())
+            .unwrap_or_else(|_| panic!("not JSON: {}", done.stderr));
+        assert!(error["error"]["hint"].is_string() && error["error"]["details"].is_object());
+        (error["error"].clone(), done.exit)
+    }
+}
+
+/// A call that has ended.
+#[derive(Debug)]
+pub struct Done {
+    pub stdout: String,
+    pub stderr: String,
+    pub exit: i32,
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Done {
+        Done {
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+            // A process that was killed has no status; none of ours is negative.
+            exit: output.status.code().unwrap_or(-1),
+        }
+    }
+}
+
+impl Done {
+    /// Reads the one JSON object that it printed.
+    pub fn json(&self) -> Value {
+        assert_eq!(self.exit, 0, "{}", self.stderr);
+        assert_eq!(self.stdout.lines().count(), 1, "one line: {}", self.stdout);
+        let value: Value = serde_json::from_str(&self.stdout).unwrap();
+        assert!(value.is_object());
+        value
+    }
+}

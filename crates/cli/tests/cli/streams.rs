@@ -1,0 +1,127 @@
+//! Commands that wait or follow.
+
+use crate::sandbox::{Done, Sandbox};
+use std::io::{BufRead, BufReader};
+use std::time::{Duration, Instant};
+
+#[test]
+fn tail_prints_one_object_a_line_and_goes_on() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "one"]);
+    let mut child = sandbox.comity().args(&["event", "tail", "--from", "1", "--json"]).spawn();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next =
+        || -> serde_json::Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    assert_eq!(next()["seq"], 1);
+    assert_eq!(next()["event"], "task_created");
+    sandbox.json(&["task", "create", "two"]);
+    assert_eq!(next()["title"], "two");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn who_waits_for_an_answer_is_woken_by_another_process() {
+    let sandbox = Sandbox::new();
+    let ask = [
+        "decision",
+        "ask",
+        "Which?",
+        "--option",
+        "a",
+        "--option",
+        "b",
+        "--wait",
+        "--timeout",
+        "30s",
+        "--json",
+    ];
+    let child = sandbox.comity().by("ada").args(&ask).spawn();
+    let until = Instant::now() + Duration::from_secs(20);
+    while sandbox.json(&["decision", "list"])["decisions"].as_array().unwrap().is_empty() {
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    sandbox.comity().by("human:ann").args(&["decision", "answer", "D1", "b: please"]).json();
+    let done = Done::from(child.wait_with_output().unwrap());
+    let decision = done.json()["decision"].clone();
+    assert_eq!(
+        (decision["answer"].as_str(), decision["text"].as_str()),
+        (Some("b"), Some("please"))
+    );
+}
+
+#[test]
+fn waiting_in_vain_is_exit_6() {
+    let sandbox = Sandbox::new();
+    let ask = ["decision", "ask", "Which?", "--wait", "--timeout", "1s"];
+    assert_eq!(sandbox.refused(&ask), ("timed-out".to_owned(), 6));
+    assert_eq!(sandbox.json(&["decision", "show", "D1"])["decision"]["state"], "open");
+    sandbox.comity().by("ada").args(&["lease", "acquire", "a.rs"]).json();
+    let (error, exit) =
+        sandbox.comity().by("bob").args(&["lease", "acquire", "*.rs", "--wait", "1s"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("timed-out"), 6));
+    assert_eq!(error["details"]["conflicts"][0]["witness"], "a.rs");
+}
+
+#[test]
+fn a_waiting_lease_is_granted_when_the_holder_releases() {
+    let sandbox = Sandbox::new();
+    sandbox.comity().by("ada").args(&["lease", "acquire", "a.rs"]).json();
+    let child = sandbox
+        .comity()
+        .by("bob")
+        .args(&["lease", "acquire", "a.rs", "--wait", "30s", "--json"])
+        .spawn();
+    std::thread::sleep(Duration::from_millis(200));
+    sandbox.comity().by("ada").args(&["lease", "release", "--all"]).json();
+    let done = Done::from(child.wait_with_output().unwrap());
+    assert_eq!(done.json()["leases"][0]["owner"], "bob");
+}
+
+#[test]
+fn a_reader_who_leaves_early_is_no_failure() {
+    let sandbox = Sandbox::new();
+    for n in 0..30 {
+        sandbox.json(&["task", "create", &format!("task {n} {}", "x".repeat(400))]);
+    }
+    let mut child = sandbox.comity().args(&["report", "log"]).spawn();
+    drop(child.stdout.take());
+    let done = Done::from(child.wait_with_output().unwrap());
+    assert_eq!((done.exit, done.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn the_watchdog_reclaims_once_and_ends_well_on_a_signal() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "one"]);
+    sandbox.comity().by("carl").args(&["task", "claim", "--ttl", "1s"]).json();
+    std::thread::sleep(Duration::from_millis(1100));
+    let swept = sandbox.json(&["watchdog", "--once"]);
+    assert_eq!(swept["reclaimed"]["tasks"], serde_json::json!(["T1"]));
+    let child = sandbox.comity().args(&["watchdog"]).spawn();
+    std::thread::sleep(Duration::from_millis(500));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(Done::from(child.wait_with_output().unwrap()).exit, 0);
+}
+
+#[test]
+fn the_demo_ends_well_and_leaves_nothing_behind() {
+    let sandbox = Sandbox::without_git();
+    let tmp = sandbox.outside().join("tmp");
+    std::fs::create_dir(&tmp).unwrap();
+    let call = || sandbox.comity().env("TMPDIR", &tmp.display().to_string());
+    let demo = call().args(&["demo"]).json();
+    assert_eq!(
+        (demo["demo"]["ok"].as_bool(), demo["demo"]["tasks_done"].as_u64()),
+        (Some(true), Some(3))
+    );
+    assert_eq!(std::fs::read_dir(&tmp).unwrap().count(), 0);
+    let child = call().args(&["demo"]).spawn();
+    std::thread::sleep(Duration::from_millis(700));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(Done::from(child.wait_with_output().unwrap()).exit, 130);
+    assert_eq!(std::fs::read_dir(&tmp).unwrap().count(), 0);
+}

@@ -1,0 +1,90 @@
+//! Many processes, killed processes, full and read-only disks: nothing acknowledged is lost.
+
+mod crashes;
+mod disk;
+mod races;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A project outside git with a store of its own, as many processes see it.
+pub struct Field {
+    dir: tempfile::TempDir,
+    store: PathBuf,
+}
+
+impl Field {
+    pub fn new() -> Field {
+        let dir = tempfile::tempdir().unwrap();
+        let store = dir.path().join("comity.db");
+        let field = Field { dir, store };
+        field.ok("human:ann", &["init", "--yes"]);
+        field
+    }
+
+    pub fn with_store(store: &Path) -> Field {
+        Field { dir: tempfile::tempdir().unwrap(), store: store.to_owned() }
+    }
+
+    /// A command line of one agent, ready to be started.
+    pub fn command(&self, actor: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_comity"));
+        command
+            .args(["--json", "--as", actor, "--repo", "acme/app", "--root"])
+            .arg(self.dir.path())
+            .arg("--store")
+            .arg(format!("sqlite:{}", self.store.display()))
+            .args(arguments)
+            .env_clear()
+            .env("HOME", self.dir.path())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .current_dir(self.dir.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub fn run(&self, actor: &str, arguments: &[&str]) -> Output {
+        self.command(actor, arguments).output().unwrap()
+    }
+
+    pub fn ok(&self, actor: &str, arguments: &[&str]) -> Value {
+        let output = self.run(actor, arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {error}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Every task title that is stored, by page.
+    pub fn titles(&self) -> Vec<String> {
+        let mut titles = Vec::new();
+        let mut after = "0".to_owned();
+        loop {
+            let page = self.ok("human:ann", &["task", "list", "--limit", "500", "--after", &after]);
+            let tasks = page["tasks"].as_array().unwrap();
+            titles.extend(tasks.iter().map(|task| task["title"].as_str().unwrap().to_owned()));
+            match page["next"].as_str() {
+                Some(next) => after = next.to_owned(),
+                None => return titles,
+            }
+        }
+    }
+
+    pub fn log_is_clean(&self) {
+        let report = self.ok("human:ann", &["log", "verify"]);
+        assert_eq!(report["ok"], true, "{report}");
+    }
+}
+
+/// The code of an error object on standard error.
+pub fn code(output: &Output) -> String {
+    let error: Value = serde_json::from_slice(&output.stderr).unwrap_or_default();
+    error["error"]["code"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The long form does more of the same.
+pub fn times(short: usize) -> usize {
+    if std::env::var_os("COMITY_LONG").is_some() { short * 10 } else { short }
+}

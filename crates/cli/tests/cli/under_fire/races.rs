@@ -1,0 +1,98 @@
+//! Processes that want the same thing at the same time.
+
+use super::{Field, code, times};
+use std::collections::BTreeSet;
+use std::process::Child;
+
+const PROCESSES: usize = 8;
+
+#[test]
+fn eight_processes_create_fifty_tasks_each_and_every_acknowledged_one_is_stored() {
+    let field = Field::new();
+    let acknowledged: Vec<String> = std::thread::scope(|scope| {
+        let field = &field;
+        let workers: Vec<_> = (0..PROCESSES)
+            .map(|worker| {
+                scope.spawn(move || {
+                    let actor = format!("agent-{worker}");
+                    (0..50)
+                        .map(|n| {
+                            let title = format!("task {worker}.{n}");
+                            let answer = field.ok(&actor, &["task", "create", &title]);
+                            answer["task"]["id"].as_str().unwrap().to_owned()
+                        })
+                        .collect::<Vec<String>>()
+                })
+            })
+            .collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    assert_eq!(acknowledged.len(), 400);
+    assert_eq!(acknowledged.iter().collect::<BTreeSet<_>>().len(), 400, "every id is unique");
+    let titles = field.titles();
+    assert_eq!(titles.len(), 400);
+    assert_eq!(titles.iter().collect::<BTreeSet<_>>().len(), 400);
+    field.log_is_clean();
+}
+
+/// Patterns of which every two overlap, though no two are the same.
+const OVERLAPPING: [&str; PROCESSES] = [
+    "src/net/mod.rs",
+    "src/",
+    "src/**/*.rs",
+    "**/mod.rs",
+    "src/{net,io}/*.rs",
+    "src/net/m?d.rs",
+    "src/net/[a-m]od.rs",
+    "src/*/mod.*",
+];
+
+#[test]
+fn of_eight_processes_that_race_for_overlapping_patterns_exactly_one_wins_every_round() {
+    let field = Field::new();
+    for round in 0..times(200) {
+        let racers: Vec<Child> = OVERLAPPING
+            .iter()
+            .enumerate()
+            .map(|(place, pattern)| {
+                let mut racer =
+                    field.command(&format!("agent-{place}"), &["lease", "acquire", pattern]);
+                racer.spawn().unwrap()
+            })
+            .collect();
+        let mut winners = Vec::new();
+        for (place, racer) in racers.into_iter().enumerate() {
+            let output = racer.wait_with_output().unwrap();
+            match output.status.code() {
+                Some(0) => winners.push(place),
+                Some(3) => assert_eq!(code(&output), "lease-held"),
+                other => panic!("{other:?}: {}", String::from_utf8_lossy(&output.stderr)),
+            }
+        }
+        assert_eq!(winners.len(), 1, "round {round}: winners {winners:?}");
+        field.ok(&format!("agent-{}", winners[0]), &["lease", "release", "--all"]);
+    }
+    field.log_is_clean();
+}
+
+#[test]
+fn eight_processes_that_claim_at_once_get_eight_different_tasks() {
+    let field = Field::new();
+    for n in 0..PROCESSES {
+        field.ok("human:ann", &["task", "create", &format!("task {n}")]);
+    }
+    let racers: Vec<Child> = (0..PROCESSES)
+        .map(|n| field.command(&format!("agent-{n}"), &["task", "claim"]).spawn().unwrap())
+        .collect();
+    let mut claimed = BTreeSet::new();
+    for racer in racers {
+        let output = racer.wait_with_output().unwrap();
+        assert!(output.status.success());
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        claimed.insert(answer["task"]["id"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(claimed.len(), PROCESSES);
+    let output = field.run("agent-9", &["task", "claim"]);
+    assert_eq!((output.status.code(), code(&output).as_str()), (Some(3), "nothing-ready"));
+    field.log_is_clean();
+}

@@ -1,0 +1,300 @@
+//! Commands: everything that a caller can ask to be changed.
+
+mod wish;
+
+pub use wish::{ClaimWish, Containment, NewTask, Question, StepVerb, Submission};
+
+use crate::event::TaskUpdated;
+use crate::ids::{AgentId, Fence, RepoName};
+use crate::role::Role;
+use crate::status::Status;
+use crate::time::Millis;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A command with who sends it and from where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Who acts.
+    pub actor: AgentId,
+    /// The repository it is about.
+    pub repo: RepoName,
+    /// The grant it is made under.
+    pub fence: Option<Fence>,
+    /// The idempotency key.
+    pub key: Option<String>,
+    /// The host it comes from.
+    pub host: Option<String>,
+    /// The work tree it comes from.
+    pub workspace: Option<String>,
+    /// What is asked.
+    pub command: Command,
+}
+
+/// What is asked. Ids are given as text and may be unambiguous prefixes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Command {
+    /// Make a task.
+    CreateTask(Box<NewTask>),
+    /// Set fields of a task.
+    UpdateTask {
+        /// The task.
+        id: String,
+        /// The fields.
+        changes: Box<TaskUpdated>,
+        /// The version that the caller has seen.
+        if_match: Option<u64>,
+    },
+    /// Add or remove a dependency.
+    Depend {
+        /// The task.
+        id: String,
+        /// What must be done first.
+        on: String,
+        /// Whether to remove it.
+        remove: bool,
+    },
+    /// Reserve a task for an agent, or for nobody.
+    Assign {
+        /// The task.
+        id: String,
+        /// For whom.
+        agent: Option<AgentId>,
+    },
+    /// Set a reference to another system.
+    Link {
+        /// The task.
+        id: String,
+        /// The system.
+        provider: String,
+        /// The kind of reference.
+        key: String,
+        /// The reference.
+        value: String,
+    },
+    /// Take a task, or the best ready one.
+    Claim(ClaimWish),
+    /// Begin or go on with the work.
+    Start {
+        /// The task.
+        id: String,
+        /// The life of the claim, when one is taken on the way.
+        ttl: Option<Millis>,
+    },
+    /// Hand the work in.
+    Submit(Submission),
+    /// Take a review.
+    Review {
+        /// The task.
+        id: String,
+    },
+    /// Accept the work.
+    Approve {
+        /// The task.
+        id: String,
+        /// What to say.
+        reason: Option<String>,
+    },
+    /// Send the work back.
+    RequestChanges {
+        /// The task.
+        id: String,
+        /// What is to be changed.
+        reason: Option<String>,
+    },
+    /// Begin to integrate.
+    Merge {
+        /// The task.
+        id: String,
+        /// What to say.
+        reason: Option<String>,
+    },
+    /// Finish.
+    Done {
+        /// The task.
+        id: String,
+        /// The commit that has the work merged.
+        merged: Option<String>,
+        /// What git says about it.
+        containment: Containment,
+        /// What to say.
+        reason: Option<String>,
+    },
+    /// Stop until something is given.
+    Block {
+        /// The task.
+        id: String,
+        /// What is needed.
+        needs: Option<String>,
+        /// Questions that must be answered.
+        questions: Vec<String>,
+        /// When to try again without an answer.
+        retry_after: Option<Millis>,
+        /// What to say.
+        reason: Option<String>,
+    },
+    /// Say that nothing is in the way any more.
+    Unblock {
+        /// The task.
+        id: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Say that the attempt failed.
+    Fail {
+        /// The task.
+        id: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Give the task back.
+    Release {
+        /// The task.
+        id: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Give the task up.
+    Abandon {
+        /// The task.
+        id: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Put a task back into the queue.
+    Requeue {
+        /// The task.
+        id: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Take a finished task up again.
+    Reopen {
+        /// The task.
+        id: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Settle a checklist item.
+    Check {
+        /// The task.
+        id: String,
+        /// The item: its text or its place, counted from one.
+        item: String,
+        /// Whether to waive it.
+        waive: bool,
+        /// Why, when waived.
+        reason: Option<String>,
+    },
+    /// Start or complete a step.
+    Subtask {
+        /// The task.
+        id: String,
+        /// Which of the two.
+        step: StepVerb,
+        /// The step.
+        text: String,
+    },
+    /// Go to a status by whatever verb leads there.
+    Transition {
+        /// The task.
+        id: String,
+        /// The status.
+        status: Status,
+        /// Why.
+        reason: Option<String>,
+        /// What is needed, when blocked.
+        needs: Option<String>,
+    },
+    /// Take leases, all or none.
+    LeaseAcquire {
+        /// The patterns.
+        patterns: Vec<String>,
+        /// The task they are for.
+        task: Option<String>,
+        /// What they are for, in words.
+        purpose: Option<String>,
+        /// Their life.
+        ttl: Option<Millis>,
+        /// Whether others may share them.
+        shared: bool,
+    },
+    /// Renew leases.
+    LeaseRenew {
+        /// The leases.
+        ids: Vec<String>,
+        /// Their new life.
+        ttl: Option<Millis>,
+    },
+    /// End leases.
+    LeaseRelease {
+        /// The leases.
+        ids: Vec<String>,
+        /// All of the caller's own.
+        all: bool,
+    },
+    /// Apply what has expired and nothing else.
+    Sweep,
+    /// Register an agent or change one.
+    AgentRegister {
+        /// Who.
+        id: AgentId,
+        /// What it is there for; empty keeps what it has.
+        roles: Vec<Role>,
+        /// What it can do; empty keeps what it has.
+        skills: Vec<String>,
+    },
+    /// Give a sign of life.
+    Heartbeat,
+    /// Record evidence for a gate.
+    GateRecord {
+        /// The task.
+        id: String,
+        /// The gate.
+        gate: String,
+        /// Whether it passed.
+        pass: bool,
+        /// Where the report is.
+        report: Option<String>,
+        /// The commit it is for.
+        commit: Option<String>,
+    },
+    /// Let a gate pass, with a reason.
+    GateWaive {
+        /// The task.
+        id: String,
+        /// The gate.
+        gate: String,
+        /// Why.
+        reason: String,
+    },
+    /// Ask a question.
+    DecisionAsk(Box<Question>),
+    /// Answer a question.
+    DecisionAnswer {
+        /// The decision.
+        id: String,
+        /// `KEY`, `KEY: text`, or any text.
+        answer: String,
+    },
+    /// Say something worth keeping.
+    Note {
+        /// Its type.
+        #[serde(rename = "type")]
+        kind: String,
+        /// What.
+        text: String,
+        /// The task it is about.
+        task: Option<String>,
+    },
+    /// Append what the caller reports.
+    EmitEvent {
+        /// The event: `event` and any fields.
+        event: Map<String, Value>,
+    },
+}
+
+/// The types of a note.
+pub const NOTE_TYPES: [&str; 6] =
+    ["progress", "action", "decision", "blocker", "milestone", "discovery"];

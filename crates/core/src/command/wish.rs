@@ -1,0 +1,150 @@
+//! The larger parts of commands.
+
+use crate::decision::{Addressee, DecisionOption, DecisionType};
+use crate::ids::AgentId;
+use crate::role::Role;
+use crate::task::{Constraints, Deliverable, Priority};
+use crate::time::Millis;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A task to be made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewTask {
+    /// A given id.
+    pub id: Option<String>,
+    /// The title.
+    pub title: String,
+    /// Free text.
+    pub description: String,
+    /// For example `implementation`.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// A planner's estimate.
+    pub complexity: Option<u32>,
+    /// What it delivers.
+    pub deliverable: Deliverable,
+    /// How urgent it is.
+    pub priority: Option<Priority>,
+    /// Free words.
+    pub labels: Vec<String>,
+    /// Who may claim it.
+    pub role: Option<Role>,
+    /// What must be done first.
+    pub depends_on: Vec<String>,
+    /// Outside reasons not to start.
+    pub blockers: Vec<String>,
+    /// Patterns of its files.
+    pub files: Vec<String>,
+    /// What the result must satisfy.
+    pub requirements: Vec<String>,
+    /// The checklist.
+    pub dod: Vec<String>,
+    /// The gates.
+    pub gates: Vec<String>,
+    /// Whatever else the mission should carry.
+    pub context: Map<String, Value>,
+    /// The constraints.
+    pub constraints: Constraints,
+    /// How long the work may take.
+    pub timeout: Option<Millis>,
+    /// Its epic.
+    pub epic: Option<String>,
+    /// Its requirements document.
+    pub prd: Option<String>,
+    /// Its initiative.
+    pub initiative: Option<String>,
+    /// The task it is a part of.
+    pub parent: Option<String>,
+    /// For whom it is reserved.
+    pub assignee: Option<AgentId>,
+}
+
+/// What to claim.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClaimWish {
+    /// The task; without one, the best ready one.
+    pub id: Option<String>,
+    /// Only tasks of this role.
+    pub role: Option<Role>,
+    /// Only tasks with one of these labels.
+    pub skills: Vec<String>,
+    /// The life of the claim.
+    pub ttl: Option<Millis>,
+    /// Whether to leave the declared files unleased.
+    pub no_lease: bool,
+}
+
+/// Work that is handed in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Submission {
+    /// The task.
+    pub id: String,
+    /// The commit.
+    pub commit: Option<String>,
+    /// Its branch.
+    pub branch: Option<String>,
+    /// The pull request.
+    pub pr: Option<String>,
+    /// Who is wanted as reviewer.
+    pub reviewer: Option<AgentId>,
+    /// Whether the leases outlive the claim.
+    pub keep_leases: bool,
+    /// What to say.
+    pub reason: Option<String>,
+}
+
+/// What git says about the submitted commit and the merged one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Containment {
+    /// Git could not be asked.
+    #[default]
+    Unknown,
+    /// The merged commit contains the submitted one, or an equal patch.
+    Contained,
+    /// It does not.
+    Missing,
+}
+
+/// What happens to a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepVerb {
+    /// It begins.
+    Start,
+    /// It is complete.
+    Complete,
+}
+
+/// A question to be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// The question.
+    pub question: String,
+    /// The task it is about.
+    #[serde(default)]
+    pub task: Option<String>,
+    /// The options.
+    #[serde(default)]
+    pub options: Vec<DecisionOption>,
+    /// The kind of answer; without one, by the options.
+    #[serde(default, rename = "type")]
+    pub kind: Option<DecisionType>,
+    /// What one must know to answer it.
+    #[serde(default)]
+    pub context: Option<String>,
+    /// The answer that is given at the deadline.
+    #[serde(default)]
+    pub default: Option<String>,
+    /// Who is asked; without one, a person.
+    #[serde(default)]
+    pub to: Option<Addressee>,
+    /// The time until the deadline.
+    #[serde(default)]
+    pub expires: Option<Millis>,
+}

@@ -1,0 +1,219 @@
+//! Finding what a command names, and whether the caller may touch it: ids, fences, roles, holders.
+
+use super::Rule;
+use crate::decision::Decision;
+use crate::facts::Facts;
+use crate::facts::Ruling;
+use crate::ids::{DecisionId, LeaseId, RepoName, TaskId};
+use crate::lease::Lease;
+use crate::refusal::{Code, Refusal};
+use crate::role::Verb;
+use crate::status::Status;
+use crate::task::Task;
+
+/// Finds a task by its id or by an unambiguous prefix; an exact id beats a prefix.
+pub fn find_task<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a Task> {
+    let id = TaskId::parse(text)?;
+    if let Some(task) = facts.task(repo, &id)? {
+        return Ok(task);
+    }
+    let matches = facts.tasks_by_prefix(repo, text)?;
+    match matches.as_slice() {
+        [] => Err(not_found("task", text).into()),
+        [only] => facts.task(repo, only)?.ok_or_else(|| not_found("task", text).into()),
+        several => {
+            let names: Vec<&str> = several.iter().map(TaskId::as_str).collect();
+            Err(Refusal::new(Code::AmbiguousId, format!("{text:?} fits {}", names.join(", ")))
+                .detail("matches", names)
+                .into())
+        }
+    }
+}
+
+/// Says that there is no such thing.
+pub fn not_found(what: &str, text: &str) -> Refusal {
+    let hint = match what {
+        "lease" => "list the live leases with `comity lease list`",
+        "decision" => "list the decisions with `comity decision list --all`",
+        "agent" => "list the agents with `comity agent list`",
+        _ => "list the tasks with `comity task list`",
+    };
+    Refusal::new(Code::NotFound, format!("there is no {what} {:?}", crate::ids::shorten(text)))
+        .hint(hint)
+}
+
+impl<'a> Rule<'a> {
+    /// Finds the task and checks the fence against it.
+    pub(super) fn task(&self, text: &str) -> Ruling<&'a Task> {
+        let task = find_task(self.facts, &self.request.repo, text)?;
+        self.fence_fits_task(task)?;
+        Ok(task)
+    }
+
+    /// Finds a task that a command only refers to, such as a dependency.
+    pub(super) fn other_task(&self, text: &str) -> Ruling<&'a Task> {
+        find_task(self.facts, &self.request.repo, text)
+    }
+
+    pub(super) fn lease(&self, text: &str) -> Ruling<&'a Lease> {
+        let id = LeaseId::parse(text).ok_or_else(|| {
+            Refusal::input(format!("lease id {:?} is not valid", crate::ids::shorten(text)))
+                .hint("a lease id looks like L7; list the live leases with `comity lease list`")
+        })?;
+        let lease = self.facts.lease(&self.request.repo, id)?;
+        let lease = lease.ok_or_else(|| not_found("lease", text))?;
+        if !self.facts.is_live(lease)? {
+            return Err(not_found("lease", text).into());
+        }
+        Ok(lease)
+    }
+
+    pub(super) fn decision(&self, text: &str) -> Ruling<&'a Decision> {
+        find_decision(self.facts, &self.request.repo, text)
+    }
+
+    fn fence_fits_task(&self, task: &Task) -> Ruling<()> {
+        let Some(fence) = self.request.fence else { return Ok(()) };
+        let live = match &task.claim {
+            Some(claim) if claim.fence == fence => self.facts.claim_expiry(claim)? > self.now(),
+            _ => false,
+        };
+        if live {
+            return Ok(());
+        }
+        let holder = task.claim.as_ref().map(|claim| claim.agent.to_string());
+        Err(Refusal::new(
+            Code::StaleFence,
+            format!("fence {fence} is not that of a live claim on {}", task.id),
+        )
+        .detail("fence", fence.get())
+        .detail("task", task.id.as_str())
+        .detail("holder", holder)
+        .into())
+    }
+
+    pub(super) fn fence_fits_lease(&self, lease: &Lease) -> Ruling<()> {
+        match self.request.fence {
+            Some(fence) if fence != lease.fence => self.fence_covers_claim_of(lease),
+            _ => Ok(()),
+        }
+    }
+
+    /// The fence of a claim is good for the leases that belong to that claim.
+    fn fence_covers_claim_of(&self, lease: &Lease) -> Ruling<()> {
+        if let Some(id) = &lease.claim_of
+            && let Some(task) = self.facts.task(&self.request.repo, id)?
+        {
+            return self.fence_fits_task(task);
+        }
+        let fence = self.request.fence.map_or(0, crate::ids::Fence::get);
+        Err(Refusal::new(Code::StaleFence, format!("fence {fence} is not that of {}", lease.id))
+            .detail("fence", fence)
+            .detail("lease", lease.id.to_string())
+            .into())
+    }
+
+    /// On an operation that names neither task nor lease, a fence must be a live grant of the caller.
+    pub(super) fn fence_is_own(&self) -> Ruling<()> {
+        let Some(fence) = self.request.fence else { return Ok(()) };
+        let (task, leases) = self.facts.grant(fence)?;
+        let actor = &self.request.actor;
+        if let Some(claim) = task.and_then(|task| task.claim.as_ref())
+            && claim.agent == *actor
+            && self.facts.claim_expiry(claim)? > self.now()
+        {
+            return Ok(());
+        }
+        for lease in leases {
+            if lease.owner == *actor && self.facts.is_live(lease)? {
+                return Ok(());
+            }
+        }
+        Err(Refusal::new(Code::StaleFence, format!("fence {fence} is not a live grant of {actor}"))
+            .detail("fence", fence.get())
+            .into())
+    }
+
+    /// Checks the table of transitions.
+    pub(super) fn may_become(&self, task: &Task, to: Status) -> Ruling<()> {
+        if task.status.may_become(to) {
+            return Ok(());
+        }
+        let next: Vec<&str> = task.status.next().iter().map(|status| status.as_str()).collect();
+        Err(Refusal::new(
+            Code::InvalidTransition,
+            format!("{} is {}, which does not lead to {to}", task.id, task.status),
+        )
+        .hint(format!("from {} a task goes to: {}", task.status, next.join(", ")))
+        .detail("task", task.id.as_str())
+        .detail("status", task.status.as_str())
+        .detail("wanted", to.as_str())
+        .detail("allowed", next)
+        .into())
+    }
+
+    /// Tells whether the caller's roles allow the verb; a person's word is enough for any.
+    pub(super) fn may(&self, verb: Verb) -> bool {
+        self.is_person() || self.policy.allows(&self.roles, verb)
+    }
+
+    pub(super) fn require(&self, verb: Verb) -> Ruling<()> {
+        if self.may(verb) {
+            return Ok(());
+        }
+        Err(self.forbidden(verb).into())
+    }
+
+    pub(super) fn forbidden(&self, verb: Verb) -> Refusal {
+        let roles: Vec<&str> = self.roles.iter().map(|role| role.as_str()).collect();
+        let wanted: Vec<&str> = verb.roles().iter().map(|role| role.as_str()).collect();
+        let actor = &self.request.actor;
+        let have = if roles.is_empty() { "no role".to_owned() } else { roles.join(", ") };
+        let need = if wanted.is_empty() { "a person".to_owned() } else { wanted.join(" or ") };
+        Refusal::new(
+            Code::RoleForbidden,
+            format!("{actor} ({have}) may not {verb}; it takes {need}"),
+        )
+        .detail("verb", verb.as_str())
+        .detail("roles", roles)
+        .detail("wanted", wanted)
+    }
+
+    /// Only the holder of a live claim, or a person, gets past this.
+    pub(super) fn require_holder(&self, task: &Task) -> Ruling<()> {
+        if self.is_person() {
+            return Ok(());
+        }
+        let actor = &self.request.actor;
+        let holder = task.claim.as_ref().map(|claim| &claim.agent).or(task.assignee.as_ref());
+        if holder == Some(actor) {
+            return Ok(());
+        }
+        Err(self.not_holder(&format!("task {}", task.id), holder.map(|id| id.as_str())).into())
+    }
+
+    pub(super) fn not_holder(&self, what: &str, holder: Option<&str>) -> Refusal {
+        let message = match holder {
+            Some(holder) => format!("{what} is held by {holder}, not by {}", self.request.actor),
+            None => format!("{what} is not held by {}", self.request.actor),
+        };
+        Refusal::new(Code::NotHolder, message).detail("holder", holder)
+    }
+
+    /// Only a person gets past this.
+    pub(super) fn require_person(&self, what: &str) -> Ruling<()> {
+        if self.is_person() {
+            return Ok(());
+        }
+        Err(Refusal::new(Code::HumanOnly, format!("only a person may {what}")).into())
+    }
+}
+
+/// Finds a decision by its id.
+pub fn find_decision<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a Decision> {
+    let id = DecisionId::parse(text).ok_or_else(|| {
+        Refusal::input(format!("decision id {:?} is not valid", crate::ids::shorten(text)))
+            .hint("a decision id looks like D3; list them with `comity decision list --all`")
+    })?;
+    facts.decision(repo, id)?.ok_or_else(|| not_found("decision", text).into())
+}

@@ -1,0 +1,71 @@
+//! Agents: registration and signs of life.
+
+use super::{Answer, Rule};
+use crate::event::{AgentRegistered, Event};
+use crate::facts::Ruling;
+use crate::ids::AgentId;
+use crate::refusal::{Code, Refusal};
+use crate::role::{Role, Verb};
+
+impl Rule<'_> {
+    pub(super) fn register(
+        &mut self,
+        id: &AgentId,
+        roles: &[Role],
+        skills: &[String],
+    ) -> Ruling<Answer> {
+        self.fence_is_own()?;
+        let own = *id == self.request.actor;
+        if !own && !self.may(Verb::Register) {
+            return Err(self.forbidden(Verb::Register).into());
+        }
+        let known = self.facts.agent(id)?;
+        let have: &[Role] = match known {
+            Some(agent) => &agent.roles,
+            None if id.is_person() => &[],
+            None => &[Role::Implementer],
+        };
+        let wanted: Vec<Role> = if roles.is_empty() { have.to_vec() } else { distinct(roles) };
+        let gains = wanted.iter().any(|role| !have.contains(role));
+        if gains && !self.may(Verb::Register) {
+            return Err(Refusal::new(
+                Code::RoleForbidden,
+                format!("{} may not give itself another role", self.request.actor),
+            )
+            .hint(format!("a person or a planner does: comity agent register {id} --role …"))
+            .detail("wanted", wanted.iter().map(|role| role.as_str()).collect::<Vec<_>>())
+            .into());
+        }
+        let skills = match known {
+            Some(agent) if skills.is_empty() => agent.skills.clone(),
+            _ => skills.to_vec(),
+        };
+        // The registration of a first-time actor was for this very agent: replace it.
+        if own {
+            self.events.retain(|draft| !matches!(draft.event, Event::AgentRegistered(_)));
+        }
+        let body = AgentRegistered { id: id.clone(), roles: wanted, skills };
+        let event = match known {
+            Some(_) => Event::AgentUpdated(body),
+            None => Event::AgentRegistered(body),
+        };
+        self.push(None, event);
+        Ok(Answer::Agent(id.clone()))
+    }
+
+    pub(super) fn heartbeat(&mut self) -> Ruling<Answer> {
+        self.fence_is_own()?;
+        self.require(Verb::Heartbeat)?;
+        Ok(Answer::Agent(self.request.actor.clone()))
+    }
+}
+
+fn distinct(roles: &[Role]) -> Vec<Role> {
+    let mut out = Vec::new();
+    for role in roles {
+        if !out.contains(role) {
+            out.push(*role);
+        }
+    }
+    out
+}

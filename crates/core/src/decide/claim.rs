@@ -1,0 +1,343 @@
+//! Claiming: the best ready task or a named one, with its leases, in one go.
+
+use super::{Answer, Rule};
+use crate::command::ClaimWish;
+use crate::event::{Event, FileLocked, StatusChanged, TaskClaimed};
+use crate::facts::{CANDIDATE_PAGE, Halt, Ruling, place};
+use crate::ids::{Fence, LeaseId};
+use crate::lease::LeaseMode;
+use crate::limits;
+use crate::pattern::Pattern;
+use crate::ready::{Caller, Obstacle, first_obstacle, obstacles, waits_for};
+use crate::refusal::{Code, Refusal};
+use crate::role::{Role, Verb};
+use crate::status::Status;
+use crate::task::{Deliverable, Task};
+use crate::time::Millis;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// How many candidates are looked at for one that prefers the caller, once another fits.
+const PREFERENCE_LOOKAHEAD: usize = CANDIDATE_PAGE;
+
+/// The search for the best candidate, so far.
+#[derive(Default)]
+struct Search<'t> {
+    best: Option<&'t Task>,
+    looked_at: usize,
+    counts: BTreeMap<&'static str, u64>,
+    settled: bool,
+}
+
+impl Search<'_> {
+    fn is_over(&self) -> bool {
+        let bound = match self.best {
+            Some(_) => PREFERENCE_LOOKAHEAD,
+            None => limits::CANDIDATES_MAX,
+        };
+        self.settled || self.looked_at >= bound
+    }
+}
+
+impl<'a> Rule<'a> {
+    pub(super) fn claim(&mut self, wish: &ClaimWish) -> Ruling<Answer> {
+        let task = match &wish.id {
+            Some(id) => self.named_candidate(id, wish)?,
+            None => self.best_candidate(wish)?,
+        };
+        let leases = self.grant_claim(task, wish.ttl, wish.no_lease)?;
+        self.step(task, Status::Claimed, None);
+        Ok(Answer::Claimed(task.id.clone(), leases))
+    }
+
+    fn caller(&self) -> Caller<'_> {
+        Caller { id: &self.request.actor, roles: &self.roles }
+    }
+
+    /// A task with a role is for whoever has that role; any other is for implementers.
+    fn may_claim(&self, task: &Task) -> bool {
+        self.may(Verb::Claim) || task.role.is_some_and(|role| self.roles.contains(&role))
+    }
+
+    fn named_candidate(&self, id: &str, wish: &ClaimWish) -> Ruling<&'a Task> {
+        let task = self.other_task(id)?;
+        // A claim makes a new grant: a fence given with it must be one that the caller holds.
+        self.fence_is_own()?;
+        if task.status != Status::Queued {
+            return Err(not_ready(task, &self.status_obstacle(task)).into());
+        }
+        if !self.may_claim(task) {
+            return Err(self.forbidden(Verb::Claim).into());
+        }
+        self.check_obstacles(task, wish.no_lease)?;
+        Ok(task)
+    }
+
+    /// A task with a role is for those who have it; that comes before anything else in the way.
+    pub(super) fn check_role(&self, task: &Task) -> Ruling<()> {
+        match task.role {
+            Some(role) if !self.is_person() && !self.roles.contains(&role) => {
+                Err(Refusal::new(Code::RoleForbidden, format!("{} takes the role {role}", task.id))
+                    .detail("role", role.as_str())
+                    .into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn status_obstacle(&self, task: &Task) -> Vec<Obstacle> {
+        let holder = task.claim.as_ref().map(|claim| claim.agent.clone());
+        vec![Obstacle::Status(task.status, holder)]
+    }
+
+    /// Refuses with the code of the first thing in the way, and lists everything that is.
+    pub(super) fn check_obstacles(&self, task: &Task, no_lease: bool) -> Ruling<()> {
+        self.check_role(task)?;
+        let mut found = obstacles(self.facts, task, self.caller())?;
+        found.retain(|obstacle| match obstacle {
+            Obstacle::Status(..) => false,
+            Obstacle::Files(_) => !no_lease,
+            _ => true,
+        });
+        if found.is_empty() {
+            return Ok(());
+        }
+        let all_files = found.iter().all(|obstacle| matches!(obstacle, Obstacle::Files(_)));
+        if all_files {
+            let conflicts: Vec<_> = found
+                .into_iter()
+                .filter_map(|obstacle| match obstacle {
+                    Obstacle::Files(conflict) => Some(*conflict),
+                    _ => None,
+                })
+                .collect();
+            return Err(super::leases::lease_held(self.facts, &conflicts)?.into());
+        }
+        Err(not_ready(task, &found).into())
+    }
+
+    fn best_candidate(&self, wish: &ClaimWish) -> Ruling<&'a Task> {
+        self.fence_is_own()?;
+        if !self.may(Verb::Claim) && self.roles.is_empty() {
+            return Err(self.forbidden(Verb::Claim).into());
+        }
+        let (candidates, more) = self.facts.candidates(&self.request.repo)?;
+        let mut search = Search::default();
+        for task in candidates {
+            if self.is_settled(&search, task) {
+                search.settled = true;
+                break;
+            }
+            // Not a candidate at all: the facts only happen to know it.
+            if waits_for(self.facts, task)?.is_empty() {
+                self.examine(&mut search, task, wish)?;
+            }
+        }
+        match (search.best, more) {
+            (None, Some(need)) if !search.is_over() => Err(Halt::Need(need)),
+            (Some(best), Some(need)) if !search.is_over() && self.rank(best).0 > 0 => {
+                // More of the same priority may follow, among them one that prefers this caller.
+                Err(Halt::Need(need))
+            }
+            (Some(best), _) => Ok(best),
+            (None, _) => Err(self.nothing_ready(search.looked_at, search.counts)?.into()),
+        }
+    }
+
+    /// Candidates come by priority: once one fits, only its like can be better, and only for a preference.
+    fn is_settled(&self, search: &Search<'_>, next: &Task) -> bool {
+        let enough = search
+            .best
+            .is_some_and(|best| best.priority != next.priority || self.rank(best).0 == 0);
+        enough || search.is_over()
+    }
+
+    fn examine(&self, search: &mut Search<'a>, task: &'a Task, wish: &ClaimWish) -> Ruling<()> {
+        search.looked_at += 1;
+        if search.best.is_some_and(|best| self.rank(best) <= self.rank(task)) {
+            return Ok(());
+        }
+        if !self.is_wished(task, wish) {
+            *search.counts.entry("not_wished").or_default() += 1;
+            return Ok(());
+        }
+        match self.obstacle_for_claim(task, wish.no_lease)? {
+            None => search.best = Some(task),
+            Some(obstacle) => *search.counts.entry(obstacle.kind()).or_default() += 1,
+        }
+        Ok(())
+    }
+
+    fn is_wished(&self, task: &Task, wish: &ClaimWish) -> bool {
+        let role_fits = wish.role.is_none_or(|role| task.role.unwrap_or(Role::Implementer) == role);
+        let skill_fits =
+            wish.skills.is_empty() || wish.skills.iter().any(|skill| task.labels.contains(skill));
+        role_fits && skill_fits
+    }
+
+    fn obstacle_for_claim(&self, task: &Task, no_lease: bool) -> Ruling<Option<Obstacle>> {
+        if !self.may_claim(task) {
+            return Ok(Some(Obstacle::Role(task.role.unwrap_or(Role::Implementer))));
+        }
+        let obstacle = first_obstacle(self.facts, task, self.caller())?;
+        Ok(obstacle.filter(|obstacle| !(no_lease && matches!(obstacle, Obstacle::Files(_)))))
+    }
+
+    /// Within one priority: tasks that prefer the caller, then those that prefer nobody, then the rest.
+    fn rank(&self, task: &Task) -> (u8, (u8, u64)) {
+        let preference = match &task.preferred {
+            Some(agent) if *agent == self.request.actor => 0,
+            None => 1,
+            Some(_) => 2,
+        };
+        (preference, place(task))
+    }
+
+    fn nothing_ready(
+        &self,
+        looked_at: usize,
+        mut counts: BTreeMap<&'static str, u64>,
+    ) -> Ruling<Refusal> {
+        let waiting = self.facts.waiting(&self.request.repo)?;
+        if waiting > 0 {
+            counts.insert("dependencies", waiting);
+        }
+        let reasons: Vec<String> =
+            counts.iter().map(|(kind, count)| format!("{count} {}", kind_words(kind))).collect();
+        let message = if reasons.is_empty() {
+            "no task is queued".to_owned()
+        } else {
+            format!("no queued task is ready for {}: {}", self.request.actor, reasons.join(", "))
+        };
+        let counts: serde_json::Map<String, Value> =
+            counts.into_iter().map(|(kind, count)| (kind.to_owned(), Value::from(count))).collect();
+        Ok(Refusal::new(Code::NothingReady, message)
+            .detail("reasons", Value::Object(counts))
+            .detail("looked_at", looked_at))
+    }
+
+    /// Pushes the claim and its leases, and returns the leases; the change of status is the caller's.
+    pub(super) fn grant_claim(
+        &mut self,
+        task: &'a Task,
+        ttl: Option<Millis>,
+        no_lease: bool,
+    ) -> Ruling<Vec<LeaseId>> {
+        let ttl = ttl.unwrap_or(self.policy.default_ttl);
+        if !no_lease {
+            // Stored patterns were parsed when they came in; one that no longer parses has no rivals.
+            let files: Vec<Pattern> =
+                task.files.iter().filter_map(|text| Pattern::parse(text).ok()).collect();
+            self.reclaim_rivals(&files, LeaseMode::Exclusive)?;
+        }
+        let seq = self.next_seq();
+        let fence =
+            Fence::new(seq).ok_or_else(|| Refusal::new(Code::Internal, "no seq is left"))?;
+        let actor = self.request.actor.clone();
+        let branch = (task.deliverable == Deliverable::Code).then(|| {
+            task.branch.clone().unwrap_or_else(|| branch_name(&self.policy.branch_pattern, task))
+        });
+        self.push(
+            Some(&task.id),
+            Event::TaskClaimed(TaskClaimed {
+                assignee: actor.clone(),
+                fence,
+                branch,
+                ttl,
+                host: self.request.host.clone(),
+                workspace: self.request.workspace.clone(),
+            }),
+        );
+        if no_lease {
+            return Ok(Vec::new());
+        }
+        let mut next = self.facts.counters(&self.request.repo)?.leases;
+        let mut ids = Vec::new();
+        for path in &task.files {
+            next += 1;
+            ids.push(LeaseId(next));
+            self.push(
+                Some(&task.id),
+                Event::FileLocked(FileLocked {
+                    lock_id: LeaseId(next),
+                    path: path.clone(),
+                    mode: LeaseMode::Exclusive,
+                    owner: actor.clone(),
+                    purpose: Some(task.id.to_string()),
+                    claim_of: Some(task.id.clone()),
+                    fence,
+                    ttl,
+                }),
+            );
+        }
+        Ok(ids)
+    }
+
+    /// Ends the leases of a claim that is about to end.
+    pub(super) fn end_leases(&mut self, task: &Task, reason: &str) -> Ruling<()> {
+        let Some(claim) = &task.claim else { return Ok(()) };
+        for id in &claim.leases {
+            if let Some(lease) = self.facts.lease(&self.request.repo, *id)? {
+                let event = super::leases::released(lease, Some(reason.to_owned()));
+                self.push(Some(&task.id), event);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the claim, if there is one, and takes the step.
+    pub(super) fn end_claim_and_step(&mut self, task: &Task, change: StatusChanged) -> Ruling<()> {
+        self.end_leases(task, change.new_status.as_str())?;
+        self.push_step(task, change);
+        Ok(())
+    }
+}
+
+fn not_ready(task: &Task, found: &[Obstacle]) -> Refusal {
+    let reasons: Vec<String> = found.iter().map(Obstacle::sentence).collect();
+    Refusal::new(Code::NotReady, format!("{} is not ready: {}", task.id, reasons.join("; ")))
+        .hint(format!("see `comity task why {}`", task.id))
+        .detail("task", task.id.as_str())
+        .detail("status", task.status.as_str())
+        .detail("reasons", found.iter().map(Obstacle::to_json).collect::<Vec<_>>())
+}
+
+fn kind_words(kind: &str) -> &'static str {
+    match kind {
+        "dependencies" => "wait for dependencies",
+        "blockers" => "have a blocker",
+        "assigned_to_others" => "are assigned to others",
+        "role" => "take another role",
+        "files_leased" => "have files leased by others",
+        "not_wished" => "are not of the role or skill asked for",
+        _ => "are not queued",
+    }
+}
+
+/// Longest slug in a branch name.
+const SLUG_CHARS_MAX: usize = 40;
+
+/// Makes a word for a branch name from a title: lower case, runs of anything else become one dash.
+pub fn slug(title: &str) -> String {
+    let mut out = String::new();
+    for c in title.chars().flat_map(char::to_lowercase) {
+        if c.is_ascii_alphanumeric() {
+            out.push(c);
+        } else if !out.ends_with('-') && !out.is_empty() {
+            out.push('-');
+        }
+        if out.len() >= SLUG_CHARS_MAX {
+            break;
+        }
+    }
+    let trimmed = out.trim_matches('-');
+    if trimmed.is_empty() { "task".to_owned() } else { trimmed.to_owned() }
+}
+
+/// Fills in the branch pattern.
+pub fn branch_name(pattern: &str, task: &Task) -> String {
+    pattern
+        .replace("{id}", task.id.as_str())
+        .replace("{number}", &task.number.to_string())
+        .replace("{slug}", &slug(&task.title))
+}

@@ -1,0 +1,164 @@
+//! Making tasks.
+
+use super::{Answer, Rule};
+use crate::command::NewTask;
+use crate::event::{Event, StatusChanged, TaskCreated};
+use crate::facts::Ruling;
+use crate::ids::{TASK_NUMBER_MAX, TaskId};
+use crate::limits;
+use crate::pattern::{CaseRule, Pattern};
+use crate::refusal::{Code, Refusal};
+use crate::role::Verb;
+use crate::status::Status;
+use crate::task::{Priority, Task};
+
+impl Rule<'_> {
+    pub(super) fn create_task(&mut self, new: &NewTask) -> Ruling<Answer> {
+        let given = given_id(new.id.as_deref())?;
+        let files = self.normal_patterns(&new.files)?;
+        let mut dependencies = Vec::new();
+        let mut abandoned = None;
+        for text in &new.depends_on {
+            let dependency = self.other_task(text)?;
+            if dependency.status == Status::Abandoned {
+                abandoned = Some(dependency.id.clone());
+            }
+            if !dependencies.contains(&dependency.id) {
+                dependencies.push(dependency.id.clone());
+            }
+        }
+        let parent = match &new.parent {
+            Some(text) => Some(self.other_task(text)?),
+            None => None,
+        };
+        self.fence_is_own()?;
+        let parent = match parent {
+            Some(parent) => Some(takes_parts(parent)?),
+            None => None,
+        };
+        self.require(Verb::Create)?;
+        if new.assignee.as_ref().is_some_and(|agent| *agent != self.request.actor) {
+            self.require(Verb::Assign)?;
+        }
+        let (id, number) = self.new_identity(given)?;
+        let created = TaskCreated {
+            number,
+            title: new.title.trim().to_owned(),
+            description: new.description.clone(),
+            kind: new.kind.clone(),
+            complexity: new.complexity,
+            deliverable: new.deliverable,
+            priority: new.priority.unwrap_or(Priority::DEFAULT),
+            labels: new.labels.clone(),
+            role: new.role,
+            assignee: new.assignee.clone(),
+            dependencies,
+            blockers: new.blockers.clone(),
+            files,
+            requirements: new.requirements.clone(),
+            dod: new.dod.clone(),
+            gates: new.gates.clone(),
+            constraints: new.constraints.clone(),
+            context: new.context.clone(),
+            timeout: new.timeout.unwrap_or_default(),
+            epic: new.epic.clone(),
+            prd: new.prd.clone(),
+            initiative: new.initiative.clone(),
+            parent,
+        };
+        self.push(Some(&id), Event::TaskCreated(Box::new(created)));
+        if let Some(dependency) = abandoned {
+            self.push(
+                Some(&id),
+                Event::StatusChanged(blocked_by_abandoned(Status::Queued, &dependency)),
+            );
+        }
+        Ok(Answer::Task(id))
+    }
+
+    /// A given `T<n>` takes number n; every other task takes the next number after the highest.
+    fn new_identity(&self, given: Option<TaskId>) -> Ruling<(TaskId, u64)> {
+        let repo = &self.request.repo;
+        let next = self.facts.counters(repo)?.tasks + 1;
+        let number = given.as_ref().and_then(TaskId::number).unwrap_or(next);
+        if number > TASK_NUMBER_MAX {
+            return Err(Refusal::new(Code::LimitExceeded, "no task numbers are left").into());
+        }
+        let Some(id) = given else { return Ok((TaskId::generated(number), number)) };
+        let taken = self.facts.task(repo, &id)?.is_some();
+        if taken || (number < next && self.number_taken(number)?) {
+            return Err(Refusal::new(Code::DuplicateId, format!("the id {id} is taken"))
+                .detail("id", id.as_str())
+                .into());
+        }
+        Ok((id, number))
+    }
+
+    fn number_taken(&self, number: u64) -> Ruling<bool> {
+        self.facts.number_taken(&self.request.repo, number)
+    }
+
+    /// Patterns in the form they are stored and compared in.
+    pub(super) fn normal_patterns(&self, texts: &[String]) -> Ruling<Vec<String>> {
+        let mut normal = Vec::new();
+        for text in texts {
+            let pattern = self.pattern(text)?.as_str().to_owned();
+            if !normal.contains(&pattern) {
+                normal.push(pattern);
+            }
+        }
+        Ok(normal)
+    }
+
+    pub(super) fn pattern(&self, text: &str) -> Ruling<Pattern> {
+        let rule = if self.policy.fold_case { CaseRule::Insensitive } else { CaseRule::Sensitive };
+        Pattern::parse_with(text, rule)
+            .map_err(|error| Refusal::input(format!("pattern {text:?}: {error}")).into())
+    }
+
+    /// Refuses a list that would grow beyond its bound.
+    pub(super) fn list_bound(&self, what: &str, length: usize) -> Ruling<()> {
+        if length <= limits::LIST_ENTRIES_MAX {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::LimitExceeded,
+            format!("{what}: at most {}", limits::LIST_ENTRIES_MAX),
+        )
+        .detail("limit", limits::LIST_ENTRIES_MAX)
+        .into())
+    }
+}
+
+/// Reads a given id; a number in it must be one that can be given.
+fn given_id(text: Option<&str>) -> Result<Option<TaskId>, Refusal> {
+    let Some(text) = text else { return Ok(None) };
+    let id = TaskId::parse(text)?;
+    match id.number() {
+        Some(number) if number == 0 || number > TASK_NUMBER_MAX => {
+            Err(Refusal::input(format!("task number {number} is out of range"))
+                .hint(format!("between 1 and {TASK_NUMBER_MAX}")))
+        }
+        _ => Ok(Some(id)),
+    }
+}
+
+fn takes_parts(parent: &Task) -> Result<TaskId, Refusal> {
+    if parent.status.is_finished() {
+        return Err(Refusal::new(
+            Code::InvalidTransition,
+            format!("{} is {} and takes no new parts", parent.id, parent.status),
+        )
+        .hint("a person may reopen it")
+        .detail("status", parent.status.as_str()));
+    }
+    Ok(parent.id.clone())
+}
+
+/// What happens to a queued task when something it waits for will never be done.
+pub(super) fn blocked_by_abandoned(from: Status, dependency: &TaskId) -> StatusChanged {
+    let why = format!("dependency {dependency} was abandoned");
+    let mut change = StatusChanged::new(from, Status::Blocked, Some(why.clone()));
+    change.needs = Some(why);
+    change
+}

@@ -1,0 +1,201 @@
+//! Questions: asking, answering, and what an answer sets in motion.
+
+use super::{Answer, Rule};
+use crate::command::Question;
+use crate::decision::{
+    APPROVAL_KEYS, Addressee, Decision, DecisionOption, DecisionPurpose, DecisionState,
+    DecisionType, read_answer,
+};
+use crate::event::{DecisionAnswered, DecisionAsked, Draft, Event, StatusChanged};
+use crate::facts::{Facts, Ruling};
+use crate::ids::{AgentId, DecisionId};
+use crate::refusal::{Code, Refusal};
+use crate::role::Verb;
+use crate::status::Status;
+use crate::task::Task;
+
+impl<'a> Rule<'a> {
+    pub(super) fn ask(&mut self, question: &Question) -> Ruling<Answer> {
+        let kind = question.kind.unwrap_or(if question.options.is_empty() {
+            DecisionType::Free
+        } else {
+            DecisionType::Choice
+        });
+        let options = options_for(kind, &question.options)?;
+        if let Some(default) = &question.default {
+            read_answer(kind, &options, default)
+                .map_err(|refusal| Refusal::input(format!("the default: {}", refusal.message)))?;
+        }
+        let task = match &question.task {
+            Some(text) => Some(self.task(text)?),
+            None => {
+                self.fence_is_own()?;
+                None
+            }
+        };
+        self.require(Verb::Ask)?;
+        if let Some(task) = task {
+            self.list_bound("decisions", task.decisions.len() + 1)?;
+        }
+        let id = DecisionId(self.facts.counters(&self.request.repo)?.decisions + 1);
+        let asked = DecisionAsked {
+            decision: id,
+            question: question.question.trim().to_owned(),
+            context: question.context.clone(),
+            kind,
+            options,
+            default: question.default.clone(),
+            to: question.to.clone().unwrap_or(Addressee::Person),
+            purpose: DecisionPurpose::Question,
+            expires_at: question.expires.map(|wait| self.now().plus(wait)),
+        };
+        self.push(task.map(|task| &task.id), Event::DecisionAsked(Box::new(asked)));
+        Ok(Answer::Decision(id))
+    }
+
+    pub(super) fn answer(&mut self, id: &str, answer: &str) -> Ruling<Answer> {
+        let decision = self.decision(id)?;
+        self.fence_is_own()?;
+        if decision.state != DecisionState::Open {
+            return Err(already_answered(decision).into());
+        }
+        self.may_answer(decision)?;
+        let (key, text) = decision.read_answer(answer)?;
+        let body = DecisionAnswered {
+            decision: decision.id,
+            answer: key.clone(),
+            text,
+            state: DecisionState::Answered,
+        };
+        self.push(decision.task.as_ref(), Event::DecisionAnswered(body));
+        self.follow_answer(decision, &key)?;
+        Ok(Answer::Decision(decision.id))
+    }
+
+    /// The addressee or a person answers; the asker does not, unless a person.
+    fn may_answer(&self, decision: &Decision) -> Ruling<()> {
+        if self.is_person() {
+            return Ok(());
+        }
+        let actor = &self.request.actor;
+        let refuse = |code: Code, message: String| -> Ruling<()> {
+            Err(Refusal::new(code, message)
+                .hint("whom it is addressed to, or a person, answers it")
+                .detail("to", decision.to.as_str())
+                .into())
+        };
+        // What comity asks about a worn-out task is nobody's own question, whoever wore it out.
+        if decision.asked_by == *actor && decision.purpose == DecisionPurpose::Question {
+            return refuse(Code::RoleForbidden, format!("{actor} asked {} itself", decision.id));
+        }
+        match &decision.to {
+            Addressee::Person => {
+                refuse(Code::HumanOnly, format!("{} is addressed to a person", decision.id))
+            }
+            Addressee::Planner if self.may(Verb::AnswerForPlanner) => Ok(()),
+            Addressee::Planner => {
+                refuse(Code::RoleForbidden, format!("{} is addressed to a planner", decision.id))
+            }
+            Addressee::Agent(agent) if agent == actor => Ok(()),
+            Addressee::Agent(agent) => {
+                refuse(Code::NotHolder, format!("{} is addressed to {agent}", decision.id))
+            }
+        }
+    }
+
+    fn follow_answer(&mut self, decision: &Decision, key: &str) -> Ruling<()> {
+        let Some(id) = &decision.task else { return Ok(()) };
+        let Some(task) = self.facts.task(&self.request.repo, id)? else { return Ok(()) };
+        // A question about an earlier block must not end a later one.
+        if task.block.as_ref().is_none_or(|block| block.since > decision.created_at) {
+            return Ok(());
+        }
+        match (decision.purpose, key) {
+            (DecisionPurpose::Question, _) => {
+                let actor = self.request.actor.clone();
+                let resumed = resume_after(self.facts, task, &[decision.id], &actor)?;
+                self.events.extend(resumed);
+                Ok(())
+            }
+            (_, "retry" | "requeue") => {
+                let mut change = StatusChanged::new(
+                    Status::Blocked,
+                    Status::Queued,
+                    Some(format!("{}: {key}", decision.id)),
+                );
+                change.resets_attempts =
+                    decision.purpose == DecisionPurpose::Exhausted || self.resets(task);
+                change.prefers = task.assignee.clone();
+                self.push_step(task, change);
+                Ok(())
+            }
+            (_, "abandon") => self.abandon_task(task, Some(format!("{}: {key}", decision.id))),
+            // Splitting is the planner's own work; the task waits for it.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// When the last question of a blocked task is answered, the task goes on. `answered` are those whose
+/// answers are not yet in the facts.
+pub(super) fn resume_after(
+    facts: &Facts,
+    task: &Task,
+    answered: &[DecisionId],
+    actor: &AgentId,
+) -> Ruling<Option<Draft>> {
+    let Some(block) = &task.block else { return Ok(None) };
+    if !answered.iter().any(|id| block.questions.contains(id)) {
+        return Ok(None);
+    }
+    for question in &block.questions {
+        let decision = facts.decision(&task.repo, *question)?;
+        let settled = decision.is_none_or(|decision| {
+            matches!(decision.state, DecisionState::Answered | DecisionState::Defaulted)
+        });
+        if !answered.contains(question) && !settled {
+            return Ok(None);
+        }
+    }
+    let why = Some("every question is answered".to_owned());
+    let mut change = StatusChanged::new(Status::Blocked, Status::Queued, why);
+    change.prefers = task.assignee.clone();
+    Ok(Some(Draft {
+        repo: task.repo.clone(),
+        agent: actor.clone(),
+        task: Some(task.id.clone()),
+        event: Event::StatusChanged(change),
+    }))
+}
+
+fn options_for(
+    kind: DecisionType,
+    given: &[DecisionOption],
+) -> Result<Vec<DecisionOption>, Refusal> {
+    let plain =
+        |key: &&str| DecisionOption { key: (*key).to_owned(), label: None, description: None };
+    match kind {
+        DecisionType::Choice if given.is_empty() => {
+            Err(Refusal::input("a choice has no options").hint("--option KEY:LABEL, at least once"))
+        }
+        DecisionType::Choice => Ok(given.to_vec()),
+        DecisionType::Approval if given.is_empty() => Ok(APPROVAL_KEYS.iter().map(plain).collect()),
+        DecisionType::Approval => Err(Refusal::input("an approval has fixed options")
+            .hint(format!("leave --option out; the keys are {}", APPROVAL_KEYS.join(", ")))),
+        DecisionType::Free if given.is_empty() => Ok(Vec::new()),
+        DecisionType::Free => Err(Refusal::input("a free question has no options")
+            .hint("leave --type out to make it a choice")),
+    }
+}
+
+fn already_answered(decision: &Decision) -> Refusal {
+    let message = match (&decision.answer, &decision.answered_by) {
+        (Some(answer), Some(by)) => {
+            format!("{} was answered by {by}: {}", decision.id, crate::ids::shorten(answer))
+        }
+        _ => format!("{} is {}", decision.id, decision.state.as_str()),
+    };
+    Refusal::new(Code::AlreadyAnswered, message)
+        .detail("state", decision.state.as_str())
+        .detail("answer", decision.answer.clone())
+}

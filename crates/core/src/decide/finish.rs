@@ -1,0 +1,209 @@
+//! Finishing and taking up again: merge, done, abandon, requeue, reopen, and `transition` by status.
+
+use super::{Answer, Rule};
+use crate::command::{ClaimWish, Containment, Submission};
+use crate::event::{Event, Merged, StatusChanged};
+use crate::facts::Ruling;
+use crate::refusal::{Code, Refusal};
+use crate::role::Verb;
+use crate::status::Status;
+use crate::task::{Deliverable, Task};
+
+impl<'a> Rule<'a> {
+    pub(super) fn merge(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.may_become(task, Status::Merging)?;
+        if task.deliverable != Deliverable::Code {
+            return Err(Refusal::new(
+                Code::InvalidTransition,
+                format!(
+                    "{} delivers {}; there is nothing to merge",
+                    task.id,
+                    task.deliverable.as_str()
+                ),
+            )
+            .hint(format!("finish it with `comity task done {}`", task.id))
+            .into());
+        }
+        self.require(Verb::Merge)?;
+        self.step(task, Status::Merging, reason);
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    pub(super) fn done(
+        &mut self,
+        id: &str,
+        merged: Option<&String>,
+        containment: Containment,
+        reason: Option<&String>,
+    ) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.may_become(task, Status::Done)?;
+        if task.status == Status::Approved && task.deliverable == Deliverable::Code {
+            return Err(Refusal::new(
+                Code::InvalidTransition,
+                format!("{} has code to merge before it is done", task.id),
+            )
+            .hint(format!("run `comity task merge {}` first", task.id))
+            .detail("status", task.status.as_str())
+            .into());
+        }
+        self.require(Verb::Done)?;
+        self.children_finished(task)?;
+        if containment == Containment::Missing {
+            let commit = task.commit.as_deref().unwrap_or("the submitted commit");
+            let sha = merged.map_or("the merged commit", String::as_str);
+            return Err(Refusal::new(
+                Code::NotMerged,
+                format!("{sha} contains neither {commit} nor an equal patch"),
+            )
+            .detail("commit", task.commit.clone())
+            .detail("merged", merged.cloned())
+            .into());
+        }
+        if task.deliverable == Deliverable::Code || merged.is_some() {
+            let body = Merged { sha: merged.cloned(), branch: task.branch.clone() };
+            self.push(Some(&task.id), Event::Merged(body));
+        }
+        // Loaded here so that what this unblocks is visible to the next command of the same batch.
+        self.facts.dependants(&self.request.repo, &task.id)?;
+        self.step(task, Status::Done, reason);
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    fn children_finished(&self, task: &Task) -> Ruling<()> {
+        let children = self.facts.children(&self.request.repo, &task.id)?;
+        let open: Vec<&str> = children
+            .iter()
+            .filter(|child| !child.status.is_finished())
+            .map(|child| child.id.as_str())
+            .collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::NotReady,
+            format!("{} has parts that are not finished: {}", task.id, open.join(", ")),
+        )
+        .hint("finish or abandon them first")
+        .detail("children", open)
+        .into())
+    }
+
+    pub(super) fn abandon(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.may_become(task, Status::Abandoned)?;
+        self.require(Verb::Abandon)?;
+        self.abandon_task(task, reason.cloned())?;
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    /// Abandons a task, and blocks what waits for it.
+    pub(super) fn abandon_task(&mut self, task: &Task, reason: Option<String>) -> Ruling<()> {
+        let dependants = self.facts.dependants(&self.request.repo, &task.id)?;
+        self.end_claim_and_step(task, StatusChanged::new(task.status, Status::Abandoned, reason))?;
+        for dependant in dependants {
+            if dependant.status == Status::Queued {
+                let change = super::create::blocked_by_abandoned(dependant.status, &task.id);
+                self.push_step(dependant, change);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn requeue(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.may_become(task, Status::Queued)?;
+        if task.status.is_finished() {
+            return Err(Refusal::new(
+                Code::InvalidTransition,
+                format!("{} is {}; only a person reopens it", task.id, task.status),
+            )
+            .hint(format!("comity task reopen {} --reason TEXT", task.id))
+            .into());
+        }
+        self.require(Verb::Requeue)?;
+        self.check_reset(task)?;
+        let why = reason.cloned().or_else(|| Some("re-queued".to_owned()));
+        let mut change = StatusChanged::new(task.status, Status::Queued, why);
+        change.resets_attempts = self.resets(task);
+        self.end_claim_and_step(task, change)?;
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    pub(super) fn reopen(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
+        let Some(reason) = reason.filter(|text| !text.trim().is_empty()) else {
+            return Err(Refusal::input("reopening needs a reason").hint("--reason TEXT").into());
+        };
+        let task = self.task(id)?;
+        if !task.status.is_finished() {
+            return Err(Refusal::new(
+                Code::InvalidTransition,
+                format!("{} is {}; only a finished task is reopened", task.id, task.status),
+            )
+            .detail("status", task.status.as_str())
+            .into());
+        }
+        self.require_person("reopen a task")?;
+        self.parent_is_open(task)?;
+        let mut change = StatusChanged::new(task.status, Status::Queued, Some(reason.clone()));
+        change.resets_attempts = true;
+        self.push_step(task, change);
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    /// A parent is done only when its parts are: a part of a done one comes back after it.
+    fn parent_is_open(&self, task: &Task) -> Ruling<()> {
+        let Some(id) = &task.parent else { return Ok(()) };
+        match self.facts.task(&self.request.repo, id)? {
+            Some(parent) if parent.status == Status::Done => Err(Refusal::new(
+                Code::NotReady,
+                format!("{} is part of {id}, which is done", task.id),
+            )
+            .hint(format!("reopen {id} first: comity task reopen {id} --reason TEXT"))
+            .detail("parent", id.as_str())
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Goes to a status by the verb that leads there from where the task is.
+    pub(super) fn transition(
+        &mut self,
+        id: &str,
+        to: Status,
+        reason: Option<&String>,
+        needs: Option<&String>,
+    ) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.may_become(task, to)?;
+        let answer = match to {
+            Status::Claimed => {
+                self.claim(&ClaimWish { id: Some(task.id.to_string()), ..ClaimWish::default() })
+            }
+            Status::InProgress => self.start(id, None),
+            Status::Review => self.submit(&Submission {
+                id: task.id.to_string(),
+                reason: reason.cloned(),
+                ..Submission::default()
+            }),
+            Status::Approved => self.approve(id, reason),
+            Status::ChangesRequested => self.request_changes(id, reason),
+            Status::Merging => self.merge(id, reason),
+            Status::Done => self.done(id, None, Containment::Unknown, reason),
+            Status::Blocked => self.block(id, needs, &[], None, reason),
+            Status::Failed => self.fail(id, reason),
+            Status::Abandoned => self.abandon(id, reason),
+            Status::Queued => match task.status {
+                Status::Claimed | Status::InProgress => self.release(id, reason),
+                Status::Blocked => self.unblock(id, reason),
+                Status::Done | Status::Abandoned => self.reopen(id, reason),
+                _ => self.requeue(id, reason),
+            },
+        }?;
+        Ok(match answer {
+            Answer::Claimed(id, _) => Answer::Task(id),
+            other => other,
+        })
+    }
+}

@@ -1,0 +1,227 @@
+//! Gates and evidence: recording, waiving, and what is still missing for approval.
+
+use super::stop::{Wear, exhausted};
+use super::{Answer, Rule};
+use crate::event::{Event, GateWaived, TestsRun, Verdict};
+use crate::facts::Ruling;
+use crate::ids::DecisionId;
+use crate::policy::Policy;
+use crate::refusal::{Code, Refusal};
+use crate::role::{Role, Verb};
+use crate::status::Status;
+use crate::task::{CheckState, Gate, Task, Tier};
+use serde_json::{Value, json};
+
+/// The gate that approval itself meets.
+pub const REVIEW_GATE: &str = "review";
+
+/// Something that approval waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Missing {
+    /// A gate, and why it does not count.
+    Gate(String, CheckState, String),
+    /// A checklist item.
+    Item(String, CheckState),
+}
+
+impl Missing {
+    /// Says it in words.
+    pub fn sentence(&self) -> String {
+        match self {
+            Missing::Gate(name, _, why) => format!("gate {name} {why}"),
+            Missing::Item(text, state) => format!("checklist item {text:?} is {}", state.as_str()),
+        }
+    }
+
+    /// Gives it to programs.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Missing::Gate(name, state, why) => {
+                json!({"kind": "gate", "name": name, "state": state.as_str(), "reason": why})
+            }
+            Missing::Item(text, state) => {
+                json!({"kind": "item", "name": text, "state": state.as_str(), "reason": "not met"})
+            }
+        }
+    }
+}
+
+/// Returns the names of the gates that the task or the project requires, in order.
+pub fn required_gates(task: &Task, policy: &Policy) -> Vec<String> {
+    let mut names: Vec<String> =
+        task.gates.iter().filter(|gate| gate.required).map(|gate| gate.name.clone()).collect();
+    for name in &policy.required_gates {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// Returns where a gate stands for the present round and the submitted commit, and why.
+pub fn gate_state(task: &Task, gate: Option<&Gate>, policy: &Policy) -> (CheckState, String) {
+    let open = |why: &str| (CheckState::Open, why.to_owned());
+    let Some(gate) = gate else { return open("has no evidence") };
+    if gate.waiver.is_some() {
+        return (CheckState::Waived, "is waived".to_owned());
+    }
+    let Some(evidence) = &gate.evidence else { return open("has no evidence") };
+    if evidence.round != task.round {
+        return open("has evidence of an earlier round only");
+    }
+    if let (Some(submitted), Some(tested)) = (&task.commit, &evidence.commit)
+        && !same_commit(submitted, tested)
+    {
+        return (CheckState::Open, format!("has evidence for {tested}, not for {submitted}"));
+    }
+    if !evidence.pass {
+        return (CheckState::Failed, "failed".to_owned());
+    }
+    if evidence.tier < policy.min_tier {
+        let (found, wanted) = (evidence.tier.as_str(), policy.min_tier.as_str());
+        return (CheckState::Open, format!("has evidence of tier {found}, {wanted} is demanded"));
+    }
+    (CheckState::Met, "is met".to_owned())
+}
+
+/// An abbreviated commit is the same as the one it abbreviates.
+fn same_commit(a: &str, b: &str) -> bool {
+    const ABBREVIATION_MIN: usize = 7;
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    short == long || (short.len() >= ABBREVIATION_MIN && long.starts_with(short))
+}
+
+/// Lists the checklist items that are not settled.
+pub fn checklist_missing(task: &Task) -> Vec<Missing> {
+    let open = task.dod.iter().filter(|item| !item.state.is_settled());
+    open.map(|item| Missing::Item(item.text.clone(), item.state)).collect()
+}
+
+/// Lists everything that approval still waits for.
+pub fn missing_for_approval(task: &Task, policy: &Policy) -> Vec<Missing> {
+    let mut missing = Vec::new();
+    for name in required_gates(task, policy) {
+        if name == REVIEW_GATE {
+            continue;
+        }
+        let (state, why) = gate_state(task, task.gate(&name), policy);
+        if !state.is_settled() {
+            missing.push(Missing::Gate(name, state, why));
+        }
+    }
+    missing.extend(checklist_missing(task));
+    missing
+}
+
+impl Rule<'_> {
+    pub(super) fn record(
+        &mut self,
+        id: &str,
+        gate: &str,
+        pass: bool,
+        report: Option<&String>,
+        commit: Option<&String>,
+    ) -> Ruling<Answer> {
+        if gate == REVIEW_GATE {
+            return Err(
+                Refusal::input("the gate review is met by `comity task approve` itself").into()
+            );
+        }
+        let task = self.task(id)?;
+        if task.status.is_finished() {
+            return Err(Refusal::new(
+                Code::InvalidTransition,
+                format!("{} is {}; evidence comes too late", task.id, task.status),
+            )
+            .detail("status", task.status.as_str())
+            .into());
+        }
+        self.may_record(task)?;
+        let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
+        self.push_evidence(task, gate, verdict, report, commit)?;
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    /// Evidence comes from the holder, or from those who judge the work.
+    pub(super) fn may_record(&self, task: &Task) -> Ruling<()> {
+        self.require_worker(task, Verb::Record)?;
+        let outsider = !self
+            .roles
+            .iter()
+            .any(|role| matches!(role, Role::Critic | Role::Integrator | Role::Planner));
+        if outsider {
+            self.require_holder(task)?;
+        }
+        Ok(())
+    }
+
+    /// What a caller says about a gate ranks as claimed, whoever the caller is.
+    pub(super) fn push_evidence(
+        &mut self,
+        task: &Task,
+        gate: &str,
+        verdict: Verdict,
+        report: Option<&String>,
+        commit: Option<&String>,
+    ) -> Ruling<()> {
+        if task.gate(gate).is_none() {
+            self.list_bound("gates", task.gates.len() + 1)?;
+        }
+        let body = TestsRun {
+            gate: gate.to_owned(),
+            result: verdict,
+            tier: Tier::Claimed,
+            commit: commit.cloned(),
+            round: task.round,
+            report: report.cloned(),
+        };
+        self.push(Some(&task.id), Event::TestsRun(body));
+        let failures = task.gate(gate).map_or(0, |gate| gate.failures) + 1;
+        let worn = verdict == Verdict::Fail && failures >= self.policy.max_gate_failures;
+        if worn && task.status.may_become(Status::Blocked) && task.status != Status::Queued {
+            let next = self.facts.counters(&self.request.repo)?.decisions + 1;
+            let what = format!("gate {gate} failed {failures} times in round {}", task.round);
+            let wear = Wear { attempts: task.attempts, what, log: report.cloned() };
+            self.end_leases(task, "blocked")?;
+            for event in exhausted(task, task.status, &wear, DecisionId(next)) {
+                self.push(Some(&task.id), event);
+            }
+        }
+        Ok(())
+    }
+
+    /// An agent does not waive what is demanded of its own work.
+    pub(super) fn not_own_waiver(&self, task: &Task) -> Ruling<()> {
+        if self.is_person() || task.assignee.as_ref() != Some(&self.request.actor) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::SelfReview,
+            format!("{} works on {} and cannot waive what it demands", self.request.actor, task.id),
+        )
+        .detail("assignee", self.request.actor.as_str())
+        .into())
+    }
+
+    pub(super) fn waive(&mut self, id: &str, gate: &str, reason: &str) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        let required = required_gates(task, self.policy).iter().any(|name| name == gate);
+        if !required && task.gate(gate).is_none() {
+            return Err(super::access::not_found("gate", gate)
+                .hint(format!("see `comity gate list {}`", task.id))
+                .into());
+        }
+        if task.status.is_finished() {
+            return Err(Refusal::new(
+                Code::InvalidTransition,
+                format!("{} is {}", task.id, task.status),
+            )
+            .into());
+        }
+        self.require(Verb::Waive)?;
+        self.not_own_waiver(task)?;
+        let body = GateWaived { gate: gate.to_owned(), reason: reason.to_owned() };
+        self.push(Some(&task.id), Event::GateWaived(body));
+        Ok(Answer::Task(task.id.clone()))
+    }
+}

@@ -1,0 +1,348 @@
+//! Checks of form that need no state: lengths, characters, patterns. Everything wrong here is exit 2.
+
+use crate::command::{Command, NOTE_TYPES, NewTask, Question, Request};
+use crate::event::TaskUpdated;
+use crate::limits;
+use crate::pattern::Pattern;
+use crate::refusal::Refusal;
+use crate::task::Constraints;
+use crate::time::Millis;
+use serde_json::Value;
+
+type Check = Result<(), Refusal>;
+
+/// Checks a request's form.
+pub fn check(request: &Request) -> Check {
+    if let Some(key) = &request.key {
+        word("idempotency key", key)?;
+        at_most("idempotency key", key.len(), limits::KEY_BYTES_MAX, "bytes")?;
+    }
+    match &request.command {
+        Command::CreateTask(new) => new_task(new),
+        Command::UpdateTask { changes, .. } => changes_ok(changes),
+        Command::Claim(wish) => {
+            words("skill", &wish.skills)?;
+            optional(wish.ttl.as_ref(), ttl)
+        }
+        Command::Start { ttl: life, .. } => optional(life.as_ref(), ttl),
+        Command::Link { provider, key, value, .. } => {
+            word("provider", provider)?;
+            word("key", key)?;
+            line("value", value)
+        }
+        Command::Submit(s) => {
+            optional(s.commit.as_ref(), |text| line("commit", text))?;
+            optional(s.branch.as_ref(), |text| line("branch", text))?;
+            optional(s.pr.as_ref(), |text| line("pull request", text))?;
+            reason(s.reason.as_ref())
+        }
+        Command::Approve { reason: why, .. }
+        | Command::RequestChanges { reason: why, .. }
+        | Command::Merge { reason: why, .. }
+        | Command::Unblock { reason: why, .. }
+        | Command::Fail { reason: why, .. }
+        | Command::Release { reason: why, .. }
+        | Command::Abandon { reason: why, .. }
+        | Command::Requeue { reason: why, .. }
+        | Command::Reopen { reason: why, .. } => reason(why.as_ref()),
+        Command::Done { merged, reason: why, .. } => {
+            optional(merged.as_ref(), |text| line("merged commit", text))?;
+            reason(why.as_ref())
+        }
+        Command::Block { needs, questions, reason: why, retry_after, .. } => {
+            optional(needs.as_ref(), |text| long("needs", text))?;
+            texts("question", questions)?;
+            optional(retry_after.as_ref(), |time| wait("retry-after", time))?;
+            reason(why.as_ref())
+        }
+        Command::Check { item, reason: why, .. } => {
+            long("item", item)?;
+            reason(why.as_ref())
+        }
+        Command::Subtask { text, .. } => long("step", text),
+        Command::Transition { reason: why, needs, .. } => {
+            optional(needs.as_ref(), |text| long("needs", text))?;
+            reason(why.as_ref())
+        }
+        command => check_other(command),
+    }
+}
+
+fn check_other(command: &Command) -> Check {
+    match command {
+        Command::LeaseAcquire { patterns, purpose, ttl: life, .. } => {
+            lease_wish(patterns)?;
+            optional(purpose.as_ref(), |text| line("purpose", text))?;
+            optional(life.as_ref(), ttl)
+        }
+        Command::LeaseRenew { ids, ttl: life } => {
+            at_most("lease ids", ids.len(), limits::PATTERNS_MAX, "entries")?;
+            optional(life.as_ref(), ttl)
+        }
+        Command::LeaseRelease { ids, .. } => {
+            at_most("lease ids", ids.len(), limits::LIST_ENTRIES_MAX, "entries")
+        }
+        Command::AgentRegister { skills, .. } => words("skill", skills),
+        Command::GateRecord { gate, report, commit, .. } => {
+            word("gate", gate)?;
+            optional(report.as_ref(), |text| line("report", text))?;
+            optional(commit.as_ref(), |text| line("commit", text))
+        }
+        Command::GateWaive { gate, reason: why, .. } => {
+            word("gate", gate)?;
+            present("reason", why)?;
+            long("reason", why)
+        }
+        Command::DecisionAsk(question) => question_ok(question),
+        Command::DecisionAnswer { answer, .. } => long("answer", answer),
+        Command::Note { kind, text, .. } => note(kind, text),
+        Command::EmitEvent { event } => emitted(event),
+        _ => Ok(()),
+    }
+}
+
+fn new_task(new: &NewTask) -> Check {
+    title(&new.title)?;
+    long("description", &new.description)?;
+    for (what, text) in [
+        ("type", &new.kind),
+        ("epic", &new.epic),
+        ("prd", &new.prd),
+        ("initiative", &new.initiative),
+    ] {
+        optional(text.as_ref(), |text| line(what, text))?;
+    }
+    words("label", &new.labels)?;
+    texts("requirement", &new.requirements)?;
+    texts("checklist item", &new.dod)?;
+    texts("blocker", &new.blockers)?;
+    words("gate", &new.gates)?;
+    patterns("file", &new.files)?;
+    constraints(&new.constraints)?;
+    at_most("dependencies", new.depends_on.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+    context(&new.context)?;
+    optional(new.timeout.as_ref(), |time| wait("timeout", time))
+}
+
+fn changes_ok(changes: &TaskUpdated) -> Check {
+    optional(changes.title.as_ref(), |text| title(text))?;
+    optional(changes.description.as_ref(), |text| long("description", text))?;
+    for (what, text) in [
+        ("type", &changes.kind),
+        ("epic", &changes.epic),
+        ("prd", &changes.prd),
+        ("initiative", &changes.initiative),
+        ("branch", &changes.branch),
+        ("pull request", &changes.pr),
+    ] {
+        optional(text.as_ref(), |text| if text.is_empty() { Ok(()) } else { line(what, text) })?;
+    }
+    if let Some(role) = changes.role.as_ref().filter(|role| !role.is_empty()) {
+        crate::role::Role::parse(role)?;
+    }
+    optional(changes.labels.as_ref(), |list| words("label", list))?;
+    optional(changes.requirements.as_ref(), |list| texts("requirement", list))?;
+    optional(changes.dod.as_ref(), |list| texts("checklist item", list))?;
+    optional(changes.blockers.as_ref(), |list| texts("blocker", list))?;
+    optional(changes.gates.as_ref(), |list| words("gate", list))?;
+    optional(changes.files.as_ref(), |list| patterns("file", list))?;
+    optional(changes.constraints.as_ref(), constraints)?;
+    optional(changes.context.as_ref(), context)?;
+    optional(changes.timeout.as_ref(), |time| wait("timeout", time))
+}
+
+fn question_ok(question: &Question) -> Check {
+    present("question", &question.question)?;
+    long("question", &question.question)?;
+    optional(question.context.as_ref(), |text| long("context", text))?;
+    at_most("options", question.options.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+    for option in &question.options {
+        word("option key", &option.key)?;
+        if option.key.contains(':') {
+            return Err(Refusal::input(format!("option key {:?} has a colon", option.key))
+                .hint("the colon divides KEY from what is said beside it"));
+        }
+        optional(option.label.as_ref(), |text| long("option label", text))?;
+        optional(option.description.as_ref(), |text| long("option description", text))?;
+    }
+    distinct("option key", question.options.iter().map(|option| option.key.as_str()))?;
+    optional(question.expires.as_ref(), |time| wait("expires", time))
+}
+
+fn lease_wish(texts: &[String]) -> Check {
+    if texts.is_empty() {
+        return Err(Refusal::input("no pattern is given").hint("comity lease acquire src/lib.rs"));
+    }
+    patterns("pattern", texts)
+}
+
+fn note(kind: &str, text: &str) -> Check {
+    if !NOTE_TYPES.contains(&kind) {
+        return Err(Refusal::input(format!(
+            "note type {:?} is not known",
+            crate::ids::shorten(kind)
+        ))
+        .hint(format!("one of: {}", NOTE_TYPES.join(", "))));
+    }
+    present("text", text)?;
+    long("text", text)
+}
+
+fn emitted(event: &serde_json::Map<String, Value>) -> Check {
+    let name = event.get("event").and_then(Value::as_str).unwrap_or_default();
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-:".contains(c));
+    if name.is_empty() || name.len() > limits::WORD_BYTES_MAX || !plain {
+        return Err(Refusal::input("the event has no usable name")
+            .hint(r#"give an object such as {"event":"tests_run","task":"T1","result":"pass"}"#));
+    }
+    if name == "tests_run" {
+        // Its fields become evidence, so they have the form that evidence has.
+        let text = |key: &str| event.get(key).and_then(Value::as_str);
+        optional(text("gate"), |gate| word("gate", gate))?;
+        optional(text("report"), |report| line("report", report))?;
+        optional(text("commit"), |commit| line("commit", commit))?;
+    }
+    json_ok("event", &Value::Object(event.clone()))
+}
+
+fn context(map: &serde_json::Map<String, Value>) -> Check {
+    at_most("context", map.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+    for (key, value) in map {
+        word("context key", key)?;
+        json_ok("context", value)?;
+    }
+    Ok(())
+}
+
+fn json_ok(what: &str, value: &Value) -> Check {
+    if depth(value) > limits::JSON_DEPTH_MAX {
+        return Err(Refusal::input(format!("the {what} is nested too deep"))
+            .hint(format!("at most {} levels", limits::JSON_DEPTH_MAX)));
+    }
+    at_most(what, value.to_string().len(), limits::TEXT_BYTES_MAX, "bytes")
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+fn constraints(constraints: &Constraints) -> Check {
+    patterns("allow-delete", &constraints.allow_delete)
+}
+
+fn optional<T: ?Sized>(value: Option<&T>, check: impl Fn(&T) -> Check) -> Check {
+    value.map_or(Ok(()), check)
+}
+
+fn present(what: &str, text: &str) -> Check {
+    if text.trim().is_empty() {
+        return Err(Refusal::input(format!("the {what} is empty")));
+    }
+    Ok(())
+}
+
+fn at_most(what: &str, found: usize, limit: usize, unit: &str) -> Check {
+    if found <= limit {
+        return Ok(());
+    }
+    Err(Refusal::input(format!("{what}: {found} {unit}, at most {limit}"))
+        .detail("limit", limit)
+        .detail("found", found))
+}
+
+fn title(text: &str) -> Check {
+    present("title", text)?;
+    at_most("title", text.chars().count(), limits::TITLE_CHARS_MAX, "characters")?;
+    no_control("title", text, |c| c.is_control())
+}
+
+fn line(what: &str, text: &str) -> Check {
+    present(what, text)?;
+    at_most(what, text.len(), limits::TEXT_BYTES_MAX, "bytes")?;
+    no_control(what, text, |c| c.is_control())
+}
+
+/// Free text may have line feeds and tabs, no other control characters.
+fn long(what: &str, text: &str) -> Check {
+    at_most(what, text.len(), limits::TEXT_BYTES_MAX, "bytes")?;
+    no_control(what, text, |c| c.is_control() && !"\n\r\t".contains(c))
+}
+
+fn no_control(what: &str, text: &str, bad: impl Fn(char) -> bool) -> Check {
+    match text.chars().find(|c| bad(*c)) {
+        Some(c) => Err(Refusal::input(format!(
+            "the {what} has the control character U+{:04X}",
+            u32::from(c)
+        ))
+        .hint(format!("remove it from the {what}"))),
+        None => Ok(()),
+    }
+}
+
+fn word(what: &str, text: &str) -> Check {
+    line(what, text)?;
+    at_most(what, text.len(), limits::WORD_BYTES_MAX, "bytes")
+}
+
+fn words(what: &str, list: &[String]) -> Check {
+    at_most(what, list.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+    list.iter().try_for_each(|text| word(what, text))?;
+    distinct(what, list.iter().map(String::as_str))
+}
+
+fn texts(what: &str, list: &[String]) -> Check {
+    at_most(what, list.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+    for text in list {
+        present(what, text)?;
+        long(what, text)?;
+    }
+    distinct(what, list.iter().map(String::as_str))
+}
+
+fn distinct<'t>(what: &str, list: impl Iterator<Item = &'t str>) -> Check {
+    let mut seen = std::collections::BTreeSet::new();
+    for text in list {
+        if !seen.insert(text) {
+            return Err(Refusal::input(format!(
+                "{what} {:?} is given twice",
+                crate::ids::shorten(text)
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn patterns(what: &str, list: &[String]) -> Check {
+    at_most(what, list.len(), limits::PATTERNS_MAX, "entries")?;
+    for text in list {
+        Pattern::parse(text).map_err(|error| {
+            Refusal::input(format!("{what} {:?}: {error}", crate::ids::shorten(text))).hint(
+                "a path below the root such as src/lib.rs, a directory src/, or a glob src/**/*.rs",
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn ttl(time: &Millis) -> Check {
+    if *time < limits::TTL_MIN || *time > limits::TTL_MAX {
+        return Err(Refusal::input("the TTL is out of range").hint("between 1s and 7d"));
+    }
+    Ok(())
+}
+
+fn wait(what: &str, time: &Millis) -> Check {
+    const YEAR: Millis = Millis::from_secs(366 * 86_400);
+    if *time > YEAR {
+        return Err(Refusal::input(format!("{what} is too long")).hint("at most a year"));
+    }
+    Ok(())
+}
+
+fn reason(text: Option<&String>) -> Check {
+    optional(text, |text| long("reason", text))
+}

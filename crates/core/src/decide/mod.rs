@@ -1,0 +1,282 @@
+//! Deciding: a command against the facts gives events or a refusal. Pure.
+//!
+//! Every rule keeps the same order of refusals: input → not found → fence → transition → role →
+//! holder → preconditions.
+
+mod access;
+mod agents;
+mod claim;
+mod create;
+mod decisions;
+mod edit;
+mod finish;
+mod gates;
+mod input;
+mod leases;
+mod notes;
+mod review;
+mod stop;
+mod sweep;
+mod work;
+
+pub use access::{find_decision, find_task, not_found};
+pub use claim::{branch_name, slug};
+pub use gates::{
+    Missing, REVIEW_GATE, checklist_missing, gate_state, missing_for_approval, required_gates,
+};
+pub use input::check as check_input;
+pub use leases::{Conflict, conflicts};
+pub use sweep::{Swept, due_at, sweep};
+
+use crate::command::{Command, Request};
+use crate::event::{AgentRegistered, Draft, Event, StatusChanged};
+use crate::facts::{Facts, Need, Ruling};
+use crate::ids::{AgentId, DecisionId, LeaseId, TaskId};
+use crate::policy::Policy;
+use crate::refusal::{Code, Refusal};
+use crate::role::Role;
+use crate::state::Key;
+use crate::status::Status;
+use crate::task::Task;
+use crate::time::Timestamp;
+
+/// What a command is answered with; the entities are read after its events are applied.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// A task.
+    Task(TaskId),
+    /// A task that was claimed, with the leases that came with it.
+    Claimed(TaskId, Vec<LeaseId>),
+    /// Leases.
+    Leases(Vec<LeaseId>),
+    /// Leases that are no more.
+    Released(Vec<LeaseId>),
+    /// An agent.
+    Agent(AgentId),
+    /// A decision.
+    Decision(DecisionId),
+    /// The event at this place in [`Outcome::events`].
+    Event(usize),
+    /// What has expired was applied.
+    Swept,
+}
+
+/// What a command does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The events, in order.
+    pub events: Vec<Draft>,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// Names what a command will surely want to see, so that a batch can be loaded at once.
+pub fn needs(request: &Request) -> Vec<Need> {
+    let repo = &request.repo;
+    let mut needs = vec![
+        Need::Entity(Key::Agent(request.actor.clone())),
+        Need::Entity(Key::Repo(repo.clone())),
+    ];
+    if let Some(key) = &request.key {
+        needs.push(Need::Saved(request.actor.clone(), key.clone()));
+    }
+    if let Some(fence) = request.fence {
+        needs.push(Need::Grant(fence));
+    }
+    match &request.command {
+        Command::Claim(wish) if wish.id.is_none() => {
+            needs.push(Need::Candidates(repo.clone(), None));
+        }
+        Command::LeaseAcquire { patterns, .. } => {
+            for text in patterns {
+                if let Ok(pattern) = crate::pattern::Pattern::parse(text) {
+                    needs.push(Need::LeasesNear(repo.clone(), pattern.literal_prefix().to_owned()));
+                }
+            }
+        }
+        command => {
+            if let Some(id) = command.task_ref()
+                && let Ok(id) = TaskId::parse(id)
+            {
+                needs.push(Need::Entity(Key::Task(repo.clone(), id)));
+            }
+        }
+    }
+    needs
+}
+
+/// Decides a command.
+pub fn decide(facts: &Facts, request: &Request, policy: &Policy) -> Ruling<Outcome> {
+    let mut rule = Rule { facts, request, policy, events: Vec::new(), roles: Vec::new() };
+    rule.meet_actor()?;
+    let answer = rule.dispatch(&request.command)?;
+    Ok(Outcome { events: rule.events, answer })
+}
+
+/// A rule at work: what it sees, and the events it has made so far.
+struct Rule<'a> {
+    facts: &'a Facts,
+    request: &'a Request,
+    policy: &'a Policy,
+    events: Vec<Draft>,
+    roles: Vec<Role>,
+}
+
+impl<'a> Rule<'a> {
+    fn dispatch(&mut self, command: &'a Command) -> Ruling<Answer> {
+        match command {
+            Command::CreateTask(new) => self.create_task(new),
+            Command::UpdateTask { id, changes, if_match } => self.update(id, changes, *if_match),
+            Command::Depend { id, on, remove: false } => self.add_dependency(id, on),
+            Command::Depend { id, on, remove: true } => self.remove_dependency(id, on),
+            Command::Assign { id, agent } => self.assign(id, agent.as_ref()),
+            Command::Link { id, provider, key, value } => self.link(id, provider, key, value),
+            Command::Claim(wish) => self.claim(wish),
+            Command::Start { id, ttl } => self.start(id, *ttl),
+            Command::Submit(submission) => self.submit(submission),
+            Command::Review { id } => self.take_review(id),
+            Command::Approve { id, reason } => self.approve(id, reason.as_ref()),
+            Command::RequestChanges { id, reason } => self.request_changes(id, reason.as_ref()),
+            Command::Merge { id, reason } => self.merge(id, reason.as_ref()),
+            Command::Done { id, merged, containment, reason } => {
+                self.done(id, merged.as_ref(), *containment, reason.as_ref())
+            }
+            Command::Block { id, needs, questions, retry_after, reason } => {
+                self.block(id, needs.as_ref(), questions, *retry_after, reason.as_ref())
+            }
+            Command::Unblock { id, reason } => self.unblock(id, reason.as_ref()),
+            Command::Fail { id, reason } => self.fail(id, reason.as_ref()),
+            Command::Release { id, reason } => self.release(id, reason.as_ref()),
+            Command::Abandon { id, reason } => self.abandon(id, reason.as_ref()),
+            Command::Requeue { id, reason } => self.requeue(id, reason.as_ref()),
+            Command::Reopen { id, reason } => self.reopen(id, reason.as_ref()),
+            Command::Check { id, item, waive, reason } => {
+                self.check_item(id, item, *waive, reason.as_ref())
+            }
+            Command::Subtask { id, step, text } => self.subtask(id, *step, text),
+            Command::Transition { id, status, reason, needs } => {
+                self.transition(id, *status, reason.as_ref(), needs.as_ref())
+            }
+            Command::LeaseAcquire { .. }
+            | Command::LeaseRenew { .. }
+            | Command::LeaseRelease { .. } => self.lease_command(command),
+            Command::Sweep => {
+                self.fence_is_own()?;
+                Ok(Answer::Swept)
+            }
+            Command::AgentRegister { id, roles, skills } => self.register(id, roles, skills),
+            Command::Heartbeat => self.heartbeat(),
+            Command::GateRecord { id, gate, pass, report, commit } => {
+                self.record(id, gate, *pass, report.as_ref(), commit.as_ref())
+            }
+            Command::GateWaive { id, gate, reason } => self.waive(id, gate, reason),
+            Command::DecisionAsk(question) => self.ask(question),
+            Command::DecisionAnswer { id, answer } => self.answer(id, answer),
+            Command::Note { kind, text, task } => self.note(kind, text, task.as_ref()),
+            Command::EmitEvent { event } => self.emit(event),
+        }
+    }
+
+    /// Registers an actor that is new here, and learns its roles.
+    fn meet_actor(&mut self) -> Ruling<()> {
+        let actor = &self.request.actor;
+        if let Some(agent) = self.facts.agent(actor)? {
+            self.roles.clone_from(&agent.roles);
+            return Ok(());
+        }
+        if actor.is_person() {
+            self.push(None, registration(actor, Vec::new()));
+            return Ok(());
+        }
+        if self.policy.registration_required && !matches!(self.request.command, Command::Sweep) {
+            return Err(Refusal::new(Code::RoleForbidden, format!("{actor} is not registered"))
+                .hint(format!(
+                    "a person registers it: comity agent register {actor} --role implementer"
+                ))
+                .into());
+        }
+        if matches!(self.request.command, Command::Sweep) {
+            return Ok(());
+        }
+        self.roles = vec![Role::Implementer];
+        self.push(None, registration(actor, self.roles.clone()));
+        Ok(())
+    }
+
+    fn push(&mut self, task: Option<&TaskId>, event: Event) {
+        self.events.push(Draft {
+            repo: self.request.repo.clone(),
+            agent: self.request.actor.clone(),
+            task: task.cloned(),
+            event,
+        });
+    }
+
+    /// Pushes a change of status without any check; the rules call it after theirs.
+    fn push_step(&mut self, task: &Task, change: StatusChanged) {
+        self.push(Some(&task.id), Event::StatusChanged(change));
+    }
+
+    fn step(&mut self, task: &Task, to: Status, reason: Option<&String>) {
+        self.push_step(task, StatusChanged::new(task.status, to, reason.cloned()));
+    }
+
+    fn now(&self) -> Timestamp {
+        self.facts.moment.now
+    }
+
+    /// Returns the seq that the next pushed event will get.
+    fn next_seq(&self) -> u64 {
+        self.facts.head.seq.0 + 1 + self.events.len() as u64
+    }
+
+    fn is_person(&self) -> bool {
+        self.request.actor.is_person()
+    }
+}
+
+fn registration(actor: &AgentId, roles: Vec<Role>) -> Event {
+    Event::AgentRegistered(AgentRegistered { id: actor.clone(), roles, skills: Vec::new() })
+}
+
+impl Command {
+    /// Returns the task that the command names, as the caller wrote it.
+    pub fn task_ref(&self) -> Option<&str> {
+        match self {
+            Command::UpdateTask { id, .. }
+            | Command::Depend { id, .. }
+            | Command::Assign { id, .. }
+            | Command::Link { id, .. }
+            | Command::Start { id, .. }
+            | Command::Review { id }
+            | Command::Approve { id, .. }
+            | Command::RequestChanges { id, .. }
+            | Command::Merge { id, .. }
+            | Command::Done { id, .. }
+            | Command::Block { id, .. }
+            | Command::Unblock { id, .. }
+            | Command::Fail { id, .. }
+            | Command::Release { id, .. }
+            | Command::Abandon { id, .. }
+            | Command::Requeue { id, .. }
+            | Command::Reopen { id, .. }
+            | Command::Check { id, .. }
+            | Command::Subtask { id, .. }
+            | Command::Transition { id, .. }
+            | Command::GateRecord { id, .. }
+            | Command::GateWaive { id, .. } => Some(id),
+            Command::Submit(submission) => Some(&submission.id),
+            Command::Claim(wish) => wish.id.as_deref(),
+            Command::LeaseAcquire { task, .. } | Command::Note { task, .. } => task.as_deref(),
+            Command::DecisionAsk(question) => question.task.as_deref(),
+            Command::EmitEvent { event } => event.get("task").and_then(|task| task.as_str()),
+            Command::CreateTask(_)
+            | Command::LeaseRenew { .. }
+            | Command::LeaseRelease { .. }
+            | Command::Sweep
+            | Command::AgentRegister { .. }
+            | Command::Heartbeat
+            | Command::DecisionAnswer { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Review: taking it, accepting, sending back.
+
+use super::stop::{Wear, exhausted};
+use super::{Answer, Rule};
+use crate::event::{Approved, Event, ReviewFeedback, ReviewTaken, StatusChanged};
+use crate::facts::Ruling;
+use crate::ids::DecisionId;
+use crate::refusal::{Code, Refusal};
+use crate::role::Verb;
+use crate::status::Status;
+use crate::task::Task;
+
+impl<'a> Rule<'a> {
+    fn not_own_work(&self, task: &Task) -> Ruling<()> {
+        if task.assignee.as_ref() != Some(&self.request.actor) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::SelfReview,
+            format!("{} worked on {} and cannot review it", self.request.actor, task.id),
+        )
+        .detail("assignee", self.request.actor.as_str())
+        .into())
+    }
+
+    /// A review that another critic has taken is left to that critic.
+    fn review_is_free(&self, task: &Task) -> Ruling<()> {
+        match &task.reviewer {
+            Some(reviewer)
+                if task.review_taken && *reviewer != self.request.actor && !self.is_person() =>
+            {
+                let what = format!("the review of {}", task.id);
+                Err(self.not_holder(&what, Some(reviewer.as_str())).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn take_review(&mut self, id: &str) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        if task.status != Status::Review {
+            return Err(Refusal::new(
+                Code::InvalidTransition,
+                format!("{} is {}, not in review", task.id, task.status),
+            )
+            .detail("status", task.status.as_str())
+            .into());
+        }
+        self.require(Verb::Review)?;
+        self.review_is_free(task)?;
+        self.not_own_work(task)?;
+        let taken = ReviewTaken { reviewer: self.request.actor.clone() };
+        self.push(Some(&task.id), Event::ReviewTaken(taken));
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    pub(super) fn approve(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.may_become(task, Status::Approved)?;
+        self.require(Verb::Approve)?;
+        self.review_is_free(task)?;
+        self.not_own_work(task)?;
+        let missing = super::missing_for_approval(task, self.policy);
+        if !missing.is_empty() {
+            let names: Vec<String> = missing.iter().map(super::gates::Missing::sentence).collect();
+            return Err(Refusal::new(
+                Code::GateUnmet,
+                format!("{} cannot be approved: {}", task.id, names.join("; ")),
+            )
+            .detail(
+                "missing",
+                missing.iter().map(super::gates::Missing::to_json).collect::<Vec<_>>(),
+            )
+            .into());
+        }
+        if !task.review_taken || task.reviewer.as_ref() != Some(&self.request.actor) {
+            let taken = ReviewTaken { reviewer: self.request.actor.clone() };
+            self.push(Some(&task.id), Event::ReviewTaken(taken));
+        }
+        let body =
+            Approved { commit: task.commit.clone(), round: task.round, notes: reason.cloned() };
+        self.push(Some(&task.id), Event::Approved(body));
+        self.step(task, Status::Approved, reason);
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    pub(super) fn request_changes(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.may_become(task, Status::ChangesRequested)?;
+        self.require(Verb::RequestChanges)?;
+        if task.status == Status::Review {
+            self.review_is_free(task)?;
+            self.not_own_work(task)?;
+        }
+        let feedback = ReviewFeedback { status: Status::ChangesRequested, notes: reason.cloned() };
+        self.push(Some(&task.id), Event::ReviewFeedback(feedback));
+        let change = StatusChanged::new(task.status, Status::ChangesRequested, reason.cloned());
+        self.push_step(task, change);
+        let rounds = task.review_rounds + 1;
+        if rounds >= self.policy.max_review_rounds {
+            let next = self.facts.counters(&self.request.repo)?.decisions + 1;
+            let wear = Wear {
+                attempts: task.attempts,
+                what: format!("{rounds} review rounds without approval"),
+                log: reason.cloned(),
+            };
+            for event in exhausted(task, Status::ChangesRequested, &wear, DecisionId(next)) {
+                self.push(Some(&task.id), event);
+            }
+        }
+        Ok(Answer::Task(task.id.clone()))
+    }
+}

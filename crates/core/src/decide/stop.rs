@@ -1,0 +1,219 @@
+//! Stopping: blocked, failed, out of attempts.
+
+use super::{Answer, Rule};
+use crate::decision::{Addressee, DecisionOption, DecisionPurpose, DecisionType};
+use crate::event::{DecisionAsked, Draft, ErrorReport, Event, StatusChanged};
+use crate::facts::Ruling;
+use crate::ids::DecisionId;
+use crate::refusal::{Code, Refusal};
+use crate::role::{Role, Verb};
+use crate::status::Status;
+use crate::task::Task;
+use crate::time::Millis;
+
+impl<'a> Rule<'a> {
+    /// The holder stops its own work; a planner, critic or integrator stops what is in their hands.
+    fn require_stopper(&self, task: &Task, verb: Verb) -> Ruling<()> {
+        if task.status.is_held() {
+            self.require_worker(task, verb)?;
+            return self.require_holder(task);
+        }
+        let in_charge = match task.status {
+            Status::Review => Some(Role::Critic),
+            Status::Merging => Some(Role::Integrator),
+            _ => None,
+        };
+        let own = task.assignee.as_ref() == Some(&self.request.actor)
+            && task.status == Status::ChangesRequested;
+        let charged = in_charge.is_some_and(|role| self.roles.contains(&role));
+        if own || charged || self.roles.contains(&Role::Planner) || self.is_person() {
+            return self.require(verb);
+        }
+        Err(self
+            .forbidden(verb)
+            .hint(format!("{} is {}; a planner or a person may do this", task.id, task.status))
+            .into())
+    }
+
+    pub(super) fn block(
+        &mut self,
+        id: &str,
+        needs: Option<&String>,
+        questions: &[String],
+        retry_after: Option<Millis>,
+        reason: Option<&String>,
+    ) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.may_become(task, Status::Blocked)?;
+        self.require_stopper(task, Verb::Block)?;
+        let needs = needs.map(|text| text.trim()).filter(|text| !text.is_empty());
+        let Some(needs) = needs else {
+            return Err(Refusal::new(
+                Code::NeedsMissing,
+                format!("{} cannot be blocked without saying what it needs", task.id),
+            )
+            .into());
+        };
+        if !questions.is_empty() {
+            self.list_bound("decisions", task.decisions.len() + questions.len())?;
+        }
+        let mut change = StatusChanged::new(task.status, Status::Blocked, reason.cloned());
+        change.needs = Some(needs.to_owned());
+        change.retry_at = retry_after.map(|wait| self.now().plus(wait));
+        let mut next = self.facts.counters(&self.request.repo)?.decisions;
+        for question in questions {
+            next += 1;
+            change.questions.push(DecisionId(next));
+            let asked = DecisionAsked {
+                decision: DecisionId(next),
+                question: question.trim().to_owned(),
+                context: Some(needs.to_owned()),
+                kind: DecisionType::Free,
+                options: Vec::new(),
+                default: None,
+                to: Addressee::Person,
+                purpose: DecisionPurpose::Question,
+                expires_at: None,
+            };
+            self.push(Some(&task.id), Event::DecisionAsked(Box::new(asked)));
+        }
+        self.end_claim_and_step(task, change)?;
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    pub(super) fn unblock(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        if task.status != Status::Blocked {
+            return Err(Refusal::new(
+                Code::InvalidTransition,
+                format!("{} is {}, not blocked", task.id, task.status),
+            )
+            .detail("status", task.status.as_str())
+            .into());
+        }
+        self.require(Verb::Unblock)?;
+        self.check_reset(task)?;
+        let why = reason.cloned().or_else(|| Some("unblocked".to_owned()));
+        let mut change = StatusChanged::new(task.status, Status::Queued, why);
+        change.prefers = task.assignee.clone();
+        change.resets_attempts = self.resets(task);
+        self.push_step(task, change);
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    /// Whether putting the task back counts as the answer that gives it new attempts.
+    pub(super) fn resets(&self, task: &Task) -> bool {
+        self.is_worn_out(task) && (self.is_person() || self.roles.contains(&Role::Planner))
+    }
+
+    fn is_worn_out(&self, task: &Task) -> bool {
+        task.attempts >= self.policy.max_attempts
+            || task.review_rounds >= self.policy.max_review_rounds
+    }
+
+    /// Only a person or a planner gives a worn-out task new attempts.
+    pub(super) fn check_reset(&self, task: &Task) -> Ruling<()> {
+        if self.resets(task) || !self.is_worn_out(task) {
+            return Ok(());
+        }
+        self.check_attempts(task)?;
+        Err(Refusal::new(
+            Code::AttemptsExhausted,
+            format!("{} has used its {} review rounds", task.id, self.policy.max_review_rounds),
+        )
+        .detail("review_rounds", task.review_rounds)
+        .into())
+    }
+
+    pub(super) fn fail(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.may_become(task, Status::Failed)?;
+        self.require_stopper(task, Verb::Fail)?;
+        let why = reason.cloned().or_else(|| Some("failed".to_owned()));
+        let mut change = StatusChanged::new(task.status, Status::Failed, why.clone());
+        change.uses_attempt = task.status.is_held();
+        let attempts = task.attempts + u32::from(change.uses_attempt);
+        self.end_claim_and_step(task, change)?;
+        if attempts >= self.policy.max_attempts {
+            let next = self.facts.counters(&self.request.repo)?.decisions + 1;
+            let wear = Wear { attempts, what: format!("{attempts} attempts failed"), log: why };
+            for event in exhausted(task, Status::Failed, &wear, DecisionId(next)) {
+                self.push(Some(&task.id), event);
+            }
+        }
+        Ok(Answer::Task(task.id.clone()))
+    }
+}
+
+/// How a task was worn out.
+pub(super) struct Wear {
+    pub(super) attempts: u32,
+    pub(super) what: String,
+    pub(super) log: Option<String>,
+}
+
+/// A task that gives up trying: an error report, a decision for a planner, and blocked.
+pub(super) fn exhausted(
+    task: &Task,
+    from: Status,
+    wear: &Wear,
+    decision: DecisionId,
+) -> Vec<Event> {
+    let report = ErrorReport {
+        status: Status::Blocked,
+        reason: wear.what.clone(),
+        error_log: wear.log.clone(),
+        attempts: wear.attempts,
+        request: format!("Decide what to do with {}: retry, split or abandon.", task.id),
+    };
+    let asked = choice(
+        decision,
+        format!("{}: {}. What now?", task.id, wear.what),
+        wear.log.clone(),
+        DecisionPurpose::Exhausted,
+        &[
+            ("retry", "Start over with fresh attempts"),
+            ("split", "Break it into smaller tasks"),
+            ("abandon", "Give it up"),
+        ],
+    );
+    let mut change = StatusChanged::new(from, Status::Blocked, Some(wear.what.clone()));
+    change.needs = Some(format!("an answer to {decision}: retry, split or abandon"));
+    vec![Event::Error(report), Event::DecisionAsked(Box::new(asked)), Event::StatusChanged(change)]
+}
+
+/// A question with fixed options to a planner.
+pub(super) fn choice(
+    decision: DecisionId,
+    question: String,
+    context: Option<String>,
+    purpose: DecisionPurpose,
+    options: &[(&str, &str)],
+) -> DecisionAsked {
+    let option = |(key, label): &(&str, &str)| DecisionOption {
+        key: (*key).to_owned(),
+        label: Some((*label).to_owned()),
+        description: None,
+    };
+    DecisionAsked {
+        decision,
+        question,
+        context,
+        kind: DecisionType::Choice,
+        options: options.iter().map(option).collect(),
+        default: None,
+        to: Addressee::Planner,
+        purpose,
+        expires_at: None,
+    }
+}
+
+/// Wraps events of the watchdog.
+pub(super) fn by_watchdog(task: &Task, event: Event) -> Draft {
+    Draft {
+        repo: task.repo.clone(),
+        agent: crate::ids::AgentId::watchdog(),
+        task: Some(task.id.clone()),
+        event,
+    }
+}

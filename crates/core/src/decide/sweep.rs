@@ -1,0 +1,318 @@
+//! What time does: claims and leases that ran out, deadlines, retries, grace periods.
+//!
+//! Every mutation applies this first, as actor `watchdog`; every read sees the state as if it had.
+
+use super::stop::{Wear, by_watchdog, choice, exhausted};
+use crate::decision::{Decision, DecisionPurpose, DecisionState};
+use crate::event::{
+    DecisionAnswered, DecisionExpired, Draft, Event, LocksReclaimed, ReclaimedLock, StatusChanged,
+};
+use crate::facts::{Facts, Ruling};
+use crate::ids::{AgentId, DecisionId, RepoName, TaskId};
+use crate::lease::Lease;
+use crate::policy::Policy;
+use crate::state::Key;
+use crate::status::Status;
+use crate::task::{Claim, Task};
+use crate::time::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the sweep found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Swept {
+    /// Events to apply.
+    pub events: Vec<Draft>,
+    /// Entities that turned out to have time left, and until when.
+    pub later: Vec<(Key, Timestamp)>,
+}
+
+/// Returns when the time of an entity may be up, leaving signs of life aside: never too late.
+pub fn due_at(facts: &Facts, key: &Key, policy: &Policy) -> Option<Timestamp> {
+    match key {
+        Key::Task(repo, id) => {
+            let task = facts.state.tasks.get(&(repo.clone(), id.clone()))?;
+            if let Some(claim) = &task.claim {
+                return Some(claim.claimed_at.plus(claim.ttl));
+            }
+            block_due(task, policy)
+        }
+        Key::Lease(repo, id) => {
+            let lease = facts.state.leases.get(&(repo.clone(), *id))?;
+            Some(lease.renewed_at.plus(lease.ttl))
+        }
+        Key::Decision(repo, id) => {
+            let decision = facts.state.decisions.get(&(repo.clone(), *id))?;
+            decision.expires_at.filter(|_| decision.state == DecisionState::Open)
+        }
+        Key::Repo(_) | Key::Agent(_) => None,
+    }
+}
+
+fn block_due(task: &Task, policy: &Policy) -> Option<Timestamp> {
+    let block = task.block.as_ref()?;
+    let grace = (!block.escalated).then(|| block.since.plus(policy.blocked_grace));
+    match (block.retry_at, grace) {
+        (Some(retry), Some(grace)) => Some(retry.min(grace)),
+        (retry, grace) => retry.or(grace),
+    }
+}
+
+/// Finds what has expired among the entities that are due.
+pub fn sweep(facts: &Facts, policy: &Policy) -> Ruling<Swept> {
+    let mut sweeper = Sweeper {
+        facts,
+        policy,
+        swept: Swept::default(),
+        asked: BTreeMap::new(),
+        stale: BTreeMap::new(),
+        resumed: BTreeMap::new(),
+    };
+    // Answers that time gives come first: they may set tasks free that are due themselves.
+    let due: BTreeSet<&Key> = facts.due().iter().collect();
+    for key in &due {
+        if let Key::Decision(repo, id) = key
+            && let Some(decision) = facts.decision(repo, *id)?
+        {
+            sweeper.decision(decision)?;
+        }
+    }
+    sweeper.resume()?;
+    for key in due {
+        match key {
+            Key::Task(repo, id) => {
+                if let Some(task) = facts.task(repo, id)?
+                    && !sweeper.moves(task)
+                {
+                    sweeper.task(key, task)?;
+                }
+            }
+            Key::Lease(repo, id) => {
+                if let Some(lease) = facts.lease(repo, *id)? {
+                    sweeper.lease(key, lease)?;
+                }
+            }
+            Key::Decision(..) | Key::Repo(_) | Key::Agent(_) => {}
+        }
+    }
+    sweeper.reclaim_stale_leases()?;
+    Ok(sweeper.swept)
+}
+
+/// Leases that end together: same repository, owner and claim.
+type LeaseGroup = (RepoName, AgentId, Option<TaskId>);
+
+struct Sweeper<'a> {
+    facts: &'a Facts,
+    policy: &'a Policy,
+    swept: Swept,
+    /// Decisions asked in this sweep, by repository.
+    asked: BTreeMap<RepoName, u64>,
+    stale: BTreeMap<LeaseGroup, Vec<&'a Lease>>,
+    /// Decisions that got their default in this sweep, by the task that waits for them.
+    resumed: BTreeMap<(RepoName, TaskId), Vec<DecisionId>>,
+}
+
+impl<'a> Sweeper<'a> {
+    fn now(&self) -> Timestamp {
+        self.facts.moment.now
+    }
+
+    fn push(&mut self, task: &Task, event: Event) {
+        self.swept.events.push(by_watchdog(task, event));
+    }
+
+    fn next_decision(&mut self, repo: &RepoName) -> Ruling<DecisionId> {
+        let before = self.facts.counters(repo)?.decisions;
+        let asked = self.asked.entry(repo.clone()).or_default();
+        *asked += 1;
+        Ok(DecisionId(before + *asked))
+    }
+
+    fn task(&mut self, key: &Key, task: &'a Task) -> Ruling<()> {
+        if let Some(claim) = &task.claim {
+            let expiry = self.facts.claim_expiry(claim)?;
+            if expiry > self.now() {
+                self.swept.later.push((key.clone(), expiry));
+                return Ok(());
+            }
+            return self.reclaim(task, claim);
+        }
+        let Some(block) = &task.block else { return Ok(()) };
+        if block.retry_at.is_some_and(|at| at <= self.now()) {
+            let why = Some("the time to try again has come".to_owned());
+            let mut change = StatusChanged::new(task.status, Status::Queued, why);
+            change.prefers = task.assignee.clone();
+            self.push(task, Event::StatusChanged(change));
+        } else if !block.escalated && block.since.plus(self.policy.blocked_grace) <= self.now() {
+            self.escalate(task, &block.needs)?;
+        } else if let Some(at) = block_due(task, self.policy) {
+            self.swept.later.push((key.clone(), at));
+        }
+        Ok(())
+    }
+
+    fn escalate(&mut self, task: &Task, needs: &str) -> Ruling<()> {
+        let decision = self.next_decision(&task.repo)?;
+        let asked = choice(
+            decision,
+            format!("{} has been blocked for {}. What now?", task.id, self.policy.blocked_grace),
+            Some(needs.to_owned()),
+            DecisionPurpose::Grace,
+            &[
+                ("requeue", "Put it back into the queue"),
+                ("split", "Break it into smaller tasks"),
+                ("abandon", "Give it up"),
+            ],
+        );
+        self.push(task, Event::DecisionAsked(Box::new(asked)));
+        Ok(())
+    }
+
+    fn reclaim(&mut self, task: &Task, claim: &Claim) -> Ruling<()> {
+        let life = self.facts.last_life(&claim.agent, claim.fence, claim.claimed_at)?;
+        let mut locks = Vec::new();
+        for id in &claim.leases {
+            if let Some(lease) = self.facts.lease(&task.repo, *id)? {
+                locks.push(reclaimed(lease));
+            }
+        }
+        let body = LocksReclaimed { owner: claim.agent.clone(), last_seen: Some(life), locks };
+        self.push(task, Event::LocksReclaimed(body));
+        // A holder that had no chance to be heard since the host woke is not to blame.
+        let slept = self.facts.moment.woke_at.is_some_and(|woke| life < woke);
+        let attempts = task.attempts + u32::from(!slept);
+        let why = format!("{} showed no sign of life since {life}", claim.agent);
+        if attempts >= self.policy.max_attempts && !slept {
+            let mut failed = StatusChanged::new(task.status, Status::Failed, Some(why.clone()));
+            failed.uses_attempt = true;
+            self.push(task, Event::StatusChanged(failed));
+            let decision = self.next_decision(&task.repo)?;
+            let what = format!("{attempts} attempts ended without a result");
+            let wear = Wear { attempts, what, log: Some(why) };
+            for event in exhausted(task, Status::Failed, &wear, decision) {
+                self.push(task, event);
+            }
+            return Ok(());
+        }
+        let mut change = StatusChanged::new(task.status, Status::Queued, Some(why));
+        change.uses_attempt = !slept;
+        self.push(task, Event::StatusChanged(change));
+        Ok(())
+    }
+
+    fn lease(&mut self, key: &Key, lease: &'a Lease) -> Ruling<()> {
+        let expiry = self.facts.lease_expiry(lease)?;
+        if expiry > self.now() {
+            self.swept.later.push((key.clone(), expiry));
+            return Ok(());
+        }
+        let group = (lease.repo.clone(), lease.owner.clone(), lease.claim_of.clone());
+        self.stale.entry(group).or_default().push(lease);
+        Ok(())
+    }
+
+    /// Leases go with their claim when that has run out too; the rest end by themselves.
+    fn reclaim_stale_leases(&mut self) -> Ruling<()> {
+        for ((repo, owner, claim_of), leases) in std::mem::take(&mut self.stale) {
+            let gone: Vec<_> = self.reclaimed_already(&repo);
+            let locks: Vec<ReclaimedLock> = leases
+                .iter()
+                .filter(|lease| !gone.contains(&lease.id))
+                .map(|lease| reclaimed(lease))
+                .collect();
+            let Some(first) = leases.first().filter(|_| !locks.is_empty()) else { continue };
+            let life = self.facts.lease_life(first)?;
+            self.swept.events.push(Draft {
+                repo,
+                agent: AgentId::watchdog(),
+                task: claim_of,
+                event: Event::LocksReclaimed(LocksReclaimed {
+                    owner,
+                    last_seen: Some(life),
+                    locks,
+                }),
+            });
+        }
+        Ok(())
+    }
+
+    fn reclaimed_already(&self, repo: &RepoName) -> Vec<crate::ids::LeaseId> {
+        let here = self.swept.events.iter().filter(|draft| draft.repo == *repo);
+        here.filter_map(|draft| match &draft.event {
+            Event::LocksReclaimed(body) => Some(body.locks.iter().map(|lock| lock.lock_id)),
+            _ => None,
+        })
+        .flatten()
+        .collect()
+    }
+
+    fn decision(&mut self, decision: &Decision) -> Ruling<()> {
+        let open = decision.state == DecisionState::Open;
+        if !open || decision.expires_at.is_none_or(|at| at > self.now()) {
+            return Ok(());
+        }
+        let draft = |event: Event| Draft {
+            repo: decision.repo.clone(),
+            agent: AgentId::watchdog(),
+            task: decision.task.clone(),
+            event,
+        };
+        let Some(default) = &decision.default else {
+            let body = DecisionExpired { decision: decision.id };
+            self.swept.events.push(draft(Event::DecisionExpired(body)));
+            return Ok(());
+        };
+        // The default was checked when the question was asked.
+        let (answer, text) = decision.read_answer(default).unwrap_or((default.clone(), None));
+        self.swept.events.push(draft(Event::DecisionAnswered(DecisionAnswered {
+            decision: decision.id,
+            answer,
+            text,
+            state: DecisionState::Defaulted,
+        })));
+        if let Some(id) = &decision.task {
+            let place = (decision.repo.clone(), id.clone());
+            self.resumed.entry(place).or_default().push(decision.id);
+        }
+        Ok(())
+    }
+
+    /// Lets the tasks go on whose last questions were answered by time.
+    fn resume(&mut self) -> Ruling<()> {
+        for ((repo, id), answered) in std::mem::take(&mut self.resumed) {
+            if let Some(task) = self.facts.task(&repo, &id)? {
+                let watchdog = AgentId::watchdog();
+                let step = super::decisions::resume_after(self.facts, task, &answered, &watchdog)?;
+                self.swept.events.extend(step);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells whether this sweep has changed the task's status already.
+    fn moves(&self, task: &Task) -> bool {
+        self.swept.events.iter().any(|draft| {
+            matches!(draft.event, Event::StatusChanged(_))
+                && draft.repo == task.repo
+                && draft.task.as_ref() == Some(&task.id)
+        })
+    }
+}
+
+/// Ends one lease that has run out.
+pub(super) fn reclaimed_alone(lease: &Lease, last_seen: Timestamp) -> Draft {
+    Draft {
+        repo: lease.repo.clone(),
+        agent: AgentId::watchdog(),
+        task: lease.claim_of.clone(),
+        event: Event::LocksReclaimed(LocksReclaimed {
+            owner: lease.owner.clone(),
+            last_seen: Some(last_seen),
+            locks: vec![reclaimed(lease)],
+        }),
+    }
+}
+
+fn reclaimed(lease: &Lease) -> ReclaimedLock {
+    ReclaimedLock { lock_id: lease.id, path: lease.path.clone(), claim_of: lease.claim_of.clone() }
+}

@@ -1,0 +1,227 @@
+//! Working: start, submit, release, steps, checklist.
+
+use super::{Answer, Rule};
+use crate::command::{StepVerb, Submission};
+use crate::event::{
+    Event, ItemChecked, LeaseRenewed, PrOpened, Released, ReviewRequested, StatusChanged, Subtask,
+};
+use crate::facts::Ruling;
+use crate::refusal::{Code, Refusal};
+use crate::role::Verb;
+use crate::status::Status;
+use crate::task::{CheckState, Task};
+use crate::time::Millis;
+
+impl<'a> Rule<'a> {
+    pub(super) fn start(&mut self, id: &str, ttl: Option<Millis>) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.may_become(task, Status::InProgress)?;
+        self.require_worker(task, Verb::Start)?;
+        match task.status {
+            Status::Claimed => self.require_holder(task)?,
+            Status::Queued => {
+                self.check_obstacles(task, false)?;
+                self.grant_claim(task, ttl, false)?;
+            }
+            Status::ChangesRequested => {
+                // The assignee goes on with its own work; whoever else wants it has it re-queued first.
+                self.require_holder(task)?;
+                self.check_files_free(task)?;
+                self.grant_claim(task, ttl, false)?;
+            }
+            Status::Failed => {
+                self.check_role(task)?;
+                self.check_attempts(task)?;
+                self.check_obstacles(task, false)?;
+                self.grant_claim(task, ttl, false)?;
+            }
+            _ => return Err(self.still_blocked(task).into()),
+        }
+        self.step(task, Status::InProgress, None);
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    fn still_blocked(&self, task: &Task) -> Refusal {
+        let needs = task.block.as_ref().map(|block| block.needs.clone()).unwrap_or_default();
+        Refusal::new(Code::InvalidTransition, format!("{} is {}: {needs}", task.id, task.status))
+            .hint(format!("answer its questions or run `comity task unblock {}` first", task.id))
+            .detail("status", task.status.as_str())
+    }
+
+    fn check_files_free(&self, task: &Task) -> Ruling<()> {
+        let found = crate::ready::file_conflicts(self.facts, task, &self.request.actor)?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        Err(super::leases::lease_held(self.facts, &found)?.into())
+    }
+
+    pub(super) fn check_attempts(&self, task: &Task) -> Ruling<()> {
+        if task.attempts < self.policy.max_attempts {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::AttemptsExhausted,
+            format!("{} has used its {} attempts", task.id, self.policy.max_attempts),
+        )
+        .detail("attempts", task.attempts)
+        .into())
+    }
+
+    /// A task with a role is worked on by whoever has that role.
+    pub(super) fn require_worker(&self, task: &Task, verb: Verb) -> Ruling<()> {
+        if task.role.is_some_and(|role| self.roles.contains(&role)) {
+            return Ok(());
+        }
+        self.require(verb)
+    }
+
+    pub(super) fn submit(&mut self, submission: &Submission) -> Ruling<Answer> {
+        let task = self.task(&submission.id)?;
+        self.may_become(task, Status::Review)?;
+        self.require_worker(task, Verb::Submit)?;
+        self.require_holder(task)?;
+        if submission.keep_leases {
+            self.detach_leases(task)?;
+        } else {
+            self.end_leases(task, "submitted")?;
+        }
+        if let Some(pr) = submission.pr.as_ref().filter(|pr| task.pr.as_ref() != Some(pr)) {
+            let branch = submission.branch.clone().or_else(|| task.branch.clone());
+            self.push(Some(&task.id), Event::PrOpened(PrOpened { pr: pr.clone(), branch }));
+        }
+        let request = ReviewRequested {
+            commit: submission.commit.clone(),
+            branch: submission.branch.clone().or_else(|| task.branch.clone()),
+            pr: submission.pr.clone().or_else(|| task.pr.clone()),
+            reviewer: submission.reviewer.clone(),
+            round: task.round,
+        };
+        self.push(Some(&task.id), Event::ReviewRequested(request));
+        self.step(task, Status::Review, submission.reason.as_ref());
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    fn detach_leases(&mut self, task: &Task) -> Ruling<()> {
+        let Some(claim) = &task.claim else { return Ok(()) };
+        for id in &claim.leases {
+            if let Some(lease) = self.facts.lease(&self.request.repo, *id)? {
+                let event = Event::LeaseRenewed(LeaseRenewed {
+                    lock_id: lease.id,
+                    path: lease.path.clone(),
+                    owner: lease.owner.clone(),
+                    ttl: lease.ttl,
+                    mode: lease.mode,
+                    detached_from: Some(task.id.clone()),
+                });
+                self.push(Some(&task.id), event);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn release(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.may_become(task, Status::Queued)?;
+        if !task.status.is_held() {
+            return Err(Refusal::new(
+                Code::InvalidTransition,
+                format!("{} is {}; only a claimed task is released", task.id, task.status),
+            )
+            .hint("`comity task requeue` puts it back into the queue")
+            .into());
+        }
+        self.require_worker(task, Verb::Release)?;
+        self.require_holder(task)?;
+        self.push(Some(&task.id), Event::Released(Released { reason: reason.cloned() }));
+        let why = reason.cloned().or_else(|| Some("released".to_owned()));
+        self.end_claim_and_step(task, StatusChanged::new(task.status, Status::Queued, why))?;
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    pub(super) fn subtask(&mut self, id: &str, step: StepVerb, text: &str) -> Ruling<Answer> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(Refusal::input("the step is empty").into());
+        }
+        let task = self.task(id)?;
+        if task.claim.is_none() {
+            return Err(Refusal::new(
+                Code::InvalidTransition,
+                format!("{} is {}; steps belong to a claim", task.id, task.status),
+            )
+            .hint(format!("claim it first: comity task claim {}", task.id))
+            .into());
+        }
+        self.require_worker(task, Verb::Subtask)?;
+        self.require_holder(task)?;
+        // The same text may be started again once it is complete: the open one is meant.
+        let mut named = task.steps.iter().filter(|step| step.id == text || step.text == text);
+        let last = named.clone().next_back();
+        let known = named.find(|step| !step.complete).or(last);
+        match step {
+            StepVerb::Start => {
+                self.list_bound("steps", task.steps.len() + 1)?;
+                if let Some(known) = known.filter(|step| !step.complete) {
+                    return Err(Refusal::new(
+                        Code::DuplicateId,
+                        format!("step {} has started already", known.id),
+                    )
+                    .into());
+                }
+                let subtask = format!("{}-{:02}", task.id, task.steps.len() + 1);
+                let body = Subtask { subtask, notes: text.to_owned() };
+                self.push(Some(&task.id), Event::SubtaskStarted(body));
+            }
+            StepVerb::Complete => {
+                let known = known.ok_or_else(|| {
+                    super::access::not_found("step", text)
+                        .hint("give the step's id or the text it was started with")
+                })?;
+                let body = Subtask { subtask: known.id.clone(), notes: known.text.clone() };
+                self.push(Some(&task.id), Event::SubtaskCompleted(body));
+            }
+        }
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    pub(super) fn check_item(
+        &mut self,
+        id: &str,
+        item: &str,
+        waive: bool,
+        reason: Option<&String>,
+    ) -> Ruling<Answer> {
+        if waive && reason.is_none_or(|why| why.trim().is_empty()) {
+            return Err(Refusal::input("a waiver needs a reason").hint("--reason TEXT").into());
+        }
+        let task = self.task(id)?;
+        let by_place = item.parse::<usize>().ok().and_then(|n| task.dod.get(n.checked_sub(1)?));
+        let found =
+            task.dod.iter().find(|known| known.text == item).or(by_place).ok_or_else(|| {
+                super::access::not_found("checklist item", item)
+                    .hint("give the item's text, or its place counted from 1")
+            })?;
+        if task.status.is_finished() {
+            return Err(Refusal::new(
+                Code::InvalidTransition,
+                format!("{} is {}; its checklist is closed", task.id, task.status),
+            )
+            .into());
+        }
+        let state = if waive {
+            self.require(Verb::Waive)?;
+            self.not_own_waiver(task)?;
+            CheckState::Waived
+        } else {
+            self.require_worker(task, Verb::Check)?;
+            if !self.policy.allows(&self.roles, Verb::Waive) {
+                self.require_holder(task)?;
+            }
+            CheckState::Met
+        };
+        let body = ItemChecked { item: found.text.clone(), state, reason: reason.cloned() };
+        self.push(Some(&task.id), Event::ItemChecked(body));
+        Ok(Answer::Task(task.id.clone()))
+    }
+}

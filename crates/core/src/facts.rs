@@ -1,0 +1,330 @@
+//! The part of the state that a batch of commands needs, and how a rule asks for more of it.
+//!
+//! A rule reads through the accessors here. What has not been loaded yet stops the rule with the
+//! [`Need`] it ran into; the caller loads it and runs the rule again. Rules stay pure, and a store can
+//! load for a whole batch at once. What is loaded once is never overwritten by a later load, so that
+//! the events of earlier commands in the batch stay visible.
+
+mod read;
+
+use crate::chain::Head;
+use crate::event::{Draft, Event, Placed};
+use crate::ids::{AgentId, Fence, RepoName, Seq, TaskId};
+use crate::lease::Lease;
+use crate::refusal::Refusal;
+use crate::state::{Key, State};
+use crate::task::Task;
+use crate::time::{Millis, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// State that a rule wants to see.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// One entity. An agent comes with its signs of life.
+    Entity(Key),
+    /// The task that has this number.
+    TaskNumber(RepoName, u64),
+    /// Up to [`PREFIX_MATCHES_MAX`] tasks whose id starts so.
+    TaskPrefix(RepoName, String),
+    /// The task or leases that were granted with this fence and are live.
+    Grant(Fence),
+    /// The next queued tasks without open dependencies, by priority and number, after this place.
+    Candidates(RepoName, Option<(u8, u64)>),
+    /// Every live lease whose literal prefix lies on the way to, at, or below this one.
+    LeasesNear(RepoName, String),
+    /// Every live lease of this owner.
+    LeasesOf(RepoName, AgentId),
+    /// Every task that depends on this one.
+    Dependants(RepoName, TaskId),
+    /// Every task that is part of this one.
+    Children(RepoName, TaskId),
+    /// Every task that this one depends on, directly or not.
+    Closure(RepoName, TaskId),
+    /// How many queued tasks wait for dependencies, counted up to [`WAITING_COUNT_MAX`].
+    Waiting(RepoName),
+    /// The answer remembered under an idempotency key.
+    Saved(AgentId, String),
+}
+
+/// Candidates loaded at a time.
+pub const CANDIDATE_PAGE: usize = 64;
+/// Tasks loaded for a prefix; two are enough to know that it is ambiguous.
+pub const PREFIX_MATCHES_MAX: usize = 5;
+/// Where counting of waiting tasks stops.
+pub const WAITING_COUNT_MAX: u64 = 1000;
+
+/// Why a rule stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Halt {
+    /// It needs to see more.
+    Need(Need),
+    /// It says no.
+    Refuse(Box<Refusal>),
+}
+
+impl From<Refusal> for Halt {
+    fn from(refusal: Refusal) -> Halt {
+        Halt::Refuse(Box::new(refusal))
+    }
+}
+
+/// What a rule answers, or why it stopped.
+pub type Ruling<T> = Result<T, Halt>;
+
+/// The time of a transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moment {
+    /// The store's clock, never before the last event.
+    pub now: Timestamp,
+    /// When the host last woke from sleep or its clock jumped ahead; counts as a sign of life of all.
+    pub woke_at: Option<Timestamp>,
+}
+
+/// An answer remembered under an idempotency key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saved {
+    /// The digest of the input that it answered.
+    pub input: crate::chain::Hash,
+    /// The answer, as JSON text.
+    pub answer: String,
+}
+
+/// Signs of life of one agent: in general, and for single grants.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Presence {
+    /// The last one without a fence.
+    pub general: Option<Timestamp>,
+    /// The last one with each fence.
+    pub by_fence: BTreeMap<Fence, Timestamp>,
+}
+
+impl Presence {
+    /// Returns the last sign of life that counts for a grant.
+    pub fn for_grant(&self, fence: Fence) -> Option<Timestamp> {
+        self.general.max(self.by_fence.get(&fence).copied())
+    }
+
+    /// Returns the last sign of life of any kind.
+    pub fn latest(&self) -> Option<Timestamp> {
+        self.general.max(self.by_fence.values().copied().max())
+    }
+}
+
+/// How far the candidates of a repository have been loaded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Frontier {
+    last: Option<(u8, u64)>,
+    exhausted: bool,
+}
+
+/// Loaded state, with the changes of the commands so far.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// The entities.
+    pub state: State,
+    /// The time.
+    pub moment: Moment,
+    /// The end of the log, moved on by each applied event.
+    pub head: Head,
+    known: BTreeSet<Key>,
+    dirty: BTreeSet<Key>,
+    /// Everything that changed since these facts were started; unlike `dirty` it is never taken away,
+    /// because lists that were loaded earlier are completed from it.
+    changed: BTreeSet<Key>,
+    answered: BTreeSet<Need>,
+    presence: BTreeMap<AgentId, Presence>,
+    prefixes: BTreeMap<(RepoName, String), Vec<TaskId>>,
+    dependants: BTreeMap<(RepoName, TaskId), Vec<TaskId>>,
+    children: BTreeMap<(RepoName, TaskId), Vec<TaskId>>,
+    frontiers: BTreeMap<RepoName, Frontier>,
+    waiting: BTreeMap<RepoName, u64>,
+    due: Vec<Key>,
+    saved: BTreeMap<(AgentId, String), Option<Saved>>,
+}
+
+/// An entity on its way from a store into the facts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entity {
+    /// The counters of a repository.
+    Repo(crate::agent::Counters),
+    /// A task.
+    Task(Box<Task>),
+    /// A live lease.
+    Lease(Box<Lease>),
+    /// A decision.
+    Decision(Box<crate::decision::Decision>),
+    /// An agent.
+    Agent(crate::agent::Agent),
+}
+
+/// How stores fill in the facts.
+impl Facts {
+    /// Starts with nothing loaded.
+    pub fn at(moment: Moment, head: Head) -> Facts {
+        Facts { moment, head, ..Facts::default() }
+    }
+
+    /// Tells whether the entity of this key has been loaded or is known not to exist.
+    pub fn knows(&self, key: &Key) -> bool {
+        self.known.contains(key)
+    }
+
+    /// Tells whether this need has been answered.
+    pub fn has_answer(&self, need: &Need) -> bool {
+        match need {
+            Need::Entity(key) => self.knows(key),
+            _ => self.answered.contains(need),
+        }
+    }
+
+    /// Puts in an entity, or its absence. What is known already stays as it is.
+    pub fn put(&mut self, key: Key, entity: Option<Entity>) {
+        if !self.known.insert(key.clone()) {
+            return;
+        }
+        match (key, entity) {
+            (Key::Repo(repo), Some(Entity::Repo(counters))) => {
+                self.state.repos.insert(repo, counters);
+            }
+            (Key::Task(repo, id), Some(Entity::Task(task))) => {
+                self.state.tasks.insert((repo, id), *task);
+            }
+            (Key::Lease(repo, id), Some(Entity::Lease(lease))) => {
+                self.state.leases.insert((repo, id), *lease);
+            }
+            (Key::Decision(repo, id), Some(Entity::Decision(decision))) => {
+                self.state.decisions.insert((repo, id), *decision);
+            }
+            (Key::Agent(id), Some(Entity::Agent(agent))) => {
+                self.state.agents.insert(id, agent);
+            }
+            (_, found) => assert!(found.is_none(), "BUG: an entity under the key of another kind"),
+        }
+    }
+
+    /// Puts in an agent's signs of life.
+    pub fn put_presence(&mut self, agent: AgentId, presence: Presence) {
+        self.presence.entry(agent).or_insert(presence);
+    }
+
+    /// Marks a need whose entities have been put in as answered.
+    pub fn mark_answered(&mut self, need: Need) {
+        self.answered.insert(need);
+    }
+
+    /// Answers [`Need::TaskPrefix`].
+    pub fn put_prefix(&mut self, repo: RepoName, prefix: String, ids: Vec<TaskId>) {
+        self.answered.insert(Need::TaskPrefix(repo.clone(), prefix.clone()));
+        self.prefixes.entry((repo, prefix)).or_insert(ids);
+    }
+
+    /// Answers [`Need::Dependants`].
+    pub fn put_dependants(&mut self, repo: RepoName, id: TaskId, ids: Vec<TaskId>) {
+        self.answered.insert(Need::Dependants(repo.clone(), id.clone()));
+        self.dependants.entry((repo, id)).or_insert(ids);
+    }
+
+    /// Answers [`Need::Children`].
+    pub fn put_children(&mut self, repo: RepoName, id: TaskId, ids: Vec<TaskId>) {
+        self.answered.insert(Need::Children(repo.clone(), id.clone()));
+        self.children.entry((repo, id)).or_insert(ids);
+    }
+
+    /// Answers [`Need::Candidates`]: the places loaded, in order; fewer than a page means that is all.
+    pub fn put_candidates(
+        &mut self,
+        repo: RepoName,
+        after: Option<(u8, u64)>,
+        places: &[(u8, u64)],
+    ) {
+        self.answered.insert(Need::Candidates(repo.clone(), after));
+        let frontier =
+            self.frontiers.entry(repo).or_insert(Frontier { last: None, exhausted: false });
+        if frontier.last == after {
+            frontier.last = places.last().copied().or(after);
+            frontier.exhausted = places.len() < CANDIDATE_PAGE;
+        }
+    }
+
+    /// Answers [`Need::Waiting`].
+    pub fn put_waiting(&mut self, repo: RepoName, count: u64) {
+        self.answered.insert(Need::Waiting(repo.clone()));
+        self.waiting.insert(repo, count);
+    }
+
+    /// Puts in the keys of what may have expired.
+    pub fn put_due(&mut self, keys: Vec<Key>) {
+        self.due = keys;
+    }
+
+    /// Answers [`Need::Saved`].
+    pub fn put_saved(&mut self, actor: AgentId, key: String, saved: Option<Saved>) {
+        self.answered.insert(Need::Saved(actor.clone(), key.clone()));
+        self.saved.entry((actor, key)).or_insert(saved);
+    }
+}
+
+/// How the engine moves the facts on.
+impl Facts {
+    /// Gives an event its place, projects it, and returns it placed.
+    pub fn apply(&mut self, draft: Draft) -> Placed {
+        let seq = Seq(self.head.seq.0 + 1);
+        let ts = self.moment.now.max(self.head.ts);
+        let placed = Placed { seq, ts, draft };
+        let creates = |key: &Key| match key {
+            Key::Task(..) => matches!(placed.draft.event, Event::TaskCreated(_)),
+            Key::Lease(..) => matches!(placed.draft.event, Event::FileLocked(_)),
+            Key::Decision(..) => matches!(placed.draft.event, Event::DecisionAsked(_)),
+            Key::Repo(_) | Key::Agent(_) => true,
+        };
+        // Changing what was never loaded would look like a deletion to the store.
+        let keys = self.state.apply(&placed, |key| {
+            let seen = self.known.contains(key) || creates(key);
+            debug_assert!(seen, "BUG: an event changes {key:?}, which no rule has looked at");
+            seen
+        });
+        for key in keys {
+            self.known.insert(key.clone());
+            self.dirty.insert(key.clone());
+            self.changed.insert(key);
+        }
+        self.head.seq = seq;
+        self.head.ts = ts;
+        placed
+    }
+
+    /// Notes a sign of life, unless the last one is younger than `every`; tells whether it did.
+    pub fn touch(&mut self, agent: &AgentId, fence: Option<Fence>, every: Millis) -> bool {
+        let now = self.moment.now;
+        let presence = self.presence.entry(agent.clone()).or_default();
+        let last = match fence {
+            Some(fence) => presence.by_fence.get(&fence).copied(),
+            None => presence.general,
+        };
+        if last.is_some_and(|last| now.since(last) < every && last <= now) {
+            return false;
+        }
+        match fence {
+            Some(fence) => {
+                presence.by_fence.insert(fence, now);
+            }
+            None => presence.general = Some(now),
+        }
+        true
+    }
+
+    /// Remembers an answer for the rest of the batch.
+    pub fn remember(&mut self, actor: AgentId, key: String, saved: Saved) {
+        self.saved.insert((actor, key), Some(saved));
+    }
+
+    /// Takes the keys of everything that changed.
+    pub fn take_dirty(&mut self) -> BTreeSet<Key> {
+        std::mem::take(&mut self.dirty)
+    }
+}
+
+/// Where a task stands in the order of claiming.
+pub fn place(task: &Task) -> (u8, u64) {
+    (task.priority.rank(), task.number)
+}

@@ -1,0 +1,236 @@
+//! How rules read the facts.
+
+use super::{Facts, Halt, Need, PREFIX_MATCHES_MAX, Presence, Ruling, Saved, place};
+use crate::ids::{AgentId, Fence, RepoName, TaskId};
+use crate::lease::Lease;
+use crate::state::Key;
+use crate::status::Status;
+use crate::task::{Claim, Task};
+use crate::time::Timestamp;
+use std::collections::BTreeSet;
+
+/// How rules read.
+impl Facts {
+    fn need_key(&self, key: Key) -> Ruling<()> {
+        if self.known.contains(&key) { Ok(()) } else { Err(Halt::Need(Need::Entity(key))) }
+    }
+
+    fn need(&self, need: Need) -> Ruling<()> {
+        if self.answered.contains(&need) { Ok(()) } else { Err(Halt::Need(need)) }
+    }
+
+    /// Returns the numbers given out in a repository.
+    pub fn counters(&self, repo: &RepoName) -> Ruling<crate::agent::Counters> {
+        self.need_key(Key::Repo(repo.clone()))?;
+        Ok(self.state.repos.get(repo).cloned().unwrap_or_default())
+    }
+
+    /// Returns a task.
+    pub fn task(&self, repo: &RepoName, id: &TaskId) -> Ruling<Option<&Task>> {
+        self.need_key(Key::Task(repo.clone(), id.clone()))?;
+        Ok(self.state.tasks.get(&(repo.clone(), id.clone())))
+    }
+
+    /// Returns a live lease.
+    pub fn lease(&self, repo: &RepoName, id: crate::ids::LeaseId) -> Ruling<Option<&Lease>> {
+        self.need_key(Key::Lease(repo.clone(), id))?;
+        Ok(self.state.leases.get(&(repo.clone(), id)))
+    }
+
+    /// Returns a decision.
+    pub fn decision(
+        &self,
+        repo: &RepoName,
+        id: crate::ids::DecisionId,
+    ) -> Ruling<Option<&crate::decision::Decision>> {
+        self.need_key(Key::Decision(repo.clone(), id))?;
+        Ok(self.state.decisions.get(&(repo.clone(), id)))
+    }
+
+    /// Returns an agent.
+    pub fn agent(&self, id: &AgentId) -> Ruling<Option<&crate::agent::Agent>> {
+        self.need_key(Key::Agent(id.clone()))?;
+        Ok(self.state.agents.get(id))
+    }
+
+    /// Returns an agent's signs of life.
+    pub fn presence(&self, id: &AgentId) -> Ruling<Presence> {
+        self.need_key(Key::Agent(id.clone()))?;
+        Ok(self.presence.get(id).cloned().unwrap_or_default())
+    }
+
+    /// Returns the tasks whose id starts so; more than one means that the prefix is ambiguous.
+    pub fn tasks_by_prefix(&self, repo: &RepoName, prefix: &str) -> Ruling<Vec<TaskId>> {
+        self.need(Need::TaskPrefix(repo.clone(), prefix.to_owned()))?;
+        let loaded = self.prefixes.get(&(repo.clone(), prefix.to_owned())).into_iter().flatten();
+        let mut ids: BTreeSet<TaskId> = loaded.cloned().collect();
+        ids.extend(
+            self.changed_tasks(repo)
+                .map(|task| &task.id)
+                .filter(|id| id.as_str().starts_with(prefix))
+                .cloned(),
+        );
+        Ok(ids.into_iter().take(PREFIX_MATCHES_MAX).collect())
+    }
+
+    fn changed_tasks<'a>(&'a self, repo: &'a RepoName) -> impl Iterator<Item = &'a Task> {
+        self.changed.iter().filter_map(move |key| match key {
+            Key::Task(of, id) if of == repo => self.state.tasks.get(&(of.clone(), id.clone())),
+            _ => None,
+        })
+    }
+
+    /// Tells whether a task has this number.
+    pub fn number_taken(&self, repo: &RepoName, number: u64) -> Ruling<bool> {
+        self.need(Need::TaskNumber(repo.clone(), number))?;
+        let from = (repo.clone(), TaskId::first());
+        let mut tasks = self.state.tasks.range(from..).take_while(|((of, _), _)| of == repo);
+        Ok(tasks.any(|(_, task)| task.number == number))
+    }
+
+    /// Returns the tasks that depend on this one.
+    pub fn dependants(&self, repo: &RepoName, id: &TaskId) -> Ruling<Vec<&Task>> {
+        self.need(Need::Dependants(repo.clone(), id.clone()))?;
+        let loaded = self.dependants.get(&(repo.clone(), id.clone())).into_iter().flatten();
+        let mut ids: BTreeSet<TaskId> = loaded.cloned().collect();
+        ids.extend(self.changed_tasks(repo).map(|task| task.id.clone()));
+        let mut tasks = Vec::new();
+        for dependant in &ids {
+            if let Some(task) = self.task(repo, dependant)?
+                && task.dependencies.contains(id)
+            {
+                tasks.push(task);
+            }
+        }
+        Ok(tasks)
+    }
+
+    /// Returns the tasks that are part of this one.
+    pub fn children(&self, repo: &RepoName, id: &TaskId) -> Ruling<Vec<&Task>> {
+        self.need(Need::Children(repo.clone(), id.clone()))?;
+        let loaded = self.children.get(&(repo.clone(), id.clone())).into_iter().flatten();
+        let mut ids: BTreeSet<TaskId> = loaded.cloned().collect();
+        ids.extend(self.changed_tasks(repo).map(|task| task.id.clone()));
+        let mut tasks = Vec::new();
+        for child in &ids {
+            if let Some(task) = self.task(repo, child)?
+                && task.parent.as_ref() == Some(id)
+            {
+                tasks.push(task);
+            }
+        }
+        Ok(tasks)
+    }
+
+    /// Makes sure that everything a task depends on, directly or not, is loaded.
+    pub fn closure(&self, repo: &RepoName, id: &TaskId) -> Ruling<()> {
+        self.need(Need::Closure(repo.clone(), id.clone()))
+    }
+
+    /// Returns the queued tasks loaded so far by priority and number, and whether there may be more.
+    pub fn candidates(&self, repo: &RepoName) -> Ruling<(Vec<&Task>, Option<Need>)> {
+        let Some(frontier) = self.frontiers.get(repo) else {
+            return Err(Halt::Need(Need::Candidates(repo.clone(), None)));
+        };
+        let from = (repo.clone(), TaskId::first());
+        let mut tasks: Vec<&Task> = self
+            .state
+            .tasks
+            .range(from..)
+            .take_while(|((of, _), _)| of == repo)
+            .map(|(_, task)| task)
+            .filter(|task| task.status == Status::Queued)
+            .filter(|task| frontier.exhausted || Some(place(task)) <= frontier.last)
+            .collect();
+        tasks.sort_by_key(|task| place(task));
+        let more = (!frontier.exhausted).then(|| Need::Candidates(repo.clone(), frontier.last));
+        Ok((tasks, more))
+    }
+
+    /// Returns how many queued tasks wait for dependencies.
+    pub fn waiting(&self, repo: &RepoName) -> Ruling<u64> {
+        self.need(Need::Waiting(repo.clone()))?;
+        Ok(self.waiting.get(repo).copied().unwrap_or(0))
+    }
+
+    /// Returns the live leases that may overlap a pattern with this literal prefix.
+    pub fn leases_near(
+        &self,
+        repo: &RepoName,
+        prefix: &str,
+    ) -> Ruling<impl Iterator<Item = &Lease>> {
+        self.need(Need::LeasesNear(repo.clone(), prefix.to_owned()))?;
+        Ok(self.leases_in(repo))
+    }
+
+    /// Returns the live leases of an owner.
+    pub fn leases_of(&self, repo: &RepoName, owner: &AgentId) -> Ruling<Vec<&Lease>> {
+        self.need(Need::LeasesOf(repo.clone(), owner.clone()))?;
+        Ok(self.leases_in(repo).filter(|lease| lease.owner == *owner).collect())
+    }
+
+    fn leases_in(&self, repo: &RepoName) -> impl Iterator<Item = &Lease> {
+        let from = (repo.clone(), crate::ids::LeaseId(0));
+        let repo = repo.clone();
+        self.state.leases.range(from..).take_while(move |((of, _), _)| *of == repo).map(|(_, l)| l)
+    }
+
+    /// Returns the task and the leases that hold this fence now.
+    pub fn grant(&self, fence: Fence) -> Ruling<(Option<&Task>, Vec<&Lease>)> {
+        self.need(Need::Grant(fence))?;
+        let holds = |task: &&Task| task.claim.as_ref().is_some_and(|claim| claim.fence == fence);
+        let task = self.state.tasks.values().find(holds);
+        let leases = self.state.leases.values().filter(|lease| lease.fence == fence).collect();
+        Ok((task, leases))
+    }
+
+    /// Returns what may have expired.
+    pub fn due(&self) -> &[Key] {
+        &self.due
+    }
+
+    /// Returns the answer remembered under a key.
+    pub fn saved(&self, actor: &AgentId, key: &str) -> Ruling<Option<&Saved>> {
+        self.need(Need::Saved(actor.clone(), key.to_owned()))?;
+        Ok(self.saved.get(&(actor.clone(), key.to_owned())).and_then(Option::as_ref))
+    }
+
+    /// Returns when a claim ends if nothing more is heard of its holder.
+    pub fn claim_expiry(&self, claim: &Claim) -> Ruling<Timestamp> {
+        let life = self.last_life(&claim.agent, claim.fence, claim.claimed_at)?;
+        Ok(life.max(self.moment.woke_at.unwrap_or_default()).plus(claim.ttl))
+    }
+
+    /// Returns when a lease ends if nothing more is heard of its owner.
+    pub fn lease_expiry(&self, lease: &Lease) -> Ruling<Timestamp> {
+        let life = self.lease_life(lease)?;
+        Ok(life.max(self.moment.woke_at.unwrap_or_default()).plus(lease.ttl))
+    }
+
+    /// Returns the last sign of life for a lease. One that counts for a claim counts for the leases that
+    /// were added to it later, too: they live as long as it does.
+    pub fn lease_life(&self, lease: &Lease) -> Ruling<Timestamp> {
+        let life = self.last_life(&lease.owner, lease.fence, lease.renewed_at)?;
+        if let Some(id) = &lease.claim_of
+            && let Some(claim) = self.task(&lease.repo, id)?.and_then(|task| task.claim.as_ref())
+        {
+            return self.last_life(&claim.agent, claim.fence, life);
+        }
+        Ok(life)
+    }
+
+    /// Returns the last sign of life for a grant: it was given, or its owner was heard of.
+    pub fn last_life(
+        &self,
+        owner: &AgentId,
+        fence: Fence,
+        granted: Timestamp,
+    ) -> Ruling<Timestamp> {
+        Ok(granted.max(self.presence(owner)?.for_grant(fence).unwrap_or_default()))
+    }
+
+    /// Tells whether a lease is live now.
+    pub fn is_live(&self, lease: &Lease) -> Ruling<bool> {
+        Ok(self.lease_expiry(lease)? > self.moment.now)
+    }
+}

@@ -1,0 +1,261 @@
+//! Names and numbers that identify things. Each kind has a type of its own, so that none is taken for another.
+
+use crate::refusal::Refusal;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::num::NonZeroU64;
+
+/// Longest repository name.
+pub const REPO_BYTES_MAX: usize = 200;
+/// Longest agent id.
+pub const AGENT_BYTES_MAX: usize = 128;
+/// Longest task id.
+pub const TASK_ID_BYTES_MAX: usize = 64;
+/// Highest task number that may be given; generated ones count on from the highest.
+pub const TASK_NUMBER_MAX: u64 = 1_000_000_000;
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// Returns the text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = Refusal;
+            fn try_from(text: String) -> Result<Self, Refusal> {
+                $name::parse(&text)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// A repository's name inside a store, such as `owner/name`.
+    RepoName
+);
+text_id!(
+    /// Who acts: `human:<name>`, `script:<name>`, `watchdog`, or an agent's id.
+    AgentId
+);
+text_id!(
+    /// A task's id: given, or `T<number>`.
+    TaskId
+);
+
+fn plain_name(text: &str, bytes_max: usize) -> bool {
+    !text.is_empty()
+        && text.len() <= bytes_max
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-:/@+".contains(c))
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+}
+
+impl RepoName {
+    /// Reads a repository name: letters, digits and `._-:/@+`, at most 200 bytes.
+    pub fn parse(text: &str) -> Result<RepoName, Refusal> {
+        if plain_name(text, REPO_BYTES_MAX)
+            || (text.starts_with('.') && plain_name(&text[1..], REPO_BYTES_MAX))
+        {
+            return Ok(RepoName(text.to_owned()));
+        }
+        Err(Refusal::input(format!("repository name {text:?} is not valid"))
+            .hint("use letters, digits and ._-:/@+, at most 200 bytes; set it with --repo NAME"))
+    }
+}
+
+impl AgentId {
+    /// Reads an identity: letters, digits and `._-:/@+`, at most 128 bytes.
+    pub fn parse(text: &str) -> Result<AgentId, Refusal> {
+        if plain_name(text, AGENT_BYTES_MAX) && text != "human:" && text != "script:" {
+            return Ok(AgentId(text.to_owned()));
+        }
+        Err(Refusal::input(format!("agent id {text:?} is not valid")).hint(
+            "use letters, digits and ._-:/@+ such as codex-cli or human:ann, at most 128 bytes",
+        ))
+    }
+
+    /// Returns the identity that applies what has expired.
+    pub fn watchdog() -> AgentId {
+        AgentId("watchdog".to_owned())
+    }
+
+    /// Tells whether this is a person.
+    pub fn is_person(&self) -> bool {
+        self.0.starts_with("human:")
+    }
+}
+
+impl TaskId {
+    /// Reads a task id: a letter, then letters, digits, `.`, `_`, `-`, at most 64 in all.
+    pub fn parse(text: &str) -> Result<TaskId, Refusal> {
+        let mut chars = text.chars();
+        let starts_well = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
+        let goes_on_well = chars.all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        if starts_well && goes_on_well && text.len() <= TASK_ID_BYTES_MAX {
+            return Ok(TaskId(text.to_owned()));
+        }
+        Err(Refusal::input(format!("task id {:?} is not valid", shorten(text))).hint(
+            "an id is a letter, then letters, digits, '.', '_' or '-', at most 64 characters",
+        ))
+    }
+
+    /// Returns a value that sorts before every real id, to start a range with.
+    pub fn first() -> TaskId {
+        TaskId(String::new())
+    }
+
+    /// Makes the id that a number gets when none is given.
+    pub fn generated(number: u64) -> TaskId {
+        TaskId(format!("T{number}"))
+    }
+
+    /// Returns n when the id has the form `T<n>`; such an id takes that number.
+    pub fn number(&self) -> Option<u64> {
+        let digits = self.0.strip_prefix('T')?;
+        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        // A run of digits beyond u64 is far above TASK_NUMBER_MAX and refused there.
+        Some(digits.parse().unwrap_or(u64::MAX))
+    }
+}
+
+/// Cuts text for an error message, on a character boundary.
+pub fn shorten(text: &str) -> String {
+    const CHARS_MAX: usize = 80;
+    if text.chars().count() <= CHARS_MAX {
+        return text.to_owned();
+    }
+    text.chars().take(CHARS_MAX).chain("…".chars()).collect()
+}
+
+macro_rules! numbered_id {
+    ($(#[$doc:meta])* $name:ident, $letter:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(pub u64);
+
+        impl $name {
+            /// Reads the letter and the number.
+            pub fn parse(text: &str) -> Option<$name> {
+                let digits = text.strip_prefix($letter)?;
+                let clean = !digits.is_empty()
+                    && !digits.starts_with('0')
+                    && digits.bytes().all(|b| b.is_ascii_digit());
+                if clean { digits.parse().ok().map($name) } else { None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($letter, "{}"), self.0)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = String;
+            fn try_from(text: String) -> Result<Self, String> {
+                $name::parse(&text)
+                    .ok_or_else(|| format!(concat!("{:?} is not of the form ", $letter, "<number>"), text))
+            }
+        }
+    };
+}
+
+numbered_id!(
+    /// A lease's id, `L<number>`.
+    LeaseId, "L"
+);
+numbered_id!(
+    /// A decision's id, `D<number>`.
+    DecisionId, "D"
+);
+
+/// The place of an event in the log: 1, 2, 3, … without gaps.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A number that only grows: the seq of the event that granted a claim or a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fence(NonZeroU64);
+
+impl Fence {
+    /// Makes a fence; zero is none.
+    pub fn new(number: u64) -> Option<Fence> {
+        NonZeroU64::new(number).map(Fence)
+    }
+
+    /// Returns the number.
+    pub fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn task_ids_of_every_seed_are_accepted_and_others_refused() {
+        for good in ["T1", "T042", "T-142", "task-007-01", "a", "x.y_z"] {
+            assert!(TaskId::parse(good).is_ok(), "{good}");
+        }
+        let long = "a".repeat(65);
+        for bad in ["", "1", "-a", "a b", "a/b", "é", "a\n", long.as_str()] {
+            assert!(TaskId::parse(bad).is_err(), "{bad}");
+        }
+        assert_eq!(TaskId::parse("T042").unwrap().number(), Some(42));
+        assert_eq!(TaskId::parse("T-142").unwrap().number(), None);
+        assert_eq!(TaskId::parse("T99999999999999999999999").unwrap().number(), Some(u64::MAX));
+    }
+
+    #[test]
+    fn a_person_is_known_by_the_prefix() {
+        assert!(AgentId::parse("human:ann").unwrap().is_person());
+        assert!(!AgentId::parse("humanoid").unwrap().is_person());
+        assert!(AgentId::parse("human:").is_err());
+        assert!(AgentId::parse("a b").is_err());
+    }
+}

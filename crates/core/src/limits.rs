@@ -1,0 +1,38 @@
+//! Every bound in one place. At a bound there is a clear refusal, never a hang.
+
+use crate::time::Millis;
+
+/// Longest title, in characters.
+pub const TITLE_CHARS_MAX: usize = 500;
+/// Longest free text, in bytes.
+pub const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// Longest short text (a label, a gate's name, a skill), in bytes.
+pub const WORD_BYTES_MAX: usize = 200;
+/// Most entries in any list of a task, a decision or an agent.
+pub const LIST_ENTRIES_MAX: usize = 200;
+/// Most patterns in one lease command.
+pub const PATTERNS_MAX: usize = 200;
+/// Most candidates that one claim looks at.
+pub const CANDIDATES_MAX: usize = 200;
+/// Most expired things that one mutation applies before its own work.
+pub const EXPIRED_MAX: usize = 100;
+/// Shortest and longest life of a claim or lease.
+pub const TTL_MIN: Millis = Millis::from_secs(1);
+/// Longest life of a claim or lease.
+pub const TTL_MAX: Millis = Millis::from_secs(7 * 86_400);
+/// Life of a claim or lease when none is asked for.
+pub const TTL_DEFAULT: Millis = Millis::from_secs(900);
+/// How often a sign of life is written at most.
+pub const PRESENCE_EVERY: Millis = Millis::from_secs(10);
+/// How long an idempotency key is remembered.
+pub const IDEMPOTENCY_LIFE: Millis = Millis::from_secs(7 * 86_400);
+/// Longest idempotency key, in bytes.
+pub const KEY_BYTES_MAX: usize = 200;
+/// Longest wait for a lease, an answer or an event.
+pub const WAIT_MAX: Millis = Millis::from_secs(7 * 86_400);
+/// Entries on a page when no limit is given.
+pub const PAGE_DEFAULT: usize = 50;
+/// Most entries on a page.
+pub const PAGE_MAX: usize = 500;
+/// Deepest nesting of a JSON value that a caller may report.
+pub const JSON_DEPTH_MAX: usize = 32;

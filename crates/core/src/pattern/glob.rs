@@ -1,0 +1,293 @@
+//! Lease patterns: normalisation, quick facts about them, and what they cover.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use super::automaton::Nfa;
+use super::parse::{Node, render, tokens};
+use super::path::{check_characters, fold, nfc};
+use super::{CaseRule, PatternError, RepoPath};
+
+/// The longest pattern accepted, in bytes; with it the cost of one overlap is bounded.
+pub const PATTERN_BYTES_MAX: usize = 1024;
+
+/// A normalised lease pattern.
+///
+/// A literal covers itself and all below it; with a trailing slash, all below it; a glob exactly
+/// what it matches; a glob with a trailing slash, all below what it matches; `.` everything.
+/// Braces mean the union of what the written-out alternatives match.
+#[derive(Clone)]
+pub struct Pattern {
+    text: String,
+    rule: CaseRule,
+    kind: Kind,
+}
+
+/// What a pattern means.
+#[derive(Clone)]
+pub(super) enum Kind {
+    Literal(Literal),
+    Glob { automaton: Nfa, prefix: String, tail: String },
+}
+
+/// A path without globs; the empty path is the root.
+#[derive(Clone)]
+pub(super) struct Literal {
+    pub(super) path: String,
+    pub(super) scope: Scope,
+}
+
+/// Whether a literal covers its own path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    ItselfAndBelow,
+    Below,
+}
+
+impl Pattern {
+    /// Reads a pattern in which upper and lower case differ.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        Self::parse_with(text, CaseRule::Sensitive)
+    }
+
+    /// Reads a pattern under the case rule of the store.
+    pub fn parse_with(text: &str, rule: CaseRule) -> Result<Self, PatternError> {
+        if text.is_empty() {
+            return Err(PatternError::Empty);
+        }
+        if text.len() > PATTERN_BYTES_MAX {
+            return Err(PatternError::PatternTooLong);
+        }
+        check_characters(text)?;
+        if text.starts_with('/') {
+            return Err(PatternError::Absolute);
+        }
+        let nodes = tokens(&nfc(text), rule)?;
+        let scope = if text.ends_with('/') { Scope::Below } else { Scope::ItselfAndBelow };
+        Self::from_segments(&resolve(&nodes)?, scope, rule)
+    }
+
+    /// Returns the literal pattern for a path, whatever metacharacters its name holds.
+    pub fn of_path(path: &RepoPath, rule: CaseRule) -> Result<Self, PatternError> {
+        let folded = fold(path.as_str(), rule);
+        let nodes: Vec<Node> = literal_nodes(&folded).collect();
+        Self::from_segments(&resolve(&nodes)?, Scope::ItselfAndBelow, rule)
+    }
+
+    fn from_segments(
+        segments: &[&[Node]],
+        scope: Scope,
+        rule: CaseRule,
+    ) -> Result<Self, PatternError> {
+        if segments.is_empty() {
+            let root = Literal { path: String::new(), scope: Scope::Below };
+            return Ok(Self { text: ".".to_owned(), rule, kind: Kind::Literal(root) });
+        }
+        let leading = segments.iter().take_while(|segment| is_literal(segment)).count();
+        let prefix = plain_text(&segments.get(..leading).unwrap_or_default().join(&Node::Slash));
+        let all_literal = leading == segments.len();
+        let mut nodes = segments.join(&Node::Slash);
+        if scope == Scope::Below {
+            nodes.push(Node::Slash);
+        }
+        let mut text = String::new();
+        render(&nodes, &mut text);
+        if text.len() > PATTERN_BYTES_MAX {
+            return Err(PatternError::PatternTooLong);
+        }
+        if all_literal {
+            let kind = Kind::Literal(Literal { path: prefix, scope });
+            return Ok(Self { text, rule, kind });
+        }
+        if may_be_empty(&nodes) {
+            return Err(PatternError::EmptyAlternative);
+        }
+        let tail = tail_of(&nodes);
+        let automaton = Nfa::compile(nodes).ok_or(PatternError::TooComplex)?;
+        Ok(Self { text, rule, kind: Kind::Glob { automaton, prefix, tail } })
+    }
+
+    /// Returns the normalised text, which parses to the same pattern under the same rule.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the case rule the pattern was read with.
+    #[must_use]
+    pub fn case_rule(&self) -> CaseRule {
+        self.rule
+    }
+
+    /// Returns the complete leading segments without a glob: every covered path is that path or
+    /// lies below it.
+    #[must_use]
+    pub fn literal_prefix(&self) -> &str {
+        match &self.kind {
+            Kind::Literal(literal) => &literal.path,
+            Kind::Glob { prefix, .. } => prefix,
+        }
+    }
+
+    /// Returns the literal end of every path a glob covers, or nothing if there is none.
+    #[must_use]
+    pub fn literal_tail(&self) -> &str {
+        match &self.kind {
+            Kind::Literal(_) => "",
+            Kind::Glob { tail, .. } => tail,
+        }
+    }
+
+    /// Tells whether the pattern covers a path.
+    #[must_use]
+    pub fn covers(&self, path: &RepoPath) -> bool {
+        self.covers_text(&fold(path.as_str(), self.rule))
+    }
+
+    /// Tells whether the pattern covers a normalised, folded path.
+    pub(super) fn covers_text(&self, path: &str) -> bool {
+        match &self.kind {
+            Kind::Literal(literal) => match strip_segments(path, &literal.path) {
+                Some("") => literal.scope == Scope::ItselfAndBelow,
+                Some(_) => true,
+                None => false,
+            },
+            Kind::Glob { automaton, prefix, tail } => {
+                strip_segments(path, prefix).is_some()
+                    && path.ends_with(tail.as_str())
+                    && automaton.accepts(path)
+            }
+        }
+    }
+
+    pub(super) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+}
+
+impl Literal {
+    /// Returns the automaton, needed only against a glob.
+    pub(super) fn automaton(&self) -> Option<Nfa> {
+        let mut nodes: Vec<Node> = literal_nodes(&self.path).collect();
+        match self.scope {
+            // As an alternative "path or path/", the compiler gives both their meaning.
+            Scope::ItselfAndBelow => nodes.push(Node::Group(vec![vec![], vec![Node::Slash]])),
+            Scope::Below => nodes.push(Node::Slash),
+        }
+        Nfa::compile(nodes)
+    }
+}
+
+/// Returns what follows a leading path, segment-wise: nothing for the path itself.
+pub(super) fn strip_segments<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
+    if prefix.is_empty() {
+        return Some(path);
+    }
+    let rest = path.strip_prefix(prefix)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+}
+
+fn literal_nodes(path: &str) -> impl Iterator<Item = Node> {
+    path.chars().map(|c| if c == '/' { Node::Slash } else { Node::Char(c) })
+}
+
+/// Splits at the outer separators and resolves `.`, `..` and `//`.
+fn resolve(nodes: &[Node]) -> Result<Vec<&[Node]>, PatternError> {
+    let mut kept: Vec<&[Node]> = Vec::new();
+    for segment in nodes.split(|node| matches!(node, Node::Slash)) {
+        match segment {
+            [] | [Node::Char('.')] => {}
+            [Node::Char('.'), Node::Char('.')] => {
+                if !kept.iter().all(|segment| is_literal(segment)) {
+                    return Err(PatternError::ParentAfterGlob);
+                }
+                kept.pop().ok_or(PatternError::OutsideRoot)?;
+            }
+            // `**/**` means `**`, and each one would cost states.
+            [Node::DoubleStar] if matches!(kept.last(), Some([Node::DoubleStar])) => {}
+            _ => {
+                refuse_dots_in_braces(segment)?;
+                kept.push(segment);
+            }
+        }
+    }
+    Ok(kept)
+}
+
+/// Refuses `{a/../b,c}`: nothing resolves it, and as it stands it would silently match nothing.
+/// A dot that is a whole alternative stays, for `*{.,_}test.go`.
+fn refuse_dots_in_braces(nodes: &[Node]) -> Result<(), PatternError> {
+    for branch in nodes.iter().filter_map(|node| match node {
+        Node::Group(branches) => Some(branches),
+        _ => None,
+    }) {
+        for branch in branch {
+            let is_slash = |node: &Node| matches!(node, Node::Slash);
+            let dots = |segment: &[Node]| {
+                matches!(segment, [Node::Char('.')] | [Node::Char('.'), Node::Char('.')])
+            };
+            if branch.iter().any(is_slash) && branch.split(is_slash).any(dots) {
+                return Err(PatternError::DotSegmentInBraces);
+            }
+            refuse_dots_in_braces(branch)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_literal(segment: &[Node]) -> bool {
+    segment.iter().all(|node| matches!(node, Node::Char(_)))
+}
+
+/// Tells whether some choice of alternatives leaves nothing, which would mean the whole repository.
+fn may_be_empty(nodes: &[Node]) -> bool {
+    nodes.iter().all(|node| match node {
+        Node::Slash => true,
+        Node::Group(branches) => branches.iter().any(|branch| may_be_empty(branch)),
+        _ => false,
+    })
+}
+
+fn plain_text(nodes: &[Node]) -> String {
+    nodes
+        .iter()
+        .filter_map(|node| match node {
+            Node::Char(c) => Some(*c),
+            Node::Slash => Some('/'),
+            _ => None,
+        })
+        .collect()
+}
+
+fn tail_of(nodes: &[Node]) -> String {
+    let run = nodes.iter().rev().take_while(|node| matches!(node, Node::Char(_))).count();
+    plain_text(nodes.get(nodes.len() - run..).unwrap_or_default())
+}
+
+// Text and rule determine the rest, so they alone are compared, hashed and shown.
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text && self.rule == other.rule
+    }
+}
+
+impl Eq for Pattern {}
+
+impl Hash for Pattern {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+        self.rule.hash(state);
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pattern").field("text", &self.text).field("rule", &self.rule).finish()
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

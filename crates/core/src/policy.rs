@@ -1,0 +1,60 @@
+//! What a project may set: limits on attempts, required gates, wider roles, the branch pattern.
+
+use crate::role::{Role, Verb};
+use crate::task::Tier;
+use crate::time::Millis;
+use std::collections::BTreeSet;
+
+/// A project's settings, as far as rules depend on them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// Attempts before a task is blocked with an error report.
+    pub max_attempts: u32,
+    /// Failures of one gate in one round that do the same.
+    pub max_gate_failures: u32,
+    /// Review rounds that do the same.
+    pub max_review_rounds: u32,
+    /// How long a task may stay blocked before a planner is asked.
+    pub blocked_grace: Millis,
+    /// Gates required of every task.
+    pub required_gates: Vec<String>,
+    /// Lowest tier of evidence that counts.
+    pub min_tier: Tier,
+    /// Whether an unknown agent is refused instead of registered.
+    pub registration_required: bool,
+    /// Permissions beyond the table.
+    pub extra_permissions: BTreeSet<(Role, Verb)>,
+    /// Branch names: `{id}`, `{number}` and `{slug}` are replaced.
+    pub branch_pattern: String,
+    /// Life of a claim or lease when none is asked for.
+    pub default_ttl: Millis,
+    /// Whether paths differ only by case are the same, as on the store's file system.
+    pub fold_case: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            max_attempts: 3,
+            max_gate_failures: 3,
+            max_review_rounds: 6,
+            blocked_grace: Millis::from_secs(86_400),
+            required_gates: Vec::new(),
+            min_tier: Tier::Claimed,
+            registration_required: false,
+            extra_permissions: BTreeSet::new(),
+            branch_pattern: "feat/{id}-{slug}".to_owned(),
+            default_ttl: crate::limits::TTL_DEFAULT,
+            fold_case: false,
+        }
+    }
+}
+
+impl Policy {
+    /// Tells whether one of the roles may do this.
+    pub fn allows(&self, roles: &[Role], verb: Verb) -> bool {
+        roles.iter().any(|role| {
+            verb.roles().contains(role) || self.extra_permissions.contains(&(*role, verb))
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! Projection: what each event does to each entity. Pure, total, and local: an entity changes by the
+//! event and its own past alone.
+
+mod on_task;
+
+use crate::agent::{Agent, Counters};
+use crate::decision::{Decision, DecisionState};
+use crate::event::{Event, Placed};
+use crate::ids::LeaseId;
+use crate::lease::Lease;
+use crate::state::Key;
+use crate::task::Task;
+use on_task::{change_task, new_task};
+
+/// Names the entities that an event changes.
+pub fn touched(placed: &Placed) -> Vec<Key> {
+    let draft = &placed.draft;
+    let repo = || draft.repo.clone();
+    let mut keys = Vec::new();
+    match &draft.event {
+        Event::TaskCreated(_) => keys.push(Key::Repo(repo())),
+        Event::FileLocked(e) => {
+            keys.push(Key::Repo(repo()));
+            keys.push(Key::Lease(repo(), e.lock_id));
+        }
+        Event::LeaseRenewed(e) => keys.push(Key::Lease(repo(), e.lock_id)),
+        Event::LeaseReleased(e) => keys.push(Key::Lease(repo(), e.lock_id)),
+        Event::LocksReclaimed(e) => {
+            keys.extend(e.locks.iter().map(|lock| Key::Lease(repo(), lock.lock_id)));
+        }
+        Event::DecisionAsked(e) => {
+            keys.push(Key::Repo(repo()));
+            keys.push(Key::Decision(repo(), e.decision));
+        }
+        Event::DecisionAnswered(e) => keys.push(Key::Decision(repo(), e.decision)),
+        Event::DecisionExpired(e) => keys.push(Key::Decision(repo(), e.decision)),
+        Event::AgentRegistered(e) | Event::AgentUpdated(e) => keys.push(Key::Agent(e.id.clone())),
+        Event::Reported(_) | Event::Note(_) | Event::Error(_) => return keys,
+        Event::TaskUpdated(_)
+        | Event::TaskAssigned(_)
+        | Event::TaskLinked(_)
+        | Event::TaskClaimed(_)
+        | Event::DependencyAdded(_)
+        | Event::DependencyRemoved(_)
+        | Event::StatusChanged(_)
+        | Event::ReviewRequested(_)
+        | Event::PrOpened(_)
+        | Event::ReviewTaken(_)
+        | Event::ReviewFeedback(_)
+        | Event::Approved(_)
+        | Event::Merged(_)
+        | Event::Released(_)
+        | Event::TestsRun(_)
+        | Event::GateWaived(_)
+        | Event::ItemChecked(_)
+        | Event::SubtaskStarted(_)
+        | Event::SubtaskCompleted(_) => {}
+    }
+    if changes_task(&draft.event)
+        && let Some(task) = &draft.task
+    {
+        keys.push(Key::Task(repo(), task.clone()));
+    }
+    keys
+}
+
+/// Events that only tell about a task leave its row and version alone.
+fn changes_task(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::DecisionAnswered(_)
+            | Event::DecisionExpired(_)
+            | Event::Released(_)
+            | Event::ReviewFeedback(_)
+            | Event::Approved(_)
+            | Event::AgentRegistered(_)
+            | Event::AgentUpdated(_)
+    )
+}
+
+/// Projects the numbers given out.
+pub fn counters(counters: &mut Counters, placed: &Placed) {
+    match &placed.draft.event {
+        Event::TaskCreated(e) => counters.tasks = counters.tasks.max(e.number),
+        Event::FileLocked(e) => counters.leases = counters.leases.max(e.lock_id.0),
+        Event::DecisionAsked(e) => counters.decisions = counters.decisions.max(e.decision.0),
+        _ => {}
+    }
+}
+
+/// Projects an agent.
+pub fn agent(before: Option<Agent>, placed: &Placed) -> Option<Agent> {
+    let (Event::AgentRegistered(e) | Event::AgentUpdated(e)) = &placed.draft.event else {
+        return before;
+    };
+    let registered_at = before.map_or(placed.ts, |agent| agent.registered_at);
+    Some(Agent {
+        id: e.id.clone(),
+        roles: e.roles.clone(),
+        skills: e.skills.clone(),
+        registered_at,
+    })
+}
+
+/// Projects a lease; the answer is none once it has ended.
+pub fn lease(before: Option<Lease>, id: LeaseId, placed: &Placed) -> Option<Lease> {
+    match &placed.draft.event {
+        Event::FileLocked(e) => Some(Lease {
+            repo: placed.draft.repo.clone(),
+            id,
+            path: e.path.clone(),
+            mode: e.mode,
+            owner: e.owner.clone(),
+            purpose: e.purpose.clone(),
+            claim_of: e.claim_of.clone(),
+            fence: e.fence,
+            acquired_at: placed.ts,
+            renewed_at: placed.ts,
+            ttl: e.ttl,
+        }),
+        Event::LeaseRenewed(e) => before.map(|mut lease| {
+            lease.renewed_at = placed.ts;
+            lease.ttl = e.ttl;
+            lease.mode = e.mode;
+            if e.detached_from.is_some() {
+                lease.claim_of = None;
+            }
+            lease
+        }),
+        Event::LeaseReleased(_) | Event::LocksReclaimed(_) => None,
+        _ => before,
+    }
+}
+
+/// Projects a decision.
+pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {
+    match &placed.draft.event {
+        Event::DecisionAsked(e) => Some(Decision {
+            repo: placed.draft.repo.clone(),
+            id: e.decision,
+            question: e.question.clone(),
+            context: e.context.clone(),
+            kind: e.kind,
+            options: e.options.clone(),
+            default: e.default.clone(),
+            to: e.to.clone(),
+            task: placed.draft.task.clone(),
+            purpose: e.purpose,
+            asked_by: placed.draft.agent.clone(),
+            created_at: placed.ts,
+            expires_at: e.expires_at,
+            state: DecisionState::Open,
+            answer: None,
+            text: None,
+            answered_by: None,
+            answered_at: None,
+        }),
+        Event::DecisionAnswered(e) => before.map(|mut decision| {
+            decision.state = e.state;
+            decision.answer = Some(e.answer.clone());
+            decision.text = e.text.clone();
+            decision.answered_by = Some(placed.draft.agent.clone());
+            decision.answered_at = Some(placed.ts);
+            decision
+        }),
+        Event::DecisionExpired(_) => before.map(|mut decision| {
+            decision.state = DecisionState::Expired;
+            decision
+        }),
+        _ => before,
+    }
+}
+
+/// Projects a task.
+pub fn task(before: Option<Task>, placed: &Placed) -> Option<Task> {
+    if let Event::TaskCreated(e) = &placed.draft.event {
+        return placed.draft.task.clone().map(|id| new_task(id, e, placed));
+    }
+    let mut task = before?;
+    change_task(&mut task, placed);
+    task.version += 1;
+    task.updated_at = placed.ts;
+    Some(task)
+}

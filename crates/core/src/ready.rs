@@ -1,0 +1,141 @@
+//! Readiness: what stands between a task and a caller who wants to claim it.
+
+use crate::decide::{Conflict, conflicts};
+use crate::facts::{Facts, Ruling};
+use crate::ids::{AgentId, TaskId};
+use crate::lease::LeaseMode;
+use crate::pattern::Pattern;
+use crate::role::Role;
+use crate::status::Status;
+use crate::task::Task;
+use serde_json::{Value, json};
+
+/// One thing in the way.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Obstacle {
+    /// It is not in the queue.
+    Status(Status, Option<AgentId>),
+    /// A dependency is not done.
+    Dependency(TaskId, Option<Status>),
+    /// An outside reason.
+    Blocker(String),
+    /// It is reserved for somebody else.
+    Assigned(AgentId),
+    /// The caller lacks its role.
+    Role(Role),
+    /// Its files are leased by somebody else.
+    Files(Box<Conflict>),
+}
+
+impl Obstacle {
+    /// Returns the word that reasons are counted by.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Obstacle::Status(..) => "status",
+            Obstacle::Dependency(..) => "dependencies",
+            Obstacle::Blocker(_) => "blockers",
+            Obstacle::Assigned(_) => "assigned_to_others",
+            Obstacle::Role(_) => "role",
+            Obstacle::Files(_) => "files_leased",
+        }
+    }
+
+    /// Says it in words.
+    pub fn sentence(&self) -> String {
+        match self {
+            Obstacle::Status(status, Some(holder)) => format!("it is {status}, held by {holder}"),
+            Obstacle::Status(status, None) => format!("it is {status}"),
+            Obstacle::Dependency(id, Some(status)) => {
+                format!("it depends on {id}, which is {status}")
+            }
+            Obstacle::Dependency(id, None) => format!("it depends on {id}, which does not exist"),
+            Obstacle::Blocker(text) => format!("blocker: {text}"),
+            Obstacle::Assigned(agent) => format!("it is assigned to {agent}"),
+            Obstacle::Role(role) => format!("it takes the role {role}"),
+            Obstacle::Files(conflict) => conflict.sentence(),
+        }
+    }
+
+    /// Gives it to programs.
+    pub fn to_json(&self) -> Value {
+        json!({"kind": self.kind(), "reason": self.sentence()})
+    }
+}
+
+/// Who wants to claim.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    /// The identity.
+    pub id: &'a AgentId,
+    /// Its roles; a person needs none.
+    pub roles: &'a [Role],
+}
+
+impl Caller<'_> {
+    fn has(&self, role: Role) -> bool {
+        self.id.is_person() || self.roles.contains(&role)
+    }
+}
+
+/// Lists everything that stands between the task and the caller.
+pub fn obstacles(facts: &Facts, task: &Task, caller: Caller<'_>) -> Ruling<Vec<Obstacle>> {
+    let mut found = Vec::new();
+    if task.status != Status::Queued {
+        let holder = task.claim.as_ref().map(|claim| claim.agent.clone());
+        found.push(Obstacle::Status(task.status, holder));
+    }
+    found.extend(waits_for(facts, task)?);
+    found.extend(task.blockers.iter().cloned().map(Obstacle::Blocker));
+    if let Some(other) = task.reserved_for.as_ref().filter(|agent| *agent != caller.id) {
+        found.push(Obstacle::Assigned(other.clone()));
+    }
+    if let Some(role) = task.role.filter(|role| !caller.has(*role)) {
+        found.push(Obstacle::Role(role));
+    }
+    for conflict in file_conflicts(facts, task, caller.id)? {
+        found.push(Obstacle::Files(Box::new(conflict)));
+    }
+    Ok(found)
+}
+
+/// Returns the first thing in the way, cheaper than all of them.
+pub fn first_obstacle(facts: &Facts, task: &Task, caller: Caller<'_>) -> Ruling<Option<Obstacle>> {
+    if let Some(obstacle) = waits_for(facts, task)?.into_iter().next() {
+        return Ok(Some(obstacle));
+    }
+    if let Some(text) = task.blockers.first() {
+        return Ok(Some(Obstacle::Blocker(text.clone())));
+    }
+    if let Some(other) = task.reserved_for.as_ref().filter(|agent| *agent != caller.id) {
+        return Ok(Some(Obstacle::Assigned(other.clone())));
+    }
+    if let Some(role) = task.role.filter(|role| !caller.has(*role)) {
+        return Ok(Some(Obstacle::Role(role)));
+    }
+    let conflict = file_conflicts(facts, task, caller.id)?.into_iter().next();
+    Ok(conflict.map(|conflict| Obstacle::Files(Box::new(conflict))))
+}
+
+/// Returns the dependencies of a task that are not done.
+pub fn waits_for(facts: &Facts, task: &Task) -> Ruling<Vec<Obstacle>> {
+    let mut found = Vec::new();
+    for id in &task.dependencies {
+        let status = facts.task(&task.repo, id)?.map(|dependency| dependency.status);
+        if status != Some(Status::Done) {
+            found.push(Obstacle::Dependency(id.clone(), status));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the live leases of others that overlap the task's declared files.
+pub fn file_conflicts(facts: &Facts, task: &Task, owner: &AgentId) -> Ruling<Vec<Conflict>> {
+    let mut found = Vec::new();
+    for text in &task.files {
+        // Stored patterns were parsed when they came in; one that no longer parses covers nothing.
+        if let Ok(pattern) = Pattern::parse(text) {
+            found.extend(conflicts(facts, &task.repo, &pattern, owner, LeaseMode::Exclusive)?);
+        }
+    }
+    Ok(found)
+}

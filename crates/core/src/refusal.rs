@@ -1,0 +1,208 @@
+//! Refusals: what the rules say no to, as values with a stable code, a message and a next step.
+
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+macro_rules! codes {
+    ($(#[doc = $doc:literal] $variant:ident => $text:literal, $exit:literal, $http:literal, $hint:literal;)*) => {
+        /// The stable name of a refusal.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code { $(#[doc = $doc] $variant,)* }
+
+        impl Code {
+            /// Every code, in the order of the documentation.
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            /// Returns the kebab-case name.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$variant => $text,)* }
+            }
+
+            /// Reads the kebab-case name.
+            pub fn parse(text: &str) -> Option<Code> {
+                match text { $($text => Some(Code::$variant),)* _ => None }
+            }
+
+            /// Returns the exit status of a process that ends with this code.
+            pub fn exit_status(self) -> u8 {
+                match self { $(Code::$variant => $exit,)* }
+            }
+
+            /// Returns the HTTP status that a server answers with.
+            pub fn http_status(self) -> u16 {
+                match self { $(Code::$variant => $http,)* }
+            }
+
+            /// Returns what the code means, in a sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Code::$variant => $doc.trim_ascii_start(),)* }
+            }
+
+            /// Returns the next step that is offered when the rule gave none of its own.
+            pub fn default_hint(self) -> &'static str {
+                match self { $(Code::$variant => $hint,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Input that does not parse or breaks a limit of form.
+    InvalidInput => "invalid-input", 2, 400, "see the command's --help";
+    /// A prefix that fits several ids.
+    AmbiguousId => "ambiguous-id", 2, 400, "give more of the id";
+    /// The same idempotency key with other input.
+    IdempotencyMismatch => "idempotency-mismatch", 2, 422, "use a new key for a new command";
+    /// Nothing has that id.
+    NotFound => "not-found", 4, 404, "list what there is with `comity task list`";
+    /// A path or pattern overlaps a live lease of another owner.
+    LeaseHeld => "lease-held", 3, 409, "take another task, wait with --wait DUR, or ask the holder";
+    /// The fence is not that of a live grant.
+    StaleFence => "stale-fence", 3, 409, "your grant has ended; claim again and use the new fence";
+    /// Somebody else holds the task, lease or review.
+    NotHolder => "not-holder", 3, 403, "only the holder or a person may do this";
+    /// The transition table has no such step.
+    InvalidTransition => "invalid-transition", 3, 409, "see `comity task show ID` for the present status";
+    /// The task cannot be taken now.
+    NotReady => "not-ready", 3, 409, "see `comity task why ID`";
+    /// No task can be taken now.
+    NothingReady => "nothing-ready", 3, 409, "see `comity task list --status queued` and `comity task why ID`";
+    /// The dependency would close a circle.
+    DependencyCycle => "dependency-cycle", 3, 409, "remove one of the dependencies of the cycle";
+    /// Blocking without saying what is needed.
+    NeedsMissing => "needs-missing", 3, 422, "say what is needed with --needs TEXT";
+    /// Gates or checklist items are not met.
+    GateUnmet => "gate-unmet", 3, 409, "record evidence with `comity gate record`, or let a critic or a person waive it";
+    /// Nobody approves their own work.
+    SelfReview => "self-review", 3, 403, "let another critic or a person review it";
+    /// The role may not do this.
+    RoleForbidden => "role-forbidden", 3, 403, "a person or a planner gives roles with `comity agent register ID --role R`";
+    /// The decision has its answer already.
+    AlreadyAnswered => "already-answered", 3, 409, "see `comity decision show ID`";
+    /// The answer is none of the options.
+    InvalidAnswer => "invalid-answer", 3, 422, "answer with KEY or 'KEY: text'";
+    /// The id is taken.
+    DuplicateId => "duplicate-id", 3, 409, "choose another id, or leave it out to get one";
+    /// A file changed since it was read.
+    EtagMismatch => "etag-mismatch", 3, 412, "read it again and repeat the change";
+    /// A task changed since it was read.
+    VersionMismatch => "version-mismatch", 3, 412, "read the task again and repeat the change with its version";
+    /// A named limit is reached.
+    LimitExceeded => "limit-exceeded", 3, 429, "finish or remove something first";
+    /// A contract does not validate.
+    ContractInvalid => "contract-invalid", 3, 422, "mend the problems listed and send it again";
+    /// The task has used up its attempts.
+    AttemptsExhausted => "attempts-exhausted", 3, 409, "answer the decision that asks what to do with the task";
+    /// The merged commit does not contain the submitted one.
+    NotMerged => "not-merged", 3, 409, "merge the submitted commit, then give the merge commit with --merged SHA";
+    /// Only a person may do this.
+    HumanOnly => "human-only", 3, 403, "ask a person to do this";
+    /// The store cannot be reached or is busy for too long.
+    StoreUnavailable => "store-unavailable", 5, 503, "see `comity doctor`; another process may hold the store";
+    /// The disk is full.
+    StorageFull => "storage-full", 5, 507, "free space on the store's disk; nothing was changed";
+    /// The store cannot be written.
+    StoreReadOnly => "store-read-only", 5, 503, "make the store's directory writable for this user";
+    /// The store was written by a newer comity.
+    StoreTooNew => "store-too-new", 5, 503, "update comity on this machine";
+    /// The store's file is on a network file system.
+    NetworkFileSystem => "network-file-system", 5, 503, "put the store on a local disk with --store sqlite:PATH, or use PostgreSQL";
+    /// The time is up.
+    TimedOut => "timed-out", 6, 504, "wait again with a longer time";
+    /// A bug or a damaged store.
+    Internal => "internal", 1, 500, "run `comity doctor` and report what it says";
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A no, with its reason and what to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// The stable code.
+    pub code: Code,
+    /// What is wrong, for a person or a model.
+    pub message: String,
+    /// The next step; empty means the code's default.
+    hint: String,
+    /// Facts for programs.
+    pub details: Map<String, Value>,
+}
+
+impl Refusal {
+    /// Makes a refusal.
+    pub fn new(code: Code, message: impl Into<String>) -> Refusal {
+        Refusal { code, message: message.into(), hint: String::new(), details: Map::new() }
+    }
+
+    /// Makes a refusal of malformed input.
+    pub fn input(message: impl Into<String>) -> Refusal {
+        Refusal::new(Code::InvalidInput, message)
+    }
+
+    /// Adds the next step.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Refusal {
+        self.hint = hint.into();
+        self
+    }
+
+    /// Adds a fact for programs.
+    #[must_use]
+    pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Refusal {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Returns the next step.
+    pub fn hint_text(&self) -> &str {
+        if self.hint.is_empty() { self.code.default_hint() } else { &self.hint }
+    }
+
+    /// Returns the object that programs get.
+    pub fn to_json(&self) -> Value {
+        json!({"error": {
+            "code": self.code.as_str(),
+            "message": self.message,
+            "hint": self.hint_text(),
+            "details": self.details,
+        }})
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Renders the table of codes for the documentation.
+pub fn refusal_table() -> String {
+    let mut out = String::from("| code | exit | HTTP | meaning | hint |\n|---|---|---|---|---|\n");
+    for code in Code::ALL {
+        let (exit, http, hint) = (code.exit_status(), code.http_status(), code.default_hint());
+        out.push_str(&format!("| `{code}` | {exit} | {http} | {} | {hint} |\n", code.meaning()));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_name_that_reads_back_an_exit_status_and_a_hint() {
+        for code in Code::ALL {
+            assert_eq!(Code::parse(code.as_str()), Some(*code));
+            assert!((1..=6).contains(&code.exit_status()), "{code}");
+            assert!((400..600).contains(&code.http_status()), "{code}");
+            assert!(!code.default_hint().is_empty(), "{code}");
+            assert!(code.as_str().chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{code}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! A task and what belongs to it: claim, block, gates, checklist, steps.
+
+mod gate;
+
+pub use gate::{CheckState, ChecklistItem, Evidence, Gate, Tier, Waiver};
+
+use crate::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, TaskId};
+use crate::limits;
+use crate::refusal::Refusal;
+use crate::role::Role;
+use crate::status::Status;
+use crate::time::{Millis, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// How urgent a task is; P0 comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Priority(u8);
+
+impl Priority {
+    /// The priority of a task that was given none.
+    pub const DEFAULT: Priority = Priority(2);
+
+    /// Returns 0 for the most urgent to 4 for the least.
+    pub fn rank(self) -> u8 {
+        self.0
+    }
+
+    /// Makes a priority of a rank; ranks beyond 4 become 4.
+    pub fn from_rank(rank: u8) -> Priority {
+        Priority(rank.min(4))
+    }
+
+    /// Reads `P0`..`P4` or a word.
+    pub fn parse(text: &str) -> Result<Priority, Refusal> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "p0" | "critical" => Ok(Priority(0)),
+            "p1" | "high" => Ok(Priority(1)),
+            "p2" | "medium" => Ok(Priority(2)),
+            "p3" | "low" => Ok(Priority(3)),
+            "p4" => Ok(Priority(4)),
+            _ => Err(Refusal::input(format!(
+                "priority {:?} is not known",
+                crate::ids::shorten(text)
+            ))
+            .hint("one of: P0 (critical), P1 (high), P2 (medium), P3 (low), P4")),
+        }
+    }
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "P{}", self.0)
+    }
+}
+
+impl From<Priority> for String {
+    fn from(priority: Priority) -> String {
+        priority.to_string()
+    }
+}
+
+impl TryFrom<String> for Priority {
+    type Error = Refusal;
+    fn try_from(text: String) -> Result<Self, Refusal> {
+        Priority::parse(&text)
+    }
+}
+
+/// What a task delivers.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Deliverable {
+    /// Commits on a branch, to be merged.
+    #[default]
+    Code,
+    /// A document; nothing to merge.
+    Document,
+    /// Nothing that is kept.
+    None,
+}
+
+impl Deliverable {
+    /// Returns the word that users see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Deliverable::Code => "code",
+            Deliverable::Document => "document",
+            Deliverable::None => "none",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(text: &str) -> Result<Deliverable, Refusal> {
+        match text {
+            "code" => Ok(Deliverable::Code),
+            "document" => Ok(Deliverable::Document),
+            "none" => Ok(Deliverable::None),
+            _ => Err(Refusal::input(format!(
+                "deliverable {:?} is not known",
+                crate::ids::shorten(text)
+            ))
+            .hint("one of: code, document, none")),
+        }
+    }
+}
+
+/// What an agent must and must not do while it works.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Constraints {
+    /// Most files that may be changed.
+    pub max_files: Option<u32>,
+    /// Whether commits are forbidden.
+    pub no_git_commit: bool,
+    /// Whether new dependencies are forbidden.
+    pub no_new_deps: bool,
+    /// Files that may be deleted.
+    pub allow_delete: Vec<String>,
+}
+
+/// The hold of one agent on one task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Who holds it.
+    pub agent: AgentId,
+    /// On which host.
+    pub host: Option<String>,
+    /// In which work tree.
+    pub workspace: Option<String>,
+    /// The number that proves it.
+    pub fence: Fence,
+    /// When it was granted.
+    pub claimed_at: Timestamp,
+    /// How long it lives without a sign of life.
+    pub ttl: Millis,
+    /// Its leases; they end with it.
+    pub leases: Vec<LeaseId>,
+}
+
+/// Why a task cannot go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// What is needed.
+    pub needs: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// When to try again without an answer.
+    pub retry_at: Option<Timestamp>,
+    /// Decisions that must be answered; when all are, the task goes on.
+    pub questions: Vec<DecisionId>,
+    /// The decision asked of a planner after the grace period.
+    pub escalated: bool,
+}
+
+/// A step inside one claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// `<task>-NN`.
+    pub id: String,
+    /// What is done in it.
+    pub text: String,
+    /// Whether it is complete.
+    pub complete: bool,
+}
+
+/// A piece of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// The repository it belongs to.
+    pub repo: RepoName,
+    /// Its id.
+    pub id: TaskId,
+    /// Its number, unique in the repository.
+    pub number: u64,
+    /// Counts every change.
+    pub version: u64,
+    /// One line.
+    pub title: String,
+    /// Free text.
+    pub description: String,
+    /// For example `implementation`.
+    pub kind: Option<String>,
+    /// A planner's estimate.
+    pub complexity: Option<u32>,
+    /// What it delivers.
+    pub deliverable: Deliverable,
+    /// Its state.
+    pub status: Status,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Free words.
+    pub labels: Vec<String>,
+    /// Who may claim it.
+    pub role: Option<Role>,
+    /// Who works or worked on it.
+    pub assignee: Option<AgentId>,
+    /// For whom `assign` reserved it.
+    pub reserved_for: Option<AgentId>,
+    /// Who should get it back after a block.
+    pub preferred: Option<AgentId>,
+    /// Who reviews it, or who is wanted for that.
+    pub reviewer: Option<AgentId>,
+    /// Whether the reviewer has taken the review.
+    pub review_taken: bool,
+    /// Tasks that must be done first.
+    pub dependencies: Vec<TaskId>,
+    /// Outside reasons not to start.
+    pub blockers: Vec<String>,
+    /// Patterns of the files that it will change.
+    pub files: Vec<String>,
+    /// The branch of the work.
+    pub branch: Option<String>,
+    /// The submitted commit.
+    pub commit: Option<String>,
+    /// The pull request.
+    pub pr: Option<String>,
+    /// The commit that has it merged.
+    pub merged_sha: Option<String>,
+    /// Entries into `in_progress`.
+    pub round: u32,
+    /// Times that a review sent it back.
+    pub review_rounds: u32,
+    /// What the result must satisfy.
+    pub requirements: Vec<String>,
+    /// The checklist.
+    pub dod: Vec<ChecklistItem>,
+    /// The gates.
+    pub gates: Vec<Gate>,
+    /// The constraints.
+    pub constraints: Constraints,
+    /// Whatever else the mission should carry.
+    pub context: Map<String, Value>,
+    /// How long the work may take; zero is no limit.
+    pub timeout: Millis,
+    /// Claims that ended by failure or reclaim.
+    pub attempts: u32,
+    /// The epic it belongs to.
+    pub epic: Option<String>,
+    /// The requirements document it belongs to.
+    pub prd: Option<String>,
+    /// The initiative it belongs to.
+    pub initiative: Option<String>,
+    /// The task that it is a part of.
+    pub parent: Option<TaskId>,
+    /// References in other systems: provider → key → value.
+    pub external_ids: Map<String, Value>,
+    /// The live claim.
+    pub claim: Option<Claim>,
+    /// Why it is blocked.
+    pub block: Option<Block>,
+    /// Steps.
+    pub steps: Vec<Step>,
+    /// Every decision asked for it.
+    pub decisions: Vec<DecisionId>,
+    /// The last failure's reason.
+    pub last_error: Option<String>,
+    /// Who created it.
+    pub created_by: AgentId,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Task {
+    /// Returns the gate of that name.
+    pub fn gate(&self, name: &str) -> Option<&Gate> {
+        self.gates.iter().find(|gate| gate.name == name)
+    }
+
+    /// Returns the gate of that name, made first when it is not there.
+    pub fn gate_mut(&mut self, name: &str) -> &mut Gate {
+        let place = match self.gates.iter().position(|gate| gate.name == name) {
+            Some(place) => place,
+            None => {
+                self.gates.push(Gate::open(name, false));
+                self.gates.len() - 1
+            }
+        };
+        &mut self.gates[place]
+    }
+
+    /// Checks what must hold of every task at all times; the text names what does not.
+    pub fn broken_invariant(&self) -> Option<String> {
+        let checks = [
+            (self.claim.is_some() == self.status.is_held(), "a claim is live exactly while held"),
+            (
+                self.block.is_some() == (self.status == Status::Blocked),
+                "a task is blocked exactly while it says why",
+            ),
+            (
+                self.claim.as_ref().is_none_or(|c| self.assignee.as_ref() == Some(&c.agent)),
+                "the holder is the assignee",
+            ),
+            (self.status != Status::Queued || self.assignee == self.reserved_for, "queued is free"),
+            (!self.dependencies.contains(&self.id), "no task depends on itself"),
+            (self.dependencies.len() <= limits::LIST_ENTRIES_MAX, "lists are bounded"),
+            (self.version > 0 && self.number > 0, "versions and numbers start at one"),
+            (self.created_at <= self.updated_at, "nothing is changed before it is created"),
+            (self.reviewer.is_some() || !self.review_taken, "a taken review has a reviewer"),
+        ];
+        checks.iter().find(|(holds, _)| !holds).map(|(_, what)| format!("{}: {what}", self.id))
+    }
+}

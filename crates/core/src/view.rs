@@ -1,0 +1,367 @@
+//! Entities in the shapes that users and programs hold on to.
+
+use crate::agent::Agent;
+use crate::chain::Stored;
+use crate::decide::{REVIEW_GATE, gate_state, required_gates};
+use crate::decision::Decision;
+use crate::facts::{Facts, Presence, Ruling};
+use crate::ids::AgentId;
+use crate::lease::Lease;
+use crate::limits::TTL_DEFAULT;
+use crate::policy::Policy;
+use crate::role::Role;
+use crate::status::Status;
+use crate::task::{CheckState, Task};
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// TASK.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct TaskView {
+    pub id: String,
+    pub number: u64,
+    pub version: u64,
+    pub repo: String,
+    pub title: String,
+    pub description: String,
+    pub r#type: Option<String>,
+    pub complexity: Option<u32>,
+    pub deliverable: String,
+    pub status: Status,
+    pub priority: String,
+    pub labels: Vec<String>,
+    pub role: Option<Role>,
+    pub assignee: Option<String>,
+    pub reviewer: Option<String>,
+    pub fence: Option<u64>,
+    pub dependencies: Vec<String>,
+    pub blockers: Vec<String>,
+    pub files: Vec<String>,
+    pub branch: Option<String>,
+    pub commit: Option<String>,
+    pub pr: Option<String>,
+    pub merged_sha: Option<String>,
+    pub round: u32,
+    pub requirements: Vec<String>,
+    pub dod: Vec<ItemView>,
+    pub gates: Vec<GateView>,
+    pub constraints: crate::task::Constraints,
+    pub context: Map<String, Value>,
+    pub timeout_seconds: i64,
+    pub attempts: u32,
+    pub max_attempts: u32,
+    pub needs: Option<String>,
+    pub epic: Option<String>,
+    pub prd: Option<String>,
+    pub initiative: Option<String>,
+    pub parent: Option<String>,
+    pub external_ids: Map<String, Value>,
+    pub subtasks: Vec<StepView>,
+    pub decisions: Vec<String>,
+    pub retry_at: Option<Timestamp>,
+    pub claim: Option<ClaimView>,
+    pub created_by: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// An item of a task's checklist.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct ItemView {
+    pub text: String,
+    pub state: CheckState,
+    pub by: Option<String>,
+    pub at: Option<Timestamp>,
+}
+
+/// A gate of a task, as it stands for the present round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct GateView {
+    pub name: String,
+    pub required: bool,
+    pub state: CheckState,
+    pub tier: Option<String>,
+    pub commit: Option<String>,
+    pub by: Option<String>,
+    pub at: Option<Timestamp>,
+    pub report: Option<String>,
+    pub reason: Option<String>,
+}
+
+/// A step of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct StepView {
+    pub id: String,
+    pub text: String,
+    pub complete: bool,
+}
+
+/// The live claim of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct ClaimView {
+    pub agent: String,
+    pub host: Option<String>,
+    pub workspace: Option<String>,
+    pub fence: u64,
+    pub claimed_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+/// LEASE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct LeaseView {
+    pub lock_id: String,
+    pub repo: String,
+    pub path: String,
+    pub mode: String,
+    pub owner: String,
+    pub purpose: Option<String>,
+    pub fence: u64,
+    pub acquired_at: Timestamp,
+    pub ttl_seconds: i64,
+    pub heartbeat_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+/// AGENT.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct AgentView {
+    pub id: String,
+    pub roles: Vec<Role>,
+    pub skills: Vec<String>,
+    pub status: String,
+    pub last_seen: Option<Timestamp>,
+    pub holds: HoldsView,
+}
+
+/// What an agent holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct HoldsView {
+    pub tasks: Vec<String>,
+    pub leases: Vec<String>,
+}
+
+/// DECISION.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct DecisionView {
+    pub id: String,
+    pub question: String,
+    pub context: Option<String>,
+    pub r#type: String,
+    pub options: Vec<crate::decision::DecisionOption>,
+    pub default: Option<String>,
+    pub to: String,
+    pub task: Option<String>,
+    pub asked_by: String,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub answer: Option<String>,
+    pub text: Option<String>,
+    pub answered_by: Option<String>,
+    pub answered_at: Option<Timestamp>,
+    pub state: String,
+}
+
+fn text(id: Option<&AgentId>) -> Option<String> {
+    id.map(ToString::to_string)
+}
+
+/// Shows a task.
+pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
+    let claim = match &task.claim {
+        Some(claim) => Some(ClaimView {
+            agent: claim.agent.to_string(),
+            host: claim.host.clone(),
+            workspace: claim.workspace.clone(),
+            fence: claim.fence.get(),
+            claimed_at: claim.claimed_at,
+            expires_at: facts.claim_expiry(claim)?,
+        }),
+        None => None,
+    };
+    let step = |step: &crate::task::Step| StepView {
+        id: step.id.clone(),
+        text: step.text.clone(),
+        complete: step.complete,
+    };
+    let item = |item: &crate::task::ChecklistItem| ItemView {
+        text: item.text.clone(),
+        state: item.state,
+        by: text(item.by.as_ref()),
+        at: item.at,
+    };
+    Ok(TaskView {
+        id: task.id.to_string(),
+        number: task.number,
+        version: task.version,
+        repo: task.repo.to_string(),
+        title: task.title.clone(),
+        description: task.description.clone(),
+        r#type: task.kind.clone(),
+        complexity: task.complexity,
+        deliverable: task.deliverable.as_str().to_owned(),
+        status: task.status,
+        priority: task.priority.to_string(),
+        labels: task.labels.clone(),
+        role: task.role,
+        assignee: text(task.assignee.as_ref()),
+        reviewer: text(task.reviewer.as_ref()),
+        fence: task.claim.as_ref().map(|claim| claim.fence.get()),
+        dependencies: task.dependencies.iter().map(ToString::to_string).collect(),
+        blockers: task.blockers.clone(),
+        files: task.files.clone(),
+        branch: task.branch.clone(),
+        commit: task.commit.clone(),
+        pr: task.pr.clone(),
+        merged_sha: task.merged_sha.clone(),
+        round: task.round,
+        requirements: task.requirements.clone(),
+        dod: task.dod.iter().map(item).collect(),
+        gates: gates(task, policy),
+        constraints: task.constraints.clone(),
+        context: task.context.clone(),
+        timeout_seconds: task.timeout.secs_ceil(),
+        attempts: task.attempts,
+        max_attempts: policy.max_attempts,
+        needs: task.block.as_ref().map(|block| block.needs.clone()),
+        epic: task.epic.clone(),
+        prd: task.prd.clone(),
+        initiative: task.initiative.clone(),
+        parent: task.parent.as_ref().map(ToString::to_string),
+        external_ids: task.external_ids.clone(),
+        subtasks: task.steps.iter().map(step).collect(),
+        decisions: task.decisions.iter().map(ToString::to_string).collect(),
+        retry_at: task.block.as_ref().and_then(|block| block.retry_at),
+        claim,
+        created_by: task.created_by.to_string(),
+        created_at: task.created_at,
+        updated_at: task.updated_at,
+    })
+}
+
+/// Shows the gates of a task: those required by it or the project, and those with evidence.
+pub fn gates(task: &Task, policy: &Policy) -> Vec<GateView> {
+    let required = required_gates(task, policy);
+    let mut names = required.clone();
+    names.extend(task.gates.iter().map(|g| g.name.clone()).filter(|n| !required.contains(n)));
+    let show = |name: String| {
+        let gate = task.gate(&name);
+        let evidence = gate.and_then(|gate| gate.evidence.as_ref());
+        let waiver = gate.and_then(|gate| gate.waiver.as_ref());
+        let approved = matches!(task.status, Status::Approved | Status::Merging | Status::Done);
+        let (state, why) = match name.as_str() {
+            REVIEW_GATE if approved => (CheckState::Met, String::new()),
+            REVIEW_GATE => (CheckState::Open, "is met by approval".to_owned()),
+            _ => gate_state(task, gate, policy),
+        };
+        let by = waiver.map(|w| &w.by).or(evidence.map(|e| &e.by));
+        GateView {
+            required: required.contains(&name),
+            state,
+            tier: evidence.map(|evidence| evidence.tier.as_str().to_owned()),
+            commit: evidence.and_then(|evidence| evidence.commit.clone()),
+            by: text(by),
+            at: waiver.map(|w| w.at).or(evidence.map(|e| e.at)),
+            report: evidence.and_then(|evidence| evidence.report.clone()),
+            reason: waiver
+                .map(|waiver| waiver.reason.clone())
+                .or_else(|| (!state.is_settled()).then_some(why)),
+            name,
+        }
+    };
+    names.into_iter().map(show).collect()
+}
+
+/// Shows a lease.
+pub fn lease(facts: &Facts, lease: &Lease) -> Ruling<LeaseView> {
+    Ok(LeaseView {
+        lock_id: lease.id.to_string(),
+        repo: lease.repo.to_string(),
+        path: lease.path.clone(),
+        mode: lease.mode.as_str().to_owned(),
+        owner: lease.owner.to_string(),
+        purpose: lease.purpose.clone(),
+        fence: lease.fence.get(),
+        acquired_at: lease.acquired_at,
+        ttl_seconds: lease.ttl.secs_ceil(),
+        heartbeat_at: facts.lease_life(lease)?,
+        expires_at: facts.lease_expiry(lease)?,
+    })
+}
+
+/// Shows an agent.
+pub fn agent(agent: &Agent, presence: &Presence, holds: HoldsView, now: Timestamp) -> AgentView {
+    let last_seen = presence.latest();
+    let silent = last_seen.is_none_or(|seen| now.since(seen) > TTL_DEFAULT);
+    let status = match (silent, holds.tasks.is_empty()) {
+        (true, _) => "away",
+        (false, true) => "idle",
+        (false, false) => "busy",
+    };
+    AgentView {
+        id: agent.id.to_string(),
+        roles: agent.roles.clone(),
+        skills: agent.skills.clone(),
+        status: status.to_owned(),
+        last_seen,
+        holds,
+    }
+}
+
+/// Shows a decision.
+pub fn decision(decision: &Decision) -> DecisionView {
+    DecisionView {
+        id: decision.id.to_string(),
+        question: decision.question.clone(),
+        context: decision.context.clone(),
+        r#type: decision.kind.as_str().to_owned(),
+        options: decision.options.clone(),
+        default: decision.default.clone(),
+        to: decision.to.as_str().to_owned(),
+        task: decision.task.as_ref().map(ToString::to_string),
+        asked_by: decision.asked_by.to_string(),
+        created_at: decision.created_at,
+        expires_at: decision.expires_at,
+        answer: decision.answer.clone(),
+        text: decision.text.clone(),
+        answered_by: text(decision.answered_by.as_ref()),
+        answered_at: decision.answered_at,
+        state: decision.state.as_str().to_owned(),
+    }
+}
+
+/// Shows an event: header, own fields, chain.
+pub fn event(stored: &Stored) -> Value {
+    let mut out = Map::new();
+    out.insert("seq".to_owned(), Value::from(stored.seq.0));
+    out.insert("ts".to_owned(), Value::from(stored.ts.to_string()));
+    out.insert("event".to_owned(), Value::from(stored.event.clone()));
+    out.insert("v".to_owned(), Value::from(stored.v));
+    out.insert("repo".to_owned(), Value::from(stored.repo.clone()));
+    out.insert("agent".to_owned(), Value::from(stored.agent.clone()));
+    out.insert("task".to_owned(), Value::from(stored.task.clone()));
+    let body = stored.body.as_deref().and_then(|body| serde_json::from_slice(body).ok());
+    match body {
+        Some(Value::Object(fields)) => {
+            for (key, value) in fields {
+                out.entry(key).or_insert(value);
+            }
+        }
+        _ => {
+            out.insert("purged".to_owned(), Value::Bool(true));
+        }
+    }
+    out.insert("prev".to_owned(), Value::from(stored.prev.to_string()));
+    out.insert("hash".to_owned(), Value::from(stored.hash.to_string()));
+    Value::Object(out)
+}

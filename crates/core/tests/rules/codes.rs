@@ -1,0 +1,166 @@
+//! Every refusal code can be reached, or is made elsewhere and listed here.
+
+use crate::verbs::{question, task, task_on, texts};
+use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OTHER, PLANNER, Verdict, WATCHER, World};
+use comity_core::command::{Command, Containment, NewTask};
+use comity_core::event::TaskUpdated;
+use comity_core::refusal::Code;
+use comity_core::role::Role;
+use comity_core::status::Status;
+
+/// Codes that the core names but only other parts give.
+const ELSEWHERE: &[(Code, &str)] = &[
+    (Code::IdempotencyMismatch, "engine: the same key with other input"),
+    (Code::EtagMismatch, "rpc and sync: a file changed since it was read"),
+    (Code::ContractInvalid, "protocol: a contract does not validate"),
+    (Code::StoreUnavailable, "store: cannot be reached, or busy for too long"),
+    (Code::StorageFull, "store: the disk is full"),
+    (Code::StoreReadOnly, "store: cannot be written"),
+    (Code::StoreTooNew, "store: written by a newer comity"),
+    (Code::NetworkFileSystem, "store: the file is on a network file system"),
+    (Code::TimedOut, "engine: a wait in vain"),
+    (Code::Internal, "a bug or a damaged store"),
+];
+
+/// Leads to a code, where the core gives it.
+fn scenario(code: Code) -> Option<Verdict> {
+    about_names_and_holds(code).or_else(|| about_readiness(code)).or_else(|| about_verdicts(code))
+}
+
+fn about_names_and_holds(code: Code) -> Option<Verdict> {
+    let mut w = World::new();
+    let verdict = match code {
+        Code::InvalidInput => w.by(ANN).creates(task("")),
+        Code::AmbiguousId => {
+            w.have(task("a"));
+            w.have(task("b"));
+            w.by(IMPL).claims("T")
+        }
+        Code::NotFound => w.by(IMPL).claims("T9"),
+        Code::LeaseHeld => {
+            w.by(OTHER).leases(&["a"]).unwrap();
+            w.by(IMPL).leases(&["a"])
+        }
+        Code::StaleFence => {
+            w.have_one(Status::InProgress);
+            w.by(IMPL).with_fence(1).submits("T1")
+        }
+        Code::NotHolder => {
+            w.have_one(Status::InProgress);
+            w.by(OTHER).submits("T1")
+        }
+        _ => return None,
+    };
+    Some(verdict)
+}
+
+fn about_readiness(code: Code) -> Option<Verdict> {
+    let mut w = World::new();
+    let verdict = match code {
+        Code::InvalidTransition => {
+            w.have_one(Status::Queued);
+            w.by(ANN).approves("T1")
+        }
+        Code::NotReady => {
+            w.have_one(Status::Claimed);
+            w.by(OTHER).claims("T1")
+        }
+        Code::NothingReady => w.by(IMPL).claims_best(),
+        Code::DependencyCycle => {
+            w.have(task("a"));
+            w.by(ANN).makes_wait("T1", "T1")
+        }
+        Code::NeedsMissing => {
+            w.have_one(Status::InProgress);
+            w.by(IMPL).blocks("T1", "")
+        }
+        Code::DuplicateId => {
+            w.have(task("a"));
+            w.by(ANN).creates(NewTask { id: Some("T1".into()), ..task("b") })
+        }
+        Code::VersionMismatch => {
+            w.have(task_on("a", &["x"]));
+            let changes = TaskUpdated { title: Some("b".into()), ..TaskUpdated::default() };
+            w.by(PLANNER).does(Command::UpdateTask {
+                id: "T1".into(),
+                changes: Box::new(changes),
+                if_match: Some(7),
+            })
+        }
+        Code::LimitExceeded => {
+            w.have_one(Status::InProgress);
+            for n in 0..200 {
+                w.by(IMPL).records("T1", &format!("g{n}"), true).unwrap();
+            }
+            w.by(IMPL).records("T1", "one-more", true)
+        }
+        _ => return None,
+    };
+    Some(verdict)
+}
+
+fn about_verdicts(code: Code) -> Option<Verdict> {
+    let mut w = World::new();
+    let verdict = match code {
+        Code::GateUnmet => {
+            w.have_this(NewTask { gates: texts(&["tests"]), ..task("a") }, Status::Review);
+            w.by(CRITIC).approves("T1")
+        }
+        Code::SelfReview => {
+            w.give_roles(IMPL, &[Role::Implementer, Role::Critic]);
+            w.have_one(Status::Review);
+            w.by(IMPL).approves("T1")
+        }
+        Code::RoleForbidden => {
+            w.have_one(Status::Review);
+            w.by(OTHER).approves("T1")
+        }
+        Code::AlreadyAnswered => {
+            w.by(IMPL).asks(question("what?")).unwrap();
+            w.by(ANN).answers("D1", "this").unwrap();
+            w.by(ANN).answers("D1", "that")
+        }
+        Code::InvalidAnswer => {
+            w.by(IMPL).asks(question("what?")).unwrap();
+            w.by(ANN).answers("D1", " ")
+        }
+        Code::AttemptsExhausted => {
+            w.policy.max_attempts = 1;
+            w.have_one(Status::InProgress);
+            w.by(IMPL).fails("T1").unwrap();
+            w.by(WATCHER).unblocks("T1")
+        }
+        Code::NotMerged => {
+            w.have_one(Status::Merging);
+            w.by(INTEGRATOR).does(Command::Done {
+                id: "T1".into(),
+                merged: Some("abc".into()),
+                containment: Containment::Missing,
+                reason: None,
+            })
+        }
+        Code::HumanOnly => {
+            w.have_one(Status::Done);
+            w.by(PLANNER).reopens("T1", "again")
+        }
+        _ => return None,
+    };
+    Some(verdict)
+}
+
+#[test]
+fn every_refusal_code_is_reachable_in_core_or_made_elsewhere_and_never_both() {
+    for code in Code::ALL {
+        let elsewhere = ELSEWHERE.iter().any(|(other, _)| other == code);
+        match scenario(*code) {
+            Some(verdict) => {
+                assert!(!elsewhere, "{code} is listed as made elsewhere");
+                let refusal = verdict.expect_err("refused");
+                assert_eq!(refusal.code, *code, "{refusal}");
+                assert!(!refusal.hint_text().is_empty(), "{code} offers a next step");
+                assert!(!refusal.message.is_empty());
+            }
+            None => assert!(elsewhere, "{code} has no scenario and is not listed"),
+        }
+    }
+}

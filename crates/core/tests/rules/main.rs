@@ -1,0 +1,32 @@
+//! The rules of RULES.md, one test or more for each, against the pure core.
+//!
+//! [`world::World`] plays the store and the engine in the simplest way that can be right, and checks
+//! what must always hold after every command.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests stop a test as tests do"
+)]
+
+mod batch;
+mod codes;
+mod docs;
+mod explain;
+mod history;
+mod invariants;
+mod lookup;
+mod properties;
+mod section_1_who;
+mod section_2_claims;
+mod section_2_endings;
+mod section_2_stops;
+mod section_2_tasks;
+mod section_3_gates;
+mod section_4_expiry;
+mod section_4_leases;
+mod section_5_log;
+mod section_6_decisions;
+mod verbs;
+mod world;

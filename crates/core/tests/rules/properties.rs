@@ -1,0 +1,256 @@
+//! Random sequences of commands by several agents, with time going by: nothing breaks, nothing panics.
+
+use crate::verbs::{question, task, texts};
+use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OBSERVER, OTHER, PLANNER, WATCHER, World};
+use comity_core::command::{
+    ClaimWish, Command, Containment, NewTask, Question, Request, StepVerb, Submission,
+};
+use comity_core::event::{Placed, TaskUpdated};
+use comity_core::role::Role;
+use comity_core::status::Status;
+use comity_core::task::Priority;
+use comity_core::time::Millis;
+use proptest::prelude::*;
+use serde_json::json;
+
+/// How many cases to run; `COMITY_LONG=1` runs many more.
+pub fn cases(short: u32) -> u32 {
+    if std::env::var_os("COMITY_LONG").is_some() { short * 50 } else { short }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum FenceChoice {
+    None,
+    Right,
+    Stale,
+}
+
+/// One command to come, with the time before it; the fence is found when it runs.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub wait: i64,
+    sleeps: bool,
+    who: &'static str,
+    fence: FenceChoice,
+    command: Command,
+}
+
+impl Step {
+    pub fn request(&self, world: &World) -> Request {
+        let held = self.command.task_ref().and_then(|id| {
+            let mut tasks = world.state.tasks.values();
+            let task = tasks.find(|task| task.id.as_str() == id)?;
+            task.claim.as_ref().map(|claim| claim.fence.get())
+        });
+        let own = world.state.tasks.values().find_map(|task| {
+            task.claim.as_ref().filter(|c| c.agent.as_str() == self.who).map(|c| c.fence.get())
+        });
+        let fence = match self.fence {
+            FenceChoice::None => None,
+            FenceChoice::Right => held.or(own),
+            FenceChoice::Stale => Some(3),
+        };
+        world.request(self.who, fence, self.command.clone())
+    }
+}
+
+fn any_of<T: Clone + std::fmt::Debug + 'static>(
+    list: &'static [T],
+) -> impl Strategy<Value = T> + use<T> {
+    proptest::sample::select(list)
+}
+
+fn id() -> impl Strategy<Value = String> {
+    (1..6u32).prop_map(|n| format!("T{n}"))
+}
+
+fn files() -> impl Strategy<Value = Vec<String>> {
+    let patterns = any_of(&["src/a.rs", "src/b.rs", "src/", "src/*.rs", "docs/", "**/*.md", "x"]);
+    proptest::collection::btree_set(patterns, 0..3)
+        .prop_map(|set| texts(&set.into_iter().collect::<Vec<_>>()))
+}
+
+fn ttl() -> impl Strategy<Value = Option<Millis>> {
+    proptest::option::of((1..2000i64).prop_map(Millis::from_secs))
+}
+
+fn new_task() -> impl Strategy<Value = NewTask> {
+    let depends = proptest::collection::btree_set(id(), 0..2);
+    let parent = proptest::option::weighted(0.2, id());
+    let role = proptest::option::weighted(0.2, any_of(&[Role::Critic, Role::Implementer]));
+    (files(), depends, parent, role, 0..4u8, any::<bool>()).prop_map(
+        |(files, depends, parent, role, priority, gated)| NewTask {
+            files,
+            depends_on: depends.into_iter().collect(),
+            parent,
+            role,
+            priority: Some(Priority::from_rank(priority)),
+            gates: if gated { texts(&["tests"]) } else { Vec::new() },
+            dod: if gated { texts(&["documented"]) } else { Vec::new() },
+            ..task("work")
+        },
+    )
+}
+
+fn asked() -> impl Strategy<Value = Question> {
+    let to = any_of(&["person", "planner", IMPL]);
+    let default = proptest::option::of(Just("any".to_owned()));
+    (proptest::option::of(id()), to, default, proptest::option::of(1..3000i64)).prop_map(
+        |(task, to, default, expires)| Question {
+            task,
+            to: Some(to.to_owned().try_into().unwrap()),
+            default,
+            expires: expires.map(Millis::from_secs),
+            ..question("which?")
+        },
+    )
+}
+
+fn work() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        3 => new_task().prop_map(|new| Command::CreateTask(Box::new(new))),
+        3 => (proptest::option::of(id()), ttl(), any::<bool>()).prop_map(|(id, ttl, no_lease)| {
+            Command::Claim(ClaimWish { id, ttl, no_lease, ..ClaimWish::default() })
+        }),
+        4 => (id(), ttl()).prop_map(|(id, ttl)| Command::Start { id, ttl }),
+        4 => (id(), any::<bool>()).prop_map(|(id, keep_leases)| {
+            Command::Submit(Submission { id, keep_leases, ..Submission::default() })
+        }),
+        1 => id().prop_map(|id| Command::Review { id }),
+        3 => id().prop_map(|id| Command::Approve { id, reason: None }),
+        3 => id().prop_map(|id| Command::RequestChanges { id, reason: None }),
+        2 => id().prop_map(|id| Command::Merge { id, reason: None }),
+        2 => id().prop_map(|id| Command::Done {
+            id, merged: None, containment: Containment::Unknown, reason: None,
+        }),
+        2 => (id(), 0..3usize, proptest::option::of(1..2000i64)).prop_map(|(id, n, retry)| {
+            let questions = texts(&["which?", "when?"][..n.min(2)]);
+            let retry_after = retry.map(Millis::from_secs);
+            Command::Block { id, needs: Some("help".into()), questions, retry_after, reason: None }
+        }),
+        1 => id().prop_map(|id| Command::Unblock { id, reason: None }),
+        3 => id().prop_map(|id| Command::Fail { id, reason: Some("it broke".into()) }),
+        1 => id().prop_map(|id| Command::Release { id, reason: None }),
+        1 => id().prop_map(|id| Command::Abandon { id, reason: None }),
+        1 => id().prop_map(|id| Command::Requeue { id, reason: None }),
+        1 => id().prop_map(|id| Command::Reopen { id, reason: Some("again".into()) }),
+        3 => (id(), any_of(&Status::ALL)).prop_map(|(id, status)| Command::Transition {
+            id, status, reason: Some("so".into()), needs: Some("help".into()),
+        }),
+    ]
+}
+
+fn around() -> impl Strategy<Value = Command> {
+    let lease_ids = || proptest::collection::vec((1..9u32).prop_map(|n| format!("L{n}")), 1..3);
+    prop_oneof![
+        3 => (files(), proptest::option::of(id()), ttl(), any::<bool>()).prop_map(
+            |(patterns, task, ttl, shared)| Command::LeaseAcquire {
+                patterns, task, purpose: None, ttl, shared,
+            }
+        ),
+        1 => (lease_ids(), ttl()).prop_map(|(ids, ttl)| Command::LeaseRenew { ids, ttl }),
+        1 => (lease_ids(), any::<bool>()).prop_map(|(ids, all)| Command::LeaseRelease { ids, all }),
+        1 => Just(Command::Heartbeat),
+        1 => Just(Command::Sweep),
+        2 => (id(), any::<bool>()).prop_map(|(id, pass)| Command::GateRecord {
+            id, gate: "tests".into(), pass, report: None, commit: None,
+        }),
+        1 => id().prop_map(|id| Command::GateWaive {
+            id, gate: "tests".into(), reason: "so".into(),
+        }),
+        1 => (id(), any::<bool>()).prop_map(|(id, waive)| Command::Check {
+            id, item: "1".into(), waive, reason: Some("so".into()),
+        }),
+        1 => (id(), id(), any::<bool>()).prop_map(|(id, on, remove)| Command::Depend { id, on, remove }),
+        1 => (id(), proptest::option::of(any_of(&[IMPL, OTHER, CRITIC]))).prop_map(|(id, agent)| {
+            Command::Assign { id, agent: agent.map(crate::world::id) }
+        }),
+        1 => (id(), any::<bool>()).prop_map(|(id, start)| Command::Subtask {
+            id, step: if start { StepVerb::Start } else { StepVerb::Complete }, text: "a".into(),
+        }),
+        1 => (id(), files(), 0..4u8).prop_map(|(id, files, rank)| Command::UpdateTask {
+            id,
+            changes: Box::new(TaskUpdated {
+                files: Some(files), priority: Some(Priority::from_rank(rank)),
+                gates: Some(texts(&["lint"])), ..TaskUpdated::default()
+            }),
+            if_match: None,
+        }),
+        2 => asked().prop_map(|question| Command::DecisionAsk(Box::new(question))),
+        3 => (1..9u32, any_of(&["retry", "split", "abandon", "requeue", "any"])).prop_map(
+            |(n, answer)| Command::DecisionAnswer { id: format!("D{n}"), answer: answer.into() }
+        ),
+        1 => (id(), any::<bool>()).prop_map(|(id, pass)| {
+            let event = json!({"event": "tests_run", "task": id, "result": pass});
+            Command::EmitEvent { event: event.as_object().unwrap().clone() }
+        }),
+        1 => any_of(&[IMPL, OTHER]).prop_map(|who| Command::AgentRegister {
+            id: crate::world::id(who),
+            roles: vec![Role::Implementer, Role::Critic],
+            skills: Vec::new(),
+        }),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let who = any_of(&[
+        ANN, ANN, IMPL, IMPL, IMPL, OTHER, OTHER, CRITIC, CRITIC, PLANNER, INTEGRATOR, WATCHER,
+        OBSERVER, "new.one",
+    ]);
+    let fence = prop_oneof![
+        6 => Just(FenceChoice::None), 2 => Just(FenceChoice::Right), 1 => Just(FenceChoice::Stale)
+    ];
+    let wait = prop_oneof![6 => 0..20i64, 2 => 20..1000i64, 1 => 1000..200_000i64];
+    let command = prop_oneof![3 => work(), 2 => around()];
+    (wait, proptest::bool::weighted(0.03), who, fence, command)
+        .prop_map(|(wait, sleeps, who, fence, command)| Step { wait, sleeps, who, fence, command })
+}
+
+pub fn any_commands(most: usize) -> impl Strategy<Value = Vec<Step>> {
+    proptest::collection::vec(step(), 1..most)
+}
+
+fn play(world: &mut World, steps: &[Step]) {
+    for step in steps {
+        if step.sleeps {
+            world.sleep_host(step.wait);
+        } else {
+            world.pass(step.wait);
+        }
+        let request = step.request(world);
+        let (events, presence) = (world.log.len(), world.presence.clone());
+        // The world checks every invariant after every command.
+        if world.run(&request).is_err() {
+            // A state that only follows from the log cannot change without an event.
+            let by_time = |placed: &Placed| placed.draft.agent.as_str() == "watchdog";
+            assert!(world.log[events..].iter().all(by_time), "a refused command changes nothing");
+            assert_eq!(world.presence, presence);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(96), ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_sequence_of_commands_breaks_an_invariant(steps in any_commands(60)) {
+        play(&mut World::new(), &steps);
+    }
+
+    #[test]
+    fn nor_does_one_where_expiry_lags_behind(steps in any_commands(60), due_max in 0..3usize) {
+        let mut world = World::new();
+        world.due_max = due_max;
+        play(&mut world, &steps);
+    }
+
+    #[test]
+    fn nor_does_one_with_the_tightest_limits(steps in any_commands(60)) {
+        let mut world = World::new();
+        world.policy.max_attempts = 1;
+        world.policy.max_gate_failures = 1;
+        world.policy.max_review_rounds = 1;
+        world.policy.required_gates = texts(&["tests"]);
+        play(&mut world, &steps);
+    }
+}

@@ -1,0 +1,247 @@
+//! A batch of commands in one transaction: expire, decide, apply, append, commit, acknowledge.
+//!
+//! A refusal is decided before anything is written, so it spoils nothing for the rest of the batch.
+
+use crate::answer;
+use crate::engine::Settings;
+use crate::intake::Prepared;
+use comity_core::chain::Stored;
+use comity_core::command::Command;
+use comity_core::decide::{Outcome, Swept, decide, due_at, needs, sweep};
+use comity_core::event::{Draft, Event};
+use comity_core::facts::{Facts, Halt, Need, Ruling, Saved};
+use comity_core::ids::{AgentId, Fence};
+use comity_core::limits;
+use comity_core::refusal::{Code, Refusal};
+use comity_core::state::Key;
+use comity_core::time::{Millis, Timestamp};
+use comity_store::{Changes, ReadTx, Rows, Store, StoreError, WriteTx};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Loads that one rule may ask for; far above what any needs, so that a bug cannot loop for ever.
+const LOADS_MAX: usize = 20_000;
+
+/// Runs a rule, loading what it asks for until it answers.
+pub(crate) fn settle<T>(
+    tx: &mut (impl ReadTx + ?Sized),
+    facts: &mut Facts,
+    mut rule: impl FnMut(&Facts) -> Ruling<T>,
+) -> Result<T, Refusal> {
+    for _ in 0..LOADS_MAX {
+        match rule(facts) {
+            Ok(answer) => return Ok(answer),
+            Err(Halt::Refuse(refusal)) => return Err(*refusal),
+            Err(Halt::Need(need)) => {
+                tx.load(&[need], facts)?;
+            }
+        }
+    }
+    Err(Refusal::new(Code::Internal, "BUG: a rule asked for more state without end"))
+}
+
+/// Starts the facts of a transaction, with what may have expired.
+pub(crate) fn open_facts(
+    tx: &mut (impl ReadTx + ?Sized),
+    due_max: usize,
+) -> Result<Facts, StoreError> {
+    let moment = tx.moment()?;
+    let head = tx.head()?;
+    let mut facts = Facts::at(moment, head);
+    let due = tx.due(moment.now, due_max)?;
+    if !due.is_empty() {
+        let wanted: Vec<Need> = due.iter().cloned().map(Need::Entity).collect();
+        tx.load(&wanted, &mut facts)?;
+    }
+    facts.put_due(due);
+    Ok(facts)
+}
+
+/// Runs a batch; the answers come in the order of the requests, after the commit.
+pub fn run_batch(
+    store: &mut dyn Store,
+    settings: &Settings,
+    requests: &[Prepared],
+) -> Vec<Result<Value, Refusal>> {
+    let all = |error: &StoreError| requests.iter().map(|_| Err(error.to_refusal())).collect();
+    let mut tx = match store.write() {
+        Ok(tx) => tx,
+        Err(error) => return all(&error),
+    };
+    let mut batch = match Batch::open(tx.as_mut(), settings) {
+        Ok(batch) => batch,
+        Err(error) => return all(&error),
+    };
+    if let Err(refusal) = batch.expire(tx.as_mut()) {
+        return requests.iter().map(|_| Err(refusal.clone())).collect();
+    }
+    let wanted: BTreeSet<Need> =
+        requests.iter().flat_map(|prepared| needs(&prepared.request)).collect();
+    let wanted: Vec<Need> =
+        wanted.into_iter().filter(|need| !batch.facts.has_answer(need)).collect();
+    if let Err(error) = tx.load(&wanted, &mut batch.facts) {
+        return all(&error);
+    }
+    let answers: Vec<Result<Value, Refusal>> =
+        requests.iter().map(|prepared| batch.run(tx.as_mut(), prepared)).collect();
+    match batch.commit(tx) {
+        Ok(()) => answers,
+        // Nothing is acknowledged that is not durable; what was refused stays refused.
+        Err(error) => answers.into_iter().map(|a| a.and(Err(error.to_refusal()))).collect(),
+    }
+}
+
+struct Batch<'s> {
+    settings: &'s Settings,
+    facts: Facts,
+    events: Vec<Stored>,
+    presence: Vec<(AgentId, Option<Fence>, Timestamp)>,
+    saved: Vec<(AgentId, String, Saved)>,
+    later: Vec<(Key, Timestamp)>,
+    expired: Vec<Draft>,
+}
+
+impl<'s> Batch<'s> {
+    fn open(tx: &mut dyn WriteTx, settings: &'s Settings) -> Result<Batch<'s>, StoreError> {
+        Ok(Batch {
+            settings,
+            facts: open_facts(tx, limits::EXPIRED_MAX)?,
+            events: Vec::new(),
+            presence: Vec::new(),
+            saved: Vec::new(),
+            later: Vec::new(),
+            expired: Vec::new(),
+        })
+    }
+
+    fn expire(&mut self, tx: &mut dyn WriteTx) -> Result<(), Refusal> {
+        let policy = &self.settings.policy;
+        let Swept { events, later } = settle(tx, &mut self.facts, |facts| sweep(facts, policy))?;
+        self.later = later;
+        for draft in events {
+            self.expired.push(draft.clone());
+            self.append(draft)?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, draft: Draft) -> Result<(), Refusal> {
+        let prev = self.facts.head.hash;
+        let placed = self.facts.apply(draft);
+        let stored = Stored::seal(&placed, prev)
+            .map_err(|error| Refusal::new(Code::Internal, format!("BUG: an event: {error}")))?;
+        self.facts.head.hash = stored.hash;
+        self.events.push(stored);
+        Ok(())
+    }
+
+    fn run(&mut self, tx: &mut dyn WriteTx, prepared: &Prepared) -> Result<Value, Refusal> {
+        let request = &prepared.request;
+        if let Some(answer) = self.remembered(tx, prepared)? {
+            return Ok(answer);
+        }
+        let policy = &self.settings.policy;
+        let outcome = settle(tx, &mut self.facts, |facts| decide(facts, request, policy))?;
+        let first = self.events.len();
+        let Outcome { events, answer } = outcome;
+        let silent = events.is_empty();
+        for draft in events {
+            self.append(draft)?;
+        }
+        let every = if silent { self.patience(tx, &request.actor)? } else { Millis::default() };
+        if request.command != Command::Sweep
+            && self.facts.touch(&request.actor, request.fence, every)
+        {
+            self.presence.push((request.actor.clone(), request.fence, self.facts.moment.now));
+        }
+        let own = self.events.get(first..).unwrap_or_default();
+        let mut value = answer::render(tx, &mut self.facts, &request.repo, &answer, own, policy)?;
+        if request.command == Command::Sweep {
+            value = self.swept();
+        }
+        if let Some(key) = &request.key {
+            let saved = Saved { input: prepared.input, answer: value.to_string() };
+            self.facts.remember(request.actor.clone(), key.clone(), saved.clone());
+            self.saved.push((request.actor.clone(), key.clone(), saved));
+        }
+        Ok(value)
+    }
+
+    /// Returns the answer that was given under the same key before.
+    fn remembered(
+        &mut self,
+        tx: &mut dyn WriteTx,
+        prepared: &Prepared,
+    ) -> Result<Option<Value>, Refusal> {
+        let request = &prepared.request;
+        let Some(key) = &request.key else { return Ok(None) };
+        let saved =
+            settle(tx, &mut self.facts, |facts| Ok(facts.saved(&request.actor, key)?.cloned()))?;
+        let Some(saved) = saved else { return Ok(None) };
+        if saved.input != prepared.input {
+            return Err(Refusal::new(
+                Code::IdempotencyMismatch,
+                format!("the key {key:?} was used for another command"),
+            )
+            .detail("key", key.as_str()));
+        }
+        serde_json::from_str(&saved.answer)
+            .map(Some)
+            .map_err(|error| Refusal::new(Code::Internal, format!("a remembered answer: {error}")))
+    }
+
+    /// How old a bare sign of life may be before the next one is written: never so old that a grant of
+    /// the agent could run out in between.
+    fn patience(&mut self, tx: &mut dyn WriteTx, agent: &AgentId) -> Result<Millis, Refusal> {
+        let shortest = answer::shortest_ttl(tx, &mut self.facts, agent)?;
+        let quarter = shortest.map_or(limits::PRESENCE_EVERY, |ttl| Millis::from_ms(ttl.ms() / 4));
+        Ok(quarter.min(limits::PRESENCE_EVERY))
+    }
+
+    fn swept(&self) -> Value {
+        let mut tasks = Vec::new();
+        let mut leases = Vec::new();
+        let mut decisions = Vec::new();
+        for draft in &self.expired {
+            match &draft.event {
+                Event::LocksReclaimed(body) => {
+                    leases.extend(body.locks.iter().map(|lock| lock.lock_id.to_string()));
+                }
+                Event::StatusChanged(_) => {
+                    let id = draft.task.as_ref().map(ToString::to_string).unwrap_or_default();
+                    if !tasks.contains(&id) {
+                        tasks.push(id);
+                    }
+                }
+                Event::DecisionAnswered(body) => decisions.push(body.decision.to_string()),
+                Event::DecisionExpired(body) => decisions.push(body.decision.to_string()),
+                _ => {}
+            }
+        }
+        json!({
+            "reclaimed": {"tasks": tasks, "leases": leases, "decisions": decisions},
+            "events": self.expired.len(),
+        })
+    }
+
+    fn commit(mut self, tx: Box<dyn WriteTx + '_>) -> Result<(), StoreError> {
+        let dirty = self.facts.take_dirty();
+        let quiet = self.events.is_empty() && self.presence.is_empty() && self.saved.is_empty();
+        // Putting off what turned out to be alive is worth a write of its own only in bulk.
+        if quiet && self.later.len() < limits::EXPIRED_MAX / 2 {
+            return Ok(());
+        }
+        let policy = &self.settings.policy;
+        let mut due: BTreeMap<Key, Option<Timestamp>> =
+            self.later.iter().map(|(key, at)| (key.clone(), Some(*at))).collect();
+        for key in &dirty {
+            due.insert(key.clone(), due_at(&self.facts, key, policy));
+        }
+        tx.commit(Changes {
+            events: &self.events,
+            rows: Rows { facts: &self.facts, dirty: &dirty, due: &due },
+            presence: &self.presence,
+            saved: &self.saved,
+        })
+    }
+}

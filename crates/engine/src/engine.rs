@@ -1,0 +1,70 @@
+//! The engine as one process uses it: commands in, questions in, answers out.
+
+use crate::batch::run_batch;
+use crate::intake::Intake;
+use crate::query::Query;
+use crate::read::Reader;
+use crate::redact::RedactOptions;
+use comity_core::command::Request;
+use comity_core::ids::{AgentId, RepoName};
+use comity_core::policy::Policy;
+use comity_core::refusal::{Code, Refusal};
+use comity_store::Store;
+use serde_json::Value;
+
+/// A project's settings.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// What the rules depend on.
+    pub policy: Policy,
+    /// What must not enter the log.
+    pub redact: RedactOptions,
+}
+
+/// Who asks, and about which repository.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    /// Who.
+    pub actor: AgentId,
+    /// Which repository.
+    pub repo: RepoName,
+}
+
+/// A store with the rules before it.
+pub struct Engine {
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) settings: Settings,
+    intake: Intake,
+}
+
+impl Engine {
+    /// Puts the rules before a store.
+    pub fn new(store: Box<dyn Store>, settings: Settings) -> Result<Engine, Refusal> {
+        let intake = Intake::new(settings.redact.clone())?;
+        Ok(Engine { store, settings, intake })
+    }
+
+    /// Runs a command; when this returns, what was acknowledged is durable.
+    pub fn execute(&mut self, request: Request) -> Result<Value, Refusal> {
+        let prepared = self.intake.prepare(request)?;
+        let mut answers =
+            run_batch(self.store.as_mut(), &self.settings, std::slice::from_ref(&prepared));
+        answers.pop().unwrap_or_else(|| Err(Refusal::new(Code::Internal, "BUG: no answer")))
+    }
+
+    /// Answers a question.
+    pub fn query(&mut self, asker: &Asker, query: Query) -> Result<Value, Refusal> {
+        let mut tx = self.store.read()?;
+        Reader::open(tx.as_mut(), &self.settings.policy, asker)?.answer(query)
+    }
+
+    /// Runs the database's own integrity check; an empty answer is a healthy one.
+    pub fn integrity(&mut self) -> Result<Vec<String>, Refusal> {
+        Ok(self.store.integrity()?)
+    }
+
+    /// Returns the URL that opens the store.
+    pub fn store_url(&self) -> String {
+        self.store.url()
+    }
+}

@@ -1,0 +1,127 @@
+//! The door of a command: its form is checked and its secrets are taken out before anything else sees it.
+
+use crate::redact::{RedactOptions, Redactor};
+use comity_core::chain::Hash;
+use comity_core::command::{Command, Request};
+use comity_core::decide::check_input;
+use comity_core::refusal::{Code, Refusal};
+use serde_json::Value;
+
+/// Fields of commands that hold free text, where e-mail addresses and configured patterns go too.
+const FREE_TEXT: [&str; 17] = [
+    "title",
+    "description",
+    "requirements",
+    "dod",
+    "needs",
+    "questions",
+    "reason",
+    "text",
+    "question",
+    "answer",
+    "label",
+    "context",
+    "blockers",
+    "purpose",
+    "report",
+    "notes",
+    "value",
+];
+
+/// A request that is ready to be decided.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The request, without secrets.
+    pub request: Request,
+    /// The digest of its input, for the idempotency key.
+    pub input: Hash,
+}
+
+/// Checks and redacts requests.
+pub struct Intake {
+    redactor: Redactor,
+}
+
+impl Intake {
+    /// Makes one for a project's settings.
+    pub fn new(options: RedactOptions) -> Result<Intake, Refusal> {
+        let redactor = Redactor::new(options)
+            .map_err(|bad| Refusal::input(format!("[redact] patterns: {bad}")))?;
+        Ok(Intake { redactor })
+    }
+
+    /// Prepares a request, or says what is wrong with its form.
+    pub fn prepare(&self, mut request: Request) -> Result<Prepared, Refusal> {
+        check_input(&request)?;
+        let mut value = to_value(&request.command)?;
+        // The key stands for what the caller sent, so the digest is taken before anything is removed.
+        let input = Hash::of(format!("{}\n{value}", request.repo).as_bytes());
+        if self.clean(&mut value, "") {
+            request.command = serde_json::from_value(value).map_err(|error| {
+                Refusal::input(format!("the command holds a secret where none can be: {error}"))
+            })?;
+        }
+        for text in [&mut request.host, &mut request.workspace].into_iter().flatten() {
+            *text = self.redactor.text(text).into_owned();
+        }
+        Ok(Prepared { request, input })
+    }
+
+    /// Takes secrets out of a value; tells whether there were any.
+    fn clean(&self, value: &mut Value, key: &str) -> bool {
+        match value {
+            Value::String(text) => {
+                let clean = if FREE_TEXT.contains(&key) {
+                    self.redactor.free_text(text)
+                } else {
+                    self.redactor.text(text)
+                };
+                if let std::borrow::Cow::Owned(clean) = clean {
+                    *text = clean;
+                    return true;
+                }
+                false
+            }
+            Value::Array(items) => {
+                items.iter_mut().fold(false, |changed, item| self.clean(item, key) | changed)
+            }
+            Value::Object(fields) if key == "context" || key == "event" => {
+                let before = Value::Object(fields.clone());
+                let mut after = before.clone();
+                self.redactor.value(&mut after);
+                self.free_strings(&mut after);
+                let changed = after != before;
+                *value = after;
+                changed
+            }
+            Value::Object(fields) => {
+                let mut changed = false;
+                for (name, field) in fields.iter_mut() {
+                    changed |= self.clean(field, name);
+                }
+                changed
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
+    /// What a caller reports or adds as context is free text all through.
+    fn free_strings(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let std::borrow::Cow::Owned(clean) = self.redactor.free_text(text) {
+                    *text = clean;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.free_strings(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.free_strings(field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+fn to_value(command: &Command) -> Result<Value, Refusal> {
+    serde_json::to_value(command).map_err(|error| {
+        Refusal::new(Code::Internal, format!("the command cannot be encoded: {error}"))
+    })
+}

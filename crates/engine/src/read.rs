@@ -1,0 +1,416 @@
+//! Answering questions from one snapshot. What has expired is applied to the copy, never to the store.
+
+use crate::answer::holds;
+use crate::batch::{open_facts, settle};
+use crate::engine::Asker;
+use crate::pages::{limit, number_after, page};
+use crate::query::{EventFilter, Page, Query, Since, TaskFilter};
+use comity_core::decide::{conflicts, find_decision, find_task, not_found, sweep};
+use comity_core::decision::Decision;
+use comity_core::facts::{Facts, Presence};
+use comity_core::ids::{AgentId, DecisionId, LeaseId, Seq, TaskId};
+use comity_core::lease::{Lease, LeaseMode};
+use comity_core::limits;
+use comity_core::pattern::Pattern;
+use comity_core::policy::Policy;
+use comity_core::ready::{Caller, first_obstacle};
+use comity_core::refusal::Refusal;
+use comity_core::role::{Role, Verb};
+use comity_core::state::Key;
+use comity_core::status::Status;
+use comity_core::task::Task;
+use comity_core::view;
+use comity_store::{DecisionQuery, EventQuery, LeaseQuery, ReadTx, TaskQuery};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Expired things that a read takes into account.
+const DUE_MAX: usize = 10_000;
+/// Queued tasks that `--ready` looks at for one page.
+const READY_SCAN_MAX: usize = 5_000;
+
+/// One snapshot with the asker before it.
+pub(crate) struct Reader<'a> {
+    pub(crate) tx: &'a mut dyn ReadTx,
+    pub(crate) facts: Facts,
+    pub(crate) policy: &'a Policy,
+    pub(crate) asker: &'a Asker,
+    /// What the sweep changed in the copy.
+    pub(crate) changed: BTreeSet<Key>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn open(
+        tx: &'a mut dyn ReadTx,
+        policy: &'a Policy,
+        asker: &'a Asker,
+    ) -> Result<Reader<'a>, Refusal> {
+        let mut facts = open_facts(tx, DUE_MAX)?;
+        let swept = settle(tx, &mut facts, |facts| sweep(facts, policy))?;
+        for draft in swept.events {
+            facts.apply(draft);
+        }
+        let changed = facts.take_dirty();
+        Ok(Reader { tx, facts, policy, asker, changed })
+    }
+
+    pub(crate) fn answer(&mut self, query: Query) -> Result<Value, Refusal> {
+        match query {
+            Query::Tasks(filter) => self.tasks(&filter),
+            Query::Task { id } => {
+                let task = self.find(&id)?;
+                Ok(json!({"task": self.task_view(&task)?}))
+            }
+            Query::Why { id } => self.why(&id),
+            Query::Gates { id } => {
+                let task = self.find(&id)?;
+                Ok(json!({"gates": view::gates(&task, self.policy)}))
+            }
+            Query::Leases { owner, page } => self.leases(owner.as_ref(), &page),
+            Query::CheckPaths { paths } => self.check_paths(&paths),
+            Query::Agents { page } => self.agents(&page),
+            Query::Agent { id } => self.agent(&id),
+            Query::Suggest { labels, role } => self.suggest(&labels, role),
+            Query::Decisions { all, page } => self.decisions(all, &page),
+            Query::Decision { id } => {
+                let repo = &self.asker.repo;
+                let decision = settle(self.tx, &mut self.facts, |facts| {
+                    find_decision(facts, repo, &id).cloned()
+                })?;
+                Ok(json!({"decision": view::decision(&decision)}))
+            }
+            Query::Events(filter) => self.events(&filter),
+            Query::Status => crate::status::status(self),
+            Query::Head => {
+                let head = self.tx.head()?;
+                let ts = (head.seq.0 > 0).then_some(head.ts);
+                Ok(json!({"seq": head.seq.0, "hash": head.hash.to_string(), "ts": ts}))
+            }
+        }
+    }
+
+    fn find(&mut self, id: &str) -> Result<Task, Refusal> {
+        let repo = &self.asker.repo;
+        settle(self.tx, &mut self.facts, |facts| find_task(facts, repo, id).cloned())
+    }
+
+    pub(crate) fn task_view(&mut self, task: &Task) -> Result<view::TaskView, Refusal> {
+        let policy = self.policy;
+        settle(self.tx, &mut self.facts, |facts| view::task(facts, task, policy))
+    }
+
+    fn asker_roles(&mut self) -> Result<Vec<Role>, Refusal> {
+        let actor = &self.asker.actor;
+        let known = settle(self.tx, &mut self.facts, |facts| Ok(facts.agent(actor)?.cloned()))?;
+        Ok(match known {
+            Some(agent) => agent.roles,
+            None if actor.is_person() || self.policy.registration_required => Vec::new(),
+            // Who is unknown so far would be registered so on first use.
+            None => vec![Role::Implementer],
+        })
+    }
+
+    fn why(&mut self, id: &str) -> Result<Value, Refusal> {
+        let task = self.find(id)?;
+        let roles = self.asker_roles()?;
+        let (actor, policy) = (&self.asker.actor, self.policy);
+        let why = settle(self.tx, &mut self.facts, |facts| {
+            comity_core::why::why(facts, &task, Caller { id: actor, roles: &roles }, policy)
+        })?;
+        Ok(json!({"why": why}))
+    }
+
+    fn tasks(&mut self, filter: &TaskFilter) -> Result<Value, Refusal> {
+        let limit = limit(&filter.page)?;
+        let after = number_after(&filter.page)?;
+        let roles = if filter.ready { self.asker_roles()? } else { Vec::new() };
+        let mut found = Vec::new();
+        let mut from = after;
+        let mut looked_at = 0;
+        while found.len() <= limit {
+            let (tasks, last) = self.task_rows(filter, from, limit + 1)?;
+            looked_at += tasks.len();
+            for task in tasks {
+                if !filter.ready || self.is_ready(&task, &roles)? {
+                    found.push(self.task_view(&task)?);
+                }
+            }
+            match last {
+                Some(last) if looked_at < READY_SCAN_MAX => from = last,
+                _ => break,
+            }
+        }
+        Ok(page("tasks", found, limit, |task| task.number.to_string()))
+    }
+
+    /// Returns tasks after a number as they are in effect, and where to go on when there may be more.
+    pub(crate) fn task_rows(
+        &mut self,
+        filter: &TaskFilter,
+        after: u64,
+        count: usize,
+    ) -> Result<(Vec<Task>, Option<u64>), Refusal> {
+        let repo = self.asker.repo.clone();
+        let overlay: Vec<Task> = self
+            .changed
+            .iter()
+            .filter_map(|key| match key {
+                Key::Task(of, id) if *of == repo => {
+                    self.facts.state.tasks.get(&(of.clone(), id.clone())).cloned()
+                }
+                _ => None,
+            })
+            .collect();
+        let asked = count + overlay.len();
+        let query = TaskQuery {
+            repo,
+            statuses: filter.statuses.clone(),
+            assignee: filter.assignee.clone(),
+            labels: filter.labels.clone(),
+            role: filter.role,
+            initiative: filter.initiative.clone(),
+            unblocked_only: filter.ready,
+            after,
+            limit: asked,
+        };
+        let stored = self.tx.tasks(&query)?;
+        let last = stored.last().filter(|_| stored.len() == asked).map(|task| task.number);
+        let is_overlaid = |id: &TaskId| overlay.iter().any(|task| task.id == *id);
+        let mut tasks: Vec<Task> =
+            stored.into_iter().filter(|task| !is_overlaid(&task.id)).collect();
+        let horizon = last.unwrap_or(u64::MAX);
+        tasks.extend(
+            overlay
+                .into_iter()
+                .filter(|task| task.number > after && task.number <= horizon && fits(task, filter)),
+        );
+        tasks.sort_by_key(|task| task.number);
+        Ok((tasks, last))
+    }
+
+    fn is_ready(&mut self, task: &Task, roles: &[Role]) -> Result<bool, Refusal> {
+        if task.status != Status::Queued {
+            return Ok(false);
+        }
+        let actor = &self.asker.actor;
+        let worker = actor.is_person()
+            || self.policy.allows(roles, Verb::Claim)
+            || task.role.is_some_and(|role| roles.contains(&role));
+        if !worker {
+            return Ok(false);
+        }
+        let caller = Caller { id: actor, roles };
+        settle(self.tx, &mut self.facts, |facts| Ok(first_obstacle(facts, task, caller)?.is_none()))
+    }
+
+    fn leases(&mut self, owner: Option<&AgentId>, wanted: &Page) -> Result<Value, Refusal> {
+        let limit = limit(wanted)?;
+        let after = match &wanted.after {
+            Some(text) => Some(LeaseId::parse(text).ok_or_else(|| {
+                Refusal::input(format!("the cursor {text:?} is not valid"))
+                    .hint("--after takes the `next` of the page before")
+            })?),
+            None => None,
+        };
+        let leases = self.live_leases(owner, after, limit + 1)?;
+        let mut views = Vec::new();
+        for lease in &leases {
+            views.push(settle(self.tx, &mut self.facts, |facts| view::lease(facts, lease))?);
+        }
+        Ok(page("leases", views, limit, |lease: &view::LeaseView| lease.lock_id.clone()))
+    }
+
+    pub(crate) fn live_leases(
+        &mut self,
+        owner: Option<&AgentId>,
+        mut after: Option<LeaseId>,
+        count: usize,
+    ) -> Result<Vec<Lease>, Refusal> {
+        let mut live = Vec::new();
+        loop {
+            let query = LeaseQuery {
+                repo: self.asker.repo.clone(),
+                owner: owner.cloned(),
+                after,
+                limit: limits::PAGE_MAX,
+            };
+            let stored = self.tx.leases(&query)?;
+            let full = stored.len() == limits::PAGE_MAX;
+            after = stored.last().map(|lease| lease.id);
+            for lease in stored {
+                // What the sweep ended in the copy is no longer there.
+                if !self.changed.contains(&Key::Lease(lease.repo.clone(), lease.id)) {
+                    live.push(lease);
+                }
+                if live.len() == count {
+                    return Ok(live);
+                }
+            }
+            if !full {
+                return Ok(live);
+            }
+        }
+    }
+
+    fn check_paths(&mut self, paths: &[String]) -> Result<Value, Refusal> {
+        let mut out = Vec::new();
+        for path in paths {
+            let pattern = Pattern::parse(path).map_err(|error| {
+                Refusal::input(format!("path {:?}: {error}", comity_core::ids::shorten(path)))
+            })?;
+            let asker = self.asker;
+            let checked = settle(self.tx, &mut self.facts, |facts| {
+                let near = facts.leases_near(&asker.repo, pattern.literal_prefix())?;
+                let mut mine = false;
+                for lease in near {
+                    let covers = Pattern::parse(&lease.path)
+                        .is_ok_and(|held| comity_core::pattern::overlap(&held, &pattern).is_some());
+                    mine |= lease.owner == asker.actor && covers && facts.is_live(lease)?;
+                }
+                let found =
+                    conflicts(facts, &asker.repo, &pattern, &asker.actor, LeaseMode::Exclusive)?;
+                let mut list = Vec::new();
+                for conflict in &found {
+                    list.push(json!({
+                        "wanted": conflict.wanted,
+                        "witness": conflict.witness,
+                        "held": view::lease(facts, &conflict.held)?,
+                    }));
+                }
+                Ok(json!({
+                    "path": pattern.as_str(), "free": found.is_empty(), "mine": mine, "conflicts": list,
+                }))
+            })?;
+            out.push(checked);
+        }
+        Ok(json!({"paths": out}))
+    }
+
+    fn agents(&mut self, wanted: &Page) -> Result<Value, Refusal> {
+        let limit = limit(wanted)?;
+        let after = wanted.after.as_deref().map(AgentId::parse).transpose()?;
+        let agents = self.tx.agents(after.as_ref(), limit + 1)?;
+        let mut views = Vec::new();
+        for (agent, presence) in agents {
+            views.push(self.agent_view(&agent, &presence)?);
+        }
+        Ok(page("agents", views, limit, |agent| agent.id.clone()))
+    }
+
+    pub(crate) fn agent_view(
+        &mut self,
+        agent: &comity_core::agent::Agent,
+        presence: &Presence,
+    ) -> Result<view::AgentView, Refusal> {
+        let repo = self.asker.repo.clone();
+        settle(self.tx, &mut self.facts, |facts| facts.counters(&repo))?;
+        let holds = holds(self.tx, &mut self.facts, &agent.id)?;
+        Ok(view::agent(agent, presence, holds, self.facts.moment.now))
+    }
+
+    fn agent(&mut self, id: &str) -> Result<Value, Refusal> {
+        let id = AgentId::parse(id)?;
+        let found = settle(self.tx, &mut self.facts, |facts| {
+            Ok((facts.agent(&id)?.cloned(), facts.presence(&id)?))
+        })?;
+        let (Some(agent), presence) = found else {
+            return Err(not_found("agent", id.as_str()));
+        };
+        Ok(json!({"agent": self.agent_view(&agent, &presence)?}))
+    }
+
+    fn suggest(&mut self, labels: &[String], role: Option<Role>) -> Result<Value, Refusal> {
+        let mut suggestions = Vec::new();
+        let mut after: Option<AgentId> = None;
+        loop {
+            let agents = self.tx.agents(after.as_ref(), limits::PAGE_MAX)?;
+            let full = agents.len() == limits::PAGE_MAX;
+            after = agents.last().map(|(agent, _)| agent.id.clone());
+            for (agent, presence) in agents {
+                let view = self.agent_view(&agent, &presence)?;
+                suggestions.extend(crate::suggest::suggestion(&view, labels, role));
+            }
+            if !full {
+                break;
+            }
+        }
+        suggestions.sort_by(|a, b| b.score.cmp(&a.score).then(a.agent.cmp(&b.agent)));
+        suggestions.truncate(limits::PAGE_DEFAULT);
+        Ok(json!({"suggestions": suggestions}))
+    }
+
+    fn decisions(&mut self, all: bool, wanted: &Page) -> Result<Value, Refusal> {
+        let limit = limit(wanted)?;
+        let after = match &wanted.after {
+            Some(text) => Some(DecisionId::parse(text).ok_or_else(|| {
+                Refusal::input(format!("the cursor {text:?} is not valid"))
+                    .hint("--after takes the `next` of the page before")
+            })?),
+            None => None,
+        };
+        let decisions = self.decision_rows(all, after, limit + 1)?;
+        let views: Vec<_> = decisions.iter().map(view::decision).collect();
+        Ok(page("decisions", views, limit, |decision| decision.id.clone()))
+    }
+
+    pub(crate) fn decision_rows(
+        &mut self,
+        all: bool,
+        after: Option<DecisionId>,
+        count: usize,
+    ) -> Result<Vec<Decision>, Refusal> {
+        let repo = self.asker.repo.clone();
+        let overlay: Vec<Decision> = self
+            .changed
+            .iter()
+            .filter_map(|key| match key {
+                Key::Decision(of, id) if *of == repo => {
+                    self.facts.state.decisions.get(&(of.clone(), *id)).cloned()
+                }
+                _ => None,
+            })
+            .filter(|decision| after.is_none_or(|after| decision.id > after))
+            .collect();
+        let query = DecisionQuery { repo, open_only: !all, after, limit: count + overlay.len() };
+        let mut rows = self.tx.decisions(&query)?;
+        rows.retain(|row| !overlay.iter().any(|changed| changed.id == row.id));
+        let open = |d: &Decision| d.state == comity_core::decision::DecisionState::Open;
+        rows.extend(overlay.into_iter().filter(|decision| all || open(decision)));
+        rows.sort_by_key(|decision| decision.id);
+        rows.truncate(count);
+        Ok(rows)
+    }
+
+    fn events(&mut self, filter: &EventFilter) -> Result<Value, Refusal> {
+        let limit = limit(&filter.page)?;
+        let mut query = EventQuery {
+            repo: (!filter.all_repos).then(|| self.asker.repo.clone()),
+            event: filter.event.clone(),
+            after: Seq(number_after(&filter.page)?),
+            limit: limit + 1,
+            ..EventQuery::default()
+        };
+        if let Some(id) = &filter.task {
+            query.task = Some(self.find(id)?.id);
+        }
+        match filter.since {
+            Some(Since::Seq(seq)) => query.after = query.after.max(Seq(seq)),
+            Some(Since::Time(time)) => query.since = Some(time),
+            None => {}
+        }
+        let events = self.tx.events(&query)?;
+        let views: Vec<Value> = events.iter().map(view::event).collect();
+        let cursor = |event: &Value| event.get("seq").map(ToString::to_string).unwrap_or_default();
+        Ok(page("events", views, limit, cursor))
+    }
+}
+
+/// Tells whether a task that the sweep changed still belongs to a list.
+fn fits(task: &Task, filter: &TaskFilter) -> bool {
+    (filter.statuses.is_empty() || filter.statuses.contains(&task.status))
+        && filter.assignee.as_ref().is_none_or(|agent| task.assignee.as_ref() == Some(agent))
+        && filter.labels.iter().all(|label| task.labels.contains(label))
+        && filter.role.is_none_or(|role| task.role == Some(role))
+        && filter.initiative.as_ref().is_none_or(|name| task.initiative.as_ref() == Some(name))
+        && (!filter.ready || task.status == Status::Queued)
+}

@@ -1,0 +1,102 @@
+//! What is going on: counts, who holds what, what needs somebody.
+
+use crate::query::TaskFilter;
+use crate::read::Reader;
+use comity_core::decision::DecisionPurpose;
+use comity_core::limits;
+use comity_core::refusal::Refusal;
+use comity_core::state::Key;
+use comity_core::status::Status;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Entries of each kind in the list of what needs attention.
+const ATTENTION_MAX: usize = 20;
+
+pub(crate) fn status(reader: &mut Reader<'_>) -> Result<Value, Refusal> {
+    let counts = counts(reader)?;
+    let mut agents = Vec::new();
+    let known = reader.tx.agents(None, limits::PAGE_MAX)?;
+    for (agent, presence) in known {
+        agents.push(reader.agent_view(&agent, &presence)?);
+    }
+    let leases = reader.live_leases(None, None, usize::MAX)?.len();
+    let open = reader.decision_rows(false, None, limits::PAGE_MAX)?;
+    let mut attention = Vec::new();
+    for decision in open.iter().take(ATTENTION_MAX) {
+        let kind = match decision.purpose {
+            DecisionPurpose::Question => "decision",
+            DecisionPurpose::Exhausted => "exhausted",
+            DecisionPurpose::Grace => "stuck",
+        };
+        attention.push(json!({
+            "kind": kind, "id": decision.id.to_string(),
+            "reason": format!("{} asks {}: {}", decision.asked_by, decision.to.as_str(), decision.question),
+            "since": decision.created_at,
+        }));
+    }
+    attention.extend(waiting_tasks(reader)?);
+    let counts: Map<String, Value> = counts
+        .into_iter()
+        .map(|(status, n)| (status.as_str().to_owned(), Value::from(n)))
+        .collect();
+    Ok(json!({
+        "counts": counts, "agents": agents, "leases": leases, "decisions_open": open.len(),
+        "attention": attention,
+    }))
+}
+
+/// Counts by status as it is in effect: what the sweep changed is moved to where it would be.
+fn counts(reader: &mut Reader<'_>) -> Result<BTreeMap<Status, i64>, Refusal> {
+    let repo = reader.asker.repo.clone();
+    let stored = reader.tx.status_counts(&repo)?;
+    let mut counts: BTreeMap<Status, i64> =
+        Status::ALL.into_iter().map(|status| (status, 0)).collect();
+    for (status, n) in stored {
+        counts.insert(status, i64::try_from(n).unwrap_or(i64::MAX));
+    }
+    let changed: Vec<_> = reader.changed.iter().cloned().collect();
+    for key in changed {
+        let Key::Task(of, id) = &key else { continue };
+        if *of != repo {
+            continue;
+        }
+        let mut before = comity_core::facts::Facts::default();
+        let need = comity_core::facts::Need::Entity(key.clone());
+        reader.tx.load(&[need], &mut before)?;
+        let place = (of.clone(), id.clone());
+        if let Some(task) = before.state.tasks.get(&place) {
+            *counts.entry(task.status).or_default() -= 1;
+        }
+        if let Some(task) = reader.facts.state.tasks.get(&place) {
+            *counts.entry(task.status).or_default() += 1;
+        }
+    }
+    Ok(counts)
+}
+
+fn waiting_tasks(reader: &mut Reader<'_>) -> Result<Vec<Value>, Refusal> {
+    let mut found = Vec::new();
+    for (status, kind) in [
+        (Status::Blocked, "blocked"),
+        (Status::Review, "review"),
+        (Status::Failed, "failed"),
+        (Status::Approved, "merge"),
+    ] {
+        let filter = TaskFilter { statuses: vec![status], ..TaskFilter::default() };
+        let (tasks, _) = reader.task_rows(&filter, 0, ATTENTION_MAX)?;
+        for task in tasks.into_iter().take(ATTENTION_MAX) {
+            let detail = match (&task.block, &task.last_error) {
+                (Some(block), _) => format!("{} needs: {}", task.title, block.needs),
+                (None, Some(error)) if status == Status::Failed => {
+                    format!("{}: {error}", task.title)
+                }
+                _ => format!("{} is in {status}", task.title),
+            };
+            found.push(json!({
+                "kind": kind, "id": task.id.to_string(), "reason": detail, "since": task.updated_at,
+            }));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,314 @@
+//! Proof that the store is what the log says: the chain, and the projections replayed from it.
+//!
+//! Memory is bounded: entities are replayed in parts of a fixed size, one pass over the log for each.
+
+use crate::engine::Engine;
+use comity_core::chain::{Head, Stored};
+use comity_core::decide::due_at;
+use comity_core::event::{Draft, Event, Placed};
+use comity_core::facts::{Entity, Facts};
+use comity_core::ids::{AgentId, RepoName, TaskId};
+use comity_core::refusal::{Code, Refusal};
+use comity_core::state::{Key, State};
+use comity_core::time::Timestamp;
+use comity_store::{Changes, EventQuery, ReadTx, Rows};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Events read at a time.
+const EVENTS_PAGE: usize = 2_000;
+/// Rows compared at a time.
+const ROWS_PAGE: usize = 1_000;
+/// Entities replayed in one pass; more of them take more passes, not more memory.
+const ENTITIES_PER_PASS: usize = 100_000;
+/// Problems listed; beyond that they are only counted.
+const PROBLEMS_MAX: usize = 100;
+
+/// One part of the entities: those whose key falls into it.
+#[derive(Clone, Copy)]
+struct Part {
+    number: u64,
+    of: u64,
+}
+
+impl Part {
+    fn has(self, key: &Key) -> bool {
+        if self.of == 1 {
+            return true;
+        }
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        hasher.finish() % self.of == self.number
+    }
+}
+
+#[derive(Default)]
+struct Findings {
+    problems: Vec<String>,
+    total: usize,
+}
+
+impl Findings {
+    fn add(&mut self, problem: String) {
+        self.total += 1;
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(problem);
+        }
+    }
+
+    fn list(mut self) -> Vec<String> {
+        if self.total > self.problems.len() {
+            self.problems.push(format!("… and {} more", self.total - self.problems.len()));
+        }
+        self.problems
+    }
+}
+
+fn each_event(
+    tx: &mut (impl ReadTx + ?Sized),
+    mut each: impl FnMut(&Stored),
+) -> Result<(), Refusal> {
+    let mut query = EventQuery { limit: EVENTS_PAGE, ..EventQuery::default() };
+    loop {
+        let events = tx.events(&query)?;
+        let Some(last) = events.last() else { return Ok(()) };
+        query.after = last.seq;
+        events.iter().for_each(&mut each);
+    }
+}
+
+fn placed(stored: &Stored) -> Option<Result<Placed, String>> {
+    let body = stored.body.as_ref()?;
+    let event = match Event::decode(&stored.event, body) {
+        Ok(event) => event,
+        Err(error) => return Some(Err(format!("event {}: {error}", stored.seq))),
+    };
+    let read = || -> Result<Placed, Refusal> {
+        Ok(Placed {
+            seq: stored.seq,
+            ts: stored.ts,
+            draft: Draft {
+                repo: RepoName::parse(&stored.repo)?,
+                agent: AgentId::parse(&stored.agent)?,
+                task: stored.task.as_deref().map(TaskId::parse).transpose()?,
+                event,
+            },
+        })
+    };
+    Some(read().map_err(|refusal| format!("event {}: {}", stored.seq, refusal.message)))
+}
+
+/// Replays one part of the entities.
+fn replay(
+    tx: &mut (impl ReadTx + ?Sized),
+    part: Part,
+    findings: &mut Findings,
+) -> Result<State, Refusal> {
+    let mut state = State::default();
+    each_event(tx, |stored| apply(&mut state, stored, part, findings))?;
+    Ok(state)
+}
+
+fn apply(state: &mut State, stored: &Stored, part: Part, findings: &mut Findings) {
+    match placed(stored) {
+        Some(Ok(placed)) => {
+            state.apply(&placed, |key| part.has(key));
+        }
+        Some(Err(problem)) => findings.add(problem),
+        None => {}
+    }
+}
+
+fn size(state: &State) -> usize {
+    state.tasks.len() + state.leases.len() + state.decisions.len() + state.agents.len()
+}
+
+/// What the first pass found out.
+struct Chain {
+    head: Head,
+    /// The whole state, when it is small enough to be kept.
+    state: Option<State>,
+    entities: usize,
+}
+
+fn check_chain(tx: &mut (impl ReadTx + ?Sized), findings: &mut Findings) -> Result<Chain, Refusal> {
+    const WHOLE: Part = Part { number: 0, of: 1 };
+    let mut head = Head::default();
+    let mut state = Some(State::default());
+    let mut entities = 0;
+    each_event(tx, |stored| {
+        if let Some(problem) = stored.problem_after(&head) {
+            findings.add(problem);
+        }
+        head = stored.head();
+        if matches!(stored.event.as_str(), "task_created" | "decision_asked" | "agent_registered") {
+            entities += 1;
+        }
+        if let Some(kept) = &mut state {
+            apply(kept, stored, WHOLE, findings);
+            if size(kept) > ENTITIES_PER_PASS {
+                state = None;
+            }
+        }
+    })?;
+    let recorded = tx.head()?;
+    if recorded != head {
+        findings
+            .add(format!("the log ends at {} ({}), not at {}", head.seq, head.hash, recorded.seq));
+    }
+    Ok(Chain { head, state, entities })
+}
+
+fn compare(
+    tx: &mut (impl ReadTx + ?Sized),
+    mut replayed: State,
+    part: Part,
+    findings: &mut Findings,
+) -> Result<(), Refusal> {
+    let mut after: Option<Key> = None;
+    loop {
+        let rows = tx.entities(after.as_ref(), ROWS_PAGE)?;
+        let Some((last, _)) = rows.last() else { break };
+        after = Some(last.clone());
+        for (key, row) in rows {
+            if part.has(&key) {
+                let expected = take(&mut replayed, &key);
+                match expected {
+                    Some(expected) if expected == row => {}
+                    Some(_) => {
+                        findings.add(format!("{}: the row differs from the log", name(&key)));
+                    }
+                    None => findings.add(format!("{}: the log knows no such row", name(&key))),
+                }
+            }
+        }
+    }
+    for key in keys(&replayed) {
+        findings.add(format!("{}: the row is missing", name(&key)));
+    }
+    Ok(())
+}
+
+fn take(state: &mut State, key: &Key) -> Option<Entity> {
+    match key {
+        Key::Repo(repo) => state.repos.remove(repo).map(Entity::Repo),
+        Key::Task(repo, id) => {
+            state.tasks.remove(&(repo.clone(), id.clone())).map(|task| Entity::Task(Box::new(task)))
+        }
+        Key::Lease(repo, id) => {
+            state.leases.remove(&(repo.clone(), *id)).map(|lease| Entity::Lease(Box::new(lease)))
+        }
+        Key::Decision(repo, id) => state
+            .decisions
+            .remove(&(repo.clone(), *id))
+            .map(|decision| Entity::Decision(Box::new(decision))),
+        Key::Agent(id) => state.agents.remove(id).map(Entity::Agent),
+    }
+}
+
+fn keys(state: &State) -> Vec<Key> {
+    let mut keys: Vec<Key> = state.repos.keys().cloned().map(Key::Repo).collect();
+    keys.extend(state.tasks.keys().map(|(repo, id)| Key::Task(repo.clone(), id.clone())));
+    keys.extend(state.leases.keys().map(|(repo, id)| Key::Lease(repo.clone(), *id)));
+    keys.extend(state.decisions.keys().map(|(repo, id)| Key::Decision(repo.clone(), *id)));
+    keys.extend(state.agents.keys().cloned().map(Key::Agent));
+    keys
+}
+
+fn name(key: &Key) -> String {
+    match key {
+        Key::Repo(repo) => format!("counters of {repo}"),
+        Key::Task(repo, id) => format!("task {id} of {repo}"),
+        Key::Lease(repo, id) => format!("lease {id} of {repo}"),
+        Key::Decision(repo, id) => format!("decision {id} of {repo}"),
+        Key::Agent(id) => format!("agent {id}"),
+    }
+}
+
+fn parts(entities: usize) -> impl Iterator<Item = Part> {
+    let of = u64::try_from(entities.div_ceil(ENTITIES_PER_PASS)).unwrap_or(1).max(1);
+    (0..of).map(move |number| Part { number, of })
+}
+
+impl Engine {
+    /// Checks the chain of the log and the projections against it.
+    pub fn verify(&mut self) -> Result<Value, Refusal> {
+        let mut tx = self.store.read()?;
+        let mut findings = Findings::default();
+        let chain = check_chain(tx.as_mut(), &mut findings)?;
+        match chain.state {
+            Some(state) => compare(tx.as_mut(), state, Part { number: 0, of: 1 }, &mut findings)?,
+            None => {
+                for part in parts(chain.entities) {
+                    // Problems of the log itself are known from the first pass.
+                    let state = replay(tx.as_mut(), part, &mut Findings::default())?;
+                    compare(tx.as_mut(), state, part, &mut findings)?;
+                }
+            }
+        }
+        let ok = findings.total == 0;
+        Ok(json!({
+            "ok": ok,
+            "events": chain.head.seq.0,
+            "head": chain.head.hash.to_string(),
+            "problems": findings.list(),
+        }))
+    }
+
+    /// Writes every projected row anew from the log, in one transaction.
+    pub fn rebuild(&mut self) -> Result<Value, Refusal> {
+        let policy = self.settings.policy.clone();
+        let mut tx = self.store.write()?;
+        let mut findings = Findings::default();
+        let chain = check_chain(tx.as_mut(), &mut findings)?;
+        if findings.total > 0 {
+            return Err(Refusal::new(
+                Code::Internal,
+                "the log itself is damaged; nothing was rebuilt",
+            )
+            .hint("restore the store from a backup; `comity log verify` lists what is wrong")
+            .detail("problems", findings.list()));
+        }
+        tx.clear_projections()?;
+        let kinds = ["repos", "tasks", "leases", "decisions", "agents"];
+        let mut counts: BTreeMap<&'static str, usize> = kinds.map(|kind| (kind, 0)).into();
+        let moment = tx.moment()?;
+        for part in parts(chain.entities) {
+            let state = replay(tx.as_mut(), part, &mut findings)?;
+            let mut facts = Facts::at(moment, chain.head);
+            let dirty: BTreeSet<Key> = keys(&state).into_iter().collect();
+            facts.state = state;
+            let due: BTreeMap<Key, Option<Timestamp>> =
+                dirty.iter().map(|key| (key.clone(), due_at(&facts, key, &policy))).collect();
+            for key in &dirty {
+                *counts.entry(kind(key)).or_default() += 1;
+            }
+            let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
+            tx.write_rows(&rows)?;
+        }
+        let (facts, none, no_due) =
+            (Facts::at(moment, chain.head), BTreeSet::new(), BTreeMap::new());
+        tx.commit(Changes {
+            events: &[],
+            rows: Rows { facts: &facts, dirty: &none, due: &no_due },
+            presence: &[],
+            saved: &[],
+        })?;
+        Ok(json!({
+            "rebuilt": counts,
+            "events": chain.head.seq.0,
+            "head": chain.head.hash.to_string(),
+        }))
+    }
+}
+
+fn kind(key: &Key) -> &'static str {
+    match key {
+        Key::Repo(_) => "repos",
+        Key::Task(..) => "tasks",
+        Key::Lease(..) => "leases",
+        Key::Decision(..) => "decisions",
+        Key::Agent(_) => "agents",
+    }
+}

@@ -1,0 +1,62 @@
+//! The same key gives the first answer again, with nothing done twice.
+
+use crate::support::World;
+use comity_core::command::{Command, NewTask, Request};
+use comity_core::refusal::Code;
+use comity_engine::Query;
+
+fn keyed(world: &World, actor: &str, key: &str, title: &str) -> Request {
+    let new = NewTask { title: title.to_owned(), ..NewTask::default() };
+    let mut request = world.request(actor, Command::CreateTask(Box::new(new)));
+    request.key = Some(key.to_owned());
+    request
+}
+
+#[test]
+fn rule_5_5_a_repeated_key_gives_the_first_answer_and_does_nothing() {
+    for mut world in World::both() {
+        let request = keyed(&world, "agent-1", "k1", "Once");
+        let first = world.engine.execute(request.clone()).unwrap();
+        let head = world.ask("agent-1", Query::Head);
+        assert_eq!(world.engine.execute(request).unwrap(), first);
+        assert_eq!(world.ask("agent-1", Query::Head), head);
+    }
+}
+
+#[test]
+fn rule_5_5_other_input_under_the_same_key_is_refused() {
+    for mut world in World::both() {
+        let first = keyed(&world, "agent-1", "k1", "Once");
+        world.engine.execute(first).unwrap();
+        let other = keyed(&world, "agent-1", "k1", "Twice");
+        let refusal = world.engine.execute(other).unwrap_err();
+        assert_eq!(refusal.code, Code::IdempotencyMismatch);
+        assert_eq!(refusal.code.exit_status(), 2);
+    }
+}
+
+#[test]
+fn rule_5_5_a_key_belongs_to_its_actor_and_refusals_are_not_remembered() {
+    for mut world in World::both() {
+        let mine = keyed(&world, "agent-1", "k1", "Mine");
+        let yours = keyed(&world, "agent-2", "k1", "Yours");
+        world.engine.execute(mine).unwrap();
+        assert_eq!(world.engine.execute(yours).unwrap()["task"]["title"], "Yours");
+        let mut claim = world.request("agent-3", crate::support::claim("T9"));
+        claim.key = Some("later".to_owned());
+        assert_eq!(world.engine.execute(claim.clone()).unwrap_err().code, Code::NotFound);
+        world.create("Nine", |new| new.id = Some("T9".to_owned()));
+        assert!(world.engine.execute(claim).is_ok());
+    }
+}
+
+#[test]
+fn rule_5_5_a_key_is_forgotten_after_seven_days() {
+    for mut world in World::both() {
+        let request = keyed(&world, "agent-1", "k1", "Once");
+        let first = world.engine.execute(request.clone()).unwrap();
+        world.sleep(7 * 86_400 + 60);
+        let second = world.engine.execute(request).unwrap();
+        assert_ne!(second["task"]["id"], first["task"]["id"]);
+    }
+}

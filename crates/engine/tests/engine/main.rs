@@ -1,0 +1,18 @@
+//! The engine over real stores: one binary, a module a behaviour.
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failed test is a panic"
+)]
+
+mod effective_reads;
+mod hostile_input;
+mod idempotency;
+mod log_proof;
+mod redaction;
+mod signs_of_life;
+mod support;
+mod waiting;
+mod whole_piece_of_work;
+mod write_loop;

@@ -1,0 +1,56 @@
+//! Secrets do not enter the log, whatever field they come in.
+
+use crate::support::World;
+use comity_core::command::Command;
+use comity_engine::{EventFilter, Query};
+use serde_json::json;
+
+fn secret() -> String {
+    format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+}
+
+#[test]
+fn rule_5_4_a_secret_in_any_text_is_gone_before_the_append() {
+    for mut world in World::both() {
+        let secret = secret();
+        world.create(&format!("Use {secret}"), |new| {
+            new.description = format!("token: {secret}");
+            new.requirements = vec![format!("call with {secret}")];
+            new.context.insert("password".to_owned(), json!("hunter2-hunter2"));
+            new.labels = vec![secret.clone()];
+        });
+        let event = json!({"event": "deploy", "env": {"API": secret.clone()}});
+        let event = event.as_object().unwrap().clone();
+        world.run("agent-1", Command::EmitEvent { event });
+        world.run(
+            "agent-1",
+            Command::Note {
+                kind: "progress".to_owned(),
+                text: format!("ann@example.org used {secret}"),
+                task: None,
+            },
+        );
+        let log = world.ask("agent-1", Query::Events(EventFilter::default())).to_string();
+        for leaked in [secret.as_str(), "hunter2-hunter2", "ann@example.org"] {
+            assert!(!log.contains(leaked), "{leaked} is in {log}");
+        }
+        assert!(log.contains("[redacted:"));
+        world.assert_log_is_sound();
+    }
+}
+
+#[test]
+fn rule_5_4_ordinary_hashes_uuids_and_paths_survive() {
+    let ordinary = [
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "src/store/sqlite/write.rs",
+        "git@github.com:owner/repo.git",
+    ];
+    for mut world in World::both() {
+        world.create("Keep", |new| new.description = ordinary.join("\n"));
+        let task = world.ask("agent-1", Query::Task { id: "T1".to_owned() });
+        assert_eq!(task["task"]["description"], ordinary.join("\n"));
+    }
+}

@@ -1,0 +1,155 @@
+//! Engines over both stores, with a clock that the test moves.
+
+use comity_core::command::{ClaimWish, Command, NewTask, Request, Submission};
+use comity_core::ids::{AgentId, Fence, RepoName};
+use comity_core::refusal::{Code, Refusal};
+use comity_core::role::Role;
+use comity_engine::{Asker, Engine, Query, Settings};
+use comity_store::memory::MemoryStore;
+use comity_store::sqlite::{OpenOptions, SqliteStore};
+use comity_store::{Clock, Reading, Store};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// A clock that stands still until it is moved.
+pub struct TestClock(AtomicI64);
+
+impl Clock for TestClock {
+    fn read(&self) -> Reading {
+        let ms = self.0.load(Ordering::SeqCst);
+        Reading { wall_ms: ms, boot_ms: ms, slept_ms: 0, boot_id: "test".to_owned() }
+    }
+}
+
+pub struct World {
+    pub engine: Engine,
+    pub clock: Arc<TestClock>,
+    dir: Option<tempfile::TempDir>,
+}
+
+impl World {
+    pub fn memory() -> World {
+        let clock = Arc::new(TestClock(AtomicI64::new(1_700_000_000_000)));
+        let store = MemoryStore::new(clock.clone());
+        World::over(Box::new(store), clock, None)
+    }
+
+    pub fn sqlite() -> World {
+        let clock = Arc::new(TestClock(AtomicI64::new(1_700_000_000_000)));
+        let dir = tempfile::tempdir().unwrap();
+        let options = OpenOptions { clock: clock.clone(), ..OpenOptions::default() };
+        let store = SqliteStore::open(&dir.path().join("comity.db"), options).unwrap();
+        World::over(Box::new(store), clock, Some(dir))
+    }
+
+    fn over(store: Box<dyn Store>, clock: Arc<TestClock>, dir: Option<tempfile::TempDir>) -> World {
+        let engine = Engine::new(store, Settings::default()).unwrap();
+        World { engine, clock, dir }
+    }
+
+    pub fn path(&self) -> Option<std::path::PathBuf> {
+        self.dir.as_ref().map(|dir| dir.path().join("comity.db"))
+    }
+
+    pub fn both() -> Vec<World> {
+        vec![World::memory(), World::sqlite()]
+    }
+
+    pub fn sleep(&self, seconds: i64) {
+        self.clock.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+    }
+
+    pub fn request(&self, actor: &str, command: Command) -> Request {
+        request(actor, command)
+    }
+
+    pub fn try_as(&mut self, actor: &str, command: Command) -> Result<Value, Refusal> {
+        let request = self.request(actor, command);
+        self.engine.execute(request)
+    }
+
+    pub fn run(&mut self, actor: &str, command: Command) -> Value {
+        self.try_as(actor, command).unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
+    pub fn refused(&mut self, actor: &str, command: Command, code: Code) -> Refusal {
+        let refusal = self.try_as(actor, command).expect_err("it should be refused");
+        assert_eq!(refusal.code, code, "{refusal}");
+        refusal
+    }
+
+    pub fn with_fence(
+        &mut self,
+        actor: &str,
+        fence: u64,
+        command: Command,
+    ) -> Result<Value, Refusal> {
+        let mut request = self.request(actor, command);
+        request.fence = Fence::new(fence);
+        self.engine.execute(request)
+    }
+
+    pub fn ask(&mut self, actor: &str, query: Query) -> Value {
+        let asker = self.asker(actor);
+        self.engine.query(&asker, query).unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
+    pub fn asker(&self, actor: &str) -> Asker {
+        Asker { actor: AgentId::parse(actor).unwrap(), repo: RepoName::parse("acme/app").unwrap() }
+    }
+
+    pub fn create(&mut self, title: &str, change: impl FnOnce(&mut NewTask)) -> String {
+        let mut new = NewTask { title: title.to_owned(), ..NewTask::default() };
+        change(&mut new);
+        let answer = self.run("human:ann", Command::CreateTask(Box::new(new)));
+        answer["task"]["id"].as_str().unwrap().to_owned()
+    }
+
+    pub fn register(&mut self, id: &str, role: Role) {
+        let id = AgentId::parse(id).unwrap();
+        self.run("human:ann", Command::AgentRegister { id, roles: vec![role], skills: vec![] });
+    }
+
+    pub fn status(&mut self, id: &str) -> String {
+        let answer = self.ask("human:ann", Query::Task { id: id.to_owned() });
+        answer["task"]["status"].as_str().unwrap().to_owned()
+    }
+
+    pub fn assert_log_is_sound(&mut self) {
+        let report = self.engine.verify().unwrap();
+        assert_eq!(report["ok"], true, "{report}");
+    }
+}
+
+pub fn claim_best() -> Command {
+    Command::Claim(ClaimWish::default())
+}
+
+pub fn claim(id: &str) -> Command {
+    Command::Claim(ClaimWish { id: Some(id.to_owned()), ..ClaimWish::default() })
+}
+
+pub fn start(id: &str) -> Command {
+    Command::Start { id: id.to_owned(), ttl: None }
+}
+
+pub fn submit(id: &str, commit: &str) -> Command {
+    Command::Submit(Submission {
+        id: id.to_owned(),
+        commit: Some(commit.to_owned()),
+        ..Submission::default()
+    })
+}
+
+pub fn request(actor: &str, command: Command) -> Request {
+    Request {
+        actor: AgentId::parse(actor).unwrap(),
+        repo: RepoName::parse("acme/app").unwrap(),
+        fence: None,
+        key: None,
+        host: Some("host-1".to_owned()),
+        workspace: None,
+        command,
+    }
+}

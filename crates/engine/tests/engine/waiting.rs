@@ -1,0 +1,120 @@
+//! Whoever waits wakes at once when another handle on the store commits.
+
+use crate::support::request;
+use comity_core::command::{Command, Question};
+use comity_core::ids::{AgentId, RepoName};
+use comity_core::refusal::Code;
+use comity_core::time::Millis;
+use comity_engine::{Asker, Engine, Settings};
+use comity_store::sqlite::{OpenOptions, SqliteStore};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+fn open(path: &Path) -> Engine {
+    let store = SqliteStore::open(path, OpenOptions::default()).unwrap();
+    Engine::new(Box::new(store), Settings::default()).unwrap()
+}
+
+fn asker(actor: &str) -> Asker {
+    Asker { actor: AgentId::parse(actor).unwrap(), repo: RepoName::parse("acme/app").unwrap() }
+}
+
+fn question() -> Command {
+    Command::DecisionAsk(Box::new(Question {
+        question: "Which?".to_owned(),
+        task: None,
+        options: Vec::new(),
+        kind: None,
+        context: None,
+        default: None,
+        to: None,
+        expires: None,
+    }))
+}
+
+fn acquire() -> Command {
+    Command::LeaseAcquire {
+        patterns: vec!["src/".to_owned()],
+        task: None,
+        purpose: None,
+        ttl: None,
+        shared: false,
+    }
+}
+
+#[test]
+fn rule_6_3_an_answer_wakes_the_waiter_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("comity.db");
+    let mut engine = open(&path);
+    engine.execute(request("agent-1", question())).unwrap();
+    let other = path;
+    let waiter = std::thread::spawn(move || {
+        let mut engine = open(&other);
+        let answer = engine.wait_for_decision(&asker("agent-1"), "D1", Millis::parse("30s"));
+        (answer, Instant::now())
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    let answer = Command::DecisionAnswer { id: "D1".to_owned(), answer: "this".to_owned() };
+    engine.execute(request("human:ann", answer)).unwrap();
+    let answered = Instant::now();
+    let (answer, woken) = waiter.join().unwrap();
+    assert_eq!(answer.unwrap()["decision"]["answer"], "this");
+    // Without the wake file it would be the half second of the safety look.
+    assert!(woken.saturating_duration_since(answered) < Duration::from_millis(400));
+}
+
+#[test]
+fn rule_6_3_a_waiter_whose_time_is_up_gets_exit_six_and_the_question_stays_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut engine = open(&dir.path().join("comity.db"));
+    engine.execute(request("agent-1", question())).unwrap();
+    let refusal =
+        engine.wait_for_decision(&asker("agent-1"), "D1", Millis::parse("1s")).unwrap_err();
+    assert_eq!(refusal.code, Code::TimedOut);
+    assert_eq!(refusal.code.exit_status(), 6);
+    assert_eq!(refusal.details["decision"]["state"], "open");
+}
+
+#[test]
+fn rule_4_3_a_wait_for_a_lease_ends_when_it_is_released_or_when_the_time_is_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("comity.db");
+    let mut engine = open(&path);
+    engine.execute(request("agent-1", acquire())).unwrap();
+    let refusal =
+        engine.execute_waiting(&request("agent-2", acquire()), Millis::from_secs(1)).unwrap_err();
+    assert_eq!(refusal.code, Code::TimedOut);
+    assert_eq!(refusal.details["conflicts"][0]["held"]["owner"], "agent-1");
+    let waiter = std::thread::spawn(move || {
+        open(&path).execute_waiting(&request("agent-2", acquire()), Millis::from_secs(30))
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    let release = Command::LeaseRelease { ids: vec!["L1".to_owned()], all: false };
+    engine.execute(request("agent-1", release)).unwrap();
+    assert_eq!(waiter.join().unwrap().unwrap()["leases"][0]["owner"], "agent-2");
+}
+
+#[test]
+fn a_tail_sees_every_event_once_and_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("comity.db");
+    let mut engine = open(&path);
+    let other = path;
+    let tail = std::thread::spawn(move || {
+        let mut seen = Vec::new();
+        open(&other)
+            .tail(&asker("agent-1"), Some(1), &mut |event| {
+                seen.push(event["seq"].as_u64().unwrap());
+                seen.len() < 41
+            })
+            .unwrap();
+        seen
+    });
+    for n in 0..40 {
+        let text = format!("note {n}");
+        let note = Command::Note { kind: "progress".to_owned(), text, task: None };
+        engine.execute(request("agent-1", note)).unwrap();
+    }
+    assert_eq!(tail.join().unwrap(), (1..=41).collect::<Vec<u64>>());
+}

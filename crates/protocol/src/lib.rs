@@ -1,0 +1,3 @@
+//! The protocols that comity speaks, as text. Pure: parse, validate, render.
+
+pub mod mission;

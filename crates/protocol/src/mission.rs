@@ -1,0 +1,112 @@
+//! Agent Protocol v1: the mission that tells an agent what to do.
+
+use comity_core::decision::Decision;
+use comity_core::task::Task;
+use serde_json::{Map, Value, json};
+
+/// Where the files that a mission names are, relative to the root.
+pub const MISSIONS_DIR: &str = ".comity/missions";
+
+/// Makes the mission for a task, with the answers to its questions.
+///
+/// The protocol wants ids of one form: a task id of another form is given as `T<number>`, and a task
+/// without epic or requirements document gets `E0` and `PRD-0`.
+pub fn mission(task: &Task, answered: &[&Decision]) -> Value {
+    json!({
+        "version": "1",
+        "task_id": numbered(Some(task.id.as_str()), "T").unwrap_or(format!("T{}", task.number)),
+        "epic_id": numbered(task.epic.as_deref(), "E").unwrap_or("E0".to_owned()),
+        "prd_id": numbered(task.prd.as_deref(), "PRD-").unwrap_or("PRD-0".to_owned()),
+        "instruction": instruction(task, answered),
+        "context": context(task),
+        "constraints": constraints(task),
+        "timeout": task.timeout.secs_ceil(),
+    })
+}
+
+fn numbered(id: Option<&str>, prefix: &str) -> Option<String> {
+    let digits = id?.strip_prefix(prefix)?;
+    let fits = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    fits.then(|| format!("{prefix}{digits}"))
+}
+
+fn section(out: &mut String, heading: &str, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{heading}:\n"));
+    for item in items {
+        out.push_str(&format!("- {}\n", item.replace('\n', "\n  ")));
+    }
+}
+
+fn instruction(task: &Task, answered: &[&Decision]) -> String {
+    let mut out = format!("{}\n", task.title);
+    if !task.description.trim().is_empty() {
+        out.push_str(&format!("\n{}\n", task.description.trim_end()));
+    }
+    section(&mut out, "Requirements", &task.requirements);
+    let open: Vec<String> = task.dod.iter().map(|item| item.text.clone()).collect();
+    section(&mut out, "Done when", &open);
+    let gates: Vec<String> =
+        task.gates.iter().filter(|gate| gate.required).map(|gate| gate.name.clone()).collect();
+    section(&mut out, "Gates", &gates);
+    section(&mut out, "Files", &task.files);
+    let answers: Vec<String> = answered
+        .iter()
+        .filter_map(|decision| {
+            let answer = decision.answer.as_ref()?;
+            let beside = decision.text.as_ref().map_or(String::new(), |text| format!(": {text}"));
+            Some(format!("{} — {answer}{beside}", decision.question))
+        })
+        .collect();
+    section(&mut out, "Answers to earlier questions", &answers);
+    if let Some(error) = &task.last_error
+        && task.attempts > 0
+    {
+        out.push_str(&format!("\nThe last attempt ended with: {error}\n"));
+    }
+    out
+}
+
+/// The protocol demands the two files; a task's own context may name others.
+fn context(task: &Task) -> Value {
+    let mut context = Map::new();
+    for (key, file) in [("epic_file", "epic.md"), ("task_file", "task.md")] {
+        let path = format!("{MISSIONS_DIR}/{}/{file}", task.id);
+        context.insert(key.to_owned(), Value::from(path));
+    }
+    for (key, value) in &task.context {
+        context.insert(key.clone(), value.clone());
+    }
+    Value::Object(context)
+}
+
+/// The protocol takes a missing limit, not a null one.
+fn constraints(task: &Task) -> Value {
+    let given = &task.constraints;
+    let mut out = Map::new();
+    if let Some(max_files) = given.max_files {
+        out.insert("max_files".to_owned(), Value::from(max_files));
+    }
+    out.insert("no_git_commit".to_owned(), Value::from(given.no_git_commit));
+    out.insert("no_new_deps".to_owned(), Value::from(given.no_new_deps));
+    if !given.allow_delete.is_empty() {
+        out.insert("allow_delete".to_owned(), Value::from(given.allow_delete.clone()));
+    }
+    Value::Object(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_another_form_are_replaced_by_numbers() {
+        assert_eq!(numbered(Some("T042"), "T"), Some("T042".to_owned()));
+        assert_eq!(numbered(Some("task-7"), "T"), None);
+        assert_eq!(numbered(Some("PRD-12"), "PRD-"), Some("PRD-12".to_owned()));
+        assert_eq!(numbered(Some("PRD-"), "PRD-"), None);
+        assert_eq!(numbered(None, "E"), None);
+    }
+}

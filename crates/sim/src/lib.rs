@@ -1,0 +1,15 @@
+//! A deterministic simulation of many agents over the rules and a store.
+//!
+//! Everything that is left to chance comes from one seed: what agents do, which commands are lost, late
+//! or doubled, who crashes or pauses, how the clock jumps, when the host sleeps. The same seed gives the
+//! same run, over the model in memory, over SQLite, or over both side by side.
+
+mod audit;
+mod chance;
+mod clock;
+mod crew;
+mod wishes;
+mod world;
+
+pub use audit::Violation;
+pub use world::{Plan, Report, run};

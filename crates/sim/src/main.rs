@@ -1,0 +1,40 @@
+//! Runs the simulation from the command line: `comity-sim [--seed N] [--seeds N] [--agents N] [--steps N] [--sqlite]`.
+
+use comity_sim::{Plan, run};
+use std::process::ExitCode;
+
+fn number(arguments: &[String], name: &str, default: u64) -> u64 {
+    let place = arguments.iter().position(|argument| argument == name);
+    place.and_then(|at| arguments.get(at + 1)).and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let first = number(&arguments, "--seed", 1);
+    let sqlite = arguments.iter().any(|argument| argument == "--sqlite");
+    let agents = usize::try_from(number(&arguments, "--agents", 200)).unwrap_or(200);
+    let steps = number(&arguments, "--steps", 2_000);
+    let (mut hours, mut commands, mut events, mut violations) = (0.0, 0, 0, 0);
+    for seed in first..first + number(&arguments, "--seeds", 1) {
+        let plan = Plan { seed, agents, steps, sqlite };
+        match run(&plan) {
+            Ok(report) => {
+                hours += report.agent_hours;
+                commands += report.commands;
+                events += report.events;
+            }
+            Err(found) => {
+                violations += 1;
+                let flag = if sqlite { " --sqlite" } else { "" };
+                println!("violation: {found}");
+                println!(
+                    "replay: comity-sim --seed {seed} --agents {agents} --steps {steps}{flag}"
+                );
+            }
+        }
+    }
+    println!(
+        "{hours:.0} simulated agent-hours, {commands} commands, {events} events, {violations} violations"
+    );
+    if violations == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,301 @@
+//! What agents ask for: mostly sensible for their role and belief, sometimes not at all.
+
+use crate::chance::Chance;
+use crate::crew::{Belief, Member};
+use comity_core::command::{
+    ClaimWish, Command, Containment, NewTask, Question, StepVerb, Submission,
+};
+use comity_core::decision::DecisionOption;
+use comity_core::role::Role;
+use comity_core::status::Status;
+use comity_core::task::{Deliverable, Priority};
+use comity_core::time::Millis;
+use serde_json::{Map, Value};
+
+/// What agents can know by looking: ids by status, open decisions, live leases.
+#[derive(Default)]
+pub(crate) struct Sight {
+    pub(crate) tasks: Vec<(String, Status)>,
+    pub(crate) decisions: Vec<(String, bool)>,
+    pub(crate) leases: Vec<String>,
+}
+
+impl Sight {
+    fn in_status(&self, status: Status, chance: &mut Chance) -> Option<String> {
+        let fitting: Vec<&String> =
+            self.tasks.iter().filter(|(_, s)| *s == status).map(|(id, _)| id).collect();
+        chance.pick(&fitting).map(|id| (*id).clone())
+    }
+
+    fn any(&self, chance: &mut Chance) -> String {
+        chance.pick(&self.tasks).map_or_else(|| "T1".to_owned(), |(id, _)| id.clone())
+    }
+}
+
+const PATTERNS: [&str; 16] = [
+    "src/a.rs",
+    "src/b.rs",
+    "src/",
+    "src/*.rs",
+    "src/**",
+    "src/{a,b}.rs",
+    "docs/",
+    "docs/*.md",
+    "docs/intro.md",
+    "**/*.md",
+    "tests/t?.rs",
+    "tests/t1.rs",
+    "tests/[a-t]1.rs",
+    "Cargo.toml",
+    "**/Cargo.*",
+    "src/store/**/*.rs",
+];
+
+fn pattern(chance: &mut Chance) -> String {
+    chance.pick(&PATTERNS).map_or_else(|| "src".to_owned(), |text| (*text).to_owned())
+}
+
+fn ttl(chance: &mut Chance) -> Option<Millis> {
+    chance.percent(50).then(|| Millis::from_secs(chance.between(5, 1800)))
+}
+
+/// Returns what a member does next, and whether it uses its fence.
+pub(crate) fn wish(member: &Member, sight: &Sight, chance: &mut Chance) -> (Command, bool) {
+    if chance.percent(6) {
+        return (odd(member, sight, chance), chance.percent(30));
+    }
+    match member.role {
+        Role::Implementer => match &member.belief {
+            Some(belief) => (work(belief, chance), true),
+            None => (look_for_work(sight, chance), false),
+        },
+        Role::Critic => (judge(sight, chance), false),
+        Role::Integrator => (integrate(sight, chance), false),
+        Role::Planner => (plan(sight, chance), false),
+        Role::Watchdog => (Command::Sweep, false),
+        Role::Observer => (Command::CreateTask(Box::new(new_task(sight, chance))), false),
+    }
+}
+
+fn look_for_work(sight: &Sight, chance: &mut Chance) -> Command {
+    if chance.percent(10)
+        && let Some(id) = sight.in_status(Status::ChangesRequested, chance)
+    {
+        return Command::Start { id, ttl: ttl(chance) };
+    }
+    let id = if chance.percent(20) { sight.in_status(Status::Queued, chance) } else { None };
+    Command::Claim(ClaimWish {
+        id,
+        ttl: ttl(chance),
+        no_lease: chance.percent(5),
+        ..ClaimWish::default()
+    })
+}
+
+fn work(belief: &Belief, chance: &mut Chance) -> Command {
+    let id = belief.task.clone();
+    if !belief.started {
+        return Command::Start { id, ttl: None };
+    }
+    match chance.below(20) {
+        0..=5 => Command::Heartbeat,
+        6 | 7 => Command::LeaseAcquire {
+            patterns: vec![pattern(chance)],
+            task: Some(id),
+            purpose: None,
+            ttl: ttl(chance),
+            shared: chance.percent(20),
+        },
+        8 => Command::Note {
+            kind: "progress".to_owned(),
+            text: "going on".to_owned(),
+            task: Some(id),
+        },
+        9 => Command::Subtask {
+            id,
+            step: StepVerb::Start,
+            text: format!("step {}", chance.below(9)),
+        },
+        10 | 11 => Command::GateRecord {
+            id,
+            gate: "tests".to_owned(),
+            pass: chance.percent(80),
+            report: None,
+            commit: None,
+        },
+        12..=16 => Command::Submit(Submission {
+            id,
+            commit: None,
+            keep_leases: chance.percent(20),
+            ..Submission::default()
+        }),
+        17 => Command::Block {
+            id,
+            needs: Some("a word".to_owned()),
+            questions: vec!["Which way?".to_owned()],
+            retry_after: chance.percent(50).then(|| Millis::from_secs(chance.between(1, 3000))),
+            reason: None,
+        },
+        18 => Command::Fail { id, reason: Some("it broke".to_owned()) },
+        _ => Command::Release { id, reason: None },
+    }
+}
+
+fn judge(sight: &Sight, chance: &mut Chance) -> Command {
+    let Some(id) = sight.in_status(Status::Review, chance) else { return Command::Heartbeat };
+    match chance.below(6) {
+        0 => Command::Review { id },
+        1 => Command::RequestChanges { id, reason: Some("not yet".to_owned()) },
+        2 => Command::GateWaive { id, gate: "tests".to_owned(), reason: "flaky".to_owned() },
+        3 => Command::Check {
+            id,
+            item: "1".to_owned(),
+            waive: chance.percent(30),
+            reason: Some("fine".to_owned()),
+        },
+        _ => Command::Approve { id, reason: None },
+    }
+}
+
+fn integrate(sight: &Sight, chance: &mut Chance) -> Command {
+    if let Some(id) = sight.in_status(Status::Merging, chance) {
+        let containment =
+            if chance.percent(90) { Containment::Unknown } else { Containment::Missing };
+        return Command::Done { id, merged: None, containment, reason: None };
+    }
+    match sight.in_status(Status::Approved, chance) {
+        Some(id) if chance.percent(20) => {
+            Command::Done { id, merged: None, containment: Containment::Unknown, reason: None }
+        }
+        Some(id) => Command::Merge { id, reason: None },
+        None => Command::Heartbeat,
+    }
+}
+
+fn plan(sight: &Sight, chance: &mut Chance) -> Command {
+    let open: Vec<&String> =
+        sight.decisions.iter().filter(|(_, free)| !free).map(|(id, _)| id).collect();
+    match chance.below(12) {
+        0 | 1 => match chance.pick(&open) {
+            Some(id) => {
+                let answer = ["retry", "requeue", "abandon", "split"];
+                let answer = chance.pick(&answer).map_or("retry", |key| key);
+                Command::DecisionAnswer { id: (*id).clone(), answer: answer.to_owned() }
+            }
+            None => Command::CreateTask(Box::new(new_task(sight, chance))),
+        },
+        2 => Command::Requeue { id: failed_or_any(sight, chance), reason: None },
+        3 => Command::Unblock {
+            id: sight.in_status(Status::Blocked, chance).unwrap_or_else(|| sight.any(chance)),
+            reason: None,
+        },
+        4 if chance.percent(20) => {
+            Command::Abandon { id: sight.any(chance), reason: Some("no".to_owned()) }
+        }
+        5 => Command::Depend {
+            id: sight.any(chance),
+            on: sight.any(chance),
+            remove: chance.percent(30),
+        },
+        _ => Command::CreateTask(Box::new(new_task(sight, chance))),
+    }
+}
+
+fn failed_or_any(sight: &Sight, chance: &mut Chance) -> String {
+    sight.in_status(Status::Failed, chance).unwrap_or_else(|| sight.any(chance))
+}
+
+fn new_task(sight: &Sight, chance: &mut Chance) -> NewTask {
+    let mut files = Vec::new();
+    for _ in 0..chance.below(3) {
+        let next = pattern(chance);
+        if !files.contains(&next) {
+            files.push(next);
+        }
+    }
+    let mut depends_on = Vec::new();
+    if chance.percent(30) {
+        depends_on.push(sight.any(chance));
+    }
+    NewTask {
+        title: format!("Task {}", chance.below(1000)),
+        priority: Some(Priority::from_rank(u8::try_from(chance.below(5)).unwrap_or(2))),
+        files,
+        depends_on,
+        parent: chance.percent(5).then(|| sight.any(chance)),
+        gates: if chance.percent(40) { vec!["tests".to_owned()] } else { Vec::new() },
+        dod: if chance.percent(20) { vec!["documented".to_owned()] } else { Vec::new() },
+        deliverable: if chance.percent(20) { Deliverable::Document } else { Deliverable::Code },
+        ..NewTask::default()
+    }
+}
+
+/// Things that make no sense for the member, or are not allowed to it.
+fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
+    let id = sight.any(chance);
+    match chance.below(12) {
+        0 => Command::Approve { id, reason: None },
+        1 => Command::Done { id, merged: None, containment: Containment::Unknown, reason: None },
+        2 => Command::Start { id, ttl: ttl(chance) },
+        3 => Command::LeaseAcquire {
+            patterns: vec![pattern(chance), pattern(chance)],
+            task: None,
+            purpose: Some("odd".to_owned()),
+            ttl: ttl(chance),
+            shared: chance.percent(40),
+        },
+        4 => Command::LeaseRelease {
+            ids: chance.pick(&sight.leases).cloned().into_iter().collect(),
+            all: chance.percent(20),
+        },
+        5 => Command::LeaseRenew {
+            ids: chance.pick(&sight.leases).cloned().into_iter().collect(),
+            ttl: ttl(chance),
+        },
+        6 => Command::Reopen { id, reason: Some("again".to_owned()) },
+        7 => Command::DecisionAsk(Box::new(question(chance))),
+        8 => {
+            let all: Vec<&String> = sight.decisions.iter().map(|(id, _)| id).collect();
+            let id = chance.pick(&all).map_or_else(|| "D1".to_owned(), |id| (*id).clone());
+            Command::DecisionAnswer { id, answer: "a".to_owned() }
+        }
+        9 => Command::EmitEvent { event: reported(&id, chance) },
+        10 => {
+            let statuses = Status::ALL;
+            let status = chance.pick(&statuses).copied().unwrap_or(Status::Done);
+            Command::Transition {
+                id,
+                status,
+                reason: Some("odd".to_owned()),
+                needs: Some("it".to_owned()),
+            }
+        }
+        _ => Command::Assign { id, agent: chance.percent(50).then(|| member.id.clone()) },
+    }
+}
+
+fn question(chance: &mut Chance) -> Question {
+    let option = |key: &str| DecisionOption { key: key.to_owned(), label: None, description: None };
+    Question {
+        question: "Which?".to_owned(),
+        task: None,
+        options: vec![option("a"), option("b")],
+        kind: None,
+        context: None,
+        default: chance.percent(50).then(|| "a".to_owned()),
+        to: None,
+        expires: chance.percent(70).then(|| Millis::from_secs(chance.between(1, 4000))),
+    }
+}
+
+fn reported(task: &str, chance: &mut Chance) -> Map<String, Value> {
+    let mut event = Map::new();
+    let names = ["tests_run", "status_changed", "task_created", "commit_pushed"];
+    let name = chance.pick(&names).map_or("tests_run", |name| name);
+    event.insert("event".to_owned(), Value::from(name));
+    event.insert("task".to_owned(), Value::from(task));
+    event
+        .insert("result".to_owned(), Value::from(if chance.percent(70) { "pass" } else { "fail" }));
+    event.insert("new_status".to_owned(), Value::from("done"));
+    event
+}

@@ -1,0 +1,42 @@
+//! The short form of the simulation; `comity-sim` runs the long one.
+#![expect(clippy::panic, reason = "a failed test is a panic")]
+
+use comity_sim::{Plan, run};
+
+/// Seeds that once found something stay here for good.
+const KEPT_SEEDS: &str = include_str!("../seeds.txt");
+
+fn hold(plan: &Plan) {
+    let report = run(plan).unwrap_or_else(|found| panic!("{plan:?}: {found}"));
+    println!("{plan:?}: {report:?}");
+    assert!(report.accepted > plan.steps / 4, "the simulation does too little: {report:?}");
+}
+
+fn times() -> u64 {
+    if std::env::var_os("COMITY_LONG").is_some() { 20 } else { 1 }
+}
+
+#[test]
+fn hundreds_of_agents_break_no_property_over_the_model() {
+    for seed in 1..=6 * times() {
+        hold(&Plan { seed, agents: 300, steps: 700, sqlite: false });
+    }
+}
+
+#[test]
+fn the_real_store_answers_exactly_as_the_model() {
+    for seed in 100..100 + 2 * times() {
+        hold(&Plan { seed, agents: 200, steps: 500, sqlite: true });
+    }
+}
+
+#[test]
+fn every_seed_that_ever_failed_holds_now() {
+    for line in KEPT_SEEDS.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        let mut numbers = line.split_whitespace();
+        let mut next = || numbers.next().unwrap().parse::<u64>().unwrap();
+        let (seed, agents, steps, sqlite) = (next(), next(), next(), next());
+        let agents = usize::try_from(agents).unwrap();
+        hold(&Plan { seed, agents, steps, sqlite: sqlite == 1 });
+    }
+}

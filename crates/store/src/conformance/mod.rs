@@ -1,0 +1,80 @@
+//! What every store must do, as cases that run against the trait.
+//!
+//! A back end passes a [`Factory`] and runs [`CASES`]. Rows are made only by projecting events, as
+//! in life. The last case drives a store and the model in memory through the same random history
+//! and compares every answer.
+#![expect(clippy::unwrap_used, reason = "a case that cannot go on has failed")]
+
+mod differential;
+mod facts;
+mod lists;
+mod log;
+mod transactions;
+mod world;
+
+use crate::{Clock, Store, StoreError};
+use std::sync::Arc;
+pub use world::{ManualClock, World, repo};
+
+/// Opens a handle on one store; all handles of one opener see the same data.
+pub type Opener = Box<dyn Fn() -> Box<dyn Store>>;
+/// Makes a new, empty store that goes by the given clock.
+pub type Factory<'a> = &'a dyn Fn(Arc<dyn Clock>) -> Opener;
+/// What a case answers.
+pub type Outcome = Result<(), StoreError>;
+
+/// One thing that every store must do.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// What it is, as a sentence.
+    pub name: &'static str,
+    /// Proves it, or panics.
+    pub run: fn(&mut World) -> Outcome,
+}
+
+macro_rules! cases {
+    ($($module:ident: $($name:ident),* $(,)?;)*) => {
+        /// Every case.
+        pub const CASES: &[Case] =
+            &[$($(Case { name: stringify!($name), run: $module::$name },)*)*];
+    };
+}
+
+cases! {
+    log: events_come_back_byte_for_byte, the_head_moves_with_the_log,
+        an_append_that_leaves_a_gap_is_refused, events_are_found_by_repo_task_name_and_time,
+        events_are_paged_by_place;
+    facts: an_entity_is_loaded_or_known_to_be_absent, what_is_known_is_not_overwritten,
+        a_prefix_finds_at_most_five_tasks, a_number_finds_its_task, a_fence_finds_what_it_granted,
+        candidates_come_by_priority_and_number_page_by_page,
+        a_task_waits_until_its_last_dependency_is_done, leases_near_a_prefix_are_never_too_few,
+        leases_of_an_owner_are_complete, dependants_children_and_closure_are_complete,
+        saved_answers_are_remembered_for_seven_days, presence_only_moves_forward;
+    lists: tasks_are_filtered_and_paged, leases_are_filtered_and_paged,
+        decisions_are_filtered_and_paged, agents_come_with_their_signs_of_life,
+        held_tasks_are_found_in_every_repository, due_comes_earliest_first_and_can_be_moved,
+        entities_are_complete_and_in_the_order_of_their_keys;
+    transactions: an_uncommitted_transaction_leaves_no_trace,
+        a_reader_keeps_its_snapshot_while_a_writer_commits, a_row_that_ended_is_gone,
+        projections_can_be_cleared_and_written_anew, time_is_never_before_the_last_event,
+        a_host_that_slept_is_noticed_once, a_watch_wakes_when_another_handle_commits,
+        a_watch_notices_what_was_committed_between_two_waits;
+    differential: a_random_history_gives_the_answers_of_the_model;
+}
+
+/// Runs one case on a new store.
+pub fn run(case: &Case, factory: Factory<'_>) {
+    let clock = ManualClock::new();
+    let mut world = World::new(factory(clock.clone()), clock);
+    let outcome = (case.run)(&mut world);
+    assert!(outcome.is_ok(), "{}: {outcome:?}", case.name);
+    let broken = world.store.integrity().unwrap();
+    assert!(broken.is_empty(), "{}: {broken:?}", case.name);
+}
+
+/// Runs every case, each on a new store.
+pub fn run_all(factory: Factory<'_>) {
+    for case in CASES {
+        run(case, factory);
+    }
+}

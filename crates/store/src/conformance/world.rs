@@ -1,0 +1,279 @@
+//! One store under test, a clock that is set by hand, and short ways to make history.
+
+use super::Opener;
+use crate::{Changes, Clock, Reading, Rows, Store, StoreError};
+use comity_core::chain::Stored;
+use comity_core::decision::{Addressee, DecisionPurpose, DecisionState, DecisionType};
+use comity_core::event::{
+    AgentRegistered, DecisionAnswered, DecisionAsked, Draft, Event, FileLocked, LeaseReleased,
+    Placed, StatusChanged, TaskClaimed, TaskCreated,
+};
+use comity_core::facts::{Facts, Need, Saved};
+use comity_core::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, Seq, TaskId};
+use comity_core::lease::LeaseMode;
+use comity_core::role::Role;
+use comity_core::state::Key;
+use comity_core::status::Status;
+use comity_core::task::{Constraints, Deliverable, Priority};
+use comity_core::time::{Millis, Timestamp};
+use serde_json::Map;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A clock that moves only when it is told to.
+#[derive(Debug)]
+pub struct ManualClock(Mutex<Reading>);
+
+/// Where a manual clock starts: in 2026, so that ages of days can be subtracted.
+const START_MS: i64 = 1_767_225_600_000;
+
+impl ManualClock {
+    /// Starts a clock.
+    pub fn new() -> Arc<ManualClock> {
+        let reading = Reading {
+            wall_ms: START_MS,
+            boot_ms: 1_000_000,
+            slept_ms: 0,
+            boot_id: "boot".to_owned(),
+        };
+        Arc::new(ManualClock(Mutex::new(reading)))
+    }
+
+    /// Changes what the clock says.
+    pub fn set(&self, change: impl FnOnce(&mut Reading)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Lets time pass.
+    pub fn pass(&self, length: Millis) {
+        self.set(|reading| {
+            reading.wall_ms += length.ms();
+            reading.boot_ms += length.ms();
+        });
+    }
+}
+
+impl Clock for ManualClock {
+    fn read(&self) -> Reading {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What a commit carries beside events.
+#[derive(Default)]
+pub(super) struct Extras {
+    pub(super) due: BTreeMap<Key, Option<Timestamp>>,
+    pub(super) presence: Vec<(AgentId, Option<Fence>, Timestamp)>,
+    pub(super) saved: Vec<(AgentId, String, Saved)>,
+}
+
+/// One store under test.
+pub struct World {
+    /// The store's clock.
+    pub clock: Arc<ManualClock>,
+    /// The first handle.
+    pub store: Box<dyn Store>,
+    open: Opener,
+}
+
+impl World {
+    /// Opens the first handle.
+    pub fn new(open: Opener, clock: Arc<ManualClock>) -> World {
+        World { clock, store: open(), open }
+    }
+
+    /// Opens another handle on the same data.
+    pub fn another(&self) -> Box<dyn Store> {
+        (self.open)()
+    }
+
+    /// Returns the time that the clock shows.
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_ms(self.clock.read().wall_ms)
+    }
+
+    /// Appends and projects events in one transaction.
+    pub fn commit(&mut self, drafts: Vec<Draft>) -> Result<Vec<Stored>, StoreError> {
+        commit(&mut *self.store, drafts, &Extras::default())
+    }
+
+    pub(super) fn commit_with(&mut self, drafts: Vec<Draft>, extras: &Extras) -> super::Outcome {
+        commit(&mut *self.store, drafts, extras).map(drop)
+    }
+
+    /// Loads one need into new facts.
+    pub fn load(&mut self, need: &Need) -> Result<Facts, StoreError> {
+        let mut tx = self.store.read()?;
+        let mut facts = Facts::at(tx.moment()?, tx.head()?);
+        tx.load(std::slice::from_ref(need), &mut facts)?;
+        assert!(facts.has_answer(need), "{need:?} was not answered");
+        Ok(facts)
+    }
+}
+
+/// Appends and projects events through any handle.
+pub(super) fn commit(
+    store: &mut dyn Store,
+    drafts: Vec<Draft>,
+    extras: &Extras,
+) -> Result<Vec<Stored>, StoreError> {
+    let mut tx = store.write()?;
+    let head = tx.head()?;
+    let mut facts = Facts::at(tx.moment()?, head);
+    let mut stored: Vec<Stored> = Vec::new();
+    for draft in drafts {
+        let placed = Placed { seq: Seq(0), ts: Timestamp::default(), draft: draft.clone() };
+        let touched = comity_core::project::touched(&placed);
+        let needs: Vec<Need> = touched.into_iter().map(Need::Entity).collect();
+        tx.load(&needs, &mut facts)?;
+        let prev = stored.last().map_or(head.hash, |event| event.hash);
+        stored.push(Stored::seal(&facts.apply(draft), prev).unwrap());
+    }
+    let dirty = facts.take_dirty();
+    let rows = Rows { facts: &facts, dirty: &dirty, due: &extras.due };
+    let (presence, saved) = (&extras.presence, &extras.saved);
+    tx.commit(Changes { events: &stored, rows, presence, saved })?;
+    Ok(stored)
+}
+
+/// The repository of most cases.
+pub fn repo() -> RepoName {
+    RepoName::parse("acme/app").unwrap()
+}
+
+pub(super) fn other_repo() -> RepoName {
+    RepoName::parse("acme/other").unwrap()
+}
+
+pub(super) fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).unwrap()
+}
+
+pub(super) fn task_id(text: &str) -> TaskId {
+    TaskId::parse(text).unwrap()
+}
+
+pub(super) fn fence(number: u64) -> Fence {
+    Fence::new(number).unwrap()
+}
+
+pub(super) fn task_key(id: &str) -> Key {
+    Key::Task(repo(), task_id(id))
+}
+
+fn draft(task: Option<&str>, event: Event) -> Draft {
+    Draft { repo: repo(), agent: agent("ann"), task: task.map(task_id), event }
+}
+
+/// Moves an event to the other repository.
+pub(super) fn elsewhere(draft: Draft) -> Draft {
+    Draft { repo: other_repo(), ..draft }
+}
+
+pub(super) fn created(number: u64, change: impl FnOnce(&mut TaskCreated)) -> Draft {
+    let mut task = TaskCreated {
+        number,
+        title: format!("Task {number}"),
+        description: String::new(),
+        kind: None,
+        complexity: None,
+        deliverable: Deliverable::Code,
+        priority: Priority::DEFAULT,
+        labels: Vec::new(),
+        role: None,
+        assignee: None,
+        dependencies: Vec::new(),
+        blockers: Vec::new(),
+        files: Vec::new(),
+        requirements: Vec::new(),
+        dod: Vec::new(),
+        gates: Vec::new(),
+        constraints: Constraints::default(),
+        context: Map::new(),
+        timeout: Millis::default(),
+        epic: None,
+        prd: None,
+        initiative: None,
+        parent: None,
+    };
+    change(&mut task);
+    draft(Some(&format!("T{number}")), Event::TaskCreated(Box::new(task)))
+}
+
+pub(super) fn status(id: &str, from: Status, to: Status) -> Draft {
+    draft(Some(id), Event::StatusChanged(StatusChanged::new(from, to, None)))
+}
+
+/// Takes a task from queued to done, as far as a store can tell.
+pub(super) fn done(id: &str) -> Draft {
+    status(id, Status::Queued, Status::Done)
+}
+
+pub(super) fn claimed(id: &str, by: &str, number: u64) -> Vec<Draft> {
+    let claim = TaskClaimed {
+        assignee: agent(by),
+        fence: fence(number),
+        branch: None,
+        ttl: Millis::from_secs(60),
+        host: None,
+        workspace: None,
+    };
+    let step = status(id, Status::Queued, Status::Claimed);
+    vec![draft(Some(id), Event::TaskClaimed(claim)), step]
+}
+
+pub(super) fn locked(number: u64, path: &str, owner: &str, fence_number: u64) -> Draft {
+    let lock = FileLocked {
+        lock_id: LeaseId(number),
+        path: path.to_owned(),
+        mode: if number.is_multiple_of(2) { LeaseMode::Shared } else { LeaseMode::Exclusive },
+        owner: agent(owner),
+        purpose: (number.is_multiple_of(3)).then(|| "a purpose".to_owned()),
+        claim_of: (number.is_multiple_of(5)).then(|| task_id("T1")),
+        fence: fence(fence_number),
+        ttl: Millis::from_secs(60),
+    };
+    draft(None, Event::FileLocked(lock))
+}
+
+pub(super) fn unlocked(number: u64, path: &str, owner: &str) -> Draft {
+    let released = LeaseReleased {
+        lock_id: LeaseId(number),
+        path: path.to_owned(),
+        owner: agent(owner),
+        claim_of: None,
+        reason: None,
+    };
+    draft(None, Event::LeaseReleased(released))
+}
+
+pub(super) fn asked(number: u64) -> Draft {
+    let question = DecisionAsked {
+        decision: DecisionId(number),
+        question: format!("Question {number}?"),
+        context: None,
+        kind: DecisionType::Free,
+        options: Vec::new(),
+        default: None,
+        to: Addressee::Person,
+        purpose: DecisionPurpose::Question,
+        expires_at: None,
+    };
+    draft(None, Event::DecisionAsked(Box::new(question)))
+}
+
+pub(super) fn answered(number: u64) -> Draft {
+    let answer = DecisionAnswered {
+        decision: DecisionId(number),
+        answer: "yes".to_owned(),
+        text: None,
+        state: DecisionState::Answered,
+    };
+    draft(None, Event::DecisionAnswered(answer))
+}
+
+pub(super) fn registered(id: &str) -> Draft {
+    let roles = vec![Role::Implementer];
+    let body = AgentRegistered { id: agent(id), roles, skills: vec!["rust".to_owned()] };
+    draft(None, Event::AgentRegistered(body))
+}

@@ -1,0 +1,122 @@
+//! The model: core's state in maps, found by looking at everything. It is the executable
+//! specification that the databases are tested against, so it must stay too simple to be wrong.
+
+mod data;
+mod tx;
+
+use crate::clock::Clock;
+use crate::{ReadTx, Store, StoreError, Watch, WriteTx};
+use data::Data;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tx::Tx;
+
+/// How long one writer waits for another.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// A store in memory. Clones see the same data.
+#[derive(Clone)]
+pub struct MemoryStore {
+    shared: Arc<Shared>,
+    clock: Arc<dyn Clock>,
+}
+
+struct Shared {
+    data: Mutex<Arc<Data>>,
+    committed: Condvar,
+    writing: Mutex<bool>,
+    freed: Condvar,
+}
+
+impl Shared {
+    /// Nothing that holds the mutex can leave the data half changed, so poison means nothing here.
+    fn data(&self) -> MutexGuard<'_, Arc<Data>> {
+        self.data.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writing(&self) -> MutexGuard<'_, bool> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Proves that no other writer is active.
+struct Turn<'a>(&'a Shared);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self.0.writing() = false;
+        self.0.freed.notify_one();
+    }
+}
+
+impl MemoryStore {
+    /// Makes an empty store.
+    pub fn new(clock: Arc<dyn Clock>) -> MemoryStore {
+        let shared = Shared {
+            data: Mutex::default(),
+            committed: Condvar::new(),
+            writing: Mutex::new(false),
+            freed: Condvar::new(),
+        };
+        MemoryStore { shared: Arc::new(shared), clock }
+    }
+
+    fn take_turn(&self) -> Result<Turn<'_>, StoreError> {
+        let (mut writing, wait) = self
+            .shared
+            .freed
+            .wait_timeout_while(self.shared.writing(), LOCK_WAIT, |writing| *writing)
+            .unwrap_or_else(PoisonError::into_inner);
+        if wait.timed_out() {
+            return Err(StoreError::Busy(LOCK_WAIT));
+        }
+        *writing = true;
+        drop(writing);
+        Ok(Turn(&self.shared))
+    }
+}
+
+impl Store for MemoryStore {
+    fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
+        let turn = self.take_turn()?;
+        Ok(Box::new(Tx::new(Arc::clone(&self.shared.data()), &*self.clock, Some(turn))))
+    }
+
+    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
+        Ok(Box::new(Tx::new(Arc::clone(&self.shared.data()), &*self.clock, None)))
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>, StoreError> {
+        let seen = self.shared.data().commits;
+        Ok(Box::new(MemoryWatch { shared: Arc::clone(&self.shared), seen }))
+    }
+
+    fn integrity(&mut self) -> Result<Vec<String>, StoreError> {
+        let data = self.shared.data();
+        let missing = data.head().seq.0 - data.events.len() as u64;
+        let problem = format!("{missing} events are missing from the log");
+        Ok(if missing == 0 { Vec::new() } else { vec![problem] })
+    }
+
+    fn url(&self) -> String {
+        "memory:".to_owned()
+    }
+}
+
+struct MemoryWatch {
+    shared: Arc<Shared>,
+    seen: u64,
+}
+
+impl Watch for MemoryWatch {
+    fn wait(&mut self, timeout: Duration) -> Result<bool, StoreError> {
+        let seen = self.seen;
+        let (data, _) = self
+            .shared
+            .committed
+            .wait_timeout_while(self.shared.data(), timeout, |data| data.commits == seen)
+            .unwrap_or_else(PoisonError::into_inner);
+        self.seen = data.commits;
+        Ok(self.seen != seen)
+    }
+}

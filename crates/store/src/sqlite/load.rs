@@ -1,0 +1,277 @@
+//! Needs to facts: each kind of need is one or a few searches by index.
+
+use super::error::DbError;
+use super::rows;
+use super::sql;
+use crate::PRESENCE_LIFE;
+use comity_core::agent::Counters;
+use comity_core::chain::Hash;
+use comity_core::facts::{
+    CANDIDATE_PAGE, Entity, Facts, Need, PREFIX_MATCHES_MAX, Presence, Saved, WAITING_COUNT_MAX,
+};
+use comity_core::ids::{AgentId, Fence, RepoName, TaskId};
+use comity_core::limits::IDEMPOTENCY_LIFE;
+use comity_core::state::Key;
+use comity_core::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use std::collections::BTreeSet;
+
+/// Reads at one time, by one connection.
+pub(super) struct Loader<'a> {
+    pub(super) conn: &'a Connection,
+    pub(super) now: Timestamp,
+}
+
+impl Loader<'_> {
+    pub(super) fn load(&self, need: &Need, facts: &mut Facts) -> Result<(), DbError> {
+        match need {
+            Need::Entity(key) => self.entity(key, facts)?,
+            Need::TaskNumber(repo, number) => {
+                let given = params![repo.as_str(), rows::signed(*number)];
+                self.tasks_of(repo, sql::TASKS_BY_NUMBER, given, facts)?;
+            }
+            Need::TaskPrefix(repo, prefix) => {
+                let most = rows::limit(PREFIX_MATCHES_MAX);
+                let given = params![repo.as_str(), prefix, most];
+                let ids = self.tasks_of(repo, sql::TASKS_BY_PREFIX, given, facts)?;
+                facts.put_prefix(repo.clone(), prefix.clone(), ids);
+            }
+            Need::Grant(fence) => self.grant(*fence, facts)?,
+            Need::Candidates(repo, after) => self.candidates(repo, *after, facts)?,
+            Need::LeasesNear(repo, prefix) => self.leases_near(repo, prefix, facts)?,
+            Need::LeasesOf(repo, owner) => {
+                let given = params![repo.as_str(), owner.as_str(), 0, i64::MAX];
+                self.leases_of(repo, sql::LEASES_BY_OWNER, given, facts)?;
+            }
+            Need::Dependants(repo, id) => {
+                let given = params![repo.as_str(), id.as_str()];
+                let ids = self.tasks_of(repo, sql::DEPENDANTS, given, facts)?;
+                facts.put_dependants(repo.clone(), id.clone(), ids);
+            }
+            Need::Children(repo, id) => {
+                let given = params![repo.as_str(), id.as_str()];
+                let ids = self.tasks_of(repo, sql::TASKS_BY_PARENT, given, facts)?;
+                facts.put_children(repo.clone(), id.clone(), ids);
+            }
+            Need::Closure(repo, id) => self.closure(repo, id, facts)?,
+            Need::Waiting(repo) => {
+                let given = params![repo.as_str(), rows::signed(WAITING_COUNT_MAX)];
+                let mut statement = self.conn.prepare_cached(sql::WAITING)?;
+                let count: i64 = statement.query_row(given, |row| row.get(0))?;
+                facts.put_waiting(repo.clone(), count.unsigned_abs());
+            }
+            Need::Saved(actor, key) => {
+                facts.put_saved(actor.clone(), key.clone(), self.saved(actor, key)?);
+            }
+        }
+        // The kinds with an answer of their own were marked with it; once more is harmless.
+        if !matches!(need, Need::Entity(_)) {
+            facts.mark_answered(need.clone());
+        }
+        Ok(())
+    }
+
+    fn entity(&self, key: &Key, facts: &mut Facts) -> Result<(), DbError> {
+        if facts.knows(key) {
+            return Ok(());
+        }
+        facts.put(key.clone(), self.find(key)?);
+        if let Key::Agent(id) = key {
+            facts.put_presence(id.clone(), self.presence(id)?);
+        }
+        Ok(())
+    }
+
+    /// Returns one entity.
+    fn find(&self, key: &Key) -> Result<Option<Entity>, DbError> {
+        match key {
+            Key::Repo(repo) => self.first(sql::REPO, params![repo.as_str()], |row| {
+                Ok(Entity::Repo(counters(row, 0)?))
+            }),
+            Key::Task(repo, id) => {
+                self.first(sql::TASK, params![repo.as_str(), id.as_str()], |row| {
+                    Ok(Entity::Task(rows::entity(row, 0)?))
+                })
+            }
+            Key::Lease(repo, id) => {
+                self.first(sql::LEASE, params![repo.as_str(), rows::signed(id.0)], |row| {
+                    Ok(Entity::Lease(Box::new(rows::lease(row, repo.clone())?)))
+                })
+            }
+            Key::Decision(repo, id) => {
+                self.first(sql::DECISION, params![repo.as_str(), rows::signed(id.0)], |row| {
+                    Ok(Entity::Decision(rows::entity(row, 0)?))
+                })
+            }
+            Key::Agent(id) => self.first(sql::AGENT, params![id.as_str()], |row| {
+                Ok(Entity::Agent(rows::entity(row, 0)?))
+            }),
+        }
+    }
+
+    fn first<T>(
+        &self,
+        text: &str,
+        given: impl Params,
+        read: impl FnOnce(&Row<'_>) -> Result<T, DbError>,
+    ) -> Result<Option<T>, DbError> {
+        let mut statement = self.conn.prepare_cached(text)?;
+        let mut found = statement.query(given)?;
+        found.next()?.map(read).transpose()
+    }
+
+    /// Puts in the tasks that a statement finds as `id, body`; returns their ids.
+    fn tasks_of(
+        &self,
+        repo: &RepoName,
+        text: &str,
+        given: impl Params,
+        facts: &mut Facts,
+    ) -> Result<Vec<TaskId>, DbError> {
+        let mut statement = self.conn.prepare_cached(text)?;
+        let mut found = statement.query(given)?;
+        let mut ids = Vec::new();
+        while let Some(row) = found.next()? {
+            let id = rows::task_id(row, 0)?;
+            put_task(facts, repo.clone(), id.clone(), row, 1)?;
+            ids.push(id);
+        }
+        Ok(ids)
+    }
+
+    fn leases_of(
+        &self,
+        repo: &RepoName,
+        text: &str,
+        given: impl Params,
+        facts: &mut Facts,
+    ) -> Result<(), DbError> {
+        let mut statement = self.conn.prepare_cached(text)?;
+        let mut found = statement.query(given)?;
+        while let Some(row) = found.next()? {
+            let lease = rows::lease(row, repo.clone())?;
+            let key = Key::Lease(repo.clone(), lease.id);
+            facts.put(key, Some(Entity::Lease(Box::new(lease))));
+        }
+        Ok(())
+    }
+
+    fn leases_near(&self, repo: &RepoName, prefix: &str, facts: &mut Facts) -> Result<(), DbError> {
+        if prefix.is_empty() {
+            return self.leases_of(repo, sql::LEASES_OF_REPO, params![repo.as_str()], facts);
+        }
+        let above = prefix.match_indices('/').map(|(at, _)| prefix.get(..at).unwrap_or_default());
+        for at in std::iter::once("").chain(above).chain([prefix]) {
+            self.leases_of(repo, sql::LEASES_AT, params![repo.as_str(), at], facts)?;
+        }
+        self.leases_of(repo, sql::LEASES_BELOW, params![repo.as_str(), prefix], facts)
+    }
+
+    fn grant(&self, fence: Fence, facts: &mut Facts) -> Result<(), DbError> {
+        let given = params![rows::signed(fence.get())];
+        let mut statement = self.conn.prepare_cached(sql::TASKS_BY_FENCE)?;
+        let mut found = statement.query(given)?;
+        while let Some(row) = found.next()? {
+            put_task(facts, rows::repo(row, 0)?, rows::task_id(row, 1)?, row, 2)?;
+        }
+        let mut statement = self.conn.prepare_cached(sql::LEASES_BY_FENCE)?;
+        let mut found = statement.query(given)?;
+        while let Some(row) = found.next()? {
+            let lease = rows::lease(row, rows::repo(row, 0)?)?;
+            let key = Key::Lease(lease.repo.clone(), lease.id);
+            facts.put(key, Some(Entity::Lease(Box::new(lease))));
+        }
+        Ok(())
+    }
+
+    fn candidates(
+        &self,
+        repo: &RepoName,
+        after: Option<(u8, u64)>,
+        facts: &mut Facts,
+    ) -> Result<(), DbError> {
+        let (rank, number) = after.map_or((-1, 0), |(r, n)| (i64::from(r), rows::signed(n)));
+        let given = params![repo.as_str(), rank, number, rows::limit(CANDIDATE_PAGE)];
+        let mut statement = self.conn.prepare_cached(sql::CANDIDATES)?;
+        let mut found = statement.query(given)?;
+        let mut places = Vec::new();
+        while let Some(row) = found.next()? {
+            places.push((row.get(1)?, rows::number(row, 2)?));
+            put_task(facts, repo.clone(), rows::task_id(row, 0)?, row, 3)?;
+        }
+        facts.put_candidates(repo.clone(), after, &places);
+        Ok(())
+    }
+
+    /// What the facts know of a task already counts, so that edges of this batch are followed too.
+    fn closure(&self, repo: &RepoName, id: &TaskId, facts: &mut Facts) -> Result<(), DbError> {
+        let mut open = vec![id.clone()];
+        let mut seen: BTreeSet<TaskId> = open.iter().cloned().collect();
+        while let Some(id) = open.pop() {
+            self.entity(&Key::Task(repo.clone(), id.clone()), facts)?;
+            let task = facts.state.tasks.get(&(repo.clone(), id));
+            for on in task.iter().flat_map(|task| &task.dependencies) {
+                if seen.insert(on.clone()) {
+                    open.push(on.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns an agent's signs of life, without those for one grant that are too old to count.
+    pub(super) fn presence(&self, agent: &AgentId) -> Result<Presence, DbError> {
+        let oldest = self.now.ms().saturating_sub(PRESENCE_LIFE.ms());
+        let mut statement = self.conn.prepare_cached(sql::PRESENCE)?;
+        let mut found = statement.query(params![agent.as_str(), oldest])?;
+        let mut presence = Presence::default();
+        while let Some(row) = found.next()? {
+            let seen = rows::time(row, 1)?;
+            match Fence::new(rows::number(row, 0)?) {
+                Some(fence) => {
+                    presence.by_fence.insert(fence, seen);
+                }
+                None => presence.general = Some(seen),
+            }
+        }
+        Ok(presence)
+    }
+
+    fn saved(&self, actor: &AgentId, key: &str) -> Result<Option<Saved>, DbError> {
+        let oldest = self.now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
+        let mut statement = self.conn.prepare_cached(sql::SAVED)?;
+        let found = statement
+            .query_row(params![actor.as_str(), key, oldest], |row| {
+                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?))
+            })
+            .optional()?;
+        let Some((input, answer)) = found else { return Ok(None) };
+        let input = Hash::from_slice(&input)
+            .ok_or_else(|| DbError::Row(format!("the answer under key {key:?} has no digest")))?;
+        Ok(Some(Saved { input, answer }))
+    }
+}
+
+/// Reads the counters from three columns.
+pub(super) fn counters(row: &Row<'_>, at: usize) -> Result<Counters, DbError> {
+    Ok(Counters {
+        tasks: rows::number(row, at)?,
+        leases: rows::number(row, at + 1)?,
+        decisions: rows::number(row, at + 2)?,
+    })
+}
+
+/// A task that is known already is not decoded again.
+fn put_task(
+    facts: &mut Facts,
+    repo: RepoName,
+    id: TaskId,
+    row: &Row<'_>,
+    body_at: usize,
+) -> Result<(), DbError> {
+    let key = Key::Task(repo, id);
+    if !facts.knows(&key) {
+        facts.put(key, Some(Entity::Task(rows::entity(row, body_at)?)));
+    }
+    Ok(())
+}

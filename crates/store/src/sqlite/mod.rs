@@ -1,0 +1,185 @@
+//! The store on SQLite: one file, many processes, write-ahead log, `synchronous=FULL`.
+
+mod error;
+mod integrity;
+mod load;
+mod lock;
+mod netfs;
+mod query;
+mod rows;
+mod schema;
+mod sql;
+mod task_row;
+#[cfg(test)]
+mod tests;
+mod tx;
+mod watch;
+mod write;
+
+use crate::clock::{Clock, SystemClock};
+use crate::{ReadTx, Store, StoreError, Watch, WriteTx};
+use error::Place;
+use lock::WriteLock;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tx::{Tx, Writing};
+use watch::{SqliteWatch, Waker};
+
+/// Only the owner reads and writes the store.
+const FILE_MODE: u32 = 0o600;
+/// How long SQLite itself waits for a lock; only foreign programs hold one for long.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+/// How long a writer waits for other writers when nothing else is asked for.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// More than there are statements, so that none is compiled twice.
+const STATEMENTS_KEPT: usize = 128;
+
+/// What every connection is told. The log beside the database is kept short, since the first
+/// process to open the store reads it whole.
+const SETTINGS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; \
+    PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; \
+    PRAGMA journal_size_limit = 16777216; PRAGMA wal_autocheckpoint = 250;";
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct OpenOptions {
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// How long a writer waits for other writers.
+    pub lock_wait: Duration,
+    /// Whether a store that is not there is made.
+    pub create: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions { clock: Arc::new(SystemClock), lock_wait: LOCK_WAIT, create: true }
+    }
+}
+
+/// A store in an SQLite file.
+pub struct SqliteStore {
+    conn: Connection,
+    place: Place,
+    clock: Arc<dyn Clock>,
+    lock_wait: Duration,
+    /// Opened with the first write, so that a store can be read where nothing can be written.
+    lock: Option<WriteLock>,
+    waker: Waker,
+}
+
+/// Names a file beside the database.
+fn beside(db: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(db);
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+impl SqliteStore {
+    /// Opens a store, making or upgrading it first where that is needed.
+    pub fn open(path: &Path, options: OpenOptions) -> Result<SqliteStore, StoreError> {
+        netfs::refuse(path)?;
+        let place = Place { path: path.to_owned(), busy_wait: BUSY_WAIT };
+        if !path.exists() {
+            create(&place, options.create)?;
+        }
+        let conn = connect(&place)?;
+        let mut store = SqliteStore {
+            conn,
+            waker: Waker::new(path),
+            place,
+            clock: options.clock,
+            lock_wait: options.lock_wait,
+            lock: None,
+        };
+        store.settle_schema()?;
+        Ok(store)
+    }
+
+    fn settle_schema(&mut self) -> Result<(), StoreError> {
+        let error = |place: &Place, error| place.error("cannot open the store", error);
+        let found = schema::version(&self.conn).map_err(|e| error(&self.place, e))?;
+        schema::refuse_newer(found)?;
+        if found == schema::KNOWN {
+            return Ok(());
+        }
+        let now_ms = self.clock.read().wall_ms;
+        self.open_lock()?;
+        let Some(lock) = &self.lock else { return Ok(()) };
+        let _held = lock.take(&self.place)?;
+        schema::migrate(&self.conn, now_ms).map_err(|e| error(&self.place, e))
+    }
+
+    fn open_lock(&mut self) -> Result<(), StoreError> {
+        if self.lock.is_none() {
+            let lock = WriteLock::open(&self.place.path, self.lock_wait)
+                .map_err(|error| self.place.io_error("cannot open the lock file", error))?;
+            self.lock = Some(lock);
+        }
+        Ok(())
+    }
+}
+
+/// Makes the file first, since SQLite would make it readable for all.
+fn create(place: &Place, wanted: bool) -> Result<(), StoreError> {
+    if !wanted {
+        let text = format!("there is no store at {}", place.path.display());
+        let error = io::Error::new(io::ErrorKind::NotFound, text);
+        return Err(StoreError::other("cannot open the store", error));
+    }
+    let make = || {
+        if let Some(dir) = place.path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+            std::fs::create_dir_all(dir)?;
+        }
+        let mut options = std::fs::File::options();
+        options.write(true).create(true).truncate(false).mode(FILE_MODE).open(&place.path)
+    };
+    make().map(drop).map_err(|error| place.io_error("cannot make the store", error))
+}
+
+fn connect(place: &Place) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connect = || {
+        let conn = Connection::open_with_flags(&place.path, flags)?;
+        conn.busy_timeout(place.busy_wait)?;
+        conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+        conn.execute_batch(SETTINGS)?;
+        // A process that does one command would otherwise pay three more syncs when it ends.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        Ok::<_, rusqlite::Error>(conn)
+    };
+    connect().map_err(|error| place.error("cannot open the store", error))
+}
+
+impl Store for SqliteStore {
+    fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
+        self.open_lock()?;
+        let Some(lock) = &self.lock else {
+            return Err(StoreError::Busy(self.lock_wait));
+        };
+        let writing = Writing { _lock: lock.take(&self.place)?, waker: &mut self.waker };
+        Ok(Box::new(Tx::begin(&self.conn, &self.place, &*self.clock, Some(writing))?))
+    }
+
+    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
+        Ok(Box::new(Tx::begin(&self.conn, &self.place, &*self.clock, None)?))
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>, StoreError> {
+        Ok(Box::new(SqliteWatch::new(connect(&self.place)?, self.place.clone())?))
+    }
+
+    fn integrity(&mut self) -> Result<Vec<String>, StoreError> {
+        integrity::check(&self.conn).map_err(|e| self.place.error("cannot check the store", e))
+    }
+
+    fn url(&self) -> String {
+        format!("sqlite:{}", self.place.path.display())
+    }
+}

@@ -1,0 +1,355 @@
+//! Lists, ordered and paged.
+
+use super::error::DbError;
+use super::load::{Loader, counters};
+use super::rows;
+use super::sql;
+use crate::{DecisionQuery, EventQuery, LeaseQuery, TaskQuery};
+use comity_core::agent::Agent;
+use comity_core::chain::{Hash, Head, Stored};
+use comity_core::decision::Decision;
+use comity_core::facts::{Entity, Presence};
+use comity_core::ids::{AgentId, DecisionId, LeaseId, RepoName, Seq, TaskId};
+use comity_core::lease::Lease;
+use comity_core::role::Role;
+use comity_core::state::Key;
+use comity_core::status::Status;
+use comity_core::task::Task;
+use comity_core::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use std::collections::BTreeMap;
+
+/// Collects what a statement finds.
+fn collect<T>(
+    conn: &Connection,
+    text: &str,
+    given: impl Params,
+    mut read: impl FnMut(&Row<'_>) -> Result<T, DbError>,
+) -> Result<Vec<T>, DbError> {
+    let mut statement = conn.prepare_cached(text)?;
+    let mut found = statement.query(given)?;
+    let mut all = Vec::new();
+    while let Some(row) = found.next()? {
+        all.push(read(row)?);
+    }
+    Ok(all)
+}
+
+fn hash(row: &Row<'_>, at: usize) -> Result<Hash, DbError> {
+    let bytes = row.get_ref(at)?.as_blob().unwrap_or_default();
+    Hash::from_slice(bytes).ok_or_else(|| DbError::Row(format!("column {at} is not a digest")))
+}
+
+pub(super) fn head(conn: &Connection) -> Result<Head, DbError> {
+    let mut statement = conn.prepare_cached(sql::HEAD)?;
+    let mut found = statement.query([])?;
+    let Some(row) = found.next()? else { return Ok(Head::default()) };
+    Ok(Head { seq: Seq(rows::number(row, 0)?), ts: rows::time(row, 1)?, hash: hash(row, 2)? })
+}
+
+pub(super) fn due(conn: &Connection, now: Timestamp, limit: usize) -> Result<Vec<Key>, DbError> {
+    let given = params![now.ms(), rows::limit(limit)];
+    let mut due = collect(conn, sql::TASKS_DUE, given, |row| {
+        Ok((rows::time(row, 0)?, Key::Task(rows::repo(row, 1)?, rows::task_id(row, 2)?)))
+    })?;
+    due.extend(collect(conn, sql::LEASES_DUE, given, |row| {
+        let id = LeaseId(rows::number(row, 2)?);
+        Ok((rows::time(row, 0)?, Key::Lease(rows::repo(row, 1)?, id)))
+    })?);
+    due.extend(collect(conn, sql::DECISIONS_DUE, given, |row| {
+        let id = DecisionId(rows::number(row, 2)?);
+        Ok((rows::time(row, 0)?, Key::Decision(rows::repo(row, 1)?, id)))
+    })?);
+    due.sort();
+    due.truncate(limit);
+    Ok(due.into_iter().map(|(_, key)| key).collect())
+}
+
+/// Picks the narrowest index for the first condition; the others are checked on its rows.
+pub(super) fn tasks(conn: &Connection, query: &TaskQuery) -> Result<Vec<Task>, DbError> {
+    if let Some((first, others)) = query.labels.split_first() {
+        let has_all = |task: &Task| others.iter().all(|label| task.labels.contains(label));
+        return tasks_by(conn, query, sql::TASKS_OF_LABEL, Some(first), has_all);
+    }
+    let statement = if query.assignee.is_some() {
+        sql::TASKS_OF_ASSIGNEE
+    } else if query.initiative.is_some() {
+        sql::TASKS_OF_INITIATIVE
+    } else if query.unblocked_only {
+        sql::TASKS_UNBLOCKED
+    } else if query.role.is_some() {
+        sql::TASKS_OF_ROLE
+    } else if query.statuses.is_empty() {
+        sql::TASKS_ALL
+    } else {
+        return tasks_of_statuses(conn, query);
+    };
+    tasks_by(conn, query, statement, None, |_| true)
+}
+
+/// Each status has its own run in the index, so the runs are merged.
+fn tasks_of_statuses(conn: &Connection, query: &TaskQuery) -> Result<Vec<Task>, DbError> {
+    let mut statuses = query.statuses.clone();
+    statuses.sort();
+    statuses.dedup();
+    let mut all = Vec::new();
+    for status in statuses {
+        let run = tasks_by(conn, query, sql::TASKS_OF_STATUS, Some(status.as_str()), |_| true)?;
+        all.extend(run);
+    }
+    all.sort_by_key(|task| task.number);
+    all.truncate(query.limit);
+    Ok(all)
+}
+
+fn tasks_by(
+    conn: &Connection,
+    query: &TaskQuery,
+    text: &str,
+    ninth: Option<&str>,
+    wanted: impl Fn(&Task) -> bool,
+) -> Result<Vec<Task>, DbError> {
+    let words: Vec<&str> = query.statuses.iter().map(|status| status.as_str()).collect();
+    let statuses = (!words.is_empty()).then(|| format!(",{},", words.join(",")));
+    // Rows may be dropped below only where there are several labels; then the limit is kept here.
+    let most = if query.labels.len() > 1 { -1 } else { rows::limit(query.limit) };
+    let mut statement = conn.prepare_cached(text)?;
+    statement.raw_bind_parameter(1, query.repo.as_str())?;
+    statement.raw_bind_parameter(2, rows::signed(query.after))?;
+    statement.raw_bind_parameter(3, most)?;
+    statement.raw_bind_parameter(4, statuses)?;
+    statement.raw_bind_parameter(5, query.assignee.as_ref().map(AgentId::as_str))?;
+    statement.raw_bind_parameter(6, query.role.map(Role::as_str))?;
+    statement.raw_bind_parameter(7, query.initiative.as_deref())?;
+    statement.raw_bind_parameter(8, query.unblocked_only)?;
+    if let Some(value) = ninth {
+        statement.raw_bind_parameter(9, value)?;
+    }
+    let mut found = statement.raw_query();
+    let mut all = Vec::new();
+    while all.len() < query.limit {
+        let Some(row) = found.next()? else { break };
+        let task: Task = rows::entity(row, 0)?;
+        if wanted(&task) {
+            all.push(task);
+        }
+    }
+    Ok(all)
+}
+
+pub(super) fn leases(conn: &Connection, query: &LeaseQuery) -> Result<Vec<Lease>, DbError> {
+    let (repo, limit) = (query.repo.as_str(), rows::limit(query.limit));
+    let after = rows::signed(query.after.map_or(0, |id| id.0));
+    let read = |row: &Row<'_>| rows::lease(row, query.repo.clone());
+    match &query.owner {
+        Some(owner) => {
+            let given = params![repo, owner.as_str(), after, limit];
+            collect(conn, sql::LEASES_BY_OWNER, given, read)
+        }
+        None => collect(conn, sql::LEASES_BY_NUMBER, params![repo, after, limit], read),
+    }
+}
+
+pub(super) fn decisions(
+    conn: &Connection,
+    query: &DecisionQuery,
+) -> Result<Vec<Decision>, DbError> {
+    let text = if query.open_only { sql::DECISIONS_OPEN } else { sql::DECISIONS_BY_NUMBER };
+    let after = rows::signed(query.after.map_or(0, |id| id.0));
+    let given = params![query.repo.as_str(), after, rows::limit(query.limit)];
+    collect(conn, text, given, |row| rows::entity(row, 0))
+}
+
+pub(super) fn agents(
+    loader: &Loader<'_>,
+    after: Option<&AgentId>,
+    limit: usize,
+) -> Result<Vec<(Agent, Presence)>, DbError> {
+    let given = params![after.map_or("", AgentId::as_str), rows::limit(limit)];
+    collect(loader.conn, sql::AGENTS_AFTER, given, |row| {
+        let agent: Agent = rows::entity(row, 0)?;
+        let presence = loader.presence(&agent.id)?;
+        Ok((agent, presence))
+    })
+}
+
+pub(super) fn held_by(
+    conn: &Connection,
+    agent: &AgentId,
+    limit: usize,
+) -> Result<Vec<(RepoName, TaskId)>, DbError> {
+    collect(conn, sql::HELD_BY, params![agent.as_str(), rows::limit(limit)], |row| {
+        Ok((rows::repo(row, 0)?, rows::task_id(row, 1)?))
+    })
+}
+
+pub(super) fn status_counts(
+    conn: &Connection,
+    repo: &RepoName,
+) -> Result<BTreeMap<Status, u64>, DbError> {
+    let counts = collect(conn, sql::STATUS_COUNTS, params![repo.as_str()], |row| {
+        let word: String = row.get(0)?;
+        let status = Status::parse(&word).map_err(|refusal| DbError::Row(refusal.message))?;
+        Ok((status, rows::number(row, 1)?))
+    })?;
+    Ok(counts.into_iter().collect())
+}
+
+pub(super) fn events(conn: &Connection, query: &EventQuery) -> Result<Vec<Stored>, DbError> {
+    let text = match (&query.task, &query.repo, &query.event) {
+        (Some(_), Some(_), _) => sql::EVENTS_OF_TASK,
+        (Some(_), None, _) => sql::EVENTS_OF_TASK_ANYWHERE,
+        (None, _, Some(_)) => sql::EVENTS_OF_NAME,
+        (None, Some(_), None) => sql::EVENTS_OF_REPO,
+        (None, None, None) => sql::EVENTS_ALL,
+    };
+    let after = match query.since {
+        Some(since) => query.after.0.max(last_before(conn, since)?),
+        None => query.after.0,
+    };
+    let given = params![
+        rows::signed(after),
+        rows::limit(query.limit),
+        query.repo.as_ref().map(RepoName::as_str),
+        query.task.as_ref().map(TaskId::as_str),
+        query.event,
+    ];
+    let mut last: Option<Head> = None;
+    collect(conn, text, given, |row| {
+        let seq = Seq(rows::number(row, 0)?);
+        let prev = match &last {
+            Some(last) if last.seq.0 + 1 == seq.0 => last.hash,
+            _ => hash_before(conn, seq)?,
+        };
+        let stored = stored(row, seq, prev)?;
+        last = Some(stored.head());
+        Ok(stored)
+    })
+}
+
+fn stored(row: &Row<'_>, seq: Seq, prev: Hash) -> Result<Stored, DbError> {
+    Ok(Stored {
+        seq,
+        ts: rows::time(row, 1)?,
+        event: row.get(2)?,
+        v: row.get(3)?,
+        repo: row.get(4)?,
+        agent: row.get(5)?,
+        task: row.get(6)?,
+        body: row.get(7)?,
+        body_hash: hash(row, 8)?,
+        prev,
+        hash: hash(row, 9)?,
+    })
+}
+
+/// A predecessor that is missing is reported by whoever verifies the log, not here.
+fn hash_before(conn: &Connection, seq: Seq) -> Result<Hash, DbError> {
+    let before = rows::signed(seq.0.saturating_sub(1));
+    let mut statement = conn.prepare_cached(sql::EVENT_HASH)?;
+    let mut found = statement.query(params![before])?;
+    found.next()?.map_or(Ok(Hash::GENESIS), |row| hash(row, 0))
+}
+
+/// Returns the last place whose event is dated before `since`, by bisection: dates only grow.
+fn last_before(conn: &Connection, since: Timestamp) -> Result<u64, DbError> {
+    let mut statement = conn.prepare_cached(sql::EVENT_TS)?;
+    let (mut low, mut high) = (0, head(conn)?.seq.0);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        let ts: Option<i64> =
+            statement.query_row(params![rows::signed(middle)], |row| row.get(0)).optional()?;
+        if ts.is_some_and(|ts| ts < since.ms()) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    Ok(low)
+}
+
+/// Walks the kinds of entities in the order of their keys, each from where the last page ended.
+pub(super) fn entities(
+    conn: &Connection,
+    after: Option<&Key>,
+    limit: usize,
+) -> Result<Vec<(Key, Entity)>, DbError> {
+    let mut page = Vec::new();
+    let kinds = [repos_after, tasks_after, leases_after, decisions_after, agents_after];
+    let first = after.map_or(0, kind_of);
+    for (kind, read) in kinds.iter().enumerate().skip(first) {
+        if page.len() < limit {
+            let after = after.filter(|key| kind_of(key) == kind);
+            page.extend(read(conn, after, rows::limit(limit - page.len()))?);
+        }
+    }
+    Ok(page)
+}
+
+/// The order of the kinds is the order of the keys.
+fn kind_of(key: &Key) -> usize {
+    match key {
+        Key::Repo(_) => 0,
+        Key::Task(..) => 1,
+        Key::Lease(..) => 2,
+        Key::Decision(..) => 3,
+        Key::Agent(_) => 4,
+    }
+}
+
+type Page = Result<Vec<(Key, Entity)>, DbError>;
+
+fn repos_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
+    let from = match after {
+        Some(Key::Repo(repo)) => repo.as_str(),
+        _ => "",
+    };
+    collect(conn, sql::REPOS_AFTER, params![from, limit], |row| {
+        Ok((Key::Repo(rows::repo(row, 0)?), Entity::Repo(counters(row, 1)?)))
+    })
+}
+
+fn tasks_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
+    let (repo, id) = match after {
+        Some(Key::Task(repo, id)) => (repo.as_str(), id.as_str()),
+        _ => ("", ""),
+    };
+    collect(conn, sql::TASKS_AFTER, params![repo, id, limit], |row| {
+        let key = Key::Task(rows::repo(row, 0)?, rows::task_id(row, 1)?);
+        Ok((key, Entity::Task(rows::entity(row, 2)?)))
+    })
+}
+
+fn leases_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
+    let (repo, number) = match after {
+        Some(Key::Lease(repo, id)) => (repo.as_str(), rows::signed(id.0)),
+        _ => ("", 0),
+    };
+    collect(conn, sql::LEASES_AFTER, params![repo, number, limit], |row| {
+        let lease = rows::lease(row, rows::repo(row, 0)?)?;
+        Ok((Key::Lease(lease.repo.clone(), lease.id), Entity::Lease(Box::new(lease))))
+    })
+}
+
+fn decisions_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
+    let (repo, number) = match after {
+        Some(Key::Decision(repo, id)) => (repo.as_str(), rows::signed(id.0)),
+        _ => ("", 0),
+    };
+    collect(conn, sql::DECISIONS_AFTER, params![repo, number, limit], |row| {
+        let decision: Decision = rows::entity(row, 0)?;
+        let key = Key::Decision(decision.repo.clone(), decision.id);
+        Ok((key, Entity::Decision(Box::new(decision))))
+    })
+}
+
+fn agents_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
+    let from = match after {
+        Some(Key::Agent(id)) => id.as_str(),
+        _ => "",
+    };
+    collect(conn, sql::AGENTS_AFTER, params![from, limit], |row| {
+        let agent: Agent = rows::entity(row, 0)?;
+        Ok((Key::Agent(agent.id.clone()), Entity::Agent(agent)))
+    })
+}

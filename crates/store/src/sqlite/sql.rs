@@ -1,0 +1,217 @@
+//! Every statement in one place, so that a test can ask SQLite how it would run each of them.
+//!
+//! Lists name their index: a plan must not change with what statistics say.
+
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
+        $($(#[$doc])* pub(super) const $name: &str = $text;)*
+
+        /// Every statement by name.
+        #[cfg(test)]
+        pub(super) const ALL: &[(&str, &str)] = &[$((stringify!($name), $text),)*];
+    };
+}
+
+macro_rules! event_columns {
+    () => {
+        "SELECT seq, ts, event, v, repo, agent, task, body, body_hash, hash FROM events "
+    };
+}
+
+/// ?1 after, ?2 limit, ?3 repository, ?4 task, ?5 name.
+macro_rules! event_filter {
+    () => {
+        " AND (?3 IS NULL OR repo = ?3) AND (?4 IS NULL OR task = ?4) \
+         AND (?5 IS NULL OR event = ?5) ORDER BY seq LIMIT ?2"
+    };
+}
+
+macro_rules! lease_columns {
+    () => {
+        "SELECT repo, number, path, shared, owner, purpose, claim_of, fence, acquired_at, \
+         renewed_at, ttl FROM leases "
+    };
+}
+
+/// ?1 repository, ?2 after, ?3 limit, ?4 statuses, ?5 assignee, ?6 role, ?7 initiative, ?8
+/// unblocked.
+macro_rules! task_filter {
+    () => {
+        " AND (?4 IS NULL OR instr(?4, ',' || t.status || ',') > 0) \
+         AND (?5 IS NULL OR t.assignee = ?5) AND (?6 IS NULL OR t.role = ?6) \
+         AND (?7 IS NULL OR t.initiative = ?7) \
+         AND (?8 = 0 OR (t.status = 'queued' AND t.waits = 0))"
+    };
+}
+
+macro_rules! task_list {
+    ($index:literal, $driver:literal) => {
+        concat!(
+            "SELECT t.body FROM tasks t INDEXED BY ",
+            $index,
+            " WHERE t.repo = ?1 AND t.number > ?2",
+            $driver,
+            task_filter!(),
+            " ORDER BY t.number LIMIT ?3"
+        )
+    };
+}
+
+statements! {
+    HEAD = "SELECT seq, ts, hash FROM events ORDER BY seq DESC LIMIT 1";
+    META = "SELECT value FROM meta WHERE key = ?1";
+    SET_META = "INSERT INTO meta (key, value) VALUES (?1, ?2)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+
+    EVENTS_ALL = concat!(event_columns!(), "WHERE seq > ?1", event_filter!());
+    EVENTS_OF_REPO = concat!(event_columns!(),
+        "INDEXED BY events_by_repo WHERE repo = ?3 AND seq > ?1", event_filter!());
+    EVENTS_OF_TASK = concat!(event_columns!(),
+        "INDEXED BY events_by_task WHERE task = ?4 AND repo = ?3 AND seq > ?1", event_filter!());
+    EVENTS_OF_TASK_ANYWHERE = concat!(event_columns!(),
+        "INDEXED BY events_by_task WHERE task = ?4 AND seq > ?1", event_filter!());
+    EVENTS_OF_NAME = concat!(event_columns!(),
+        "INDEXED BY events_by_name WHERE event = ?5 AND seq > ?1", event_filter!());
+    EVENT_HASH = "SELECT hash FROM events WHERE seq = ?1";
+    EVENT_TS = "SELECT ts FROM events WHERE seq >= ?1 ORDER BY seq LIMIT 1";
+    APPEND = "INSERT INTO events (seq, ts, event, v, repo, agent, task, body, body_hash, hash)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+
+    REPO = "SELECT tasks, leases, decisions FROM repos WHERE repo = ?1";
+    REPOS_AFTER = "SELECT repo, tasks, leases, decisions FROM repos
+        WHERE repo > ?1 ORDER BY repo LIMIT ?2";
+    SET_REPO = "INSERT INTO repos (repo, tasks, leases, decisions) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (repo) DO UPDATE SET tasks = excluded.tasks, leases = excluded.leases,
+        decisions = excluded.decisions";
+    DELETE_REPO = "DELETE FROM repos WHERE repo = ?1";
+
+    AGENT = "SELECT body FROM agents WHERE id = ?1";
+    AGENTS_AFTER = "SELECT body FROM agents WHERE id > ?1 ORDER BY id LIMIT ?2";
+    SET_AGENT = "INSERT INTO agents (id, body) VALUES (?1, ?2)
+        ON CONFLICT (id) DO UPDATE SET body = excluded.body";
+    DELETE_AGENT = "DELETE FROM agents WHERE id = ?1";
+    PRESENCE = "SELECT fence, last_seen FROM presence
+        WHERE agent = ?1 AND (fence = 0 OR last_seen > ?2)";
+    SET_PRESENCE = "INSERT INTO presence (agent, fence, last_seen) VALUES (?1, ?2, ?3)
+        ON CONFLICT (agent, fence) DO UPDATE SET last_seen = max(last_seen, excluded.last_seen)";
+    PRUNE_PRESENCE = "DELETE FROM presence WHERE (agent, fence) IN (
+        SELECT agent, fence FROM presence INDEXED BY presence_of_grants
+        WHERE fence > 0 AND last_seen <= ?1 ORDER BY last_seen LIMIT ?2)";
+
+    SAVED = "SELECT input, answer FROM idempotency WHERE actor = ?1 AND key = ?2 AND at > ?3";
+    SET_SAVED = "INSERT OR REPLACE INTO idempotency (actor, key, input, answer, at)
+        VALUES (?1, ?2, ?3, ?4, ?5)";
+    PRUNE_SAVED = "DELETE FROM idempotency WHERE (actor, key) IN (
+        SELECT actor, key FROM idempotency WHERE at <= ?1 ORDER BY at LIMIT ?2)";
+
+    TASK = "SELECT body FROM tasks WHERE repo = ?1 AND id = ?2";
+    TASK_COLUMNS = "SELECT rowid, number, status, priority, role, assignee, initiative, parent,
+        holder, fence, due_at FROM tasks WHERE repo = ?1 AND id = ?2";
+    TASKS_BY_NUMBER = "SELECT id, body FROM tasks INDEXED BY tasks_by_number
+        WHERE repo = ?1 AND number = ?2";
+    TASKS_BY_PREFIX = "SELECT id, body FROM tasks
+        WHERE repo = ?1 AND id >= ?2 AND id < ?2 || char(127) ORDER BY id LIMIT ?3";
+    TASKS_AFTER = "SELECT repo, id, body FROM tasks INDEXED BY tasks_by_id
+        WHERE (repo, id) > (?1, ?2) ORDER BY repo, id LIMIT ?3";
+    TASKS_BY_FENCE = "SELECT repo, id, body FROM tasks INDEXED BY tasks_by_fence WHERE fence = ?1";
+    TASKS_BY_PARENT = "SELECT id, body FROM tasks INDEXED BY tasks_by_parent
+        WHERE repo = ?1 AND parent = ?2 ORDER BY id";
+    DEPENDANTS = "SELECT t.id, t.body FROM deps d CROSS JOIN tasks t
+        ON t.repo = d.repo AND t.id = d.task WHERE d.repo = ?1 AND d.on_task = ?2
+        ORDER BY d.task";
+    CANDIDATES = "SELECT id, priority, number, body FROM tasks INDEXED BY tasks_by_place
+        WHERE repo = ?1 AND (priority, number) > (?2, ?3) AND status = 'queued' AND waits = 0
+        ORDER BY priority, number LIMIT ?4";
+    WAITING = "SELECT count(*) FROM (SELECT 1 FROM tasks INDEXED BY tasks_waiting
+        WHERE repo = ?1 AND status = 'queued' AND waits > 0 LIMIT ?2)";
+    HELD_BY = "SELECT repo, id FROM tasks INDEXED BY tasks_by_holder
+        WHERE holder = ?1 ORDER BY repo, number LIMIT ?2";
+    STATUS_COUNTS = "SELECT status, count(*) FROM tasks INDEXED BY tasks_by_status
+        WHERE repo = ?1 GROUP BY status";
+    TASKS_ALL = task_list!("tasks_by_number", "");
+    TASKS_UNBLOCKED = task_list!("tasks_unblocked", " AND t.status = 'queued' AND t.waits = 0");
+    TASKS_OF_STATUS = concat!(
+        "SELECT t.body FROM tasks t INDEXED BY tasks_by_status \
+         WHERE t.repo = ?1 AND t.status = ?9 AND t.number > ?2", task_filter!(),
+        " ORDER BY t.number LIMIT ?3");
+    TASKS_OF_ASSIGNEE = task_list!("tasks_by_assignee", " AND t.assignee = ?5");
+    TASKS_OF_ROLE = task_list!("tasks_by_role", " AND t.role = ?6");
+    TASKS_OF_INITIATIVE = task_list!("tasks_by_initiative", " AND t.initiative = ?7");
+    TASKS_OF_LABEL = concat!(
+        "SELECT t.body FROM task_labels l CROSS JOIN tasks t INDEXED BY tasks_by_id \
+         ON t.repo = l.repo AND t.id = l.task \
+         WHERE l.repo = ?1 AND l.label = ?9 AND l.number > ?2", task_filter!(),
+        " ORDER BY l.number LIMIT ?3");
+
+    INSERT_TASK = "INSERT INTO tasks (repo, id, number, status, priority, role, assignee,
+        initiative, parent, holder, fence, due_at, body)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+    UPDATE_TASK = "UPDATE tasks SET number = ?2, status = ?3, priority = ?4, role = ?5,
+        assignee = ?6, initiative = ?7, parent = ?8, holder = ?9, fence = ?10, due_at = ?11,
+        body = ?12 WHERE rowid = ?1";
+    UPDATE_TASK_BODY = "UPDATE tasks SET body = ?2 WHERE rowid = ?1";
+    DELETE_TASK = "DELETE FROM tasks WHERE repo = ?1 AND id = ?2";
+    SET_TASK_DUE = "UPDATE tasks SET due_at = ?3 WHERE repo = ?1 AND id = ?2";
+    SET_WAITS = "UPDATE tasks SET waits = (
+        SELECT count(*) FROM deps d WHERE d.repo = ?1 AND d.task = ?2 AND NOT EXISTS (
+            SELECT 1 FROM tasks o
+            WHERE o.repo = d.repo AND o.id = d.on_task AND o.status = 'done'))
+        WHERE repo = ?1 AND id = ?2";
+    DEPS_OF = "SELECT on_task FROM deps WHERE repo = ?1 AND task = ?2";
+    DEPENDANT_IDS = "SELECT task FROM deps INDEXED BY deps_by_target
+        WHERE repo = ?1 AND on_task = ?2";
+    ADD_DEP = "INSERT OR IGNORE INTO deps (repo, task, on_task) VALUES (?1, ?2, ?3)";
+    DELETE_DEPS = "DELETE FROM deps WHERE repo = ?1 AND task = ?2";
+    LABELS_OF = "SELECT label FROM task_labels INDEXED BY task_labels_by_task
+        WHERE repo = ?1 AND task = ?2";
+    ADD_LABEL = "INSERT OR IGNORE INTO task_labels (repo, label, number, task)
+        VALUES (?1, ?2, ?3, ?4)";
+    DELETE_LABELS = "DELETE FROM task_labels WHERE repo = ?1 AND task = ?2";
+
+    LEASE = concat!(lease_columns!(),
+        "INDEXED BY leases_by_number WHERE repo = ?1 AND number = ?2");
+    LEASES_AT = concat!(lease_columns!(), "WHERE repo = ?1 AND prefix = ?2");
+    LEASES_BELOW = concat!(lease_columns!(),
+        "WHERE repo = ?1 AND prefix >= ?2 || '/' AND prefix < ?2 || '0'");
+    LEASES_OF_REPO = concat!(lease_columns!(), "WHERE repo = ?1");
+    LEASES_BY_FENCE = concat!(lease_columns!(), "INDEXED BY leases_by_fence WHERE fence = ?1");
+    LEASES_BY_OWNER = concat!(lease_columns!(),
+        "INDEXED BY leases_by_owner WHERE repo = ?1 AND owner = ?2 AND number > ?3
+        ORDER BY number LIMIT ?4");
+    LEASES_BY_NUMBER = concat!(lease_columns!(),
+        "INDEXED BY leases_by_number WHERE repo = ?1 AND number > ?2 ORDER BY number LIMIT ?3");
+    LEASES_AFTER = concat!(lease_columns!(),
+        "INDEXED BY leases_by_number WHERE (repo, number) > (?1, ?2)
+        ORDER BY repo, number LIMIT ?3");
+    SET_LEASE = "INSERT INTO leases (repo, prefix, number, path, shared, owner, purpose, claim_of,
+        fence, acquired_at, renewed_at, ttl, due_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+        ON CONFLICT (repo, number) DO UPDATE SET prefix = excluded.prefix, path = excluded.path,
+        shared = excluded.shared, owner = excluded.owner, purpose = excluded.purpose,
+        claim_of = excluded.claim_of, fence = excluded.fence, acquired_at = excluded.acquired_at,
+        renewed_at = excluded.renewed_at, ttl = excluded.ttl,
+        due_at = iif(?14, excluded.due_at, due_at)";
+    DELETE_LEASE = "DELETE FROM leases WHERE repo = ?1 AND number = ?2";
+    SET_LEASE_DUE = "UPDATE leases SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
+
+    DECISION = "SELECT body FROM decisions WHERE repo = ?1 AND number = ?2";
+    DECISIONS_BY_NUMBER = "SELECT body FROM decisions
+        WHERE repo = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
+    DECISIONS_OPEN = "SELECT body FROM decisions INDEXED BY decisions_open
+        WHERE repo = ?1 AND number > ?2 AND open = 1 ORDER BY number LIMIT ?3";
+    DECISIONS_AFTER = "SELECT body FROM decisions INDEXED BY decisions_by_number
+        WHERE (repo, number) > (?1, ?2) ORDER BY repo, number LIMIT ?3";
+    SET_DECISION = "INSERT INTO decisions (repo, number, open, due_at, body)
+        VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (repo, number) DO UPDATE SET open = excluded.open, body = excluded.body,
+        due_at = iif(?6, excluded.due_at, due_at)";
+    DELETE_DECISION = "DELETE FROM decisions WHERE repo = ?1 AND number = ?2";
+    SET_DECISION_DUE = "UPDATE decisions SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
+
+    TASKS_DUE = "SELECT due_at, repo, id FROM tasks INDEXED BY tasks_due
+        WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
+    LEASES_DUE = "SELECT due_at, repo, number FROM leases INDEXED BY leases_due
+        WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
+    DECISIONS_DUE = "SELECT due_at, repo, number FROM decisions INDEXED BY decisions_due
+        WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
+}

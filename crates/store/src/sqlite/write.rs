@@ -1,0 +1,197 @@
+//! A commit: events, rows, signs of life, saved answers, and what the clocks said.
+
+use super::error::DbError;
+use super::rows::signed;
+use super::sql;
+use super::task_row;
+use crate::moment::Noted;
+use crate::{Changes, PRESENCE_LIFE, Rows};
+use comity_core::chain::Stored;
+use comity_core::decision::{Decision, DecisionState};
+use comity_core::ids::Fence;
+use comity_core::lease::{Lease, LeaseMode};
+use comity_core::limits::IDEMPOTENCY_LIFE;
+use comity_core::pattern::Pattern;
+use comity_core::state::Key;
+use comity_core::time::Timestamp;
+use rusqlite::{Connection, Params, params};
+use serde::Serialize;
+
+/// The meta row that keeps the last look at the clocks.
+pub(super) const CLOCK: &str = "clock";
+/// Rows that one commit prunes at most of each kind, so that no commit pays for a long absence.
+const PRUNED_MAX: i64 = 200;
+
+pub(super) fn run(conn: &Connection, text: &str, given: impl Params) -> Result<(), DbError> {
+    conn.prepare_cached(text)?.execute(given)?;
+    Ok(())
+}
+
+pub(super) fn json(value: &impl Serialize) -> Result<String, DbError> {
+    serde_json::to_string(value).map_err(|error| DbError::Row(format!("cannot encode: {error}")))
+}
+
+pub(super) fn changes(
+    conn: &Connection,
+    changes: &Changes<'_>,
+    now: Timestamp,
+    note: Option<&Noted>,
+) -> Result<(), DbError> {
+    changes.events.iter().try_for_each(|event| append(conn, event))?;
+    rows(conn, &changes.rows)?;
+    for (agent, fence, seen) in changes.presence {
+        let fence = signed(fence.map_or(0, Fence::get));
+        run(conn, sql::SET_PRESENCE, params![agent.as_str(), fence, seen.ms()])?;
+    }
+    for (actor, key, saved) in changes.saved {
+        let given = params![actor.as_str(), key, saved.input.0, saved.answer, now.ms()];
+        run(conn, sql::SET_SAVED, given)?;
+    }
+    if let Some(note) = note {
+        run(conn, sql::SET_META, params![CLOCK, json(note)?])?;
+        prune(conn, now)?;
+    }
+    Ok(())
+}
+
+fn append(conn: &Connection, event: &Stored) -> Result<(), DbError> {
+    let given = params![
+        signed(event.seq.0),
+        event.ts.ms(),
+        event.event,
+        event.v,
+        event.repo,
+        event.agent,
+        event.task,
+        event.body,
+        event.body_hash.0,
+        event.hash.0,
+    ];
+    run(conn, sql::APPEND, given)
+}
+
+fn prune(conn: &Connection, now: Timestamp) -> Result<(), DbError> {
+    let saved_until = now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
+    run(conn, sql::PRUNE_SAVED, params![saved_until, PRUNED_MAX])?;
+    let seen_until = now.ms().saturating_sub(PRESENCE_LIFE.ms());
+    run(conn, sql::PRUNE_PRESENCE, params![seen_until, PRUNED_MAX])
+}
+
+/// Makes each dirty row what the facts say, and moves the times when others may be up.
+pub(super) fn rows(conn: &Connection, rows: &Rows<'_>) -> Result<(), DbError> {
+    let mut writer = task_row::TaskWriter::new(conn);
+    for key in rows.dirty {
+        let due = rows.due.get(key).copied();
+        row(conn, &mut writer, rows, key, due)?;
+    }
+    for (key, due) in rows.due.iter().filter(|(key, _)| !rows.dirty.contains(*key)) {
+        set_due(conn, key, *due)?;
+    }
+    writer.finish()
+}
+
+fn row(
+    conn: &Connection,
+    writer: &mut task_row::TaskWriter<'_>,
+    rows: &Rows<'_>,
+    key: &Key,
+    due: Option<Option<Timestamp>>,
+) -> Result<(), DbError> {
+    let state = &rows.facts.state;
+    match key {
+        Key::Repo(repo) => match state.repos.get(repo) {
+            Some(c) => {
+                let (leases, decisions) = (signed(c.leases), signed(c.decisions));
+                let given = params![repo.as_str(), signed(c.tasks), leases, decisions];
+                run(conn, sql::SET_REPO, given)
+            }
+            None => run(conn, sql::DELETE_REPO, params![repo.as_str()]),
+        },
+        Key::Task(repo, id) => match state.tasks.get(&(repo.clone(), id.clone())) {
+            Some(task) => writer.write(task, due),
+            None => writer.delete(repo, id),
+        },
+        Key::Lease(repo, id) => match state.leases.get(&(repo.clone(), *id)) {
+            Some(lease) => set_lease(conn, lease, due),
+            None => run(conn, sql::DELETE_LEASE, params![repo.as_str(), signed(id.0)]),
+        },
+        Key::Decision(repo, id) => match state.decisions.get(&(repo.clone(), *id)) {
+            Some(decision) => set_decision(conn, decision, due),
+            None => run(conn, sql::DELETE_DECISION, params![repo.as_str(), signed(id.0)]),
+        },
+        Key::Agent(id) => match state.agents.get(id) {
+            Some(agent) => run(conn, sql::SET_AGENT, params![id.as_str(), json(agent)?]),
+            None => run(conn, sql::DELETE_AGENT, params![id.as_str()]),
+        },
+    }
+}
+
+fn set_due(conn: &Connection, key: &Key, due: Option<Timestamp>) -> Result<(), DbError> {
+    let due = due.map(Timestamp::ms);
+    match key {
+        Key::Task(repo, id) => {
+            run(conn, sql::SET_TASK_DUE, params![repo.as_str(), id.as_str(), due])
+        }
+        Key::Lease(repo, id) => {
+            run(conn, sql::SET_LEASE_DUE, params![repo.as_str(), signed(id.0), due])
+        }
+        Key::Decision(repo, id) => {
+            run(conn, sql::SET_DECISION_DUE, params![repo.as_str(), signed(id.0), due])
+        }
+        Key::Repo(_) | Key::Agent(_) => Ok(()),
+    }
+}
+
+/// A path that this build cannot read gets the empty prefix: it is then looked at every time, which
+/// is slow but never misses an overlap.
+fn literal_prefix(path: &str) -> String {
+    Pattern::parse(path).map(|pattern| pattern.literal_prefix().to_owned()).unwrap_or_default()
+}
+
+fn set_lease(
+    conn: &Connection,
+    lease: &Lease,
+    due: Option<Option<Timestamp>>,
+) -> Result<(), DbError> {
+    let given = params![
+        lease.repo.as_str(),
+        literal_prefix(&lease.path),
+        signed(lease.id.0),
+        lease.path,
+        lease.mode == LeaseMode::Shared,
+        lease.owner.as_str(),
+        lease.purpose,
+        lease.claim_of.as_ref().map(|id| id.as_str()),
+        signed(lease.fence.get()),
+        lease.acquired_at.ms(),
+        lease.renewed_at.ms(),
+        lease.ttl.ms(),
+        due.flatten().map(Timestamp::ms),
+        due.is_some(),
+    ];
+    run(conn, sql::SET_LEASE, given)
+}
+
+fn set_decision(
+    conn: &Connection,
+    decision: &Decision,
+    due: Option<Option<Timestamp>>,
+) -> Result<(), DbError> {
+    let given = params![
+        decision.repo.as_str(),
+        signed(decision.id.0),
+        decision.state == DecisionState::Open,
+        due.flatten().map(Timestamp::ms),
+        json(decision)?,
+        due.is_some(),
+    ];
+    run(conn, sql::SET_DECISION, given)
+}
+
+/// Forgets every projected row.
+pub(super) fn clear_projections(conn: &Connection) -> Result<(), DbError> {
+    for table in ["repos", "agents", "tasks", "deps", "task_labels", "leases", "decisions"] {
+        conn.execute(&format!("DELETE FROM {table}"), [])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! Every store against the same cases, and what only SQLite can do wrong.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod conformance;
+mod damage;
+mod processes;
+mod schemas;
