@@ -19,7 +19,7 @@ fn rule_2_3_a_claim_carries_agent_host_workspace_fence_ttl_and_leases() {
     let claim = w.task("T1").claim.clone().unwrap();
     assert_eq!(claim.agent, id(IMPL));
     assert_eq!(claim.host.as_deref(), Some("host-1"));
-    assert_eq!(claim.workspace.as_deref(), Some("/work/tree"));
+    assert_eq!(claim.workspace.as_deref(), Some("/trees/one"));
     assert_eq!(claim.ttl, Millis::from_secs(60));
     assert_eq!(claim.fence.get(), done.events[0].seq.0);
     for lease in done.lease_ids() {

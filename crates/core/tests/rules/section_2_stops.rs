@@ -239,6 +239,16 @@ fn rule_2_6_a_resumed_task_prefers_its_old_assignee() {
 }
 
 #[test]
+fn rule_2_6_a_resumed_task_comes_before_older_ones_for_its_old_assignee() {
+    let mut w = World::new();
+    w.have(task("older"));
+    w.have_this(task("asked about"), Status::InProgress);
+    w.by(IMPL).blocks_with("T2", "an answer", &["which?"], None).accepted();
+    w.by(ANN).answers("D1", "this").accepted();
+    assert_eq!(w.by(IMPL).claims_best().accepted().task_id(), "T2");
+}
+
+#[test]
 fn rule_2_6_a_preference_does_not_beat_priority_and_does_not_lock_others_out() {
     let mut w = World::new();
     w.have_this(task("asked about"), Status::InProgress);

@@ -55,6 +55,14 @@ fn rule_5_1_an_edited_deleted_or_swapped_event_is_found() {
 }
 
 #[test]
+fn rule_5_1_every_hash_depends_on_everything_before_it() {
+    let w = some_history();
+    let last = w.stored.last().unwrap();
+    assert_eq!(last.expected_hash(last.prev), last.hash);
+    assert_ne!(last.expected_hash(Hash::of(b"another past")), last.hash);
+}
+
+#[test]
 fn rule_5_1_a_purged_body_leaves_a_chain_that_still_verifies() {
     let mut w = some_history();
     w.stored[3].body = None;

@@ -183,7 +183,7 @@ impl World {
             fence: fence.and_then(Fence::new),
             key: None,
             host: Some("host-1".to_owned()),
-            workspace: Some("/work/tree".to_owned()),
+            workspace: Some("/trees/one".to_owned()),
             command,
         }
     }

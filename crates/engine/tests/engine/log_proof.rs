@@ -1,6 +1,9 @@
 //! Edits, deletions and swaps in the log, and in the rows beside it, are found and named.
 
 use crate::support::{World, claim_best, start};
+use comity_core::command::{Command, NewTask};
+use comity_core::refusal::Code;
+use comity_engine::Query;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -66,4 +69,23 @@ fn a_damaged_log_is_not_rebuilt_from() {
     drop(db);
     assert!(world.engine.rebuild().is_err());
     assert_eq!(world.status("T1"), "queued");
+}
+
+#[test]
+fn what_could_not_be_committed_is_not_acknowledged_and_leaves_nothing() {
+    let mut world = World::sqlite();
+    world.create("One", |_| {});
+    let db = Connection::open(world.path().unwrap()).unwrap();
+    db.execute_batch(
+        "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'broken'); END",
+    )
+    .unwrap();
+    let new = NewTask { title: "Two".to_owned(), ..NewTask::default() };
+    let create = Command::CreateTask(Box::new(new));
+    world.refused("agent-1", create.clone(), Code::StoreUnavailable);
+    assert_eq!(world.ask("agent-1", Query::Head)["seq"], 2);
+    db.execute_batch("DROP TRIGGER broken").unwrap();
+    drop(db);
+    assert_eq!(world.run("agent-1", create)["task"]["id"], "T2");
+    world.assert_log_is_sound();
 }
