@@ -72,6 +72,12 @@ impl Field {
         }
     }
 
+    /// The file whose lock a writer holds; whoever holds it stops all other writers.
+    pub fn lock_file(&self) -> std::fs::File {
+        self.ok("human:ann", &["agent", "heartbeat"]);
+        std::fs::File::options().write(true).open(self.store.with_extension("db.lock")).unwrap()
+    }
+
     pub fn log_is_clean(&self) {
         let report = self.ok("human:ann", &["log", "verify"]);
         assert_eq!(report["ok"], true, "{report}");

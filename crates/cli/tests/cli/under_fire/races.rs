@@ -1,6 +1,7 @@
 //! Processes that want the same thing at the same time.
 
 use super::{Field, code, times};
+use crate::sandbox::Sandbox;
 use std::collections::BTreeSet;
 use std::process::Child;
 
@@ -94,5 +95,53 @@ fn eight_processes_that_claim_at_once_get_eight_different_tasks() {
     assert_eq!(claimed.len(), PROCESSES);
     let output = field.run("agent-9", &["task", "claim"]);
     assert_eq!((output.status.code(), code(&output).as_str()), (Some(3), "nothing-ready"));
+    field.log_is_clean();
+}
+
+#[test]
+fn work_trees_and_subdirectories_write_to_one_store_at_once() {
+    let sandbox = Sandbox::new();
+    sandbox.write("deep/er/file", "text");
+    sandbox.commit(&sandbox.root, "something to check out");
+    let places = [
+        sandbox.root.clone(),
+        sandbox.root.join("deep/er"),
+        sandbox.worktree("one"),
+        sandbox.worktree("two").join("deep"),
+    ];
+    let ids: BTreeSet<String> = std::thread::scope(|scope| {
+        let sandbox = &sandbox;
+        let workers: Vec<_> = places
+            .iter()
+            .enumerate()
+            .map(|(worker, place)| {
+                scope.spawn(move || {
+                    let create = |n: usize| {
+                        let title = format!("task {worker}.{n}");
+                        let call = sandbox.comity().at(place).by(&format!("agent-{worker}"));
+                        let answer = call.args(&["task", "create", &title]).json();
+                        answer["task"]["id"].as_str().unwrap().to_owned()
+                    };
+                    (0..10).map(create).collect::<Vec<String>>()
+                })
+            })
+            .collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    assert_eq!(ids.len(), 40);
+    assert_eq!(sandbox.json(&["task", "list"])["tasks"].as_array().unwrap().len(), 40);
+    assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+}
+
+#[test]
+fn behind_a_stopped_holder_the_wait_is_bounded_and_ends_with_exit_five() {
+    let field = Field::new();
+    let lock = field.lock_file();
+    lock.lock().unwrap();
+    let output = field.run("agent-1", &["task", "create", "too late"]);
+    assert_eq!((output.status.code(), code(&output).as_str()), (Some(5), "store-unavailable"));
+    assert!(field.titles().is_empty(), "readers do not wait");
+    lock.unlock().unwrap();
+    field.ok("agent-1", &["task", "create", "in time"]);
     field.log_is_clean();
 }
