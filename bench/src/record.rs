@@ -65,7 +65,7 @@ impl Source {
     fn read(&self, conn: &Connection, client: &Client, task: &str) -> Outcome<Vec<Row>> {
         let text = format!("SELECT * FROM {} WHERE {}", self.table, self.of_client);
         let mut statement = conn.prepare_cached(&text)?;
-        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let repo = repo()?;
         // Not every condition names all three; SQLite refuses what is not named.
         let given = [client.agent.as_str(), task, repo.as_str()];
