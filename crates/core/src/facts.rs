@@ -11,6 +11,7 @@ use crate::chain::Head;
 use crate::event::{Draft, Event, Placed};
 use crate::ids::{AgentId, Fence, RepoName, Seq, TaskId};
 use crate::lease::Lease;
+use crate::pattern::CaseRule;
 use crate::refusal::Refusal;
 use crate::state::{Key, State};
 use crate::task::Task;
@@ -124,6 +125,8 @@ pub struct Facts {
     pub state: State,
     /// The time.
     pub moment: Moment,
+    /// How paths are compared in this store.
+    pub case_rule: CaseRule,
     /// The end of the log, moved on by each applied event.
     pub head: Head,
     known: BTreeSet<Key>,

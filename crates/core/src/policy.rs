@@ -1,5 +1,6 @@
 //! What a project may set: limits on attempts, required gates, wider roles, the branch pattern.
 
+use crate::pattern::CaseRule;
 use crate::role::{Role, Verb};
 use crate::task::Tier;
 use crate::time::Millis;
@@ -51,6 +52,11 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// Returns how paths are compared.
+    pub fn case_rule(&self) -> CaseRule {
+        if self.fold_case { CaseRule::Insensitive } else { CaseRule::Sensitive }
+    }
+
     /// Tells whether one of the roles may do this.
     pub fn allows(&self, roles: &[Role], verb: Verb) -> bool {
         roles.iter().any(|role| {

@@ -133,7 +133,7 @@ pub fn file_conflicts(facts: &Facts, task: &Task, owner: &AgentId) -> Ruling<Vec
     let mut found = Vec::new();
     for text in &task.files {
         // Stored patterns were parsed when they came in; one that no longer parses covers nothing.
-        if let Ok(pattern) = Pattern::parse(text) {
+        if let Ok(pattern) = Pattern::parse_with(text, facts.case_rule) {
             found.extend(conflicts(facts, &task.repo, &pattern, owner, LeaseMode::Exclusive)?);
         }
     }

@@ -12,6 +12,7 @@ use comity_core::event::{Draft, Event};
 use comity_core::facts::{Facts, Halt, Need, Ruling, Saved};
 use comity_core::ids::{AgentId, Fence};
 use comity_core::limits;
+use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::state::Key;
 use comity_core::time::{Millis, Timestamp};
@@ -43,11 +44,13 @@ pub(crate) fn settle<T>(
 /// Starts the facts of a transaction, with what may have expired.
 pub(crate) fn open_facts(
     tx: &mut (impl ReadTx + ?Sized),
+    policy: &Policy,
     due_max: usize,
 ) -> Result<Facts, StoreError> {
     let moment = tx.moment()?;
     let head = tx.head()?;
     let mut facts = Facts::at(moment, head);
+    facts.case_rule = policy.case_rule();
     let due = tx.due(moment.now, due_max)?;
     if !due.is_empty() {
         let wanted: Vec<Need> = due.iter().cloned().map(Need::Entity).collect();
@@ -105,7 +108,7 @@ impl<'s> Batch<'s> {
     fn open(tx: &mut dyn WriteTx, settings: &'s Settings) -> Result<Batch<'s>, StoreError> {
         Ok(Batch {
             settings,
-            facts: open_facts(tx, limits::EXPIRED_MAX)?,
+            facts: open_facts(tx, &settings.policy, limits::EXPIRED_MAX)?,
             events: Vec::new(),
             presence: Vec::new(),
             saved: Vec::new(),

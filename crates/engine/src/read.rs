@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
         policy: &'a Policy,
         asker: &'a Asker,
     ) -> Result<Reader<'a>, Refusal> {
-        let mut facts = open_facts(tx, DUE_MAX)?;
+        let mut facts = open_facts(tx, policy, DUE_MAX)?;
         let swept = settle(tx, &mut facts, |facts| sweep(facts, policy))?;
         for draft in swept.events {
             facts.apply(draft);
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
     fn check_paths(&mut self, paths: &[String]) -> Result<Value, Refusal> {
         let mut out = Vec::new();
         for path in paths {
-            let pattern = Pattern::parse(path).map_err(|error| {
+            let pattern = Pattern::parse_with(path, self.policy.case_rule()).map_err(|error| {
                 Refusal::input(format!("path {:?}: {error}", comity_core::ids::shorten(path)))
             })?;
             let asker = self.asker;
@@ -263,7 +263,7 @@ impl<'a> Reader<'a> {
                 let near = facts.leases_near(&asker.repo, pattern.literal_prefix())?;
                 let mut mine = false;
                 for lease in near {
-                    let covers = Pattern::parse(&lease.path)
+                    let covers = Pattern::parse_with(&lease.path, pattern.case_rule())
                         .is_ok_and(|held| comity_core::pattern::overlap(&held, &pattern).is_some());
                     mine |= lease.owner == asker.actor && covers && facts.is_live(lease)?;
                 }

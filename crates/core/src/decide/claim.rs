@@ -227,7 +227,7 @@ impl<'a> Rule<'a> {
         if !no_lease {
             // Stored patterns were parsed when they came in; one that no longer parses has no rivals.
             let files: Vec<Pattern> =
-                task.files.iter().filter_map(|text| Pattern::parse(text).ok()).collect();
+                task.files.iter().filter_map(|text| self.pattern(text).ok()).collect();
             self.reclaim_rivals(&files, LeaseMode::Exclusive)?;
         }
         let seq = self.next_seq();

@@ -6,7 +6,7 @@ use crate::event::{Event, StatusChanged, TaskCreated};
 use crate::facts::Ruling;
 use crate::ids::{TASK_NUMBER_MAX, TaskId};
 use crate::limits;
-use crate::pattern::{CaseRule, Pattern};
+use crate::pattern::Pattern;
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
@@ -111,8 +111,7 @@ impl Rule<'_> {
     }
 
     pub(super) fn pattern(&self, text: &str) -> Ruling<Pattern> {
-        let rule = if self.policy.fold_case { CaseRule::Insensitive } else { CaseRule::Sensitive };
-        Pattern::parse_with(text, rule)
+        Pattern::parse_with(text, self.policy.case_rule())
             .map_err(|error| Refusal::input(format!("pattern {text:?}: {error}")).into())
     }
 

@@ -74,7 +74,7 @@ fn rivals<'f>(
 
 /// A stored pattern that no longer parses counts as covering everything: never a false "free".
 fn witness(pattern: &Pattern, lease: &Lease) -> Option<String> {
-    match Pattern::parse(&lease.path) {
+    match Pattern::parse_with(&lease.path, pattern.case_rule()) {
         Ok(held) => overlap(pattern, &held),
         Err(_) => Some(lease.path.clone()),
     }

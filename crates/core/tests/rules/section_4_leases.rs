@@ -1,8 +1,8 @@
 //! RULES 4.1 to 4.3 and 4.6: patterns, conflicts, fences. Overlap itself is tested beside its code.
 
-use crate::verbs::{task_on, texts};
+use crate::verbs::{task, task_on, texts};
 use crate::world::{ANN, Expect, IMPL, OTHER, World};
-use comity_core::command::Command;
+use comity_core::command::{Command, NewTask};
 use comity_core::lease::LeaseMode;
 use comity_core::refusal::Code;
 use comity_core::status::Status;
@@ -60,7 +60,14 @@ fn rule_4_2_case_folding_is_a_property_of_the_store() {
     let mut w = World::new();
     w.policy.fold_case = true;
     w.by(IMPL).leases(&["src/A.rs"]).accepted();
-    w.by(OTHER).leases(&["SRC/a.rs"]).refused(Code::LeaseHeld);
+    let refusal = w.by(OTHER).leases(&["SRC/a.rs"]).refused(Code::LeaseHeld);
+    assert_eq!(refusal.details["conflicts"][0]["witness"], "src/a.rs");
+    w.by(OTHER).leases(&["SRC/b.rs", "src/*.MD"]).accepted();
+    w.by(OTHER).leases(&["Src/[a-c].rs"]).refused(Code::LeaseHeld);
+    w.have(NewTask { files: vec!["Docs/".to_owned()], ..task("folded") });
+    w.have(NewTask { files: vec!["SRC/A.RS".to_owned()], ..task("held") });
+    assert_eq!(w.by(OTHER).claims_best().accepted().task_id(), "T1");
+    w.by(OTHER).claims("T2").refused(Code::LeaseHeld);
 }
 
 #[test]

@@ -217,7 +217,9 @@ impl World {
     }
 
     pub fn facts(&self) -> Facts {
-        Facts::at(self.moment, self.head())
+        let mut facts = Facts::at(self.moment, self.head());
+        facts.case_rule = self.policy.case_rule();
+        facts
     }
 
     fn note_life(&mut self, agent: &AgentId, fence: Option<Fence>) {
