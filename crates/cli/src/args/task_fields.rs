@@ -12,7 +12,7 @@ use comity_core::time::Millis;
 pub struct CreateArgs {
     /// What is to be done, in one line
     pub title: String,
-    /// Give it this id instead of T<number>
+    /// Give it this id instead of a number with a T
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
     /// Describe it at length
