@@ -174,11 +174,11 @@ impl Config {
                 self.watchdog.blocked_grace.as_deref(),
                 defaults.blocked_grace,
             )?,
-            required_gates: self.gates.required.clone(),
+            required_gates: self.required_gates()?,
             min_tier: self.gates.min_tier.unwrap_or(defaults.min_tier),
             registration_required: required,
             extra_permissions: self.permissions()?,
-            branch_pattern: self.branch.pattern.clone().unwrap_or(defaults.branch_pattern),
+            branch_pattern: self.branch_pattern(defaults.branch_pattern)?,
             default_ttl: self.ttl(defaults.default_ttl)?,
             fold_case: self.project.fold_case,
         };
@@ -187,6 +187,30 @@ impl Config {
             extra_patterns: self.redact.patterns.clone(),
         };
         Ok(Settings { policy, redact })
+    }
+
+    /// A gate that nobody can record evidence for would keep every task from being approved.
+    fn required_gates(&self) -> Result<Vec<String>, Problem> {
+        use comity_core::limits::WORD_BYTES_MAX;
+        for name in &self.gates.required {
+            let bad = name.trim().is_empty() || name.chars().any(char::is_control);
+            if bad || name.len() > WORD_BYTES_MAX {
+                return Err(Problem::new(
+                    "gates.required",
+                    format!("{name:?} is not a gate's name"),
+                ));
+            }
+        }
+        Ok(self.gates.required.clone())
+    }
+
+    fn branch_pattern(&self, default: String) -> Result<String, Problem> {
+        let Some(pattern) = &self.branch.pattern else { return Ok(default) };
+        let bad = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
+        if pattern.is_empty() || pattern.starts_with(['-', '/']) || pattern.contains(bad) {
+            return Err(Problem::new("branch.pattern", format!("{pattern:?} is no branch's name")));
+        }
+        Ok(pattern.clone())
     }
 
     fn ttl(&self, default: Millis) -> Result<Millis, Problem> {
@@ -319,6 +343,12 @@ mod tests {
             ("[limits]\nttl = '1w'\n", "c.toml:2: key limits.ttl: \"1w\" is not a duration"),
             ("[limits]\nmax_attempts = 0\n", "c.toml:2: key limits.max_attempts: must be"),
             ("[roles]\nking = []\n", "c.toml:2: key roles.king: role \"king\" is not known"),
+            (
+                "[gates]\nrequired = ['']\n",
+                "c.toml:2: key gates.required: \"\" is not a gate's name",
+            ),
+            ("[branch]\npattern = ''\n", "c.toml:2: key branch.pattern: \"\" is no branch's name"),
+            ("[branch]\npattern = 'a b/{id}'\n", "c.toml:2: key branch.pattern"),
             ("[roles]\ncritic = ['reopen']\n", "only a person reopens"),
             (
                 "[store]\nurl = 'postgres://a:secret@h/db'\n",

@@ -87,6 +87,11 @@ impl Context {
         format!("sqlite:{}", self.store.display())
     }
 
+    /// Returns the grant that the command is made under.
+    pub fn fence(&self) -> Option<Fence> {
+        self.fence
+    }
+
     /// Returns who asks.
     pub fn asker(&self) -> Asker {
         Asker { actor: self.actor.clone(), repo: self.repo.clone() }
@@ -146,7 +151,8 @@ fn first(option: &Option<String>, variable: &str) -> Result<Option<String>, Refu
 fn actor(global: &Global) -> Result<AgentId, Refusal> {
     let given = first(&global.actor, "COMITY_AGENT")?;
     let around = Surroundings {
-        var: &|name| env::var(name).ok().flatten(),
+        // A marker that is not text is a marker all the same.
+        var: &|name| env::var(name).unwrap_or_else(|_| Some("?".to_owned())),
         interactive: env::is_interactive(),
         login: &env::login(),
     };

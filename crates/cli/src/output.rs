@@ -106,6 +106,10 @@ pub fn usage_error(error: &clap::Error) -> ExitCode {
             0
         });
     }
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let missing = Refusal::input("a command is missing").hint("see `comity help`");
+        return refusal(&missing, true);
+    }
     let text = error.render().to_string();
     let mut parts = text.trim().splitn(2, "\n\n");
     let first = parts.next().unwrap_or_default().trim();

@@ -37,7 +37,7 @@ impl Mapper {
         if let Some(c) = text.chars().find(|c| c.is_control()) {
             return Err(invalid(&comity_core::pattern::PatternError::ControlCharacter(c)));
         }
-        let (literal, glob) = split(text);
+        let (literal, glob) = self.split(text);
         let real = self.resolve(Path::new(literal));
         let inside = self.relative(&real).ok_or_else(|| {
             let all: Vec<String> = self.trees.iter().map(|t| t.display().to_string()).collect();
@@ -59,6 +59,24 @@ impl Mapper {
     /// Maps several.
     pub fn patterns(&self, texts: &[String]) -> Result<Vec<String>, Refusal> {
         texts.iter().map(|text| self.pattern(text)).collect()
+    }
+
+    /// Splits off the literal segments in front of the first glob. A segment with brackets that is there
+    /// under that very name, such as `[id]`, is meant literally: read as a glob, it would leave the
+    /// file itself out.
+    fn split<'t>(&self, text: &'t str) -> (&'t str, &'t str) {
+        let mut start = 0;
+        for segment in text.split_inclusive('/') {
+            let end = start + segment.len();
+            let upto = text.get(..end).unwrap_or(text);
+            let wild = segment.contains(['*', '?']);
+            let braced = segment.contains(['[', ']', '{', '}']);
+            if wild || (braced && !self.resolve(Path::new(upto)).exists()) {
+                return text.split_at(start);
+            }
+            start = end;
+        }
+        (text, "")
     }
 
     /// Resolves links of whatever exists; what does not exist yet is taken as written.
@@ -102,14 +120,6 @@ fn escape(name: &str) -> String {
     out
 }
 
-/// Splits off the literal segments in front of the first glob.
-fn split(text: &str) -> (&str, &str) {
-    let is_glob = |c: char| "*?[]{}".contains(c);
-    let Some(first) = text.find(is_glob) else { return (text, "") };
-    let start = text.get(..first).and_then(|head| head.rfind('/')).map_or(0, |slash| slash + 1);
-    text.split_at(start)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +153,26 @@ mod tests {
         ] {
             assert_eq!(mapper.pattern(typed).unwrap(), mapped, "{typed}");
         }
+    }
+
+    #[test]
+    fn rule_4_what_is_there_under_a_name_with_brackets_is_meant_literally() {
+        let (_dir, mapper) = project();
+        let root = mapper.trees.last().unwrap().clone();
+        std::fs::create_dir_all(root.join("src/[id]")).unwrap();
+        std::fs::write(root.join("src/[id]/{p}.ts"), "").unwrap();
+        for (typed, mapped) in [
+            ("[id]", "src/[[]id]"),
+            ("[id]/{p}.ts", "src/[[]id]/[{]p[}].ts"),
+            ("[id]/*.ts", "src/[[]id]/*.ts"),
+            ("[id]/new.ts", "src/[[]id]/new.ts"),
+            ("[ab]/p.ts", "src/[ab]/p.ts"),
+            ("[id]/{q}.ts", "src/[[]id]/{q}.ts"),
+        ] {
+            assert_eq!(mapper.pattern(typed).unwrap(), mapped, "{typed}");
+        }
+        let inside = Mapper::new(&root.join("src/[id]"), vec![root]);
+        assert_eq!(inside.pattern("{p}.ts").unwrap(), mapper.pattern("[id]/{p}.ts").unwrap());
     }
 
     #[test]

@@ -42,9 +42,12 @@ pub fn parse_url(url: &str, base: &Path) -> Result<PathBuf, Refusal> {
 /// Tells whether a URL carries a password, which has no place in a committed file.
 pub fn has_password(url: &str) -> bool {
     let Some((_, rest)) = url.split_once("://") else { return false };
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    let in_authority = authority
-        .rsplit_once('@')
+    // Up to the last @, since a careless password may hold a slash.
+    let in_authority = rest
+        .split('?')
+        .next()
+        .filter(|_| !url.starts_with("sqlite:"))
+        .and_then(|rest| rest.rsplit_once('@'))
         .and_then(|(user, _)| user.split_once(':'))
         .is_some_and(|(_, password)| !password.is_empty());
     let query = url.split_once('?').map_or("", |(_, query)| query);
@@ -83,6 +86,7 @@ mod tests {
     #[test]
     fn a_password_is_noticed() {
         assert!(has_password("postgres://ann:pw@host/db"));
+        assert!(has_password("postgres://ann:p/w@host/db"));
         assert!(has_password("postgres://host/db?password=pw"));
         assert!(!has_password("postgres://ann@host:5432/db"));
         assert!(!has_password("sqlite:a:b@c"));

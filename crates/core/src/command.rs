@@ -2,7 +2,9 @@
 
 mod wish;
 
-pub use wish::{ClaimWish, Containment, NewTask, Question, StepVerb, Submission};
+pub use wish::{
+    ClaimWish, ConstraintChanges, Containment, NewTask, Question, StepVerb, Submission,
+};
 
 use crate::event::TaskUpdated;
 use crate::ids::{AgentId, Fence, RepoName};
@@ -43,6 +45,9 @@ pub enum Command {
         id: String,
         /// The fields.
         changes: Box<TaskUpdated>,
+        /// Single constraints; the others stay as they are.
+        #[serde(default)]
+        constraints: ConstraintChanges,
         /// The version that the caller has seen.
         if_match: Option<u64>,
     },

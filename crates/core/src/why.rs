@@ -3,6 +3,7 @@
 use crate::decide::missing_for_approval;
 use crate::decision::DecisionState;
 use crate::facts::{Facts, Ruling};
+use crate::ids::TaskId;
 use crate::policy::Policy;
 use crate::ready::{Caller, Obstacle, obstacles};
 use crate::status::Status;
@@ -39,7 +40,7 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
                 let next = format!("comity task claim {id}");
                 return explain(true, format!("{id} is ready for {}.", caller.id), reasons, next);
             }
-            explain(false, format!("{id} is queued but not ready."), reasons, next_for(&found))
+            explain(false, format!("{id} is queued but not ready."), reasons, next_for(id, &found))
         }
         Status::Claimed | Status::InProgress => {
             let holder = task.claim.as_ref().map_or("somebody", |claim| claim.agent.as_str());
@@ -74,8 +75,12 @@ fn verb(status: Status) -> &'static str {
     if status == Status::Claimed { "claimed" } else { "being worked on" }
 }
 
-fn next_for(found: &[Obstacle]) -> String {
+fn next_for(task: &TaskId, found: &[Obstacle]) -> String {
     match found.first() {
+        Some(Obstacle::Dependency(id, Some(Status::Abandoned))) => format!(
+            "a planner removes the dependency (comity task depend {task} --on {id} --remove), or a \
+             person reopens {id}"
+        ),
         Some(Obstacle::Dependency(id, _)) => format!("finish {id} first"),
         Some(Obstacle::Assigned(agent)) => {
             format!("let {agent} take it, or comity task assign … --none")

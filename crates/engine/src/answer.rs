@@ -39,7 +39,7 @@ pub(crate) fn render(
             let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
             Ok(json!({"released": ids}))
         }
-        Answer::Agent(id) => agent(tx, facts, id),
+        Answer::Agent(id) => agent(tx, facts, repo, id),
         Answer::Decision(id) => settle(tx, facts, |facts| {
             let decision = facts.decision(repo, *id)?.ok_or_else(|| lost("decision"))?;
             Ok(json!({"decision": view::decision(decision)}))
@@ -97,9 +97,10 @@ fn claimed(
 fn agent(
     tx: &mut (impl ReadTx + ?Sized),
     facts: &mut Facts,
+    repo: &RepoName,
     id: &AgentId,
 ) -> Result<Value, Refusal> {
-    let holds = holds(tx, facts, id)?;
+    let holds = holds(tx, facts, repo, id)?;
     let now = facts.moment.now;
     settle(tx, facts, |facts| {
         let agent = facts.agent(id)?.ok_or_else(|| lost("agent"))?;
@@ -107,14 +108,18 @@ fn agent(
     })
 }
 
-/// Lists what an agent holds, in any repository, as far as a page goes.
+/// Lists what an agent holds, as far as a page goes: ids of this repository, and `REPO#ID` for others.
 pub(crate) fn holds(
     tx: &mut (impl ReadTx + ?Sized),
     facts: &mut Facts,
+    here: &RepoName,
     agent: &AgentId,
 ) -> Result<HoldsView, Refusal> {
     let stored = tx.held_by(agent, limits::PAGE_MAX)?;
     let mut holds = HoldsView::default();
+    let named = |repo: &RepoName, id: String| {
+        if repo == here { id } else { format!("{repo}#{id}") }
+    };
     let mut repos: Vec<RepoName> = Vec::new();
     for (repo, id) in stored {
         let live = settle(tx, facts, |facts| {
@@ -122,7 +127,7 @@ pub(crate) fn holds(
             Ok(task.and_then(|task| task.claim.as_ref()).is_some_and(|claim| claim.agent == *agent))
         })?;
         if live {
-            holds.tasks.push(id.to_string());
+            holds.tasks.push(named(&repo, id.to_string()));
         }
         if !repos.contains(&repo) {
             repos.push(repo);
@@ -143,7 +148,7 @@ pub(crate) fn holds(
         for lease in tx.leases(&query)? {
             let id = lease.id;
             if settle(tx, facts, |facts| Ok(facts.lease(&repo, id)?.is_some()))? {
-                holds.leases.push(id.to_string());
+                holds.leases.push(named(&repo, id.to_string()));
             }
         }
     }

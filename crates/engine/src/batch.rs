@@ -87,6 +87,10 @@ pub fn run_batch(
     }
     let answers: Vec<Result<Value, Refusal>> =
         requests.iter().map(|prepared| batch.run(tx.as_mut(), prepared)).collect();
+    // A command that failed after its first event must not be stored in part, nor refused and yet stored.
+    if let Some(refusal) = batch.broken.take() {
+        return answers.into_iter().map(|a| a.and(Err(refusal.clone()))).collect();
+    }
     match batch.commit(tx) {
         Ok(()) => answers,
         // Nothing is acknowledged that is not durable; what was refused stays refused.
@@ -102,6 +106,8 @@ struct Batch<'s> {
     saved: Vec<(AgentId, String, Saved)>,
     later: Vec<(Key, Timestamp)>,
     expired: Vec<Draft>,
+    /// Why nothing of this batch may be committed.
+    broken: Option<Refusal>,
 }
 
 impl<'s> Batch<'s> {
@@ -114,6 +120,7 @@ impl<'s> Batch<'s> {
             saved: Vec::new(),
             later: Vec::new(),
             expired: Vec::new(),
+            broken: None,
         })
     }
 
@@ -145,6 +152,22 @@ impl<'s> Batch<'s> {
         }
         let policy = &self.settings.policy;
         let outcome = settle(tx, &mut self.facts, |facts| decide(facts, request, policy))?;
+        let done = self.carry_out(tx, prepared, outcome);
+        if let Err(refusal) = &done {
+            self.broken = Some(refusal.clone());
+        }
+        done
+    }
+
+    /// Applies what was decided and makes the answer. No rule refuses any more; only the store can fail.
+    fn carry_out(
+        &mut self,
+        tx: &mut dyn WriteTx,
+        prepared: &Prepared,
+        outcome: Outcome,
+    ) -> Result<Value, Refusal> {
+        let request = &prepared.request;
+        let policy = &self.settings.policy;
         let first = self.events.len();
         let Outcome { events, answer } = outcome;
         let silent = events.is_empty();

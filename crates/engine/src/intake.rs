@@ -6,9 +6,10 @@ use comity_core::command::{Command, Request};
 use comity_core::decide::check_input;
 use comity_core::refusal::{Code, Refusal};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Fields of commands that hold free text, where e-mail addresses and configured patterns go too.
-const FREE_TEXT: [&str; 17] = [
+const FREE_TEXT: [&str; 18] = [
     "title",
     "description",
     "requirements",
@@ -19,6 +20,7 @@ const FREE_TEXT: [&str; 17] = [
     "text",
     "question",
     "answer",
+    "default",
     "label",
     "context",
     "blockers",
@@ -53,6 +55,7 @@ impl Intake {
     /// Prepares a request, or says what is wrong with its form.
     pub fn prepare(&self, mut request: Request) -> Result<Prepared, Refusal> {
         check_input(&request)?;
+        self.check_names(&request)?;
         let mut value = to_value(&request.command)?;
         // The key stands for what the caller sent, so the digest is taken before anything is removed.
         let input = Hash::of(format!("{}\n{value}", request.repo).as_bytes());
@@ -67,6 +70,27 @@ impl Intake {
         Ok(Prepared { request, input })
     }
 
+    /// Names are compared, so nothing can be taken out of them: one that would have to be is refused.
+    fn check_names(&self, request: &Request) -> Result<(), Refusal> {
+        for (what, name) in
+            [("agent's id", request.actor.as_str()), ("repository's name", request.repo.as_str())]
+        {
+            if matches!(self.redactor.text(name), Cow::Owned(_)) {
+                return Err(Refusal::input(format!("the {what} looks like a secret")));
+            }
+        }
+        let Command::DecisionAsk(question) = &request.command else { return Ok(()) };
+        for option in &question.options {
+            if matches!(self.redactor.free_text(&option.key), Cow::Owned(_)) {
+                return Err(Refusal::input(
+                    "an option's key looks like a secret or an e-mail address",
+                )
+                .hint("give it a short key and say what it means beside it: --option KEY:LABEL"));
+            }
+        }
+        Ok(())
+    }
+
     /// Takes secrets out of a value; tells whether there were any.
     fn clean(&self, value: &mut Value, key: &str) -> bool {
         match value {
@@ -76,7 +100,7 @@ impl Intake {
                 } else {
                     self.redactor.text(text)
                 };
-                if let std::borrow::Cow::Owned(clean) = clean {
+                if let Cow::Owned(clean) = clean {
                     *text = clean;
                     return true;
                 }
@@ -109,7 +133,7 @@ impl Intake {
     fn free_strings(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
-                if let std::borrow::Cow::Owned(clean) = self.redactor.free_text(text) {
+                if let Cow::Owned(clean) = self.redactor.free_text(text) {
                     *text = clean;
                 }
             }

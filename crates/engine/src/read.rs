@@ -127,6 +127,7 @@ impl<'a> Reader<'a> {
         let mut found = Vec::new();
         let mut from = after;
         let mut looked_at = 0;
+        let mut cut = false;
         while found.len() <= limit {
             let (tasks, last) = self.task_rows(filter, from, limit + 1)?;
             looked_at += tasks.len();
@@ -135,12 +136,23 @@ impl<'a> Reader<'a> {
                     found.push(self.task_view(&task)?);
                 }
             }
-            match last {
-                Some(last) if looked_at < READY_SCAN_MAX => from = last,
-                _ => break,
+            let Some(last) = last else { break };
+            from = last;
+            if looked_at >= READY_SCAN_MAX {
+                cut = true;
+                break;
             }
         }
-        Ok(page("tasks", found, limit, |task| task.number.to_string()))
+        let whole = found.len() <= limit;
+        let mut answer = page("tasks", found, limit, |task| task.number.to_string());
+        // Enough was looked at for one page: the next one goes on from here, be this one empty or not.
+        if cut
+            && whole
+            && let Some(next) = answer.get_mut("next")
+        {
+            *next = json!(from.to_string());
+        }
+        Ok(answer)
     }
 
     /// Returns tasks after a number as they are in effect, and where to go on when there may be more.
@@ -304,7 +316,7 @@ impl<'a> Reader<'a> {
     ) -> Result<view::AgentView, Refusal> {
         let repo = self.asker.repo.clone();
         settle(self.tx, &mut self.facts, |facts| facts.counters(&repo))?;
-        let holds = holds(self.tx, &mut self.facts, &agent.id)?;
+        let holds = holds(self.tx, &mut self.facts, &repo, &agent.id)?;
         Ok(view::agent(agent, presence, holds, self.facts.moment.now))
     }
 

@@ -10,6 +10,8 @@ use comity_core::status::Status;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
+/// Open questions that are counted.
+const OPEN_MAX: usize = 100_000;
 /// Entries of each kind in the list of what needs attention.
 const ATTENTION_MAX: usize = 20;
 
@@ -21,7 +23,7 @@ pub(crate) fn status(reader: &mut Reader<'_>) -> Result<Value, Refusal> {
         agents.push(reader.agent_view(&agent, &presence)?);
     }
     let leases = reader.live_leases(None, None, usize::MAX)?.len();
-    let open = reader.decision_rows(false, None, limits::PAGE_MAX)?;
+    let open = reader.decision_rows(false, None, OPEN_MAX)?;
     let mut attention = Vec::new();
     for decision in open.iter().take(ATTENTION_MAX) {
         let kind = match decision.purpose {

@@ -5,7 +5,7 @@ use crate::engine::{Asker, Engine};
 use crate::query::Query;
 use comity_core::command::{Command, Request};
 use comity_core::facts::Facts;
-use comity_core::ids::Seq;
+use comity_core::ids::{Fence, Seq};
 use comity_core::limits;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::{Millis, Timestamp};
@@ -77,15 +77,16 @@ impl Engine {
             };
             watch.wait(nap.max(TRY_PAUSE))?;
             if patience.beat_is_due() {
-                self.beat(&asker)?;
+                self.beat(&asker, request.fence)?;
             }
         }
     }
 
-    /// Waits until a decision is settled.
+    /// Waits until a decision is settled; with a fence, the wait keeps only that grant alive.
     pub fn wait_for_decision(
         &mut self,
         asker: &Asker,
+        fence: Option<Fence>,
         id: &str,
         timeout: Option<Millis>,
     ) -> Result<Value, Refusal> {
@@ -115,7 +116,7 @@ impl Engine {
             };
             watch.wait(nap)?;
             if patience.beat_is_due() {
-                self.beat(asker)?;
+                self.beat(asker, fence)?;
             }
         }
     }
@@ -180,17 +181,23 @@ impl Engine {
     }
 
     /// Waiting counts as a sign of life.
-    fn beat(&mut self, asker: &Asker) -> Result<(), Refusal> {
-        self.execute(Request {
+    fn beat(&mut self, asker: &Asker, fence: Option<Fence>) -> Result<(), Refusal> {
+        let beaten = self.execute(Request {
             actor: asker.actor.clone(),
             repo: asker.repo.clone(),
-            fence: None,
+            fence,
             key: None,
             host: None,
             workspace: None,
             command: Command::Heartbeat,
-        })?;
-        Ok(())
+        });
+        match beaten {
+            // Whoever is not registered, or whose grant has ended, has nothing to keep alive.
+            Err(refusal) if !matches!(refusal.code, Code::RoleForbidden | Code::StaleFence) => {
+                Err(refusal)
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Calls of the git binary.
 
+use comity_core::refusal::Refusal;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -62,6 +63,20 @@ impl Git {
     pub fn commit(&self, name: &str) -> Option<String> {
         let wanted = format!("{name}^{{commit}}");
         self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])
+    }
+
+    /// Returns the commit that a user named. A hash that is not here may be somewhere else and is taken as
+    /// it is; any other name that git does not know is a mistake.
+    pub fn named_commit(&self, name: &str) -> Result<String, Refusal> {
+        if let Some(commit) = self.commit(name) {
+            return Ok(commit);
+        }
+        let hash = (4..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_hexdigit());
+        if hash {
+            return Ok(name.to_owned());
+        }
+        Err(Refusal::input(format!("git knows no commit {:?}", comity_core::ids::shorten(name)))
+            .hint("give a commit's hash, or a branch or tag of this repository"))
     }
 
     /// Returns the branch that is checked out.

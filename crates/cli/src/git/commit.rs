@@ -11,6 +11,11 @@ use std::process::Stdio;
 /// `git patch-id` before reading its output cannot block.
 const PATCHES_MAX: &str = "--max-count=500";
 
+/// A patch as git itself would print it: whatever a user has set for the screen or for reviews would make
+/// equal patches differ.
+const PLAIN: [&str; 6] =
+    ["--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", "-U3"];
+
 /// Says whether the merged commit contains the submitted one, or an equal patch.
 pub fn containment(tree: &Path, submitted: &str, merged: &str) -> Containment {
     let git = Git::at(tree);
@@ -41,10 +46,10 @@ fn by_patch(git: &Git, submitted: &str, merged: &str) -> Containment {
     let Some(base) = git.line(&["merge-base", submitted, merged]) else {
         return Containment::Missing;
     };
-    let whole = patch_ids(git, &["diff", &base, submitted]);
+    let whole = patch_ids(git, &[&["diff"], PLAIN.as_slice(), &[&base, submitted]].concat());
     let range = format!("{base}..{merged}");
-    let each =
-        patch_ids(git, &["log", "-p", "--no-merges", PATCHES_MAX, "--end-of-options", &range]);
+    let log = ["log", "-p", "--no-merges", "--no-show-signature", PATCHES_MAX];
+    let each = patch_ids(git, &[&log, PLAIN.as_slice(), &["--end-of-options", &range]].concat());
     match whole.first() {
         Some(id) if each.contains(id) => Containment::Contained,
         _ => Containment::Missing,

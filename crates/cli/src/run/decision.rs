@@ -11,9 +11,13 @@ use comity_core::refusal::Refusal;
 use comity_engine::Query;
 use serde_json::Value;
 
-pub(super) fn run(context: &Context, command: DecisionCommand) -> Result<Reply, Refusal> {
+pub(super) fn run(
+    context: &Context,
+    command: DecisionCommand,
+    json: bool,
+) -> Result<Reply, Refusal> {
     match command {
-        DecisionCommand::Ask(args) => ask(context, *args),
+        DecisionCommand::Ask(args) => ask(context, *args, json),
         DecisionCommand::List { all, page } => {
             query(context, Query::Decisions { all, page: page.into() }, Shape::Decisions)
         }
@@ -23,13 +27,14 @@ pub(super) fn run(context: &Context, command: DecisionCommand) -> Result<Reply, 
         }
         DecisionCommand::Wait { id, timeout } => {
             let mut engine = context.engine(Access::Write)?;
-            let answer = engine.wait_for_decision(&context.asker(), &id, timeout)?;
+            let answer =
+                engine.wait_for_decision(&context.asker(), context.fence(), &id, timeout)?;
             Ok(Reply::new(answer, Shape::Decision))
         }
     }
 }
 
-fn ask(context: &Context, args: AskArgs) -> Result<Reply, Refusal> {
+fn ask(context: &Context, args: AskArgs, json: bool) -> Result<Reply, Refusal> {
     let question = Question {
         question: args.question,
         task: args.task,
@@ -47,7 +52,10 @@ fn ask(context: &Context, args: AskArgs) -> Result<Reply, Refusal> {
     }
     let id = asked.pointer("/decision/id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let to = asked.pointer("/decision/to").and_then(Value::as_str).unwrap_or_default();
-    output::remark(&format!("{id} asked; waiting for {to} (comity decision answer {id} …)"));
-    let answer = engine.wait_for_decision(&context.asker(), &id, args.timeout)?;
+    // A program that reads stderr expects nothing there but a refusal.
+    if !json {
+        output::remark(&format!("{id} asked; waiting for {to} (comity decision answer {id} …)"));
+    }
+    let answer = engine.wait_for_decision(&context.asker(), context.fence(), &id, args.timeout)?;
     Ok(Reply::new(answer, Shape::Decision))
 }

@@ -39,7 +39,7 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
         Command::Lease(command) => lease::run(&context, command),
         Command::Agent(command) => team::agent(&context, command),
         Command::Gate(command) => team::gate(&context, command),
-        Command::Decision(command) => decision::run(&context, command),
+        Command::Decision(command) => decision::run(&context, command, global.json),
         Command::Note { kind, text, task } => {
             execute(&context, Operation::Note { kind, text, task }, Shape::Event)
         }

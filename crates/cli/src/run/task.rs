@@ -6,7 +6,9 @@ use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
 use crate::store::Access;
+use comity_core::chain::Hash;
 use comity_core::command::{ClaimWish, Command, StepVerb};
+use comity_core::decide::check_input;
 use comity_core::refusal::Refusal;
 use comity_engine::{Query, TaskFilter};
 
@@ -85,13 +87,19 @@ fn verbs(context: &Context, command: TaskCommand) -> Result<Reply, Refusal> {
 
 /// Starting and taking a review have no place for a reason in the log, so that it becomes a note.
 fn with_note(context: &Context, command: Command, verb: VerbArgs) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Write)?;
-    let answer = engine.execute(context.request(command))?;
-    if let Some(text) = verb.reason {
+    let note = verb.reason.filter(|text| !text.trim().is_empty()).map(|text| {
         let note = Command::Note { kind: "action".to_owned(), text, task: Some(verb.id) };
         let mut request = context.request(note);
-        request.key = request.key.map(|key| format!("{key}#reason"));
-        engine.execute(request)?;
+        // Derived from a key that may be as long as keys get.
+        request.key = request.key.map(|key| format!("reason:{}", Hash::of(key.as_bytes())));
+        request
+    });
+    // A reason that cannot be kept is refused before anything is done.
+    note.iter().try_for_each(check_input)?;
+    let mut engine = context.engine(Access::Write)?;
+    let answer = engine.execute(context.request(command))?;
+    if let Some(note) = note {
+        engine.execute(note)?;
     }
     Ok(Reply::new(answer, Shape::TaskLine))
 }

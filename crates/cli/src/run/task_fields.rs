@@ -5,12 +5,10 @@ use crate::args::{CreateArgs, UpdateArgs};
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
-use comity_core::command::{Command, NewTask};
+use comity_core::command::{Command, ConstraintChanges, NewTask};
 use comity_core::event::TaskUpdated;
 use comity_core::refusal::Refusal;
 use comity_core::task::Constraints;
-use comity_core::view::TaskView;
-use comity_engine::Query;
 use serde_json::{Map, Value};
 
 /// Makes a task of the options of `task create`.
@@ -65,10 +63,15 @@ fn cleared(list: Option<Vec<String>>) -> Option<Vec<String>> {
     list.map(|list| if list == [""] { Vec::new() } else { list })
 }
 
-pub(super) fn update(context: &Context, mut args: UpdateArgs) -> Result<Reply, Refusal> {
+pub(super) fn update(context: &Context, args: UpdateArgs) -> Result<Reply, Refusal> {
     let mapper = context.mapper();
-    let mut if_match = args.if_match;
-    let constraints = constraints(context, &mut args, &mut if_match)?;
+    let allow_delete = cleared(args.allow_delete).map(|list| mapper.patterns(&list)).transpose()?;
+    let constraints = ConstraintChanges {
+        max_files: args.max_files,
+        no_git_commit: args.no_git_commit,
+        no_new_deps: args.no_new_deps,
+        allow_delete,
+    };
     let files = cleared(args.files).map(|list| mapper.patterns(&list)).transpose()?;
     let entries = |pairs: Vec<(String, String)>| {
         let entry = |(key, text): (String, String)| {
@@ -91,7 +94,7 @@ pub(super) fn update(context: &Context, mut args: UpdateArgs) -> Result<Reply, R
         requirements: cleared(args.requirements),
         dod: cleared(args.dod),
         gates: cleared(args.gates),
-        constraints,
+        constraints: None,
         context: args.context.map(entries),
         timeout: args.timeout,
         epic: args.epic,
@@ -100,40 +103,16 @@ pub(super) fn update(context: &Context, mut args: UpdateArgs) -> Result<Reply, R
         branch: args.branch,
         pr: args.pr,
     };
-    if changes == TaskUpdated::default() {
+    if changes == TaskUpdated::default() && constraints.is_empty() {
         return Err(Refusal::input("there is nothing to change").hint(
             "give at least one field, such as --priority P1; see `comity task update --help`",
         ));
     }
-    let command = Command::UpdateTask { id: args.id, changes: Box::new(changes), if_match };
+    let command = Command::UpdateTask {
+        id: args.id,
+        changes: Box::new(changes),
+        constraints,
+        if_match: args.if_match,
+    };
     execute(context, command, Shape::TaskLine)
-}
-
-/// Constraints are set as a whole, so that changing one needs the others, as they are now.
-fn constraints(
-    context: &Context,
-    args: &mut UpdateArgs,
-    if_match: &mut Option<u64>,
-) -> Result<Option<Constraints>, Refusal> {
-    let allow_delete = cleared(args.allow_delete.take());
-    let none = args.max_files.is_none()
-        && args.no_git_commit.is_none()
-        && args.no_new_deps.is_none()
-        && allow_delete.is_none();
-    if none {
-        return Ok(None);
-    }
-    let answer = context.query(Query::Task { id: args.id.clone() })?;
-    let task: TaskView = super::task_git::task_of(&answer)?;
-    if_match.get_or_insert(task.version);
-    let mut constraints = task.constraints;
-    if let Some(most) = args.max_files {
-        constraints.max_files = Some(most).filter(|most| *most > 0);
-    }
-    constraints.no_git_commit = args.no_git_commit.unwrap_or(constraints.no_git_commit);
-    constraints.no_new_deps = args.no_new_deps.unwrap_or(constraints.no_new_deps);
-    if let Some(globs) = allow_delete {
-        constraints.allow_delete = context.mapper().patterns(&globs)?;
-    }
-    Ok(Some(constraints))
 }

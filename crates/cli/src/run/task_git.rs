@@ -44,7 +44,7 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
     {
         if let Some(name) = &commit {
             // What git knows is kept in full, so that evidence can be matched with it.
-            commit = git.commit(name).or(commit);
+            commit = Some(git.named_commit(name)?);
         } else if task.constraints.no_git_commit {
             let made = git::snapshot(tree, &task.id)?;
             snapshot = Some((tree, made.clone()));
@@ -90,7 +90,7 @@ pub(super) fn done(
         if let Some(submitted) = task_of(&answer)?.commit {
             containment = git::containment(tree, &submitted, name);
         }
-        merged = git.commit(name).or(merged);
+        merged = Some(git.named_commit(name)?);
     }
     let command = Command::Done { id: verb.id, merged, containment, reason: verb.reason };
     execute(context, command, Shape::TaskLine)

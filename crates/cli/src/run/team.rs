@@ -31,7 +31,7 @@ pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Ref
         GateCommand::Record { id, gate, verdict, report, commit } => {
             let git = context.git();
             let commit = match (&git, commit) {
-                (Some((git, _)), Some(name)) => git.commit(&name).or(Some(name)),
+                (Some((git, _)), Some(name)) => Some(git.named_commit(&name)?),
                 (Some((git, _)), None) => git.commit("HEAD"),
                 (None, given) => given,
             };

@@ -47,6 +47,15 @@ fn malformed_ids_are_refused() {
 }
 
 #[test]
+fn a_reason_that_cannot_be_kept_is_refused_before_anything_is_done() {
+    let sandbox = project();
+    all_refused(&sandbox, &[vec!["task", "start", "T1", "--reason", "a\u{7}b"]]);
+    // An empty one is none, as everywhere.
+    let task = sandbox.json(&["task", "start", "T1", "--reason", ""])["task"].clone();
+    assert_eq!(task["status"], "in_progress");
+}
+
+#[test]
 fn malformed_paths_and_patterns_are_refused() {
     let sandbox = project();
     let long = "x".repeat(2000);

@@ -133,6 +133,11 @@ fn repositories_in_one_store_are_kept_apart() {
     );
     sandbox.comity().by("ann").args(&["task", "claim", "T1", "--repo", "a"]).json();
     sandbox.comity().by("bob").args(&["task", "claim", "T1", "--repo", "b"]).json();
+    // The same id in two repositories is two things.
+    let held =
+        |repo: &str| sandbox.json(&["agent", "show", "bob", "--repo", repo])["agent"].clone();
+    assert_eq!(held("b")["holds"]["tasks"], serde_json::json!(["T1"]));
+    assert_eq!(held("a")["holds"]["tasks"], serde_json::json!(["b#T1"]));
 }
 
 #[test]

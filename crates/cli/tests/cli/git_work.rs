@@ -107,6 +107,37 @@ fn rule_3_a_rebase_and_a_squash_are_equal_patches() {
 }
 
 #[test]
+fn rule_3_an_equal_patch_is_seen_whatever_a_user_has_set_for_diffs() {
+    let (sandbox, _) = approved();
+    for (key, value) in [("color.ui", "always"), ("diff.external", "true"), ("diff.context", "9")] {
+        sandbox.git(&sandbox.root, &["config", key, value]);
+    }
+    sandbox.write("other.rs", "x");
+    sandbox.commit(&sandbox.root, "Something else");
+    sandbox.git(&sandbox.root, &["merge", "--quiet", "--squash", "work"]);
+    sandbox.commit(&sandbox.root, "Squashed");
+    let task = by(&sandbox, "human:ann", &["task", "done", "T1", "--merged", "HEAD"]);
+    assert_eq!(task["status"], "done");
+}
+
+#[test]
+fn a_commit_that_git_does_not_know_is_a_mistake_unless_it_is_a_hash() {
+    let (sandbox, _) = approved();
+    let person = ["--as", "human:ann"];
+    for args in [
+        ["task", "done", "T1", "--merged", "no-such-branch"].as_slice(),
+        &["gate", "record", "T1", "tests", "pass", "--commit", "no-such-branch"],
+    ] {
+        let (error, exit) = sandbox.comity().args(&person).args(args).refusal();
+        assert_eq!((error["code"].as_str(), exit), (Some("invalid-input"), 2), "{args:?}");
+    }
+    // Not fetched yet, so git cannot be asked about it.
+    let away = "0123456789abcdef0123456789abcdef01234567";
+    let task = by(&sandbox, "human:ann", &["task", "done", "T1", "--merged", away]);
+    assert_eq!(task["merged_sha"], away);
+}
+
+#[test]
 fn rule_3_evidence_counts_for_the_submitted_commit_only() {
     let sandbox = begun(&["--gate", "tests"]);
     by(&sandbox, "ada", &["task", "submit", "T1"]);

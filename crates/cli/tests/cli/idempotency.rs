@@ -18,6 +18,17 @@ fn a_repeated_key_does_nothing_twice() {
 }
 
 #[test]
+fn a_repeated_change_of_a_constraint_gives_the_first_answer() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "one", "--no-new-deps"]);
+    let args = ["task", "update", "T1", "--max-files", "5", "--idempotency-key", "k"];
+    let first = sandbox.json(&args);
+    assert_eq!(first["task"]["constraints"]["no_new_deps"], true);
+    sandbox.json(&["task", "update", "T1", "--title", "two"]);
+    assert_eq!(sandbox.json(&args), first);
+}
+
+#[test]
 fn a_repeated_claim_gives_the_same_fence() {
     let sandbox = Sandbox::new();
     sandbox.json(&["task", "create", "one"]);

@@ -56,6 +56,8 @@ fn waiting_in_vain_is_exit_6() {
     let sandbox = Sandbox::new();
     let ask = ["decision", "ask", "Which?", "--wait", "--timeout", "1s"];
     assert_eq!(sandbox.refused(&ask), ("timed-out".to_owned(), 6));
+    let done = sandbox.comity().args(&ask).args(&["--json"]).done();
+    assert_eq!(done.stderr.lines().count(), 1, "only the refusal: {}", done.stderr);
     assert_eq!(sandbox.json(&["decision", "show", "D1"])["decision"]["state"], "open");
     sandbox.comity().by("ada").args(&["lease", "acquire", "a.rs"]).json();
     let (error, exit) =

@@ -77,6 +77,40 @@ pub struct ClaimWish {
     pub no_lease: bool,
 }
 
+/// Constraints to be set one by one, against the task as it is when the command is decided.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConstraintChanges {
+    /// Most files that may be changed; 0 for any.
+    pub max_files: Option<u32>,
+    /// Whether commits are forbidden.
+    pub no_git_commit: Option<bool>,
+    /// Whether new dependencies are forbidden.
+    pub no_new_deps: Option<bool>,
+    /// Files that may be deleted.
+    pub allow_delete: Option<Vec<String>>,
+}
+
+impl ConstraintChanges {
+    /// Tells whether nothing is to be changed.
+    pub fn is_empty(&self) -> bool {
+        *self == ConstraintChanges::default()
+    }
+
+    /// Returns the constraints with the changes made.
+    pub fn applied_to(&self, mut to: Constraints) -> Constraints {
+        if let Some(most) = self.max_files {
+            to.max_files = Some(most).filter(|most| *most > 0);
+        }
+        to.no_git_commit = self.no_git_commit.unwrap_or(to.no_git_commit);
+        to.no_new_deps = self.no_new_deps.unwrap_or(to.no_new_deps);
+        if let Some(globs) = &self.allow_delete {
+            to.allow_delete.clone_from(globs);
+        }
+        to
+    }
+}
+
 /// Work that is handed in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

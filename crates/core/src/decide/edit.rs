@@ -1,6 +1,7 @@
 //! Changing what a task says: fields, dependencies, reservation, references.
 
 use super::{Answer, Rule};
+use crate::command::ConstraintChanges;
 use crate::event::{Dependency, Event, TaskAssigned, TaskLinked, TaskUpdated};
 use crate::facts::Ruling;
 use crate::ids::{AgentId, TaskId};
@@ -15,9 +16,10 @@ impl<'a> Rule<'a> {
         &mut self,
         id: &str,
         changes: &TaskUpdated,
+        constraints: &ConstraintChanges,
         if_match: Option<u64>,
     ) -> Ruling<Answer> {
-        if *changes == TaskUpdated::default() {
+        if *changes == TaskUpdated::default() && constraints.is_empty() {
             return Err(Refusal::input("nothing to change is given")
                 .hint("for example: comity task update T1 --priority P0")
                 .into());
@@ -27,6 +29,10 @@ impl<'a> Rule<'a> {
             changes.files = Some(self.normal_patterns(files)?);
         }
         let task = self.task(id)?;
+        if !constraints.is_empty() {
+            let base = changes.constraints.take().unwrap_or_else(|| task.constraints.clone());
+            changes.constraints = Some(constraints.applied_to(base));
+        }
         self.may_edit(task)?;
         self.may_weaken(task, &changes)?;
         self.version_fits(task, if_match)?;

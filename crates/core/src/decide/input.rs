@@ -19,7 +19,10 @@ pub fn check(request: &Request) -> Check {
     }
     match &request.command {
         Command::CreateTask(new) => new_task(new),
-        Command::UpdateTask { changes, .. } => changes_ok(changes),
+        Command::UpdateTask { changes, constraints, .. } => {
+            changes_ok(changes)?;
+            optional(constraints.allow_delete.as_ref(), |list| patterns("allow-delete", list))
+        }
         Command::Claim(wish) => {
             words("skill", &wish.skills)?;
             optional(wish.ttl.as_ref(), ttl)

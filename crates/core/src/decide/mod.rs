@@ -126,7 +126,9 @@ impl<'a> Rule<'a> {
     fn dispatch(&mut self, command: &'a Command) -> Ruling<Answer> {
         match command {
             Command::CreateTask(new) => self.create_task(new),
-            Command::UpdateTask { id, changes, if_match } => self.update(id, changes, *if_match),
+            Command::UpdateTask { id, changes, constraints, if_match } => {
+                self.update(id, changes, constraints, *if_match)
+            }
             Command::Depend { id, on, remove: false } => self.add_dependency(id, on),
             Command::Depend { id, on, remove: true } => self.remove_dependency(id, on),
             Command::Assign { id, agent } => self.assign(id, agent.as_ref()),

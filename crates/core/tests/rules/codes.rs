@@ -2,7 +2,7 @@
 
 use crate::verbs::{question, task, task_on, texts};
 use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OTHER, PLANNER, Verdict, WATCHER, World};
-use comity_core::command::{Command, Containment, NewTask};
+use comity_core::command::{Command, ConstraintChanges, Containment, NewTask};
 use comity_core::event::TaskUpdated;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
@@ -84,6 +84,7 @@ fn about_readiness(code: Code) -> Option<Verdict> {
             w.by(PLANNER).does(Command::UpdateTask {
                 id: "T1".into(),
                 changes: Box::new(changes),
+                constraints: ConstraintChanges::default(),
                 if_match: Some(7),
             })
         }

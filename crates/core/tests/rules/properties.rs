@@ -3,7 +3,8 @@
 use crate::verbs::{question, task, texts};
 use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OBSERVER, OTHER, PLANNER, WATCHER, World};
 use comity_core::command::{
-    ClaimWish, Command, Containment, NewTask, Question, Request, StepVerb, Submission,
+    ClaimWish, Command, ConstraintChanges, Containment, NewTask, Question, Request, StepVerb,
+    Submission,
 };
 use comity_core::event::{Placed, TaskUpdated};
 use comity_core::role::Role;
@@ -174,6 +175,7 @@ fn around() -> impl Strategy<Value = Command> {
                 files: Some(files), priority: Some(Priority::from_rank(rank)),
                 gates: Some(texts(&["lint"])), ..TaskUpdated::default()
             }),
+            constraints: ConstraintChanges::default(),
             if_match: None,
         }),
         2 => asked().prop_map(|question| Command::DecisionAsk(Box::new(question))),

@@ -2,7 +2,7 @@
 
 use crate::verbs::{task, task_on, texts};
 use crate::world::{ANN, Expect, IMPL, OTHER, PLANNER, World};
-use comity_core::command::{ClaimWish, Command, NewTask};
+use comity_core::command::{ClaimWish, Command, ConstraintChanges, NewTask};
 use comity_core::event::TaskUpdated;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
@@ -284,12 +284,33 @@ fn rule_2_7_a_parent_is_done_only_when_its_children_are() {
 }
 
 #[test]
+fn one_constraint_is_changed_without_touching_the_others() {
+    let mut w = World::new();
+    let mut new = task("a");
+    new.constraints.no_new_deps = true;
+    w.have(new);
+    let set = |constraints| Command::UpdateTask {
+        id: "T1".into(),
+        changes: Box::default(),
+        constraints,
+        if_match: None,
+    };
+    w.by(ANN).does(set(ConstraintChanges::default())).refused(Code::InvalidInput);
+    w.by(ANN).does(set(ConstraintChanges { max_files: Some(3), ..Default::default() })).accepted();
+    let task = w.task("T1");
+    assert_eq!((task.constraints.max_files, task.constraints.no_new_deps), (Some(3), true));
+    w.by(ANN).does(set(ConstraintChanges { max_files: Some(0), ..Default::default() })).accepted();
+    assert_eq!(w.task("T1").constraints.max_files, None);
+}
+
+#[test]
 fn rule_2_10_every_change_counts_up_the_version_and_if_match_refuses_a_lost_update() {
     let mut w = World::new();
     w.have(task("a"));
     let rename = |title: &str, if_match| Command::UpdateTask {
         id: "T1".into(),
         changes: Box::new(TaskUpdated { title: Some(title.into()), ..Default::default() }),
+        constraints: ConstraintChanges::default(),
         if_match,
     };
     assert_eq!(w.task("T1").version, 1);

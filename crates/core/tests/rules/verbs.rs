@@ -2,7 +2,7 @@
 
 use crate::world::{Verdict, World};
 use comity_core::command::{
-    ClaimWish, Command, Containment, NewTask, Question, StepVerb, Submission,
+    ClaimWish, Command, ConstraintChanges, Containment, NewTask, Question, StepVerb, Submission,
 };
 use comity_core::event::TaskUpdated;
 use comity_core::role::Role;
@@ -74,7 +74,12 @@ impl Act<'_> {
     }
 
     pub fn updates(self, id: &str, changes: TaskUpdated) -> Verdict {
-        self.does(Command::UpdateTask { id: id.into(), changes: Box::new(changes), if_match: None })
+        self.does(Command::UpdateTask {
+            id: id.into(),
+            changes: Box::new(changes),
+            constraints: ConstraintChanges::default(),
+            if_match: None,
+        })
     }
 
     pub fn makes_wait(self, id: &str, on: &str) -> Verdict {

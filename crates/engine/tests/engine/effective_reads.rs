@@ -85,3 +85,25 @@ fn rule_6_3_a_deadline_is_seen_without_any_writer() {
         assert_eq!(open["decisions"].as_array().unwrap().len(), 0);
     }
 }
+
+#[test]
+fn a_list_of_ready_tasks_goes_on_past_many_that_are_not() {
+    let mut world = World::memory();
+    for n in 0..5_100 {
+        world.create(&format!("Task {n}"), |new| new.blockers = vec!["vendor".to_owned()]);
+    }
+    world.create("Last", |_| {});
+    let mut after = None;
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let page = Page { limit: Some(500), after: after.take() };
+        let filter = TaskFilter { ready: true, page, ..TaskFilter::default() };
+        let list = world.ask("agent-x", Query::Tasks(filter));
+        seen.extend(list["tasks"].as_array().unwrap().iter().map(|t| t["title"].clone()));
+        after = list["next"].as_str().map(str::to_owned);
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, ["Last"]);
+}

@@ -7,6 +7,7 @@
 )]
 
 mod effective_reads;
+mod failing_store;
 mod hostile_input;
 mod idempotency;
 mod log_proof;

@@ -1,7 +1,9 @@
 //! Secrets do not enter the log, whatever field they come in.
 
 use crate::support::World;
-use comity_core::command::Command;
+use comity_core::command::{Command, Question};
+use comity_core::decision::DecisionOption;
+use comity_core::refusal::Code;
 use comity_engine::{EventFilter, Query};
 use serde_json::json;
 
@@ -52,5 +54,40 @@ fn rule_5_4_ordinary_hashes_uuids_and_paths_survive() {
         world.create("Keep", |new| new.description = ordinary.join("\n"));
         let task = world.ask("agent-1", Query::Task { id: "T1".to_owned() });
         assert_eq!(task["task"]["description"], ordinary.join("\n"));
+    }
+}
+
+fn ask(options: &[&str], default: Option<&str>) -> Command {
+    let option =
+        |key: &&str| DecisionOption { key: (*key).to_owned(), label: None, description: None };
+    Command::DecisionAsk(Box::new(Question {
+        question: "Whom?".to_owned(),
+        task: None,
+        options: options.iter().map(option).collect(),
+        kind: None,
+        context: None,
+        default: default.map(str::to_owned),
+        to: None,
+        expires: None,
+    }))
+}
+
+#[test]
+fn rule_5_4_a_name_that_would_have_to_be_redacted_is_refused() {
+    for mut world in World::both() {
+        // Neither could ever be given as the answer, which is redacted too.
+        for key in [secret().as_str(), "ann@example.org"] {
+            world.refused("agent-1", ask(&["nobody", key], None), Code::InvalidInput);
+        }
+        world.refused(&secret(), ask(&["a", "b"], None), Code::InvalidInput);
+        world.run("agent-1", ask(&["a", "b"], Some("b")));
+    }
+}
+
+#[test]
+fn rule_5_4_a_default_answer_is_free_text() {
+    for mut world in World::both() {
+        let asked = world.run("agent-1", ask(&[], Some("ask ann@example.org")));
+        assert_eq!(asked["decision"]["default"], "ask [redacted:email:15]");
     }
 }

@@ -51,7 +51,7 @@ fn rule_6_3_an_answer_wakes_the_waiter_at_once() {
     let other = path;
     let waiter = std::thread::spawn(move || {
         let mut engine = open(&other);
-        let answer = engine.wait_for_decision(&asker("agent-1"), "D1", Millis::parse("30s"));
+        let answer = engine.wait_for_decision(&asker("agent-1"), None, "D1", Millis::parse("30s"));
         (answer, Instant::now())
     });
     std::thread::sleep(Duration::from_millis(300));
@@ -70,7 +70,7 @@ fn rule_6_3_a_waiter_whose_time_is_up_gets_exit_six_and_the_question_stays_open(
     let mut engine = open(&dir.path().join("comity.db"));
     engine.execute(request("agent-1", question())).unwrap();
     let refusal =
-        engine.wait_for_decision(&asker("agent-1"), "D1", Millis::parse("1s")).unwrap_err();
+        engine.wait_for_decision(&asker("agent-1"), None, "D1", Millis::parse("1s")).unwrap_err();
     assert_eq!(refusal.code, Code::TimedOut);
     assert_eq!(refusal.code.exit_status(), 6);
     assert_eq!(refusal.details["decision"]["state"], "open");
@@ -117,4 +117,35 @@ fn a_tail_sees_every_event_once_and_in_order() {
         engine.execute(request("agent-1", note)).unwrap();
     }
     assert_eq!(tail.join().unwrap(), (1..=41).collect::<Vec<u64>>());
+}
+
+#[test]
+fn rule_4_4_waiting_with_a_fence_keeps_only_that_grant_alive_and_goes_on_without_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut engine = open(&dir.path().join("comity.db"));
+    engine.execute(request("agent-1", question())).unwrap();
+    let lease = |path: &str| Command::LeaseAcquire {
+        patterns: vec![path.to_owned()],
+        task: None,
+        purpose: None,
+        ttl: Millis::parse("1s"),
+        shared: false,
+    };
+    let kept = engine.execute(request("agent-1", lease("a"))).unwrap();
+    engine.execute(request("agent-1", lease("b"))).unwrap();
+    let fence = kept["leases"][0]["fence"].as_u64().and_then(comity_core::ids::Fence::new);
+    let waited = Millis::parse("2s");
+    engine.wait_for_decision(&asker("agent-1"), fence, "D1", waited).unwrap_err();
+    let page = comity_engine::Page::default();
+    let leases = comity_engine::Query::Leases { owner: None, page };
+    let left = engine.query(&asker("agent-1"), leases).unwrap();
+    let paths: Vec<_> = left["leases"].as_array().unwrap().iter().map(|l| &l["path"]).collect();
+    assert_eq!(paths, ["a"]);
+    // A grant that has ended is no reason to stop waiting.
+    let all = Command::LeaseRelease { ids: Vec::new(), all: true };
+    engine.execute(request("agent-1", all)).unwrap();
+    engine.execute(request("agent-1", lease("c"))).unwrap();
+    let refusal =
+        engine.wait_for_decision(&asker("agent-1"), fence, "D1", Millis::parse("1s")).unwrap_err();
+    assert_eq!(refusal.code, Code::TimedOut);
 }

@@ -1,0 +1,133 @@
+//! A store that fails in the middle of a command: the command is not stored and refused at once.
+
+use crate::support::request;
+use comity_core::chain::{Head, Stored};
+use comity_core::command::{Command, NewTask};
+use comity_core::decision::Decision;
+use comity_core::facts::{Entity, Facts, Moment, Need, Presence};
+use comity_core::ids::{AgentId, RepoName, TaskId};
+use comity_core::lease::Lease;
+use comity_core::refusal::Code;
+use comity_core::state::Key;
+use comity_core::status::Status;
+use comity_core::task::Task;
+use comity_core::time::Timestamp;
+use comity_engine::{Engine, Settings};
+use comity_store::memory::MemoryStore;
+use comity_store::{
+    Changes, DecisionQuery, EventQuery, LeaseQuery, ReadTx, Rows, Store, StoreError, SystemClock,
+    TaskQuery, Watch, WriteTx,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+type Got<T> = Result<T, StoreError>;
+
+struct Failing {
+    inner: MemoryStore,
+    fails: Arc<AtomicBool>,
+}
+
+struct FailingTx<'s> {
+    inner: Box<dyn WriteTx + 's>,
+    fails: bool,
+}
+
+impl Store for Failing {
+    fn read(&mut self) -> Got<Box<dyn ReadTx + '_>> {
+        self.inner.read()
+    }
+    fn write(&mut self) -> Got<Box<dyn WriteTx + '_>> {
+        let fails = self.fails.load(Ordering::SeqCst);
+        Ok(Box::new(FailingTx { inner: self.inner.write()?, fails }))
+    }
+    fn watch(&self) -> Got<Box<dyn Watch>> {
+        self.inner.watch()
+    }
+    fn integrity(&mut self) -> Got<Vec<String>> {
+        self.inner.integrity()
+    }
+    fn url(&self) -> String {
+        self.inner.url()
+    }
+}
+
+impl ReadTx for FailingTx<'_> {
+    fn moment(&mut self) -> Got<Moment> {
+        self.inner.moment()
+    }
+    fn head(&mut self) -> Got<Head> {
+        self.inner.head()
+    }
+    fn load(&mut self, needs: &[Need], facts: &mut Facts) -> Got<()> {
+        self.inner.load(needs, facts)
+    }
+    fn due(&mut self, now: Timestamp, limit: usize) -> Got<Vec<Key>> {
+        self.inner.due(now, limit)
+    }
+    fn tasks(&mut self, query: &TaskQuery) -> Got<Vec<Task>> {
+        self.inner.tasks(query)
+    }
+    fn leases(&mut self, query: &LeaseQuery) -> Got<Vec<Lease>> {
+        self.inner.leases(query)
+    }
+    fn decisions(&mut self, query: &DecisionQuery) -> Got<Vec<Decision>> {
+        self.inner.decisions(query)
+    }
+    fn agents(
+        &mut self,
+        after: Option<&AgentId>,
+        limit: usize,
+    ) -> Got<Vec<(comity_core::agent::Agent, Presence)>> {
+        self.inner.agents(after, limit)
+    }
+    /// What the answer to a registration is made of: asked for after the event is applied.
+    fn held_by(&mut self, agent: &AgentId, limit: usize) -> Got<Vec<(RepoName, TaskId)>> {
+        if self.fails {
+            return Err(StoreError::Full);
+        }
+        self.inner.held_by(agent, limit)
+    }
+    fn events(&mut self, query: &EventQuery) -> Got<Vec<Stored>> {
+        self.inner.events(query)
+    }
+    fn status_counts(&mut self, repo: &RepoName) -> Got<BTreeMap<Status, u64>> {
+        self.inner.status_counts(repo)
+    }
+    fn entities(&mut self, after: Option<&Key>, limit: usize) -> Got<Vec<(Key, Entity)>> {
+        self.inner.entities(after, limit)
+    }
+}
+
+impl WriteTx for FailingTx<'_> {
+    fn commit(self: Box<Self>, changes: Changes<'_>) -> Got<()> {
+        self.inner.commit(changes)
+    }
+    fn clear_projections(&mut self) -> Got<()> {
+        self.inner.clear_projections()
+    }
+    fn write_rows(&mut self, rows: &Rows<'_>) -> Got<()> {
+        self.inner.write_rows(rows)
+    }
+}
+
+#[test]
+fn what_fails_after_its_first_event_is_not_stored() {
+    let fails = Arc::new(AtomicBool::new(false));
+    let inner = MemoryStore::new(Arc::new(SystemClock));
+    let store = Failing { inner, fails: fails.clone() };
+    let mut engine = Engine::new(Box::new(store), Settings::default()).unwrap();
+    let new = NewTask { title: "one".to_owned(), ..NewTask::default() };
+    engine.execute(request("human:ann", Command::CreateTask(Box::new(new)))).unwrap();
+    let before = engine.verify().unwrap();
+    let id = AgentId::parse("bob").unwrap();
+    let register = Command::AgentRegister { id, roles: Vec::new(), skills: Vec::new() };
+    fails.store(true, Ordering::SeqCst);
+    let refusal = engine.execute(request("human:ann", register.clone())).unwrap_err();
+    assert_eq!(refusal.code, Code::StorageFull);
+    assert_eq!(engine.verify().unwrap(), before);
+    fails.store(false, Ordering::SeqCst);
+    engine.execute(request("human:ann", register)).unwrap();
+    assert_eq!(engine.verify().unwrap()["ok"], true);
+}
