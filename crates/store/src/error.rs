@@ -62,10 +62,15 @@ impl StoreError {
             StoreError::ReadOnly(_) => Code::StoreReadOnly,
             StoreError::TooNew { .. } => Code::StoreTooNew,
             StoreError::Network { .. } => Code::NetworkFileSystem,
-            StoreError::Damaged(_) => Code::Internal,
+            StoreError::Damaged(_) => Code::StoreUnavailable,
             StoreError::Other { .. } => Code::StoreUnavailable,
         };
-        Refusal::new(code, self.to_string())
+        let refusal = Refusal::new(code, self.to_string());
+        match self {
+            StoreError::Damaged(_) => refusal
+                .hint("see `comity doctor`; restore the file from a backup, or name another store"),
+            _ => refusal,
+        }
     }
 }
 
