@@ -226,7 +226,9 @@ impl Facts {
         fence: Fence,
         granted: Timestamp,
     ) -> Ruling<Timestamp> {
-        Ok(granted.max(self.presence(owner)?.for_grant(fence).unwrap_or_default()))
+        self.need_key(Key::Agent(owner.clone()))?;
+        let heard = self.presence.get(owner).and_then(|presence| presence.for_grant(fence));
+        Ok(granted.max(heard.unwrap_or_default()))
     }
 
     /// Tells whether a lease is live now.

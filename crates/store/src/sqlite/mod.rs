@@ -152,6 +152,8 @@ fn connect(place: &Place) -> Result<Connection, StoreError> {
         conn.execute_batch(SETTINGS)?;
         // A process that does one command would otherwise pay three more syncs when it ends.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // Plans must not depend on what is bound: otherwise each binding compiles a statement again.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok::<_, rusqlite::Error>(conn)
     };
     connect().map_err(|error| place.error("cannot open the store", error))
