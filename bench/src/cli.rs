@@ -14,6 +14,8 @@ use std::process::Command;
 const TASKS: [usize; 3] = [100, 10_000, 100_000];
 /// Tasks made in one transaction.
 const FILL_BATCH: usize = 500;
+/// Processes in one line of the last table.
+const CHAIN_BLOCK: usize = 100;
 
 /// Builds the release binary beside this one, and says where it is.
 pub fn binary() -> Outcome<PathBuf> {
@@ -154,6 +156,38 @@ pub fn run(scale: Scale) -> Outcome<()> {
         }
     }
     print(&peer, &version, &claims, &lists, turns);
+    one_after_the_other(&binary, scale)
+}
+
+/// A store that only short processes use must not get slower with what it has been through.
+fn one_after_the_other(binary: &Path, scale: Scale) -> Outcome<()> {
+    let blocks = scale.of(5, 2);
+    let project = Project::new(Some(binary.to_owned()))?;
+    fill_tasks(&project.store(), 10, 1)?;
+    let mut log = project.store().into_os_string();
+    log.push("-wal");
+    let mut table = Table::new(&["commands before", "wall ms", "CPU ms", "CPU ÷ first", "log MiB"]);
+    let mut first = None;
+    for block in 0..blocks {
+        let mut line = Line::new("note");
+        for _ in 0..CHAIN_BLOCK {
+            let mut command = project.comity("agent-00");
+            line.usages.push(process::run(command.args(["note", "progress", "half of it works"]))?);
+        }
+        let kib = std::fs::metadata(&log).map_or(0, |found| found.len() / 1024);
+        table.row(vec![
+            count(block * CHAIN_BLOCK),
+            format!("{:.2}", median(&line.all(|usage| usage.wall))),
+            format!("{:.2}", line.cpu()),
+            format!("{:.2}×", line.cpu() / *first.get_or_insert(line.cpu())),
+            format!("{:.1}", f64::from(u32::try_from(kib)?) / 1024.0),
+        ]);
+    }
+    table.print("cli: one process after the other");
+    println!(
+        "\n`comity note`, {CHAIN_BLOCK} processes in a row on one store; each line the median of as many. The log \
+         is SQLite's write-ahead log after them, which the next process reads whole."
+    );
     Ok(())
 }
 

@@ -142,15 +142,16 @@ fn print(places: &[(cli::Project, Place)], turns: usize) {
     let Some((_, first)) = places.first() else { return };
     for (_, place) in places {
         let cpu = process(place, |usage| usage.cpu);
+        let as_process = |text: String| if place.process.is_empty() { "–".to_owned() } else { text };
         table.row(vec![
             count(place.held),
             format!("{:.2}", median(&place.wall)),
             format!("{:.2}", median(&place.cpu)),
             format!("{:.1}×", median(&place.cpu) / median(&first.cpu)),
             format!("{:.1}×", median(&place.wall) / median(&first.wall)),
-            format!("{:.2}", process(place, |usage| usage.wall)),
-            format!("{cpu:.2}"),
-            format!("{:.1}×", cpu / process(first, |usage| usage.cpu)),
+            as_process(format!("{:.2}", process(place, |usage| usage.wall))),
+            as_process(format!("{cpu:.2}")),
+            as_process(format!("{:.1}×", cpu / process(first, |usage| usage.cpu))),
         ]);
     }
     table.print("lease: taking one among many");
