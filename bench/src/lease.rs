@@ -142,7 +142,8 @@ fn print(places: &[(cli::Project, Place)], turns: usize) {
     let Some((_, first)) = places.first() else { return };
     for (_, place) in places {
         let cpu = process(place, |usage| usage.cpu);
-        let as_process = |text: String| if place.process.is_empty() { "–".to_owned() } else { text };
+        let as_process =
+            |text: String| if place.process.is_empty() { "–".to_owned() } else { text };
         table.row(vec![
             count(place.held),
             format!("{:.2}", median(&place.wall)),

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Instant;
 
 /// Agents that made the log.
-const AGENTS: usize = 256;
+const AGENTS: usize = 64;
 
 /// Prints the section.
 pub fn run(scale: Scale) -> Outcome<()> {

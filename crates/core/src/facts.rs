@@ -7,6 +7,8 @@
 
 mod read;
 
+pub use read::Beyond;
+
 use crate::chain::Head;
 use crate::event::{Draft, Event, Placed};
 use crate::ids::{AgentId, Fence, RepoName, Seq, TaskId};
@@ -31,6 +33,9 @@ pub enum Need {
     Grant(Fence),
     /// The next queued tasks without open dependencies, by priority and number, after this place.
     Candidates(RepoName, Option<(u8, u64)>),
+    /// The first [`PREFERRED_MAX`] queued tasks without open dependencies that prefer this agent, by
+    /// priority and number.
+    Preferred(RepoName, AgentId),
     /// Every live lease whose literal prefix lies on the way to, at, or below this one.
     LeasesNear(RepoName, String),
     /// Every live lease of this owner.
@@ -47,8 +52,12 @@ pub enum Need {
     Saved(AgentId, String),
 }
 
-/// Candidates loaded at a time.
+/// Candidates loaded at first: one of them nearly always fits.
+pub const CANDIDATES_FIRST: usize = 8;
+/// Candidates loaded at a time when the first did not fit.
 pub const CANDIDATE_PAGE: usize = 64;
+/// Tasks that prefer an agent, loaded at most.
+pub const PREFERRED_MAX: usize = 64;
 /// Tasks loaded for a prefix; two are enough to know that it is ambiguous.
 pub const PREFIX_MATCHES_MAX: usize = 5;
 /// Where counting of waiting tasks stops.
@@ -245,7 +254,7 @@ impl Facts {
             self.frontiers.entry(repo).or_insert(Frontier { last: None, exhausted: false });
         if frontier.last == after {
             frontier.last = places.last().copied().or(after);
-            frontier.exhausted = places.len() < CANDIDATE_PAGE;
+            frontier.exhausted = places.len() < candidate_page(after);
         }
     }
 
@@ -321,10 +330,22 @@ impl Facts {
         self.saved.insert((actor, key), Some(saved));
     }
 
+    /// Takes the entities out, and the signs of life of agents that were loaded.
+    pub fn into_known(mut self) -> (State, BTreeMap<AgentId, Presence>) {
+        // Only with its agent are signs of life loaded whole.
+        self.presence.retain(|agent, _| self.known.contains(&Key::Agent(agent.clone())));
+        (self.state, self.presence)
+    }
+
     /// Takes the keys of everything that changed.
     pub fn take_dirty(&mut self) -> BTreeSet<Key> {
         std::mem::take(&mut self.dirty)
     }
+}
+
+/// How many candidates are loaded after this place.
+pub fn candidate_page(after: Option<(u8, u64)>) -> usize {
+    if after.is_none() { CANDIDATES_FIRST } else { CANDIDATE_PAGE }
 }
 
 /// Where a task stands in the order of claiming.

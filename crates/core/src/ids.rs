@@ -1,9 +1,12 @@
 //! Names and numbers that identify things. Each kind has a type of its own, so that none is taken for another.
 
 use crate::refusal::Refusal;
-use serde::{Deserialize, Serialize};
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::cmp::Ordering;
 use std::fmt;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 /// Longest repository name.
 pub const REPO_BYTES_MAX: usize = 200;
@@ -17,9 +20,10 @@ pub const TASK_NUMBER_MAX: u64 = 1_000_000_000;
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        ///
+        /// Shared, since every look at the state makes a key of it.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Returns the text.
@@ -34,9 +38,34 @@ macro_rules! text_id {
             }
         }
 
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> Ordering {
+                // Most keys of a batch share one repository.
+                if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+            }
+        }
+
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_str(TextOf($name::parse))
+            }
+        }
+
         impl From<$name> for String {
             fn from(id: $name) -> String {
-                id.0
+                id.0.as_ref().to_owned()
             }
         }
 
@@ -62,10 +91,25 @@ text_id!(
     TaskId
 );
 
+/// Reads an id from a text without a copy in between.
+struct TextOf<T>(fn(&str) -> Result<T, Refusal>);
+
+impl<T> Visitor<'_> for TextOf<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an id")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        (self.0)(text).map_err(E::custom)
+    }
+}
+
 fn plain_name(text: &str, bytes_max: usize) -> bool {
     !text.is_empty()
         && text.len() <= bytes_max
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-:/@+".contains(c))
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-:/@+".contains(&b))
         && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
 }
 
@@ -75,7 +119,7 @@ impl RepoName {
         if plain_name(text, REPO_BYTES_MAX)
             || (text.starts_with('.') && plain_name(&text[1..], REPO_BYTES_MAX))
         {
-            return Ok(RepoName(text.to_owned()));
+            return Ok(RepoName(text.into()));
         }
         Err(Refusal::input(format!("repository name {text:?} is not valid"))
             .hint("use letters, digits and ._-:/@+, at most 200 bytes; set it with --repo NAME"))
@@ -86,7 +130,7 @@ impl AgentId {
     /// Reads an identity: letters, digits and `._-:/@+`, at most 128 bytes.
     pub fn parse(text: &str) -> Result<AgentId, Refusal> {
         if plain_name(text, AGENT_BYTES_MAX) && text != "human:" && text != "script:" {
-            return Ok(AgentId(text.to_owned()));
+            return Ok(AgentId(text.into()));
         }
         Err(Refusal::input(format!("agent id {text:?} is not valid")).hint(
             "use letters, digits and ._-:/@+ such as codex-cli or human:ann, at most 128 bytes",
@@ -95,7 +139,7 @@ impl AgentId {
 
     /// Returns the identity that applies what has expired.
     pub fn watchdog() -> AgentId {
-        AgentId("watchdog".to_owned())
+        AgentId("watchdog".into())
     }
 
     /// Tells whether this is a person.
@@ -111,7 +155,7 @@ impl TaskId {
         let starts_well = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
         let goes_on_well = chars.all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
         if starts_well && goes_on_well && text.len() <= TASK_ID_BYTES_MAX {
-            return Ok(TaskId(text.to_owned()));
+            return Ok(TaskId(text.into()));
         }
         Err(Refusal::input(format!("task id {:?} is not valid", shorten(text))).hint(
             "an id is a letter, then letters, digits, '.', '_' or '-', at most 64 characters",
@@ -120,12 +164,12 @@ impl TaskId {
 
     /// Returns a value that sorts before every real id, to start a range with.
     pub fn first() -> TaskId {
-        TaskId(String::new())
+        TaskId("".into())
     }
 
     /// Makes the id that a number gets when none is given.
     pub fn generated(number: u64) -> TaskId {
-        TaskId(format!("T{number}"))
+        TaskId(format!("T{number}").into())
     }
 
     /// Returns n when the id has the form `T<n>`; such an id takes that number.

@@ -11,10 +11,43 @@ use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
 use comity_core::time::Millis;
-use comity_core::view::{self, HoldsView};
+use comity_core::view::{self, HoldsView, LeaseView, TaskView};
 use comity_protocol::mission::mission;
 use comity_store::{LeaseQuery, ReadTx};
 use serde_json::{Value, json};
+
+/// An answer that has been read from the facts. The larger ones become JSON only where they are wanted:
+/// the caller's thread has time for it, the one that writes has not.
+pub(crate) enum Rendered {
+    Value(Value),
+    Task(Box<TaskView>),
+    Claimed(Box<ClaimedView>),
+}
+
+/// What a claim is answered with, in the order of the interface.
+pub(crate) struct ClaimedView {
+    task: TaskView,
+    fence: Option<u64>,
+    leases: Vec<LeaseView>,
+    branch: Option<String>,
+    mission: Value,
+}
+
+impl Rendered {
+    pub(crate) fn into_value(self) -> Value {
+        match self {
+            Rendered::Value(value) => value,
+            Rendered::Task(task) => json!({"task": task}),
+            Rendered::Claimed(claimed) => json!({
+                "task": claimed.task,
+                "fence": claimed.fence,
+                "leases": claimed.leases,
+                "branch": claimed.branch,
+                "mission": claimed.mission,
+            }),
+        }
+    }
+}
 
 /// Renders the answer to a command whose own events are given.
 pub(crate) fn render(
@@ -24,13 +57,18 @@ pub(crate) fn render(
     answer: &Answer,
     events: &[Stored],
     policy: &Policy,
-) -> Result<Value, Refusal> {
-    match answer {
-        Answer::Task(id) => settle(tx, facts, |facts| {
-            Ok(json!({"task": view::task(facts, task(facts, repo, id)?, policy)?}))
-        }),
+) -> Result<Rendered, Refusal> {
+    let value = match answer {
+        Answer::Task(id) => {
+            return settle(tx, facts, |facts| {
+                let view = view::task(facts, task(facts, repo, id)?, policy)?;
+                Ok(Rendered::Task(Box::new(view)))
+            });
+        }
         Answer::Claimed(id, leases) => {
-            settle(tx, facts, |facts| claimed(facts, repo, id, leases, policy))
+            return settle(tx, facts, |facts| {
+                Ok(Rendered::Claimed(Box::new(claimed(facts, repo, id, leases, policy)?)))
+            });
         }
         Answer::Leases(ids) => {
             settle(tx, facts, |facts| Ok(json!({"leases": leases(facts, repo, ids)?})))
@@ -49,7 +87,8 @@ pub(crate) fn render(
             Ok(json!({"event": view::event(event)}))
         }
         Answer::Swept => Ok(Value::Null),
-    }
+    };
+    value.map(Rendered::Value)
 }
 
 fn lost(what: &str) -> Refusal {
@@ -60,7 +99,7 @@ fn task<'a>(facts: &'a Facts, repo: &RepoName, id: &TaskId) -> Ruling<&'a Task> 
     Ok(facts.task(repo, id)?.ok_or_else(|| lost("task"))?)
 }
 
-fn leases(facts: &Facts, repo: &RepoName, ids: &[LeaseId]) -> Ruling<Vec<view::LeaseView>> {
+fn leases(facts: &Facts, repo: &RepoName, ids: &[LeaseId]) -> Ruling<Vec<LeaseView>> {
     let mut views = Vec::new();
     for id in ids {
         let lease = facts.lease(repo, *id)?.ok_or_else(|| lost("lease"))?;
@@ -75,7 +114,7 @@ fn claimed(
     id: &TaskId,
     ids: &[LeaseId],
     policy: &Policy,
-) -> Ruling<Value> {
+) -> Ruling<ClaimedView> {
     let task = task(facts, repo, id)?;
     let mut answered: Vec<&Decision> = Vec::new();
     for id in &task.decisions {
@@ -85,13 +124,13 @@ fn claimed(
             answered.push(decision);
         }
     }
-    Ok(json!({
-        "task": view::task(facts, task, policy)?,
-        "fence": task.claim.as_ref().map(|claim| claim.fence.get()),
-        "leases": leases(facts, repo, ids)?,
-        "branch": task.branch,
-        "mission": mission(task, &answered),
-    }))
+    Ok(ClaimedView {
+        task: view::task(facts, task, policy)?,
+        fence: task.claim.as_ref().map(|claim| claim.fence.get()),
+        leases: leases(facts, repo, ids)?,
+        branch: task.branch.clone(),
+        mission: mission(task, &answered),
+    })
 }
 
 fn agent(

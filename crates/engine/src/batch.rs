@@ -2,7 +2,7 @@
 //!
 //! A refusal is decided before anything is written, so it spoils nothing for the rest of the batch.
 
-use crate::answer;
+use crate::answer::{self, Rendered};
 use crate::engine::Settings;
 use crate::intake::Prepared;
 use comity_core::chain::Stored;
@@ -66,6 +66,16 @@ pub fn run_batch(
     settings: &Settings,
     requests: &[Prepared],
 ) -> Vec<Result<Value, Refusal>> {
+    let answers = run_batch_unrendered(store, settings, requests);
+    answers.into_iter().map(|answer| answer.map(Rendered::into_value)).collect()
+}
+
+/// Runs a batch as [`run_batch`] does and leaves it to the caller to make JSON of the answers.
+pub(crate) fn run_batch_unrendered(
+    store: &mut dyn Store,
+    settings: &Settings,
+    requests: &[Prepared],
+) -> Vec<Result<Rendered, Refusal>> {
     let all = |error: &StoreError| requests.iter().map(|_| Err(error.to_refusal())).collect();
     let mut tx = match store.write() {
         Ok(tx) => tx,
@@ -85,14 +95,17 @@ pub fn run_batch(
     if let Err(error) = tx.load(&wanted, &mut batch.facts) {
         return all(&error);
     }
-    let answers: Vec<Result<Value, Refusal>> =
+    let answers: Vec<Result<Rendered, Refusal>> =
         requests.iter().map(|prepared| batch.run(tx.as_mut(), prepared)).collect();
     // A command that failed after its first event must not be stored in part, nor refused and yet stored.
     if let Some(refusal) = batch.broken.take() {
         return answers.into_iter().map(|a| a.and(Err(refusal.clone()))).collect();
     }
     match batch.commit(tx) {
-        Ok(()) => answers,
+        Ok(facts) => {
+            facts.into_iter().for_each(|facts| store.keep(facts));
+            answers
+        }
         // Nothing is acknowledged that is not durable; what was refused stays refused.
         Err(error) => answers.into_iter().map(|a| a.and(Err(error.to_refusal()))).collect(),
     }
@@ -145,10 +158,10 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
-    fn run(&mut self, tx: &mut dyn WriteTx, prepared: &Prepared) -> Result<Value, Refusal> {
+    fn run(&mut self, tx: &mut dyn WriteTx, prepared: &Prepared) -> Result<Rendered, Refusal> {
         let request = &prepared.request;
         if let Some(answer) = self.remembered(tx, prepared)? {
-            return Ok(answer);
+            return Ok(Rendered::Value(answer));
         }
         let policy = &self.settings.policy;
         let outcome = settle(tx, &mut self.facts, |facts| decide(facts, request, policy))?;
@@ -165,7 +178,7 @@ impl<'s> Batch<'s> {
         tx: &mut dyn WriteTx,
         prepared: &Prepared,
         outcome: Outcome,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Rendered, Refusal> {
         let request = &prepared.request;
         let policy = &self.settings.policy;
         let first = self.events.len();
@@ -181,16 +194,19 @@ impl<'s> Batch<'s> {
             self.presence.push((request.actor.clone(), request.fence, self.facts.moment.now));
         }
         let own = self.events.get(first..).unwrap_or_default();
-        let mut value = answer::render(tx, &mut self.facts, &request.repo, &answer, own, policy)?;
+        let mut rendered =
+            answer::render(tx, &mut self.facts, &request.repo, &answer, own, policy)?;
         if request.command == Command::Sweep {
-            value = self.swept();
+            rendered = Rendered::Value(self.swept());
         }
         if let Some(key) = &request.key {
+            let value = rendered.into_value();
             let saved = Saved { input: prepared.input, answer: value.to_string() };
             self.facts.remember(request.actor.clone(), key.clone(), saved.clone());
             self.saved.push((request.actor.clone(), key.clone(), saved));
+            rendered = Rendered::Value(value);
         }
-        Ok(value)
+        Ok(rendered)
     }
 
     /// Returns the answer that was given under the same key before.
@@ -250,12 +266,13 @@ impl<'s> Batch<'s> {
         })
     }
 
-    fn commit(mut self, tx: Box<dyn WriteTx + '_>) -> Result<(), StoreError> {
+    /// Commits, if there is anything to, and then returns what is stored now.
+    fn commit(mut self, tx: Box<dyn WriteTx + '_>) -> Result<Option<Facts>, StoreError> {
         let dirty = self.facts.take_dirty();
         let quiet = self.events.is_empty() && self.presence.is_empty() && self.saved.is_empty();
         // Putting off what turned out to be alive is worth a write of its own only in bulk.
         if quiet && self.later.len() < limits::EXPIRED_MAX / 2 {
-            return Ok(());
+            return Ok(None);
         }
         let policy = &self.settings.policy;
         let mut due: BTreeMap<Key, Option<Timestamp>> =
@@ -268,6 +285,7 @@ impl<'s> Batch<'s> {
             rows: Rows { facts: &self.facts, dirty: &dirty, due: &due },
             presence: &self.presence,
             saved: &self.saved,
-        })
+        })?;
+        Ok(Some(self.facts))
     }
 }

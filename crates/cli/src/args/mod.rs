@@ -14,7 +14,7 @@ pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
 pub use values::fence;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use comity_core::ids::Fence;
 
 /// Coordinate coding agents and people who work on the same repository
@@ -153,7 +153,10 @@ pub enum CompletionShell {
 
 /// Reads the command line.
 pub fn parse() -> Result<Cli, clap::Error> {
-    Cli::try_parse()
+    // Taking the definition apart again would cost a tenth of a short command; the process ends soon.
+    let definition: &mut clap::Command = Box::leak(Box::new(Cli::command()));
+    let mut matches = definition.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(definition))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::time::Millis;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How many candidates are looked at for one that prefers the caller, once another fits.
+/// How many candidates are looked at for one that prefers nobody, once one that prefers another fits.
 const PREFERENCE_LOOKAHEAD: usize = CANDIDATE_PAGE;
 
 /// The search for the best candidate, so far.
@@ -25,17 +25,22 @@ const PREFERENCE_LOOKAHEAD: usize = CANDIDATE_PAGE;
 struct Search<'t> {
     best: Option<&'t Task>,
     looked_at: usize,
+    /// How many of the priority of the best were looked at in vain for a better one.
+    rivals: usize,
     counts: BTreeMap<&'static str, u64>,
-    settled: bool,
+}
+
+/// Whom a task prefers; the best for the caller first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Preference {
+    Caller,
+    Nobody,
+    Another,
 }
 
 impl Search<'_> {
     fn is_over(&self) -> bool {
-        let bound = match self.best {
-            Some(_) => PREFERENCE_LOOKAHEAD,
-            None => limits::CANDIDATES_MAX,
-        };
-        self.settled || self.looked_at >= bound
+        self.looked_at >= limits::CANDIDATES_MAX || self.rivals >= PREFERENCE_LOOKAHEAD
     }
 }
 
@@ -121,39 +126,51 @@ impl<'a> Rule<'a> {
         if !self.may(Verb::Claim) && self.roles.is_empty() {
             return Err(self.forbidden(Verb::Claim).into());
         }
-        let (candidates, more) = self.facts.candidates(&self.request.repo)?;
+        let repo = &self.request.repo;
         let mut search = Search::default();
-        for task in candidates {
-            if self.is_settled(&search, task) {
-                search.settled = true;
+        // Those that prefer the caller come first within their priority, wherever they stand in it.
+        for task in self.facts.preferred(repo, &self.request.actor)? {
+            self.examine(&mut search, task, wish)?;
+            if search.best.is_some() {
                 break;
             }
-            // Not a candidate at all: the facts only happen to know it.
-            if waits_for(self.facts, task)?.is_empty() {
-                self.examine(&mut search, task, wish)?;
-            }
         }
-        match (search.best, more) {
-            (None, Some(need)) if !search.is_over() => Err(Halt::Need(need)),
-            (Some(best), Some(need)) if !search.is_over() && self.rank(best).0 > 0 => {
-                // More of the same priority may follow, among them one that prefers this caller.
-                Err(Halt::Need(need))
+        let (candidates, beyond) = self.facts.candidates(repo)?;
+        for task in candidates.iter().filter(|task| self.preference(task) != Preference::Caller) {
+            if search.is_over() || self.is_best(&search, place(task)) {
+                break;
+            }
+            self.examine(&mut search, task, wish)?;
+        }
+        match (search.best, beyond) {
+            (best, Some(beyond))
+                if !search.is_over()
+                    && (best.is_none()
+                        || !self.is_best(&search, beyond.last.unwrap_or_default())) =>
+            {
+                Err(Halt::Need(beyond.next))
             }
             (Some(best), _) => Ok(best),
             (None, _) => Err(self.nothing_ready(search.looked_at, search.counts)?.into()),
         }
     }
 
-    /// Candidates come by priority: once one fits, only its like can be better, and only for a preference.
-    fn is_settled(&self, search: &Search<'_>, next: &Task) -> bool {
-        let enough = search
-            .best
-            .is_some_and(|best| best.priority != next.priority || self.rank(best).0 == 0);
-        enough || search.is_over()
+    /// Tells that nothing from this place on can be better than what was found. Candidates come by
+    /// priority and number, and those that prefer the caller have been looked at before.
+    fn is_best(&self, search: &Search<'_>, (priority, number): (u8, u64)) -> bool {
+        let next = (priority, Preference::Nobody, number);
+        search.best.is_some_and(|best| self.rank(best) <= next)
     }
 
     fn examine(&self, search: &mut Search<'a>, task: &'a Task, wish: &ClaimWish) -> Ruling<()> {
+        // Not a candidate at all: the facts only happen to know it.
+        if !waits_for(self.facts, task)?.is_empty() {
+            return Ok(());
+        }
         search.looked_at += 1;
+        if search.best.is_some_and(|best| best.priority == task.priority) {
+            search.rivals += 1;
+        }
         if search.best.is_some_and(|best| self.rank(best) <= self.rank(task)) {
             return Ok(());
         }
@@ -162,7 +179,10 @@ impl<'a> Rule<'a> {
             return Ok(());
         }
         match self.obstacle_for_claim(task, wish.no_lease)? {
-            None => search.best = Some(task),
+            None => {
+                search.best = Some(task);
+                search.rivals = 0;
+            }
             Some(obstacle) => *search.counts.entry(obstacle.kind()).or_default() += 1,
         }
         Ok(())
@@ -183,14 +203,18 @@ impl<'a> Rule<'a> {
         Ok(obstacle.filter(|obstacle| !(no_lease && matches!(obstacle, Obstacle::Files(_)))))
     }
 
-    /// Within one priority: tasks that prefer the caller, then those that prefer nobody, then the rest.
-    fn rank(&self, task: &Task) -> (u8, (u8, u64)) {
-        let preference = match &task.preferred {
-            Some(agent) if *agent == self.request.actor => 0,
-            None => 1,
-            Some(_) => 2,
-        };
-        (preference, place(task))
+    fn preference(&self, task: &Task) -> Preference {
+        match &task.preferred {
+            Some(agent) if *agent == self.request.actor => Preference::Caller,
+            None => Preference::Nobody,
+            Some(_) => Preference::Another,
+        }
+    }
+
+    /// The order of claiming: priority, then preference, then number.
+    fn rank(&self, task: &Task) -> (u8, Preference, u64) {
+        let (priority, number) = place(task);
+        (priority, self.preference(task), number)
     }
 
     fn nothing_ready(

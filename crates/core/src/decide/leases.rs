@@ -6,7 +6,7 @@ use crate::event::{Event, FileLocked, LeaseReleased, LeaseRenewed};
 use crate::facts::{Facts, Ruling};
 use crate::ids::{AgentId, Fence, LeaseId, RepoName, TaskId};
 use crate::lease::{Lease, LeaseMode};
-use crate::pattern::{Pattern, overlap};
+use crate::pattern::{Pattern, overlap, surely_apart};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::time::Millis;
@@ -64,6 +64,7 @@ fn rivals<'f>(
         let shared = mode == LeaseMode::Shared && lease.mode == LeaseMode::Shared;
         if lease.owner != *owner
             && !shared
+            && !surely_apart(pattern.literal_prefix(), &lease.path, pattern.case_rule())
             && let Some(witness) = witness(pattern, lease)
         {
             found.push((lease, witness));

@@ -86,6 +86,7 @@ pub fn needs(request: &Request) -> Vec<Need> {
     match &request.command {
         Command::Claim(wish) if wish.id.is_none() => {
             needs.push(Need::Candidates(repo.clone(), None));
+            needs.push(Need::Preferred(repo.clone(), request.actor.clone()));
         }
         Command::LeaseAcquire { patterns, .. } => {
             for text in patterns {

@@ -9,6 +9,15 @@ use crate::task::{Claim, Task};
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
 
+/// The candidates that have not been loaded yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beyond {
+    /// All of them come after this place.
+    pub last: Option<(u8, u64)>,
+    /// What to load to see some of them.
+    pub next: Need,
+}
+
 /// How rules read.
 impl Facts {
     fn need_key(&self, key: Key) -> Ruling<()> {
@@ -83,9 +92,7 @@ impl Facts {
     /// Tells whether a task has this number.
     pub fn number_taken(&self, repo: &RepoName, number: u64) -> Ruling<bool> {
         self.need(Need::TaskNumber(repo.clone(), number))?;
-        let from = (repo.clone(), TaskId::first());
-        let mut tasks = self.state.tasks.range(from..).take_while(|((of, _), _)| of == repo);
-        Ok(tasks.any(|(_, task)| task.number == number))
+        Ok(self.tasks_in(repo).any(|task| task.number == number))
     }
 
     /// Returns the tasks that depend on this one.
@@ -127,24 +134,41 @@ impl Facts {
         self.need(Need::Closure(repo.clone(), id.clone()))
     }
 
-    /// Returns the queued tasks loaded so far by priority and number, and whether there may be more.
-    pub fn candidates(&self, repo: &RepoName) -> Ruling<(Vec<&Task>, Option<Need>)> {
+    /// Returns the queued tasks that prefer an agent, by priority and number.
+    pub fn preferred(&self, repo: &RepoName, agent: &AgentId) -> Ruling<Vec<&Task>> {
+        self.need(Need::Preferred(repo.clone(), agent.clone()))?;
+        let mut tasks: Vec<&Task> = self
+            .tasks_in(repo)
+            .filter(|task| task.status == Status::Queued && task.preferred.as_ref() == Some(agent))
+            .collect();
+        tasks.sort_by_key(|task| place(task));
+        Ok(tasks)
+    }
+
+    fn tasks_in(&self, repo: &RepoName) -> impl Iterator<Item = &Task> + use<'_> {
+        let from = (repo.clone(), TaskId::first());
+        let repo = repo.clone();
+        let tasks = self.state.tasks.range(from..).take_while(move |((of, _), _)| *of == repo);
+        tasks.map(|(_, task)| task)
+    }
+
+    /// Returns the queued tasks loaded so far by priority and number, and, unless that is all, up to
+    /// which place and what to load next.
+    pub fn candidates(&self, repo: &RepoName) -> Ruling<(Vec<&Task>, Option<Beyond>)> {
         let Some(frontier) = self.frontiers.get(repo) else {
             return Err(Halt::Need(Need::Candidates(repo.clone(), None)));
         };
-        let from = (repo.clone(), TaskId::first());
         let mut tasks: Vec<&Task> = self
-            .state
-            .tasks
-            .range(from..)
-            .take_while(|((of, _), _)| of == repo)
-            .map(|(_, task)| task)
+            .tasks_in(repo)
             .filter(|task| task.status == Status::Queued)
             .filter(|task| frontier.exhausted || Some(place(task)) <= frontier.last)
             .collect();
         tasks.sort_by_key(|task| place(task));
-        let more = (!frontier.exhausted).then(|| Need::Candidates(repo.clone(), frontier.last));
-        Ok((tasks, more))
+        let beyond = (!frontier.exhausted).then(|| Beyond {
+            last: frontier.last,
+            next: Need::Candidates(repo.clone(), frontier.last),
+        });
+        Ok((tasks, beyond))
     }
 
     /// Returns how many queued tasks wait for dependencies.

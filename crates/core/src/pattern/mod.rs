@@ -4,6 +4,7 @@
 //! Owns no state. Must never touch the file system, the clock or the network, never panic on any
 //! input, and never call two overlapping patterns free.
 
+mod apart;
 mod automaton;
 mod class;
 mod error;
@@ -14,6 +15,7 @@ mod path;
 #[cfg(test)]
 mod tests;
 
+pub use apart::surely_apart;
 pub use error::PatternError;
 pub use glob::{PATTERN_BYTES_MAX, Pattern};
 pub use overlap::{overlap, prefix_may_overlap};

@@ -2,7 +2,7 @@
 
 use crate::world::World;
 use comity_core::facts::{
-    CANDIDATE_PAGE, Entity, Facts, Need, PREFIX_MATCHES_MAX, WAITING_COUNT_MAX, place,
+    Entity, Facts, Need, PREFIX_MATCHES_MAX, WAITING_COUNT_MAX, candidate_page, place,
 };
 use comity_core::ids::{RepoName, TaskId};
 use comity_core::lease::Lease;
@@ -66,7 +66,7 @@ impl World {
         tasks.retain(|t| t.repo == *repo && t.status == Status::Queued && !self.waits(t));
         tasks.retain(|t| after.is_none_or(|after| place(t) > after));
         tasks.sort_by_key(|task| place(task));
-        tasks.truncate(CANDIDATE_PAGE);
+        tasks.truncate(candidate_page(after));
         let places: Vec<_> = tasks.iter().map(|task| place(task)).collect();
         self.put_tasks(facts, |task| tasks.iter().any(|t| t.id == task.id && t.repo == task.repo));
         facts.put_candidates(repo.clone(), after, &places);
@@ -95,6 +95,11 @@ impl World {
                 self.put_leases(facts, |lease| lease.fence == *fence);
             }
             Need::Candidates(repo, after) => self.put_candidates(facts, repo, *after),
+            Need::Preferred(repo, agent) => {
+                let prefers = |t: &Task| t.repo == *repo && t.preferred.as_ref() == Some(agent);
+                let ready = |t: &Task| t.status == Status::Queued && !self.waits(t);
+                self.put_tasks(facts, |t| prefers(t) && ready(t));
+            }
             Need::LeasesNear(repo, prefix) => {
                 // Exactly those that the contract names, so that a rule cannot rely on more.
                 self.put_leases(facts, |lease| lease.repo == *repo && is_near(lease, prefix));

@@ -5,6 +5,7 @@ use crate::world::{ANN, CRITIC, Expect, IMPL, INTEGRATOR, OTHER, PLANNER, WATCHE
 use comity_core::command::NewTask;
 use comity_core::decision::{Addressee, DecisionPurpose, DecisionState};
 use comity_core::event::Event;
+use comity_core::facts::CANDIDATE_PAGE;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
 use comity_core::status::Status;
@@ -246,6 +247,37 @@ fn rule_2_6_a_resumed_task_comes_before_older_ones_for_its_old_assignee() {
     w.by(IMPL).blocks_with("T2", "an answer", &["which?"], None).accepted();
     w.by(ANN).answers("D1", "this").accepted();
     assert_eq!(w.by(IMPL).claims_best().accepted().task_id(), "T2");
+}
+
+#[test]
+fn rule_2_6_a_resumed_task_is_found_behind_any_number_of_older_ones() {
+    let mut w = World::new();
+    for n in 1..=3 * CANDIDATE_PAGE {
+        w.have(task(&format!("older {n}")));
+    }
+    w.have_this(task("asked about"), Status::InProgress);
+    let id = format!("T{}", 3 * CANDIDATE_PAGE + 1);
+    w.by(IMPL).blocks_with(&id, "an answer", &["which?"], None).accepted();
+    w.by(ANN).answers("D1", "this").accepted();
+    assert_eq!(w.by(OTHER).claims_best().accepted().task_id(), "T1");
+    assert_eq!(w.by(IMPL).claims_best().accepted().task_id(), id);
+}
+
+#[test]
+fn rule_2_6_a_more_urgent_task_far_down_beats_a_preference() {
+    let mut w = World::new();
+    w.have_this(task("asked about"), Status::InProgress);
+    w.by(IMPL).blocks_with("T1", "an answer", &["which?"], None).accepted();
+    w.by(ANN).answers("D1", "this").accepted();
+    let urgent = |title: String| NewTask { priority: Some(Priority::from_rank(1)), ..task(&title) };
+    for n in 0..CANDIDATE_PAGE {
+        let id =
+            w.have(NewTask { role: Some(Role::Critic), ..urgent(format!("of another role {n}")) });
+        assert_eq!(id, format!("T{}", n + 2));
+    }
+    let last = w.have(urgent("for anybody".to_owned()));
+    assert_eq!(w.by(IMPL).claims_best().accepted().task_id(), last);
+    assert_eq!(w.by(IMPL).claims_best().accepted().task_id(), "T1");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Finds secrets: one pass of the keyword prefilter, a bounded check at each hit, one rewrite.
+//! Finds secrets: one pass for the keywords, a bounded check at each hit, one rewrite.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -54,52 +54,90 @@ fn keywords() -> impl Iterator<Item = (&'static str, Rule)> {
     tokens.chain(names).chain(specials)
 }
 
-/// The prefilter and, by pattern number, the rules. The plainest automaton is chosen: it scans
-/// slower than the others but is built in half the time, and a process often scans one text.
-/// `None` only if the crate refuses its input,
-/// which a test rules out; the search then falls back to one pass per keyword.
-struct Prefilter {
-    automaton: Option<AhoCorasick>,
-    rules: Vec<Rule>,
+/// From this length on a text is searched by the automaton. It takes longer to build than a short text
+/// takes to be searched without it, and a process often sees a few short texts and ends.
+const LONG_BYTES: usize = 8 * 1024;
+
+/// Calls back with each keyword in a text: its number, its rule and where it stands, by the end.
+fn for_each_keyword(text: &str, mut hit: impl FnMut(usize, Rule, Range<usize>)) {
+    static LONG: OnceLock<Option<(AhoCorasick, Vec<Rule>)>> = OnceLock::new();
+    let long = if text.len() < LONG_BYTES { None } else { LONG.get_or_init(automaton).as_ref() };
+    let Some((automaton, rules)) = long else {
+        for (at, rule) in short_search(text) {
+            hit(at.number, rule, at.span());
+        }
+        return;
+    };
+    for found in automaton.find_overlapping_iter(text) {
+        let number = found.pattern().as_usize();
+        if let Some(&rule) = rules.get(number) {
+            hit(number, rule, found.range());
+        }
+    }
 }
 
-fn prefilter() -> &'static Prefilter {
-    static PREFILTER: OnceLock<Prefilter> = OnceLock::new();
-    PREFILTER.get_or_init(|| Prefilter {
-        automaton: AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
-            .prefilter(false)
-            .dense_depth(1)
-            .build(keywords().map(|(word, _)| word))
-            .ok(),
-        rules: keywords().map(|(_, rule)| rule).collect(),
-    })
+/// The plainest automaton is chosen: it scans slower than the others but is built in half the time.
+/// None only if the crate refuses its input, which a test rules out.
+fn automaton() -> Option<(AhoCorasick, Vec<Rule>)> {
+    let automaton = AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .kind(Some(AhoCorasickKind::NoncontiguousNFA))
+        .prefilter(false)
+        .dense_depth(1)
+        .build(keywords().map(|(word, _)| word));
+    Some((automaton.ok()?, keywords().map(|(_, rule)| rule).collect()))
+}
+
+/// Where a keyword was found; in the order of the automaton.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct At {
+    end: usize,
+    number: usize,
+    start: usize,
+}
+
+impl At {
+    fn span(self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// A keyword: its number, its text, and what it wakes.
+type Keyword = (usize, &'static str, Rule);
+
+/// Looks at each place for the keywords that begin with its byte.
+fn short_search(text: &str) -> Vec<(At, Rule)> {
+    static BY_FIRST_BYTE: OnceLock<Vec<Vec<Keyword>>> = OnceLock::new();
+    let by_first_byte = BY_FIRST_BYTE.get_or_init(|| {
+        let mut table = vec![Vec::new(); 256];
+        for (number, (word, rule)) in keywords().enumerate() {
+            let first = word.bytes().next().and_then(|byte| table.get_mut(usize::from(byte)));
+            first.into_iter().for_each(|words| words.push((number, word, rule)));
+        }
+        table
+    });
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    for (start, byte) in bytes.iter().enumerate() {
+        let words = by_first_byte.get(usize::from(*byte)).into_iter().flatten();
+        let rest = bytes.get(start..).unwrap_or_default();
+        for (number, word, rule) in words.filter(|(_, word, _)| rest.starts_with(word.as_bytes())) {
+            found.push((At { end: start + word.len(), number: *number, start }, *rule));
+        }
+    }
+    found.sort_by_key(|(at, _)| *at);
+    found
 }
 
 #[cfg(test)]
 pub(super) fn prefilter_builds() -> bool {
-    prefilter().automaton.is_some()
+    automaton().is_some()
 }
 
 /// Replaces every secret.
 pub(super) fn secrets(text: &str) -> Cow<'_, str> {
     let mut scan = Scan::new(text);
-    let prefilter = prefilter();
-    if let Some(automaton) = &prefilter.automaton {
-        for hit in automaton.find_overlapping_iter(text) {
-            let number = hit.pattern().as_usize();
-            if let Some(&rule) = prefilter.rules.get(number) {
-                scan.hit(number, rule, hit.range());
-            }
-        }
-    } else {
-        for (number, (word, rule)) in keywords().enumerate() {
-            for (at, _) in text.match_indices(word) {
-                scan.hit(number, rule, at..at + word.len());
-            }
-        }
-    }
+    for_each_keyword(text, |number, rule, span| scan.hit(number, rule, span));
     rewrite(text, scan.cuts())
 }
 

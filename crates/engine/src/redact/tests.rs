@@ -162,6 +162,21 @@ fn the_prefilter_builds() {
 }
 
 #[test]
+fn a_long_text_is_redacted_as_a_short_one_is() {
+    let filler = format!("{}\n", ".".repeat(16 * 1024));
+    for Planted { kind, line, .. } in planted() {
+        let short = redactor().text(&line).into_owned();
+        let long = redactor().text(&format!("{filler}{line}")).into_owned();
+        assert_eq!(long.strip_prefix(&filler), Some(short.as_str()), "{kind}");
+    }
+    let all: Vec<String> = planted().into_iter().map(|planted| planted.line).collect();
+    for lines in all.chunks(16).map(|lines| lines.join("\n")) {
+        let long = redactor().text(&format!("{filler}{lines}")).into_owned();
+        assert_eq!(long.strip_prefix(&filler), Some(redactor().text(&lines).as_ref()));
+    }
+}
+
+#[test]
 fn every_rule_id_can_stand_in_a_marker() {
     let ids = TOKENS.iter().map(|t| t.id).chain(NAMES.iter().map(|(_, k)| k.id()));
     for id in ids.chain(OTHER_IDS.iter().copied()) {

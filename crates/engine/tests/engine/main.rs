@@ -14,6 +14,7 @@ mod log_proof;
 mod redaction;
 mod signs_of_life;
 mod support;
+mod two_writers;
 mod waiting;
 mod whole_piece_of_work;
 mod write_loop;

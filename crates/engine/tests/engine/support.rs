@@ -1,6 +1,7 @@
 //! Engines over both stores, with a clock that the test moves.
 
-use comity_core::command::{ClaimWish, Command, NewTask, Request, Submission};
+use comity_core::command::{ClaimWish, Command, ConstraintChanges, NewTask, Request, Submission};
+use comity_core::event::TaskUpdated;
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::role::Role;
@@ -132,6 +133,15 @@ pub fn claim(id: &str) -> Command {
 
 pub fn start(id: &str) -> Command {
     Command::Start { id: id.to_owned(), ttl: None }
+}
+
+pub fn retitle(id: &str, title: &str) -> Command {
+    Command::UpdateTask {
+        id: id.to_owned(),
+        changes: Box::new(TaskUpdated { title: Some(title.to_owned()), ..TaskUpdated::default() }),
+        constraints: ConstraintChanges::default(),
+        if_match: None,
+    }
 }
 
 pub fn submit(id: &str, commit: &str) -> Command {

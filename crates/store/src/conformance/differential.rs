@@ -154,6 +154,7 @@ fn needs(chance: &mut Chance, given: &Given) -> Vec<Need> {
         Need::Grant(fence(1 + chance.below(300))),
         Need::Candidates(repo(), None),
         Need::Candidates(repo(), Some(place)),
+        Need::Preferred(repo(), who.clone()),
         Need::LeasesNear(repo(), chance.pick(&["", "src", "src/store", "docs/a/b"]).to_owned()),
         Need::LeasesOf(repo(), who.clone()),
         Need::Dependants(repo(), id.clone()),

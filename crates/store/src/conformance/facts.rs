@@ -8,7 +8,9 @@ use super::{Outcome, World};
 use crate::StoreError;
 use comity_core::chain::Hash;
 use comity_core::event::{Dependency, Draft, Event};
-use comity_core::facts::{CANDIDATE_PAGE, Facts, Need, PREFIX_MATCHES_MAX, Saved};
+use comity_core::facts::{
+    CANDIDATE_PAGE, CANDIDATES_FIRST, Facts, Need, PREFIX_MATCHES_MAX, Saved,
+};
 use comity_core::ids::{LeaseId, TaskId};
 use comity_core::pattern::{Pattern, overlap};
 use comity_core::state::Key;
@@ -107,7 +109,7 @@ pub(super) fn a_fence_finds_what_it_granted(world: &mut World) -> Outcome {
 }
 
 pub(super) fn candidates_come_by_priority_and_number_page_by_page(world: &mut World) -> Outcome {
-    let total = CANDIDATE_PAGE as u64 + 10;
+    let total = (CANDIDATES_FIRST + CANDIDATE_PAGE) as u64 + 10;
     let drafts = (1..=total)
         .map(|n| created(n, |task| task.priority = Priority::from_rank(u8::from(n % 2 == 0))));
     world.commit(drafts.collect())?;
@@ -118,15 +120,15 @@ pub(super) fn candidates_come_by_priority_and_number_page_by_page(world: &mut Wo
     let mut pages = 0;
     while let Some(need) = next {
         tx.load(&[need], &mut facts)?;
-        next = facts.candidates(&repo()).unwrap().1;
+        next = facts.candidates(&repo()).unwrap().1.map(|beyond| beyond.next);
         pages += 1;
         if pages == 1 {
             let (first, _) = facts.candidates(&repo()).unwrap();
-            assert_eq!(first.len(), CANDIDATE_PAGE);
+            assert_eq!(first.len(), CANDIDATES_FIRST);
             assert_eq!(first.first().map(|task| task.number), Some(3), "T1 is done");
         }
     }
-    assert_eq!(pages, 2);
+    assert_eq!(pages, 3);
     let (all, _) = facts.candidates(&repo()).unwrap();
     let odd = (3..=total).filter(|n| n % 2 == 1);
     let even = (1..=total).filter(|n| n % 2 == 0);

@@ -12,12 +12,12 @@ use comity_core::agent::Agent;
 use comity_core::chain::{Head, Stored};
 use comity_core::decision::{Decision, DecisionState};
 use comity_core::facts::{
-    CANDIDATE_PAGE, Entity, Facts, Moment, Need, PREFIX_MATCHES_MAX, Presence, WAITING_COUNT_MAX,
-    place,
+    Entity, Facts, Moment, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, WAITING_COUNT_MAX,
+    candidate_page, place,
 };
 use comity_core::ids::{AgentId, RepoName, TaskId};
 use comity_core::lease::Lease;
-use comity_core::pattern::Pattern;
+use comity_core::pattern::{Pattern, surely_apart};
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
@@ -72,7 +72,7 @@ impl<'a> Tx<'a> {
             self.data.is_unblocked(task) && after.is_none_or(|after| place(task) > after)
         });
         tasks.sort_by_key(|task| place(task));
-        tasks.truncate(CANDIDATE_PAGE);
+        tasks.truncate(candidate_page(after));
         let places: Vec<_> = tasks.iter().map(|task| place(task)).collect();
         Self::put_tasks(facts, &tasks);
         facts.put_candidates(repo.clone(), after, &places);
@@ -116,8 +116,20 @@ impl<'a> Tx<'a> {
                 facts.mark_answered(need.clone());
             }
             Need::Candidates(repo, after) => self.put_candidates(facts, repo, *after),
+            Need::Preferred(repo, agent) => {
+                let mut tasks = self.tasks_where(repo, |task| {
+                    self.data.is_unblocked(task) && task.preferred.as_ref() == Some(agent)
+                });
+                tasks.sort_by_key(|task| place(task));
+                tasks.truncate(PREFERRED_MAX);
+                Self::put_tasks(facts, &tasks);
+                facts.mark_answered(need.clone());
+            }
             Need::LeasesNear(repo, prefix) => {
-                self.put_leases(facts, |l| l.repo == *repo && is_near(l, prefix));
+                let rule = facts.case_rule;
+                let may_meet =
+                    |l: &Lease| !surely_apart(prefix, &l.path, rule) && is_near(l, prefix);
+                self.put_leases(facts, |l| l.repo == *repo && may_meet(l));
                 facts.mark_answered(need.clone());
             }
             Need::LeasesOf(repo, owner) => {

@@ -1,25 +1,32 @@
 //! Needs to facts: each kind of need is one or a few searches by index.
 
 use super::error::DbError;
+use super::recent::Recent;
 use super::rows;
 use super::sql;
+use super::task_row::TaskRow;
 use crate::PRESENCE_LIFE;
 use comity_core::agent::Counters;
 use comity_core::chain::Hash;
 use comity_core::facts::{
-    CANDIDATE_PAGE, Entity, Facts, Need, PREFIX_MATCHES_MAX, Presence, Saved, WAITING_COUNT_MAX,
+    Entity, Facts, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, Saved, WAITING_COUNT_MAX,
+    candidate_page,
 };
 use comity_core::ids::{AgentId, Fence, RepoName, TaskId};
 use comity_core::limits::IDEMPOTENCY_LIFE;
+use comity_core::pattern::surely_apart;
 use comity_core::state::Key;
+use comity_core::task::Task;
 use comity_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// Reads at one time, by one connection.
 pub(super) struct Loader<'a> {
     pub(super) conn: &'a Connection,
     pub(super) now: Timestamp,
+    pub(super) recent: Option<&'a RefCell<Recent>>,
 }
 
 impl Loader<'_> {
@@ -38,10 +45,14 @@ impl Loader<'_> {
             }
             Need::Grant(fence) => self.grant(*fence, facts)?,
             Need::Candidates(repo, after) => self.candidates(repo, *after, facts)?,
+            Need::Preferred(repo, agent) => {
+                let given = params![repo.as_str(), agent.as_str(), rows::limit(PREFERRED_MAX)];
+                self.tasks_of(repo, sql::PREFERRED, given, facts)?;
+            }
             Need::LeasesNear(repo, prefix) => self.leases_near(repo, prefix, facts)?,
             Need::LeasesOf(repo, owner) => {
                 let given = params![repo.as_str(), owner.as_str(), 0, i64::MAX];
-                self.leases_of(repo, sql::LEASES_BY_OWNER, given, facts)?;
+                self.leases_of(repo, "", sql::LEASES_BY_OWNER, given, facts)?;
             }
             Need::Dependants(repo, id) => {
                 let given = params![repo.as_str(), id.as_str()];
@@ -75,11 +86,28 @@ impl Loader<'_> {
         if facts.knows(key) {
             return Ok(());
         }
-        facts.put(key.clone(), self.find(key)?);
+        facts.put(key.clone(), self.recent_or(key, || self.find(key))?);
         if let Key::Agent(id) = key {
-            facts.put_presence(id.clone(), self.presence(id)?);
+            facts.put_presence(id.clone(), self.recent_presence(id)?);
         }
         Ok(())
+    }
+
+    /// Takes what is known of an entity without a look, or finds it.
+    fn recent_or(
+        &self,
+        key: &Key,
+        find: impl FnOnce() -> Result<Option<Entity>, DbError>,
+    ) -> Result<Option<Entity>, DbError> {
+        let Some(recent) = self.recent else { return find() };
+        let known = recent.borrow_mut().take(key);
+        known.map_or_else(find, |entity| Ok(Some(entity)))
+    }
+
+    fn recent_presence(&self, agent: &AgentId) -> Result<Presence, DbError> {
+        let Some(recent) = self.recent else { return self.presence(agent) };
+        let known = recent.borrow_mut().take_presence(agent);
+        known.map_or_else(|| self.presence(agent), Ok)
     }
 
     /// Returns one entity.
@@ -90,7 +118,7 @@ impl Loader<'_> {
             }),
             Key::Task(repo, id) => {
                 self.first(sql::TASK, params![repo.as_str(), id.as_str()], |row| {
-                    Ok(Entity::Task(rows::entity(row, 0)?))
+                    self.task(key, row, 0)
                 })
             }
             Key::Lease(repo, id) => {
@@ -120,7 +148,7 @@ impl Loader<'_> {
         found.next()?.map(read).transpose()
     }
 
-    /// Puts in the tasks that a statement finds as `id, body`; returns their ids.
+    /// Puts in the tasks that a statement finds as `id, body, rowid, due_at`; returns their ids.
     fn tasks_of(
         &self,
         repo: &RepoName,
@@ -133,15 +161,18 @@ impl Loader<'_> {
         let mut ids = Vec::new();
         while let Some(row) = found.next()? {
             let id = rows::task_id(row, 0)?;
-            put_task(facts, repo.clone(), id.clone(), row, 1)?;
+            self.put_task(facts, repo.clone(), id.clone(), row, 1)?;
             ids.push(id);
         }
         Ok(ids)
     }
 
+    /// Puts in the leases that a statement finds, but for those that surely have nothing in common with
+    /// a literal path: the ones that could lie anywhere are many, and reading them whole is dear.
     fn leases_of(
         &self,
         repo: &RepoName,
+        near: &str,
         text: &str,
         given: impl Params,
         facts: &mut Facts,
@@ -149,6 +180,11 @@ impl Loader<'_> {
         let mut statement = self.conn.prepare_cached(text)?;
         let mut found = statement.query(given)?;
         while let Some(row) = found.next()? {
+            // A path that is no text is damage, which reading the row reports.
+            let path = row.get_ref(2)?.as_str().unwrap_or(".");
+            if surely_apart(near, path, facts.case_rule) {
+                continue;
+            }
             let lease = rows::lease(row, repo.clone())?;
             let key = Key::Lease(repo.clone(), lease.id);
             facts.put(key, Some(Entity::Lease(Box::new(lease))));
@@ -158,13 +194,13 @@ impl Loader<'_> {
 
     fn leases_near(&self, repo: &RepoName, prefix: &str, facts: &mut Facts) -> Result<(), DbError> {
         if prefix.is_empty() {
-            return self.leases_of(repo, sql::LEASES_OF_REPO, params![repo.as_str()], facts);
+            return self.leases_of(repo, "", sql::LEASES_OF_REPO, params![repo.as_str()], facts);
         }
         let above = prefix.match_indices('/').map(|(at, _)| prefix.get(..at).unwrap_or_default());
         for at in std::iter::once("").chain(above).chain([prefix]) {
-            self.leases_of(repo, sql::LEASES_AT, params![repo.as_str(), at], facts)?;
+            self.leases_of(repo, prefix, sql::LEASES_AT, params![repo.as_str(), at], facts)?;
         }
-        self.leases_of(repo, sql::LEASES_BELOW, params![repo.as_str(), prefix], facts)
+        self.leases_of(repo, prefix, sql::LEASES_BELOW, params![repo.as_str(), prefix], facts)
     }
 
     fn grant(&self, fence: Fence, facts: &mut Facts) -> Result<(), DbError> {
@@ -172,7 +208,7 @@ impl Loader<'_> {
         let mut statement = self.conn.prepare_cached(sql::TASKS_BY_FENCE)?;
         let mut found = statement.query(given)?;
         while let Some(row) = found.next()? {
-            put_task(facts, rows::repo(row, 0)?, rows::task_id(row, 1)?, row, 2)?;
+            self.put_task(facts, rows::repo(row, 0)?, rows::task_id(row, 1)?, row, 2)?;
         }
         let mut statement = self.conn.prepare_cached(sql::LEASES_BY_FENCE)?;
         let mut found = statement.query(given)?;
@@ -191,13 +227,13 @@ impl Loader<'_> {
         facts: &mut Facts,
     ) -> Result<(), DbError> {
         let (rank, number) = after.map_or((-1, 0), |(r, n)| (i64::from(r), rows::signed(n)));
-        let given = params![repo.as_str(), rank, number, rows::limit(CANDIDATE_PAGE)];
+        let given = params![repo.as_str(), rank, number, rows::limit(candidate_page(after))];
         let mut statement = self.conn.prepare_cached(sql::CANDIDATES)?;
         let mut found = statement.query(given)?;
         let mut places = Vec::new();
         while let Some(row) = found.next()? {
             places.push((row.get(1)?, rows::number(row, 2)?));
-            put_task(facts, repo.clone(), rows::task_id(row, 0)?, row, 3)?;
+            self.put_task(facts, repo.clone(), rows::task_id(row, 0)?, row, 3)?;
         }
         facts.put_candidates(repo.clone(), after, &places);
         Ok(())
@@ -237,6 +273,34 @@ impl Loader<'_> {
         Ok(presence)
     }
 
+    /// Reads a task from its body, the number of its row, and when it may be up.
+    fn task(&self, key: &Key, row: &Row<'_>, body_at: usize) -> Result<Entity, DbError> {
+        let task: Box<Task> = rows::entity(row, body_at)?;
+        if let Some(recent) = self.recent {
+            let stored = TaskRow::of(&task, row.get(body_at + 1)?, row.get(body_at + 2)?);
+            recent.borrow_mut().note_row(key.clone(), stored);
+        }
+        Ok(Entity::Task(task))
+    }
+
+    /// A task that is known already is not decoded again.
+    fn put_task(
+        &self,
+        facts: &mut Facts,
+        repo: RepoName,
+        id: TaskId,
+        row: &Row<'_>,
+        body_at: usize,
+    ) -> Result<(), DbError> {
+        let key = Key::Task(repo, id);
+        if facts.knows(&key) {
+            return Ok(());
+        }
+        let task = self.recent_or(&key, || self.task(&key, row, body_at).map(Some))?;
+        facts.put(key, task);
+        Ok(())
+    }
+
     fn saved(&self, actor: &AgentId, key: &str) -> Result<Option<Saved>, DbError> {
         let oldest = self.now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
         let mut statement = self.conn.prepare_cached(sql::SAVED)?;
@@ -259,19 +323,4 @@ pub(super) fn counters(row: &Row<'_>, at: usize) -> Result<Counters, DbError> {
         leases: rows::number(row, at + 1)?,
         decisions: rows::number(row, at + 2)?,
     })
-}
-
-/// A task that is known already is not decoded again.
-fn put_task(
-    facts: &mut Facts,
-    repo: RepoName,
-    id: TaskId,
-    row: &Row<'_>,
-    body_at: usize,
-) -> Result<(), DbError> {
-    let key = Key::Task(repo, id);
-    if !facts.knows(&key) {
-        facts.put(key, Some(Entity::Task(rows::entity(row, body_at)?)));
-    }
-    Ok(())
 }

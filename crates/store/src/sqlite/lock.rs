@@ -119,6 +119,11 @@ impl WriteLock {
         Ok(WriteLock { files, db: db.to_owned(), wait, waiter: Arc::default() })
     }
 
+    /// Takes the lock if nobody has it or waits for it.
+    pub(super) fn try_take(&self) -> Option<Held<'_>> {
+        self.files.try_lock().is_ok_and(|taken| taken).then(|| Held::Own(&self.files.lock))
+    }
+
     /// Takes the lock, or gives up when the time is up.
     pub(super) fn take(&self, place: &Place) -> Result<Held<'_>, StoreError> {
         match self.files.try_lock() {

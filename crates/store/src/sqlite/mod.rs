@@ -6,6 +6,7 @@ mod load;
 mod lock;
 mod netfs;
 mod query;
+mod recent;
 mod rows;
 mod schema;
 mod sql;
@@ -18,10 +19,13 @@ mod write;
 
 use crate::clock::{Clock, SystemClock};
 use crate::{ReadTx, Store, StoreError, Watch, WriteTx};
+use comity_core::facts::Facts;
 use error::Place;
 use lock::WriteLock;
+use recent::Recent;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -37,6 +41,8 @@ const FILE_MODE: u32 = 0o600;
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// How long a writer waits for other writers when nothing else is asked for.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// Length of the log beside the database from which a process that ends begins it anew.
+const WAL_BYTES_MAX: u64 = 1 << 18;
 /// More than there are statements, so that none is compiled twice.
 const STATEMENTS_KEPT: usize = 128;
 
@@ -72,6 +78,7 @@ pub struct SqliteStore {
     /// Opened with the first write, so that a store can be read where nothing can be written.
     lock: Option<WriteLock>,
     waker: Waker,
+    recent: RefCell<Recent>,
 }
 
 /// Names a file beside the database.
@@ -97,6 +104,7 @@ impl SqliteStore {
             clock: options.clock,
             lock_wait: options.lock_wait,
             lock: None,
+            recent: RefCell::default(),
         };
         store.settle_schema()?;
         Ok(store)
@@ -159,18 +167,42 @@ fn connect(place: &Place) -> Result<Connection, StoreError> {
     connect().map_err(|error| place.error("cannot open the store", error))
 }
 
+impl Drop for SqliteStore {
+    /// Begins the log beside the database anew when it has grown and nobody else is at work.
+    ///
+    /// SQLite leaves that to the next write of the same process, and a process that does one thing has
+    /// none: the log would grow for ever, and each process reads it whole. A failure is not reported:
+    /// what was committed is safe in the log.
+    fn drop(&mut self) {
+        let Some(lock) = &self.lock else { return };
+        let log = beside(&self.place.path, "-wal");
+        if std::fs::metadata(log).is_ok_and(|found| found.len() > WAL_BYTES_MAX)
+            && let Some(_held) = lock.try_take()
+        {
+            // Readers are not waited for; the next process tries again.
+            let _ = self.conn.busy_timeout(Duration::ZERO);
+            let _ = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
+    }
+}
+
 impl Store for SqliteStore {
     fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
         self.open_lock()?;
         let Some(lock) = &self.lock else {
             return Err(StoreError::Busy(self.lock_wait));
         };
-        let writing = Writing { _lock: lock.take(&self.place)?, waker: &mut self.waker };
+        let lock = lock.take(&self.place)?;
+        let writing = Writing { _lock: lock, waker: &mut self.waker, recent: &self.recent };
         Ok(Box::new(Tx::begin(&self.conn, &self.place, &*self.clock, Some(writing))?))
     }
 
     fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
         Ok(Box::new(Tx::begin(&self.conn, &self.place, &*self.clock, None)?))
+    }
+
+    fn keep(&mut self, facts: Facts) {
+        self.recent.get_mut().keep(facts);
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, StoreError> {

@@ -173,6 +173,11 @@ pub(super) fn agents(
     })
 }
 
+/// Returns a number that changes when another connection has committed.
+pub(super) fn data_version(conn: &Connection) -> Result<i64, DbError> {
+    Ok(conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
+}
+
 pub(super) fn held_by(
     conn: &Connection,
     agent: &AgentId,

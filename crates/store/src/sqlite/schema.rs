@@ -6,7 +6,10 @@ use comity_core::chain::Hash;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Every released migration, in order. A released one is never edited.
-const MIGRATIONS: &[(i64, &str)] = &[(1, include_str!("migrations/0001_initial.sql"))];
+const MIGRATIONS: &[(i64, &str)] = &[
+    (1, include_str!("migrations/0001_initial.sql")),
+    (2, include_str!("migrations/0002_preferred.sql")),
+];
 
 /// The schema that this build writes.
 pub(super) const KNOWN: i64 = MIGRATIONS.len() as i64;

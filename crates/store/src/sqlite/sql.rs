@@ -104,24 +104,29 @@ statements! {
     PRUNE_SAVED = "DELETE FROM idempotency WHERE (actor, key) IN (
         SELECT actor, key FROM idempotency WHERE at <= ?1 ORDER BY at LIMIT ?2)";
 
-    TASK = "SELECT body FROM tasks WHERE repo = ?1 AND id = ?2";
+    TASK = "SELECT body, rowid, due_at FROM tasks WHERE repo = ?1 AND id = ?2";
     TASK_COLUMNS = "SELECT rowid, number, status, priority, role, assignee, initiative, parent,
-        holder, fence, due_at FROM tasks WHERE repo = ?1 AND id = ?2";
-    TASKS_BY_NUMBER = "SELECT id, body FROM tasks INDEXED BY tasks_by_number
+        holder, fence, preferred, due_at FROM tasks WHERE repo = ?1 AND id = ?2";
+    TASKS_BY_NUMBER = "SELECT id, body, rowid, due_at FROM tasks INDEXED BY tasks_by_number
         WHERE repo = ?1 AND number = ?2";
-    TASKS_BY_PREFIX = "SELECT id, body FROM tasks
+    TASKS_BY_PREFIX = "SELECT id, body, rowid, due_at FROM tasks
         WHERE repo = ?1 AND id >= ?2 AND id < ?2 || char(127) ORDER BY id LIMIT ?3";
     TASKS_AFTER = "SELECT repo, id, body FROM tasks INDEXED BY tasks_by_id
         WHERE (repo, id) > (?1, ?2) ORDER BY repo, id LIMIT ?3";
-    TASKS_BY_FENCE = "SELECT repo, id, body FROM tasks INDEXED BY tasks_by_fence WHERE fence = ?1";
-    TASKS_BY_PARENT = "SELECT id, body FROM tasks INDEXED BY tasks_by_parent
+    TASKS_BY_FENCE = "SELECT repo, id, body, rowid, due_at FROM tasks
+        INDEXED BY tasks_by_fence WHERE fence = ?1";
+    TASKS_BY_PARENT = "SELECT id, body, rowid, due_at FROM tasks INDEXED BY tasks_by_parent
         WHERE repo = ?1 AND parent = ?2 ORDER BY id";
-    DEPENDANTS = "SELECT t.id, t.body FROM deps d CROSS JOIN tasks t
+    DEPENDANTS = "SELECT t.id, t.body, t.rowid, t.due_at FROM deps d CROSS JOIN tasks t
         ON t.repo = d.repo AND t.id = d.task WHERE d.repo = ?1 AND d.on_task = ?2
         ORDER BY d.task";
-    CANDIDATES = "SELECT id, priority, number, body FROM tasks INDEXED BY tasks_by_place
+    CANDIDATES = "SELECT id, priority, number, body, rowid, due_at FROM tasks
+        INDEXED BY tasks_by_place
         WHERE repo = ?1 AND (priority, number) > (?2, ?3) AND status = 'queued' AND waits = 0
         ORDER BY priority, number LIMIT ?4";
+    PREFERRED = "SELECT id, body, rowid, due_at FROM tasks INDEXED BY tasks_by_preference
+        WHERE repo = ?1 AND preferred = ?2 AND status = 'queued' AND waits = 0
+        ORDER BY priority, number LIMIT ?3";
     WAITING = "SELECT count(*) FROM (SELECT 1 FROM tasks INDEXED BY tasks_waiting
         WHERE repo = ?1 AND status = 'queued' AND waits > 0 LIMIT ?2)";
     HELD_BY = "SELECT repo, id FROM tasks INDEXED BY tasks_by_holder
@@ -144,11 +149,11 @@ statements! {
         " ORDER BY l.number LIMIT ?3");
 
     INSERT_TASK = "INSERT INTO tasks (repo, id, number, status, priority, role, assignee,
-        initiative, parent, holder, fence, due_at, body)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+        initiative, parent, holder, fence, preferred, due_at, body)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
     UPDATE_TASK = "UPDATE tasks SET number = ?2, status = ?3, priority = ?4, role = ?5,
-        assignee = ?6, initiative = ?7, parent = ?8, holder = ?9, fence = ?10, due_at = ?11,
-        body = ?12 WHERE rowid = ?1";
+        assignee = ?6, initiative = ?7, parent = ?8, holder = ?9, fence = ?10,
+        preferred = ?11, due_at = ?12, body = ?13 WHERE rowid = ?1";
     UPDATE_TASK_BODY = "UPDATE tasks SET body = ?2 WHERE rowid = ?1";
     DELETE_TASK = "DELETE FROM tasks WHERE repo = ?1 AND id = ?2";
     SET_TASK_DUE = "UPDATE tasks SET due_at = ?3 WHERE repo = ?1 AND id = ?2";

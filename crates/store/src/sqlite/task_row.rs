@@ -4,11 +4,13 @@
 //! or stops being so. Both are noted while rows are written and settled once at the end.
 
 use super::error::DbError;
+use super::recent::{Recent, TaskRows};
 use super::rows;
 use super::sql;
 use super::write::{json, run};
 use comity_core::ids::{Fence, RepoName, TaskId};
 use comity_core::role::Role;
+use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
@@ -18,12 +20,22 @@ use std::collections::BTreeSet;
 /// Writes the rows of tasks in one transaction.
 pub(super) struct TaskWriter<'a> {
     conn: &'a Connection,
+    recent: &'a Recent,
+    written: TaskRows,
     recount: BTreeSet<(RepoName, TaskId)>,
+}
+
+/// How a task stands in the database.
+pub(super) struct TaskRow {
+    rowid: i64,
+    pub(super) columns: Columns,
+    dependencies: Vec<TaskId>,
+    labels: Vec<String>,
 }
 
 /// What rows are found by. While it stays the same no index needs to be touched.
 #[derive(PartialEq)]
-struct Columns {
+pub(super) struct Columns {
     number: i64,
     status: String,
     priority: u8,
@@ -33,7 +45,16 @@ struct Columns {
     parent: Option<String>,
     holder: Option<String>,
     fence: Option<i64>,
-    due_at: Option<i64>,
+    preferred: Option<String>,
+    pub(super) due_at: Option<i64>,
+}
+
+impl TaskRow {
+    /// Says how a task that was just read stands in the database.
+    pub(super) fn of(task: &Task, rowid: i64, due_at: Option<i64>) -> TaskRow {
+        let (dependencies, labels) = (task.dependencies.clone(), task.labels.clone());
+        TaskRow { rowid, columns: Columns::of(task, due_at), dependencies, labels }
+    }
 }
 
 impl Columns {
@@ -49,6 +70,7 @@ impl Columns {
             parent: task.parent.as_ref().map(ToString::to_string),
             holder: claim.map(|claim| claim.agent.to_string()),
             fence: claim.map(|claim| claim.fence).map(Fence::get).map(rows::signed),
+            preferred: task.preferred.as_ref().map(ToString::to_string),
             due_at,
         }
     }
@@ -64,7 +86,8 @@ impl Columns {
             parent: row.get(7)?,
             holder: row.get(8)?,
             fence: row.get(9)?,
-            due_at: row.get(10)?,
+            preferred: row.get(10)?,
+            due_at: row.get(11)?,
         })
     }
 
@@ -74,8 +97,8 @@ impl Columns {
 }
 
 impl<'a> TaskWriter<'a> {
-    pub(super) fn new(conn: &'a Connection) -> TaskWriter<'a> {
-        TaskWriter { conn, recount: BTreeSet::new() }
+    pub(super) fn new(conn: &'a Connection, recent: &'a Recent) -> TaskWriter<'a> {
+        TaskWriter { conn, recent, written: TaskRows::new(), recount: BTreeSet::new() }
     }
 
     fn old(&self, repo: &RepoName, id: &TaskId) -> Result<Option<(i64, Columns)>, DbError> {
@@ -88,26 +111,44 @@ impl<'a> TaskWriter<'a> {
     /// Writes a task; `due` is none when the time it is up stays as it is.
     pub(super) fn write(
         &mut self,
+        key: &Key,
         task: &Task,
         due: Option<Option<Timestamp>>,
     ) -> Result<(), DbError> {
-        let old = self.old(&task.repo, &task.id)?;
-        let old_due = old.as_ref().and_then(|(_, columns)| columns.due_at);
+        let known = self.recent.row(key);
+        let read = if known.is_none() { self.old(&task.repo, &task.id)? } else { None };
+        let old = known.map(|row| (row.rowid, &row.columns));
+        let old = old.or(read.as_ref().map(|(rowid, columns)| (*rowid, columns)));
+        let old_due = old.and_then(|(_, columns)| columns.due_at);
         let due_at = due.map_or(old_due, |due| due.map(Timestamp::ms));
         let columns = Columns::of(task, due_at);
-        let was_done = old.as_ref().is_some_and(|(_, columns)| columns.is_done());
-        match &old {
+        let was_done = old.is_some_and(|(_, columns)| columns.is_done());
+        let rowid = match old {
             Some((rowid, before)) if *before == columns => {
                 run(self.conn, sql::UPDATE_TASK_BODY, params![rowid, json(task)?])?;
+                rowid
             }
-            Some((rowid, _)) => self.update(*rowid, &columns, task)?,
-            None => self.insert(&columns, task)?,
-        }
+            Some((rowid, _)) => {
+                self.update(rowid, &columns, task)?;
+                rowid
+            }
+            None => {
+                self.insert(&columns, task)?;
+                self.conn.last_insert_rowid()
+            }
+        };
         if was_done != columns.is_done() {
             self.recount_dependants(&task.repo, &task.id)?;
         }
-        self.sync_dependencies(task, old.is_some())?;
-        self.sync_labels(task, old.is_some())
+        if known.is_none_or(|row| row.dependencies != task.dependencies) {
+            self.sync_dependencies(task, old.is_some())?;
+        }
+        if known.is_none_or(|row| row.labels != task.labels) {
+            self.sync_labels(task, old.is_some())?;
+        }
+        let (dependencies, labels) = (task.dependencies.clone(), task.labels.clone());
+        self.written.insert(key.clone(), TaskRow { rowid, columns, dependencies, labels });
+        Ok(())
     }
 
     fn insert(&self, c: &Columns, task: &Task) -> Result<(), DbError> {
@@ -123,6 +164,7 @@ impl<'a> TaskWriter<'a> {
             c.parent,
             c.holder,
             c.fence,
+            c.preferred,
             c.due_at,
             json(task)?,
         ];
@@ -141,6 +183,7 @@ impl<'a> TaskWriter<'a> {
             c.parent,
             c.holder,
             c.fence,
+            c.preferred,
             c.due_at,
             json(task)?,
         ];
@@ -206,10 +249,10 @@ impl<'a> TaskWriter<'a> {
     }
 
     /// Settles the counts that may have changed.
-    pub(super) fn finish(self) -> Result<(), DbError> {
+    pub(super) fn finish(self) -> Result<TaskRows, DbError> {
         for (repo, id) in &self.recount {
             run(self.conn, sql::SET_WAITS, params![repo.as_str(), id.as_str()])?;
         }
-        Ok(())
+        Ok(self.written)
     }
 }

@@ -3,6 +3,7 @@
 use super::error::{DbError, Place};
 use super::load::Loader;
 use super::lock::Held;
+use super::recent::Recent;
 use super::watch::Waker;
 use super::{query, sql, write};
 use crate::clock::Clock;
@@ -22,6 +23,7 @@ use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// What makes a transaction one that writes.
@@ -29,6 +31,7 @@ pub(super) struct Writing<'a> {
     /// Held until the end, so that the next writer starts when this one is done.
     pub(super) _lock: Held<'a>,
     pub(super) waker: &'a mut Waker,
+    pub(super) recent: &'a RefCell<Recent>,
 }
 
 /// A transaction. Dropped, it is rolled back.
@@ -38,6 +41,8 @@ pub(super) struct Tx<'a> {
     head: Head,
     now: (Moment, Option<Noted>),
     writing: Option<Writing<'a>>,
+    /// Rows known without a look; only a writer has the last word on what is stored.
+    recent: Option<&'a RefCell<Recent>>,
 }
 
 impl<'a> Tx<'a> {
@@ -49,7 +54,8 @@ impl<'a> Tx<'a> {
     ) -> Result<Tx<'a>, StoreError> {
         let begin = if writing.is_some() { "BEGIN IMMEDIATE" } else { "BEGIN" };
         let now = (Moment::default(), None);
-        let mut tx = Tx { conn, place, head: Head::default(), now, writing };
+        let recent = writing.as_ref().map(|writing| writing.recent);
+        let mut tx = Tx { conn, place, head: Head::default(), now, writing, recent };
         tx.start(begin, clock).map_err(|error| place.error("cannot begin", error))?;
         Ok(tx)
     }
@@ -64,11 +70,21 @@ impl<'a> Tx<'a> {
         // A note that does not decode is like none: it is a cache.
         let noted = note.and_then(|text| serde_json::from_str(&text).ok());
         self.now = moment(self.head.ts, noted.as_ref(), &clock.read());
+        if let Some(recent) = self.recent {
+            recent.borrow_mut().check(query::data_version(self.conn)?);
+        }
         Ok(())
     }
 
     fn loader(&self) -> Loader<'a> {
-        Loader { conn: self.conn, now: self.now.0.now }
+        Loader { conn: self.conn, now: self.now.0.now, recent: self.recent }
+    }
+
+    /// From here on this transaction reads what it wrote, which may never be committed.
+    fn forget_recent(&mut self) {
+        if let Some(recent) = self.recent.take() {
+            recent.borrow_mut().forget();
+        }
     }
 
     fn read<T>(&self, found: Result<T, DbError>) -> Result<T, StoreError> {
@@ -162,9 +178,15 @@ impl WriteTx for Tx<'_> {
     fn commit(mut self: Box<Self>, changes: Changes<'_>) -> Result<(), StoreError> {
         check_append(&self.head, changes.events)?;
         let (moment, note) = &self.now;
-        let done = write::changes(self.conn, &changes, moment.now, note.as_ref())
-            .and_then(|()| write::run(self.conn, "COMMIT", []));
-        self.write(done)?;
+        // Put back only after the commit: when it fails, nothing is known.
+        let mut recent = self.recent.map(RefCell::take).unwrap_or_default();
+        let rows = write::changes(self.conn, &changes, &recent, moment.now, note.as_ref());
+        let rows = self.write(rows)?;
+        self.write(write::run(self.conn, "COMMIT", []))?;
+        if let Some(kept) = self.recent {
+            recent.follow(&changes, rows);
+            kept.replace(recent);
+        }
         if let Some(writing) = &mut self.writing {
             writing.waker.wake();
         }
@@ -172,10 +194,12 @@ impl WriteTx for Tx<'_> {
     }
 
     fn clear_projections(&mut self) -> Result<(), StoreError> {
+        self.forget_recent();
         self.write(write::clear_projections(self.conn))
     }
 
     fn write_rows(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        self.write(write::rows(self.conn, rows))
+        self.forget_recent();
+        self.write(write::rows(self.conn, rows, &Recent::default()).map(drop))
     }
 }

@@ -1,6 +1,7 @@
 //! A commit: events, rows, signs of life, saved answers, and what the clocks said.
 
 use super::error::DbError;
+use super::recent::{Recent, TaskRows};
 use super::rows::signed;
 use super::sql;
 use super::task_row;
@@ -34,11 +35,12 @@ pub(super) fn json(value: &impl Serialize) -> Result<String, DbError> {
 pub(super) fn changes(
     conn: &Connection,
     changes: &Changes<'_>,
+    recent: &Recent,
     now: Timestamp,
     note: Option<&Noted>,
-) -> Result<(), DbError> {
+) -> Result<TaskRows, DbError> {
     changes.events.iter().try_for_each(|event| append(conn, event))?;
-    rows(conn, &changes.rows)?;
+    let task_rows = rows(conn, &changes.rows, recent)?;
     for (agent, fence, seen) in changes.presence {
         let fence = signed(fence.map_or(0, Fence::get));
         run(conn, sql::SET_PRESENCE, params![agent.as_str(), fence, seen.ms()])?;
@@ -51,7 +53,7 @@ pub(super) fn changes(
         run(conn, sql::SET_META, params![CLOCK, json(note)?])?;
         prune(conn, now)?;
     }
-    Ok(())
+    Ok(task_rows)
 }
 
 fn append(conn: &Connection, event: &Stored) -> Result<(), DbError> {
@@ -78,8 +80,12 @@ fn prune(conn: &Connection, now: Timestamp) -> Result<(), DbError> {
 }
 
 /// Makes each dirty row what the facts say, and moves the times when others may be up.
-pub(super) fn rows(conn: &Connection, rows: &Rows<'_>) -> Result<(), DbError> {
-    let mut writer = task_row::TaskWriter::new(conn);
+pub(super) fn rows(
+    conn: &Connection,
+    rows: &Rows<'_>,
+    recent: &Recent,
+) -> Result<TaskRows, DbError> {
+    let mut writer = task_row::TaskWriter::new(conn, recent);
     for key in rows.dirty {
         let due = rows.due.get(key).copied();
         row(conn, &mut writer, rows, key, due)?;
@@ -108,7 +114,7 @@ fn row(
             None => run(conn, sql::DELETE_REPO, params![repo.as_str()]),
         },
         Key::Task(repo, id) => match state.tasks.get(&(repo.clone(), id.clone())) {
-            Some(task) => writer.write(task, due),
+            Some(task) => writer.write(key, task, due),
             None => writer.delete(repo, id),
         },
         Key::Lease(repo, id) => match state.leases.get(&(repo.clone(), *id)) {
