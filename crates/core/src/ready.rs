@@ -139,3 +139,26 @@ pub fn file_conflicts(facts: &Facts, task: &Task, owner: &AgentId) -> Ruling<Vec
     }
     Ok(found)
 }
+
+/// Returns a dependency that will never be done. `freed_of` is one that no longer counts.
+pub(crate) fn abandoned_dependency<'t>(
+    facts: &Facts,
+    task: &'t Task,
+    freed_of: Option<&TaskId>,
+) -> Ruling<Option<&'t TaskId>> {
+    for id in task.dependencies.iter().filter(|id| freed_of != Some(*id)) {
+        let dependency = facts.task(&task.repo, id)?;
+        if dependency.is_some_and(|dependency| dependency.status == Status::Abandoned) {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+/// Says what helps a task that depends on an abandoned one.
+pub(crate) fn way_past_abandoned(task: &TaskId, dependency: &TaskId) -> String {
+    format!(
+        "a planner removes the dependency (comity task depend {task} --on {dependency} --remove), or a \
+         person reopens {dependency}"
+    )
+}

@@ -5,7 +5,7 @@ use crate::decision::DecisionState;
 use crate::facts::{Facts, Ruling};
 use crate::ids::TaskId;
 use crate::policy::Policy;
-use crate::ready::{Caller, Obstacle, obstacles};
+use crate::ready::{Caller, Obstacle, abandoned_dependency, obstacles, way_past_abandoned};
 use crate::status::Status;
 use crate::task::{Deliverable, Task};
 
@@ -77,10 +77,7 @@ fn verb(status: Status) -> &'static str {
 
 fn next_for(task: &TaskId, found: &[Obstacle]) -> String {
     match found.first() {
-        Some(Obstacle::Dependency(id, Some(Status::Abandoned))) => format!(
-            "a planner removes the dependency (comity task depend {task} --on {id} --remove), or a \
-             person reopens {id}"
-        ),
+        Some(Obstacle::Dependency(id, Some(Status::Abandoned))) => way_past_abandoned(task, id),
         Some(Obstacle::Dependency(id, _)) => format!("finish {id} first"),
         Some(Obstacle::Assigned(agent)) => {
             format!("let {agent} take it, or comity task assign … --none")
@@ -97,7 +94,10 @@ fn next_for(task: &TaskId, found: &[Obstacle]) -> String {
 fn blocked(facts: &Facts, task: &Task) -> Ruling<Why> {
     let id = &task.id;
     let mut reasons = Vec::new();
-    let mut next = format!("comity task unblock {id}");
+    let mut next = match abandoned_dependency(facts, task, None)? {
+        Some(dependency) => way_past_abandoned(id, dependency),
+        None => format!("comity task unblock {id}"),
+    };
     if let Some(block) = &task.block {
         reasons.push(format!("it needs: {}", block.needs));
         if let Some(at) = block.retry_at {

@@ -51,7 +51,7 @@ impl<'a> Rule<'a> {
             None => self.best_candidate(wish)?,
         };
         let leases = self.grant_claim(task, wish.ttl, wish.no_lease)?;
-        self.step(task, Status::Claimed, None);
+        self.step(task, Status::Claimed, None)?;
         Ok(Answer::Claimed(task.id.clone(), leases))
     }
 
@@ -253,6 +253,7 @@ impl<'a> Rule<'a> {
             let files: Vec<Pattern> =
                 task.files.iter().filter_map(|text| self.pattern(text).ok()).collect();
             self.reclaim_rivals(&files, LeaseMode::Exclusive)?;
+            self.end_kept_leases(task)?;
         }
         let seq = self.next_seq();
         let fence =
@@ -297,6 +298,22 @@ impl<'a> Rule<'a> {
         Ok(ids)
     }
 
+    /// Ends the leases that the caller kept when it submitted: the new claim takes the files again.
+    fn end_kept_leases(&mut self, task: &Task) -> Ruling<()> {
+        if task.round == 0 {
+            return Ok(());
+        }
+        let purpose = Some(task.id.to_string());
+        let own = self.facts.leases_of(&self.request.repo, &self.request.actor)?;
+        for lease in own.into_iter().filter(|lease| lease.claim_of.is_none()) {
+            if lease.purpose == purpose && task.files.contains(&lease.path) {
+                let event = super::leases::released(lease, Some("claimed again".to_owned()));
+                self.push(Some(&task.id), event);
+            }
+        }
+        Ok(())
+    }
+
     /// Ends the leases of a claim that is about to end.
     pub(super) fn end_leases(&mut self, task: &Task, reason: &str) -> Ruling<()> {
         let Some(claim) = &task.claim else { return Ok(()) };
@@ -312,7 +329,7 @@ impl<'a> Rule<'a> {
     /// Ends the claim, if there is one, and takes the step.
     pub(super) fn end_claim_and_step(&mut self, task: &Task, change: StatusChanged) -> Ruling<()> {
         self.end_leases(task, change.new_status.as_str())?;
-        self.push_step(task, change);
+        self.push_step(task, change)?;
         Ok(())
     }
 }

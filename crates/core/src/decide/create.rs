@@ -2,7 +2,7 @@
 
 use super::{Answer, Rule};
 use crate::command::NewTask;
-use crate::event::{Event, StatusChanged, TaskCreated};
+use crate::event::{Event, TaskCreated};
 use crate::facts::Ruling;
 use crate::ids::{TASK_NUMBER_MAX, TaskId};
 use crate::limits;
@@ -70,7 +70,10 @@ impl Rule<'_> {
         if let Some(dependency) = abandoned {
             self.push(
                 Some(&id),
-                Event::StatusChanged(blocked_by_abandoned(Status::Queued, &dependency)),
+                Event::StatusChanged(super::queue::blocked_by_abandoned(
+                    Status::Queued,
+                    &dependency,
+                )),
             );
         }
         Ok(Answer::Task(id))
@@ -152,12 +155,4 @@ fn takes_parts(parent: &Task) -> Result<TaskId, Refusal> {
         .detail("status", parent.status.as_str()));
     }
     Ok(parent.id.clone())
-}
-
-/// What happens to a queued task when something it waits for will never be done.
-pub(super) fn blocked_by_abandoned(from: Status, dependency: &TaskId) -> StatusChanged {
-    let why = format!("dependency {dependency} was abandoned");
-    let mut change = StatusChanged::new(from, Status::Blocked, Some(why.clone()));
-    change.needs = Some(why);
-    change
 }

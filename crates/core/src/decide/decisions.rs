@@ -126,7 +126,7 @@ impl<'a> Rule<'a> {
                 change.resets_attempts =
                     decision.purpose == DecisionPurpose::Exhausted || self.resets(task);
                 change.prefers = task.assignee.clone();
-                self.push_step(task, change);
+                self.push_step(task, change)?;
                 Ok(())
             }
             (_, "abandon") => self.abandon_task(task, Some(format!("{}: {key}", decision.id))),
@@ -143,10 +143,10 @@ pub(super) fn resume_after(
     task: &Task,
     answered: &[DecisionId],
     actor: &AgentId,
-) -> Ruling<Option<Draft>> {
-    let Some(block) = &task.block else { return Ok(None) };
+) -> Ruling<Vec<Draft>> {
+    let Some(block) = &task.block else { return Ok(Vec::new()) };
     if !answered.iter().any(|id| block.questions.contains(id)) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     for question in &block.questions {
         let decision = facts.decision(&task.repo, *question)?;
@@ -154,18 +154,20 @@ pub(super) fn resume_after(
             matches!(decision.state, DecisionState::Answered | DecisionState::Defaulted)
         });
         if !answered.contains(question) && !settled {
-            return Ok(None);
+            return Ok(Vec::new());
         }
     }
     let why = Some("every question is answered".to_owned());
     let mut change = StatusChanged::new(Status::Blocked, Status::Queued, why);
     change.prefers = task.assignee.clone();
-    Ok(Some(Draft {
+    let events = super::queue::with_consequence(facts, task, change, None)?;
+    let draft = |event| Draft {
         repo: task.repo.clone(),
         agent: actor.clone(),
         task: Some(task.id.clone()),
-        event: Event::StatusChanged(change),
-    }))
+        event,
+    };
+    Ok(events.into_iter().map(draft).collect())
 }
 
 fn options_for(

@@ -112,8 +112,8 @@ impl<'a> Rule<'a> {
             let edge = Dependency { on: dependency.id.clone() };
             self.push(Some(&task.id), Event::DependencyAdded(edge));
             if dependency.status == Status::Abandoned && task.status == Status::Queued {
-                let change = super::create::blocked_by_abandoned(task.status, &dependency.id);
-                self.push_step(task, change);
+                let change = super::queue::blocked_by_abandoned(task.status, &dependency.id);
+                self.push_step(task, change)?;
             }
         }
         Ok(Answer::Task(task.id.clone()))
@@ -155,6 +155,8 @@ impl<'a> Rule<'a> {
         self.require(Verb::Update)?;
         let edge = Dependency { on: dependency.id.clone() };
         self.push(Some(&task.id), Event::DependencyRemoved(edge));
+        let why = format!("it no longer depends on {}", dependency.id);
+        self.free_of(task, &dependency.id, why)?;
         Ok(Answer::Task(task.id.clone()))
     }
 

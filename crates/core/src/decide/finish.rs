@@ -26,7 +26,7 @@ impl<'a> Rule<'a> {
             .into());
         }
         self.require(Verb::Merge)?;
-        self.step(task, Status::Merging, reason);
+        self.step(task, Status::Merging, reason)?;
         Ok(Answer::Task(task.id.clone()))
     }
 
@@ -67,7 +67,7 @@ impl<'a> Rule<'a> {
         }
         // Loaded here so that what this unblocks is visible to the next command of the same batch.
         self.facts.dependants(&self.request.repo, &task.id)?;
-        self.step(task, Status::Done, reason);
+        self.step(task, Status::Done, reason)?;
         Ok(Answer::Task(task.id.clone()))
     }
 
@@ -104,8 +104,8 @@ impl<'a> Rule<'a> {
         self.end_claim_and_step(task, StatusChanged::new(task.status, Status::Abandoned, reason))?;
         for dependant in dependants {
             if dependant.status == Status::Queued {
-                let change = super::create::blocked_by_abandoned(dependant.status, &task.id);
-                self.push_step(dependant, change);
+                let change = super::queue::blocked_by_abandoned(dependant.status, &task.id);
+                self.push_step(dependant, change)?;
             }
         }
         Ok(())
@@ -124,6 +124,9 @@ impl<'a> Rule<'a> {
         }
         self.require(Verb::Requeue)?;
         self.check_reset(task)?;
+        if task.status == Status::Blocked {
+            self.waits_for_nothing_abandoned(task)?;
+        }
         let why = reason.cloned().or_else(|| Some("re-queued".to_owned()));
         let mut change = StatusChanged::new(task.status, Status::Queued, why);
         change.resets_attempts = self.resets(task);
@@ -148,7 +151,13 @@ impl<'a> Rule<'a> {
         self.parent_is_open(task)?;
         let mut change = StatusChanged::new(task.status, Status::Queued, Some(reason.clone()));
         change.resets_attempts = true;
-        self.push_step(task, change);
+        self.push_step(task, change)?;
+        if task.status == Status::Abandoned {
+            for dependant in self.facts.dependants(&self.request.repo, &task.id)? {
+                let why = format!("dependency {} was reopened", task.id);
+                self.free_of(dependant, &task.id, why)?;
+            }
+        }
         Ok(Answer::Task(task.id.clone()))
     }
 

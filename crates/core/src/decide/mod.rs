@@ -14,6 +14,7 @@ mod gates;
 mod input;
 mod leases;
 mod notes;
+mod queue;
 mod review;
 mod stop;
 mod sweep;
@@ -215,13 +216,16 @@ impl<'a> Rule<'a> {
         });
     }
 
-    /// Pushes a change of status without any check; the rules call it after theirs.
-    fn push_step(&mut self, task: &Task, change: StatusChanged) {
-        self.push(Some(&task.id), Event::StatusChanged(change));
+    /// Pushes a change of status and what follows from it; the rules call it after their checks.
+    fn push_step(&mut self, task: &Task, change: StatusChanged) -> Ruling<()> {
+        for event in queue::with_consequence(self.facts, task, change, None)? {
+            self.push(Some(&task.id), event);
+        }
+        Ok(())
     }
 
-    fn step(&mut self, task: &Task, to: Status, reason: Option<&String>) {
-        self.push_step(task, StatusChanged::new(task.status, to, reason.cloned()));
+    fn step(&mut self, task: &Task, to: Status, reason: Option<&String>) -> Ruling<()> {
+        self.push_step(task, StatusChanged::new(task.status, to, reason.cloned()))
     }
 
     fn now(&self) -> Timestamp {

@@ -80,7 +80,7 @@ impl<'a> Rule<'a> {
         let body =
             Approved { commit: task.commit.clone(), round: task.round, notes: reason.cloned() };
         self.push(Some(&task.id), Event::Approved(body));
-        self.step(task, Status::Approved, reason);
+        self.step(task, Status::Approved, reason)?;
         Ok(Answer::Task(task.id.clone()))
     }
 
@@ -95,7 +95,7 @@ impl<'a> Rule<'a> {
         let feedback = ReviewFeedback { status: Status::ChangesRequested, notes: reason.cloned() };
         self.push(Some(&task.id), Event::ReviewFeedback(feedback));
         let change = StatusChanged::new(task.status, Status::ChangesRequested, reason.cloned());
-        self.push_step(task, change);
+        self.push_step(task, change)?;
         let rounds = task.review_rounds + 1;
         if rounds >= self.policy.max_review_rounds {
             let next = self.facts.counters(&self.request.repo)?.decisions + 1;

@@ -93,11 +93,12 @@ impl<'a> Rule<'a> {
         }
         self.require(Verb::Unblock)?;
         self.check_reset(task)?;
+        self.waits_for_nothing_abandoned(task)?;
         let why = reason.cloned().or_else(|| Some("unblocked".to_owned()));
         let mut change = StatusChanged::new(task.status, Status::Queued, why);
         change.prefers = task.assignee.clone();
         change.resets_attempts = self.resets(task);
-        self.push_step(task, change);
+        self.push_step(task, change)?;
         Ok(Answer::Task(task.id.clone()))
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Every mutation applies this first, as actor `watchdog`; every read sees the state as if it had.
 
+use super::queue::with_consequence;
 use super::stop::{Wear, by_watchdog, choice, exhausted};
 use crate::decision::{Decision, DecisionPurpose, DecisionState};
 use crate::event::{
@@ -121,6 +122,13 @@ impl<'a> Sweeper<'a> {
         self.swept.events.push(by_watchdog(task, event));
     }
 
+    fn queue(&mut self, task: &Task, change: StatusChanged) -> Ruling<()> {
+        for event in with_consequence(self.facts, task, change, None)? {
+            self.push(task, event);
+        }
+        Ok(())
+    }
+
     fn next_decision(&mut self, repo: &RepoName) -> Ruling<DecisionId> {
         let before = self.facts.counters(repo)?.decisions;
         let asked = self.asked.entry(repo.clone()).or_default();
@@ -142,7 +150,7 @@ impl<'a> Sweeper<'a> {
             let why = Some("the time to try again has come".to_owned());
             let mut change = StatusChanged::new(task.status, Status::Queued, why);
             change.prefers = task.assignee.clone();
-            self.push(task, Event::StatusChanged(change));
+            self.queue(task, change)?;
         } else if !block.escalated && block.since.plus(self.policy.blocked_grace) <= self.now() {
             self.escalate(task, &block.needs)?;
         } else if let Some(at) = block_due(task, self.policy) {
@@ -196,8 +204,7 @@ impl<'a> Sweeper<'a> {
         }
         let mut change = StatusChanged::new(task.status, Status::Queued, Some(why));
         change.uses_attempt = !slept;
-        self.push(task, Event::StatusChanged(change));
-        Ok(())
+        self.queue(task, change)
     }
 
     fn lease(&mut self, key: &Key, lease: &'a Lease) -> Ruling<()> {

@@ -37,7 +37,7 @@ impl<'a> Rule<'a> {
             }
             _ => return Err(self.still_blocked(task).into()),
         }
-        self.step(task, Status::InProgress, None);
+        self.step(task, Status::InProgress, None)?;
         Ok(Answer::Task(task.id.clone()))
     }
 
@@ -98,7 +98,7 @@ impl<'a> Rule<'a> {
             round: task.round,
         };
         self.push(Some(&task.id), Event::ReviewRequested(request));
-        self.step(task, Status::Review, submission.reason.as_ref());
+        self.step(task, Status::Review, submission.reason.as_ref())?;
         Ok(Answer::Task(task.id.clone()))
     }
 

@@ -124,7 +124,6 @@ fn why_does_not_ask_to_finish_what_was_abandoned() {
     w.have(task("first"));
     w.have(NewTask { depends_on: texts(&["T1"]), ..task("second") });
     w.by(ANN).abandons("T1").accepted();
-    w.by(ANN).unblocks("T2").accepted();
     let said = explain(&w, "T2", IMPL);
     assert!(said.next.contains("comity task depend T2 --on T1 --remove"), "{}", said.next);
 }

@@ -27,6 +27,13 @@ fn tasks_keep_their_invariants(world: &World) {
         for question in questions {
             assert!(task.decisions.contains(question), "{} knows its questions", task.id);
         }
+        if task.status == Status::Queued {
+            for id in &task.dependencies {
+                let on = world.state.tasks.get(&(task.repo.clone(), id.clone()));
+                let given_up = on.is_some_and(|on| on.status == Status::Abandoned);
+                assert!(!given_up, "{} waits in the queue for {id}, which is abandoned", task.id);
+            }
+        }
         if task.status == Status::Done {
             for part in world.state.tasks.values().filter(|t| t.parent.as_ref() == Some(&task.id)) {
                 assert!(part.status.is_finished(), "{} is done before its part", task.id);

@@ -127,6 +127,24 @@ fn rule_2_3_start_from_changes_requested_takes_a_new_claim_and_uses_no_attempt()
 }
 
 #[test]
+fn rule_2_3_leases_kept_over_a_review_are_taken_again_by_the_new_claim_and_not_twice() {
+    let mut w = World::new();
+    w.have_this(task_on("work", &["src/a.rs", "docs/"]), Status::InProgress);
+    w.by(IMPL).leases(&["elsewhere/"]).accepted();
+    w.by(IMPL).submits_keeping_leases("T1").accepted();
+    w.by(CRITIC).requests_changes("T1").accepted();
+    assert_eq!(w.paths_of(IMPL), ["src/a.rs", "docs/", "elsewhere/"]);
+    let done = w.by(IMPL).starts("T1").accepted();
+    let released = done.names().iter().filter(|name| **name == "lease_released").count();
+    assert_eq!(released, 2);
+    assert_eq!(w.paths_of(IMPL), ["elsewhere/", "src/a.rs", "docs/"]);
+    let claim = w.task("T1").claim.clone().unwrap();
+    assert_eq!(claim.leases.len(), 2);
+    w.by(IMPL).submits("T1").accepted();
+    assert_eq!(w.paths_of(IMPL), ["elsewhere/"], "they end with the new claim");
+}
+
+#[test]
 fn rule_2_3_start_from_changes_requested_waits_for_files_that_another_leased_meanwhile() {
     let mut w = World::new();
     w.have_this(task_on("work", &["src/a.rs"]), Status::ChangesRequested);

@@ -250,6 +250,103 @@ fn rule_2_7_an_abandoned_dependency_blocks_its_dependants_with_that_reason() {
     assert_eq!(w.status("T3"), Status::Blocked);
 }
 
+/// Lets T2 be held while T1, on which it depends, is abandoned.
+fn held_while_its_dependency_ends() -> World {
+    let mut w = World::new();
+    w.have(task("a"));
+    w.have_this(task("b"), Status::InProgress);
+    w.by(PLANNER).makes_wait("T2", "T1").accepted();
+    w.by(PLANNER).abandons("T1").accepted();
+    assert_eq!(w.status("T2"), Status::InProgress, "who works on it is not disturbed");
+    w
+}
+
+fn assert_blocked_by_t1(w: &World) {
+    assert_eq!(w.status("T2"), Status::Blocked);
+    assert_eq!(w.task("T2").block.as_ref().unwrap().needs, "dependency T1 was abandoned");
+}
+
+#[test]
+fn rule_2_7_a_released_task_does_not_wait_in_the_queue_for_an_abandoned_one() {
+    let mut w = held_while_its_dependency_ends();
+    let done = w.by(IMPL).releases("T2").accepted();
+    assert_eq!(done.names(), ["released", "status_changed", "status_changed"]);
+    assert_blocked_by_t1(&w);
+}
+
+#[test]
+fn rule_2_7_nor_does_one_that_is_reclaimed() {
+    let mut w = held_while_its_dependency_ends();
+    w.pass(901);
+    w.sweep();
+    assert_blocked_by_t1(&w);
+    assert_eq!(w.task("T2").attempts, 1);
+}
+
+#[test]
+fn rule_2_7_nor_does_one_that_is_requeued_reopened_or_tried_again() {
+    let mut w = held_while_its_dependency_ends();
+    w.by(IMPL).fails("T2").accepted();
+    w.by(PLANNER).requeues("T2").accepted();
+    assert_blocked_by_t1(&w);
+    w.by(PLANNER).abandons("T2").accepted();
+    w.by(ANN).reopens("T2", "again").accepted();
+    assert_blocked_by_t1(&w);
+    let mut w = held_while_its_dependency_ends();
+    w.by(IMPL).blocks_with("T2", "time", &[], Some(60)).accepted();
+    w.pass(61);
+    w.sweep();
+    assert_blocked_by_t1(&w);
+}
+
+#[test]
+fn rule_2_7_nor_does_one_whose_questions_are_answered() {
+    let mut w = held_while_its_dependency_ends();
+    w.by(IMPL).blocks_with("T2", "an answer", &["which?"], None).accepted();
+    w.by(ANN).answers("D1", "this").accepted();
+    assert_blocked_by_t1(&w);
+}
+
+#[test]
+fn rule_2_7_such_a_task_is_not_unblocked_while_the_reason_lasts() {
+    let mut w = held_while_its_dependency_ends();
+    w.by(IMPL).releases("T2").accepted();
+    let refusal = w.by(ANN).unblocks("T2").refused(Code::NotReady);
+    assert_eq!(refusal.details["dependency"], "T1");
+    w.by(ANN).requeues("T2").refused(Code::NotReady);
+    assert_blocked_by_t1(&w);
+}
+
+#[test]
+fn rule_2_7_reopening_or_removing_the_dependency_ends_the_block() {
+    let mut w = held_while_its_dependency_ends();
+    w.by(IMPL).releases("T2").accepted();
+    w.by(ANN).reopens("T1", "needed after all").accepted();
+    assert_eq!(w.status("T2"), Status::Queued);
+    w.by(PLANNER).abandons("T1").accepted();
+    assert_blocked_by_t1(&w);
+    let remove = Command::Depend { id: "T2".into(), on: "T1".into(), remove: true };
+    w.by(PLANNER).does(remove).accepted();
+    assert_eq!(w.status("T2"), Status::Queued);
+    w.by(IMPL).claims("T2").accepted();
+}
+
+#[test]
+fn rule_2_7_a_second_abandoned_dependency_and_another_block_keep_their_own_reason() {
+    let mut w = World::new();
+    for title in ["a", "b"] {
+        w.have(task(title));
+    }
+    w.have(after("c", &["T1", "T2"]));
+    w.have_this(task("d"), Status::Blocked);
+    w.by(PLANNER).makes_wait("T4", "T1").accepted();
+    w.by(PLANNER).abandons("T1").accepted();
+    w.by(PLANNER).abandons("T2").accepted();
+    w.by(ANN).reopens("T1", "needed after all").accepted();
+    assert_eq!(w.task("T3").block.as_ref().unwrap().needs, "dependency T2 was abandoned");
+    assert_eq!(w.status("T4"), Status::Blocked, "it was blocked for a reason of its own");
+}
+
 #[test]
 fn rule_2_7_a_dependency_is_removed_by_a_planner_only() {
     let mut w = World::new();
