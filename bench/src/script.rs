@@ -96,7 +96,7 @@ impl Client {
                 Command::CreateTask(Box::new(new_task(Some(id), &name)))
             }
             1 => Command::Claim(ClaimWish { id: Some(id), ..ClaimWish::default() }),
-            2 => Command::Start { id, ttl: None },
+            2 => Command::Start { id, ttl: None, reason: None },
             3 => note(id, "The list parser takes it; the map parser shares the code path now."),
             4 => note(id, "All tests pass here but one, which expects the old error position."),
             5 => Command::GateRecord {

@@ -8,7 +8,7 @@ use comity_core::role::{Role, Verb};
 use comity_core::task::Tier;
 use comity_core::time::Millis;
 use comity_engine::Settings;
-use comity_engine::redact::RedactOptions;
+use comity_engine::redact::{RedactOptions, Redactor};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -186,6 +186,10 @@ impl Config {
             emails: self.redact.emails.unwrap_or(true),
             extra_patterns: self.redact.patterns.clone(),
         };
+        if !redact.extra_patterns.is_empty() {
+            Redactor::new(redact.clone())
+                .map_err(|bad| Problem::new("redact.patterns", bad.to_string()))?;
+        }
         Ok(Settings { policy, redact })
     }
 

@@ -98,6 +98,16 @@ pub fn refusal(refusal: &Refusal, json: bool) -> ExitCode {
 /// Prints what clap has to say: help and version as they are, errors like any other refusal.
 pub fn usage_error(error: &clap::Error) -> ExitCode {
     let json = std::env::args_os().skip(1).any(|arg| arg == "--json");
+    if json && !error.use_stderr() {
+        let key = match error.kind() {
+            clap::error::ErrorKind::DisplayVersion => "version",
+            _ => "help",
+        };
+        let text = error.render().to_string();
+        let text = if key == "version" { env!("CARGO_PKG_VERSION") } else { text.trim_end() };
+        let printed = line(&serde_json::json!({ key: text }));
+        return ExitCode::from(u8::from(printed.is_err()));
+    }
     if !error.use_stderr() || !json {
         let _ = error.print();
         return ExitCode::from(if error.use_stderr() {

@@ -3,7 +3,7 @@
 mod wish;
 
 pub use wish::{
-    ClaimWish, ConstraintChanges, Containment, NewTask, Question, StepVerb, Submission,
+    ClaimWish, ConstraintChanges, Containment, Found, NewTask, Question, StepVerb, Submission,
 };
 
 use crate::event::TaskUpdated;
@@ -13,6 +13,7 @@ use crate::status::Status;
 use crate::time::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// A command with who sends it and from where.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +87,8 @@ pub enum Command {
         id: String,
         /// The life of the claim, when one is taken on the way.
         ttl: Option<Millis>,
+        /// What to say.
+        reason: Option<String>,
     },
     /// Hand the work in.
     Submit(Submission),
@@ -93,6 +96,8 @@ pub enum Command {
     Review {
         /// The task.
         id: String,
+        /// What to say.
+        reason: Option<String>,
     },
     /// Accept the work.
     Approve {
@@ -303,3 +308,25 @@ pub enum Command {
 /// The types of a note.
 pub const NOTE_TYPES: [&str; 6] =
     ["progress", "action", "decision", "blocker", "milestone", "discovery"];
+
+impl Command {
+    /// Returns the command as its caller gave it, without what was found on the way: what an
+    /// idempotency key stands for.
+    pub fn as_given(&self) -> Cow<'_, Command> {
+        match self {
+            Command::Submit(submission) if submission.found != Found::default() => {
+                let mut given = submission.clone();
+                given.commit = given.commit.filter(|_| !submission.found.commit);
+                given.branch = given.branch.filter(|_| !submission.found.branch);
+                Cow::Owned(Command::Submit(given))
+            }
+            Command::Done { id, merged, reason, .. } => Cow::Owned(Command::Done {
+                id: id.clone(),
+                merged: merged.clone(),
+                containment: Containment::default(),
+                reason: reason.clone(),
+            }),
+            other => Cow::Borrowed(other),
+        }
+    }
+}

@@ -58,7 +58,12 @@ impl Intake {
         self.check_names(&request)?;
         let mut value = to_value(&request.command)?;
         // The key stands for what the caller sent, so the digest is taken before anything is removed.
-        let input = Hash::of(format!("{}\n{value}", request.repo).as_bytes());
+        let given = match request.command.as_given() {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(given) => Some(to_value(&given)?),
+        };
+        let given = given.as_ref().unwrap_or(&value);
+        let input = Hash::of(format!("{}\n{given}", request.repo).as_bytes());
         if self.clean(&mut value, "") {
             request.command = serde_json::from_value(value).map_err(|error| {
                 Refusal::input(format!("the command holds a secret where none can be: {error}"))

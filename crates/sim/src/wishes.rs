@@ -81,7 +81,7 @@ fn look_for_work(sight: &Sight, chance: &mut Chance) -> Command {
     if chance.percent(10)
         && let Some(id) = sight.in_status(Status::ChangesRequested, chance)
     {
-        return Command::Start { id, ttl: ttl(chance) };
+        return Command::Start { id, ttl: ttl(chance), reason: None };
     }
     let id = if chance.percent(20) { sight.in_status(Status::Queued, chance) } else { None };
     Command::Claim(ClaimWish {
@@ -95,7 +95,7 @@ fn look_for_work(sight: &Sight, chance: &mut Chance) -> Command {
 fn work(belief: &Belief, chance: &mut Chance) -> Command {
     let id = belief.task.clone();
     if !belief.started {
-        return Command::Start { id, ttl: None };
+        return Command::Start { id, ttl: None, reason: None };
     }
     match chance.below(20) {
         0..=5 => Command::Heartbeat,
@@ -144,7 +144,7 @@ fn work(belief: &Belief, chance: &mut Chance) -> Command {
 fn judge(sight: &Sight, chance: &mut Chance) -> Command {
     let Some(id) = sight.in_status(Status::Review, chance) else { return Command::Heartbeat };
     match chance.below(6) {
-        0 => Command::Review { id },
+        0 => Command::Review { id, reason: None },
         1 => Command::RequestChanges { id, reason: Some("not yet".to_owned()) },
         2 => Command::GateWaive { id, gate: "tests".to_owned(), reason: "flaky".to_owned() },
         3 => Command::Check {
@@ -236,7 +236,7 @@ fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
     match chance.below(12) {
         0 => Command::Approve { id, reason: None },
         1 => Command::Done { id, merged: None, containment: Containment::Unknown, reason: None },
-        2 => Command::Start { id, ttl: ttl(chance) },
+        2 => Command::Start { id, ttl: ttl(chance), reason: None },
         3 => Command::LeaseAcquire {
             patterns: vec![pattern(chance), pattern(chance)],
             task: None,

@@ -26,6 +26,8 @@ pub(super) fn run(
             execute(context, Command::DecisionAnswer { id, answer }, Shape::Decision)
         }
         DecisionCommand::Wait { id, timeout } => {
+            // Refuses a decision that is not there without making a store for it.
+            context.query(Query::Decision { id: id.clone() })?;
             let mut engine = context.engine(Access::Write)?;
             let answer =
                 engine.wait_for_decision(&context.asker(), context.fence(), &id, timeout)?;

@@ -5,10 +5,7 @@ use crate::args::{ListArgs, Step, TaskCommand, VerbArgs};
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
-use crate::store::Access;
-use comity_core::chain::Hash;
 use comity_core::command::{ClaimWish, Command, StepVerb};
-use comity_core::decide::check_input;
 use comity_core::refusal::Refusal;
 use comity_engine::{Query, TaskFilter};
 
@@ -35,11 +32,8 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
             let wish = ClaimWish { id, role, skills, ttl, no_lease };
             execute(context, Command::Claim(wish), Shape::Claim)
         }
-        TaskCommand::Start { verb, ttl } => {
-            with_note(context, Command::Start { id: verb.id.clone(), ttl }, verb)
-        }
-        TaskCommand::Review(verb) => {
-            with_note(context, Command::Review { id: verb.id.clone() }, verb)
+        TaskCommand::Start { verb: VerbArgs { id, reason }, ttl } => {
+            execute(context, Command::Start { id, ttl, reason }, Shape::TaskLine)
         }
         TaskCommand::Submit { verb, commit, branch, pr, reviewer, keep_leases } => {
             let given = task_git::Given { commit, branch, pr, reviewer, keep_leases };
@@ -53,6 +47,7 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
 /// The verbs that are no more than a command of the same name.
 fn verbs(context: &Context, command: TaskCommand) -> Result<Reply, Refusal> {
     let command = match command {
+        TaskCommand::Review(VerbArgs { id, reason }) => Command::Review { id, reason },
         TaskCommand::Approve(VerbArgs { id, reason }) => Command::Approve { id, reason },
         TaskCommand::RequestChanges(VerbArgs { id, reason }) => {
             Command::RequestChanges { id, reason }
@@ -83,25 +78,6 @@ fn verbs(context: &Context, command: TaskCommand) -> Result<Reply, Refusal> {
         _ => return Ok(Reply::printed()),
     };
     execute(context, command, Shape::TaskLine)
-}
-
-/// Starting and taking a review have no place for a reason in the log, so that it becomes a note.
-fn with_note(context: &Context, command: Command, verb: VerbArgs) -> Result<Reply, Refusal> {
-    let note = verb.reason.filter(|text| !text.trim().is_empty()).map(|text| {
-        let note = Command::Note { kind: "action".to_owned(), text, task: Some(verb.id) };
-        let mut request = context.request(note);
-        // Derived from a key that may be as long as keys get.
-        request.key = request.key.map(|key| format!("reason:{}", Hash::of(key.as_bytes())));
-        request
-    });
-    // A reason that cannot be kept is refused before anything is done.
-    note.iter().try_for_each(check_input)?;
-    let mut engine = context.engine(Access::Write)?;
-    let answer = engine.execute(context.request(command))?;
-    if let Some(note) = note {
-        engine.execute(note)?;
-    }
-    Ok(Reply::new(answer, Shape::TaskLine))
 }
 
 fn list(context: &Context, args: ListArgs) -> Result<Reply, Refusal> {

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::git;
 use crate::human::Shape;
 use crate::output::Reply;
-use comity_core::command::{Command, Containment, Submission};
+use comity_core::command::{Command, Containment, Found, Submission};
 use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Deliverable;
@@ -37,6 +37,7 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
     let task = task_of(&answer)?;
     let mut commit = given.commit;
     let mut branch = given.branch;
+    let found = Found { commit: commit.is_none(), branch: branch.is_none() };
     let mut notes = Vec::new();
     let mut snapshot = None;
     if task.deliverable == Deliverable::Code.as_str()
@@ -66,6 +67,7 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
         reviewer: given.reviewer,
         keep_leases: given.keep_leases,
         reason: verb.reason,
+        found,
     };
     let mut reply = execute(context, Command::Submit(submission), Shape::TaskLine)?;
     if let Some((tree, made)) = snapshot {

@@ -187,6 +187,11 @@ fn a_broken_config_is_named_with_file_and_line() {
     assert_eq!(exit, 2);
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("config.toml:2") && message.contains("max_atempts"), "{message}");
+    sandbox.write(".comity/config.toml", "[redact]\nemails = true\npatterns = [\"ok\", \"(\"]\n");
+    let (error, exit) = sandbox.comity().args(&["task", "list"]).refusal();
+    assert_eq!(exit, 2);
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("config.toml:3") && message.contains("redact.patterns"), "{message}");
     sandbox.write(".comity/config.toml", "[store]\nurl = \"postgres://ann:hunter2@h/db\"\n");
     let (error, exit) = sandbox.comity().args(&["task", "list"]).refusal();
     assert_eq!(exit, 2);

@@ -148,6 +148,9 @@ fn a_read_makes_no_store_and_a_write_does() {
         sandbox.json(args);
         assert!(!store.exists(), "{args:?}");
     }
+    let (code, exit) = sandbox.refused(&["decision", "wait", "D1", "--timeout", "1s"]);
+    assert_eq!((code.as_str(), exit), ("not-found", 4));
+    assert!(!store.exists(), "waiting for what is not there makes no store");
     sandbox.json(&["task", "create", "x"]);
     assert!(store.exists());
     assert!(Path::new(&store).metadata().unwrap().len() > 0);

@@ -34,6 +34,25 @@ fn rule_2_submit_records_head_and_branch_of_the_callers_work_tree() {
 }
 
 #[test]
+fn rule_5_5_a_submit_sent_again_after_head_moved_gets_the_first_answer() {
+    let sandbox = begun(&[]);
+    sandbox.write("a.rs", "fn a() {}");
+    let first = sandbox.commit(&sandbox.root, "Work");
+    let submit = ["task", "submit", "T1", "--idempotency-key", "once"];
+    let answer = by(&sandbox, "ada", &submit);
+    assert_eq!(answer["commit"], *first);
+    sandbox.write("b.rs", "fn b() {}");
+    sandbox.commit(&sandbox.root, "More");
+    assert_eq!(by(&sandbox, "ada", &submit), answer);
+    let (error, exit) = sandbox
+        .comity()
+        .by("ada")
+        .args(&["task", "submit", "T1", "--idempotency-key", "once", "--commit", "HEAD"])
+        .refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("idempotency-mismatch"), 2));
+}
+
+#[test]
 fn rule_2_a_task_that_must_not_commit_gets_a_snapshot_and_the_work_tree_stays() {
     let sandbox = begun(&["--no-git-commit"]);
     let head = sandbox.git(&sandbox.root, &["rev-parse", "HEAD"]);

@@ -143,3 +143,24 @@ fn every_command_answers_with_one_object_on_one_line() {
         person(args);
     }
 }
+
+#[test]
+fn help_and_version_are_objects_too_when_json_is_asked_for() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.json(&["--version"])["version"], env!("CARGO_PKG_VERSION"));
+    for args in [&["--help"][..], &["task", "claim", "--help"]] {
+        let help = sandbox.json(args)["help"].as_str().unwrap().to_owned();
+        assert!(help.contains("Usage: comity"), "{args:?}: {help}");
+    }
+}
+
+#[test]
+fn a_bound_of_no_files_is_no_bound_whether_created_or_updated() {
+    let sandbox = Sandbox::new();
+    let task = sandbox.json(&["task", "create", "x", "--max-files", "0"])["task"].clone();
+    assert_eq!(task["constraints"]["max_files"], Value::Null);
+    let planner = |args: &[&str]| sandbox.comity().by("human:ann").args(args).json();
+    planner(&["task", "update", "T1", "--max-files", "4"]);
+    let task = planner(&["task", "update", "T1", "--max-files", "0"])["task"].clone();
+    assert_eq!(task["constraints"]["max_files"], Value::Null);
+}

@@ -129,6 +129,18 @@ pub struct Submission {
     pub keep_leases: bool,
     /// What to say.
     pub reason: Option<String>,
+    /// What of this the caller's work tree said, not the caller.
+    pub found: Found,
+}
+
+/// Parts of a submission that nobody gave: they may differ when the same command is sent again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Found {
+    /// The commit.
+    pub commit: bool,
+    /// The branch.
+    pub branch: bool,
 }
 
 /// What git says about the submitted commit and the merged one.

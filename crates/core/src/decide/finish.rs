@@ -190,7 +190,7 @@ impl<'a> Rule<'a> {
             Status::Claimed => {
                 self.claim(&ClaimWish { id: Some(task.id.to_string()), ..ClaimWish::default() })
             }
-            Status::InProgress => self.start(id, None),
+            Status::InProgress => self.start(id, None, reason),
             Status::Review => self.submit(&Submission {
                 id: task.id.to_string(),
                 reason: reason.cloned(),

@@ -27,7 +27,10 @@ pub fn check(request: &Request) -> Check {
             words("skill", &wish.skills)?;
             optional(wish.ttl.as_ref(), ttl)
         }
-        Command::Start { ttl: life, .. } => optional(life.as_ref(), ttl),
+        Command::Start { ttl: life, reason: why, .. } => {
+            optional(life.as_ref(), ttl)?;
+            reason(why.as_ref())
+        }
         Command::Link { provider, key, value, .. } => {
             word("provider", provider)?;
             word("key", key)?;
@@ -39,7 +42,8 @@ pub fn check(request: &Request) -> Check {
             optional(s.pr.as_ref(), |text| line("pull request", text))?;
             reason(s.reason.as_ref())
         }
-        Command::Approve { reason: why, .. }
+        Command::Review { reason: why, .. }
+        | Command::Approve { reason: why, .. }
         | Command::RequestChanges { reason: why, .. }
         | Command::Merge { reason: why, .. }
         | Command::Unblock { reason: why, .. }

@@ -136,9 +136,9 @@ impl<'a> Rule<'a> {
             Command::Assign { id, agent } => self.assign(id, agent.as_ref()),
             Command::Link { id, provider, key, value } => self.link(id, provider, key, value),
             Command::Claim(wish) => self.claim(wish),
-            Command::Start { id, ttl } => self.start(id, *ttl),
+            Command::Start { id, ttl, reason } => self.start(id, *ttl, reason.as_ref()),
             Command::Submit(submission) => self.submit(submission),
-            Command::Review { id } => self.take_review(id),
+            Command::Review { id, reason } => self.take_review(id, reason.as_ref()),
             Command::Approve { id, reason } => self.approve(id, reason.as_ref()),
             Command::RequestChanges { id, reason } => self.request_changes(id, reason.as_ref()),
             Command::Merge { id, reason } => self.merge(id, reason.as_ref()),
@@ -255,7 +255,7 @@ impl Command {
             | Command::Assign { id, .. }
             | Command::Link { id, .. }
             | Command::Start { id, .. }
-            | Command::Review { id }
+            | Command::Review { id, .. }
             | Command::Approve { id, .. }
             | Command::RequestChanges { id, .. }
             | Command::Merge { id, .. }

@@ -2,7 +2,7 @@
 
 use super::stop::{Wear, exhausted};
 use super::{Answer, Rule};
-use crate::event::{Approved, Event, ReviewFeedback, ReviewTaken, StatusChanged};
+use crate::event::{Approved, Event, Note, ReviewFeedback, ReviewTaken, StatusChanged};
 use crate::facts::Ruling;
 use crate::ids::DecisionId;
 use crate::refusal::{Code, Refusal};
@@ -36,7 +36,7 @@ impl<'a> Rule<'a> {
         }
     }
 
-    pub(super) fn take_review(&mut self, id: &str) -> Ruling<Answer> {
+    pub(super) fn take_review(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
         let task = self.task(id)?;
         if task.status != Status::Review {
             return Err(Refusal::new(
@@ -51,6 +51,10 @@ impl<'a> Rule<'a> {
         self.not_own_work(task)?;
         let taken = ReviewTaken { reviewer: self.request.actor.clone() };
         self.push(Some(&task.id), Event::ReviewTaken(taken));
+        if let Some(text) = reason.filter(|text| !text.trim().is_empty()) {
+            let note = Note { kind: "action".to_owned(), text: text.clone() };
+            self.push(Some(&task.id), Event::Note(note));
+        }
         Ok(Answer::Task(task.id.clone()))
     }
 

@@ -13,7 +13,12 @@ use crate::task::{CheckState, Task};
 use crate::time::Millis;
 
 impl<'a> Rule<'a> {
-    pub(super) fn start(&mut self, id: &str, ttl: Option<Millis>) -> Ruling<Answer> {
+    pub(super) fn start(
+        &mut self,
+        id: &str,
+        ttl: Option<Millis>,
+        reason: Option<&String>,
+    ) -> Ruling<Answer> {
         let task = self.task(id)?;
         self.may_become(task, Status::InProgress)?;
         self.require_worker(task, Verb::Start)?;
@@ -37,7 +42,7 @@ impl<'a> Rule<'a> {
             }
             _ => return Err(self.still_blocked(task).into()),
         }
-        self.step(task, Status::InProgress, None)?;
+        self.step(task, Status::InProgress, reason)?;
         Ok(Answer::Task(task.id.clone()))
     }
 
@@ -178,6 +183,13 @@ impl<'a> Rule<'a> {
                     super::access::not_found("step", text)
                         .hint("give the step's id or the text it was started with")
                 })?;
+                if known.complete {
+                    return Err(Refusal::new(
+                        Code::InvalidTransition,
+                        format!("step {} is complete already", known.id),
+                    )
+                    .into());
+                }
                 let body = Subtask { subtask: known.id.clone(), notes: known.text.clone() };
                 self.push(Some(&task.id), Event::SubtaskCompleted(body));
             }

@@ -113,11 +113,11 @@ fn work() -> impl Strategy<Value = Command> {
         3 => (proptest::option::of(id()), ttl(), any::<bool>()).prop_map(|(id, ttl, no_lease)| {
             Command::Claim(ClaimWish { id, ttl, no_lease, ..ClaimWish::default() })
         }),
-        4 => (id(), ttl()).prop_map(|(id, ttl)| Command::Start { id, ttl }),
+        4 => (id(), ttl()).prop_map(|(id, ttl)| Command::Start { id, ttl, reason: None }),
         4 => (id(), any::<bool>()).prop_map(|(id, keep_leases)| {
             Command::Submit(Submission { id, keep_leases, ..Submission::default() })
         }),
-        1 => id().prop_map(|id| Command::Review { id }),
+        1 => id().prop_map(|id| Command::Review { id, reason: None }),
         3 => id().prop_map(|id| Command::Approve { id, reason: None }),
         3 => id().prop_map(|id| Command::RequestChanges { id, reason: None }),
         2 => id().prop_map(|id| Command::Merge { id, reason: None }),

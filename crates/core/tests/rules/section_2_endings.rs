@@ -3,6 +3,7 @@
 use crate::verbs::task;
 use crate::world::{CRITIC, Expect, IMPL, OTHER, PLANNER, World, id};
 use comity_core::command::{Command, StepVerb, Submission};
+use comity_core::event::Event;
 use comity_core::ids::AgentId;
 use comity_core::refusal::Code;
 use comity_core::status::Status;
@@ -34,6 +35,31 @@ fn rule_2_7_steps_belong_to_the_holder_of_a_claim() {
     w.by(IMPL).step("T1", StepVerb::Start, " ").refused(Code::InvalidInput);
     w.by(IMPL).step("T1", StepVerb::Start, "a").accepted();
     w.by(IMPL).step("T1", StepVerb::Start, "a").refused(Code::DuplicateId);
+}
+
+#[test]
+fn rule_2_7_a_complete_step_is_not_completed_again() {
+    let mut w = World::new();
+    w.have_one(Status::InProgress);
+    w.by(IMPL).step("T1", StepVerb::Start, "parse").accepted();
+    w.by(IMPL).step("T1", StepVerb::Complete, "parse").accepted();
+    w.by(IMPL).step("T1", StepVerb::Complete, "parse").refused(Code::InvalidTransition);
+    w.by(IMPL).step("T1", StepVerb::Complete, "T1-01").refused(Code::InvalidTransition);
+}
+
+#[test]
+fn rule_5_what_is_said_with_a_start_or_a_review_is_in_the_log_with_it() {
+    let mut w = World::new();
+    w.have_one(Status::Claimed);
+    let reason = Some("the parser first".to_owned());
+    let start = Command::Start { id: "T1".into(), ttl: None, reason };
+    let done = w.by(IMPL).does(start).accepted();
+    let Event::StatusChanged(change) = &done.events[0].draft.event else { panic!("no change") };
+    assert_eq!(change.reason.as_deref(), Some("the parser first"));
+    w.by(IMPL).submits("T1").accepted();
+    let reason = Some("looking at it now".to_owned());
+    let done = w.by(CRITIC).does(Command::Review { id: "T1".into(), reason }).accepted();
+    assert_eq!(done.names(), ["review_taken", "note"]);
 }
 
 #[test]

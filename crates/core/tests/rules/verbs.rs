@@ -108,7 +108,7 @@ impl Act<'_> {
     }
 
     pub fn starts(self, id: &str) -> Verdict {
-        self.does(Command::Start { id: id.into(), ttl: None })
+        self.does(Command::Start { id: id.into(), ttl: None, reason: None })
     }
 
     pub fn submits(self, id: &str) -> Verdict {
@@ -130,7 +130,7 @@ impl Act<'_> {
     }
 
     pub fn takes_review(self, id: &str) -> Verdict {
-        self.does(Command::Review { id: id.into() })
+        self.does(Command::Review { id: id.into(), reason: None })
     }
 
     pub fn approves(self, id: &str) -> Verdict {

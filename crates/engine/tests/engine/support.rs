@@ -132,7 +132,7 @@ pub fn claim(id: &str) -> Command {
 }
 
 pub fn start(id: &str) -> Command {
-    Command::Start { id: id.to_owned(), ttl: None }
+    Command::Start { id: id.to_owned(), ttl: None, reason: None }
 }
 
 pub fn retitle(id: &str, title: &str) -> Command {
