@@ -171,14 +171,15 @@ pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {
     }
 }
 
-/// Projects a task.
-pub fn task(before: Option<Task>, placed: &Placed) -> Option<Task> {
+/// Projects a task: changes the one that is there, or returns one that comes into being. In place, since
+/// a task is large and most events change one.
+pub fn task(before: Option<&mut Task>, placed: &Placed) -> Option<Task> {
     if let Event::TaskCreated(e) = &placed.draft.event {
         return placed.draft.task.clone().map(|id| new_task(id, e, placed));
     }
-    let mut task = before?;
-    change_task(&mut task, placed);
+    let task = before?;
+    change_task(task, placed);
     task.version += 1;
     task.updated_at = placed.ts;
-    Some(task)
+    None
 }

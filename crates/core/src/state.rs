@@ -53,9 +53,9 @@ impl State {
                 }
                 Key::Task(repo, id) => {
                     let place = (repo.clone(), id.clone());
-                    let before = self.tasks.remove(&place);
-                    if let Some(after) = crate::project::task(before, placed) {
-                        self.tasks.insert(place, after);
+                    let created = crate::project::task(self.tasks.get_mut(&place), placed);
+                    if let Some(task) = created {
+                        self.tasks.insert(place, task);
                     }
                 }
                 Key::Lease(repo, id) => {

@@ -13,7 +13,7 @@ use comity_core::state::{Key, State};
 use comity_core::time::Timestamp;
 use comity_store::{Changes, EventQuery, ReadTx, Rows};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Events read at a time.
@@ -22,6 +22,8 @@ const EVENTS_PAGE: usize = 2_000;
 const ROWS_PAGE: usize = 1_000;
 /// Entities replayed in one pass; more of them take more passes, not more memory.
 const ENTITIES_PER_PASS: usize = 100_000;
+/// Names that are shared at a time.
+const NAMES_MAX: usize = 10_000;
 /// Problems listed; beyond that they are only counted.
 const PROBLEMS_MAX: usize = 100;
 
@@ -78,25 +80,50 @@ fn each_event(
     }
 }
 
-fn placed(stored: &Stored) -> Option<Result<Placed, String>> {
-    let body = stored.body.as_ref()?;
-    let event = match Event::decode(&stored.event, body) {
-        Ok(event) => event,
-        Err(error) => return Some(Err(format!("event {}: {error}", stored.seq))),
-    };
-    let read = || -> Result<Placed, Refusal> {
-        Ok(Placed {
-            seq: stored.seq,
-            ts: stored.ts,
-            draft: Draft {
-                repo: RepoName::parse(&stored.repo)?,
-                agent: AgentId::parse(&stored.agent)?,
-                task: stored.task.as_deref().map(TaskId::parse).transpose()?,
-                event,
-            },
-        })
-    };
-    Some(read().map_err(|refusal| format!("event {}: {}", stored.seq, refusal.message)))
+/// Reads events. Names that come again are shared, so that keys with the same one are told apart fast.
+#[derive(Default)]
+struct EventReader {
+    repos: HashMap<String, RepoName>,
+    agents: HashMap<String, AgentId>,
+}
+
+fn shared<T: Clone>(
+    known: &mut HashMap<String, T>,
+    text: &str,
+    parse: fn(&str) -> Result<T, Refusal>,
+) -> Result<T, Refusal> {
+    if let Some(name) = known.get(text) {
+        return Ok(name.clone());
+    }
+    if known.len() >= NAMES_MAX {
+        known.clear();
+    }
+    let name = parse(text)?;
+    known.insert(text.to_owned(), name.clone());
+    Ok(name)
+}
+
+impl EventReader {
+    fn placed(&mut self, stored: &Stored) -> Option<Result<Placed, String>> {
+        let body = stored.body.as_ref()?;
+        let event = match Event::decode(&stored.event, body) {
+            Ok(event) => event,
+            Err(error) => return Some(Err(format!("event {}: {error}", stored.seq))),
+        };
+        let read = || -> Result<Placed, Refusal> {
+            Ok(Placed {
+                seq: stored.seq,
+                ts: stored.ts,
+                draft: Draft {
+                    repo: shared(&mut self.repos, &stored.repo, RepoName::parse)?,
+                    agent: shared(&mut self.agents, &stored.agent, AgentId::parse)?,
+                    task: stored.task.as_deref().map(TaskId::parse).transpose()?,
+                    event,
+                },
+            })
+        };
+        Some(read().map_err(|refusal| format!("event {}: {}", stored.seq, refusal.message)))
+    }
 }
 
 /// Replays one part of the entities.
@@ -106,12 +133,19 @@ fn replay(
     findings: &mut Findings,
 ) -> Result<State, Refusal> {
     let mut state = State::default();
-    each_event(tx, |stored| apply(&mut state, stored, part, findings))?;
+    let mut reader = EventReader::default();
+    each_event(tx, |stored| apply(&mut state, &mut reader, stored, part, findings))?;
     Ok(state)
 }
 
-fn apply(state: &mut State, stored: &Stored, part: Part, findings: &mut Findings) {
-    match placed(stored) {
+fn apply(
+    state: &mut State,
+    reader: &mut EventReader,
+    stored: &Stored,
+    part: Part,
+    findings: &mut Findings,
+) {
+    match reader.placed(stored) {
         Some(Ok(placed)) => {
             state.apply(&placed, |key| part.has(key));
         }
@@ -137,6 +171,7 @@ fn check_chain(tx: &mut (impl ReadTx + ?Sized), findings: &mut Findings) -> Resu
     let mut head = Head::default();
     let mut state = Some(State::default());
     let mut entities = 0;
+    let mut reader = EventReader::default();
     each_event(tx, |stored| {
         if let Some(problem) = stored.problem_after(&head) {
             findings.add(problem);
@@ -146,7 +181,7 @@ fn check_chain(tx: &mut (impl ReadTx + ?Sized), findings: &mut Findings) -> Resu
             entities += 1;
         }
         if let Some(kept) = &mut state {
-            apply(kept, stored, WHOLE, findings);
+            apply(kept, &mut reader, stored, WHOLE, findings);
             if size(kept) > ENTITIES_PER_PASS {
                 state = None;
             }

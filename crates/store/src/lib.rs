@@ -1,4 +1,5 @@
-//! One small interface to a database, and its implementations: SQLite, and the model in memory.
+//! One small interface to a database, and its implementations: SQLite, PostgreSQL, and the model in
+//! memory.
 //!
 //! A store loads facts, appends events and writes projected rows, all in one transaction. It knows
 //! no rule: it may hand over too many candidates, never too few. Nothing outside this crate names
@@ -9,6 +10,8 @@ pub mod conformance;
 mod error;
 pub mod memory;
 mod moment;
+pub mod postgres;
+mod recent;
 pub mod sqlite;
 
 pub use clock::{Clock, Reading, SystemClock};

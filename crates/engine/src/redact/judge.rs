@@ -85,8 +85,31 @@ fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u16; 256];
     bytes.iter().for_each(|&b| counts[usize::from(b)] += 1);
     let total: f64 = counts.iter().map(|&n| f64::from(n)).sum();
-    let bits = |n: f64| -(n / total) * (n / total).log2();
+    let bits = |n: f64| (n / total) * (log2(total) - log2(n));
     counts.iter().filter(|&&n| n > 0).map(|&n| bits(f64::from(n))).sum()
+}
+
+/// Binary digits of the fraction that [`log2`] finds.
+const LOG2_DIGITS: usize = 20;
+
+/// The binary logarithm of a number from one on, to six places. The standard library's would have every
+/// start of the process load the library of mathematics.
+fn log2(number: f64) -> f64 {
+    let (mut rest, mut found) = (number, 0.0);
+    while rest >= 2.0 {
+        rest /= 2.0;
+        found += 1.0;
+    }
+    let mut digit = 1.0;
+    for _ in 0..LOG2_DIGITS {
+        digit /= 2.0;
+        rest *= rest;
+        if rest >= 2.0 {
+            rest /= 2.0;
+            found += digit;
+        }
+    }
+    found
 }
 
 /// Says whether upper and lower case alternate more often than in any naming convention.
@@ -237,4 +260,15 @@ pub(super) fn secret_field(kind: Kind, value: &str) -> bool {
     let one_word = bytes.iter().all(u8::is_ascii_alphanumeric);
     let name = kind != Kind::Password && wordy(bytes) && !(one_word && has_digit(bytes));
     !(constant || reference || id || name)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_logarithm_is_that_of_the_standard_library() {
+        for number in 1..=300_u16 {
+            let number = f64::from(number);
+            assert!((super::log2(number) - number.log2()).abs() < 2e-6, "{number}");
+        }
+    }
 }

@@ -1,11 +1,11 @@
 //! Needs to facts: each kind of need is one or a few searches by index.
 
 use super::error::DbError;
-use super::recent::Recent;
 use super::rows;
 use super::sql;
 use super::task_row::TaskRow;
 use crate::PRESENCE_LIFE;
+use crate::recent::Recent;
 use comity_core::agent::Counters;
 use comity_core::chain::Hash;
 use comity_core::facts::{
@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 pub(super) struct Loader<'a> {
     pub(super) conn: &'a Connection,
     pub(super) now: Timestamp,
-    pub(super) recent: Option<&'a RefCell<Recent>>,
+    pub(super) recent: Option<&'a RefCell<Recent<TaskRow>>>,
 }
 
 impl Loader<'_> {

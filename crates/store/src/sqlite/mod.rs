@@ -6,7 +6,6 @@ mod load;
 mod lock;
 mod netfs;
 mod query;
-mod recent;
 mod rows;
 mod schema;
 mod sql;
@@ -18,11 +17,11 @@ mod watch;
 mod write;
 
 use crate::clock::{Clock, SystemClock};
+use crate::recent::Recent;
 use crate::{ReadTx, Store, StoreError, Watch, WriteTx};
 use comity_core::facts::Facts;
 use error::Place;
 use lock::WriteLock;
-use recent::Recent;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::cell::RefCell;
@@ -32,6 +31,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use task_row::TaskRow;
 use tx::{Tx, Writing};
 use watch::{SqliteWatch, Waker};
 
@@ -78,7 +78,7 @@ pub struct SqliteStore {
     /// Opened with the first write, so that a store can be read where nothing can be written.
     lock: Option<WriteLock>,
     waker: Waker,
-    recent: RefCell<Recent>,
+    recent: RefCell<Recent<TaskRow>>,
 }
 
 /// Names a file beside the database.

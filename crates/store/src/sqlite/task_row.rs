@@ -4,10 +4,10 @@
 //! or stops being so. Both are noted while rows are written and settled once at the end.
 
 use super::error::DbError;
-use super::recent::{Recent, TaskRows};
 use super::rows;
 use super::sql;
 use super::write::{json, run};
+use crate::recent::{self, Recent};
 use comity_core::ids::{Fence, RepoName, TaskId};
 use comity_core::role::Role;
 use comity_core::state::Key;
@@ -15,27 +15,30 @@ use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
 use rusqlite::{Connection, Row, params};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Writes the rows of tasks in one transaction.
 pub(super) struct TaskWriter<'a> {
     conn: &'a Connection,
-    recent: &'a Recent,
+    recent: &'a Recent<TaskRow>,
     written: TaskRows,
     recount: BTreeSet<(RepoName, TaskId)>,
 }
 
+/// The rows of tasks that one commit wrote.
+pub(super) type TaskRows = BTreeMap<Key, TaskRow>;
+
 /// How a task stands in the database.
 pub(super) struct TaskRow {
     rowid: i64,
-    pub(super) columns: Columns,
+    columns: Columns,
     dependencies: Vec<TaskId>,
     labels: Vec<String>,
 }
 
 /// What rows are found by. While it stays the same no index needs to be touched.
 #[derive(PartialEq)]
-pub(super) struct Columns {
+struct Columns {
     number: i64,
     status: String,
     priority: u8,
@@ -46,7 +49,13 @@ pub(super) struct Columns {
     holder: Option<String>,
     fence: Option<i64>,
     preferred: Option<String>,
-    pub(super) due_at: Option<i64>,
+    due_at: Option<i64>,
+}
+
+impl recent::TaskRow for TaskRow {
+    fn set_due(&mut self, due_at: Option<i64>) {
+        self.columns.due_at = due_at;
+    }
 }
 
 impl TaskRow {
@@ -97,7 +106,7 @@ impl Columns {
 }
 
 impl<'a> TaskWriter<'a> {
-    pub(super) fn new(conn: &'a Connection, recent: &'a Recent) -> TaskWriter<'a> {
+    pub(super) fn new(conn: &'a Connection, recent: &'a Recent<TaskRow>) -> TaskWriter<'a> {
         TaskWriter { conn, recent, written: TaskRows::new(), recount: BTreeSet::new() }
     }
 

@@ -3,11 +3,12 @@
 use super::error::{DbError, Place};
 use super::load::Loader;
 use super::lock::Held;
-use super::recent::Recent;
+use super::task_row::TaskRow;
 use super::watch::Waker;
 use super::{query, sql, write};
 use crate::clock::Clock;
 use crate::moment::{Noted, moment};
+use crate::recent::Recent;
 use crate::{
     Changes, DecisionQuery, EventQuery, LeaseQuery, ReadTx, Rows, StoreError, TaskQuery, WriteTx,
     check_append,
@@ -31,7 +32,7 @@ pub(super) struct Writing<'a> {
     /// Held until the end, so that the next writer starts when this one is done.
     pub(super) _lock: Held<'a>,
     pub(super) waker: &'a mut Waker,
-    pub(super) recent: &'a RefCell<Recent>,
+    pub(super) recent: &'a RefCell<Recent<TaskRow>>,
 }
 
 /// A transaction. Dropped, it is rolled back.
@@ -42,7 +43,7 @@ pub(super) struct Tx<'a> {
     now: (Moment, Option<Noted>),
     writing: Option<Writing<'a>>,
     /// Rows known without a look; only a writer has the last word on what is stored.
-    recent: Option<&'a RefCell<Recent>>,
+    recent: Option<&'a RefCell<Recent<TaskRow>>>,
 }
 
 impl<'a> Tx<'a> {

@@ -1,11 +1,11 @@
 //! A commit: events, rows, signs of life, saved answers, and what the clocks said.
 
 use super::error::DbError;
-use super::recent::{Recent, TaskRows};
 use super::rows::signed;
 use super::sql;
-use super::task_row;
+use super::task_row::{self, TaskRow, TaskRows};
 use crate::moment::Noted;
+use crate::recent::Recent;
 use crate::{Changes, PRESENCE_LIFE, Rows};
 use comity_core::chain::Stored;
 use comity_core::decision::{Decision, DecisionState};
@@ -35,7 +35,7 @@ pub(super) fn json(value: &impl Serialize) -> Result<String, DbError> {
 pub(super) fn changes(
     conn: &Connection,
     changes: &Changes<'_>,
-    recent: &Recent,
+    recent: &Recent<TaskRow>,
     now: Timestamp,
     note: Option<&Noted>,
 ) -> Result<TaskRows, DbError> {
@@ -83,7 +83,7 @@ fn prune(conn: &Connection, now: Timestamp) -> Result<(), DbError> {
 pub(super) fn rows(
     conn: &Connection,
     rows: &Rows<'_>,
-    recent: &Recent,
+    recent: &Recent<TaskRow>,
 ) -> Result<TaskRows, DbError> {
     let mut writer = task_row::TaskWriter::new(conn, recent);
     for key in rows.dirty {

@@ -2,6 +2,7 @@
 
 use comity_store::conformance::{CASES, Opener, run};
 use comity_store::memory::MemoryStore;
+use comity_store::postgres::{OpenOptions as PgOptions, PgStore};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
 use comity_store::{Clock, Store};
 use std::sync::Arc;
@@ -19,6 +20,14 @@ fn sqlite(clock: Arc<dyn Clock>) -> Opener {
     })
 }
 
+fn postgres(clock: Arc<dyn Clock>) -> Opener {
+    let url = crate::cluster::empty_store();
+    Box::new(move || {
+        let options = PgOptions { clock: Some(clock.clone()), ..PgOptions::default() };
+        Box::new(PgStore::open(&url, options, &|_| None).unwrap())
+    })
+}
+
 #[test]
 fn the_model_in_memory_conforms() {
     for case in CASES {
@@ -32,5 +41,13 @@ fn sqlite_conforms() {
     for case in CASES {
         println!("{}", case.name);
         run(case, &sqlite);
+    }
+}
+
+#[test]
+fn postgresql_conforms() {
+    for case in CASES {
+        println!("{}", case.name);
+        run(case, &postgres);
     }
 }

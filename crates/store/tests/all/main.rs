@@ -1,7 +1,9 @@
-//! Every store against the same cases, and what only SQLite can do wrong.
+//! Every store against the same cases, and what only one of them can do wrong.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod cluster;
 mod conformance;
 mod damage;
+mod postgres;
 mod processes;
 mod schemas;

@@ -1,11 +1,10 @@
-//! What this connection has just committed, while nobody else has committed since.
+//! What a connection has just committed, while nobody else has committed since.
 //!
 //! A server works on the same few tasks and agents in one batch after the other; it need not decode
-//! them again. `data_version` tells whether another connection has committed: then all is forgotten.
+//! them again. The database tells whether another connection has committed: then all is forgotten.
 //! What a transaction takes from here comes back only with its commit, so that nothing is kept that
 //! was never stored.
 
-use super::task_row::TaskRow;
 use crate::Changes;
 use comity_core::facts::{Entity, Facts, Presence};
 use comity_core::ids::AgentId;
@@ -16,21 +15,34 @@ use std::collections::{BTreeMap, HashMap};
 /// Entities that are kept; when there are more, all are forgotten.
 const KEPT_MAX: usize = 2_048;
 
-/// The rows of tasks that one commit wrote.
-pub(super) type TaskRows = BTreeMap<Key, TaskRow>;
+/// How the row of a task stands in a database.
+pub(crate) trait TaskRow {
+    /// Follows a change of the time when the task may be up.
+    fn set_due(&mut self, due_at: Option<i64>);
+}
 
 /// What is known without a look at the database.
-#[derive(Default)]
-pub(super) struct Recent {
+pub(crate) struct Recent<R> {
     version: Option<i64>,
     entities: HashMap<Key, Entity>,
-    rows: HashMap<Key, TaskRow>,
+    rows: HashMap<Key, R>,
     presence: HashMap<AgentId, Presence>,
 }
 
-impl Recent {
+impl<R> Default for Recent<R> {
+    fn default() -> Recent<R> {
+        Recent {
+            version: None,
+            entities: HashMap::new(),
+            rows: HashMap::new(),
+            presence: HashMap::new(),
+        }
+    }
+}
+
+impl<R: TaskRow> Recent<R> {
     /// Forgets everything if another connection has committed, or if it has become too much.
-    pub(super) fn check(&mut self, version: i64) {
+    pub(crate) fn check(&mut self, version: i64) {
         let kept = self.entities.len() + self.rows.len() + self.presence.len();
         if self.version != Some(version) || kept > KEPT_MAX {
             self.forget();
@@ -38,32 +50,37 @@ impl Recent {
         }
     }
 
-    pub(super) fn forget(&mut self) {
+    /// Says that this connection's own commit has this number.
+    pub(crate) fn commit_is(&mut self, version: i64) {
+        self.version = Some(version);
+    }
+
+    pub(crate) fn forget(&mut self) {
         *self = Recent::default();
     }
 
     /// Takes an entity, if it is known.
-    pub(super) fn take(&mut self, key: &Key) -> Option<Entity> {
+    pub(crate) fn take(&mut self, key: &Key) -> Option<Entity> {
         self.entities.remove(key)
     }
 
     /// Takes an agent's signs of life, if they are known.
-    pub(super) fn take_presence(&mut self, agent: &AgentId) -> Option<Presence> {
+    pub(crate) fn take_presence(&mut self, agent: &AgentId) -> Option<Presence> {
         self.presence.remove(agent)
     }
 
     /// Returns how the row of a task stands in the database, if that is known.
-    pub(super) fn row(&self, key: &Key) -> Option<&TaskRow> {
+    pub(crate) fn row(&self, key: &Key) -> Option<&R> {
         self.rows.get(key)
     }
 
     /// Notes how the row of a task stands in the database.
-    pub(super) fn note_row(&mut self, key: Key, row: TaskRow) {
+    pub(crate) fn note_row(&mut self, key: Key, row: R) {
         self.rows.insert(key, row);
     }
 
     /// Follows a commit of this connection. What it changed is known again only by [`Recent::keep`].
-    pub(super) fn follow(&mut self, changes: &Changes<'_>, rows: TaskRows) {
+    pub(crate) fn follow(&mut self, changes: &Changes<'_>, rows: BTreeMap<Key, R>) {
         for key in changes.rows.dirty {
             self.entities.remove(key);
             self.rows.remove(key);
@@ -73,14 +90,14 @@ impl Recent {
         }
         for (key, due) in changes.rows.due {
             if let Some(row) = self.rows.get_mut(key) {
-                row.columns.due_at = due.map(Timestamp::ms);
+                row.set_due(due.map(Timestamp::ms));
             }
         }
         self.rows.extend(rows);
     }
 
     /// Keeps the facts of the last commit.
-    pub(super) fn keep(&mut self, facts: Facts) {
+    pub(crate) fn keep(&mut self, facts: Facts) {
         if self.version.is_some() {
             let (state, presence) = facts.into_known();
             self.presence.extend(presence);

@@ -1,0 +1,84 @@
+//! What PostgreSQL and the network say, in the words of a store.
+
+use crate::StoreError;
+use std::time::Duration;
+use tokio_postgres::error::SqlState;
+
+/// A failure below the trait, before it is known in doing what.
+#[derive(Debug)]
+pub(super) enum DbError {
+    /// PostgreSQL said so, or the way to it broke.
+    Sql(tokio_postgres::Error),
+    /// No answer came in time.
+    Late(&'static str),
+    /// A row does not hold what was written.
+    Row(String),
+    /// Known already.
+    Store(StoreError),
+}
+
+impl From<tokio_postgres::Error> for DbError {
+    fn from(error: tokio_postgres::Error) -> DbError {
+        DbError::Sql(error)
+    }
+}
+
+impl From<StoreError> for DbError {
+    fn from(error: StoreError) -> DbError {
+        DbError::Store(error)
+    }
+}
+
+impl DbError {
+    /// Tells whether the connection is of no use any more; what was sent last may have been done or not.
+    pub(super) fn is_lost(&self) -> bool {
+        match self {
+            DbError::Late(_) => true,
+            DbError::Sql(error) => {
+                let ended = [
+                    SqlState::ADMIN_SHUTDOWN,
+                    SqlState::CRASH_SHUTDOWN,
+                    SqlState::CANNOT_CONNECT_NOW,
+                    SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                ];
+                match error.code() {
+                    Some(code) => ended.contains(code) || code.code().starts_with("08"),
+                    None => true,
+                }
+            }
+            DbError::Row(_) | DbError::Store(_) => false,
+        }
+    }
+
+    /// Gives a failure its meaning.
+    pub(super) fn into_store(self, context: &str, lock_wait: Duration) -> StoreError {
+        let error = match self {
+            DbError::Store(error) => return error,
+            DbError::Row(text) => return StoreError::Damaged(text),
+            DbError::Late(what) => return StoreError::other(context, what),
+            DbError::Sql(error) => error,
+        };
+        match error.code() {
+            Some(code) if *code == SqlState::LOCK_NOT_AVAILABLE => StoreError::Busy(lock_wait),
+            Some(code) if *code == SqlState::DISK_FULL => StoreError::Full,
+            Some(code) if *code == SqlState::READ_ONLY_SQL_TRANSACTION => {
+                StoreError::ReadOnly("PostgreSQL".to_owned())
+            }
+            _ => StoreError::other(context, words(&error)),
+        }
+    }
+}
+
+/// The words of PostgreSQL without those that only name the layer, and never a connection string.
+fn words(error: &tokio_postgres::Error) -> String {
+    if let Some(said) = error.as_db_error() {
+        return format!("PostgreSQL: {} ({})", said.message(), said.code().code());
+    }
+    let mut text = format!("PostgreSQL: {error}");
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,350 @@
+//! Needs to facts. The statements of all needs of one call are sent together.
+
+use super::TaskEdges;
+use super::error::DbError;
+use super::link::{Link, Op, values};
+use super::rows;
+use super::sql;
+use crate::PRESENCE_LIFE;
+use crate::recent::Recent;
+use comity_core::chain::Hash;
+use comity_core::facts::{
+    Entity, Facts, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, Saved, WAITING_COUNT_MAX,
+    candidate_page,
+};
+use comity_core::ids::{AgentId, Fence, RepoName, TaskId};
+use comity_core::limits::IDEMPOTENCY_LIFE;
+use comity_core::pattern::surely_apart;
+use comity_core::state::Key;
+use comity_core::task::Task;
+use comity_core::time::Timestamp;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use tokio_postgres::Row;
+
+/// Reads at one time, by one connection.
+pub(super) struct Loader<'a> {
+    pub(super) link: &'a Link,
+    pub(super) now: Timestamp,
+    pub(super) recent: Option<&'a RefCell<Recent<TaskEdges>>>,
+}
+
+impl Loader<'_> {
+    /// Answers needs, in one round trip but for those that follow from one another.
+    pub(super) fn load(&self, needs: &[&Need], facts: &mut Facts) -> Result<(), DbError> {
+        let mut ops = Vec::new();
+        let mut asked: Vec<(&Need, usize)> = Vec::new();
+        for need in needs {
+            let before = ops.len();
+            self.ask(need, facts, &mut ops);
+            asked.push((need, ops.len() - before));
+        }
+        let mut found = self.link.together(None, &ops, None)?.into_iter();
+        for (need, count) in asked {
+            let results: Vec<Vec<Row>> = found.by_ref().take(count).collect();
+            self.answer(need, &results, facts)?;
+        }
+        Ok(())
+    }
+
+    fn oldest_sign(&self) -> i64 {
+        self.now.ms().saturating_sub(PRESENCE_LIFE.ms())
+    }
+
+    /// Puts in what is known without a look, and says what has to be looked up.
+    fn ask(&self, need: &Need, facts: &mut Facts, ops: &mut Vec<Op>) {
+        let text = |text: &str| text.to_owned();
+        match need {
+            Need::Entity(key) => self.ask_entity(key, facts, ops),
+            Need::TaskNumber(repo, number) => {
+                let given = values![text(repo.as_str()), rows::signed(*number)];
+                ops.push(Op::new(sql::TASKS_BY_NUMBER, given));
+            }
+            Need::TaskPrefix(repo, prefix) => {
+                let most = rows::limit(PREFIX_MATCHES_MAX);
+                let given = values![text(repo.as_str()), prefix.clone(), most];
+                ops.push(Op::new(sql::TASKS_BY_PREFIX, given));
+            }
+            Need::Grant(fence) => {
+                let fence = rows::signed(fence.get());
+                ops.push(Op::new(sql::TASKS_BY_FENCE, values![fence]));
+                ops.push(Op::new(sql::LEASES_BY_FENCE, values![fence]));
+            }
+            Need::Candidates(repo, after) => {
+                let (rank, number) =
+                    after.map_or((-1, 0), |(r, n)| (i32::from(r), rows::signed(n)));
+                let most = rows::limit(candidate_page(*after));
+                let given = values![text(repo.as_str()), rank, number, most];
+                ops.push(Op::new(sql::CANDIDATES, given));
+            }
+            Need::Preferred(repo, agent) => {
+                let most = rows::limit(PREFERRED_MAX);
+                let given = values![text(repo.as_str()), text(agent.as_str()), most];
+                ops.push(Op::new(sql::PREFERRED, given));
+            }
+            Need::LeasesNear(repo, prefix) => ops.push(leases_near(repo, prefix)),
+            Need::LeasesOf(repo, owner) => {
+                let given = values![text(repo.as_str()), text(owner.as_str()), 0_i64, i64::MAX];
+                ops.push(Op::new(sql::LEASES_BY_OWNER, given));
+            }
+            Need::Dependants(repo, id) => {
+                let given = values![text(repo.as_str()), text(id.as_str())];
+                ops.push(Op::new(sql::DEPENDANTS, given));
+            }
+            Need::Children(repo, id) => {
+                let given = values![text(repo.as_str()), text(id.as_str())];
+                ops.push(Op::new(sql::TASKS_BY_PARENT, given));
+            }
+            // Followed step by step, since the facts may know edges that are not stored yet.
+            Need::Closure(..) => {}
+            Need::Waiting(repo) => {
+                let given = values![text(repo.as_str()), rows::signed(WAITING_COUNT_MAX)];
+                ops.push(Op::new(sql::WAITING, given));
+            }
+            Need::Saved(actor, key) => {
+                let oldest = self.now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
+                let given = values![text(actor.as_str()), key.clone(), oldest];
+                ops.push(Op::new(sql::SAVED, given));
+            }
+        }
+    }
+
+    fn ask_entity(&self, key: &Key, facts: &mut Facts, ops: &mut Vec<Op>) {
+        let recent = self.recent.and_then(|recent| recent.borrow_mut().take(key));
+        let known = recent.is_some();
+        if let Some(entity) = recent {
+            facts.put(key.clone(), Some(entity));
+        }
+        if let Key::Agent(id) = key {
+            let signs = self.recent.and_then(|recent| recent.borrow_mut().take_presence(id));
+            match signs {
+                Some(presence) if known => return facts.put_presence(id.clone(), presence),
+                _ => {
+                    let given = values![id.as_str().to_owned(), self.oldest_sign()];
+                    ops.push(Op::new(sql::PRESENCE, given));
+                }
+            }
+        }
+        if facts.knows(key) {
+            return;
+        }
+        let (text, given) = match key {
+            Key::Repo(repo) => (sql::REPO, values![repo.as_str().to_owned()]),
+            Key::Task(repo, id) => {
+                (sql::TASK, values![repo.as_str().to_owned(), id.as_str().to_owned()])
+            }
+            Key::Lease(repo, id) => {
+                (sql::LEASE, values![repo.as_str().to_owned(), rows::signed(id.0)])
+            }
+            Key::Decision(repo, id) => {
+                (sql::DECISION, values![repo.as_str().to_owned(), rows::signed(id.0)])
+            }
+            Key::Agent(id) => (sql::AGENT, values![id.as_str().to_owned()]),
+        };
+        ops.push(Op::new(text, given));
+    }
+
+    fn answer(&self, need: &Need, results: &[Vec<Row>], facts: &mut Facts) -> Result<(), DbError> {
+        let first = results.first().map(Vec::as_slice).unwrap_or_default();
+        match need {
+            Need::Entity(key) => return self.answer_entity(key, results, facts),
+            Need::TaskNumber(repo, _) | Need::Preferred(repo, _) => {
+                self.tasks(repo, first, facts)?;
+            }
+            Need::TaskPrefix(repo, prefix) => {
+                let ids = self.tasks(repo, first, facts)?;
+                facts.put_prefix(repo.clone(), prefix.clone(), ids);
+            }
+            Need::Grant(_) => {
+                for row in first {
+                    self.task(rows::repo(row, 0)?, rows::task_id(row, 1)?, row, 2, facts)?;
+                }
+                leases(results.get(1).map(Vec::as_slice).unwrap_or_default(), "", facts)?;
+            }
+            Need::Candidates(repo, after) => {
+                let mut places = Vec::new();
+                for row in first {
+                    let rank: i32 = row.try_get(2)?;
+                    places.push((u8::try_from(rank).unwrap_or(u8::MAX), rows::number(row, 3)?));
+                }
+                self.tasks(repo, first, facts)?;
+                facts.put_candidates(repo.clone(), *after, &places);
+            }
+            Need::LeasesNear(_, prefix) => leases(first, prefix, facts)?,
+            Need::LeasesOf(..) => leases(first, "", facts)?,
+            Need::Dependants(repo, id) => {
+                let ids = self.tasks(repo, first, facts)?;
+                facts.put_dependants(repo.clone(), id.clone(), ids);
+            }
+            Need::Children(repo, id) => {
+                let ids = self.tasks(repo, first, facts)?;
+                facts.put_children(repo.clone(), id.clone(), ids);
+            }
+            Need::Closure(repo, id) => self.closure(repo, id, facts)?,
+            Need::Waiting(repo) => {
+                let count = first.first().map_or(Ok(0), |row| rows::number(row, 0))?;
+                facts.put_waiting(repo.clone(), count);
+            }
+            Need::Saved(actor, key) => {
+                let saved = first.first().map(saved).transpose()?;
+                facts.put_saved(actor.clone(), key.clone(), saved);
+            }
+        }
+        facts.mark_answered(need.clone());
+        Ok(())
+    }
+
+    fn answer_entity(
+        &self,
+        key: &Key,
+        results: &[Vec<Row>],
+        facts: &mut Facts,
+    ) -> Result<(), DbError> {
+        let mut results = results.iter();
+        if let Key::Agent(id) = key
+            && let Some(signs) = results.next()
+        {
+            facts.put_presence(id.clone(), presence(signs)?);
+        }
+        let Some(found) = results.next() else { return Ok(()) };
+        let Some(row) = found.first() else {
+            facts.put(key.clone(), None);
+            return Ok(());
+        };
+        let entity = match key {
+            Key::Repo(_) => Entity::Repo(rows::counters(row, 0)?),
+            Key::Task(repo, id) => {
+                return self.task(repo.clone(), id.clone(), row, 1, facts);
+            }
+            Key::Lease(..) => Entity::Lease(Box::new(rows::lease(row)?)),
+            Key::Decision(..) => Entity::Decision(rows::entity(row, 0)?),
+            Key::Agent(_) => Entity::Agent(rows::entity(row, 0)?),
+        };
+        facts.put(key.clone(), Some(entity));
+        Ok(())
+    }
+
+    /// Puts in tasks that were found as `id, body`; returns their ids.
+    fn tasks(
+        &self,
+        repo: &RepoName,
+        found: &[Row],
+        facts: &mut Facts,
+    ) -> Result<Vec<TaskId>, DbError> {
+        let mut ids = Vec::new();
+        for row in found {
+            let id = rows::task_id(row, 0)?;
+            self.task(repo.clone(), id.clone(), row, 1, facts)?;
+            ids.push(id);
+        }
+        Ok(ids)
+    }
+
+    /// A task that is known already is not decoded again.
+    fn task(
+        &self,
+        repo: RepoName,
+        id: TaskId,
+        row: &Row,
+        body_at: usize,
+        facts: &mut Facts,
+    ) -> Result<(), DbError> {
+        let key = Key::Task(repo, id);
+        if facts.knows(&key) {
+            return Ok(());
+        }
+        let recent = self.recent.and_then(|recent| recent.borrow_mut().take(&key));
+        let entity = match recent {
+            Some(entity) => entity,
+            None => {
+                let task: Box<Task> = rows::entity(row, body_at)?;
+                if let Some(recent) = self.recent {
+                    recent.borrow_mut().note_row(key.clone(), TaskEdges::of(&task));
+                }
+                Entity::Task(task)
+            }
+        };
+        facts.put(key, Some(entity));
+        Ok(())
+    }
+
+    /// What the facts know of a task already counts, so that edges of this batch are followed too.
+    fn closure(&self, repo: &RepoName, id: &TaskId, facts: &mut Facts) -> Result<(), DbError> {
+        let mut open = vec![id.clone()];
+        let mut seen: BTreeSet<TaskId> = open.iter().cloned().collect();
+        while !open.is_empty() {
+            let layer: Vec<Need> = open
+                .iter()
+                .map(|id| Need::Entity(Key::Task(repo.clone(), id.clone())))
+                .filter(|need| !facts.has_answer(need))
+                .collect();
+            self.load(&layer.iter().collect::<Vec<_>>(), facts)?;
+            let mut next = Vec::new();
+            for id in open {
+                let task = facts.state.tasks.get(&(repo.clone(), id));
+                for on in task.iter().flat_map(|task| &task.dependencies) {
+                    if seen.insert(on.clone()) {
+                        next.push(on.clone());
+                    }
+                }
+            }
+            open = next;
+        }
+        Ok(())
+    }
+
+    /// Returns the signs of life of agents, without those for one grant that are too old to count.
+    pub(super) fn presences(&self, agents: &[&AgentId]) -> Result<Vec<Presence>, DbError> {
+        let op = |agent: &&AgentId| {
+            Op::new(sql::PRESENCE, values![agent.as_str().to_owned(), self.oldest_sign()])
+        };
+        let ops: Vec<Op> = agents.iter().map(op).collect();
+        self.link.together(None, &ops, None)?.iter().map(|signs| presence(signs)).collect()
+    }
+}
+
+fn presence(signs: &[Row]) -> Result<Presence, DbError> {
+    let mut presence = Presence::default();
+    for row in signs {
+        let seen = rows::time(row, 1)?;
+        match Fence::new(rows::number(row, 0)?) {
+            Some(fence) => {
+                presence.by_fence.insert(fence, seen);
+            }
+            None => presence.general = Some(seen),
+        }
+    }
+    Ok(presence)
+}
+
+fn saved(row: &Row) -> Result<Saved, DbError> {
+    let input: &[u8] = row.try_get(0)?;
+    let input = Hash::from_slice(input)
+        .ok_or_else(|| DbError::Row("a remembered answer has no digest".to_owned()))?;
+    Ok(Saved { input, answer: row.try_get(1)? })
+}
+
+/// Those at the prefix or above it, and those below: between `prefix/` and what follows it.
+fn leases_near(repo: &RepoName, prefix: &str) -> Op {
+    let repo = repo.as_str().to_owned();
+    if prefix.is_empty() {
+        return Op::new(sql::LEASES_OF_REPO, values![repo]);
+    }
+    let above = prefix.match_indices('/').map(|(at, _)| prefix.get(..at).unwrap_or_default());
+    let at: Vec<String> =
+        std::iter::once("").chain(above).chain([prefix]).map(str::to_owned).collect();
+    Op::new(sql::LEASES_NEAR, values![repo, at, format!("{prefix}/"), format!("{prefix}0")])
+}
+
+fn leases(found: &[Row], near: &str, facts: &mut Facts) -> Result<(), DbError> {
+    for row in found {
+        let path: &str = row.try_get(2)?;
+        if surely_apart(near, path, facts.case_rule) {
+            continue;
+        }
+        let lease = rows::lease(row)?;
+        let key = Key::Lease(lease.repo.clone(), lease.id);
+        facts.put(key, Some(Entity::Lease(Box::new(lease))));
+    }
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! The store on PostgreSQL: one database, any number of hosts, one lock that puts writers in line.
+
+mod error;
+mod link;
+mod load;
+mod query;
+mod rows;
+mod schema;
+mod sql;
+mod tls;
+mod tx;
+mod url;
+mod watch;
+mod write;
+
+use crate::clock::Clock;
+use crate::recent::{self, Recent};
+use crate::{ReadTx, Store, StoreError, Watch, WriteTx};
+use comity_core::chain::Stored;
+use comity_core::facts::Facts;
+use comity_core::ids::TaskId;
+use comity_core::state::Key;
+use comity_core::status::Status;
+use comity_core::task::Task;
+use error::DbError;
+use link::{Link, values};
+use schema::Names;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_postgres::Row;
+use tx::Tx;
+use watch::PgWatch;
+
+pub use url::without_password;
+
+/// How long a writer waits for other writers when nothing else is asked for.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How long a connection is tried for when nothing else is asked for.
+const CONNECT_WAIT: Duration = Duration::from_secs(15);
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct OpenOptions {
+    /// Where the time comes from; without one, from the database, as it must where hosts are many.
+    pub clock: Option<Arc<dyn Clock>>,
+    /// How long a writer waits for other writers.
+    pub lock_wait: Duration,
+    /// How long a connection is tried for.
+    pub connect_wait: Duration,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions { clock: None, lock_wait: LOCK_WAIT, connect_wait: CONNECT_WAIT }
+    }
+}
+
+/// Where a store is, and what is the same for all connections to it.
+#[derive(Clone)]
+struct Home {
+    config: tokio_postgres::Config,
+    names: Names,
+    clock: Option<Arc<dyn Clock>>,
+    lock_wait: Duration,
+    connect_wait: Duration,
+}
+
+impl Home {
+    /// Finds out whether a transaction was committed whose answer was lost. It is never guessed: the
+    /// lock is waited for, so that a server process that still works on it has ended, and then the log
+    /// tells. A transaction without events had only signs of life and answers, which may be sent again.
+    fn was_committed(&self, events: &[Stored]) -> Result<bool, StoreError> {
+        let Some(last) = events.last() else { return Ok(false) };
+        let look = || {
+            let link = Link::open(&self.config, self.connect_wait)?;
+            link.batch(&format!("BEGIN; SET LOCAL lock_timeout = {}", self.lock_wait.as_millis()))?;
+            link.query(sql::LOCK, values![self.names.lock])?;
+            let found = link.query(sql::EVENT_HASHES, values![vec![rows::signed(last.seq.0)]])?;
+            link.batch("ROLLBACK")?;
+            found.first().map_or(Ok(false), |row| Ok(rows::hash(row, 1)? == last.hash))
+        };
+        look().map_err(|error: DbError| {
+            let text = "it is not known whether the command was carried out";
+            let cause = error.into_store(text, self.lock_wait);
+            StoreError::other(text, cause)
+        })
+    }
+}
+
+/// What rows beside a task's own follow from: kept to see what changed.
+struct TaskEdges {
+    done: bool,
+    dependencies: Vec<TaskId>,
+    labels: Vec<String>,
+}
+
+type TaskRows = BTreeMap<Key, TaskEdges>;
+
+impl TaskEdges {
+    fn of(task: &Task) -> TaskEdges {
+        TaskEdges {
+            done: task.status == Status::Done,
+            dependencies: task.dependencies.clone(),
+            labels: task.labels.clone(),
+        }
+    }
+}
+
+impl recent::TaskRow for TaskEdges {
+    fn set_due(&mut self, _due_at: Option<i64>) {}
+}
+
+/// A store in a PostgreSQL database.
+pub struct PgStore {
+    home: Home,
+    shown: String,
+    link: Link,
+    recent: RefCell<Recent<TaskEdges>>,
+}
+
+impl PgStore {
+    /// Opens a store, making or upgrading it first where that is needed. `var` reads the environment.
+    pub fn open(
+        url: &str,
+        options: OpenOptions,
+        var: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<PgStore, StoreError> {
+        let config = url::read(url, var)?;
+        let OpenOptions { clock, lock_wait, connect_wait } = options;
+        let open = || {
+            let link = Link::open(&config, connect_wait)?;
+            let names = schema::names(&link)?;
+            schema::settle(&link, &names)?;
+            Ok((link, names))
+        };
+        let (link, names) = open()
+            .map_err(|error: DbError| error.into_store("cannot open the store", lock_wait))?;
+        let home = Home { config, names, clock, lock_wait, connect_wait };
+        Ok(PgStore { home, shown: without_password(url), link, recent: RefCell::default() })
+    }
+
+    /// Connects again when the connection was lost.
+    fn reconnect(&mut self) -> Result<(), StoreError> {
+        self.recent.get_mut().forget();
+        self.link = Link::open(&self.home.config, self.home.connect_wait)
+            .map_err(|error| error.into_store("cannot reach the store", self.home.lock_wait))?;
+        Ok(())
+    }
+
+    /// Begins a transaction. The connection may have been lost since it was last used; nothing has been
+    /// asked of it yet, so that it can be made again and the beginning too.
+    fn begin(
+        &mut self,
+        begin: fn(&Link, &Home) -> Result<Row, DbError>,
+    ) -> Result<Row, StoreError> {
+        let mut begun = begin(&self.link, &self.home);
+        if begun.as_ref().is_err_and(DbError::is_lost) {
+            self.reconnect()?;
+            begun = begin(&self.link, &self.home);
+        }
+        begun.map_err(|error| error.into_store("cannot begin", self.home.lock_wait))
+    }
+}
+
+impl Store for PgStore {
+    fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
+        let begun = self.begin(tx::begin_write)?;
+        let PgStore { home, link, recent, .. } = self;
+        let tx = Tx::begun(link, home, Some(recent), &begun);
+        Ok(Box::new(tx.map_err(|error| error.into_store("cannot begin", home.lock_wait))?))
+    }
+
+    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
+        let begun = self.begin(tx::begin_read)?;
+        let PgStore { home, link, .. } = self;
+        let tx = Tx::begun(link, home, None, &begun);
+        Ok(Box::new(tx.map_err(|error| error.into_store("cannot begin", home.lock_wait))?))
+    }
+
+    fn keep(&mut self, facts: Facts) {
+        self.recent.get_mut().keep(facts);
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>, StoreError> {
+        Ok(Box::new(PgWatch::new(self.home.clone())?))
+    }
+
+    fn integrity(&mut self) -> Result<Vec<String>, StoreError> {
+        let problem = |row: &Row| {
+            let (repo, id): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
+            Ok(format!("task {id} of {repo}: its open dependencies are miscounted"))
+        };
+        drop(self.read()?);
+        let found = self.link.query(WRONG_COUNTS, values![]);
+        let found: Result<Vec<String>, DbError> =
+            found.and_then(|rows| rows.iter().map(problem).collect());
+        found.map_err(|error| error.into_store("cannot check the store", self.home.lock_wait))
+    }
+
+    fn url(&self) -> String {
+        self.shown.clone()
+    }
+}
+
+/// Tasks whose cached count of open dependencies is not what the edges say.
+const WRONG_COUNTS: &str = "SELECT t.repo, t.id FROM tasks t WHERE t.waits <> (
+    SELECT count(*) FROM deps d WHERE d.repo = t.repo AND d.task = t.id AND NOT EXISTS (
+        SELECT 1 FROM tasks o WHERE o.repo = d.repo AND o.id = d.on_task AND o.status = 'done'))
+    ORDER BY t.repo, t.id LIMIT 100";

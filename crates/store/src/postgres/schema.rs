@@ -1,0 +1,96 @@
+//! The schema and its migrations: numbered, checked, applied in one transaction under a lock, so that any
+//! number of hosts may start at once.
+
+use super::error::DbError;
+use super::link::{Link, values};
+use crate::StoreError;
+use comity_core::chain::Hash;
+
+/// Every released migration, in order. A released one is never edited.
+const MIGRATIONS: &[(i64, &str)] = &[(1, include_str!("migrations/0001_initial.sql"))];
+
+/// The schema that this build writes.
+const KNOWN: i64 = MIGRATIONS.len() as i64;
+
+/// Asked of the catalogue itself: what a session remembers of names may be old while it waits for a lock.
+const HAS_TABLE: &str = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relname = 'schema_migrations' AND n.nspname = current_schema())";
+const APPLIED: &str = "SELECT version, checksum FROM schema_migrations ORDER BY version";
+const SET_APPLIED: &str = "INSERT INTO schema_migrations (version, checksum) VALUES ($1, $2)";
+const SCHEMA: &str = "SELECT current_schema(), hashtextextended('comity:' || current_schema(), 0)";
+const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
+const TABLE: &str = "CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY, \
+    checksum TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())";
+
+/// What tells one store from the others in the same database.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    /// The lock that writers take.
+    pub(super) lock: i64,
+    /// The channel that commits are told on.
+    pub(super) channel: String,
+}
+
+/// Finds the names of the store in the schema that the connection sees.
+pub(super) fn names(link: &Link) -> Result<Names, DbError> {
+    let rows = link.query(SCHEMA, values![])?;
+    let row = rows.first().ok_or_else(|| DbError::Row("PostgreSQL names no schema".to_owned()))?;
+    let schema: Option<&str> = row.try_get(0)?;
+    if schema.is_none() {
+        let text = "the schema of the search path does not exist";
+        return Err(StoreError::other("the store URL", text).into());
+    }
+    let lock: i64 = row.try_get(1)?;
+    Ok(Names { lock, channel: format!("comity_{:016x}", lock.cast_unsigned()) })
+}
+
+fn version(link: &Link) -> Result<i64, DbError> {
+    let rows = link.query(HAS_TABLE, values![])?;
+    let exists = rows.first().map_or(Ok(false), |row| row.try_get(0))?;
+    if !exists {
+        return Ok(0);
+    }
+    let rows = link.query(APPLIED, values![])?;
+    let mut found = 0;
+    for row in &rows {
+        found = row.try_get(0)?;
+        let checksum: &str = row.try_get(1)?;
+        let known = MIGRATIONS.iter().find(|(version, _)| *version == found);
+        if known.is_some_and(|(_, text)| Hash::of(text.as_bytes()).to_string() != checksum) {
+            return Err(DbError::Row(format!("migration {found} was another one here")));
+        }
+    }
+    if found > KNOWN {
+        return Err(StoreError::TooNew { found, known: KNOWN }.into());
+    }
+    Ok(found)
+}
+
+/// Brings the store to the known schema.
+pub(super) fn settle(link: &Link, names: &Names) -> Result<(), DbError> {
+    if version(link)? == KNOWN {
+        return Ok(());
+    }
+    link.batch("BEGIN")?;
+    let done = apply_missing(link, names).and_then(|()| link.batch("COMMIT"));
+    if done.is_err() && !link.is_closed() {
+        link.batch("ROLLBACK")?;
+    }
+    done
+}
+
+fn apply_missing(link: &Link, names: &Names) -> Result<(), DbError> {
+    link.query(LOCK, values![names.lock])?;
+    // Another host may have been faster.
+    let found = version(link)?;
+    if found == 0 {
+        link.batch(TABLE)?;
+    }
+    for (version, text) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {
+        link.batch(text)?;
+        let checksum = Hash::of(text.as_bytes()).to_string();
+        link.query(SET_APPLIED, values![*version, checksum])?;
+    }
+    Ok(())
+}

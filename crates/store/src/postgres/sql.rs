@@ -1,0 +1,257 @@
+//! Every statement in one place. Those that write take whole batches as arrays.
+
+macro_rules! event_columns {
+    () => {
+        "SELECT seq, ts, event, v, repo, agent, task, body, body_hash, hash FROM events "
+    };
+}
+
+/// $1 after, $2 limit, $3 repository, $4 task, $5 name.
+macro_rules! event_filter {
+    () => {
+        " AND ($3::text IS NULL OR repo = $3) AND ($4::text IS NULL OR task = $4) \
+         AND ($5::text IS NULL OR event = $5) ORDER BY seq LIMIT $2"
+    };
+}
+
+macro_rules! lease_columns {
+    () => {
+        "SELECT repo, number, path, shared, owner, purpose, claim_of, fence, acquired_at, \
+         renewed_at, ttl FROM leases "
+    };
+}
+
+/// $1 repository, $2 after, $3 limit, $4 statuses, $5 assignee, $6 role, $7 initiative, $8 unblocked, $9
+/// the one that leads.
+macro_rules! task_list {
+    ($from:literal, $driver:literal) => {
+        concat!(
+            "SELECT t.body FROM ",
+            $from,
+            " WHERE t.repo = $1 AND t.number > $2",
+            $driver,
+            " AND ($4::text[] IS NULL OR t.status = ANY($4)) \
+             AND ($5::text IS NULL OR t.assignee = $5) AND ($6::text IS NULL OR t.role = $6) \
+             AND ($7::text IS NULL OR t.initiative = $7) \
+             AND (NOT $8::boolean OR (t.status = 'queued' AND t.waits = 0)) \
+             AND ($9::text IS NULL OR TRUE) ORDER BY t.number LIMIT $3"
+        )
+    };
+}
+
+/// One round trip tells the time, what others did, and where the log ends.
+pub(super) const START: &str = "SELECT
+    (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+    (extract(epoch FROM pg_postmaster_start_time()) * 1000)::bigint,
+    c.last_value, m.value, h.seq, h.ts, h.hash
+    FROM commits c
+    LEFT JOIN meta m ON m.key = 'clock'
+    LEFT JOIN LATERAL (SELECT seq, ts, hash FROM events ORDER BY seq DESC LIMIT 1) h ON TRUE";
+pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
+/// Tells every listener, and counts the commit.
+pub(super) const COMMITTED: &str = "SELECT nextval('commits'), pg_notify($1, '')";
+pub(super) const SET_META: &str = "INSERT INTO meta (key, value) VALUES ($1, $2)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+
+pub(super) const HEAD: &str = "SELECT seq, ts, hash FROM events ORDER BY seq DESC LIMIT 1";
+pub(super) const EVENTS_ALL: &str = concat!(event_columns!(), "WHERE seq > $1", event_filter!());
+pub(super) const EVENTS_OF_REPO: &str =
+    concat!(event_columns!(), "WHERE repo = $3 AND seq > $1", event_filter!());
+pub(super) const EVENTS_OF_TASK: &str =
+    concat!(event_columns!(), "WHERE task = $4 AND repo = $3 AND seq > $1", event_filter!());
+pub(super) const EVENTS_OF_TASK_ANYWHERE: &str =
+    concat!(event_columns!(), "WHERE task = $4 AND seq > $1", event_filter!());
+pub(super) const EVENTS_OF_NAME: &str =
+    concat!(event_columns!(), "WHERE event = $5 AND seq > $1", event_filter!());
+pub(super) const EVENT_HASHES: &str = "SELECT seq, hash FROM events WHERE seq = ANY($1)";
+pub(super) const EVENT_TS: &str = "SELECT ts FROM events WHERE seq >= $1 ORDER BY seq LIMIT 1";
+pub(super) const APPEND: &str = "INSERT INTO events
+    (seq, ts, event, v, repo, agent, task, body, body_hash, hash)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[],
+    $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bytea[])";
+
+pub(super) const REPO: &str = "SELECT tasks, leases, decisions FROM repos
+    WHERE repo = $1 ORDER BY at_commit DESC LIMIT 1";
+pub(super) const REPOS_AFTER: &str = "SELECT DISTINCT ON (repo) repo, tasks, leases, decisions
+    FROM repos WHERE repo > $1 ORDER BY repo, at_commit DESC LIMIT $2";
+/// The number of a commit is known before it is counted, under the lock.
+pub(super) const SET_REPOS: &str = "INSERT INTO repos (repo, at_commit, tasks, leases, decisions)
+    SELECT repo, $1, tasks, leases, decisions
+    FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) u (repo, tasks, leases, decisions)
+    ON CONFLICT (repo, at_commit) DO UPDATE SET tasks = excluded.tasks, leases = excluded.leases,
+    decisions = excluded.decisions";
+pub(super) const PRUNE_REPOS: &str =
+    "DELETE FROM repos r WHERE at_commit >= $1 AND at_commit < $2 AND EXISTS (
+    SELECT 1 FROM repos n WHERE n.repo = r.repo AND n.at_commit >= $2)";
+
+pub(super) const AGENT: &str = "SELECT body FROM agents WHERE id = $1";
+pub(super) const AGENTS_AFTER: &str = "SELECT body FROM agents WHERE id > $1 ORDER BY id LIMIT $2";
+pub(super) const SET_AGENTS: &str = "INSERT INTO agents (id, body)
+    SELECT * FROM unnest($1::text[], $2::text[])
+    ON CONFLICT (id) DO UPDATE SET body = excluded.body";
+pub(super) const DELETE_AGENTS: &str = "DELETE FROM agents WHERE id = ANY($1)";
+/// The newest sign for each fence of an agent, found by as many steps in the index.
+pub(super) const PRESENCE: &str = "WITH RECURSIVE newest AS (
+        (SELECT fence, at FROM signs WHERE agent = $1 ORDER BY fence, at DESC LIMIT 1)
+        UNION ALL
+        SELECT n.fence, n.at FROM newest, LATERAL (
+            SELECT fence, at FROM signs WHERE agent = $1 AND fence > newest.fence
+            ORDER BY fence, at DESC LIMIT 1) n)
+    SELECT fence, at FROM newest WHERE fence = 0 OR at > $2";
+pub(super) const ADD_SIGNS: &str = "INSERT INTO signs (agent, fence, at)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])
+    ON CONFLICT (agent, fence, at) DO NOTHING";
+/// Forgets what a newer sign has made void, and old ones for single grants.
+pub(super) const PRUNE_SIGNS: &str = "DELETE FROM signs WHERE ctid = ANY(ARRAY(
+    SELECT s.ctid FROM signs s WHERE s.at < $1 AND ((s.fence > 0 AND s.at <= $2) OR EXISTS (
+        SELECT 1 FROM signs n WHERE n.agent = s.agent AND n.fence = s.fence AND n.at > s.at))
+    ORDER BY s.at LIMIT $3))";
+
+pub(super) const SAVED: &str =
+    "SELECT input, answer FROM idempotency WHERE actor = $1 AND key = $2 AND at > $3";
+pub(super) const SET_SAVED: &str = "INSERT INTO idempotency (actor, key, input, answer, at)
+    SELECT actor, key, input, answer, $5 FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[])
+    u (actor, key, input, answer) ON CONFLICT (actor, key) DO UPDATE SET input = excluded.input,
+    answer = excluded.answer, at = excluded.at";
+pub(super) const PRUNE_SAVED: &str = "DELETE FROM idempotency WHERE (actor, key) IN (
+    SELECT actor, key FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2)";
+
+pub(super) const TASK: &str = "SELECT id, body FROM tasks WHERE repo = $1 AND id = $2";
+pub(super) const TASKS_STORED: &str = "SELECT t.repo, t.body FROM tasks t
+    JOIN unnest($1::text[], $2::text[]) u (repo, id) ON t.repo = u.repo AND t.id = u.id";
+pub(super) const TASKS_BY_NUMBER: &str =
+    "SELECT id, body FROM tasks WHERE repo = $1 AND number = $2";
+pub(super) const TASKS_BY_PREFIX: &str = "SELECT id, body FROM tasks
+    WHERE repo = $1 AND id >= $2 AND id < $2 || chr(127) ORDER BY id LIMIT $3";
+pub(super) const TASKS_AFTER: &str = "SELECT repo, id, body FROM tasks
+    WHERE (repo, id) > ($1, $2) ORDER BY repo, id LIMIT $3";
+pub(super) const TASKS_BY_FENCE: &str = "SELECT repo, id, body FROM tasks WHERE fence = $1";
+pub(super) const TASKS_BY_PARENT: &str =
+    "SELECT id, body FROM tasks WHERE repo = $1 AND parent = $2 ORDER BY id";
+pub(super) const DEPENDANTS: &str = "SELECT t.id, t.body FROM deps d
+    JOIN tasks t ON t.repo = d.repo AND t.id = d.task
+    WHERE d.repo = $1 AND d.on_task = $2 ORDER BY d.task";
+pub(super) const CANDIDATES: &str = "SELECT id, body, priority, number FROM tasks
+    WHERE repo = $1 AND (priority, number) > ($2, $3) AND status = 'queued' AND waits = 0
+    ORDER BY priority, number LIMIT $4";
+pub(super) const PREFERRED: &str = "SELECT id, body FROM tasks
+    WHERE repo = $1 AND preferred = $2 AND status = 'queued' AND waits = 0
+    ORDER BY priority, number LIMIT $3";
+pub(super) const WAITING: &str = "SELECT count(*) FROM (SELECT 1 FROM tasks
+    WHERE repo = $1 AND status = 'queued' AND waits > 0 LIMIT $2) few";
+pub(super) const HELD_BY: &str =
+    "SELECT repo, id FROM tasks WHERE holder = $1 ORDER BY repo, number LIMIT $2";
+pub(super) const STATUS_COUNTS: &str =
+    "SELECT status, count(*) FROM tasks WHERE repo = $1 GROUP BY status";
+pub(super) const TASKS_ALL: &str = task_list!("tasks t", "");
+pub(super) const TASKS_UNBLOCKED: &str =
+    task_list!("tasks t", " AND t.status = 'queued' AND t.waits = 0");
+pub(super) const TASKS_OF_STATUS: &str = task_list!("tasks t", " AND t.status = $9");
+pub(super) const TASKS_OF_ASSIGNEE: &str = task_list!("tasks t", " AND t.assignee = $5");
+pub(super) const TASKS_OF_ROLE: &str = task_list!("tasks t", " AND t.role = $6");
+pub(super) const TASKS_OF_INITIATIVE: &str = task_list!("tasks t", " AND t.initiative = $7");
+pub(super) const TASKS_OF_LABEL: &str = task_list!(
+    "task_labels l JOIN tasks t ON t.repo = l.repo AND t.id = l.task",
+    " AND l.repo = $1 AND l.label = $9 AND l.number > $2"
+);
+/// A time of -1 leaves the stored one as it is.
+pub(super) const SET_TASKS: &str = "INSERT INTO tasks (repo, id, number, status, priority, role,
+    assignee, initiative, parent, holder, fence, preferred, due_at, body)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::integer[],
+    $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[],
+    $13::bigint[], $14::text[])
+    ON CONFLICT (repo, id) DO UPDATE SET number = excluded.number, status = excluded.status,
+    priority = excluded.priority, role = excluded.role, assignee = excluded.assignee,
+    initiative = excluded.initiative, parent = excluded.parent, holder = excluded.holder,
+    fence = excluded.fence, preferred = excluded.preferred, body = excluded.body,
+    due_at = CASE WHEN excluded.due_at = -1 THEN tasks.due_at ELSE excluded.due_at END";
+pub(super) const DELETE_TASKS: &str = "DELETE FROM tasks t
+    USING unnest($1::text[], $2::text[]) u (repo, id) WHERE t.repo = u.repo AND t.id = u.id";
+pub(super) const DELETE_DEPS: &str = "DELETE FROM deps d
+    USING unnest($1::text[], $2::text[]) u (repo, id) WHERE d.repo = u.repo AND d.task = u.id";
+pub(super) const DELETE_LABELS: &str = "DELETE FROM task_labels l
+    USING unnest($1::text[], $2::text[]) u (repo, id) WHERE l.repo = u.repo AND l.task = u.id";
+pub(super) const ADD_DEPS: &str = "INSERT INTO deps (repo, task, on_task)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT DO NOTHING";
+pub(super) const ADD_LABELS: &str = "INSERT INTO task_labels (repo, label, number, task)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) ON CONFLICT DO NOTHING";
+/// $1, $2 tasks whose own edges changed; $3, $4 tasks that became done or stopped being so.
+pub(super) const SET_WAITS: &str = "UPDATE tasks t SET waits = n.waits FROM (
+        SELECT h.repo, h.id, (SELECT count(*) FROM deps d
+            WHERE d.repo = h.repo AND d.task = h.id AND NOT EXISTS (SELECT 1 FROM tasks o
+                WHERE o.repo = d.repo AND o.id = d.on_task AND o.status = 'done')) AS waits
+        FROM (SELECT * FROM unnest($1::text[], $2::text[]) own (repo, id)
+            UNION SELECT d.repo, d.task FROM unnest($3::text[], $4::text[]) c (repo, id)
+            JOIN deps d ON d.repo = c.repo AND d.on_task = c.id) h) n
+    WHERE t.repo = n.repo AND t.id = n.id AND t.waits <> n.waits";
+pub(super) const SET_TASKS_DUE: &str = "UPDATE tasks t SET due_at = u.due_at
+    FROM unnest($1::text[], $2::text[], $3::bigint[]) u (repo, id, due_at)
+    WHERE t.repo = u.repo AND t.id = u.id";
+/// A new row whose time was left as it is has none.
+pub(super) const MEND_TASKS_DUE: &str = "UPDATE tasks SET due_at = NULL WHERE due_at = -1";
+
+pub(super) const LEASE: &str = concat!(lease_columns!(), "WHERE repo = $1 AND number = $2");
+pub(super) const LEASES_OF_REPO: &str = concat!(lease_columns!(), "WHERE repo = $1");
+/// At one of these prefixes, or between these two.
+pub(super) const LEASES_NEAR: &str = concat!(
+    lease_columns!(),
+    "WHERE repo = $1 AND prefix = ANY($2) UNION ALL ",
+    lease_columns!(),
+    "WHERE repo = $1 AND prefix >= $3 AND prefix < $4"
+);
+pub(super) const LEASES_BY_FENCE: &str = concat!(lease_columns!(), "WHERE fence = $1");
+pub(super) const LEASES_BY_OWNER: &str = concat!(
+    lease_columns!(),
+    "WHERE repo = $1 AND owner = $2 AND number > $3 ORDER BY number LIMIT $4"
+);
+pub(super) const LEASES_BY_NUMBER: &str =
+    concat!(lease_columns!(), "WHERE repo = $1 AND number > $2 ORDER BY number LIMIT $3");
+pub(super) const LEASES_AFTER: &str =
+    concat!(lease_columns!(), "WHERE (repo, number) > ($1, $2) ORDER BY repo, number LIMIT $3");
+pub(super) const SET_LEASES: &str = "INSERT INTO leases (repo, number, prefix, path, shared, owner,
+    purpose, claim_of, fence, acquired_at, renewed_at, ttl, due_at)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::boolean[],
+    $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[],
+    $13::bigint[])
+    ON CONFLICT (repo, number) DO UPDATE SET prefix = excluded.prefix, path = excluded.path,
+    shared = excluded.shared, owner = excluded.owner, purpose = excluded.purpose,
+    claim_of = excluded.claim_of, fence = excluded.fence, acquired_at = excluded.acquired_at,
+    renewed_at = excluded.renewed_at, ttl = excluded.ttl,
+    due_at = CASE WHEN excluded.due_at = -1 THEN leases.due_at ELSE excluded.due_at END";
+pub(super) const DELETE_LEASES: &str = "DELETE FROM leases t
+    USING unnest($1::text[], $2::bigint[]) u (repo, number)
+    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const SET_LEASES_DUE: &str = "UPDATE leases t SET due_at = u.due_at
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) u (repo, number, due_at)
+    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const MEND_LEASES_DUE: &str = "UPDATE leases SET due_at = NULL WHERE due_at = -1";
+
+pub(super) const DECISION: &str = "SELECT body FROM decisions WHERE repo = $1 AND number = $2";
+pub(super) const DECISIONS_BY_NUMBER: &str =
+    "SELECT body FROM decisions WHERE repo = $1 AND number > $2 ORDER BY number LIMIT $3";
+pub(super) const DECISIONS_OPEN: &str =
+    "SELECT body FROM decisions WHERE repo = $1 AND number > $2 AND open ORDER BY number LIMIT $3";
+pub(super) const DECISIONS_AFTER: &str = "SELECT body FROM decisions
+    WHERE (repo, number) > ($1, $2) ORDER BY repo, number LIMIT $3";
+pub(super) const SET_DECISIONS: &str = "INSERT INTO decisions (repo, number, open, due_at, body)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::boolean[], $4::bigint[], $5::text[])
+    ON CONFLICT (repo, number) DO UPDATE SET open = excluded.open, body = excluded.body,
+    due_at = CASE WHEN excluded.due_at = -1 THEN decisions.due_at ELSE excluded.due_at END";
+pub(super) const DELETE_DECISIONS: &str = "DELETE FROM decisions t
+    USING unnest($1::text[], $2::bigint[]) u (repo, number)
+    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const SET_DECISIONS_DUE: &str = "UPDATE decisions t SET due_at = u.due_at
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) u (repo, number, due_at)
+    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const MEND_DECISIONS_DUE: &str = "UPDATE decisions SET due_at = NULL WHERE due_at = -1";
+
+pub(super) const TASKS_DUE: &str =
+    "SELECT due_at, repo, id FROM tasks WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
+pub(super) const LEASES_DUE: &str =
+    "SELECT due_at, repo, number FROM leases WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
+pub(super) const DECISIONS_DUE: &str =
+    "SELECT due_at, repo, number FROM decisions WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
+
+/// Every projection.
+pub(super) const CLEAR: &str = "DELETE FROM repos; DELETE FROM agents; DELETE FROM tasks; \
+    DELETE FROM deps; DELETE FROM task_labels; DELETE FROM leases; DELETE FROM decisions";

@@ -1,0 +1,246 @@
+//! A transaction: one snapshot to read, or the lock of all writers and the way to commit.
+//!
+//! A writer takes the lock before it reads anything, so that numbers are given out in the order of
+//! commits: whoever tails the log never meets a place that is filled later.
+
+use super::error::DbError;
+use super::link::{Link, Op, values};
+use super::load::Loader;
+use super::write::Writer;
+use super::{Home, TaskEdges, query, rows, sql};
+use crate::moment::{Noted, moment};
+use crate::recent::Recent;
+use crate::{
+    Changes, DecisionQuery, EventQuery, LeaseQuery, ReadTx, Rows, StoreError, TaskQuery, WriteTx,
+    check_append,
+};
+use comity_core::agent::Agent;
+use comity_core::chain::{Head, Stored};
+use comity_core::decision::Decision;
+use comity_core::facts::{Entity, Facts, Moment, Need, Presence};
+use comity_core::ids::{AgentId, RepoName, Seq, TaskId};
+use comity_core::lease::Lease;
+use comity_core::state::Key;
+use comity_core::status::Status;
+use comity_core::task::Task;
+use comity_core::time::Timestamp;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use tokio_postgres::Row;
+
+const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// Begins to read one snapshot.
+pub(super) fn begin_read(link: &Link, _home: &Home) -> Result<Row, DbError> {
+    begin(link, BEGIN_READ, &[Op::new(sql::START, values![])])
+}
+
+/// Begins to write: the lock first, then a look, in one round trip.
+pub(super) fn begin_write(link: &Link, home: &Home) -> Result<Row, DbError> {
+    let text = format!("BEGIN; SET LOCAL lock_timeout = {}", home.lock_wait.as_millis());
+    let lock = Op::new(sql::LOCK, values![home.names.lock]);
+    begin(link, &text, &[lock, Op::new(sql::START, values![])])
+}
+
+fn begin(link: &Link, text: &str, ops: &[Op]) -> Result<Row, DbError> {
+    let found = link.together(Some(text), ops, None).inspect_err(|error| {
+        if !error.is_lost() {
+            // Whatever failed, the session must not stay in a transaction.
+            let _ = link.batch("ROLLBACK");
+        }
+    })?;
+    let row = found.into_iter().next_back().and_then(|rows| rows.into_iter().next());
+    row.ok_or_else(|| DbError::Row("PostgreSQL does not tell the time".to_owned()))
+}
+
+/// A transaction. Dropped, it is rolled back.
+pub(super) struct Tx<'a> {
+    link: &'a Link,
+    home: &'a Home,
+    head: Head,
+    now: (Moment, Option<Noted>),
+    /// How many commits there were before.
+    commits: i64,
+    /// Rows known without a look; only a writer has the last word on what is stored.
+    recent: Option<&'a RefCell<Recent<TaskEdges>>>,
+    open: bool,
+}
+
+impl<'a> Tx<'a> {
+    /// Goes on from what the beginning found.
+    pub(super) fn begun(
+        link: &'a Link,
+        home: &'a Home,
+        recent: Option<&'a RefCell<Recent<TaskEdges>>>,
+        row: &Row,
+    ) -> Result<Tx<'a>, DbError> {
+        let now = (Moment::default(), None);
+        let head = Head::default();
+        let mut tx = Tx { link, home, head, now, commits: 0, recent, open: true };
+        tx.commits = row.try_get(2)?;
+        if let Some(recent) = recent {
+            recent.borrow_mut().check(tx.commits);
+        }
+        if let Some(seq) = row.try_get::<_, Option<i64>>(4)? {
+            let seq = Seq(u64::try_from(seq).unwrap_or_default());
+            tx.head = Head { seq, ts: rows::time(row, 5)?, hash: rows::hash(row, 6)? };
+        }
+        tx.now = match &home.clock {
+            Some(clock) => {
+                let note: Option<&str> = row.try_get(3)?;
+                // A note that does not decode is like none: it is a cache.
+                let noted = note.and_then(|text| serde_json::from_str(text).ok());
+                moment(tx.head.ts, noted.as_ref(), &clock.read())
+            }
+            None => {
+                let now = rows::time(row, 0)?.max(tx.head.ts);
+                // While the server was down nobody could be heard.
+                (Moment { now, woke_at: Some(rows::time(row, 1)?) }, None)
+            }
+        };
+        Ok(tx)
+    }
+
+    fn loader(&self) -> Loader<'a> {
+        Loader { link: self.link, now: self.now.0.now, recent: self.recent }
+    }
+
+    /// From here on this transaction reads what it wrote, which may never be committed.
+    fn forget_recent(&mut self) {
+        if let Some(recent) = self.recent.take() {
+            recent.borrow_mut().forget();
+        }
+    }
+
+    fn ok<T>(&self, context: &str, found: Result<T, DbError>) -> Result<T, StoreError> {
+        found.map_err(|error| error.into_store(context, self.home.lock_wait))
+    }
+
+    fn found<T>(&self, found: Result<T, DbError>) -> Result<T, StoreError> {
+        self.ok("cannot read the store", found)
+    }
+
+    /// Runs what has been listed, for a rebuild that goes on.
+    fn run(
+        &self,
+        list: impl FnOnce(&mut Writer<'_>) -> Result<(), DbError>,
+    ) -> Result<(), DbError> {
+        let recent = Recent::default();
+        let mut writer = Writer::new(self.link, &recent, self.commits + 1);
+        list(&mut writer)?;
+        let (ops, _) = writer.finish();
+        self.link.together(None, &ops, None).map(drop)
+    }
+}
+
+impl Drop for Tx<'_> {
+    fn drop(&mut self) {
+        if self.open && !self.link.is_closed() {
+            // When even this fails, the connection is gone and the server rolls back by itself.
+            let _ = self.link.batch("ROLLBACK");
+        }
+    }
+}
+
+impl ReadTx for Tx<'_> {
+    fn moment(&mut self) -> Result<Moment, StoreError> {
+        Ok(self.now.0)
+    }
+
+    fn head(&mut self) -> Result<Head, StoreError> {
+        Ok(self.head)
+    }
+
+    fn load(&mut self, needs: &[Need], facts: &mut Facts) -> Result<(), StoreError> {
+        let needs: Vec<&Need> = needs.iter().filter(|need| !facts.has_answer(need)).collect();
+        self.found(self.loader().load(&needs, facts))
+    }
+
+    fn due(&mut self, now: Timestamp, limit: usize) -> Result<Vec<Key>, StoreError> {
+        self.found(query::due(self.link, now, limit))
+    }
+
+    fn tasks(&mut self, query: &TaskQuery) -> Result<Vec<Task>, StoreError> {
+        self.found(query::tasks(self.link, query))
+    }
+
+    fn leases(&mut self, query: &LeaseQuery) -> Result<Vec<Lease>, StoreError> {
+        self.found(query::leases(self.link, query))
+    }
+
+    fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError> {
+        self.found(query::decisions(self.link, query))
+    }
+
+    fn agents(
+        &mut self,
+        after: Option<&AgentId>,
+        limit: usize,
+    ) -> Result<Vec<(Agent, Presence)>, StoreError> {
+        self.found(query::agents(&self.loader(), after, limit))
+    }
+
+    fn held_by(
+        &mut self,
+        agent: &AgentId,
+        limit: usize,
+    ) -> Result<Vec<(RepoName, TaskId)>, StoreError> {
+        self.found(query::held_by(self.link, agent, limit))
+    }
+
+    fn events(&mut self, query: &EventQuery) -> Result<Vec<Stored>, StoreError> {
+        self.found(query::events(self.link, query))
+    }
+
+    fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError> {
+        self.found(query::status_counts(self.link, repo))
+    }
+
+    fn entities(
+        &mut self,
+        after: Option<&Key>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Entity)>, StoreError> {
+        self.found(query::entities(self.link, after, limit))
+    }
+}
+
+impl WriteTx for Tx<'_> {
+    fn commit(mut self: Box<Self>, changes: Changes<'_>) -> Result<(), StoreError> {
+        check_append(&self.head, changes.events)?;
+        // Put back only after the commit: when it fails, nothing is known.
+        let mut recent = self.recent.map(RefCell::take).unwrap_or_default();
+        let mut writer = Writer::new(self.link, &recent, self.commits + 1);
+        let listed = writer.changes(&changes, self.now.0.now, self.now.1.as_ref());
+        let (mut ops, rows) = writer.finish();
+        self.ok("cannot write the store", listed)?;
+        ops.push(Op::new(sql::COMMITTED, values![self.home.names.channel.clone()]));
+        let sent = self.link.together(None, &ops, Some("COMMIT"));
+        self.open = sent.as_ref().is_err_and(|error| !error.is_lost());
+        let lost = sent.as_ref().is_err_and(DbError::is_lost);
+        if lost && self.home.was_committed(changes.events)? {
+            return Ok(());
+        }
+        let found = self.ok("cannot write the store", sent)?;
+        if let Some(kept) = self.recent {
+            let counted = found.last().and_then(|rows| rows.first()).map(|row| row.try_get(0));
+            if let Some(Ok(version)) = counted {
+                recent.follow(&changes, rows);
+                recent.commit_is(version);
+                kept.replace(recent);
+            }
+        }
+        Ok(())
+    }
+
+    fn clear_projections(&mut self) -> Result<(), StoreError> {
+        self.forget_recent();
+        self.ok("cannot write the store", self.link.batch(sql::CLEAR))
+    }
+
+    fn write_rows(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
+        self.forget_recent();
+        let done = self.run(|writer| writer.rows(rows));
+        self.ok("cannot write the store", done)
+    }
+}

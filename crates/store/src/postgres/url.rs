@@ -1,0 +1,161 @@
+//! Connection strings, and the `PG*` variables for what they leave out.
+
+use crate::StoreError;
+use std::path::Path;
+use std::time::Duration;
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+
+/// How PostgreSQL shows who is connected.
+const APPLICATION: &str = "comity";
+/// Where Debian and most others put the server's socket.
+const SOCKET_DIR: &str = "/var/run/postgresql";
+
+/// Reads a connection string; what it leaves out comes from the environment, as with other clients.
+pub fn read(url: &str, var: &dyn Fn(&str) -> Option<String>) -> Result<Config, StoreError> {
+    let wrong = |what: &str| StoreError::other("the store URL", what.to_owned());
+    // Its words are not repeated: they may hold a password.
+    let mut config: Config =
+        url.parse().map_err(|_| wrong("is not a connection string that PostgreSQL knows"))?;
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        let host = var("PGHOST").filter(|host| !host.is_empty());
+        match host {
+            Some(hosts) => hosts.split(',').for_each(|host| {
+                config.host(host);
+            }),
+            None if Path::new(SOCKET_DIR).is_dir() => {
+                config.host(SOCKET_DIR);
+            }
+            None => {
+                config.host("localhost");
+            }
+        }
+    }
+    if config.get_ports().is_empty()
+        && let Some(ports) = var("PGPORT")
+    {
+        for port in ports.split(',') {
+            config.port(port.trim().parse().map_err(|_| wrong("PGPORT is not a number"))?);
+        }
+    }
+    if config.get_user().is_none() {
+        config.user(var("PGUSER").or_else(|| var("USER")).unwrap_or_else(|| "postgres".to_owned()));
+    }
+    if config.get_password().is_none()
+        && let Some(password) = var("PGPASSWORD").or_else(|| from_password_file(&config, var))
+    {
+        config.password(password);
+    }
+    if config.get_dbname().is_none()
+        && let Some(name) = var("PGDATABASE")
+    {
+        config.dbname(name);
+    }
+    if !url.contains("sslmode")
+        && let Some(mode) = var("PGSSLMODE")
+    {
+        config.ssl_mode(match mode.as_str() {
+            "disable" => SslMode::Disable,
+            "allow" | "prefer" => SslMode::Prefer,
+            "require" | "verify-ca" | "verify-full" => SslMode::Require,
+            _ => return Err(wrong("PGSSLMODE is not a mode that PostgreSQL knows")),
+        });
+    }
+    if let Some(seconds) = var("PGCONNECT_TIMEOUT").and_then(|text| text.parse().ok()) {
+        config.connect_timeout(Duration::from_secs(seconds));
+    }
+    if config.get_application_name().is_none() {
+        config.application_name(var("PGAPPNAME").unwrap_or_else(|| APPLICATION.to_owned()));
+    }
+    Ok(config)
+}
+
+/// Finds the password in a file of `host:port:database:user:password` lines that only its owner reads.
+fn from_password_file(config: &Config, var: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let path = var("PGPASSFILE").or_else(|| Some(format!("{}/.pgpass", var("HOME")?)))?;
+    if std::fs::metadata(&path).ok()?.permissions().mode() & 0o077 != 0 {
+        return None;
+    }
+    let host = match config.get_hosts().first()? {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(_) => "localhost".to_owned(),
+    };
+    let port = config.get_ports().first().copied().unwrap_or(5432).to_string();
+    let user = config.get_user().unwrap_or_default().to_owned();
+    let database = config.get_dbname().unwrap_or(&user).to_owned();
+    let wanted = [host, port, database, user];
+    let text = std::fs::read_to_string(&path).ok()?;
+    text.lines().find_map(|line| {
+        let fields: Vec<&str> = line.splitn(5, ':').collect();
+        let fits = |(field, wanted): (&&str, &String)| *field == "*" || field == wanted;
+        let password = *fields.get(4)?;
+        fields.iter().zip(&wanted).all(fits).then(|| password.to_owned())
+    })
+}
+
+/// Returns the connection string without its password, for people to see.
+pub fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return "postgres:".to_owned() };
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let place = match rest.rsplit_once('@') {
+        Some((user, place)) => {
+            let user = user.split_once(':').map_or(user, |(user, _)| user);
+            format!("{user}@{place}")
+        }
+        None => rest.to_owned(),
+    };
+    let kept: Vec<&str> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.starts_with("password="))
+        .collect();
+    let mark = if kept.is_empty() { "" } else { "?" };
+    format!("{scheme}://{place}{mark}{}", kept.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn none(_: &str) -> Option<String> {
+        None
+    }
+
+    #[test]
+    fn what_the_url_says_beats_what_the_environment_says() {
+        let var = |name: &str| match name {
+            "PGHOST" => Some("elsewhere".to_owned()),
+            "PGUSER" => Some("bob".to_owned()),
+            "PGDATABASE" => Some("other".to_owned()),
+            "PGPORT" => Some("6000".to_owned()),
+            _ => None,
+        };
+        let config = read("postgres://ann@here:5433/app", &var).unwrap();
+        assert_eq!(config.get_hosts(), [Host::Tcp("here".to_owned())]);
+        assert_eq!((config.get_user(), config.get_dbname()), (Some("ann"), Some("app")));
+        assert_eq!(config.get_ports(), [5433]);
+        let config = read("postgres://", &var).unwrap();
+        assert_eq!(config.get_hosts(), [Host::Tcp("elsewhere".to_owned())]);
+        assert_eq!((config.get_user(), config.get_dbname()), (Some("bob"), Some("other")));
+        assert_eq!(config.get_ports(), [6000]);
+    }
+
+    #[test]
+    fn several_hosts_are_kept_in_order() {
+        let url = "postgres://a:1,b:2/app?target_session_attrs=read-write";
+        assert_eq!(read(url, &none).unwrap().get_hosts().len(), 2);
+    }
+
+    #[test]
+    fn a_bad_url_is_refused_without_its_words() {
+        let error = read("postgres://ann:hunter2@h/db?no_such_thing=1", &none).unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        let shown = without_password("postgres://ann:hunter2@h:5/db?password=x&sslmode=require");
+        assert_eq!(shown, "postgres://ann@h:5/db?sslmode=require");
+        assert_eq!(without_password("postgres://h/db"), "postgres://h/db");
+    }
+}

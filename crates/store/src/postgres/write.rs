@@ -1,0 +1,454 @@
+//! A commit: events, rows, signs of life, saved answers, and what the clocks said, each kind as one
+//! statement over arrays.
+
+use super::error::DbError;
+use super::link::{Link, Op, values};
+use super::rows::signed;
+use super::sql;
+use super::{TaskEdges, TaskRows};
+use crate::moment::Noted;
+use crate::recent::Recent;
+use crate::{Changes, PRESENCE_LIFE, Rows};
+use comity_core::chain::Stored;
+use comity_core::decision::{Decision, DecisionState};
+use comity_core::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, TaskId};
+use comity_core::lease::{Lease, LeaseMode};
+use comity_core::limits::IDEMPOTENCY_LIFE;
+use comity_core::pattern::Pattern;
+use comity_core::role::Role;
+use comity_core::state::Key;
+use comity_core::task::Task;
+use comity_core::time::Timestamp;
+use serde::Serialize;
+
+/// The meta row that keeps the last look at the clocks.
+const CLOCK: &str = "clock";
+/// Rows that one commit prunes at most of each kind, so that no commit pays for a long absence.
+const PRUNED_MAX: i64 = 1_000;
+/// A sign of life is of use only until the next one; kept a little, since deleting costs a write too.
+const SIGNS_KEPT_MS: i64 = 60_000;
+/// Counters are pruned once in so many commits.
+const PRUNE_EVERY: i64 = 64;
+/// Stands for "leave it as it is" where a time is written.
+const KEEP: i64 = -1;
+
+fn json(value: &impl Serialize) -> Result<String, DbError> {
+    serde_json::to_string(value).map_err(|error| DbError::Row(format!("cannot encode: {error}")))
+}
+
+/// Lists what a commit writes.
+pub(super) struct Writer<'a> {
+    pub(super) link: &'a Link,
+    pub(super) recent: &'a Recent<TaskEdges>,
+    /// The number that this commit will have.
+    pub(super) commit: i64,
+    pub(super) ops: Vec<Op>,
+    written: TaskRows,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(link: &'a Link, recent: &'a Recent<TaskEdges>, commit: i64) -> Writer<'a> {
+        Writer { link, recent, commit, ops: Vec::new(), written: TaskRows::new() }
+    }
+
+    fn add(&mut self, text: &'static str, values: Vec<super::link::Value>) {
+        self.ops.push(Op::new(text, values));
+    }
+
+    /// Returns the statements, and how the rows of tasks stand after them.
+    pub(super) fn finish(self) -> (Vec<Op>, TaskRows) {
+        (self.ops, self.written)
+    }
+
+    pub(super) fn changes(
+        &mut self,
+        changes: &Changes<'_>,
+        now: Timestamp,
+        note: Option<&Noted>,
+    ) -> Result<(), DbError> {
+        self.events(changes.events);
+        self.rows(&changes.rows)?;
+        self.signs(changes.presence);
+        if !changes.saved.is_empty() {
+            let list = changes.saved;
+            let given = values![
+                list.iter().map(|(actor, ..)| actor.as_str().to_owned()).collect::<Vec<_>>(),
+                list.iter().map(|(_, key, _)| key.clone()).collect::<Vec<_>>(),
+                list.iter().map(|(.., saved)| saved.input.0.to_vec()).collect::<Vec<_>>(),
+                list.iter().map(|(.., saved)| saved.answer.clone()).collect::<Vec<_>>(),
+                now.ms(),
+            ];
+            self.add(sql::SET_SAVED, given);
+        }
+        if let Some(note) = note {
+            self.add(sql::SET_META, values![CLOCK.to_owned(), json(note)?]);
+            self.prune(now);
+        }
+        if self.commit % PRUNE_EVERY == 0 {
+            let given = values![self.commit - 2 * PRUNE_EVERY, self.commit];
+            self.add(sql::PRUNE_REPOS, given);
+        }
+        Ok(())
+    }
+
+    fn prune(&mut self, now: Timestamp) {
+        let saved_until = now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
+        self.add(sql::PRUNE_SAVED, values![saved_until, PRUNED_MAX]);
+        let void_before = now.ms().saturating_sub(SIGNS_KEPT_MS);
+        let old_before = now.ms().saturating_sub(PRESENCE_LIFE.ms());
+        self.add(sql::PRUNE_SIGNS, values![void_before, old_before, PRUNED_MAX * 10]);
+    }
+
+    fn events(&mut self, events: &[Stored]) {
+        if events.is_empty() {
+            return;
+        }
+        let given = values![
+            events.iter().map(|event| signed(event.seq.0)).collect::<Vec<_>>(),
+            events.iter().map(|event| event.ts.ms()).collect::<Vec<_>>(),
+            events.iter().map(|event| event.event.clone()).collect::<Vec<_>>(),
+            events.iter().map(|event| i64::from(event.v)).collect::<Vec<_>>(),
+            events.iter().map(|event| event.repo.clone()).collect::<Vec<_>>(),
+            events.iter().map(|event| event.agent.clone()).collect::<Vec<_>>(),
+            events.iter().map(|event| event.task.clone()).collect::<Vec<_>>(),
+            events.iter().map(|event| event.body.clone()).collect::<Vec<_>>(),
+            events.iter().map(|event| event.body_hash.0.to_vec()).collect::<Vec<_>>(),
+            events.iter().map(|event| event.hash.0.to_vec()).collect::<Vec<_>>(),
+        ];
+        self.add(sql::APPEND, given);
+    }
+
+    fn signs(&mut self, signs: &[(AgentId, Option<Fence>, Timestamp)]) {
+        if signs.is_empty() {
+            return;
+        }
+        let given = values![
+            signs.iter().map(|(agent, ..)| agent.as_str().to_owned()).collect::<Vec<_>>(),
+            signs.iter().map(|(_, f, _)| signed(f.map_or(0, Fence::get))).collect::<Vec<_>>(),
+            signs.iter().map(|(.., at)| at.ms()).collect::<Vec<_>>(),
+        ];
+        self.add(sql::ADD_SIGNS, given);
+    }
+
+    /// Makes each dirty row what the facts say, and moves the times when others may be up.
+    pub(super) fn rows(&mut self, rows: &Rows<'_>) -> Result<(), DbError> {
+        let due = |key: &Key| match rows.due.get(key) {
+            Some(due) => due.map(Timestamp::ms),
+            None => Some(KEEP),
+        };
+        let mut lot = Lot::default();
+        for key in rows.dirty {
+            lot.sort(rows, key, due(key));
+        }
+        self.repos(&lot.repos);
+        self.agents(&lot)?;
+        self.tasks(&lot)?;
+        self.leases(&lot);
+        self.decisions(&lot)?;
+        self.moved(rows);
+        Ok(())
+    }
+
+    fn repos(&mut self, repos: &[(&RepoName, &comity_core::agent::Counters)]) {
+        if repos.is_empty() {
+            return;
+        }
+        let given = values![
+            self.commit,
+            repos.iter().map(|(repo, _)| repo.as_str().to_owned()).collect::<Vec<_>>(),
+            repos.iter().map(|(_, c)| signed(c.tasks)).collect::<Vec<_>>(),
+            repos.iter().map(|(_, c)| signed(c.leases)).collect::<Vec<_>>(),
+            repos.iter().map(|(_, c)| signed(c.decisions)).collect::<Vec<_>>(),
+        ];
+        self.add(sql::SET_REPOS, given);
+    }
+
+    fn agents(&mut self, lot: &Lot<'_>) -> Result<(), DbError> {
+        if !lot.agents.is_empty() {
+            let ids: Vec<String> =
+                lot.agents.iter().map(|agent| agent.id.as_str().to_owned()).collect();
+            let bodies =
+                lot.agents.iter().map(|agent| json(*agent)).collect::<Result<Vec<_>, _>>()?;
+            self.add(sql::SET_AGENTS, values![ids, bodies]);
+        }
+        if !lot.gone_agents.is_empty() {
+            let ids: Vec<String> =
+                lot.gone_agents.iter().map(|id| id.as_str().to_owned()).collect();
+            self.add(sql::DELETE_AGENTS, values![ids]);
+        }
+        Ok(())
+    }
+
+    fn leases(&mut self, lot: &Lot<'_>) {
+        let list = &lot.leases;
+        if !list.is_empty() {
+            let given = values![
+                list.iter().map(|(l, _)| l.repo.as_str().to_owned()).collect::<Vec<_>>(),
+                list.iter().map(|(l, _)| signed(l.id.0)).collect::<Vec<_>>(),
+                list.iter().map(|(l, _)| literal_prefix(&l.path)).collect::<Vec<_>>(),
+                list.iter().map(|(l, _)| l.path.clone()).collect::<Vec<_>>(),
+                list.iter().map(|(l, _)| l.mode == LeaseMode::Shared).collect::<Vec<_>>(),
+                list.iter().map(|(l, _)| l.owner.as_str().to_owned()).collect::<Vec<_>>(),
+                list.iter().map(|(l, _)| l.purpose.clone()).collect::<Vec<_>>(),
+                list.iter()
+                    .map(|(l, _)| l.claim_of.as_ref().map(ToString::to_string))
+                    .collect::<Vec<_>>(),
+                list.iter().map(|(l, _)| signed(l.fence.get())).collect::<Vec<_>>(),
+                list.iter().map(|(l, _)| l.acquired_at.ms()).collect::<Vec<_>>(),
+                list.iter().map(|(l, _)| l.renewed_at.ms()).collect::<Vec<_>>(),
+                list.iter().map(|(l, _)| l.ttl.ms()).collect::<Vec<_>>(),
+                list.iter().map(|(_, due)| *due).collect::<Vec<_>>(),
+            ];
+            self.add(sql::SET_LEASES, given);
+            if list.iter().any(|(_, due)| *due == Some(KEEP)) {
+                self.add(sql::MEND_LEASES_DUE, values![]);
+            }
+        }
+        if !lot.gone_leases.is_empty() {
+            let (repos, numbers) = numbered(lot.gone_leases.iter().map(|(r, id)| (*r, id.0)));
+            self.add(sql::DELETE_LEASES, values![repos, numbers]);
+        }
+    }
+
+    fn decisions(&mut self, lot: &Lot<'_>) -> Result<(), DbError> {
+        let list = &lot.decisions;
+        if !list.is_empty() {
+            let bodies = list.iter().map(|(d, _)| json(*d)).collect::<Result<Vec<_>, _>>()?;
+            let given = values![
+                list.iter().map(|(d, _)| d.repo.as_str().to_owned()).collect::<Vec<_>>(),
+                list.iter().map(|(d, _)| signed(d.id.0)).collect::<Vec<_>>(),
+                list.iter().map(|(d, _)| d.state == DecisionState::Open).collect::<Vec<_>>(),
+                list.iter().map(|(_, due)| *due).collect::<Vec<_>>(),
+                bodies,
+            ];
+            self.add(sql::SET_DECISIONS, given);
+            if list.iter().any(|(_, due)| *due == Some(KEEP)) {
+                self.add(sql::MEND_DECISIONS_DUE, values![]);
+            }
+        }
+        if !lot.gone_decisions.is_empty() {
+            let (repos, numbers) = numbered(lot.gone_decisions.iter().map(|(r, id)| (*r, id.0)));
+            self.add(sql::DELETE_DECISIONS, values![repos, numbers]);
+        }
+        Ok(())
+    }
+
+    /// Moves the times of entities that did not change otherwise.
+    fn moved(&mut self, rows: &Rows<'_>) {
+        let (mut tasks, mut leases, mut decisions) = (Vec::new(), Vec::new(), Vec::new());
+        for (key, due) in rows.due.iter().filter(|(key, _)| !rows.dirty.contains(*key)) {
+            let due = due.map(Timestamp::ms);
+            match key {
+                Key::Task(repo, id) => tasks.push((repo, id.as_str().to_owned(), due)),
+                Key::Lease(repo, id) => leases.push((repo, signed(id.0), due)),
+                Key::Decision(repo, id) => decisions.push((repo, signed(id.0), due)),
+                Key::Repo(_) | Key::Agent(_) => {}
+            }
+        }
+        if !tasks.is_empty() {
+            let given = columns(tasks);
+            self.add(sql::SET_TASKS_DUE, values![given.0, given.1, given.2]);
+        }
+        for (text, list) in [(sql::SET_LEASES_DUE, leases), (sql::SET_DECISIONS_DUE, decisions)] {
+            if !list.is_empty() {
+                let given = columns(list);
+                self.add(text, values![given.0, given.1, given.2]);
+            }
+        }
+    }
+
+    /// Writes tasks, their edges and labels, and the cached counts of open dependencies that may have
+    /// changed: a task's own edges did, or a task it depends on became done or stopped being so.
+    fn tasks(&mut self, lot: &Lot<'_>) -> Result<(), DbError> {
+        if lot.tasks.is_empty() && lot.gone_tasks.is_empty() {
+            return Ok(());
+        }
+        let before = self.before(lot)?;
+        let (mut edges, mut labels, mut turned) = (Vec::new(), Vec::new(), Vec::new());
+        for (key, task, _) in &lot.tasks {
+            let old = self.recent.row(key).or_else(|| before.get(*key));
+            let done = task.status == comity_core::status::Status::Done;
+            if old.map_or(done, |old| old.done != done) {
+                turned.push((&task.repo, &task.id));
+            }
+            if old.map_or(!task.dependencies.is_empty(), |o| o.dependencies != task.dependencies) {
+                edges.push(*task);
+            }
+            if old.map_or(!task.labels.is_empty(), |old| old.labels != task.labels) {
+                labels.push(*task);
+            }
+            self.written.insert((*key).clone(), TaskEdges::of(task));
+        }
+        self.set_tasks(&lot.tasks)?;
+        if !lot.gone_tasks.is_empty() {
+            for text in [sql::DELETE_TASKS, sql::DELETE_DEPS, sql::DELETE_LABELS] {
+                let (repos, ids) = named(lot.gone_tasks.iter().copied());
+                self.add(text, values![repos, ids]);
+            }
+            turned.extend(lot.gone_tasks.iter().copied());
+        }
+        self.set_labels(&labels);
+        self.set_edges(&edges, &turned);
+        Ok(())
+    }
+
+    /// Reads how tasks stand that no rule has looked at; a rebuild writes such.
+    fn before(&self, lot: &Lot<'_>) -> Result<TaskRows, DbError> {
+        let unknown: Vec<(&RepoName, &TaskId)> = lot
+            .tasks
+            .iter()
+            .filter(|(key, ..)| self.recent.row(key).is_none())
+            .map(|(_, task, _)| (&task.repo, &task.id))
+            .collect();
+        if unknown.is_empty() {
+            return Ok(TaskRows::new());
+        }
+        let (repos, ids) = named(unknown.into_iter());
+        let found = self.link.query(sql::TASKS_STORED, values![repos, ids])?;
+        let read = |row| {
+            let task: Task = super::rows::entity(row, 1)?;
+            Ok((Key::Task(task.repo.clone(), task.id.clone()), TaskEdges::of(&task)))
+        };
+        found.iter().map(read).collect()
+    }
+
+    fn set_tasks(&mut self, list: &[(&Key, &Task, Option<i64>)]) -> Result<(), DbError> {
+        if list.is_empty() {
+            return Ok(());
+        }
+        let text = |name: Option<&AgentId>| name.map(|name| name.as_str().to_owned());
+        let bodies = list.iter().map(|(_, task, _)| json(*task)).collect::<Result<Vec<_>, _>>()?;
+        let given = values![
+            list.iter().map(|(_, t, _)| t.repo.as_str().to_owned()).collect::<Vec<_>>(),
+            list.iter().map(|(_, t, _)| t.id.as_str().to_owned()).collect::<Vec<_>>(),
+            list.iter().map(|(_, t, _)| signed(t.number)).collect::<Vec<_>>(),
+            list.iter().map(|(_, t, _)| t.status.as_str().to_owned()).collect::<Vec<_>>(),
+            list.iter().map(|(_, t, _)| i32::from(t.priority.rank())).collect::<Vec<_>>(),
+            list.iter()
+                .map(|(_, t, _)| t.role.map(|role| Role::as_str(role).to_owned()))
+                .collect::<Vec<_>>(),
+            list.iter().map(|(_, t, _)| text(t.assignee.as_ref())).collect::<Vec<_>>(),
+            list.iter().map(|(_, t, _)| t.initiative.clone()).collect::<Vec<_>>(),
+            list.iter()
+                .map(|(_, t, _)| t.parent.as_ref().map(ToString::to_string))
+                .collect::<Vec<_>>(),
+            list.iter()
+                .map(|(_, t, _)| text(t.claim.as_ref().map(|claim| &claim.agent)))
+                .collect::<Vec<_>>(),
+            list.iter()
+                .map(|(_, t, _)| t.claim.as_ref().map(|claim| signed(claim.fence.get())))
+                .collect::<Vec<_>>(),
+            list.iter().map(|(_, t, _)| text(t.preferred.as_ref())).collect::<Vec<_>>(),
+            list.iter().map(|(.., due)| *due).collect::<Vec<_>>(),
+            bodies,
+        ];
+        self.add(sql::SET_TASKS, given);
+        if list.iter().any(|(.., due)| *due == Some(KEEP)) {
+            self.add(sql::MEND_TASKS_DUE, values![]);
+        }
+        Ok(())
+    }
+
+    fn set_labels(&mut self, tasks: &[&Task]) {
+        if tasks.is_empty() {
+            return;
+        }
+        let (repos, ids) = named(tasks.iter().map(|task| (&task.repo, &task.id)));
+        self.add(sql::DELETE_LABELS, values![repos, ids]);
+        let each =
+            || tasks.iter().flat_map(|task| task.labels.iter().map(move |label| (task, label)));
+        let given = values![
+            each().map(|(task, _)| task.repo.as_str().to_owned()).collect::<Vec<_>>(),
+            each().map(|(_, label)| label.clone()).collect::<Vec<_>>(),
+            each().map(|(task, _)| signed(task.number)).collect::<Vec<_>>(),
+            each().map(|(task, _)| task.id.as_str().to_owned()).collect::<Vec<_>>(),
+        ];
+        self.add(sql::ADD_LABELS, given);
+    }
+
+    fn set_edges(&mut self, tasks: &[&Task], turned: &[(&RepoName, &TaskId)]) {
+        if !tasks.is_empty() {
+            let (repos, ids) = named(tasks.iter().map(|task| (&task.repo, &task.id)));
+            self.add(sql::DELETE_DEPS, values![repos, ids]);
+            let each =
+                || tasks.iter().flat_map(|task| task.dependencies.iter().map(move |on| (task, on)));
+            let given = values![
+                each().map(|(task, _)| task.repo.as_str().to_owned()).collect::<Vec<_>>(),
+                each().map(|(task, _)| task.id.as_str().to_owned()).collect::<Vec<_>>(),
+                each().map(|(_, on)| on.as_str().to_owned()).collect::<Vec<_>>(),
+            ];
+            self.add(sql::ADD_DEPS, given);
+        }
+        if !tasks.is_empty() || !turned.is_empty() {
+            let own = named(tasks.iter().map(|task| (&task.repo, &task.id)));
+            let turned = named(turned.iter().copied());
+            self.add(sql::SET_WAITS, values![own.0, own.1, turned.0, turned.1]);
+        }
+    }
+}
+
+/// What a commit changes, by kind.
+#[derive(Default)]
+struct Lot<'r> {
+    repos: Vec<(&'r RepoName, &'r comity_core::agent::Counters)>,
+    agents: Vec<&'r comity_core::agent::Agent>,
+    gone_agents: Vec<&'r AgentId>,
+    tasks: Vec<(&'r Key, &'r Task, Option<i64>)>,
+    gone_tasks: Vec<(&'r RepoName, &'r TaskId)>,
+    leases: Vec<(&'r Lease, Option<i64>)>,
+    gone_leases: Vec<(&'r RepoName, LeaseId)>,
+    decisions: Vec<(&'r Decision, Option<i64>)>,
+    gone_decisions: Vec<(&'r RepoName, DecisionId)>,
+}
+
+impl<'r> Lot<'r> {
+    fn sort(&mut self, rows: &Rows<'r>, key: &'r Key, due: Option<i64>) {
+        let state = &rows.facts.state;
+        match key {
+            // Counters are never taken back.
+            Key::Repo(repo) => self.repos.extend(state.repos.get(repo).map(|found| (repo, found))),
+            Key::Agent(id) => match state.agents.get(id) {
+                Some(agent) => self.agents.push(agent),
+                None => self.gone_agents.push(id),
+            },
+            Key::Task(repo, id) => match state.tasks.get(&(repo.clone(), id.clone())) {
+                Some(task) => self.tasks.push((key, task, due)),
+                None => self.gone_tasks.push((repo, id)),
+            },
+            Key::Lease(repo, id) => match state.leases.get(&(repo.clone(), *id)) {
+                Some(lease) => self.leases.push((lease, due)),
+                None => self.gone_leases.push((repo, *id)),
+            },
+            Key::Decision(repo, id) => match state.decisions.get(&(repo.clone(), *id)) {
+                Some(decision) => self.decisions.push((decision, due)),
+                None => self.gone_decisions.push((repo, *id)),
+            },
+        }
+    }
+}
+
+/// A path that this build cannot read gets the empty prefix: it is then looked at every time, which
+/// is slow but never misses an overlap.
+fn literal_prefix(path: &str) -> String {
+    Pattern::parse(path).map(|pattern| pattern.literal_prefix().to_owned()).unwrap_or_default()
+}
+
+fn named<'r>(list: impl Iterator<Item = (&'r RepoName, &'r TaskId)>) -> (Vec<String>, Vec<String>) {
+    list.map(|(repo, id)| (repo.as_str().to_owned(), id.as_str().to_owned())).unzip()
+}
+
+fn numbered<'r>(list: impl Iterator<Item = (&'r RepoName, u64)>) -> (Vec<String>, Vec<i64>) {
+    list.map(|(repo, number)| (repo.as_str().to_owned(), signed(number))).unzip()
+}
+
+type Columns<T> = (Vec<String>, Vec<T>, Vec<Option<i64>>);
+
+fn columns<T>(list: Vec<(&RepoName, T, Option<i64>)>) -> Columns<T> {
+    let mut columns = (Vec::new(), Vec::new(), Vec::new());
+    for (repo, id, due) in list {
+        columns.0.push(repo.as_str().to_owned());
+        columns.1.push(id);
+        columns.2.push(due);
+    }
+    columns
+}
