@@ -7,7 +7,7 @@ use crate::git::{self, Git};
 use crate::identity::{self, Surroundings};
 use crate::paths::Mapper;
 use crate::root::{Root, SETTINGS_DIR};
-use crate::store::{self, Access};
+use crate::store::{self, Access, Place};
 use comity_core::command::{Command, Request};
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::refusal::{Code, Refusal};
@@ -23,8 +23,8 @@ pub struct Context {
     pub root: Root,
     /// Its settings.
     pub config: Config,
-    /// The file that the store is in.
-    pub store: PathBuf,
+    /// Where the store is.
+    pub store: Place,
     /// The repository that the command is about.
     pub repo: RepoName,
     /// Who acts.
@@ -60,7 +60,7 @@ impl Context {
         let store = match (store_given, config.store_url()) {
             (Some(url), _) => store::parse_url(&url, &cwd)?,
             (None, Some(url)) => store::parse_url(url, &root.dir)?,
-            (None, None) => root.default_store(),
+            (None, None) => Place::File(root.default_store()),
         };
         let repo = repo_name(global, &config, &root)?;
         let fence = match (global.fence, env::var("COMITY_FENCE")?) {
@@ -84,7 +84,7 @@ impl Context {
 
     /// Returns the URL of the store.
     pub fn store_url(&self) -> String {
-        format!("sqlite:{}", self.store.display())
+        self.store.url()
     }
 
     /// Returns the grant that the command is made under.

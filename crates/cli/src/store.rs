@@ -1,10 +1,11 @@
 //! Store URLs, and opening what they name.
 
-use comity_core::refusal::{Code, Refusal};
+use comity_core::refusal::Refusal;
 use comity_engine::{Engine, Settings};
 use comity_store::memory::MemoryStore;
+use comity_store::postgres::{OpenOptions as PgOptions, PgStore, without_password};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
-use comity_store::{Store, SystemClock};
+use comity_store::{Store, StoreError, SystemClock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,23 +18,45 @@ pub enum Access {
     Write,
 }
 
+/// Where a store is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// In a file.
+    File(PathBuf),
+    /// On a server, by its connection string.
+    Server(String),
+}
+
+impl Place {
+    /// Returns the URL, without a password.
+    pub fn url(&self) -> String {
+        match self {
+            Place::File(path) => format!("sqlite:{}", path.display()),
+            Place::Server(url) => without_password(url),
+        }
+    }
+
+    /// Tells whether there is a store; a server is asked when it is needed.
+    pub fn exists(&self) -> bool {
+        match self {
+            Place::File(path) => path.exists(),
+            Place::Server(_) => true,
+        }
+    }
+}
+
 /// Reads a store URL; a relative path is taken from `base`.
-pub fn parse_url(url: &str, base: &Path) -> Result<PathBuf, Refusal> {
-    let how = "write sqlite:PATH, for example sqlite:/var/lib/comity/comity.db";
+pub fn parse_url(url: &str, base: &Path) -> Result<Place, Refusal> {
+    let how = "write sqlite:PATH, for example sqlite:/var/lib/comity/comity.db, or postgres://HOST/DATABASE";
     if let Some(rest) = url.strip_prefix("sqlite:") {
         let path = rest.strip_prefix("//").unwrap_or(rest);
         if path.is_empty() || path == ":memory:" || path.contains('\0') {
             return Err(Refusal::input("the store URL names no file").hint(how));
         }
-        return Ok(base.join(path));
+        return Ok(Place::File(base.join(path)));
     }
-    let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
-    if scheme == "postgres" || scheme == "postgresql" {
-        return Err(Refusal::new(
-            Code::StoreUnavailable,
-            "this build of comity cannot open PostgreSQL stores",
-        )
-        .hint("use sqlite:PATH"));
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        return Ok(Place::Server(url.to_owned()));
     }
     // The URL itself is not repeated: it may hold a password.
     Err(Refusal::input("the store URL is not of a known kind").hint(how))
@@ -54,15 +77,30 @@ pub fn has_password(url: &str) -> bool {
     in_authority || query.split('&').any(|pair| pair.starts_with("password="))
 }
 
-/// Opens the store at a path and puts the rules before it.
-pub fn open(path: &Path, access: Access, settings: Settings) -> Result<Engine, Refusal> {
-    let store: Box<dyn Store> = if access == Access::Read && !path.exists() {
-        Box::new(MemoryStore::new(Arc::new(SystemClock)))
-    } else {
-        let options = OpenOptions { create: access == Access::Write, ..OpenOptions::default() };
-        Box::new(SqliteStore::open(path, options).map_err(|error| error.to_refusal())?)
+/// Opens the store at a place and puts the rules before it.
+pub fn open(place: &Place, access: Access, settings: Settings) -> Result<Engine, Refusal> {
+    let store: Box<dyn Store> = match place {
+        Place::File(path) if access == Access::Read && !path.exists() => {
+            Box::new(MemoryStore::new(Arc::new(SystemClock)))
+        }
+        Place::File(path) => {
+            let options = OpenOptions { create: access == Access::Write, ..OpenOptions::default() };
+            Box::new(SqliteStore::open(path, options).map_err(|error| error.to_refusal())?)
+        }
+        Place::Server(url) => Box::new(server(url, PgOptions::default())?),
     };
     Engine::new(store, settings)
+}
+
+/// Opens a store on a server; what its URL leaves out comes from the `PG*` variables.
+pub fn server(url: &str, options: PgOptions) -> Result<PgStore, Refusal> {
+    let var = |name: &str| std::env::var(name).ok();
+    PgStore::open(url, options, &var).map_err(|error| match error {
+        StoreError::Other { .. } => {
+            error.to_refusal().hint("is the server running, and the URL right? see `comity doctor`")
+        }
+        other => other.to_refusal(),
+    })
 }
 
 #[cfg(test)]
@@ -72,10 +110,12 @@ mod tests {
     #[test]
     fn store_urls_are_read_relative_to_where_they_were_written() {
         let base = Path::new("/base");
-        assert_eq!(parse_url("sqlite:a/b.db", base).unwrap(), Path::new("/base/a/b.db"));
-        assert_eq!(parse_url("sqlite:/x/b.db", base).unwrap(), Path::new("/x/b.db"));
-        assert_eq!(parse_url("sqlite:///x/b.db", base).unwrap(), Path::new("/x/b.db"));
-        assert_eq!(parse_url("postgres://h/db", base).unwrap_err().code.exit_status(), 5);
+        let file = |path: &str| Place::File(PathBuf::from(path));
+        assert_eq!(parse_url("sqlite:a/b.db", base).unwrap(), file("/base/a/b.db"));
+        assert_eq!(parse_url("sqlite:/x/b.db", base).unwrap(), file("/x/b.db"));
+        assert_eq!(parse_url("sqlite:///x/b.db", base).unwrap(), file("/x/b.db"));
+        let place = parse_url("postgres://ann:pw@h/db", base).unwrap();
+        assert_eq!(place.url(), "postgres://ann@h/db");
         for bad in ["", "x.db", "sqlite:", "sqlite::memory:", "mysql://u:pw@h"] {
             let refusal = parse_url(bad, base).unwrap_err();
             assert_eq!(refusal.code.exit_status(), 2, "{bad}");

@@ -1,6 +1,7 @@
 //! `comity doctor`: real checks, each with a verdict and what to do about it.
 
 mod checks;
+mod server;
 mod store;
 
 use crate::args::Global;

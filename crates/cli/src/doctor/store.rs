@@ -1,8 +1,8 @@
 //! Checks of the store: where it is, whether it opens, holds together and can be written.
 
-use super::{Check, State};
+use super::{Check, State, server};
 use crate::context::Context;
-use crate::store::Access;
+use crate::store::{Access, Place};
 use comity_core::refusal::Refusal;
 use comity_core::time::{Millis, Timestamp};
 use comity_engine::{Engine, Query};
@@ -25,10 +25,17 @@ const WRITE_WAIT: Duration = Duration::from_secs(3);
 const OTHERS: u32 = 0o077;
 
 pub(super) fn checks(context: &Context, fix: bool) -> Vec<Check> {
+    match &context.store {
+        Place::File(path) => file(context, path, fix),
+        Place::Server(url) => server::checks(context, url, fix),
+    }
+}
+
+fn file(context: &Context, path: &Path, fix: bool) -> Vec<Check> {
     let mut found = Vec::new();
-    if !context.store.exists() {
+    if !path.exists() {
         if !fix {
-            let message = format!("none yet at {}", context.store.display());
+            let message = format!("none yet at {}", path.display());
             found.push(Check::warn(
                 "store",
                 message,
@@ -41,7 +48,7 @@ pub(super) fn checks(context: &Context, fix: bool) -> Vec<Check> {
             return found;
         }
     }
-    found.push(space(&context.store));
+    found.push(space(path));
     let mut engine = match context.engine(Access::Read) {
         Ok(engine) => engine,
         Err(refusal) => {
@@ -50,12 +57,15 @@ pub(super) fn checks(context: &Context, fix: bool) -> Vec<Check> {
         }
     };
     found.push(Check::ok("store", format!("{} opens, schema known", context.store_url())));
-    found.push(private(&context.store, fix));
-    found.push(integrity(&mut engine));
-    found.push(log(&mut engine, fix));
-    found.push(clock(context, &mut engine));
-    found.push(writing(&context.store));
+    found.push(private(path, fix));
+    found.extend(contents(context, &mut engine, fix));
+    found.push(writing(path));
     found
+}
+
+/// Checks what a store holds, wherever it is.
+pub(super) fn contents(context: &Context, engine: &mut Engine, fix: bool) -> [Check; 3] {
+    [integrity(engine), log(engine, fix), clock(context, engine)]
 }
 
 fn integrity(engine: &mut Engine) -> Check {

@@ -10,6 +10,7 @@ mod identity;
 mod project;
 mod sandbox;
 mod screens;
+mod server;
 mod shapes;
 mod streams;
 mod under_fire;

@@ -9,6 +9,7 @@ mod differential;
 mod facts;
 mod lists;
 mod log;
+pub mod server;
 mod transactions;
 mod world;
 

@@ -1,5 +1,6 @@
 //! The store on PostgreSQL: one database, any number of hosts, one lock that puts writers in line.
 
+mod condition;
 mod error;
 mod link;
 mod load;
@@ -33,12 +34,15 @@ use tokio_postgres::Row;
 use tx::Tx;
 use watch::PgWatch;
 
+pub use condition::{Condition, Standby};
 pub use url::without_password;
 
 /// How long a writer waits for other writers when nothing else is asked for.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// How long a connection is tried for when nothing else is asked for.
 const CONNECT_WAIT: Duration = Duration::from_secs(15);
+/// How long the first connection is tried for at most: its URL may be wrong.
+const FIRST_WAIT: Duration = Duration::from_secs(5);
 
 /// How to open a store.
 #[derive(Clone)]
@@ -130,7 +134,7 @@ impl PgStore {
         let config = url::read(url, var)?;
         let OpenOptions { clock, lock_wait, connect_wait } = options;
         let open = || {
-            let link = Link::open(&config, connect_wait)?;
+            let link = Link::open(&config, connect_wait.min(FIRST_WAIT))?;
             let names = schema::names(&link)?;
             schema::settle(&link, &names)?;
             Ok((link, names))

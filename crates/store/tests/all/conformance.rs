@@ -21,7 +21,7 @@ fn sqlite(clock: Arc<dyn Clock>) -> Opener {
 }
 
 fn postgres(clock: Arc<dyn Clock>) -> Opener {
-    let url = crate::cluster::empty_store();
+    let url = comity_store::conformance::server::empty_store();
     Box::new(move || {
         let options = PgOptions { clock: Some(clock.clone()), ..PgOptions::default() };
         Box::new(PgStore::open(&url, options, &|_| None).unwrap())

@@ -1,7 +1,6 @@
 //! Every store against the same cases, and what only one of them can do wrong.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod cluster;
 mod conformance;
 mod damage;
 mod postgres;

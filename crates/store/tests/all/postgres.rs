@@ -1,11 +1,13 @@
 //! What only a server and many hosts can do wrong: late commits, lost connections, lost answers, crashes.
 
-use crate::cluster::{Cluster, cluster, empty_store, empty_store_at, open, psql};
 use comity_core::chain::Stored;
 use comity_core::event::{Draft, Event, Note};
 use comity_core::facts::Facts;
 use comity_core::ids::{AgentId, Seq};
 use comity_store::conformance::repo;
+use comity_store::conformance::server::{
+    Cluster, cluster, empty_store, empty_store_at, open, psql,
+};
 use comity_store::postgres::{OpenOptions, PgStore};
 use comity_store::{Changes, EventQuery, Rows, Store, StoreError};
 use std::collections::{BTreeMap, BTreeSet};

@@ -26,13 +26,21 @@ fn seed() -> u64 {
 
 #[test]
 fn a_killed_writer_loses_nothing_acknowledged_and_doubles_nothing() {
+    kill_writers(&Field::new(), times(200));
+}
+
+#[test]
+fn nor_does_a_killed_client_of_a_server() {
+    kill_writers(&Field::on_server(), times(80));
+}
+
+fn kill_writers(field: &Field, cycles: usize) {
     let seed = seed();
     println!("COMITY_SEED={seed}");
     let mut chance = Chance(seed);
-    let field = Field::new();
     let mut acknowledged: BTreeSet<String> = BTreeSet::new();
     let mut attempted: Vec<String> = Vec::new();
-    for cycle in 0..times(200) {
+    for cycle in 0..cycles {
         let mut writers = Vec::new();
         for writer in 0..3 {
             let title = format!("task {cycle}.{writer}");
@@ -69,7 +77,7 @@ fn a_killed_writer_loses_nothing_acknowledged_and_doubles_nothing() {
         acknowledged.iter().filter(|title| !stored.contains_key(*title)).collect();
     assert!(lost.is_empty(), "lost: {lost:?} (COMITY_SEED={seed})");
     field.log_is_clean();
-    repeat_everything(&field, &attempted);
+    repeat_everything(field, &attempted);
 }
 
 /// Sending everything again under the same keys completes what was cut off and doubles nothing.

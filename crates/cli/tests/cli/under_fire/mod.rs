@@ -4,27 +4,36 @@ mod crashes;
 mod disk;
 mod races;
 
+use comity_store::conformance::server::empty_store;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A project outside git with a store of its own, as many processes see it.
 pub struct Field {
     dir: tempfile::TempDir,
-    store: PathBuf,
+    url: String,
 }
 
 impl Field {
     pub fn new() -> Field {
         let dir = tempfile::tempdir().unwrap();
-        let store = dir.path().join("comity.db");
-        let field = Field { dir, store };
+        let url = format!("sqlite:{}", dir.path().join("comity.db").display());
+        let field = Field { dir, url };
         field.ok("human:ann", &["init", "--yes"]);
         field
     }
 
     pub fn with_store(store: &Path) -> Field {
-        Field { dir: tempfile::tempdir().unwrap(), store: store.to_owned() }
+        let url = format!("sqlite:{}", store.display());
+        Field { dir: tempfile::tempdir().unwrap(), url }
+    }
+
+    /// The same with a store on PostgreSQL.
+    pub fn on_server() -> Field {
+        let field = Field { dir: tempfile::tempdir().unwrap(), url: empty_store() };
+        field.ok("human:ann", &["init", "--yes"]);
+        field
     }
 
     /// A command line of one agent, ready to be started.
@@ -33,8 +42,7 @@ impl Field {
         command
             .args(["--json", "--as", actor, "--repo", "acme/app", "--root"])
             .arg(self.dir.path())
-            .arg("--store")
-            .arg(format!("sqlite:{}", self.store.display()))
+            .args(["--store", &self.url])
             .args(arguments)
             .env_clear()
             .env("HOME", self.dir.path())
@@ -75,7 +83,8 @@ impl Field {
     /// The file whose lock a writer holds; whoever holds it stops all other writers.
     pub fn lock_file(&self) -> std::fs::File {
         self.ok("human:ann", &["agent", "heartbeat"]);
-        std::fs::File::options().write(true).open(self.store.with_extension("db.lock")).unwrap()
+        let store = Path::new(self.url.trim_start_matches("sqlite:")).to_owned();
+        std::fs::File::options().write(true).open(store.with_extension("db.lock")).unwrap()
     }
 
     pub fn log_is_clean(&self) {

@@ -9,9 +9,16 @@ const PROCESSES: usize = 8;
 
 #[test]
 fn eight_processes_create_fifty_tasks_each_and_every_acknowledged_one_is_stored() {
-    let field = Field::new();
+    create_at_once(&Field::new());
+}
+
+#[test]
+fn so_do_eight_on_a_server() {
+    create_at_once(&Field::on_server());
+}
+
+fn create_at_once(field: &Field) {
     let acknowledged: Vec<String> = std::thread::scope(|scope| {
-        let field = &field;
         let workers: Vec<_> = (0..PROCESSES)
             .map(|worker| {
                 scope.spawn(move || {
@@ -50,8 +57,16 @@ const OVERLAPPING: [&str; PROCESSES] = [
 
 #[test]
 fn of_eight_processes_that_race_for_overlapping_patterns_exactly_one_wins_every_round() {
-    let field = Field::new();
-    for round in 0..times(200) {
+    race_for_patterns(&Field::new(), times(200));
+}
+
+#[test]
+fn on_a_server_too_exactly_one_wins_every_round() {
+    race_for_patterns(&Field::on_server(), times(60));
+}
+
+fn race_for_patterns(field: &Field, rounds: usize) {
+    for round in 0..rounds {
         let racers: Vec<Child> = OVERLAPPING
             .iter()
             .enumerate()
@@ -78,7 +93,15 @@ fn of_eight_processes_that_race_for_overlapping_patterns_exactly_one_wins_every_
 
 #[test]
 fn eight_processes_that_claim_at_once_get_eight_different_tasks() {
-    let field = Field::new();
+    claim_at_once(&Field::new());
+}
+
+#[test]
+fn eight_that_claim_on_a_server_get_eight_different_tasks() {
+    claim_at_once(&Field::on_server());
+}
+
+fn claim_at_once(field: &Field) {
     for n in 0..PROCESSES {
         field.ok("human:ann", &["task", "create", &format!("task {n}")]);
     }

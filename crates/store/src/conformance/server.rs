@@ -3,7 +3,7 @@
 //! `COMITY_TEST_POSTGRES` names one that `./check` has started; without it a test starts its own. A
 //! server that happens to run is never used.
 
-use comity_store::postgres::{OpenOptions, PgStore};
+use crate::postgres::{OpenOptions, PgStore};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,22 +24,24 @@ pub fn cluster(args: &[&str]) -> String {
 
 /// A server that stops with the test.
 pub struct Cluster {
-    dir: tempfile::TempDir,
+    dir: PathBuf,
+    /// The URL of its first database.
     pub url: String,
 }
 
 impl Cluster {
+    /// Starts one with these settings.
     pub fn start(settings: &[&str]) -> Cluster {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().to_str().unwrap().to_owned();
-        let mut args = vec!["start", &path];
+        let dir = new_dir();
+        let mut args = vec!["start", dir.to_str().unwrap()];
         args.extend(settings);
         let url = cluster(&args);
         Cluster { dir, url }
     }
 
+    /// Returns where its data is.
     pub fn path(&self) -> &str {
-        self.dir.path().to_str().unwrap()
+        self.dir.to_str().unwrap()
     }
 }
 
@@ -47,7 +49,22 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         // One that a test has stopped already does not stop again.
         let _ = Command::new(script()).args(["stop", self.path()]).output();
+        let _ = std::fs::remove_dir_all(&self.dir);
     }
+}
+
+/// Makes a directory that is short enough for a socket's name.
+fn new_dir() -> PathBuf {
+    let name = format!("comity-{}-{}", std::process::id(), next());
+    let dir = std::env::temp_dir().join(name);
+    std::fs::create_dir(&dir).unwrap();
+    dir
+}
+
+/// Counts what this process has made.
+fn next() -> u32 {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Returns the URL of the server that the tests of this process share. It goes with the process, however
@@ -58,7 +75,7 @@ fn shared() -> &'static str {
         if let Ok(given) = std::env::var("COMITY_TEST_POSTGRES") {
             return given;
         }
-        let dir = tempfile::tempdir().unwrap().keep();
+        let dir = new_dir();
         let url = cluster(&["start", dir.to_str().unwrap(), "fsync=off"]);
         let mut follow = Command::new("sh");
         follow.args(["-c", "\"$0\" follow \"$1\" \"$2\" &"]).arg(script()).arg(&dir);
@@ -80,17 +97,17 @@ pub fn psql(url: &str, text: &str) -> String {
 
 /// Makes an empty store in a schema of its own and returns its URL.
 pub fn empty_store_at(server: &str) -> String {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let schema = format!("s{}_{number}", std::process::id());
+    let schema = format!("s{}_{}", std::process::id(), next());
     psql(server, &format!("CREATE SCHEMA {schema}"));
     format!("{server}&options=-csearch_path%3D{schema}")
 }
 
+/// Makes an empty store on the server that the tests share, and returns its URL.
 pub fn empty_store() -> String {
     empty_store_at(shared())
 }
 
+/// Opens a store, whatever the environment says.
 pub fn open(url: &str) -> PgStore {
     PgStore::open(url, OpenOptions::default(), &|_| None).unwrap()
 }
