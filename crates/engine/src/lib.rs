@@ -7,6 +7,7 @@ pub mod redact;
 
 mod answer;
 mod batch;
+mod copy;
 mod engine;
 mod intake;
 mod pages;

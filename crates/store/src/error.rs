@@ -15,6 +15,9 @@ pub enum StoreError {
     /// The store cannot be written.
     #[error("the store at {0} cannot be written")]
     ReadOnly(String),
+    /// It was closed, because it has moved.
+    #[error("the store is closed: {0}")]
+    Closed(String),
     /// A newer comity wrote it.
     #[error("the store has schema {found}, this comity knows {known}")]
     TooNew {
@@ -59,7 +62,7 @@ impl StoreError {
         let code = match self {
             StoreError::Busy(_) => Code::StoreUnavailable,
             StoreError::Full => Code::StorageFull,
-            StoreError::ReadOnly(_) => Code::StoreReadOnly,
+            StoreError::ReadOnly(_) | StoreError::Closed(_) => Code::StoreReadOnly,
             StoreError::TooNew { .. } => Code::StoreTooNew,
             StoreError::Network { .. } => Code::NetworkFileSystem,
             StoreError::Damaged(_) => Code::StoreUnavailable,
@@ -69,6 +72,9 @@ impl StoreError {
         match self {
             StoreError::Damaged(_) => refusal
                 .hint("see `comity doctor`; restore the file from a backup, or name another store"),
+            StoreError::Closed(_) => refusal.hint(
+                "name the other store: --store, COMITY_STORE, or [store] url in .comity/config.toml",
+            ),
             _ => refusal,
         }
     }

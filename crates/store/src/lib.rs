@@ -47,6 +47,10 @@ pub trait Store: Send {
     /// Returns a watch that wakes when any process commits.
     fn watch(&self) -> Result<Box<dyn Watch>, StoreError>;
 
+    /// Closes the store: every writer of any process is refused with this reason from now on, readers are
+    /// not. None opens it again.
+    fn close(&mut self, reason: Option<&str>) -> Result<(), StoreError>;
+
     /// Runs the database's own integrity check; an empty answer is a healthy one.
     fn integrity(&mut self) -> Result<Vec<String>, StoreError>;
 
@@ -99,6 +103,13 @@ pub trait ReadTx {
 
     /// Returns events by seq.
     fn events(&mut self, query: &EventQuery) -> Result<Vec<Stored>, StoreError>;
+
+    /// Returns the answers that are still remembered, by actor and key.
+    fn saved(
+        &mut self,
+        after: Option<&(AgentId, String)>,
+        limit: usize,
+    ) -> Result<Vec<(AgentId, String, Saved)>, StoreError>;
 
     /// Counts the tasks of a repository by stored status.
     fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError>;

@@ -57,6 +57,24 @@ pub enum LogCommand {
     Head,
 }
 
+/// What can be done with a store.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Copy a store into an empty one, log and all
+    #[command(
+        after_help = "Example:\n  comity store copy sqlite:comity.db postgres://db/comity --fence"
+    )]
+    Copy {
+        /// The store to copy
+        from: String,
+        /// The store to copy into; a copy that was cut off goes on there
+        to: String,
+        /// Close the old store first, so that nobody writes to it any more
+        #[arg(long)]
+        fence_writers: bool,
+    },
+}
+
 /// What can be reported.
 #[derive(Debug, Subcommand)]
 pub enum ReportCommand {

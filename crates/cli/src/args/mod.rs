@@ -8,7 +8,7 @@ mod team;
 mod values;
 
 pub use decision::{AskArgs, DecisionCommand};
-pub use log::{EventCommand, LogCommand, ReportCommand};
+pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
 pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
 pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
@@ -118,6 +118,12 @@ pub enum Command {
     /// Check the log and what was built from it
     #[command(subcommand, after_help = "Example:\n  comity log verify")]
     Log(LogCommand),
+    /// Move a store
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity store copy sqlite:comity.db postgres://db/comity"
+    )]
+    Store(StoreCommand),
     /// Write Markdown for people, from the log
     #[command(subcommand, after_help = "Example:\n  comity report log --output LOG.md")]
     Report(ReportCommand),

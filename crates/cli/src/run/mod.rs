@@ -5,6 +5,7 @@ mod event;
 mod lease;
 mod log;
 mod status;
+mod store;
 mod task;
 mod task_fields;
 mod task_git;
@@ -28,6 +29,7 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Demo => crate::demo::run(&global),
         Command::Init { yes: _ } => crate::init::run(&global),
         Command::Doctor { fix } => crate::doctor::run(&global, fix),
+        Command::Store(command) => store::run(&global, &command),
         command => in_project(&global, command),
     }
 }
@@ -51,6 +53,7 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
         Command::Completions { .. }
         | Command::Demo
         | Command::Init { .. }
+        | Command::Store(_)
         | Command::Doctor { .. } => Ok(Reply::printed()),
     }
 }

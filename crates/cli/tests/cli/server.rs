@@ -98,3 +98,89 @@ fn doctor_looks_at_the_server() {
     assert_eq!(state(&report, "durable"), "fail");
     assert_ne!(done.exit, 0);
 }
+
+fn history(team: &Team) {
+    team.json("human:ann", &["task", "create", "Parse", "--file", "src/", "--label", "a"]);
+    team.json("human:ann", &["task", "create", "Print", "--depends-on", "T1"]);
+    for n in 0..30 {
+        team.json("ada", &["note", "progress", &format!("step {n}")]);
+    }
+    team.json("ada", &["decision", "ask", "Which?"]);
+    team.json("ada", &["task", "create", "Once", "--idempotency-key", "k1"]);
+}
+
+fn log_of(team: &Team) -> Value {
+    team.json("human:ann", &["event", "list", "--limit", "500"])
+}
+
+fn copy(team: &Team, to: &Team, more: &[&str]) -> Call {
+    let mut args = vec!["store", "copy", &team.url, &to.url];
+    args.extend(more);
+    team.sandbox.comity().by("human:ann").args(&args)
+}
+
+fn in_a_file() -> Team {
+    let sandbox = Sandbox::new();
+    let url = format!("sqlite:{}", sandbox.outside().join("store.db").display());
+    Team { sandbox, url }
+}
+
+#[test]
+fn a_store_moves_to_the_server_and_back_with_its_log_byte_for_byte() {
+    let (here, there, back) = (in_a_file(), Team::new(), in_a_file());
+    history(&here);
+    let head = here.json("human:ann", &["log", "head"]);
+    let answer = copy(&here, &there, &[]).json();
+    assert_eq!(answer["head"], head["hash"], "{answer} {head}");
+    assert_eq!(log_of(&there), log_of(&here));
+    let again = copy(&here, &there, &[]).json();
+    assert_eq!(again["copied"], 0, "nothing is left to do");
+    copy(&there, &back, &[]).json();
+    assert_eq!(log_of(&back), log_of(&here));
+    let once = ["task", "create", "Once", "--idempotency-key", "k1"];
+    let first = here.json("ada", &once);
+    for store in [&there, &back] {
+        assert_eq!(store.json("ada", &once), first, "remembered answers come along");
+        assert_eq!(store.json("human:ann", &["log", "head"]), head, "and nothing was added");
+        assert_eq!(
+            store.json("human:ann", &["task", "show", "T2"]),
+            here.json("human:ann", &["task", "show", "T2"])
+        );
+    }
+    let (_, tasks) =
+        (back.json("ada", &["task", "claim", "T1"]), there.json("bob", &["task", "claim"]));
+    assert_eq!(tasks["task"]["id"], "T1");
+}
+
+#[test]
+fn a_copy_that_was_cut_off_goes_on_where_it_ended() {
+    let (here, there) = (in_a_file(), Team::new());
+    history(&here);
+    copy(&here, &there, &[]).json();
+    here.json("ada", &["note", "progress", "later"]);
+    let answer = copy(&here, &there, &[]).json();
+    assert_eq!(answer["copied"], 1);
+    assert_eq!(log_of(&there), log_of(&here));
+    there.json("ada", &["note", "progress", "only there"]);
+    here.json("ada", &["note", "progress", "only here"]);
+    let (error, exit) = copy(&here, &there, &[]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("invalid-input"), 2), "another log");
+}
+
+#[test]
+fn a_store_in_use_is_copied_only_when_its_writers_are_fenced() {
+    let (here, there) = (in_a_file(), Team::new());
+    history(&here);
+    here.json("ada", &["task", "claim", "T1"]);
+    let (error, exit) = copy(&here, &there, &[]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("not-ready"), 3));
+    assert_eq!(error["details"]["agents"][0], "ada");
+    let answer = copy(&here, &there, &["--fence-writers"]).json();
+    assert_eq!(answer["fenced"], true);
+    let (error, exit) = here.call("ada", &["task", "start", "T1"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("store-read-only"), 5));
+    assert!(error["message"].as_str().unwrap().contains("it was moved to postgres://"));
+    here.json("ada", &["task", "list"]);
+    let task = there.json("ada", &["task", "start", "T1"])["task"].clone();
+    assert_eq!(task["status"], "in_progress", "the claim and its fence came along");
+}

@@ -45,6 +45,9 @@ impl Store for Failing {
     fn watch(&self) -> Got<Box<dyn Watch>> {
         self.inner.watch()
     }
+    fn close(&mut self, reason: Option<&str>) -> Got<()> {
+        self.inner.close(reason)
+    }
     fn integrity(&mut self) -> Got<Vec<String>> {
         self.inner.integrity()
     }
@@ -91,6 +94,13 @@ impl ReadTx for FailingTx<'_> {
     }
     fn events(&mut self, query: &EventQuery) -> Got<Vec<Stored>> {
         self.inner.events(query)
+    }
+    fn saved(
+        &mut self,
+        after: Option<&(AgentId, String)>,
+        limit: usize,
+    ) -> Got<Vec<(AgentId, String, comity_core::facts::Saved)>> {
+        self.inner.saved(after, limit)
     }
     fn status_counts(&mut self, repo: &RepoName) -> Got<BTreeMap<Status, u64>> {
         self.inner.status_counts(repo)

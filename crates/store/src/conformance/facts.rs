@@ -284,6 +284,30 @@ pub(super) fn saved_answers_are_remembered_for_seven_days(world: &mut World) -> 
     Ok(())
 }
 
+pub(super) fn saved_answers_are_listed_page_by_page(world: &mut World) -> Outcome {
+    let saved = |n: u64| Saved { input: Hash::of(&[1]), answer: format!("{n}") };
+    let entry = |n: u64| {
+        let who = if n.is_multiple_of(2) { "ann" } else { "bob" };
+        (agent(who), format!("k{n}"), saved(n))
+    };
+    let all: Vec<_> = (1..=7).map(entry).collect();
+    world.commit_with(vec![], &Extras { saved: all.clone(), ..Extras::default() })?;
+    let mut found = Vec::new();
+    let mut after = None;
+    loop {
+        let page = world.store.read()?.saved(after.as_ref(), 3)?;
+        let Some((actor, key, _)) = page.last() else { break };
+        after = Some((actor.clone(), key.clone()));
+        found.extend(page);
+    }
+    let mut wanted = all;
+    wanted.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    assert_eq!(found, wanted);
+    world.clock.pass(Millis::from_secs(7 * 86_400));
+    assert!(world.store.read()?.saved(None, 10)?.is_empty());
+    Ok(())
+}
+
 pub(super) fn presence_only_moves_forward(world: &mut World) -> Outcome {
     let start = world.now();
     let at = |secs: i64| start.plus(Millis::from_secs(secs));

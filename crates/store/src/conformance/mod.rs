@@ -50,12 +50,14 @@ cases! {
         candidates_come_by_priority_and_number_page_by_page,
         a_task_waits_until_its_last_dependency_is_done, leases_near_a_prefix_are_never_too_few,
         leases_of_an_owner_are_complete, dependants_children_and_closure_are_complete,
-        saved_answers_are_remembered_for_seven_days, presence_only_moves_forward;
+        saved_answers_are_remembered_for_seven_days, saved_answers_are_listed_page_by_page,
+        presence_only_moves_forward;
     lists: tasks_are_filtered_and_paged, leases_are_filtered_and_paged,
         decisions_are_filtered_and_paged, agents_come_with_their_signs_of_life,
         held_tasks_are_found_in_every_repository, due_comes_earliest_first_and_can_be_moved,
         entities_are_complete_and_in_the_order_of_their_keys;
     transactions: an_uncommitted_transaction_leaves_no_trace,
+        a_closed_store_refuses_writers_and_no_reader,
         a_reader_keeps_its_snapshot_while_a_writer_commits, a_row_that_ended_is_gone,
         projections_can_be_cleared_and_written_anew, time_is_never_before_the_last_event,
         a_host_that_slept_is_noticed_once, a_watch_wakes_when_another_handle_commits,

@@ -4,7 +4,7 @@ use super::world::{
     Extras, agent, commit, created, done, fence, locked, registered, repo, task_id, unlocked,
 };
 use super::{Outcome, World};
-use crate::Rows;
+use crate::{Rows, StoreError};
 use comity_core::facts::{Facts, Need};
 use comity_core::ids::{LeaseId, Seq};
 use comity_core::state::Key;
@@ -21,6 +21,23 @@ pub(super) fn an_uncommitted_transaction_leaves_no_trace(world: &mut World) -> O
     drop(tx);
     assert_eq!(world.store.read()?.entities(None, 10)?, before);
     world.commit(vec![done("T1")])?;
+    Ok(())
+}
+
+pub(super) fn a_closed_store_refuses_writers_and_no_reader(world: &mut World) -> Outcome {
+    world.commit(vec![created(1, |_| ())])?;
+    let mut other = world.another();
+    world.store.close(Some("it moved"))?;
+    for handle in [&mut world.store, &mut other] {
+        let refused = handle.write().err();
+        assert!(
+            matches!(&refused, Some(StoreError::Closed(why)) if why == "it moved"),
+            "{refused:?}"
+        );
+        assert_eq!(handle.read()?.head()?.seq, Seq(1));
+    }
+    other.close(None)?;
+    world.commit(vec![created(2, |_| ())])?;
     Ok(())
 }
 

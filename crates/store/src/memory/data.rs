@@ -22,6 +22,7 @@ pub(super) struct Data {
     pub(super) due: BTreeMap<Key, Timestamp>,
     pub(super) noted: Option<Noted>,
     pub(super) commits: u64,
+    pub(super) closed: Option<String>,
 }
 
 impl Data {

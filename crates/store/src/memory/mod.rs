@@ -79,6 +79,9 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
         let turn = self.take_turn()?;
+        if let Some(reason) = &self.shared.data().closed {
+            return Err(StoreError::Closed(reason.clone()));
+        }
         Ok(Box::new(Tx::new(Arc::clone(&self.shared.data()), &*self.clock, Some(turn))))
     }
 
@@ -89,6 +92,12 @@ impl Store for MemoryStore {
     fn watch(&self) -> Result<Box<dyn Watch>, StoreError> {
         let seen = self.shared.data().commits;
         Ok(Box::new(MemoryWatch { shared: Arc::clone(&self.shared), seen }))
+    }
+
+    fn close(&mut self, reason: Option<&str>) -> Result<(), StoreError> {
+        let _turn = self.take_turn()?;
+        Arc::make_mut(&mut self.shared.data()).closed = reason.map(str::to_owned);
+        Ok(())
     }
 
     fn integrity(&mut self) -> Result<Vec<String>, StoreError> {

@@ -12,11 +12,12 @@ use comity_core::agent::Agent;
 use comity_core::chain::{Head, Stored};
 use comity_core::decision::{Decision, DecisionState};
 use comity_core::facts::{
-    Entity, Facts, Moment, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, WAITING_COUNT_MAX,
-    candidate_page, place,
+    Entity, Facts, Moment, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, Saved,
+    WAITING_COUNT_MAX, candidate_page, place,
 };
 use comity_core::ids::{AgentId, RepoName, TaskId};
 use comity_core::lease::Lease;
+use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::pattern::{Pattern, surely_apart};
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -263,6 +264,20 @@ impl ReadTx for Tx<'_> {
                 && query.since.is_none_or(|since| event.ts >= since)
         };
         Ok(self.data.events.iter().filter(wanted).take(query.limit).cloned().collect())
+    }
+
+    fn saved(
+        &mut self,
+        after: Option<&(AgentId, String)>,
+        limit: usize,
+    ) -> Result<Vec<(AgentId, String, Saved)>, StoreError> {
+        let oldest = self.now.0.now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
+        let live = self.data.saved.iter().filter(|(_, (_, at))| at.ms() > oldest);
+        let wanted = live.filter(|(key, _)| after.is_none_or(|after| *key > after));
+        let row = |((actor, key), (saved, _)): (&(AgentId, String), &(Saved, Timestamp))| {
+            (actor.clone(), key.clone(), saved.clone())
+        };
+        Ok(wanted.take(limit).map(row).collect())
     }
 
     fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError> {

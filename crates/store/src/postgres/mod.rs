@@ -24,7 +24,7 @@ use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
 use error::DbError;
-use link::{Link, values};
+use link::{Link, Op, values};
 use schema::Names;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -189,6 +189,19 @@ impl Store for PgStore {
 
     fn watch(&self) -> Result<Box<dyn Watch>, StoreError> {
         Ok(Box::new(PgWatch::new(self.home.clone())?))
+    }
+
+    fn close(&mut self, reason: Option<&str>) -> Result<(), StoreError> {
+        drop(self.read()?);
+        let key = "closed".to_owned();
+        let change = match reason {
+            Some(text) => Op::new(sql::SET_META, values![key, text.to_owned()]),
+            None => Op::new(sql::DELETE_META, values![key]),
+        };
+        let lock = Op::new(sql::LOCK, values![self.home.names.lock]);
+        let done = self.link.together(Some("BEGIN"), &[lock, change], Some("COMMIT"));
+        done.map(drop)
+            .map_err(|error| error.into_store("cannot write the store", self.home.lock_wait))
     }
 
     fn integrity(&mut self) -> Result<Vec<String>, StoreError> {

@@ -9,9 +9,10 @@ use crate::{DecisionQuery, EventQuery, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
 use comity_core::decision::Decision;
-use comity_core::facts::{Entity, Presence};
+use comity_core::facts::{Entity, Presence, Saved};
 use comity_core::ids::{AgentId, DecisionId, LeaseId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
+use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::role::Role;
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -151,6 +152,24 @@ pub(super) fn held_by(
 ) -> Result<Vec<(RepoName, TaskId)>, DbError> {
     let found = link.query(sql::HELD_BY, values![agent.as_str().to_owned(), rows::limit(limit)])?;
     found.iter().map(|row| Ok((rows::repo(row, 0)?, rows::task_id(row, 1)?))).collect()
+}
+
+pub(super) fn saved(
+    link: &Link,
+    now: Timestamp,
+    after: Option<&(AgentId, String)>,
+    limit: usize,
+) -> Result<Vec<(AgentId, String, Saved)>, DbError> {
+    let (actor, key) = after.map_or(("", ""), |(actor, key)| (actor.as_str(), key.as_str()));
+    let oldest = now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
+    let given = values![actor.to_owned(), key.to_owned(), oldest, rows::limit(limit)];
+    let read = |row: &Row| {
+        let actor = AgentId::parse(row.try_get(0)?);
+        let actor = actor.map_err(|refusal| DbError::Row(refusal.message))?;
+        let saved = Saved { input: rows::hash(row, 2)?, answer: row.try_get(3)? };
+        Ok((actor, row.try_get(1)?, saved))
+    };
+    link.query(sql::SAVED_AFTER, given)?.iter().map(read).collect()
 }
 
 pub(super) fn status_counts(

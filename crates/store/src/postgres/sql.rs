@@ -43,15 +43,18 @@ macro_rules! task_list {
 pub(super) const START: &str = "SELECT
     (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
     (extract(epoch FROM pg_postmaster_start_time()) * 1000)::bigint,
-    c.last_value, m.value, h.seq, h.ts, h.hash
+    c.last_value, m.value, h.seq, h.ts, h.hash, closed.value
     FROM commits c
     LEFT JOIN meta m ON m.key = 'clock'
+    LEFT JOIN meta closed ON closed.key = 'closed'
     LEFT JOIN LATERAL (SELECT seq, ts, hash FROM events ORDER BY seq DESC LIMIT 1) h ON TRUE";
 pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
 /// Tells every listener, and counts the commit.
 pub(super) const COMMITTED: &str = "SELECT nextval('commits'), pg_notify($1, '')";
 pub(super) const SET_META: &str = "INSERT INTO meta (key, value) VALUES ($1, $2)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+
+pub(super) const DELETE_META: &str = "DELETE FROM meta WHERE key = $1";
 
 pub(super) const HEAD: &str = "SELECT seq, ts, hash FROM events ORDER BY seq DESC LIMIT 1";
 pub(super) const EVENTS_ALL: &str = concat!(event_columns!(), "WHERE seq > $1", event_filter!());
@@ -109,6 +112,8 @@ pub(super) const PRUNE_SIGNS: &str = "DELETE FROM signs WHERE ctid = ANY(ARRAY(
 
 pub(super) const SAVED: &str =
     "SELECT input, answer FROM idempotency WHERE actor = $1 AND key = $2 AND at > $3";
+pub(super) const SAVED_AFTER: &str = "SELECT actor, key, input, answer FROM idempotency
+    WHERE (actor, key) > ($1, $2) AND at > $3 ORDER BY actor, key LIMIT $4";
 pub(super) const SET_SAVED: &str = "INSERT INTO idempotency (actor, key, input, answer, at)
     SELECT actor, key, input, answer, $5 FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[])
     u (actor, key, input, answer) ON CONFLICT (actor, key) DO UPDATE SET input = excluded.input,

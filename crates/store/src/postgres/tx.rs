@@ -17,7 +17,7 @@ use crate::{
 use comity_core::agent::Agent;
 use comity_core::chain::{Head, Stored};
 use comity_core::decision::Decision;
-use comity_core::facts::{Entity, Facts, Moment, Need, Presence};
+use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
 use comity_core::ids::{AgentId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
 use comity_core::state::Key;
@@ -78,6 +78,10 @@ impl<'a> Tx<'a> {
         let head = Head::default();
         let mut tx = Tx { link, home, head, now, commits: 0, recent, open: true };
         tx.commits = row.try_get(2)?;
+        let closed: Option<String> = row.try_get(7)?;
+        if let Some(reason) = closed.filter(|_| recent.is_some()) {
+            return Err(StoreError::Closed(reason).into());
+        }
         if let Some(recent) = recent {
             recent.borrow_mut().check(tx.commits);
         }
@@ -190,6 +194,14 @@ impl ReadTx for Tx<'_> {
 
     fn events(&mut self, query: &EventQuery) -> Result<Vec<Stored>, StoreError> {
         self.found(query::events(self.link, query))
+    }
+
+    fn saved(
+        &mut self,
+        after: Option<&(AgentId, String)>,
+        limit: usize,
+    ) -> Result<Vec<(AgentId, String, Saved)>, StoreError> {
+        self.found(query::saved(self.link, self.now.0.now, after, limit))
     }
 
     fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError> {

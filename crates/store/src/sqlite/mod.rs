@@ -209,6 +209,19 @@ impl Store for SqliteStore {
         Ok(Box::new(SqliteWatch::new(connect(&self.place)?, self.place.clone())?))
     }
 
+    fn close(&mut self, reason: Option<&str>) -> Result<(), StoreError> {
+        self.open_lock()?;
+        let Some(lock) = &self.lock else { return Err(StoreError::Busy(self.lock_wait)) };
+        let _held = lock.take(&self.place)?;
+        let written = match reason {
+            Some(text) => {
+                write::run(&self.conn, sql::SET_META, rusqlite::params![write::CLOSED, text])
+            }
+            None => write::run(&self.conn, sql::DELETE_META, rusqlite::params![write::CLOSED]),
+        };
+        written.map_err(|error| self.place.error("cannot write the store", error))
+    }
+
     fn integrity(&mut self) -> Result<Vec<String>, StoreError> {
         integrity::check(&self.conn).map_err(|e| self.place.error("cannot check the store", e))
     }

@@ -8,9 +8,10 @@ use crate::{DecisionQuery, EventQuery, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
 use comity_core::decision::Decision;
-use comity_core::facts::{Entity, Presence};
+use comity_core::facts::{Entity, Presence, Saved};
 use comity_core::ids::{AgentId, DecisionId, LeaseId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
+use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::role::Role;
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -185,6 +186,22 @@ pub(super) fn held_by(
 ) -> Result<Vec<(RepoName, TaskId)>, DbError> {
     collect(conn, sql::HELD_BY, params![agent.as_str(), rows::limit(limit)], |row| {
         Ok((rows::repo(row, 0)?, rows::task_id(row, 1)?))
+    })
+}
+
+pub(super) fn saved(
+    conn: &Connection,
+    now: Timestamp,
+    after: Option<&(AgentId, String)>,
+    limit: usize,
+) -> Result<Vec<(AgentId, String, Saved)>, DbError> {
+    let (actor, key) = after.map_or(("", ""), |(actor, key)| (actor.as_str(), key.as_str()));
+    let oldest = now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
+    let given = params![actor, key, oldest, rows::limit(limit)];
+    collect(conn, sql::SAVED_AFTER, given, |row| {
+        let actor: String = row.get(0)?;
+        let actor = AgentId::parse(&actor).map_err(|refusal| DbError::Row(refusal.message))?;
+        Ok((actor, row.get(1)?, Saved { input: hash(row, 2)?, answer: row.get(3)? }))
     })
 }
 

@@ -59,7 +59,8 @@ macro_rules! task_list {
 
 statements! {
     HEAD = "SELECT seq, ts, hash FROM events ORDER BY seq DESC LIMIT 1";
-    META = "SELECT value FROM meta WHERE key = ?1";
+    META = "SELECT key, value FROM meta WHERE key IN (?1, ?2)";
+    DELETE_META = "DELETE FROM meta WHERE key = ?1";
     SET_META = "INSERT INTO meta (key, value) VALUES (?1, ?2)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
@@ -99,6 +100,8 @@ statements! {
         WHERE fence > 0 AND last_seen <= ?1 ORDER BY last_seen LIMIT ?2)";
 
     SAVED = "SELECT input, answer FROM idempotency WHERE actor = ?1 AND key = ?2 AND at > ?3";
+    SAVED_AFTER = "SELECT actor, key, input, answer FROM idempotency
+        WHERE (actor, key) > (?1, ?2) AND at > ?3 ORDER BY actor, key LIMIT ?4";
     SET_SAVED = "INSERT OR REPLACE INTO idempotency (actor, key, input, answer, at)
         VALUES (?1, ?2, ?3, ?4, ?5)";
     PRUNE_SAVED = "DELETE FROM idempotency WHERE (actor, key) IN (

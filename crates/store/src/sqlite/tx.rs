@@ -16,14 +16,14 @@ use crate::{
 use comity_core::agent::Agent;
 use comity_core::chain::{Head, Stored};
 use comity_core::decision::Decision;
-use comity_core::facts::{Entity, Facts, Moment, Need, Presence};
+use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
 use comity_core::ids::{AgentId, RepoName, TaskId};
 use comity_core::lease::Lease;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -66,8 +66,17 @@ impl<'a> Tx<'a> {
         write::run(self.conn, begin, [])?;
         self.head = query::head(self.conn)?;
         let mut statement = self.conn.prepare_cached(sql::META)?;
-        let note: Option<String> =
-            statement.query_row(params![write::CLOCK], |row| row.get(0)).optional()?;
+        let mut found = statement.query(params![write::CLOCK, write::CLOSED])?;
+        let mut note: Option<String> = None;
+        while let Some(row) = found.next()? {
+            match row.get_ref(0)?.as_str() {
+                Ok(write::CLOSED) if self.writing.is_some() => {
+                    return Err(StoreError::Closed(row.get(1)?).into());
+                }
+                Ok(write::CLOCK) => note = row.get(1)?,
+                _ => {}
+            }
+        }
         // A note that does not decode is like none: it is a cache.
         let noted = note.and_then(|text| serde_json::from_str(&text).ok());
         self.now = moment(self.head.ts, noted.as_ref(), &clock.read());
@@ -160,6 +169,14 @@ impl ReadTx for Tx<'_> {
 
     fn events(&mut self, query: &EventQuery) -> Result<Vec<Stored>, StoreError> {
         self.read(query::events(self.conn, query))
+    }
+
+    fn saved(
+        &mut self,
+        after: Option<&(AgentId, String)>,
+        limit: usize,
+    ) -> Result<Vec<(AgentId, String, Saved)>, StoreError> {
+        self.read(query::saved(self.conn, self.now.0.now, after, limit))
     }
 
     fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError> {

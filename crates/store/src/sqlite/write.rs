@@ -20,6 +20,8 @@ use serde::Serialize;
 
 /// The meta row that keeps the last look at the clocks.
 pub(super) const CLOCK: &str = "clock";
+/// The meta row that says why the store is closed.
+pub(super) const CLOSED: &str = "closed";
 /// Rows that one commit prunes at most of each kind, so that no commit pays for a long absence.
 const PRUNED_MAX: i64 = 200;
 

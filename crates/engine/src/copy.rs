@@ -1,0 +1,186 @@
+//! Moving house: a store's log is appended to another one byte for byte, its state is built anew from it,
+//! and what stays outside the log is carried along. No event is added.
+
+use crate::batch::settle;
+use crate::engine::Engine;
+use comity_core::chain::{Head, Stored};
+use comity_core::facts::{Entity, Facts, Ruling, Saved};
+use comity_core::ids::{AgentId, Fence, Seq};
+use comity_core::refusal::{Code, Refusal};
+use comity_core::state::Key;
+use comity_core::time::Timestamp;
+use comity_store::{Changes, EventQuery, Rows, Store};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Events, agents or answers that are carried in one transaction.
+const PAGE: usize = 2_000;
+
+/// What a transaction of a copy writes.
+#[derive(Default)]
+struct Load {
+    events: Vec<Stored>,
+    presence: Vec<(AgentId, Option<Fence>, Timestamp)>,
+    saved: Vec<(AgentId, String, Saved)>,
+}
+
+impl Engine {
+    /// Closes this store for good, because it has moved; none opens it again.
+    pub fn close(&mut self, reason: Option<&str>) -> Result<(), Refusal> {
+        Ok(self.store.close(reason)?)
+    }
+
+    /// Names the agents that hold something here now: they would go on writing.
+    pub fn at_work(&mut self) -> Result<Vec<String>, Refusal> {
+        let mut tx = self.store.read()?;
+        let (moment, head) = (tx.moment()?, tx.head()?);
+        let mut after: Option<Key> = None;
+        let mut holders: BTreeSet<String> = BTreeSet::new();
+        loop {
+            let page = tx.entities(after.as_ref(), PAGE)?;
+            let Some((last, _)) = page.last() else { return Ok(holders.into_iter().collect()) };
+            after = Some(last.clone());
+            for (key, entity) in page {
+                let mut facts = Facts::at(moment, head);
+                facts.put(key, Some(entity.clone()));
+                let holder = settle(tx.as_mut(), &mut facts, |facts| holder(facts, &entity))?;
+                holders.extend(holder);
+            }
+        }
+    }
+
+    /// Copies this store into another one, which is empty or holds the beginning of the same log; a copy
+    /// that was cut off goes on where it ended. `progress` hears of events done and in all.
+    pub fn copy_to(
+        &mut self,
+        to: &mut Engine,
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<Value, Refusal> {
+        let head = self.store.read()?.head()?;
+        let start = to.store.read()?.head()?;
+        self.check_beginning(&start, &head)?;
+        let copied = self.copy_events(to.store.as_mut(), start, head, &mut progress)?;
+        to.rebuild()?;
+        self.copy_signs(to.store.as_mut())?;
+        self.copy_answers(to.store.as_mut())?;
+        verified(self, "source")?;
+        verified(to, "target")?;
+        let (here, there) = (self.store.read()?.head()?, to.store.read()?.head()?);
+        if here != there {
+            let text = format!("the source went on to event {} meanwhile", here.seq);
+            return Err(Refusal::new(Code::NotReady, text).hint(
+                "run it again to copy the rest, or with --fence-writers to stop the writers",
+            ));
+        }
+        Ok(json!({
+            "from": self.store.url(),
+            "to": to.store.url(),
+            "events": there.seq.0,
+            "copied": copied,
+            "head": there.hash.to_string(),
+        }))
+    }
+
+    /// Refuses a target that holds another log.
+    fn check_beginning(&mut self, start: &Head, head: &Head) -> Result<(), Refusal> {
+        if start.seq == Seq(0) {
+            return Ok(());
+        }
+        let before = Seq(start.seq.0 - 1);
+        let query = EventQuery { after: before, limit: 1, ..EventQuery::default() };
+        let same = self.store.read()?.events(&query)?;
+        let same = same.first().is_some_and(|event| event.head() == *start);
+        if start.seq <= head.seq && same {
+            return Ok(());
+        }
+        let text = format!("the target holds another log of {} events", start.seq);
+        Err(Refusal::input(text).hint("copy into an empty store"))
+    }
+
+    fn copy_events(
+        &mut self,
+        to: &mut dyn Store,
+        start: Head,
+        end: Head,
+        progress: &mut impl FnMut(u64, u64),
+    ) -> Result<u64, Refusal> {
+        let mut last = start;
+        while last.seq < end.seq {
+            progress(last.seq.0, end.seq.0);
+            let query = EventQuery { after: last.seq, limit: PAGE, ..EventQuery::default() };
+            let mut events = self.store.read()?.events(&query)?;
+            events.retain(|event| event.seq <= end.seq);
+            for event in &events {
+                if let Some(problem) = event.problem_after(&last) {
+                    return Err(Refusal::new(Code::Internal, format!("the source: {problem}"))
+                        .hint("see `comity log verify`"));
+                }
+                last = event.head();
+            }
+            if events.is_empty() {
+                return Err(Refusal::new(Code::Internal, "the source's log ends too early"));
+            }
+            carry(to, &Load { events, ..Load::default() })?;
+        }
+        progress(end.seq.0, end.seq.0);
+        Ok(end.seq.0 - start.seq.0)
+    }
+
+    fn copy_signs(&mut self, to: &mut dyn Store) -> Result<(), Refusal> {
+        let mut after: Option<AgentId> = None;
+        loop {
+            let page = self.store.read()?.agents(after.as_ref(), PAGE)?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = Some(last.id.clone());
+            let mut load = Load::default();
+            for (agent, presence) in page {
+                let general = presence.general.map(|at| (agent.id.clone(), None, at));
+                load.presence.extend(general);
+                let grants = presence.by_fence.into_iter();
+                load.presence.extend(grants.map(|(f, at)| (agent.id.clone(), Some(f), at)));
+            }
+            carry(to, &load)?;
+        }
+    }
+
+    fn copy_answers(&mut self, to: &mut dyn Store) -> Result<(), Refusal> {
+        let mut after: Option<(AgentId, String)> = None;
+        loop {
+            let saved = self.store.read()?.saved(after.as_ref(), PAGE)?;
+            let Some((actor, key, _)) = saved.last() else { return Ok(()) };
+            after = Some((actor.clone(), key.clone()));
+            carry(to, &Load { saved, ..Load::default() })?;
+        }
+    }
+}
+
+/// Returns who holds an entity, if it is held and the holder lives.
+fn holder(facts: &Facts, entity: &Entity) -> Ruling<Option<String>> {
+    match entity {
+        Entity::Task(task) => {
+            let Some(claim) = &task.claim else { return Ok(None) };
+            let live = facts.claim_expiry(claim)? > facts.moment.now;
+            Ok(live.then(|| claim.agent.to_string()))
+        }
+        Entity::Lease(lease) => Ok(facts.is_live(lease)?.then(|| lease.owner.to_string())),
+        Entity::Repo(_) | Entity::Decision(_) | Entity::Agent(_) => Ok(None),
+    }
+}
+
+fn carry(to: &mut dyn Store, load: &Load) -> Result<(), Refusal> {
+    let tx = to.write()?;
+    let (facts, dirty, due) = (Facts::default(), BTreeSet::new(), BTreeMap::new());
+    let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
+    let Load { events, presence, saved } = load;
+    Ok(tx.commit(Changes { events, rows, presence, saved })?)
+}
+
+fn verified(engine: &mut Engine, which: &str) -> Result<(), Refusal> {
+    let report = engine.verify()?;
+    if report.get("ok").and_then(Value::as_bool) == Some(true) {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::Internal, format!("the {which} does not verify"))
+        .hint("see `comity log verify` there")
+        .detail("problems", report.get("problems").cloned().unwrap_or_default()))
+}
