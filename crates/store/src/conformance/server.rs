@@ -39,6 +39,13 @@ impl Cluster {
         Cluster { dir, url }
     }
 
+    /// Starts one that follows another.
+    pub fn following(primary: &Cluster) -> Cluster {
+        let dir = new_dir();
+        let url = cluster(&["standby", dir.to_str().unwrap(), primary.path()]);
+        Cluster { dir, url }
+    }
+
     /// Returns where its data is.
     pub fn path(&self) -> &str {
         self.dir.to_str().unwrap()

@@ -15,8 +15,9 @@ const SOCKET_DIR: &str = "/var/run/postgresql";
 pub fn read(url: &str, var: &dyn Fn(&str) -> Option<String>) -> Result<Config, StoreError> {
     let wrong = |what: &str| StoreError::other("the store URL", what.to_owned());
     // Its words are not repeated: they may hold a password.
-    let mut config: Config =
-        url.parse().map_err(|_| wrong("is not a connection string that PostgreSQL knows"))?;
+    let mut config: Config = one_host_each(url)
+        .parse()
+        .map_err(|_| wrong("is not a connection string that PostgreSQL knows"))?;
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         let host = var("PGHOST").filter(|host| !host.is_empty());
         match host {
@@ -68,6 +69,17 @@ pub fn read(url: &str, var: &dyn Fn(&str) -> Option<String>) -> Result<Config, S
         config.application_name(var("PGAPPNAME").unwrap_or_else(|| APPLICATION.to_owned()));
     }
     Ok(config)
+}
+
+/// Writes `host=a,b` as other clients understand it: once for each host.
+fn one_host_each(url: &str) -> String {
+    let Some((place, query)) = url.split_once('?') else { return url.to_owned() };
+    let pair = |pair: &str| match pair.strip_prefix("host=") {
+        Some(hosts) => hosts.replace("%2C", ",").split(',').map(|h| format!("host={h}")).collect(),
+        None => vec![pair.to_owned()],
+    };
+    let pairs: Vec<String> = query.split('&').flat_map(pair).collect();
+    format!("{place}?{}", pairs.join("&"))
 }
 
 /// Finds the password in a file of `host:port:database:user:password` lines that only its owner reads.
@@ -144,6 +156,9 @@ mod tests {
     fn several_hosts_are_kept_in_order() {
         let url = "postgres://a:1,b:2/app?target_session_attrs=read-write";
         assert_eq!(read(url, &none).unwrap().get_hosts().len(), 2);
+        let url = "postgres://ann@/app?host=/run/a,/run/b&target_session_attrs=read-write";
+        let hosts = ["/run/a", "/run/b"].map(|dir| Host::Unix(dir.into()));
+        assert_eq!(read(url, &none).unwrap().get_hosts(), hosts);
     }
 
     #[test]

@@ -267,3 +267,32 @@ fn an_answer_lost_during_commit_is_looked_up_and_never_guessed() {
     }
     assert_eq!(texts(&mut open(&direct)).len(), 6);
 }
+
+#[test]
+fn a_fail_over_to_a_synchronous_standby_loses_nothing_that_was_acknowledged() {
+    let primary = Cluster::start(&[]);
+    let standby = Cluster::following(&primary);
+    psql(&primary.url, "ALTER SYSTEM SET synchronous_standby_names = '*'");
+    psql(&primary.url, "SELECT pg_reload_conf()");
+    let first = empty_store_at(&primary.url);
+    let hosts = format!("host={},{}", primary.path(), standby.path());
+    let url = first.replace(&format!("host={}", primary.path()), &hosts);
+    let url = format!("{url}&target_session_attrs=read-write");
+    note(&mut open(&url), "first").unwrap();
+    let mut recovered = None;
+    let acknowledged = write_until(&url, 4, || {
+        std::thread::sleep(Duration::from_millis(1_000));
+        let start = Instant::now();
+        cluster(&["stop", primary.path(), "immediate"]);
+        cluster(&["promote", standby.path()]);
+        let mut store = open(&url);
+        note(&mut store, "after").unwrap();
+        recovered = Some(start.elapsed());
+        std::thread::sleep(Duration::from_millis(1_000));
+    });
+    println!("{} acknowledged; written again after {recovered:?}", acknowledged.len());
+    assert!(recovered.is_some_and(|time| time < Duration::from_secs(15)), "{recovered:?}");
+    assert!(acknowledged.len() > 20, "only {}", acknowledged.len());
+    let there = first.replace(primary.path(), standby.path());
+    assert_kept(&there, &acknowledged);
+}
