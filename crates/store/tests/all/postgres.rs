@@ -296,3 +296,23 @@ fn a_fail_over_to_a_synchronous_standby_loses_nothing_that_was_acknowledged() {
     let there = first.replace(primary.path(), standby.path());
     assert_kept(&there, &acknowledged);
 }
+
+#[test]
+fn the_role_of_the_documentation_can_work_and_cannot_rewrite_the_log() {
+    let server = Cluster::start(&["fsync=off"]);
+    note(&mut open(&server.url), "by the owner").unwrap();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/run-on-postgresql.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let script = page.split("```sql").nth(1).unwrap().split("```").next().unwrap();
+    psql(&server.url, &script.replace('…', "pw"));
+    let url = server.url.replace("comity@", "comity_agents@");
+    let mut store = open(&url);
+    assert_eq!(note(&mut store, "by an agent").unwrap(), Seq(2));
+    assert_eq!(store.integrity().unwrap(), Vec::<String>::new());
+    for rewrite in ["DELETE FROM events", "UPDATE events SET ts = 0", "DROP TABLE tasks"] {
+        let tried =
+            std::process::Command::new("psql").args([&url, "-c", rewrite]).output().unwrap();
+        assert!(!tried.status.success(), "{rewrite}");
+    }
+    assert_eq!(texts(&mut store).len(), 2);
+}
