@@ -3,7 +3,7 @@
 use crate::stats::{process_cpu, whole};
 use crate::table::Table;
 use crate::{Outcome, Scale};
-use comity_sim::Plan;
+use comity_sim::{Beside, Plan};
 
 /// Prints the section.
 pub fn run(scale: Scale) -> Outcome<()> {
@@ -17,9 +17,11 @@ pub fn run(scale: Scale) -> Outcome<()> {
         "agent-hours per CPU-hour",
     ]);
     let steps = scale.of(2_000, 500);
-    for (name, sqlite) in [("model", false), ("model and SQLite, compared", true)] {
+    for (name, beside) in
+        [("model", Beside::Nothing), ("model and SQLite, compared", Beside::Sqlite)]
+    {
         let before = process_cpu();
-        let plan = Plan { seed: 1, agents: 200, steps, sqlite };
+        let plan = Plan { seed: 1, agents: 200, steps, beside };
         let report = comity_sim::run(&plan).map_err(|found| found.to_string())?;
         let seconds = process_cpu().saturating_sub(before).as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "a count of commands is far below 2^52")]

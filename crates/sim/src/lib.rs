@@ -2,7 +2,7 @@
 //!
 //! Everything that is left to chance comes from one seed: what agents do, which commands are lost, late
 //! or doubled, who crashes or pauses, how the clock jumps, when the host sleeps. The same seed gives the
-//! same run, over the model in memory, over SQLite, or over both side by side.
+//! same run, over the model in memory alone or with SQLite or PostgreSQL beside it.
 
 mod audit;
 mod chance;
@@ -12,4 +12,4 @@ mod wishes;
 mod world;
 
 pub use audit::Violation;
-pub use world::{Plan, Report, run};
+pub use world::{Beside, Plan, Report, run};

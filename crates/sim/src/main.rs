@@ -1,6 +1,6 @@
-//! Runs the simulation from the command line: `comity-sim [--seed N] [--seeds N] [--agents N] [--steps N] [--sqlite]`.
+//! Runs the simulation from the command line: `comity-sim [--seed N] [--seeds N] [--agents N] [--steps N] [--sqlite | --postgres URL]`.
 
-use comity_sim::{Plan, run};
+use comity_sim::{Beside, Plan, run};
 use std::process::ExitCode;
 
 fn number(arguments: &[String], name: &str, default: u64) -> u64 {
@@ -11,12 +11,18 @@ fn number(arguments: &[String], name: &str, default: u64) -> u64 {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let first = number(&arguments, "--seed", 1);
-    let sqlite = arguments.iter().any(|argument| argument == "--sqlite");
+    let server = arguments.iter().position(|argument| argument == "--postgres");
+    let server = server.and_then(|at| arguments.get(at + 1));
+    let beside = match server {
+        Some(url) => Beside::Postgres(url.clone()),
+        None if arguments.iter().any(|argument| argument == "--sqlite") => Beside::Sqlite,
+        None => Beside::Nothing,
+    };
     let agents = usize::try_from(number(&arguments, "--agents", 200)).unwrap_or(200);
     let steps = number(&arguments, "--steps", 2_000);
     let (mut hours, mut commands, mut events, mut violations) = (0.0, 0, 0, 0);
     for seed in first..first + number(&arguments, "--seeds", 1) {
-        let plan = Plan { seed, agents, steps, sqlite };
+        let plan = Plan { seed, agents, steps, beside: beside.clone() };
         match run(&plan) {
             Ok(report) => {
                 hours += report.agent_hours;
@@ -25,7 +31,11 @@ fn main() -> ExitCode {
             }
             Err(found) => {
                 violations += 1;
-                let flag = if sqlite { " --sqlite" } else { "" };
+                let flag = match beside {
+                    Beside::Nothing => "",
+                    Beside::Sqlite => " --sqlite",
+                    Beside::Postgres(_) => " --postgres URL",
+                };
                 println!("violation: {found}");
                 println!(
                     "replay: comity-sim --seed {seed} --agents {agents} --steps {steps}{flag}"

@@ -11,6 +11,7 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_engine::{Intake, Prepared, Settings, run_batch};
 use comity_store::memory::MemoryStore;
+use comity_store::postgres::{OpenOptions as PgOptions, PgStore};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
 use comity_store::{Clock, DecisionQuery, LeaseQuery, Store, TaskQuery};
 use serde_json::Value;
@@ -27,8 +28,19 @@ pub struct Plan {
     pub agents: usize,
     /// How many steps; a step is one batch of commands.
     pub steps: u64,
-    /// Whether to run SQLite beside the model and compare every step.
-    pub sqlite: bool,
+    /// What to run beside the model.
+    pub beside: Beside,
+}
+
+/// A real store that is run beside the model and compared with it at every step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Beside {
+    /// None: the model alone.
+    Nothing,
+    /// SQLite in a file of its own.
+    Sqlite,
+    /// PostgreSQL: the URL of an empty store.
+    Postgres(String),
 }
 
 /// What came of it.
@@ -80,11 +92,14 @@ struct Letter {
     unread: bool,
 }
 
+/// A store, and the directory that ends with it.
+type Mirror = (Box<dyn Store>, Option<tempfile::TempDir>);
+
 struct World {
     chance: Chance,
     clock: Arc<SimClock>,
     model: MemoryStore,
-    mirror: Option<(SqliteStore, tempfile::TempDir)>,
+    mirror: Option<Mirror>,
     settings: Settings,
     intake: Intake,
     crew: Vec<Member>,
@@ -114,7 +129,11 @@ impl World {
         let mut chance = Chance::new(plan.seed);
         let clock = Arc::new(SimClock::new());
         let shared: Arc<dyn Clock> = clock.clone();
-        let mirror = if plan.sqlite { Some(open_sqlite(&shared)?) } else { None };
+        let mirror = match &plan.beside {
+            Beside::Nothing => None,
+            Beside::Sqlite => Some(open_sqlite(&shared)?),
+            Beside::Postgres(url) => Some(open_postgres(url, &shared)?),
+        };
         let settings = Settings::default();
         let faults = Faults::of(&mut chance);
         let crew = crew(plan.agents, &mut chance);
@@ -264,7 +283,7 @@ impl World {
         let fences = self.auditor.live_fences();
         let answers = run_batch(&mut self.model, &self.settings, &prepared);
         if let Some((mirror, _)) = &mut self.mirror {
-            let same = run_batch(mirror, &self.settings, &prepared);
+            let same = run_batch(mirror.as_mut(), &self.settings, &prepared);
             compare(&prepared, &answers, &same)?;
             let (a, b) = (self.model.read()?.head()?, mirror.read()?.head()?);
             if a != b {
@@ -361,7 +380,7 @@ impl World {
         let model: Box<dyn Store> = Box::new(self.model);
         prove(model, &self.settings)?;
         if let Some((mirror, _dir)) = self.mirror {
-            prove(Box::new(mirror), &self.settings)?;
+            prove(mirror, &self.settings)?;
         }
         Ok(self.report)
     }
@@ -378,12 +397,17 @@ fn prove(store: Box<dyn Store>, settings: &Settings) -> Result<(), Violation> {
     Err(violation(format!("the log does not verify: {}", report["problems"])))
 }
 
-fn open_sqlite(clock: &Arc<dyn Clock>) -> Result<(SqliteStore, tempfile::TempDir), Violation> {
+fn open_postgres(url: &str, clock: &Arc<dyn Clock>) -> Result<Mirror, Violation> {
+    let options = PgOptions { clock: Some(clock.clone()), ..PgOptions::default() };
+    Ok((Box::new(PgStore::open(url, options, &|_| None)?), None))
+}
+
+fn open_sqlite(clock: &Arc<dyn Clock>) -> Result<Mirror, Violation> {
     let dir = tempfile::tempdir().map_err(|error| violation(format!("no directory: {error}")))?;
     let path: &Path = dir.path();
     let options = OpenOptions { clock: clock.clone(), ..OpenOptions::default() };
     let store = SqliteStore::open(&path.join("comity.db"), options)?;
-    Ok((store, dir))
+    Ok((Box::new(store), Some(dir)))
 }
 
 fn compare(

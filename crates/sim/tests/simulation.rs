@@ -1,7 +1,8 @@
 //! The short form of the simulation; `comity-sim` runs the long one.
 #![expect(clippy::panic, reason = "a failed test is a panic")]
 
-use comity_sim::{Plan, run};
+use comity_sim::{Beside, Plan, run};
+use comity_store::conformance::server::empty_store;
 
 /// Seeds that once found something stay here for good.
 const KEPT_SEEDS: &str = include_str!("../seeds.txt");
@@ -19,14 +20,21 @@ fn times() -> u64 {
 #[test]
 fn hundreds_of_agents_break_no_property_over_the_model() {
     for seed in 1..=6 * times() {
-        hold(&Plan { seed, agents: 300, steps: 700, sqlite: false });
+        hold(&Plan { seed, agents: 300, steps: 700, beside: Beside::Nothing });
     }
 }
 
 #[test]
 fn the_real_store_answers_exactly_as_the_model() {
     for seed in 100..100 + 2 * times() {
-        hold(&Plan { seed, agents: 200, steps: 500, sqlite: true });
+        hold(&Plan { seed, agents: 200, steps: 500, beside: Beside::Sqlite });
+    }
+}
+
+#[test]
+fn postgresql_answers_exactly_as_the_model() {
+    for seed in 300..300 + times() {
+        hold(&Plan { seed, agents: 100, steps: 150, beside: Beside::Postgres(empty_store()) });
     }
 }
 
@@ -37,6 +45,7 @@ fn every_seed_that_ever_failed_holds_now() {
         let mut next = || numbers.next().unwrap().parse::<u64>().unwrap();
         let (seed, agents, steps, sqlite) = (next(), next(), next(), next());
         let agents = usize::try_from(agents).unwrap();
-        hold(&Plan { seed, agents, steps, sqlite: sqlite == 1 });
+        let beside = if sqlite == 1 { Beside::Sqlite } else { Beside::Nothing };
+        hold(&Plan { seed, agents, steps, beside });
     }
 }
