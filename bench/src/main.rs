@@ -8,6 +8,7 @@ mod fill;
 mod lease;
 mod log;
 mod machine;
+mod postgres;
 mod process;
 mod raw;
 mod record;
@@ -37,12 +38,13 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 5] = [
+const SECTIONS: [(&str, Section); 6] = [
     ("write", write::run),
     ("lease", lease::run),
     ("log", log::run),
     ("sim", sim::run),
     ("cli", cli::run),
+    ("postgres", postgres::run),
 ];
 
 fn main() -> ExitCode {
@@ -60,7 +62,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
     if let [mark, step, rest @ ..] = arguments
         && mark == process::STEP
     {
-        return log::step(step, rest);
+        return if step == "postgres" { postgres::step(rest) } else { log::step(step, rest) };
     }
     let scale = Scale { quick: arguments.iter().any(|argument| argument == "--quick") };
     let named: Vec<&String> = arguments.iter().filter(|argument| *argument != "--quick").collect();

@@ -16,21 +16,26 @@ use std::time::Instant;
 const CLIENTS: [(usize, usize); 3] = [(1, 60), (8, 60), (64, 40)];
 
 /// One run of one loop.
-struct Sample {
-    per_second: f64,
+pub struct Sample {
+    /// Commands a second.
+    pub per_second: f64,
     p50_ms: f64,
     p99_ms: f64,
     cpu_us: f64,
 }
 
 /// A client that sends one command after the other and waits for each.
-trait Sender: Send {
+pub trait Sender: Send {
+    /// Sends the next one.
     fn send(&mut self) -> Outcome<()>;
 }
 
-struct EngineSender {
-    client: Client,
-    handle: WriteHandle,
+/// A client of the engine.
+pub struct EngineSender {
+    /// Who sends.
+    pub client: Client,
+    /// Where to.
+    pub handle: WriteHandle,
 }
 
 impl Sender for EngineSender {
@@ -53,8 +58,9 @@ impl Sender for RawSender<'_> {
     }
 }
 
+/// Lets every client send so many commands, all at once.
 #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]
-fn drive<S: Sender>(senders: Vec<S>, commands: usize) -> Outcome<Sample> {
+pub fn drive<S: Sender>(senders: Vec<S>, commands: usize) -> Outcome<Sample> {
     let total = (senders.len() * commands) as f64;
     let gate = Barrier::new(senders.len() + 1);
     let (elapsed, cpu, times) = std::thread::scope(|scope| {

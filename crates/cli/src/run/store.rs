@@ -83,7 +83,7 @@ fn active(source: &Place, workers: &[String]) -> Refusal {
 }
 
 fn bar(done: u64, all: u64) {
-    let marks = if all == 0 { BAR_MARKS } else { done * BAR_MARKS / all };
+    let marks = (done * BAR_MARKS).checked_div(all).unwrap_or(BAR_MARKS);
     let full = "#".repeat(usize::try_from(marks).unwrap_or_default());
     let width = usize::try_from(BAR_MARKS).unwrap_or_default();
     // A bar that nobody can see is not worth a failure.

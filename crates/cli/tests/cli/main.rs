@@ -5,6 +5,7 @@
 mod bad_input;
 mod finding;
 mod git_work;
+mod hosts;
 mod idempotency;
 mod identity;
 mod project;
