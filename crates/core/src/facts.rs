@@ -316,11 +316,13 @@ impl Facts {
         if last.is_some_and(|last| now.since(last) < every && last <= now) {
             return false;
         }
+        // A clock that was set back does not take a sign of life back.
+        let seen = last.unwrap_or_default().max(now);
         match fence {
             Some(fence) => {
-                presence.by_fence.insert(fence, now);
+                presence.by_fence.insert(fence, seen);
             }
-            None => presence.general = Some(now),
+            None => presence.general = Some(seen),
         }
         true
     }

@@ -18,7 +18,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Events read at a time.
 const EVENTS_PAGE: usize = 2_000;
-/// Rows compared at a time.
+/// Rows compared or written at a time.
 const ROWS_PAGE: usize = 1_000;
 /// Entities replayed in one pass; more of them take more passes, not more memory.
 const ENTITIES_PER_PASS: usize = 100_000;
@@ -319,8 +319,13 @@ impl Engine {
             for key in &dirty {
                 *counts.entry(kind(key)).or_default() += 1;
             }
-            let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
-            tx.write_rows(&rows)?;
+            let all: Vec<Key> = dirty.into_iter().collect();
+            for some in all.chunks(ROWS_PAGE) {
+                let dirty: BTreeSet<Key> = some.iter().cloned().collect();
+                let times = dirty.iter().filter_map(|key| Some((key.clone(), *due.get(key)?)));
+                let due: BTreeMap<Key, Option<Timestamp>> = times.collect();
+                tx.write_rows(&Rows { facts: &facts, dirty: &dirty, due: &due })?;
+            }
         }
         let (facts, none, no_due) =
             (Facts::at(moment, chain.head), BTreeSet::new(), BTreeMap::new());

@@ -85,7 +85,7 @@ pub(super) const SET_REPOS: &str = "INSERT INTO repos (repo, at_commit, tasks, l
     decisions = excluded.decisions";
 pub(super) const PRUNE_REPOS: &str =
     "DELETE FROM repos r WHERE at_commit >= $1 AND at_commit < $2 AND EXISTS (
-    SELECT 1 FROM repos n WHERE n.repo = r.repo AND n.at_commit >= $2)";
+    SELECT 1 FROM repos n WHERE n.repo = r.repo AND n.at_commit > r.at_commit)";
 
 pub(super) const AGENT: &str = "SELECT body FROM agents WHERE id = $1";
 pub(super) const AGENTS_AFTER: &str = "SELECT body FROM agents WHERE id > $1 ORDER BY id LIMIT $2";
@@ -106,7 +106,7 @@ pub(super) const ADD_SIGNS: &str = "INSERT INTO signs (agent, fence, at)
     ON CONFLICT (agent, fence, at) DO NOTHING";
 /// Forgets what a newer sign has made void, and old ones for single grants.
 pub(super) const PRUNE_SIGNS: &str = "DELETE FROM signs WHERE ctid = ANY(ARRAY(
-    SELECT s.ctid FROM signs s WHERE s.at < $1 AND ((s.fence > 0 AND s.at <= $2) OR EXISTS (
+    SELECT s.ctid FROM signs s WHERE s.at >= $4 AND s.at < $1 AND ((s.fence > 0 AND s.at <= $2) OR EXISTS (
         SELECT 1 FROM signs n WHERE n.agent = s.agent AND n.fence = s.fence AND n.at > s.at))
     ORDER BY s.at LIMIT $3))";
 

@@ -27,8 +27,14 @@ const CLOCK: &str = "clock";
 const PRUNED_MAX: i64 = 1_000;
 /// A sign of life is of use only until the next one; kept a little, since deleting costs a write too.
 const SIGNS_KEPT_MS: i64 = 60_000;
-/// Counters are pruned once in so many commits.
+/// What the last commits made void is cleared away once in so many of them.
 const PRUNE_EVERY: i64 = 64;
+/// And what was missed then, once in so many: the whole is looked at, dead rows that an old snapshot keeps
+/// included.
+const PRUNE_ALL_EVERY: i64 = 8_192;
+/// How far back the frequent clearing looks, in commits and in time.
+const PRUNE_BACK: i64 = 4 * PRUNE_EVERY;
+const PRUNE_BACK_MS: i64 = 2 * SIGNS_KEPT_MS;
 /// Stands for "leave it as it is" where a time is written.
 const KEEP: i64 = -1;
 
@@ -82,21 +88,25 @@ impl<'a> Writer<'a> {
         }
         if let Some(note) = note {
             self.add(sql::SET_META, values![CLOCK.to_owned(), json(note)?]);
-            self.prune(now);
         }
-        if self.commit % PRUNE_EVERY == 0 {
-            let given = values![self.commit - 2 * PRUNE_EVERY, self.commit];
-            self.add(sql::PRUNE_REPOS, given);
+        if self.commit % PRUNE_ALL_EVERY == 0 {
+            let saved_until = now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
+            self.add(sql::PRUNE_SAVED, values![saved_until, PRUNED_MAX]);
+            self.prune(now, 0, 0);
+        } else if self.commit % PRUNE_EVERY == 0 {
+            let since_ms = now.ms().saturating_sub(SIGNS_KEPT_MS + PRUNE_BACK_MS);
+            self.prune(now, self.commit - PRUNE_BACK, since_ms);
         }
         Ok(())
     }
 
-    fn prune(&mut self, now: Timestamp) {
-        let saved_until = now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
-        self.add(sql::PRUNE_SAVED, values![saved_until, PRUNED_MAX]);
+    /// Clears away counters and signs of life that newer ones have made void, from a commit and a time on.
+    fn prune(&mut self, now: Timestamp, since_commit: i64, since_ms: i64) {
+        self.add(sql::PRUNE_REPOS, values![since_commit, self.commit]);
         let void_before = now.ms().saturating_sub(SIGNS_KEPT_MS);
         let old_before = now.ms().saturating_sub(PRESENCE_LIFE.ms());
-        self.add(sql::PRUNE_SIGNS, values![void_before, old_before, PRUNED_MAX * 10]);
+        let given = values![void_before, old_before, PRUNED_MAX * 10, since_ms];
+        self.add(sql::PRUNE_SIGNS, given);
     }
 
     fn events(&mut self, events: &[Stored]) {

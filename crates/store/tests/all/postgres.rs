@@ -4,10 +4,11 @@ use comity_core::chain::Stored;
 use comity_core::event::{Draft, Event, Note};
 use comity_core::facts::Facts;
 use comity_core::ids::{AgentId, Seq};
-use comity_store::conformance::repo;
+use comity_core::time::Millis;
 use comity_store::conformance::server::{
     Cluster, cluster, empty_store, empty_store_at, open, psql,
 };
+use comity_store::conformance::{ManualClock, repo};
 use comity_store::postgres::{OpenOptions, PgStore};
 use comity_store::{Changes, EventQuery, Rows, Store, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -315,4 +316,18 @@ fn the_role_of_the_documentation_can_work_and_cannot_rewrite_the_log() {
         assert!(!tried.status.success(), "{rewrite}");
     }
     assert_eq!(texts(&mut store).len(), 2);
+}
+
+#[test]
+fn signs_of_life_that_are_void_are_cleared_away_in_passing() {
+    let url = empty_store();
+    let clock = ManualClock::new();
+    let options = OpenOptions { clock: Some(clock.clone()), ..OpenOptions::default() };
+    let mut store = PgStore::open(&url, options, &|_| None).unwrap();
+    for number in 0..400 {
+        note(&mut store, &format!("{number}")).unwrap();
+        clock.pass(Millis::from_secs(1));
+    }
+    let kept: usize = psql(&url, "SELECT count(*) FROM signs").parse().unwrap();
+    assert!((1..200).contains(&kept), "{kept} of 400 are left");
 }
