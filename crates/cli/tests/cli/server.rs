@@ -184,3 +184,23 @@ fn a_store_in_use_is_copied_only_when_its_writers_are_fenced() {
     let task = there.json("ada", &["task", "start", "T1"])["task"].clone();
     assert_eq!(task["status"], "in_progress", "the claim and its fence came along");
 }
+
+#[test]
+fn tls_is_spoken_and_a_certificate_that_nobody_trusts_is_refused() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port_setting = format!("port={port}");
+    let listen = "listen_addresses=localhost";
+    let server = Cluster::start(&["fsync=off", "ssl=on", listen, &port_setting]);
+    let url = format!("postgres://comity@localhost:{port}/postgres?sslmode=require");
+    let sandbox = Sandbox::new();
+    let certificate = format!("{}/data/server.crt", server.path());
+    let trusting = |args: &[&str]| {
+        let call = sandbox.comity().env("COMITY_STORE", &url).env("SSL_CERT_FILE", &certificate);
+        call.by("human:ann").args(args)
+    };
+    trusting(&["task", "create", "x"]).json();
+    assert_eq!(trusting(&["task", "list"]).json()["tasks"][0]["id"], "T1");
+    let call = sandbox.comity().env("COMITY_STORE", &url).args(&["task", "list"]);
+    let (error, exit) = call.refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("store-unavailable"), 5), "{error}");
+}
