@@ -205,7 +205,7 @@ pub fn run(scale: Scale) -> Outcome<()> {
     println!(
         "\nEach client waits for each answer and goes through the life of a task: {LIFE_WORDS}. Raw: the rows \
          that the engine wrote for these commands, by plain rusqlite (events, tasks, labels, leases, signs of \
-         life, counters), with the same queue, batches, pragmas and acknowledgement. Medians of {repetitions} \
+         life, counters), with the same queue, batches and pragmas, acknowledged by the writer itself after each commit. Medians of {repetitions} \
          alternating runs on fresh stores; the ratio is the median of the pairs. CPU: whole process, per command. \
          Target: ≥ 0.6 at 64."
     );
