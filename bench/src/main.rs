@@ -12,6 +12,7 @@ mod postgres;
 mod process;
 mod raw;
 mod record;
+mod redact;
 mod script;
 mod sim;
 mod stats;
@@ -38,10 +39,11 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 6] = [
+const SECTIONS: [(&str, Section); 7] = [
     ("write", write::run),
     ("lease", lease::run),
     ("log", log::run),
+    ("redact", redact::run),
     ("sim", sim::run),
     ("cli", cli::run),
     ("postgres", postgres::run),
