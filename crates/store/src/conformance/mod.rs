@@ -71,7 +71,8 @@ pub fn run(case: &Case, factory: Factory<'_>) {
     let mut world = World::new(factory(clock.clone()), clock);
     let outcome = (case.run)(&mut world);
     assert!(outcome.is_ok(), "{}: {outcome:?}", case.name);
-    let broken = world.store.integrity().unwrap();
+    let mut broken = world.store.integrity().unwrap();
+    broken.extend(world.store.read().unwrap().mismatches().unwrap());
     assert!(broken.is_empty(), "{}: {broken:?}", case.name);
 }
 
