@@ -282,6 +282,7 @@ impl Engine {
                 }
             }
         }
+        tx.mismatches()?.into_iter().for_each(|problem| findings.add(problem));
         let ok = findings.total == 0;
         Ok(json!({
             "ok": ok,

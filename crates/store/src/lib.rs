@@ -120,6 +120,12 @@ pub trait ReadTx {
         after: Option<&Key>,
         limit: usize,
     ) -> Result<Vec<(Key, Entity)>, StoreError>;
+
+    /// Says where what rows are found by differs from what they hold; a store that keeps nothing twice
+    /// has no such place. A rebuild mends it.
+    fn mismatches(&mut self) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
 }
 
 /// A transaction that may change the store. Dropped without commit, it changes nothing.

@@ -10,7 +10,7 @@ use comity_store::Store;
 use comity_store::sqlite::{OpenOptions, SqliteStore};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Less free space than this is worth a word.
@@ -65,7 +65,10 @@ fn file(context: &Context, path: &Path, fix: bool) -> Vec<Check> {
 
 /// Checks what a store holds, wherever it is.
 pub(super) fn contents(context: &Context, engine: &mut Engine, fix: bool) -> [Check; 3] {
-    [integrity(engine), log(engine, fix), clock(context, engine)]
+    let integrity = integrity(engine);
+    // A damaged file is left as it is: each write may damage more of it.
+    let log = log(engine, fix && integrity.state == State::Ok);
+    [integrity, log, clock(context, engine)]
 }
 
 fn integrity(engine: &mut Engine) -> Check {
@@ -103,7 +106,9 @@ fn verdict(verified: &Result<Value, Refusal>) -> Check {
     }
     let problems = answer.get("problems").and_then(Value::as_array).map_or(0, Vec::len);
     Check {
-        hint: Some("see `comity log verify`; --fix builds the state anew from the log".to_owned()),
+        hint: Some(
+            "see `comity log verify`; --fix builds the state anew from a sound log".to_owned(),
+        ),
         ..Check::new("log", State::Fail, format!("{problems} problems in {events} events"))
     }
 }
@@ -149,14 +154,23 @@ fn space(path: &Path) -> Check {
 }
 
 fn private(path: &Path, fix: bool) -> Check {
-    let Ok(meta) = std::fs::metadata(path) else {
-        return Check::warn("access", "the store's mode is not known", "look at it yourself");
+    // What was just written stands in the files beside the database.
+    let files = ["", "-wal", "-shm"].map(|suffix| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    });
+    let is_open = |file: &&PathBuf| {
+        std::fs::metadata(file).is_ok_and(|meta| meta.permissions().mode() & OTHERS != 0)
     };
-    if meta.permissions().mode() & OTHERS == 0 {
+    let close = |file: &PathBuf| {
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).is_ok()
+    };
+    let open: Vec<&PathBuf> = files.iter().filter(is_open).collect();
+    if open.is_empty() {
         return Check::ok("access", "only you can read the store");
     }
-    let private = std::fs::Permissions::from_mode(0o600);
-    if fix && std::fs::set_permissions(path, private).is_ok() {
+    if fix && open.into_iter().all(close) {
         return Check::ok("access", "only you can read the store").fixed();
     }
     Check::warn("access", "others on this machine can read the store", "run with --fix")

@@ -94,7 +94,7 @@ mod tests {
     use comity_engine::operations::OPERATIONS;
 
     /// What only a command line has.
-    const OWN: [&str; 4] = ["init", "doctor", "completions", "demo"];
+    const OWN: [&str; 5] = ["init", "doctor", "completions", "demo", "store.copy"];
 
     fn leaves(command: &clap::Command, path: &str, found: &mut Vec<String>) {
         for inner in command.get_subcommands() {

@@ -1,4 +1,4 @@
-//! `init` and `doctor`.
+//! `init`.
 
 use crate::sandbox::Sandbox;
 
@@ -39,41 +39,4 @@ fn a_store_given_to_init_is_the_projects_from_then_on() {
     assert_eq!(sandbox.json(&["status"])["store"], made["store"]);
     let text = std::fs::read_to_string(sandbox.root.join(".comity/config.toml")).unwrap();
     assert!(text.contains("url = \"sqlite:data/own.db\""), "{text}");
-}
-
-#[test]
-fn doctor_is_content_with_a_healthy_project() {
-    let sandbox = Sandbox::new();
-    sandbox.json(&["init"]);
-    sandbox.json(&["task", "create", "one"]);
-    insta::assert_snapshot!("doctor", sandbox.screen(&["doctor"]));
-    assert_eq!(sandbox.json(&["doctor"])["ok"], true);
-}
-
-#[test]
-fn doctor_mends_access_and_notices_a_broken_config() {
-    use std::os::unix::fs::PermissionsExt;
-    let sandbox = Sandbox::new();
-    sandbox.json(&["init"]);
-    let store = sandbox.root.join(".git/comity/comity.db");
-    std::fs::set_permissions(&store, std::fs::Permissions::from_mode(0o644)).unwrap();
-    let state = |answer: &serde_json::Value, name: &str| {
-        let checks = answer["checks"].as_array().unwrap().clone();
-        checks.into_iter().find(|check| check["name"] == name).unwrap()["state"].clone()
-    };
-    assert_eq!(state(&sandbox.json(&["doctor"]), "access"), "warn");
-    assert_eq!(state(&sandbox.json(&["doctor", "--fix"]), "access"), "ok");
-    assert_eq!(store.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    sandbox.write(".comity/config.toml", "[nonsense]\n");
-    let done = sandbox.comity().args(&["doctor", "--json"]).done();
-    assert_eq!(done.exit, 1);
-    assert!(done.stdout.contains("\"ok\":false"));
-}
-
-#[test]
-fn doctor_before_the_first_use_says_so() {
-    let sandbox = Sandbox::new();
-    insta::assert_snapshot!("doctor_fresh", sandbox.screen(&["doctor"]));
-    sandbox.json(&["doctor", "--fix"]);
-    assert!(sandbox.root.join(".git/comity/comity.db").exists());
 }

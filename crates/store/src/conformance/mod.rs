@@ -58,7 +58,9 @@ cases! {
         entities_are_complete_and_in_the_order_of_their_keys;
     transactions: an_uncommitted_transaction_leaves_no_trace,
         a_closed_store_refuses_writers_and_no_reader,
-        a_reader_keeps_its_snapshot_while_a_writer_commits, a_row_that_ended_is_gone,
+        a_reader_keeps_its_snapshot_while_a_writer_commits,
+        what_is_kept_after_a_commit_never_hides_what_another_handle_committed,
+        a_row_that_ended_is_gone,
         projections_can_be_cleared_and_written_anew, time_is_never_before_the_last_event,
         a_host_that_slept_is_noticed_once, a_watch_wakes_when_another_handle_commits,
         a_watch_notices_what_was_committed_between_two_waits;
@@ -71,7 +73,8 @@ pub fn run(case: &Case, factory: Factory<'_>) {
     let mut world = World::new(factory(clock.clone()), clock);
     let outcome = (case.run)(&mut world);
     assert!(outcome.is_ok(), "{}: {outcome:?}", case.name);
-    let broken = world.store.integrity().unwrap();
+    let mut broken = world.store.integrity().unwrap();
+    broken.extend(world.store.read().unwrap().mismatches().unwrap());
     assert!(broken.is_empty(), "{}: {broken:?}", case.name);
 }
 

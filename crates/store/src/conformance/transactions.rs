@@ -1,13 +1,15 @@
 //! Transactions, time and waking.
 
 use super::world::{
-    Extras, agent, commit, created, done, fence, locked, registered, repo, task_id, unlocked,
+    Extras, agent, commit, created, done, fence, locked, registered, repo, task_id, task_key,
+    unlocked,
 };
 use super::{Outcome, World};
 use crate::{Rows, StoreError};
 use comity_core::facts::{Facts, Need};
 use comity_core::ids::{LeaseId, Seq};
 use comity_core::state::Key;
+use comity_core::status::Status;
 use comity_core::time::{Millis, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -52,6 +54,20 @@ pub(super) fn a_reader_keeps_its_snapshot_while_a_writer_commits(world: &mut Wor
     assert_eq!(facts.state.tasks.len(), 1);
     drop(reader);
     assert_eq!(other.read()?.head()?.seq, Seq(2));
+    Ok(())
+}
+
+pub(super) fn what_is_kept_after_a_commit_never_hides_what_another_handle_committed(
+    world: &mut World,
+) -> Outcome {
+    world.commit(vec![created(1, |_| ())])?;
+    commit(&mut *world.another(), vec![done("T1")], &Extras::default())?;
+    // A writer, since no reader relies on what was kept.
+    let mut tx = world.store.write()?;
+    let mut facts = Facts::at(tx.moment()?, tx.head()?);
+    tx.load(&[Need::Entity(task_key("T1"))], &mut facts)?;
+    let task = facts.state.tasks.get(&(repo(), task_id("T1"))).unwrap();
+    assert_eq!(task.status, Status::Done);
     Ok(())
 }
 

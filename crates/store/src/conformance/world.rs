@@ -133,6 +133,7 @@ pub(super) fn commit(
     let rows = Rows { facts: &facts, dirty: &dirty, due: &extras.due };
     let (presence, saved) = (&extras.presence, &extras.saved);
     tx.commit(Changes { events: &stored, rows, presence, saved })?;
+    store.keep(facts);
     Ok(stored)
 }
 

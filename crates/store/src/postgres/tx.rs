@@ -215,6 +215,10 @@ impl ReadTx for Tx<'_> {
     ) -> Result<Vec<(Key, Entity)>, StoreError> {
         self.found(query::entities(self.link, after, limit))
     }
+
+    fn mismatches(&mut self) -> Result<Vec<String>, StoreError> {
+        self.found(query::mismatches(self.link))
+    }
 }
 
 impl WriteTx for Tx<'_> {

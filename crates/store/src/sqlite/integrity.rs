@@ -2,13 +2,27 @@
 
 use super::error::DbError;
 use super::schema;
+use super::write::literal_prefix;
 use rusqlite::Connection;
 
+/// Tells how many events are missing below the last one.
+const MISSING_EVENTS: &str =
+    "SELECT (SELECT coalesce(max(seq), 0) FROM events) - (SELECT count(*) FROM events)";
+
 /// Things that must count zero, and what they mean when they do not.
-const COUNTS: &[(&str, &str)] = &[
+const MISMATCHES: &[(&str, &str)] = &[
     (
-        "SELECT (SELECT coalesce(max(seq), 0) FROM events) - (SELECT count(*) FROM events)",
-        "events are missing from the log",
+        "SELECT count(*) FROM tasks WHERE number IS NOT body->>'$.number'
+            OR status IS NOT body->>'$.status' OR 'P' || priority IS NOT body->>'$.priority'
+            OR role IS NOT body->>'$.role' OR assignee IS NOT body->>'$.assignee'
+            OR initiative IS NOT body->>'$.initiative' OR parent IS NOT body->>'$.parent'
+            OR holder IS NOT body->>'$.claim.agent' OR fence IS NOT body->>'$.claim.fence'
+            OR preferred IS NOT body->>'$.preferred'",
+        "tasks are found by what they are not",
+    ),
+    (
+        "SELECT count(*) FROM decisions WHERE open IS NOT (body->>'$.state' = 'open')",
+        "decisions are open in one place only",
     ),
     (
         "SELECT count(*) FROM tasks t WHERE t.waits <> (
@@ -19,17 +33,30 @@ const COUNTS: &[(&str, &str)] = &[
     ),
     (
         "SELECT count(*) FROM deps d WHERE NOT EXISTS (
-            SELECT 1 FROM tasks t WHERE t.repo = d.repo AND t.id = d.task)",
+            SELECT 1 FROM tasks t, json_each(t.body, '$.dependencies') e
+            WHERE t.repo = d.repo AND t.id = d.task AND e.value = d.on_task)",
         "dependencies belong to no task",
     ),
     (
+        "SELECT count(*) FROM tasks t, json_each(t.body, '$.dependencies') e WHERE NOT EXISTS (
+            SELECT 1 FROM deps d WHERE d.repo = t.repo AND d.task = t.id AND d.on_task = e.value)",
+        "dependencies are missing",
+    ),
+    (
         "SELECT count(*) FROM task_labels l WHERE NOT EXISTS (
-            SELECT 1 FROM tasks t WHERE t.repo = l.repo AND t.id = l.task)",
+            SELECT 1 FROM tasks t, json_each(t.body, '$.labels') e
+            WHERE t.repo = l.repo AND t.id = l.task AND t.number = l.number AND e.value = l.label)",
         "labels belong to no task",
+    ),
+    (
+        "SELECT count(*) FROM tasks t, json_each(t.body, '$.labels') e WHERE NOT EXISTS (
+            SELECT 1 FROM task_labels l WHERE l.repo = t.repo AND l.label = e.value
+            AND l.number = t.number AND l.task = t.id)",
+        "labels are missing",
     ),
 ];
 
-/// Returns what is wrong, in words.
+/// Returns what is wrong with the file and the log in it, in words. Nobody can mend that.
 pub(super) fn check(conn: &Connection) -> Result<Vec<String>, DbError> {
     let mut statement = conn.prepare("PRAGMA quick_check")?;
     let lines: Result<Vec<String>, _> = statement.query_map([], |row| row.get(0))?.collect();
@@ -38,14 +65,38 @@ pub(super) fn check(conn: &Connection) -> Result<Vec<String>, DbError> {
         // What is damaged cannot be counted.
         return Ok(found);
     }
-    for (text, meaning) in COUNTS {
-        let count: i64 = conn.query_row(text, [], |row| row.get(0))?;
-        if count != 0 {
-            found.push(format!("{count} {meaning}"));
-        }
-    }
+    found.extend(counted(conn, MISSING_EVENTS, "events are missing from the log")?);
     if let Err(DbError::Row(text)) = schema::check_all_applied(conn) {
         found.push(text);
     }
     Ok(found)
+}
+
+/// Returns where what is kept twice differs, in words. It can be built anew from the log.
+pub(super) fn mismatches(conn: &Connection) -> Result<Vec<String>, DbError> {
+    let mut found = Vec::new();
+    for (text, meaning) in MISMATCHES {
+        found.extend(counted(conn, text, meaning)?);
+    }
+    let astray = leases_astray(conn)?;
+    if astray != 0 {
+        found.push(format!("{astray} leases are not where they are looked for"));
+    }
+    Ok(found)
+}
+
+fn leases_astray(conn: &Connection) -> Result<usize, DbError> {
+    let mut statement = conn.prepare("SELECT prefix, path FROM leases")?;
+    let mut rows = statement.query([])?;
+    let mut astray = 0;
+    while let Some(row) = rows.next()? {
+        let (prefix, path): (String, String) = (row.get(0)?, row.get(1)?);
+        astray += usize::from(prefix != literal_prefix(&path));
+    }
+    Ok(astray)
+}
+
+fn counted(conn: &Connection, text: &str, meaning: &str) -> Result<Option<String>, DbError> {
+    let count: i64 = conn.query_row(text, [], |row| row.get(0))?;
+    Ok((count != 0).then(|| format!("{count} {meaning}")))
 }

@@ -23,7 +23,7 @@ use comity_core::facts::Facts;
 use error::Place;
 use lock::WriteLock;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io;
@@ -188,6 +188,10 @@ impl Drop for SqliteStore {
 
 impl Store for SqliteStore {
     fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
+        // SQLite opens a write-protected file all the same and begins to write in it without a word.
+        if self.conn.is_readonly(MAIN_DB).unwrap_or(false) {
+            return Err(StoreError::ReadOnly(self.place.path.display().to_string()));
+        }
         self.open_lock()?;
         let Some(lock) = &self.lock else {
             return Err(StoreError::Busy(self.lock_wait));

@@ -5,7 +5,7 @@ use super::load::Loader;
 use super::lock::Held;
 use super::task_row::TaskRow;
 use super::watch::Waker;
-use super::{query, sql, write};
+use super::{integrity, query, sql, write};
 use crate::clock::Clock;
 use crate::moment::{Noted, moment};
 use crate::recent::Recent;
@@ -189,6 +189,10 @@ impl ReadTx for Tx<'_> {
         limit: usize,
     ) -> Result<Vec<(Key, Entity)>, StoreError> {
         self.read(query::entities(self.conn, after, limit))
+    }
+
+    fn mismatches(&mut self) -> Result<Vec<String>, StoreError> {
+        self.read(integrity::mismatches(self.conn))
     }
 }
 

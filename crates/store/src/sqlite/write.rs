@@ -152,7 +152,7 @@ fn set_due(conn: &Connection, key: &Key, due: Option<Timestamp>) -> Result<(), D
 
 /// A path that this build cannot read gets the empty prefix: it is then looked at every time, which
 /// is slow but never misses an overlap.
-fn literal_prefix(path: &str) -> String {
+pub(super) fn literal_prefix(path: &str) -> String {
     Pattern::parse(path).map(|pattern| pattern.literal_prefix().to_owned()).unwrap_or_default()
 }
 

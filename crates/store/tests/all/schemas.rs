@@ -28,6 +28,7 @@ fn a_store_of_every_released_schema_is_upgraded() {
         let mut tx = store.read().unwrap();
         assert_eq!(tx.head().unwrap().seq.0, 4, "{}", dump.display());
         assert_eq!(tx.entities(None, 100).unwrap().len(), 4, "{}", dump.display());
+        assert_eq!(tx.mismatches().unwrap(), Vec::<String>::new(), "{}", dump.display());
         drop(tx);
         drop(store.write().unwrap());
         assert_eq!(version(&path), newest);
