@@ -199,9 +199,9 @@ impl<'s> Batch<'s> {
         if request.command == Command::Sweep {
             rendered = Rendered::Value(self.swept());
         }
-        if let Some(key) = &request.key {
+        if let (Some(key), Some(input)) = (&request.key, prepared.input) {
             let value = rendered.into_value();
-            let saved = Saved { input: prepared.input, answer: value.to_string() };
+            let saved = Saved { input, answer: value.to_string() };
             self.facts.remember(request.actor.clone(), key.clone(), saved.clone());
             self.saved.push((request.actor.clone(), key.clone(), saved));
             rendered = Rendered::Value(value);
@@ -220,7 +220,7 @@ impl<'s> Batch<'s> {
         let saved =
             settle(tx, &mut self.facts, |facts| Ok(facts.saved(&request.actor, key)?.cloned()))?;
         let Some(saved) = saved else { return Ok(None) };
-        if saved.input != prepared.input {
+        if Some(saved.input) != prepared.input {
             return Err(Refusal::new(
                 Code::IdempotencyMismatch,
                 format!("the key {key:?} was used for another command"),

@@ -35,8 +35,8 @@ const FREE_TEXT: [&str; 18] = [
 pub struct Prepared {
     /// The request, without secrets.
     pub request: Request,
-    /// The digest of its input, for the idempotency key.
-    pub input: Hash,
+    /// The digest of its input, when it has an idempotency key.
+    pub input: Option<Hash>,
 }
 
 /// Checks and redacts requests.
@@ -58,12 +58,10 @@ impl Intake {
         self.check_names(&request)?;
         let mut value = to_value(&request.command)?;
         // The key stands for what the caller sent, so the digest is taken before anything is removed.
-        let given = match request.command.as_given() {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(given) => Some(to_value(&given)?),
+        let input = match &request.key {
+            Some(_) => Some(digest(&request, &value)?),
+            None => None,
         };
-        let given = given.as_ref().unwrap_or(&value);
-        let input = Hash::of(format!("{}\n{given}", request.repo).as_bytes());
         if self.clean(&mut value, "") {
             request.command = serde_json::from_value(value).map_err(|error| {
                 Refusal::input(format!("the command holds a secret where none can be: {error}"))
@@ -147,6 +145,14 @@ impl Intake {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
+}
+
+fn digest(request: &Request, whole: &Value) -> Result<Hash, Refusal> {
+    let text = match request.command.as_given() {
+        Cow::Borrowed(_) => format!("{}\n{whole}", request.repo),
+        Cow::Owned(given) => format!("{}\n{}", request.repo, to_value(&given)?),
+    };
+    Ok(Hash::of(text.as_bytes()))
 }
 
 fn to_value(command: &Command) -> Result<Value, Refusal> {
