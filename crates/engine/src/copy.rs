@@ -9,7 +9,7 @@ use comity_core::ids::{AgentId, Fence, Seq};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::state::Key;
 use comity_core::time::Timestamp;
-use comity_store::{Changes, EventQuery, Rows, Store};
+use comity_store::{Changes, EventQuery, Rows, Store, StoreError};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,9 +25,18 @@ struct Load {
 }
 
 impl Engine {
-    /// Closes this store for good, because it has moved; none opens it again.
+    /// Closes this store, because it has moved; none opens it again.
     pub fn close(&mut self, reason: Option<&str>) -> Result<(), Refusal> {
         Ok(self.store.close(reason)?)
+    }
+
+    /// Tells whether this store was closed before.
+    pub fn is_closed(&mut self) -> Result<bool, Refusal> {
+        match self.store.write() {
+            Ok(_) => Ok(false),
+            Err(StoreError::Closed(_)) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Names the agents that hold something here now: they would go on writing.

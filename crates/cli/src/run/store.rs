@@ -25,7 +25,9 @@ pub(super) fn run(global: &Global, command: &StoreCommand) -> Result<Reply, Refu
         return Err(Refusal::input("both URLs name the same store"));
     }
     if !source.exists() {
-        return Err(Refusal::new(Code::NotFound, format!("there is no store at {}", source.url())));
+        let text = format!("there is no store at {}", source.url());
+        return Err(Refusal::new(Code::NotFound, text)
+            .hint("`comity status --json` in its project names the store that is used there"));
     }
     let settings = settings(global, &cwd)?;
     let mut old = store::open(&source, Access::Read, settings.clone())?;
@@ -34,7 +36,9 @@ pub(super) fn run(global: &Global, command: &StoreCommand) -> Result<Reply, Refu
         return Err(active(&source, &workers));
     }
     let mut new = store::open(&target, Access::Write, settings)?;
-    if *fence {
+    // Whoever closed it before counts on its staying closed: that copy may be under way or done.
+    let closes = *fence && !old.is_closed()?;
+    if closes {
         old.close(Some(&format!("it was moved to {}", target.url())))?;
     }
     let shown = !global.json && std::io::stderr().is_terminal();
@@ -48,7 +52,7 @@ pub(super) fn run(global: &Global, command: &StoreCommand) -> Result<Reply, Refu
     }
     let mut answer = match copied {
         Ok(answer) => answer,
-        Err(refusal) if *fence => {
+        Err(refusal) if closes => {
             // Nothing has moved, so the old store goes on being the one that counts.
             old.close(None)?;
             return Err(refusal);

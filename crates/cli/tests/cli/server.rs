@@ -186,6 +186,19 @@ fn a_store_in_use_is_copied_only_when_its_writers_are_fenced() {
 }
 
 #[test]
+fn a_copy_that_fails_opens_only_what_it_closed_itself() {
+    let (here, there, other) = (in_a_file(), in_a_file(), in_a_file());
+    history(&here);
+    other.json("human:ann", &["task", "create", "something else"]);
+    copy(&here, &other, &["--fence-writers"]).refusal();
+    here.json("ada", &["note", "progress", "still open"]);
+    copy(&here, &there, &["--fence-writers"]).json();
+    copy(&here, &other, &["--fence-writers"]).refusal();
+    let (error, exit) = here.call("ada", &["note", "progress", "too late"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("store-read-only"), 5));
+}
+
+#[test]
 fn tls_is_spoken_and_a_certificate_that_nobody_trusts_is_refused() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let port_setting = format!("port={port}");

@@ -32,3 +32,10 @@ fn the_page_of_transitions_has_the_table_of_the_code() {
 fn the_page_of_refusals_has_the_table_of_the_code() {
     check("refusals.md", &refusal::refusal_table());
 }
+
+#[test]
+fn rule_1_5_the_docs_say_that_an_identity_is_no_lock_on_one_machine() {
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let page = std::fs::read_to_string(docs.join("guarantees.md")).unwrap();
+    assert!(page.contains("prevents accidents, not forgery"));
+}
