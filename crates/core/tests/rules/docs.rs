@@ -35,7 +35,7 @@ fn the_page_of_refusals_has_the_table_of_the_code() {
 
 #[test]
 fn rule_1_5_the_docs_say_that_an_identity_is_no_lock_on_one_machine() {
-    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let page = std::fs::read_to_string(docs.join("guarantees.md")).unwrap();
     assert!(page.contains("prevents accidents, not forgery"));
 }
