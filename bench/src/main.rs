@@ -39,7 +39,7 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 7] = [
+const SECTIONS: [(&str, Section); 9] = [
     ("write", write::run),
     ("lease", lease::run),
     ("log", log::run),
@@ -47,6 +47,8 @@ const SECTIONS: [(&str, Section); 7] = [
     ("sim", sim::run),
     ("cli", cli::run),
     ("postgres", postgres::run),
+    ("postgres-past", postgres::run_past),
+    ("postgres-queues", postgres::run_queues),
 ];
 
 fn main() -> ExitCode {
@@ -64,7 +66,11 @@ fn run(arguments: &[String]) -> Outcome<()> {
     if let [mark, step, rest @ ..] = arguments
         && mark == process::STEP
     {
-        return if step == "postgres" { postgres::step(rest) } else { log::step(step, rest) };
+        return match step.as_str() {
+            "postgres" => postgres::step(rest),
+            "postgres-queue" => postgres::queue_step(rest),
+            _ => log::step(step, rest),
+        };
     }
     let scale = Scale { quick: arguments.iter().any(|argument| argument == "--quick") };
     let named: Vec<&String> = arguments.iter().filter(|argument| *argument != "--quick").collect();

@@ -103,7 +103,7 @@ fn look(link: &Link) -> Result<Condition, DbError> {
 impl PgStore {
     /// Asks the server how it is.
     pub fn condition(&mut self) -> Result<Condition, StoreError> {
-        look(&self.link)
-            .map_err(|error| error.into_store("cannot ask the server", self.home.lock_wait))
+        let looked = self.pool.lend(self.home.connect_wait).and_then(|link| look(&link));
+        looked.map_err(|error| error.into_store("cannot ask the server", self.home.lock_wait))
     }
 }

@@ -11,6 +11,8 @@ pub(super) enum DbError {
     Sql(tokio_postgres::Error),
     /// No answer came in time.
     Late(&'static str),
+    /// All connections that this process may have are in use.
+    AllLent(usize),
     /// A row does not hold what was written.
     Row(String),
     /// Known already.
@@ -46,7 +48,7 @@ impl DbError {
                     None => true,
                 }
             }
-            DbError::Row(_) | DbError::Store(_) => false,
+            DbError::AllLent(_) | DbError::Row(_) | DbError::Store(_) => false,
         }
     }
 
@@ -56,6 +58,10 @@ impl DbError {
             DbError::Store(error) => return error,
             DbError::Row(text) => return StoreError::Damaged(text),
             DbError::Late(what) => return StoreError::other(context, what),
+            DbError::AllLent(limit) => {
+                let text = format!("all {limit} connections of this process are in use");
+                return StoreError::other(context, text);
+            }
             DbError::Sql(error) => error,
         };
         match error.code() {

@@ -7,9 +7,10 @@
 use super::error::DbError;
 use super::tls;
 use futures_util::future::try_join_all;
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio_postgres::types::ToSql;
@@ -22,9 +23,11 @@ const PAUSE_FIRST: Duration = Duration::from_millis(50);
 /// Longest pause between attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// What every session is told. Plans are made once and use indexes, whatever the tables look like now:
-/// they grow. A client that stops in the middle of a transaction holds the lock of all others.
-const SESSION: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+/// What every session is told. Plans are made once and use the index that gives the wanted order (see
+/// `sql.rs`), whatever the tables look like now: they grow. A client that stops in the middle of a
+/// transaction holds the lock of all others.
+pub(super) const SESSION: &str = "SET plan_cache_mode = force_generic_plan; \
+    SET enable_seqscan = off; SET enable_sort = off; SET enable_incremental_sort = off; \
     SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '30s'; SET jit = off; \
     SET client_min_messages = warning";
 
@@ -54,7 +57,8 @@ pub(super) use values;
 /// A connection.
 pub(super) struct Link {
     client: Client,
-    statements: RefCell<HashMap<&'static str, Statement>>,
+    statements: Mutex<HashMap<&'static str, Statement>>,
+    in_transaction: AtomicBool,
     // Last, so that the connection's task ends after everything that needs it.
     runtime: Runtime,
 }
@@ -88,11 +92,26 @@ impl Link {
             client.batch_execute(SESSION).await?;
             Ok::<_, DbError>(client)
         })?;
-        Ok(Link { client, statements: RefCell::default(), runtime })
+        let statements = Mutex::default();
+        Ok(Link { client, statements, in_transaction: AtomicBool::new(false), runtime })
     }
 
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed()
+    }
+
+    /// Notes that a transaction was begun, or that it has ended for certain.
+    pub(super) fn set_in_transaction(&self, is: bool) {
+        self.in_transaction.store(is, Ordering::Relaxed);
+    }
+
+    /// Tells whether the next one may use it as it is.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.is_closed() && !self.in_transaction.load(Ordering::Relaxed)
+    }
+
+    fn statements(&self) -> MutexGuard<'_, HashMap<&'static str, Statement>> {
+        self.statements.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs statements without values, one after the other.
@@ -101,12 +120,12 @@ impl Link {
     }
 
     async fn statement(&self, text: &'static str) -> Result<Statement, DbError> {
-        let known = self.statements.borrow().get(text).cloned();
+        let known = self.statements().get(text).cloned();
         if let Some(statement) = known {
             return Ok(statement);
         }
         let made = self.client.prepare(text).await?;
-        self.statements.borrow_mut().insert(text, made.clone());
+        self.statements().insert(text, made.clone());
         Ok(made)
     }
 

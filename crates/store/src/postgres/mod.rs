@@ -4,6 +4,9 @@ mod condition;
 mod error;
 mod link;
 mod load;
+#[cfg(test)]
+mod plans;
+mod pool;
 mod query;
 mod rows;
 mod schema;
@@ -25,6 +28,7 @@ use comity_core::status::Status;
 use comity_core::task::Task;
 use error::DbError;
 use link::{Link, Op, values};
+use pool::{Lent, Pool};
 use schema::Names;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -44,6 +48,9 @@ const CONNECT_WAIT: Duration = Duration::from_secs(15);
 /// How long the first connection is tried for at most: its URL may be wrong.
 const FIRST_WAIT: Duration = Duration::from_secs(5);
 
+/// Most connections of one process when nothing else is asked for.
+const CONNECTIONS: usize = 8;
+
 /// How to open a store.
 #[derive(Clone)]
 pub struct OpenOptions {
@@ -53,11 +60,18 @@ pub struct OpenOptions {
     pub lock_wait: Duration,
     /// How long a connection is tried for.
     pub connect_wait: Duration,
+    /// Most connections that a store and its clones have open for transactions at a time.
+    pub connections: usize,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { clock: None, lock_wait: LOCK_WAIT, connect_wait: CONNECT_WAIT }
+        OpenOptions {
+            clock: None,
+            lock_wait: LOCK_WAIT,
+            connect_wait: CONNECT_WAIT,
+            connections: CONNECTIONS,
+        }
     }
 }
 
@@ -116,11 +130,12 @@ impl recent::TaskRow for TaskEdges {
     fn set_due(&mut self, _due_at: Option<i64>) {}
 }
 
-/// A store in a PostgreSQL database.
+/// A store in a PostgreSQL database. A clone is for another thread: it shares the connections, and a
+/// connection is in use only while a transaction is open.
 pub struct PgStore {
     home: Home,
     shown: String,
-    link: Link,
+    pool: Arc<Pool>,
     recent: RefCell<Recent<TaskEdges>>,
 }
 
@@ -132,25 +147,18 @@ impl PgStore {
         var: &dyn Fn(&str) -> Option<String>,
     ) -> Result<PgStore, StoreError> {
         let config = url::read(url, var)?;
-        let OpenOptions { clock, lock_wait, connect_wait } = options;
+        let OpenOptions { clock, lock_wait, connect_wait, connections } = options;
+        let pool = Pool::new(config.clone(), connections);
         let open = || {
-            let link = Link::open(&config, connect_wait.min(FIRST_WAIT))?;
+            let link = pool.lend(connect_wait.min(FIRST_WAIT))?;
             let names = schema::names(&link)?;
             schema::settle(&link, &names)?;
-            Ok((link, names))
+            Ok(names)
         };
-        let (link, names) = open()
+        let names = open()
             .map_err(|error: DbError| error.into_store("cannot open the store", lock_wait))?;
         let home = Home { config, names, clock, lock_wait, connect_wait };
-        Ok(PgStore { home, shown: without_password(url), link, recent: RefCell::default() })
-    }
-
-    /// Connects again when the connection was lost.
-    fn reconnect(&mut self) -> Result<(), StoreError> {
-        self.recent.get_mut().forget();
-        self.link = Link::open(&self.home.config, self.home.connect_wait)
-            .map_err(|error| error.into_store("cannot reach the store", self.home.lock_wait))?;
-        Ok(())
+        Ok(PgStore { home, shown: without_password(url), pool, recent: RefCell::default() })
     }
 
     /// Begins a transaction. The connection may have been lost since it was last used; nothing has been
@@ -158,27 +166,47 @@ impl PgStore {
     fn begin(
         &mut self,
         begin: fn(&Link, &Home) -> Result<Row, DbError>,
-    ) -> Result<Row, StoreError> {
-        let mut begun = begin(&self.link, &self.home);
+    ) -> Result<(Lent, Row), StoreError> {
+        let home = &self.home;
+        let mut link = self
+            .pool
+            .lend(home.connect_wait)
+            .map_err(|error| error.into_store("cannot reach the store", home.lock_wait))?;
+        let mut begun = begin(&link, home);
         if begun.as_ref().is_err_and(DbError::is_lost) {
-            self.reconnect()?;
-            begun = begin(&self.link, &self.home);
+            self.recent.get_mut().forget();
+            link.renew(home.connect_wait)
+                .map_err(|error| error.into_store("cannot reach the store", home.lock_wait))?;
+            begun = begin(&link, home);
         }
-        begun.map_err(|error| error.into_store("cannot begin", self.home.lock_wait))
+        let row = begun.map_err(|error| error.into_store("cannot begin", home.lock_wait))?;
+        Ok((link, row))
+    }
+}
+
+impl Clone for PgStore {
+    fn clone(&self) -> PgStore {
+        PgStore {
+            home: self.home.clone(),
+            shown: self.shown.clone(),
+            pool: self.pool.clone(),
+            // What is kept serves one writer at a time.
+            recent: RefCell::default(),
+        }
     }
 }
 
 impl Store for PgStore {
     fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
-        let begun = self.begin(tx::begin_write)?;
-        let PgStore { home, link, recent, .. } = self;
+        let (link, begun) = self.begin(tx::begin_write)?;
+        let PgStore { home, recent, .. } = self;
         let tx = Tx::begun(link, home, Some(recent), &begun);
         Ok(Box::new(tx.map_err(|error| error.into_store("cannot begin", home.lock_wait))?))
     }
 
     fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
-        let begun = self.begin(tx::begin_read)?;
-        let PgStore { home, link, .. } = self;
+        let (link, begun) = self.begin(tx::begin_read)?;
+        let home = &self.home;
         let tx = Tx::begun(link, home, None, &begun);
         Ok(Box::new(tx.map_err(|error| error.into_store("cannot begin", home.lock_wait))?))
     }
@@ -192,6 +220,7 @@ impl Store for PgStore {
     }
 
     fn close(&mut self, reason: Option<&str>) -> Result<(), StoreError> {
+        // A connection that was lost is noticed, and made again, before anything is asked of it.
         drop(self.read()?);
         let key = "closed".to_owned();
         let change = match reason {
@@ -199,9 +228,13 @@ impl Store for PgStore {
             None => Op::new(sql::DELETE_META, values![key]),
         };
         let lock = Op::new(sql::LOCK, values![self.home.names.lock]);
-        let done = self.link.together(Some("BEGIN"), &[lock, change], Some("COMMIT"));
-        done.map(drop)
-            .map_err(|error| error.into_store("cannot write the store", self.home.lock_wait))
+        let done = self.pool.lend(self.home.connect_wait).and_then(|link| {
+            link.set_in_transaction(true);
+            let done = link.together(Some("BEGIN"), &[lock, change], Some("COMMIT"));
+            link.set_in_transaction(done.is_err());
+            done.map(drop)
+        });
+        done.map_err(|error| error.into_store("cannot write the store", self.home.lock_wait))
     }
 
     /// PostgreSQL looks after its own files; what can be asked is whether it answers.

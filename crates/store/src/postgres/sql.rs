@@ -1,4 +1,10 @@
 //! Every statement in one place. Those that write take whole batches as arrays.
+//!
+//! One way to find rows, whatever the planner believes of a table: most tables begin empty, and one of
+//! leases is always full of rows that ended, so that its figures say nothing and an index on the repository
+//! alone looks as good as the right one. Therefore a column is compared as `x >= v AND x <= v` and rows are
+//! wanted `ORDER BY x`: sessions avoid sorting, and only the right index gives that order. A test looks at
+//! the plans.
 
 macro_rules! event_columns {
     () => {
@@ -8,9 +14,13 @@ macro_rules! event_columns {
 
 /// $1 after, $2 limit, $3 repository, $4 task, $5 name.
 macro_rules! event_filter {
-    () => {
-        " AND ($3::text IS NULL OR repo = $3) AND ($4::text IS NULL OR task = $4) \
-         AND ($5::text IS NULL OR event = $5) ORDER BY seq LIMIT $2"
+    ($order:literal) => {
+        concat!(
+            " AND ($3::text IS NULL OR repo = $3) AND ($4::text IS NULL OR task = $4) \
+             AND ($5::text IS NULL OR event = $5) ORDER BY ",
+            $order,
+            " LIMIT $2"
+        )
     };
 }
 
@@ -21,20 +31,28 @@ macro_rules! lease_columns {
     };
 }
 
-/// $1 repository, $2 after, $3 limit, $4 statuses, $5 assignee, $6 role, $7 initiative, $8 unblocked, $9
-/// the one that leads.
-macro_rules! task_list {
-    ($from:literal, $driver:literal) => {
+/// $3 limit, $4 statuses, $5 assignee, $6 role, $7 initiative, $8 unblocked, $9 the one that leads.
+macro_rules! task_filter {
+    ($order:literal) => {
         concat!(
-            "SELECT t.body FROM ",
-            $from,
-            " WHERE t.repo = $1 AND t.number > $2",
-            $driver,
             " AND ($4::text[] IS NULL OR t.status = ANY($4)) \
              AND ($5::text IS NULL OR t.assignee = $5) AND ($6::text IS NULL OR t.role = $6) \
              AND ($7::text IS NULL OR t.initiative = $7) \
              AND (NOT $8::boolean OR (t.status = 'queued' AND t.waits = 0)) \
-             AND ($9::text IS NULL OR TRUE) ORDER BY t.number LIMIT $3"
+             AND ($9::text IS NULL OR TRUE) ORDER BY ",
+            $order,
+            " LIMIT $3"
+        )
+    };
+}
+
+/// $1 repository, $2 after, and what the filter takes.
+macro_rules! task_list {
+    ($driver:literal, $order:literal) => {
+        concat!(
+            "SELECT t.body FROM tasks t WHERE t.repo = $1 AND t.number > $2",
+            $driver,
+            task_filter!($order)
         )
     };
 }
@@ -57,15 +75,30 @@ pub(super) const SET_META: &str = "INSERT INTO meta (key, value) VALUES ($1, $2)
 pub(super) const DELETE_META: &str = "DELETE FROM meta WHERE key = $1";
 
 pub(super) const HEAD: &str = "SELECT seq, ts, hash FROM events ORDER BY seq DESC LIMIT 1";
-pub(super) const EVENTS_ALL: &str = concat!(event_columns!(), "WHERE seq > $1", event_filter!());
-pub(super) const EVENTS_OF_REPO: &str =
-    concat!(event_columns!(), "WHERE repo = $3 AND seq > $1", event_filter!());
-pub(super) const EVENTS_OF_TASK: &str =
-    concat!(event_columns!(), "WHERE task = $4 AND repo = $3 AND seq > $1", event_filter!());
-pub(super) const EVENTS_OF_TASK_ANYWHERE: &str =
-    concat!(event_columns!(), "WHERE task = $4 AND seq > $1", event_filter!());
-pub(super) const EVENTS_OF_NAME: &str =
-    concat!(event_columns!(), "WHERE event = $5 AND seq > $1", event_filter!());
+pub(super) const EVENTS_ALL: &str =
+    concat!(event_columns!(), "WHERE seq > $1", event_filter!("seq"));
+pub(super) const EVENTS_OF_REPO: &str = concat!(
+    event_columns!(),
+    "WHERE repo >= $3 AND repo <= $3 AND seq > $1",
+    event_filter!("repo, seq")
+);
+pub(super) const EVENTS_OF_TASK: &str = concat!(
+    event_columns!(),
+    "WHERE task >= $4 AND task <= $4 AND repo = $3 AND seq > $1",
+    event_filter!("task, seq")
+);
+/// A task of that name in any repository: few enough to be sorted.
+pub(super) const EVENTS_OF_TASK_ANYWHERE: &str = concat!(
+    "SELECT * FROM (",
+    event_columns!(),
+    "WHERE task >= $4 AND task <= $4 AND seq > $1 ORDER BY task, repo, seq) e WHERE TRUE",
+    event_filter!("seq")
+);
+pub(super) const EVENTS_OF_NAME: &str = concat!(
+    event_columns!(),
+    "WHERE event >= $5 AND event <= $5 AND seq > $1",
+    event_filter!("event, seq")
+);
 pub(super) const EVENT_HASHES: &str = "SELECT seq, hash FROM events WHERE seq = ANY($1)";
 pub(super) const EVENT_TS: &str = "SELECT ts FROM events WHERE seq >= $1 ORDER BY seq LIMIT 1";
 pub(super) const APPEND: &str = "INSERT INTO events
@@ -110,29 +143,31 @@ pub(super) const PRUNE_SIGNS: &str = "DELETE FROM signs WHERE ctid = ANY(ARRAY(
         SELECT 1 FROM signs n WHERE n.agent = s.agent AND n.fence = s.fence AND n.at > s.at))
     ORDER BY s.at LIMIT $3))";
 
-pub(super) const SAVED: &str =
-    "SELECT input, answer FROM idempotency WHERE actor = $1 AND key = $2 AND at > $3";
+pub(super) const SAVED: &str = "SELECT input, answer FROM idempotency
+    WHERE actor = $1 AND key >= $2 AND key <= $2 AND at > $3 ORDER BY key";
 pub(super) const SAVED_AFTER: &str = "SELECT actor, key, input, answer FROM idempotency
     WHERE (actor, key) > ($1, $2) AND at > $3 ORDER BY actor, key LIMIT $4";
 pub(super) const SET_SAVED: &str = "INSERT INTO idempotency (actor, key, input, answer, at)
     SELECT actor, key, input, answer, $5 FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[])
     u (actor, key, input, answer) ON CONFLICT (actor, key) DO UPDATE SET input = excluded.input,
     answer = excluded.answer, at = excluded.at";
-pub(super) const PRUNE_SAVED: &str = "DELETE FROM idempotency WHERE (actor, key) IN (
-    SELECT actor, key FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2)";
+pub(super) const PRUNE_SAVED: &str = "DELETE FROM idempotency WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2))";
 
-pub(super) const TASK: &str = "SELECT id, body FROM tasks WHERE repo = $1 AND id = $2";
-pub(super) const TASKS_STORED: &str = "SELECT t.repo, t.body FROM tasks t
-    JOIN unnest($1::text[], $2::text[]) u (repo, id) ON t.repo = u.repo AND t.id = u.id";
-pub(super) const TASKS_BY_NUMBER: &str =
-    "SELECT id, body FROM tasks WHERE repo = $1 AND number = $2";
+pub(super) const TASK: &str = "SELECT id, body FROM tasks
+    WHERE repo = $1 AND id >= $2 AND id <= $2 ORDER BY id";
+pub(super) const TASKS_STORED: &str = "SELECT t.repo, t.body
+    FROM unnest($1::text[], $2::text[]) u (repo, id), LATERAL (
+        SELECT repo, body FROM tasks WHERE repo = u.repo AND id >= u.id AND id <= u.id ORDER BY id) t";
+pub(super) const TASKS_BY_NUMBER: &str = "SELECT id, body FROM tasks
+    WHERE repo = $1 AND number >= $2 AND number <= $2 ORDER BY number";
 pub(super) const TASKS_BY_PREFIX: &str = "SELECT id, body FROM tasks
     WHERE repo = $1 AND id >= $2 AND id < $2 || chr(127) ORDER BY id LIMIT $3";
 pub(super) const TASKS_AFTER: &str = "SELECT repo, id, body FROM tasks
     WHERE (repo, id) > ($1, $2) ORDER BY repo, id LIMIT $3";
 pub(super) const TASKS_BY_FENCE: &str = "SELECT repo, id, body FROM tasks WHERE fence = $1";
-pub(super) const TASKS_BY_PARENT: &str =
-    "SELECT id, body FROM tasks WHERE repo = $1 AND parent = $2 ORDER BY id";
+pub(super) const TASKS_BY_PARENT: &str = "SELECT id, body FROM (SELECT id, body FROM tasks
+    WHERE repo = $1 AND parent >= $2 AND parent <= $2 ORDER BY parent) t ORDER BY id";
 pub(super) const DEPENDANTS: &str = "SELECT t.id, t.body FROM deps d
     JOIN tasks t ON t.repo = d.repo AND t.id = d.task
     WHERE d.repo = $1 AND d.on_task = $2 ORDER BY d.task";
@@ -140,24 +175,30 @@ pub(super) const CANDIDATES: &str = "SELECT id, body, priority, number FROM task
     WHERE repo = $1 AND (priority, number) > ($2, $3) AND status = 'queued' AND waits = 0
     ORDER BY priority, number LIMIT $4";
 pub(super) const PREFERRED: &str = "SELECT id, body FROM tasks
-    WHERE repo = $1 AND preferred = $2 AND status = 'queued' AND waits = 0
-    ORDER BY priority, number LIMIT $3";
+    WHERE repo = $1 AND preferred >= $2 AND preferred <= $2 AND status = 'queued' AND waits = 0
+    ORDER BY preferred, priority, number LIMIT $3";
 pub(super) const WAITING: &str = "SELECT count(*) FROM (SELECT 1 FROM tasks
     WHERE repo = $1 AND status = 'queued' AND waits > 0 LIMIT $2) few";
 pub(super) const HELD_BY: &str =
     "SELECT repo, id FROM tasks WHERE holder = $1 ORDER BY repo, number LIMIT $2";
 pub(super) const STATUS_COUNTS: &str =
     "SELECT status, count(*) FROM tasks WHERE repo = $1 GROUP BY status";
-pub(super) const TASKS_ALL: &str = task_list!("tasks t", "");
+pub(super) const TASKS_ALL: &str = task_list!("", "t.number");
 pub(super) const TASKS_UNBLOCKED: &str =
-    task_list!("tasks t", " AND t.status = 'queued' AND t.waits = 0");
-pub(super) const TASKS_OF_STATUS: &str = task_list!("tasks t", " AND t.status = $9");
-pub(super) const TASKS_OF_ASSIGNEE: &str = task_list!("tasks t", " AND t.assignee = $5");
-pub(super) const TASKS_OF_ROLE: &str = task_list!("tasks t", " AND t.role = $6");
-pub(super) const TASKS_OF_INITIATIVE: &str = task_list!("tasks t", " AND t.initiative = $7");
-pub(super) const TASKS_OF_LABEL: &str = task_list!(
-    "task_labels l JOIN tasks t ON t.repo = l.repo AND t.id = l.task",
-    " AND l.repo = $1 AND l.label = $9 AND l.number > $2"
+    task_list!(" AND t.status = 'queued' AND t.waits = 0", "t.number");
+pub(super) const TASKS_OF_STATUS: &str =
+    task_list!(" AND t.status >= $9 AND t.status <= $9", "t.status, t.number");
+pub(super) const TASKS_OF_ASSIGNEE: &str =
+    task_list!(" AND t.assignee >= $5 AND t.assignee <= $5", "t.assignee, t.number");
+pub(super) const TASKS_OF_ROLE: &str =
+    task_list!(" AND t.role >= $6 AND t.role <= $6", "t.role, t.number");
+pub(super) const TASKS_OF_INITIATIVE: &str =
+    task_list!(" AND t.initiative >= $7 AND t.initiative <= $7", "t.initiative, t.number");
+pub(super) const TASKS_OF_LABEL: &str = concat!(
+    "SELECT t.body FROM task_labels l, LATERAL (
+        SELECT * FROM tasks WHERE repo = l.repo AND id >= l.task AND id <= l.task ORDER BY id) t
+    WHERE l.repo = $1 AND l.label >= $9 AND l.label <= $9 AND l.number > $2",
+    task_filter!("l.label, l.number")
 );
 /// A time of -1 leaves the stored one as it is.
 pub(super) const SET_TASKS: &str = "INSERT INTO tasks (repo, id, number, status, priority, role,
@@ -170,12 +211,18 @@ pub(super) const SET_TASKS: &str = "INSERT INTO tasks (repo, id, number, status,
     initiative = excluded.initiative, parent = excluded.parent, holder = excluded.holder,
     fence = excluded.fence, preferred = excluded.preferred, body = excluded.body,
     due_at = CASE WHEN excluded.due_at = -1 THEN tasks.due_at ELSE excluded.due_at END";
-pub(super) const DELETE_TASKS: &str = "DELETE FROM tasks t
-    USING unnest($1::text[], $2::text[]) u (repo, id) WHERE t.repo = u.repo AND t.id = u.id";
-pub(super) const DELETE_DEPS: &str = "DELETE FROM deps d
-    USING unnest($1::text[], $2::text[]) u (repo, id) WHERE d.repo = u.repo AND d.task = u.id";
-pub(super) const DELETE_LABELS: &str = "DELETE FROM task_labels l
-    USING unnest($1::text[], $2::text[]) u (repo, id) WHERE l.repo = u.repo AND l.task = u.id";
+pub(super) const DELETE_TASKS: &str = "DELETE FROM tasks WHERE ctid = ANY(ARRAY(
+    SELECT t.ctid FROM unnest($1::text[], $2::text[]) u (repo, id), LATERAL (
+        SELECT ctid FROM tasks WHERE repo = u.repo AND id >= u.id AND id <= u.id
+        ORDER BY id) t))";
+pub(super) const DELETE_DEPS: &str = "DELETE FROM deps WHERE ctid = ANY(ARRAY(
+    SELECT t.ctid FROM unnest($1::text[], $2::text[]) u (repo, id), LATERAL (
+        SELECT ctid FROM deps WHERE repo = u.repo AND task >= u.id AND task <= u.id
+        ORDER BY task) t))";
+pub(super) const DELETE_LABELS: &str = "DELETE FROM task_labels WHERE ctid = ANY(ARRAY(
+    SELECT t.ctid FROM unnest($1::text[], $2::text[]) u (repo, id), LATERAL (
+        SELECT ctid FROM task_labels WHERE repo = u.repo AND task >= u.id AND task <= u.id
+        ORDER BY task) t))";
 pub(super) const ADD_DEPS: &str = "INSERT INTO deps (repo, task, on_task)
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT DO NOTHING";
 pub(super) const ADD_LABELS: &str = "INSERT INTO task_labels (repo, label, number, task)
@@ -189,25 +236,30 @@ pub(super) const SET_WAITS: &str = "UPDATE tasks t SET waits = n.waits FROM (
             UNION SELECT d.repo, d.task FROM unnest($3::text[], $4::text[]) c (repo, id)
             JOIN deps d ON d.repo = c.repo AND d.on_task = c.id) h) n
     WHERE t.repo = n.repo AND t.id = n.id AND t.waits <> n.waits";
-pub(super) const SET_TASKS_DUE: &str = "UPDATE tasks t SET due_at = u.due_at
-    FROM unnest($1::text[], $2::text[], $3::bigint[]) u (repo, id, due_at)
-    WHERE t.repo = u.repo AND t.id = u.id";
+pub(super) const SET_TASKS_DUE: &str = "UPDATE tasks t SET due_at = n.due_at FROM (
+        SELECT o.ctid AS place, u.due_at
+        FROM unnest($1::text[], $2::text[], $3::bigint[]) u (repo, id, due_at), LATERAL (
+            SELECT ctid FROM tasks WHERE repo = u.repo AND id >= u.id AND id <= u.id
+            ORDER BY id) o) n
+    WHERE t.ctid = n.place";
 /// A new row whose time was left as it is has none.
 pub(super) const MEND_TASKS_DUE: &str = "UPDATE tasks SET due_at = NULL WHERE due_at = -1";
 
-pub(super) const LEASE: &str = concat!(lease_columns!(), "WHERE repo = $1 AND number = $2");
+pub(super) const LEASE: &str =
+    concat!(lease_columns!(), "WHERE repo = $1 AND number >= $2 AND number <= $2 ORDER BY number");
 pub(super) const LEASES_OF_REPO: &str = concat!(lease_columns!(), "WHERE repo = $1");
 /// At one of these prefixes, or between these two.
 pub(super) const LEASES_NEAR: &str = concat!(
+    "SELECT l.* FROM unnest($2::text[]) u (prefix), LATERAL (",
     lease_columns!(),
-    "WHERE repo = $1 AND prefix = ANY($2) UNION ALL ",
+    "WHERE repo = $1 AND prefix >= u.prefix AND prefix <= u.prefix ORDER BY prefix) l UNION ALL (",
     lease_columns!(),
-    "WHERE repo = $1 AND prefix >= $3 AND prefix < $4"
+    "WHERE repo = $1 AND prefix >= $3 AND prefix < $4 ORDER BY prefix)"
 );
 pub(super) const LEASES_BY_FENCE: &str = concat!(lease_columns!(), "WHERE fence = $1");
 pub(super) const LEASES_BY_OWNER: &str = concat!(
     lease_columns!(),
-    "WHERE repo = $1 AND owner = $2 AND number > $3 ORDER BY number LIMIT $4"
+    "WHERE repo = $1 AND owner >= $2 AND owner <= $2 AND number > $3 ORDER BY owner, number LIMIT $4"
 );
 pub(super) const LEASES_BY_NUMBER: &str =
     concat!(lease_columns!(), "WHERE repo = $1 AND number > $2 ORDER BY number LIMIT $3");
@@ -223,15 +275,20 @@ pub(super) const SET_LEASES: &str = "INSERT INTO leases (repo, number, prefix, p
     claim_of = excluded.claim_of, fence = excluded.fence, acquired_at = excluded.acquired_at,
     renewed_at = excluded.renewed_at, ttl = excluded.ttl,
     due_at = CASE WHEN excluded.due_at = -1 THEN leases.due_at ELSE excluded.due_at END";
-pub(super) const DELETE_LEASES: &str = "DELETE FROM leases t
-    USING unnest($1::text[], $2::bigint[]) u (repo, number)
-    WHERE t.repo = u.repo AND t.number = u.number";
-pub(super) const SET_LEASES_DUE: &str = "UPDATE leases t SET due_at = u.due_at
-    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) u (repo, number, due_at)
-    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const DELETE_LEASES: &str = "DELETE FROM leases WHERE ctid = ANY(ARRAY(
+    SELECT t.ctid FROM unnest($1::text[], $2::bigint[]) u (repo, number), LATERAL (
+        SELECT ctid FROM leases WHERE repo = u.repo AND number >= u.number AND number <= u.number
+        ORDER BY number) t))";
+pub(super) const SET_LEASES_DUE: &str = "UPDATE leases t SET due_at = n.due_at FROM (
+        SELECT o.ctid AS place, u.due_at
+        FROM unnest($1::text[], $2::bigint[], $3::bigint[]) u (repo, number, due_at), LATERAL (
+            SELECT ctid FROM leases WHERE repo = u.repo AND number >= u.number AND number <= u.number
+            ORDER BY number) o) n
+    WHERE t.ctid = n.place";
 pub(super) const MEND_LEASES_DUE: &str = "UPDATE leases SET due_at = NULL WHERE due_at = -1";
 
-pub(super) const DECISION: &str = "SELECT body FROM decisions WHERE repo = $1 AND number = $2";
+pub(super) const DECISION: &str = "SELECT body FROM decisions
+    WHERE repo = $1 AND number >= $2 AND number <= $2 ORDER BY number";
 pub(super) const DECISIONS_BY_NUMBER: &str =
     "SELECT body FROM decisions WHERE repo = $1 AND number > $2 ORDER BY number LIMIT $3";
 pub(super) const DECISIONS_OPEN: &str =
@@ -242,12 +299,16 @@ pub(super) const SET_DECISIONS: &str = "INSERT INTO decisions (repo, number, ope
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::boolean[], $4::bigint[], $5::text[])
     ON CONFLICT (repo, number) DO UPDATE SET open = excluded.open, body = excluded.body,
     due_at = CASE WHEN excluded.due_at = -1 THEN decisions.due_at ELSE excluded.due_at END";
-pub(super) const DELETE_DECISIONS: &str = "DELETE FROM decisions t
-    USING unnest($1::text[], $2::bigint[]) u (repo, number)
-    WHERE t.repo = u.repo AND t.number = u.number";
-pub(super) const SET_DECISIONS_DUE: &str = "UPDATE decisions t SET due_at = u.due_at
-    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) u (repo, number, due_at)
-    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const DELETE_DECISIONS: &str = "DELETE FROM decisions WHERE ctid = ANY(ARRAY(
+    SELECT t.ctid FROM unnest($1::text[], $2::bigint[]) u (repo, number), LATERAL (
+        SELECT ctid FROM decisions WHERE repo = u.repo AND number >= u.number AND number <= u.number
+        ORDER BY number) t))";
+pub(super) const SET_DECISIONS_DUE: &str = "UPDATE decisions t SET due_at = n.due_at FROM (
+        SELECT o.ctid AS place, u.due_at
+        FROM unnest($1::text[], $2::bigint[], $3::bigint[]) u (repo, number, due_at), LATERAL (
+            SELECT ctid FROM decisions WHERE repo = u.repo AND number >= u.number AND number <= u.number
+            ORDER BY number) o) n
+    WHERE t.ctid = n.place";
 pub(super) const MEND_DECISIONS_DUE: &str = "UPDATE decisions SET due_at = NULL WHERE due_at = -1";
 
 pub(super) const TASKS_DUE: &str =

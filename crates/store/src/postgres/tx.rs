@@ -6,6 +6,7 @@
 use super::error::DbError;
 use super::link::{Link, Op, values};
 use super::load::Loader;
+use super::pool::Lent;
 use super::write::Writer;
 use super::{Home, TaskEdges, query, rows, sql};
 use crate::moment::{Noted, moment};
@@ -43,19 +44,25 @@ pub(super) fn begin_write(link: &Link, home: &Home) -> Result<Row, DbError> {
 }
 
 fn begin(link: &Link, text: &str, ops: &[Op]) -> Result<Row, DbError> {
+    link.set_in_transaction(true);
     let found = link.together(Some(text), ops, None).inspect_err(|error| {
         if !error.is_lost() {
             // Whatever failed, the session must not stay in a transaction.
-            let _ = link.batch("ROLLBACK");
+            roll_back(link);
         }
     })?;
     let row = found.into_iter().next_back().and_then(|rows| rows.into_iter().next());
     row.ok_or_else(|| DbError::Row("PostgreSQL does not tell the time".to_owned()))
 }
 
+/// When even this fails, the connection is not lent again, and the server rolls back by itself.
+fn roll_back(link: &Link) {
+    link.set_in_transaction(link.batch("ROLLBACK").is_err());
+}
+
 /// A transaction. Dropped, it is rolled back.
 pub(super) struct Tx<'a> {
-    link: &'a Link,
+    link: Lent,
     home: &'a Home,
     head: Head,
     now: (Moment, Option<Noted>),
@@ -69,7 +76,7 @@ pub(super) struct Tx<'a> {
 impl<'a> Tx<'a> {
     /// Goes on from what the beginning found.
     pub(super) fn begun(
-        link: &'a Link,
+        link: Lent,
         home: &'a Home,
         recent: Option<&'a RefCell<Recent<TaskEdges>>>,
         row: &Row,
@@ -105,8 +112,8 @@ impl<'a> Tx<'a> {
         Ok(tx)
     }
 
-    fn loader(&self) -> Loader<'a> {
-        Loader { link: self.link, now: self.now.0.now, recent: self.recent }
+    fn loader(&self) -> Loader<'_> {
+        Loader { link: &self.link, now: self.now.0.now, recent: self.recent }
     }
 
     /// From here on this transaction reads what it wrote, which may never be committed.
@@ -130,7 +137,7 @@ impl<'a> Tx<'a> {
         list: impl FnOnce(&mut Writer<'_>) -> Result<(), DbError>,
     ) -> Result<(), DbError> {
         let recent = Recent::default();
-        let mut writer = Writer::new(self.link, &recent, self.commits + 1);
+        let mut writer = Writer::new(&self.link, &recent, self.commits + 1);
         list(&mut writer)?;
         let (ops, _) = writer.finish();
         self.link.together(None, &ops, None).map(drop)
@@ -140,8 +147,7 @@ impl<'a> Tx<'a> {
 impl Drop for Tx<'_> {
     fn drop(&mut self) {
         if self.open && !self.link.is_closed() {
-            // When even this fails, the connection is gone and the server rolls back by itself.
-            let _ = self.link.batch("ROLLBACK");
+            roll_back(&self.link);
         }
     }
 }
@@ -161,19 +167,19 @@ impl ReadTx for Tx<'_> {
     }
 
     fn due(&mut self, now: Timestamp, limit: usize) -> Result<Vec<Key>, StoreError> {
-        self.found(query::due(self.link, now, limit))
+        self.found(query::due(&self.link, now, limit))
     }
 
     fn tasks(&mut self, query: &TaskQuery) -> Result<Vec<Task>, StoreError> {
-        self.found(query::tasks(self.link, query))
+        self.found(query::tasks(&self.link, query))
     }
 
     fn leases(&mut self, query: &LeaseQuery) -> Result<Vec<Lease>, StoreError> {
-        self.found(query::leases(self.link, query))
+        self.found(query::leases(&self.link, query))
     }
 
     fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError> {
-        self.found(query::decisions(self.link, query))
+        self.found(query::decisions(&self.link, query))
     }
 
     fn agents(
@@ -189,11 +195,11 @@ impl ReadTx for Tx<'_> {
         agent: &AgentId,
         limit: usize,
     ) -> Result<Vec<(RepoName, TaskId)>, StoreError> {
-        self.found(query::held_by(self.link, agent, limit))
+        self.found(query::held_by(&self.link, agent, limit))
     }
 
     fn events(&mut self, query: &EventQuery) -> Result<Vec<Stored>, StoreError> {
-        self.found(query::events(self.link, query))
+        self.found(query::events(&self.link, query))
     }
 
     fn saved(
@@ -201,11 +207,11 @@ impl ReadTx for Tx<'_> {
         after: Option<&(AgentId, String)>,
         limit: usize,
     ) -> Result<Vec<(AgentId, String, Saved)>, StoreError> {
-        self.found(query::saved(self.link, self.now.0.now, after, limit))
+        self.found(query::saved(&self.link, self.now.0.now, after, limit))
     }
 
     fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError> {
-        self.found(query::status_counts(self.link, repo))
+        self.found(query::status_counts(&self.link, repo))
     }
 
     fn entities(
@@ -213,11 +219,11 @@ impl ReadTx for Tx<'_> {
         after: Option<&Key>,
         limit: usize,
     ) -> Result<Vec<(Key, Entity)>, StoreError> {
-        self.found(query::entities(self.link, after, limit))
+        self.found(query::entities(&self.link, after, limit))
     }
 
     fn mismatches(&mut self) -> Result<Vec<String>, StoreError> {
-        self.found(query::mismatches(self.link))
+        self.found(query::mismatches(&self.link))
     }
 }
 
@@ -226,13 +232,14 @@ impl WriteTx for Tx<'_> {
         check_append(&self.head, changes.events)?;
         // Put back only after the commit: when it fails, nothing is known.
         let mut recent = self.recent.map(RefCell::take).unwrap_or_default();
-        let mut writer = Writer::new(self.link, &recent, self.commits + 1);
+        let mut writer = Writer::new(&self.link, &recent, self.commits + 1);
         let listed = writer.changes(&changes, self.now.0.now, self.now.1.as_ref());
         let (mut ops, rows) = writer.finish();
         self.ok("cannot write the store", listed)?;
         ops.push(Op::new(sql::COMMITTED, values![self.home.names.channel.clone()]));
         let sent = self.link.together(None, &ops, Some("COMMIT"));
         self.open = sent.as_ref().is_err_and(|error| !error.is_lost());
+        self.link.set_in_transaction(sent.is_err());
         let lost = sent.as_ref().is_err_and(DbError::is_lost);
         if lost && self.home.was_committed(changes.events)? {
             return Ok(());

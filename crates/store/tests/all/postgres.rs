@@ -144,6 +144,78 @@ fn the_wait_for_another_writer_is_bounded() {
     note(&mut store, "y").unwrap();
 }
 
+/// Counts the connections that a process has to a store, by the name that its URL gives them.
+fn connections(url: &str, name: &str) -> String {
+    let text = format!("SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}'");
+    psql(url, &text)
+}
+
+#[test]
+fn handles_of_one_process_share_their_connections_and_never_have_more_than_the_limit() {
+    let url = empty_store();
+    let named = format!("{url}&application_name=pool-{}", std::process::id());
+    let name = format!("pool-{}", std::process::id());
+    let options = OpenOptions { connections: 3, ..OpenOptions::default() };
+    let store = PgStore::open(&named, options, &|_| None).unwrap();
+    let clones: Vec<PgStore> = (0..12).map(|_| store.clone()).collect();
+    assert_eq!(connections(&url, &name), "1", "an idle handle has no connection of its own");
+    let most = Mutex::new(0);
+    std::thread::scope(|scope| {
+        for (number, mut handle) in clones.into_iter().enumerate() {
+            let (most, url, name) = (&most, &url, &name);
+            scope.spawn(move || {
+                for round in 0..10 {
+                    note(&mut handle, &format!("{number}.{round}")).unwrap();
+                    page(&mut handle, Seq(0));
+                    if number == 0 {
+                        let now: u32 = connections(url, name).parse().unwrap();
+                        let mut most = most.lock().unwrap();
+                        *most = now.max(*most);
+                    }
+                }
+            });
+        }
+    });
+    assert!(*most.lock().unwrap() <= 3);
+    assert_eq!(texts(&mut { store }).len(), 120);
+}
+
+#[test]
+fn the_wait_for_a_connection_is_bounded_and_says_why() {
+    let url = empty_store();
+    let connect_wait = Duration::from_millis(300);
+    let options = OpenOptions { connections: 2, connect_wait, ..OpenOptions::default() };
+    let store = PgStore::open(&url, options, &|_| None).unwrap();
+    let (mut one, mut two, mut three) = (store.clone(), store.clone(), store);
+    let held = (one.read().unwrap(), two.read().unwrap());
+    let start = Instant::now();
+    let refused = three.read().err().unwrap().to_string();
+    assert!(refused.contains("all 2 connections"), "{refused}");
+    assert!(start.elapsed() < Duration::from_secs(3));
+    drop(held);
+    three.read().unwrap();
+}
+
+#[test]
+fn a_connection_that_ended_is_not_lent_again() {
+    let url = empty_store();
+    let name = format!("ended-{}", std::process::id());
+    let mut store = open(&format!("{url}&application_name={name}"));
+    let mut other = store.clone();
+    {
+        // Two connections, both idle afterwards.
+        let _both = (store.read().unwrap(), other.read().unwrap());
+    }
+    assert_eq!(connections(&url, &name), "2");
+    let ended = format!(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '{name}'"
+    );
+    assert_eq!(psql(&url, &ended), "2");
+    note(&mut store, "after").unwrap();
+    note(&mut other, "after that").unwrap();
+    assert_eq!(texts(&mut store), ["after", "after that"]);
+}
+
 #[test]
 fn ten_hosts_may_start_on_an_empty_database_at_once() {
     let url = empty_store();

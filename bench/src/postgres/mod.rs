@@ -1,5 +1,11 @@
 //! Commands a second on PostgreSQL, beside pgbench with statements like theirs on the same server.
 
+mod past;
+mod queues;
+
+pub use past::run as run_past;
+pub use queues::{run as run_queues, step as queue_step};
+
 use crate::process::STEP;
 use crate::script::{Client, LIFE, LIFE_WORDS, register, repo};
 use crate::stats::{median, whole};
@@ -11,7 +17,7 @@ use comity_engine::{Intake, Settings, WriteLoop, run_batch};
 use comity_store::Store;
 use comity_store::conformance::server::{Cluster, empty_store_at, open, psql};
 use serde_json::{Value, json};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Processes, workers in each, tasks that each worker takes through its life.
@@ -32,9 +38,13 @@ const LIKE_A_COMMAND: &str = "\\set n random(1, 1000)\nBEGIN;\n{lock}\
     UPDATE tasks SET status = 'queued', body = repeat('x', 1100) WHERE repo = 'bench/pg' AND id = 'T' || :n;\n\
     INSERT INTO signs VALUES ('agent', 0, nextval('commits'));\nCOMMIT;\n";
 
+fn server() -> Cluster {
+    Cluster::start(&["shared_buffers=256MB", "max_wal_size=4GB"])
+}
+
 /// Prints the section.
 pub fn run(scale: Scale) -> Outcome<()> {
-    let server = Cluster::start(&["shared_buffers=256MB", "max_wal_size=4GB"]);
+    let server = server();
     let repetitions = scale.of(3, 1);
     let mut table = Table::new(&[
         "processes × workers",
@@ -69,92 +79,6 @@ pub fn run(scale: Scale) -> Outcome<()> {
          and a task, add an event, update the task, add a sign of life), prepared, as many clients; once as it is, \
          once holding the advisory lock that comity's writers hold. Medians of {repetitions} runs by turns."
     );
-    under_load(&server, scale)
-}
-
-/// What the store is like when the workers begin.
-#[derive(Clone, Copy, PartialEq)]
-enum Past {
-    Empty,
-    Finished(usize),
-    OldSnapshot,
-}
-
-/// The rate with a long past, and while a transaction that does nothing holds an old snapshot.
-fn under_load(server: &Cluster, scale: Scale) -> Outcome<()> {
-    let (processes, workers, tasks) = (1, 64, scale.of(100, 20));
-    let finished = scale.of(1_000_000, 50_000);
-    let pasts = [
-        ("an empty store", Past::Empty),
-        ("an idle transaction with a snapshot", Past::OldSnapshot),
-        ("finished tasks", Past::Finished(finished)),
-    ];
-    let mut table =
-        Table::new(&["store", "comity commands/s", "÷ empty", "first third/s", "last third/s"]);
-    let mut first = None;
-    for (name, past) in pasts {
-        let url = empty_store_at(&server.url);
-        prepare(&url, past)?;
-        // What was made before is on disk, so that no run pays for another.
-        psql(&url, "CHECKPOINT");
-        let holder = if past == Past::OldSnapshot { Some(hold_snapshot(&url)?) } else { None };
-        let mut thirds = Vec::new();
-        for part in 0..3 {
-            let range = (part * processes * workers, workers);
-            thirds.push(run_workers(&url, processes, range, tasks / 3)?);
-        }
-        drop(holder);
-        let rate = 3.0 / thirds.iter().map(|rate| 1.0 / rate).sum::<f64>();
-        let empty = *first.get_or_insert(rate);
-        let name = match past {
-            Past::Finished(count) => format!("{} {name}", crate::stats::count(count)),
-            _ => name.to_owned(),
-        };
-        let third = |at: usize| whole(thirds.get(at).copied().unwrap_or_default());
-        table.row(vec![name, whole(rate), format!("{:.2}", rate / empty), third(0), third(2)]);
-    }
-    table.print("postgres: a long past, and an old snapshot");
-    println!(
-        "\n{processes} × {workers} workers, {} tasks each through their lives, in three runs. The finished tasks \
-         are rows of tasks, events and signs of life made by SQL, vacuumed once. The idle transaction begins before \
-         the first run and stays.",
-        tasks / 3 * 3
-    );
-    Ok(())
-}
-
-/// A session that holds a snapshot until it is dropped.
-struct Holder(std::process::Child);
-
-impl Drop for Holder {
-    fn drop(&mut self) {
-        // It has nothing to lose.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn hold_snapshot(url: &str) -> Outcome<Holder> {
-    let text =
-        "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM tasks; SELECT pg_sleep(3600)";
-    let mut command = Command::new("psql");
-    command.args([url, "-Xqc", text]).stdin(Stdio::null()).stdout(Stdio::null());
-    let holder = Holder(command.spawn()?);
-    std::thread::sleep(Duration::from_millis(500));
-    Ok(holder)
-}
-
-fn prepare(url: &str, past: Past) -> Outcome<()> {
-    introduce(url, 3 * 64)?;
-    let Past::Finished(count) = past else { return Ok(()) };
-    // In the repository of the workers, so that they share every index.
-    let text = format!(
-        "INSERT INTO tasks (repo, id, number, status, priority, body) SELECT 'bench/app', 'D' || n, n, 'done', 2, \
-         repeat('x', 900) FROM generate_series(1, {count}) n; \
-         INSERT INTO signs SELECT 'old-' || n % 500, n, n FROM generate_series(1, {count} / 10) n"
-    );
-    psql(url, &text);
-    psql(url, "VACUUM ANALYZE");
     Ok(())
 }
 
@@ -177,26 +101,41 @@ fn run_workers(
     tasks: usize,
 ) -> Outcome<f64> {
     let start = SystemTime::now().duration_since(UNIX_EPOCH)? + START_AHEAD;
-    let binary = std::env::current_exe()?;
+    let start = start.as_millis().to_string();
     let mut running = Vec::new();
     for process in 0..processes {
         let numbers = [first + process * workers, workers, tasks].map(|number| number.to_string());
-        let mut command = Command::new(&binary);
-        command.args([STEP, "postgres", url]).args(&numbers).arg(start.as_millis().to_string());
-        running.push(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?);
+        let [first, workers, tasks] = &numbers;
+        running.push(spawn_step("postgres", &[url, first, workers, tasks, &start])?);
     }
     let mut longest: f64 = 0.0;
     for process in running {
-        let output = process.wait_with_output()?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
-        }
-        let report: Value = serde_json::from_slice(&output.stdout)?;
-        longest = longest.max(report.get("seconds").and_then(Value::as_f64).unwrap_or(0.0));
+        longest = longest.max(seconds(process)?);
     }
     #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]
     let commands = (processes * workers * tasks * LIFE) as f64;
     Ok(commands / longest)
+}
+
+/// Starts this program again for one step of the section.
+fn spawn_step(step: &str, arguments: &[&str]) -> Outcome<Child> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([STEP, step]).args(arguments);
+    Ok(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
+}
+
+/// Waits for a step, and returns the seconds that it printed.
+fn seconds(step: Child) -> Outcome<f64> {
+    let output = step.wait_with_output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    seconds_of(&output.stdout)
+}
+
+fn seconds_of(printed: &[u8]) -> Outcome<f64> {
+    let report: Value = serde_json::from_slice(printed)?;
+    Ok(report.get("seconds").and_then(Value::as_f64).ok_or("no seconds were printed")?)
 }
 
 fn introduce(url: &str, clients: usize) -> Outcome<()> {
