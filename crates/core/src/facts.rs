@@ -97,6 +97,8 @@ pub struct Saved {
     pub input: crate::chain::Hash,
     /// The answer, as JSON text.
     pub answer: String,
+    /// When it was given; it is remembered from then on, wherever the store moves.
+    pub at: Timestamp,
 }
 
 /// Signs of life of one agent: in general, and for single grants.

@@ -201,7 +201,7 @@ impl<'s> Batch<'s> {
         }
         if let (Some(key), Some(input)) = (&request.key, prepared.input) {
             let value = rendered.into_value();
-            let saved = Saved { input, answer: value.to_string() };
+            let saved = Saved { input, answer: value.to_string(), at: self.facts.moment.now };
             self.facts.remember(request.actor.clone(), key.clone(), saved.clone());
             self.saved.push((request.actor.clone(), key.clone(), saved));
             rendered = Rendered::Value(value);

@@ -1,7 +1,7 @@
 //! A project whose store is on PostgreSQL: same commands, same answers, same refusals.
 
 use crate::sandbox::{Call, Sandbox};
-use comity_store::conformance::server::{Cluster, empty_store, empty_store_at};
+use comity_store::conformance::server::{Cluster, empty_store, empty_store_at, psql};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -97,6 +97,36 @@ fn doctor_looks_at_the_server() {
     let report: Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!(state(&report, "durable"), "fail");
     assert_ne!(done.exit, 0);
+}
+
+#[test]
+fn what_somebody_changed_beside_comity_is_found_and_mended_from_the_log() {
+    let team = Team::new();
+    team.json("human:ann", &["task", "create", "Parse", "--label", "a"]);
+    team.json("human:ann", &["task", "create", "Print", "--depends-on", "T1"]);
+    team.json("ada", &["decision", "ask", "Which?"]);
+    team.json("ada", &["lease", "acquire", "docs/"]);
+    for (tampering, said) in [
+        ("UPDATE tasks SET status = 'done'", "found by what they are not"),
+        ("UPDATE tasks SET holder = 'eve'", "found by what they are not"),
+        ("UPDATE tasks SET waits = 3", "wrong count of open dependencies"),
+        ("DELETE FROM deps", "dependencies are missing"),
+        ("INSERT INTO deps VALUES ('x', 'T1', 'T9')", "dependencies belong to no task"),
+        ("DELETE FROM task_labels", "labels are missing"),
+        ("INSERT INTO task_labels VALUES ('x', 'l', 1, 'T1')", "labels belong to no task"),
+        ("UPDATE decisions SET open = false", "open in one place only"),
+        ("UPDATE leases SET prefix = 'elsewhere'", "not where they are looked for"),
+    ] {
+        psql(&team.url, tampering);
+        let report = team.call("human:ann", &["log", "verify", "--json"]).done();
+        assert!(report.stdout.contains(said), "{tampering}: {}", report.stdout);
+        team.json("human:ann", &["log", "rebuild"]);
+        assert_eq!(team.json("human:ann", &["log", "verify"])["ok"], true, "{tampering}");
+    }
+    psql(&team.url, "DELETE FROM events WHERE seq = 2");
+    let report = team.call("human:ann", &["doctor", "--json"]).done();
+    assert_ne!(report.exit, 0);
+    assert!(report.stdout.contains("missing from the log"), "{}", report.stdout);
 }
 
 fn history(team: &Team) {

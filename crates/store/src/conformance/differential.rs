@@ -128,7 +128,8 @@ fn extras(chance: &mut Chance, given: &Given, now: Timestamp) -> Extras {
         extras.presence.push((who.clone(), grant, now));
     }
     if chance.maybe() {
-        let saved = Saved { input: Hash::of(&[1]), answer: format!("{}", chance.below(99)) };
+        let answer = format!("{}", chance.below(99));
+        let saved = Saved { input: Hash::of(&[1]), answer, at: now };
         extras.saved.push((who, format!("k{}", chance.below(5)), saved));
     }
     for key in [

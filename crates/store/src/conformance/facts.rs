@@ -261,7 +261,9 @@ pub(super) fn dependants_children_and_closure_are_complete(world: &mut World) ->
 }
 
 pub(super) fn saved_answers_are_remembered_for_seven_days(world: &mut World) -> Outcome {
-    let saved = |answer: &str| Saved { input: Hash::of(b"input"), answer: answer.to_owned() };
+    let now = world.store.read()?.moment()?.now;
+    let saved =
+        |answer: &str| Saved { input: Hash::of(b"input"), answer: answer.to_owned(), at: now };
     let key = "key \u{e9}".to_owned();
     let save = |answer: &str| Extras {
         saved: vec![(agent("ann"), key.clone(), saved(answer))],
@@ -285,7 +287,8 @@ pub(super) fn saved_answers_are_remembered_for_seven_days(world: &mut World) -> 
 }
 
 pub(super) fn saved_answers_are_listed_page_by_page(world: &mut World) -> Outcome {
-    let saved = |n: u64| Saved { input: Hash::of(&[1]), answer: format!("{n}") };
+    let now = world.store.read()?.moment()?.now;
+    let saved = |n: u64| Saved { input: Hash::of(&[1]), answer: format!("{n}"), at: now };
     let entry = |n: u64| {
         let who = if n.is_multiple_of(2) { "ann" } else { "bob" };
         (agent(who), format!("k{n}"), saved(n))
@@ -304,6 +307,20 @@ pub(super) fn saved_answers_are_listed_page_by_page(world: &mut World) -> Outcom
     wanted.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
     assert_eq!(found, wanted);
     world.clock.pass(Millis::from_secs(7 * 86_400));
+    assert!(world.store.read()?.saved(None, 10)?.is_empty());
+    Ok(())
+}
+
+pub(super) fn a_saved_answer_that_is_written_later_keeps_its_age(world: &mut World) -> Outcome {
+    let given = world.store.read()?.moment()?.now;
+    world.clock.pass(Millis::from_secs(6 * 86_400));
+    let old = Saved { input: Hash::of(&[1]), answer: "old".to_owned(), at: given };
+    let saved = vec![(agent("ann"), "k".to_owned(), old.clone())];
+    world.commit_with(vec![], &Extras { saved: saved.clone(), ..Extras::default() })?;
+    assert_eq!(world.store.read()?.saved(None, 10)?, saved);
+    let facts = world.load(&Need::Saved(agent("ann"), "k".to_owned()))?;
+    assert_eq!(facts.saved(&agent("ann"), "k").unwrap(), Some(&old));
+    world.clock.pass(Millis::from_secs(86_400));
     assert!(world.store.read()?.saved(None, 10)?.is_empty());
     Ok(())
 }

@@ -18,7 +18,7 @@ pub(super) struct Data {
     pub(super) state: State,
     pub(super) events: Vec<Stored>,
     pub(super) presence: BTreeMap<(AgentId, Option<Fence>), Timestamp>,
-    pub(super) saved: BTreeMap<(AgentId, String), (Saved, Timestamp)>,
+    pub(super) saved: BTreeMap<(AgentId, String), Saved>,
     pub(super) due: BTreeMap<Key, Timestamp>,
     pub(super) noted: Option<Noted>,
     pub(super) commits: u64,
@@ -91,8 +91,8 @@ impl Data {
     }
 
     pub(super) fn saved_answer(&self, actor: &AgentId, key: &str, now: Timestamp) -> Option<Saved> {
-        let (saved, at) = self.saved.get(&(actor.clone(), key.to_owned()))?;
-        (now.since(*at) < IDEMPOTENCY_LIFE).then(|| saved.clone())
+        let saved = self.saved.get(&(actor.clone(), key.to_owned()))?;
+        (now.since(saved.at) < IDEMPOTENCY_LIFE).then(|| saved.clone())
     }
 
     pub(super) fn write_rows(&mut self, rows: &Rows<'_>) {
@@ -135,7 +135,7 @@ impl Data {
         self.due.clear();
     }
 
-    pub(super) fn apply(&mut self, changes: &Changes<'_>, now: Timestamp) {
+    pub(super) fn apply(&mut self, changes: &Changes<'_>) {
         self.events.extend_from_slice(changes.events);
         self.write_rows(&changes.rows);
         for (agent, fence, seen) in changes.presence {
@@ -143,7 +143,7 @@ impl Data {
             *last = (*last).max(*seen);
         }
         for (actor, key, saved) in changes.saved {
-            self.saved.insert((actor.clone(), key.clone()), (saved.clone(), now));
+            self.saved.insert((actor.clone(), key.clone()), saved.clone());
         }
         self.commits += 1;
     }

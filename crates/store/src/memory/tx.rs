@@ -272,9 +272,9 @@ impl ReadTx for Tx<'_> {
         limit: usize,
     ) -> Result<Vec<(AgentId, String, Saved)>, StoreError> {
         let oldest = self.now.0.now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
-        let live = self.data.saved.iter().filter(|(_, (_, at))| at.ms() > oldest);
+        let live = self.data.saved.iter().filter(|(_, saved)| saved.at.ms() > oldest);
         let wanted = live.filter(|(key, _)| after.is_none_or(|after| *key > after));
-        let row = |((actor, key), (saved, _)): (&(AgentId, String), &(Saved, Timestamp))| {
+        let row = |((actor, key), saved): (&(AgentId, String), &Saved)| {
             (actor.clone(), key.clone(), saved.clone())
         };
         Ok(wanted.take(limit).map(row).collect())
@@ -301,7 +301,7 @@ impl ReadTx for Tx<'_> {
 
 impl WriteTx for Tx<'_> {
     fn commit(self: Box<Self>, changes: Changes<'_>) -> Result<(), StoreError> {
-        let Tx { data, now: (moment, note), turn, staged } = *self;
+        let Tx { data, now: (_, note), turn, staged } = *self;
         check_append(&data.head(), changes.events)?;
         let Some(turn) = turn else { return Ok(()) };
         let mut current = turn.0.data();
@@ -312,7 +312,7 @@ impl WriteTx for Tx<'_> {
             drop(data);
         }
         let data = Arc::make_mut(&mut current);
-        data.apply(&changes, moment.now);
+        data.apply(&changes);
         data.noted = note.or_else(|| data.noted.take());
         drop(current);
         turn.0.committed.notify_all();

@@ -321,7 +321,7 @@ fn saved(row: &Row) -> Result<Saved, DbError> {
     let input: &[u8] = row.try_get(0)?;
     let input = Hash::from_slice(input)
         .ok_or_else(|| DbError::Row("a remembered answer has no digest".to_owned()))?;
-    Ok(Saved { input, answer: row.try_get(1)? })
+    Ok(Saved { input, answer: row.try_get(1)?, at: rows::time(row, 2)? })
 }
 
 /// Those at the prefix or above it, and those below: between `prefix/` and what follows it.

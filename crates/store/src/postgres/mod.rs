@@ -2,6 +2,7 @@
 
 mod condition;
 mod error;
+mod integrity;
 mod link;
 mod load;
 #[cfg(test)]
@@ -237,9 +238,12 @@ impl Store for PgStore {
         done.map_err(|error| error.into_store("cannot write the store", self.home.lock_wait))
     }
 
-    /// PostgreSQL looks after its own files; what can be asked is whether it answers.
     fn integrity(&mut self) -> Result<Vec<String>, StoreError> {
-        self.read().map(|_| Vec::new())
+        // A connection that was lost is made again.
+        drop(self.read()?);
+        let checked =
+            self.pool.lend(self.home.connect_wait).and_then(|link| integrity::check(&link));
+        checked.map_err(|error| error.into_store("cannot read the store", self.home.lock_wait))
     }
 
     fn url(&self) -> String {

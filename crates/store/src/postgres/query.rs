@@ -166,7 +166,8 @@ pub(super) fn saved(
     let read = |row: &Row| {
         let actor = AgentId::parse(row.try_get(0)?);
         let actor = actor.map_err(|refusal| DbError::Row(refusal.message))?;
-        let saved = Saved { input: rows::hash(row, 2)?, answer: row.try_get(3)? };
+        let (input, answer) = (rows::hash(row, 2)?, row.try_get(3)?);
+        let saved = Saved { input, answer, at: rows::time(row, 4)? };
         Ok((actor, row.try_get(1)?, saved))
     };
     link.query(sql::SAVED_AFTER, given)?.iter().map(read).collect()
@@ -332,19 +333,4 @@ fn entity_of(kind: usize, row: &Row) -> Result<(Key, Entity), DbError> {
             (Key::Agent(agent.id.clone()), Entity::Agent(agent))
         }
     })
-}
-
-/// Tasks whose cached count of open dependencies is not what the edges say.
-const WRONG_COUNTS: &str = "SELECT t.repo, t.id FROM tasks t WHERE t.waits <> (
-    SELECT count(*) FROM deps d WHERE d.repo = t.repo AND d.task = t.id AND NOT EXISTS (
-        SELECT 1 FROM tasks o WHERE o.repo = d.repo AND o.id = d.on_task AND o.status = 'done'))
-    ORDER BY t.repo, t.id LIMIT 100";
-
-/// Returns where what is kept twice differs, in words.
-pub(super) fn mismatches(link: &Link) -> Result<Vec<String>, DbError> {
-    let problem = |row: &Row| {
-        let (repo, id): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
-        Ok(format!("task {id} of {repo}: its open dependencies are miscounted"))
-    };
-    link.query(WRONG_COUNTS, values![])?.iter().map(problem).collect()
 }

@@ -143,13 +143,12 @@ pub(super) const PRUNE_SIGNS: &str = "DELETE FROM signs WHERE ctid = ANY(ARRAY(
         SELECT 1 FROM signs n WHERE n.agent = s.agent AND n.fence = s.fence AND n.at > s.at))
     ORDER BY s.at LIMIT $3))";
 
-pub(super) const SAVED: &str = "SELECT input, answer FROM idempotency
+pub(super) const SAVED: &str = "SELECT input, answer, at FROM idempotency
     WHERE actor = $1 AND key >= $2 AND key <= $2 AND at > $3 ORDER BY key";
-pub(super) const SAVED_AFTER: &str = "SELECT actor, key, input, answer FROM idempotency
+pub(super) const SAVED_AFTER: &str = "SELECT actor, key, input, answer, at FROM idempotency
     WHERE (actor, key) > ($1, $2) AND at > $3 ORDER BY actor, key LIMIT $4";
 pub(super) const SET_SAVED: &str = "INSERT INTO idempotency (actor, key, input, answer, at)
-    SELECT actor, key, input, answer, $5 FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[])
-    u (actor, key, input, answer) ON CONFLICT (actor, key) DO UPDATE SET input = excluded.input,
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[]) ON CONFLICT (actor, key) DO UPDATE SET input = excluded.input,
     answer = excluded.answer, at = excluded.at";
 pub(super) const PRUNE_SAVED: &str = "DELETE FROM idempotency WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2))";

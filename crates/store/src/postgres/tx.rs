@@ -8,7 +8,7 @@ use super::link::{Link, Op, values};
 use super::load::Loader;
 use super::pool::Lent;
 use super::write::Writer;
-use super::{Home, TaskEdges, query, rows, sql};
+use super::{Home, TaskEdges, integrity, query, rows, sql};
 use crate::moment::{Noted, moment};
 use crate::recent::Recent;
 use crate::{
@@ -223,7 +223,7 @@ impl ReadTx for Tx<'_> {
     }
 
     fn mismatches(&mut self) -> Result<Vec<String>, StoreError> {
-        self.found(query::mismatches(&self.link))
+        self.found(integrity::mismatches(&self.link))
     }
 }
 

@@ -82,7 +82,7 @@ impl<'a> Writer<'a> {
                 list.iter().map(|(_, key, _)| key.clone()).collect::<Vec<_>>(),
                 list.iter().map(|(.., saved)| saved.input.0.to_vec()).collect::<Vec<_>>(),
                 list.iter().map(|(.., saved)| saved.answer.clone()).collect::<Vec<_>>(),
-                now.ms(),
+                list.iter().map(|(.., saved)| saved.at.ms()).collect::<Vec<_>>(),
             ];
             self.add(sql::SET_SAVED, given);
         }
@@ -439,7 +439,7 @@ impl<'r> Lot<'r> {
 
 /// A path that this build cannot read gets the empty prefix: it is then looked at every time, which
 /// is slow but never misses an overlap.
-fn literal_prefix(path: &str) -> String {
+pub(super) fn literal_prefix(path: &str) -> String {
     Pattern::parse(path).map(|pattern| pattern.literal_prefix().to_owned()).unwrap_or_default()
 }
 

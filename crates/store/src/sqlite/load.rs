@@ -306,13 +306,13 @@ impl Loader<'_> {
         let mut statement = self.conn.prepare_cached(sql::SAVED)?;
         let found = statement
             .query_row(params![actor.as_str(), key, oldest], |row| {
-                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?))
+                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
             })
             .optional()?;
-        let Some((input, answer)) = found else { return Ok(None) };
+        let Some((input, answer, at)) = found else { return Ok(None) };
         let input = Hash::from_slice(&input)
             .ok_or_else(|| DbError::Row(format!("the answer under key {key:?} has no digest")))?;
-        Ok(Some(Saved { input, answer }))
+        Ok(Some(Saved { input, answer, at: Timestamp::from_ms(at) }))
     }
 }
 

@@ -201,7 +201,8 @@ pub(super) fn saved(
     collect(conn, sql::SAVED_AFTER, given, |row| {
         let actor: String = row.get(0)?;
         let actor = AgentId::parse(&actor).map_err(|refusal| DbError::Row(refusal.message))?;
-        Ok((actor, row.get(1)?, Saved { input: hash(row, 2)?, answer: row.get(3)? }))
+        let (input, answer) = (hash(row, 2)?, row.get(3)?);
+        Ok((actor, row.get(1)?, Saved { input, answer, at: rows::time(row, 4)? }))
     })
 }
 

@@ -99,8 +99,8 @@ statements! {
         SELECT agent, fence FROM presence INDEXED BY presence_of_grants
         WHERE fence > 0 AND last_seen <= ?1 ORDER BY last_seen LIMIT ?2)";
 
-    SAVED = "SELECT input, answer FROM idempotency WHERE actor = ?1 AND key = ?2 AND at > ?3";
-    SAVED_AFTER = "SELECT actor, key, input, answer FROM idempotency
+    SAVED = "SELECT input, answer, at FROM idempotency WHERE actor = ?1 AND key = ?2 AND at > ?3";
+    SAVED_AFTER = "SELECT actor, key, input, answer, at FROM idempotency
         WHERE (actor, key) > (?1, ?2) AND at > ?3 ORDER BY actor, key LIMIT ?4";
     SET_SAVED = "INSERT OR REPLACE INTO idempotency (actor, key, input, answer, at)
         VALUES (?1, ?2, ?3, ?4, ?5)";

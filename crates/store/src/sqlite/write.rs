@@ -48,7 +48,7 @@ pub(super) fn changes(
         run(conn, sql::SET_PRESENCE, params![agent.as_str(), fence, seen.ms()])?;
     }
     for (actor, key, saved) in changes.saved {
-        let given = params![actor.as_str(), key, saved.input.0, saved.answer, now.ms()];
+        let given = params![actor.as_str(), key, saved.input.0, saved.answer, saved.at.ms()];
         run(conn, sql::SET_SAVED, given)?;
     }
     if let Some(note) = note {
