@@ -66,6 +66,11 @@ impl Loader<'_> {
                 ops.push(Op::new(sql::TASKS_BY_PREFIX, given));
             }
             Need::Grant(fence) => {
+                let known =
+                    self.recent.is_some_and(|recent| recent.borrow_mut().take_claim(*fence, facts));
+                if known {
+                    return;
+                }
                 let fence = rows::signed(fence.get());
                 ops.push(Op::new(sql::TASKS_BY_FENCE, values![fence]));
                 ops.push(Op::new(sql::LEASES_BY_FENCE, values![fence]));

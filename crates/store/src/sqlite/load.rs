@@ -204,6 +204,9 @@ impl Loader<'_> {
     }
 
     fn grant(&self, fence: Fence, facts: &mut Facts) -> Result<(), DbError> {
+        if self.recent.is_some_and(|recent| recent.borrow_mut().take_claim(fence, facts)) {
+            return Ok(());
+        }
         let given = params![rows::signed(fence.get())];
         let mut statement = self.conn.prepare_cached(sql::TASKS_BY_FENCE)?;
         let mut found = statement.query(given)?;
