@@ -1,6 +1,7 @@
 //! The command line: every command with its options, one sentence and an example each.
 
 mod decision;
+mod import;
 mod log;
 mod task;
 mod task_fields;
@@ -8,6 +9,7 @@ mod team;
 mod values;
 
 pub use decision::{AskArgs, DecisionCommand};
+pub use import::ImportCommand;
 pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
 pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
 pub use task_fields::{CreateArgs, UpdateArgs};
@@ -127,6 +129,9 @@ pub enum Command {
     /// Write Markdown for people, from the log
     #[command(subcommand, after_help = "Example:\n  comity report log --output LOG.md")]
     Report(ReportCommand),
+    /// Take over what other tools keep
+    #[command(subcommand, after_help = "Example:\n  comity import beads .beads/issues.jsonl")]
+    Import(ImportCommand),
     /// Reclaim what is stale and apply what has expired
     #[command(after_help = "Example:\n  comity watchdog --once")]
     Watchdog {
