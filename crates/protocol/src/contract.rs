@@ -5,6 +5,7 @@ use crate::document::{self, Fault, Node};
 use crate::problem::Problems;
 use comity_core::command::WorkReport;
 use serde_json::Value;
+use std::fmt;
 
 /// How strictly a contract is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,12 @@ pub struct Kind {
     pub schema: fn() -> Value,
     /// For those that end a piece of work: what a valid one reports.
     pub report: Option<fn(&Node) -> WorkReport>,
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 /// Every kind, in the order of the documentation. Of kinds that are equally likely the first is taken.
