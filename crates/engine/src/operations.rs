@@ -85,6 +85,12 @@ pub const OPERATIONS: &[Operation] = &[
     read("event.tail", "Follow the log"),
     read("contract.validate", "Check a contract and list all its problems"),
     read("contract.render", "Write a task as a contract"),
+    Operation {
+        name: "contract.apply",
+        kind: Kind::Write,
+        verb: None,
+        help: "Do what a report of a reviewer, a scout or an architect asks for",
+    },
     read("contract.schema", "Print the JSON Schema of a kind of contract"),
     read("log.verify", "Check the log's chain and the projections against it"),
     write("log.rebuild", Verb::Reclaim, "Write the projections anew from the log"),

@@ -2,6 +2,7 @@
 
 use crate::agent_protocol::{mission_check, result, schema};
 use crate::document::{self, Fault, Node};
+use crate::neo::{agent, architect, developer, reviewer, scout, supervisor, wrapped};
 use crate::problem::Problems;
 use comity_core::command::WorkReport;
 use serde_json::Value;
@@ -61,6 +62,60 @@ pub const KINDS: &[Kind] = &[
         schema: schema::result,
         report: Some(result::report),
     },
+    Kind {
+        name: "developer",
+        help: "neo: what a developer reports",
+        read: wrapped::read,
+        likeness: developer::likeness,
+        validate: developer::validate,
+        schema: developer::schema,
+        report: Some(developer::report),
+    },
+    Kind {
+        name: "reviewer",
+        help: "neo: what a reviewer found",
+        read: wrapped::read,
+        likeness: reviewer::likeness,
+        validate: reviewer::validate,
+        schema: reviewer::schema,
+        report: None,
+    },
+    Kind {
+        name: "scout",
+        help: "neo: what a scout found",
+        read: wrapped::read,
+        likeness: scout::likeness,
+        validate: scout::validate,
+        schema: scout::schema,
+        report: None,
+    },
+    Kind {
+        name: "architect",
+        help: "neo: where the plan is",
+        read: wrapped::read,
+        likeness: architect::likeness,
+        validate: architect::validate,
+        schema: architect::schema,
+        report: None,
+    },
+    Kind {
+        name: "supervisor",
+        help: "neo: what a focused supervisor ends with",
+        read: wrapped::read,
+        likeness: supervisor::likeness,
+        validate: supervisor::validate,
+        schema: supervisor::schema,
+        report: Some(supervisor::report),
+    },
+    Kind {
+        name: "agent",
+        help: "neo: the definition of an agent",
+        read: document::read,
+        likeness: agent::likeness,
+        validate: agent::validate,
+        schema: agent::schema,
+        report: None,
+    },
 ];
 
 /// Returns the kind of that name.
@@ -70,7 +125,8 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
 
 /// Tells the kind of a contract from its content.
 pub fn recognise(text: &str) -> Option<&'static Kind> {
-    let tree = document::read(text).ok();
+    // Reports may stand in prose; a contract that is the whole text is read the same way.
+    let tree = wrapped::read(text).ok();
     let mut best: Option<(&Kind, u32)> = None;
     for kind in KINDS {
         let found = (kind.likeness)(text, tree.as_ref());

@@ -22,6 +22,9 @@ pub(super) fn run(global: &Global, command: ContractCommand) -> Result<Reply, Re
             let text = read(Path::new(&file), Path::new("."))?;
             Ok(validated(&file, &contract::check(&text, kind, mode)))
         }
+        ContractCommand::Apply { file, task, kind } => {
+            super::apply::run(&Context::find(global)?, &file, kind, task)
+        }
         ContractCommand::Schema { kind } => {
             let schema = (kind.schema)();
             let text = format!("{}\n", pretty(&schema));

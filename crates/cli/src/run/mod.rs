@@ -1,5 +1,6 @@
 //! One file per group of commands: arguments become an operation, its answer becomes a reply.
 
+mod apply;
 mod contract;
 mod decision;
 mod event;

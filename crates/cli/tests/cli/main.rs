@@ -12,6 +12,7 @@ mod idempotency;
 mod identity;
 mod imports;
 mod project;
+mod reports;
 mod sandbox;
 mod screens;
 mod server;
