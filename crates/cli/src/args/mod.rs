@@ -4,6 +4,7 @@ mod contract;
 mod decision;
 mod import;
 mod log;
+mod neo;
 mod task;
 mod task_fields;
 mod team;
@@ -13,6 +14,7 @@ pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
 pub use import::ImportCommand;
 pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
+pub use neo::{NeoAsk, NeoCommand, NeoDecision, NeoLog, NeoLogs, NeoTask};
 pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
 pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
@@ -134,6 +136,9 @@ pub enum Command {
     /// Write Markdown for people, from the log
     #[command(subcommand, after_help = "Example:\n  comity report log --output LOG.md")]
     Report(ReportCommand),
+    /// Use neo's commands with neo's flags
+    #[command(subcommand, after_help = "Example:\n  comity neo decision list")]
+    Neo(Box<NeoCommand>),
     /// Take over what other tools keep
     #[command(subcommand, after_help = "Example:\n  comity import beads .beads/issues.jsonl")]
     Import(ImportCommand),

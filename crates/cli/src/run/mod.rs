@@ -8,6 +8,7 @@ mod import;
 mod lease;
 mod log;
 mod mission;
+mod neo;
 mod status;
 mod store;
 mod task;
@@ -34,6 +35,7 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Init { yes: _ } => crate::init::run(&global),
         Command::Doctor { fix } => crate::doctor::run(&global, fix),
         Command::Store(command) => store::run(&global, &command),
+        Command::Neo(command) => neo::run(&global, *command),
         Command::Contract(command) => contract::run(&global, command),
         command => in_project(&global, command),
     }
@@ -60,6 +62,7 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
         | Command::Demo
         | Command::Init { .. }
         | Command::Store(_)
+        | Command::Neo(_)
         | Command::Contract(_)
         | Command::Doctor { .. } => Ok(Reply::printed()),
     }
@@ -104,7 +107,7 @@ mod tests {
     const OWN: &[&str] = &["init", "doctor", "completions", "demo", "store.copy"];
 
     /// Other tools' words for operations that are in the table under their own names.
-    const FRONTS: &[&str] = &["import."];
+    const FRONTS: &[&str] = &["import.", "neo."];
 
     fn leaves(command: &clap::Command, path: &str, found: &mut Vec<String>) {
         for inner in command.get_subcommands() {

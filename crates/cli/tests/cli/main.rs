@@ -11,6 +11,7 @@ mod hosts;
 mod idempotency;
 mod identity;
 mod imports;
+mod neo;
 mod project;
 mod reports;
 mod sandbox;

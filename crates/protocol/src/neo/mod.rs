@@ -4,10 +4,14 @@ pub mod agent;
 pub mod architect;
 pub mod developer;
 pub mod effect;
+pub mod ids;
+pub mod keep;
+pub mod records;
 pub mod resume;
 pub mod reviewer;
 pub mod scout;
 pub mod supervisor;
+pub mod words;
 pub mod wrapped;
 
 mod shape;
