@@ -82,6 +82,16 @@ pub(crate) fn render(
             let decision = facts.decision(repo, *id)?.ok_or_else(|| lost("decision"))?;
             Ok(json!({"decision": view::decision(decision)}))
         }),
+        Answer::Memory(id) => settle(tx, facts, |facts| {
+            let memory = facts.memory(repo, *id)?.ok_or_else(|| lost("memory"))?;
+            Ok(json!({"memory": view::memory(memory)}))
+        }),
+        Answer::Forgotten(memory) => Ok(json!({"memory": view::memory(memory)})),
+        Answer::Directive(id) => settle(tx, facts, |facts| {
+            let directive = facts.directive(repo, *id)?.ok_or_else(|| lost("directive"))?;
+            Ok(json!({"directive": view::directive(directive)}))
+        }),
+        Answer::Deleted(directive) => Ok(json!({"directive": view::directive(directive)})),
         Answer::Event(place) => {
             let event = events.get(*place).ok_or_else(|| lost("event"))?;
             Ok(json!({"event": view::event(event)}))

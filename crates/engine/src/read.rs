@@ -84,6 +84,11 @@ impl<'a> Reader<'a> {
                 })?;
                 Ok(json!({"decision": view::decision(&decision)}))
             }
+            Query::Memories { filter, page } => self.memories(filter, &page),
+            Query::SearchMemories { query, filter, page } => self.search(&query, &filter, &page),
+            Query::Memory { id } => self.memory(&id),
+            Query::Directives { filter, page } => self.directives(&filter, &page),
+            Query::Directive { id } => self.directive(&id),
             Query::Events(filter) => self.events(&filter),
             Query::Status => crate::status::status(self),
             Query::Head => {

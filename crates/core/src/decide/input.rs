@@ -1,8 +1,11 @@
 //! Checks of form that need no state: lengths, characters, patterns. Everything wrong here is exit 2.
 
-use crate::command::{Command, NOTE_TYPES, NewTask, Question, Request};
+use crate::command::{
+    Command, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask, Question, Request,
+};
 use crate::event::TaskUpdated;
 use crate::limits;
+use crate::memory::MemoryFilter;
 use crate::pattern::Pattern;
 use crate::refusal::Refusal;
 use crate::task::Constraints;
@@ -102,6 +105,9 @@ fn check_other(command: &Command) -> Check {
         }
         Command::DecisionAsk(question) => question_ok(question),
         Command::DecisionAnswer { answer, .. } => long("answer", answer),
+        Command::MemoryWrite(new) => new_memory(new),
+        Command::MemoryUpdate { changes, .. } => memory_changes(changes),
+        Command::DirectiveCreate(new) => new_directive(new),
         Command::Note { kind, text, .. } => note(kind, text),
         Command::EmitEvent { event } => emitted(event),
         _ => Ok(()),
@@ -174,6 +180,60 @@ fn question_ok(question: &Question) -> Check {
     }
     distinct("option key", question.options.iter().map(|option| option.key.as_str()))?;
     optional(question.expires.as_ref(), |time| wait("expires", time))
+}
+
+fn new_memory(new: &NewMemory) -> Check {
+    present("text", &new.text)?;
+    long("text", &new.text)?;
+    optional(new.scope.as_ref(), |text| scope(text))?;
+    words("tag", &new.tags)?;
+    optional(new.expires.as_ref(), life)
+}
+
+fn memory_changes(changes: &MemoryChanges) -> Check {
+    if *changes == MemoryChanges::default() {
+        return Err(Refusal::input("nothing is to be changed")
+            .hint("comity memory update M1 'what it says now', or one of the options"));
+    }
+    if let Some(text) = &changes.text {
+        present("text", text)?;
+        long("text", text)?;
+    }
+    optional(changes.scope.as_ref(), |text| scope(text))?;
+    optional(changes.tags.as_ref(), |list| words("tag", list))?;
+    optional(changes.expires.as_ref(), life)
+}
+
+fn new_directive(new: &NewDirective) -> Check {
+    present("text", &new.text)?;
+    long("text", &new.text)?;
+    optional(new.description.as_ref(), |text| long("description", text))?;
+    optional(new.duration.as_ref(), |text| word("duration", text))?;
+    if new.priority > limits::PRIORITY_MAX {
+        return Err(Refusal::input(format!("priority {} is too high", new.priority))
+            .hint(format!("between 0 and {}", limits::PRIORITY_MAX)));
+    }
+    Ok(())
+}
+
+/// Checks what memories are looked for by.
+pub fn check_filter(filter: &MemoryFilter, query: Option<&str>) -> Check {
+    optional(filter.scope.as_ref(), |text| scope(text))?;
+    words("tag", &filter.tags)?;
+    optional(query, |text| at_most("query", text.len(), limits::TEXT_BYTES_MAX, "bytes"))
+}
+
+/// A scope may be a long path.
+fn scope(text: &str) -> Check {
+    line("scope", text)?;
+    at_most("scope", text.len(), limits::SCOPE_BYTES_MAX, "bytes")
+}
+
+fn life(time: &Millis) -> Check {
+    if *time == Millis::default() {
+        return Err(Refusal::input("it would expire at once").hint("such as --expires 2h"));
+    }
+    wait("expires", time)
 }
 
 fn lease_wish(texts: &[String]) -> Check {

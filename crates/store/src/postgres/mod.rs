@@ -4,6 +4,7 @@ mod condition;
 mod error;
 mod link;
 mod load;
+mod memories;
 mod query;
 mod rows;
 mod schema;
