@@ -1,16 +1,14 @@
 //! Commands: everything that a caller can ask to be changed.
 
+mod memory;
 mod report;
 mod wish;
 
+pub use memory::{MemoryChanges, NewDirective, NewMemory};
 pub use report::{
     FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine, TIP_LEVEL,
     WorkReport,
 };
-mod memory;
-mod wish;
-
-pub use memory::{MemoryChanges, NewDirective, NewMemory};
 pub use wish::{
     ClaimWish, ConstraintChanges, Containment, Found, NewTask, Question, StepVerb, Submission,
 };

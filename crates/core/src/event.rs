@@ -114,6 +114,7 @@ events! {
     DirectiveToggled(DirectiveToggled) => "directive_toggled";
     DirectiveTriggered(DirectiveTriggered) => "directive_triggered";
     DirectiveDeleted(DirectiveDeleted) => "directive_deleted";
+    ResultReported(Box<ResultReported>) => "result_reported";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

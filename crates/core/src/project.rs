@@ -38,7 +38,9 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         Event::DecisionAnswered(e) => keys.push(Key::Decision(repo(), e.decision)),
         Event::DecisionExpired(e) => keys.push(Key::Decision(repo(), e.decision)),
         Event::AgentRegistered(e) | Event::AgentUpdated(e) => keys.push(Key::Agent(e.id.clone())),
-        Event::Reported(_) | Event::Note(_) | Event::Error(_) => return keys,
+        Event::Reported(_) | Event::Note(_) | Event::Error(_) | Event::ResultReported(_) => {
+            return keys;
+        }
         Event::MemoryWritten(_)
         | Event::MemoryUpdated(_)
         | Event::MemorySuperseded(_)

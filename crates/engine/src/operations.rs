@@ -95,6 +95,7 @@ pub const OPERATIONS: &[Operation] = &[
     write("event.emit", Verb::Emit, "Append an event that you report"),
     read("event.list", "List events"),
     read("event.tail", "Follow the log"),
+    read("guard.check", "Check a work tree against the constraints of a task"),
     read("contract.validate", "Check a contract and list all its problems"),
     read("contract.render", "Write a task as a contract"),
     Operation {

@@ -2,6 +2,7 @@
 
 mod contract;
 mod decision;
+mod guard;
 mod import;
 mod log;
 mod neo;
@@ -12,6 +13,7 @@ mod values;
 
 pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
+pub use guard::GuardCommand;
 pub use import::ImportCommand;
 pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
 pub use neo::{NeoAsk, NeoCommand, NeoDecision, NeoLog, NeoLogs, NeoTask};
@@ -121,9 +123,12 @@ pub enum Command {
     /// Read and follow the log, or add to it
     #[command(subcommand, after_help = "Example:\n  comity event tail")]
     Event(EventCommand),
-    /// Check, write and explain contracts: missions, results and the like
+    /// Check, write and explain missions, results and other contracts
     #[command(subcommand, after_help = "Example:\n  comity contract validate result.yaml")]
     Contract(ContractCommand),
+    /// Check what was changed against what may be changed
+    #[command(subcommand, after_help = "Example:\n  comity guard check T1")]
+    Guard(GuardCommand),
     /// Check the log and what was built from it
     #[command(subcommand, after_help = "Example:\n  comity log verify")]
     Log(LogCommand),

@@ -4,6 +4,7 @@ mod apply;
 mod contract;
 mod decision;
 mod event;
+mod guard;
 mod import;
 mod lease;
 mod log;
@@ -14,6 +15,7 @@ mod store;
 mod task;
 mod task_fields;
 mod task_git;
+mod task_result;
 mod team;
 mod watchdog;
 
@@ -53,6 +55,7 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
             execute(&context, Operation::Note { kind, text, task }, Shape::Event)
         }
         Command::Event(command) => event::run(&context, command, global.json),
+        Command::Guard(command) => guard::run(&context, command),
         Command::Log(command) => log::run(&context, &command),
         Command::Report(command) => log::report(&context, command, global.json),
         Command::Import(command) => import::run(&context, command),

@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 pub struct WorkReport {
     /// The kind of contract it came by, such as `result`.
     pub contract: String,
+    /// The task that it names.
+    #[serde(default)]
+    pub task_id: Option<String>,
     /// How the work ended.
     pub status: ReportStatus,
     /// What the agent says it changed.
@@ -53,7 +56,6 @@ impl ReportStatus {
 
 /// A file that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ReportedFile {
     /// Relative to the root.
     pub path: String,
@@ -86,7 +88,6 @@ impl FileAction {
 
 /// A line of the agent's own log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ReportedLine {
     /// `info`, `tip`, `warn`, `error` or `critical`.
     pub level: String,
@@ -99,7 +100,6 @@ pub struct ReportedLine {
 
 /// Something the agent could not settle by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ReportedIssue {
     /// What kind.
     #[serde(rename = "type")]

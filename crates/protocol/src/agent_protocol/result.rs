@@ -159,6 +159,7 @@ pub fn report(root: &Node) -> WorkReport {
     let unknown = root.entries().iter().filter(|entry| !KNOWN.contains(&entry.key.as_str()));
     WorkReport {
         contract: "result".to_owned(),
+        task_id: task_id(root).map(str::to_owned),
         status: match text(root, "status").as_str() {
             "completed" => ReportStatus::Completed,
             "blocked" => ReportStatus::Blocked,

@@ -207,6 +207,7 @@ pub fn report(root: &Node) -> WorkReport {
     }
     WorkReport {
         contract: "developer".to_owned(),
+        task_id: Some(text(root, "task_id")).filter(|id| !id.is_empty()),
         status,
         files_modified: Vec::new(),
         log,

@@ -78,6 +78,7 @@ pub fn report(root: &Node) -> WorkReport {
         |message: String| ReportedLine { level: "info".to_owned(), message, timestamp: None };
     let mut report = WorkReport {
         contract: "supervisor".to_owned(),
+        task_id: None,
         status: ReportStatus::Completed,
         files_modified: Vec::new(),
         log: Vec::new(),
