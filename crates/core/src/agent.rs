@@ -27,4 +27,10 @@ pub struct Counters {
     pub leases: u64,
     /// Highest decision number.
     pub decisions: u64,
+    /// Highest memory number.
+    #[serde(default)]
+    pub memories: u64,
+    /// Highest directive number.
+    #[serde(default)]
+    pub directives: u64,
 }

@@ -1,13 +1,21 @@
 //! Commands: everything that a caller can ask to be changed.
 
+mod memory;
+mod report;
 mod wish;
 
+pub use memory::{MemoryChanges, NewDirective, NewMemory};
+pub use report::{
+    FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine, TIP_LEVEL,
+    WorkReport,
+};
 pub use wish::{
     ClaimWish, ConstraintChanges, Containment, Found, NewTask, Question, StepVerb, Submission,
 };
 
 use crate::event::TaskUpdated;
 use crate::ids::{AgentId, Fence, RepoName};
+use crate::lasting::End;
 use crate::role::Role;
 use crate::status::Status;
 use crate::time::Millis;
@@ -288,6 +296,39 @@ pub enum Command {
         /// `KEY`, `KEY: text`, or any text.
         answer: String,
     },
+    /// Remember something.
+    MemoryWrite(Box<NewMemory>),
+    /// Change what a memory says.
+    MemoryUpdate {
+        /// The memory.
+        id: String,
+        /// What is to be changed.
+        changes: Box<MemoryChanges>,
+    },
+    /// Forget something.
+    MemoryForget {
+        /// The memory.
+        id: String,
+    },
+    /// Give a standing instruction.
+    DirectiveCreate(Box<NewDirective>),
+    /// Switch a directive on or off.
+    DirectiveToggle {
+        /// The directive.
+        id: String,
+        /// On or off; without a word, the other than now.
+        enabled: Option<bool>,
+    },
+    /// Say that a directive is followed now.
+    DirectiveTrigger {
+        /// The directive.
+        id: String,
+    },
+    /// Take a directive back.
+    DirectiveDelete {
+        /// The directive.
+        id: String,
+    },
     /// Say something worth keeping.
     Note {
         /// Its type.
@@ -326,6 +367,12 @@ impl Command {
                 containment: Containment::default(),
                 reason: reason.clone(),
             }),
+            // Said again later, the same words may mean another time.
+            Command::DirectiveCreate(new) if new.duration.is_some() => {
+                let mut given = new.clone();
+                given.end = End::default();
+                Cow::Owned(Command::DirectiveCreate(given))
+            }
             other => Cow::Borrowed(other),
         }
     }

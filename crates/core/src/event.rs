@@ -3,9 +3,11 @@
 //! An event carries everything its projection needs, so that each entity can be replayed by itself.
 
 mod body;
+mod memory;
 mod talk;
 
 pub use body::*;
+pub use memory::*;
 pub use talk::*;
 
 use crate::ids::{AgentId, RepoName, Seq, TaskId};
@@ -103,6 +105,16 @@ events! {
     DecisionExpired(DecisionExpired) => "decision_expired";
     AgentRegistered(AgentRegistered) => "agent_registered";
     AgentUpdated(AgentRegistered) => "agent_updated";
+    MemoryWritten(Box<MemoryWritten>) => "memory_written";
+    MemoryUpdated(Box<MemoryUpdated>) => "memory_updated";
+    MemorySuperseded(MemorySuperseded) => "memory_superseded";
+    MemoryForgotten(MemoryGone) => "memory_forgotten";
+    MemoryExpired(MemoryGone) => "memory_expired";
+    DirectiveCreated(Box<DirectiveCreated>) => "directive_created";
+    DirectiveToggled(DirectiveToggled) => "directive_toggled";
+    DirectiveTriggered(DirectiveTriggered) => "directive_triggered";
+    DirectiveDeleted(DirectiveDeleted) => "directive_deleted";
+    ResultReported(Box<ResultReported>) => "result_reported";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

@@ -169,6 +169,10 @@ pub enum Entity {
     Decision(Box<crate::decision::Decision>),
     /// An agent.
     Agent(crate::agent::Agent),
+    /// A memory.
+    Memory(Box<crate::memory::Memory>),
+    /// A directive.
+    Directive(Box<crate::directive::Directive>),
 }
 
 /// How stores fill in the facts.
@@ -211,6 +215,12 @@ impl Facts {
             }
             (Key::Agent(id), Some(Entity::Agent(agent))) => {
                 self.state.agents.insert(id, agent);
+            }
+            (Key::Memory(repo, id), Some(Entity::Memory(memory))) => {
+                self.state.memories.insert((repo, id), *memory);
+            }
+            (Key::Directive(repo, id), Some(Entity::Directive(directive))) => {
+                self.state.directives.insert((repo, id), *directive);
             }
             (_, found) => assert!(found.is_none(), "BUG: an entity under the key of another kind"),
         }
@@ -289,6 +299,8 @@ impl Facts {
             Key::Task(..) => matches!(placed.draft.event, Event::TaskCreated(_)),
             Key::Lease(..) => matches!(placed.draft.event, Event::FileLocked(_)),
             Key::Decision(..) => matches!(placed.draft.event, Event::DecisionAsked(_)),
+            Key::Memory(..) => matches!(placed.draft.event, Event::MemoryWritten(_)),
+            Key::Directive(..) => matches!(placed.draft.event, Event::DirectiveCreated(_)),
             Key::Repo(_) | Key::Agent(_) => true,
         };
         // Changing what was never loaded would look like a deletion to the store.

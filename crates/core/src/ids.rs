@@ -240,6 +240,14 @@ numbered_id!(
     /// A decision's id, `D<number>`.
     DecisionId, "D"
 );
+numbered_id!(
+    /// A memory's id, `M<number>`.
+    MemoryId, "M"
+);
+numbered_id!(
+    /// A directive's id, `I<number>`.
+    DirectiveId, "I"
+);
 
 /// The place of an event in the log: 1, 2, 3, … without gaps.
 #[derive(

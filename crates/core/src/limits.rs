@@ -10,6 +10,10 @@ pub const TEXT_BYTES_MAX: usize = 64 * 1024;
 pub const WORD_BYTES_MAX: usize = 200;
 /// Most entries in any list of a task, a decision or an agent.
 pub const LIST_ENTRIES_MAX: usize = 200;
+/// Most files, log lines or issues in one result contract.
+pub const REPORT_ENTRIES_MAX: usize = 1000;
+/// Largest result contract, in bytes.
+pub const REPORT_BYTES_MAX: usize = 512 * 1024;
 /// Most patterns in one lease command.
 pub const PATTERNS_MAX: usize = 200;
 /// Most candidates that one claim looks at.
@@ -34,5 +38,13 @@ pub const WAIT_MAX: Millis = Millis::from_secs(7 * 86_400);
 pub const PAGE_DEFAULT: usize = 50;
 /// Most entries on a page.
 pub const PAGE_MAX: usize = 500;
+/// Memories with every word of a query that a search ranks, the newest of them.
+pub const MATCHES_MAX: usize = 2_000;
+/// Longest scope of a memory, in bytes: that of the longest path.
+pub const SCOPE_BYTES_MAX: usize = 4_096;
+/// Highest priority of a directive: the last number that every reader of JSON takes as it is.
+pub const PRIORITY_MAX: u64 = (1 << 53) - 1;
+/// How long a directive is kept after it expired.
+pub const DIRECTIVE_KEPT: Millis = Millis::from_secs(86_400);
 /// Deepest nesting of a JSON value that a caller may report.
 pub const JSON_DEPTH_MAX: usize = 32;

@@ -1,7 +1,10 @@
 //! Projection: what each event does to each entity. Pure, total, and local: an entity changes by the
 //! event and its own past alone.
 
+mod on_memory;
 mod on_task;
+
+pub use on_memory::{directive, memory};
 
 use crate::agent::{Agent, Counters};
 use crate::decision::{Decision, DecisionState};
@@ -35,7 +38,18 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         Event::DecisionAnswered(e) => keys.push(Key::Decision(repo(), e.decision)),
         Event::DecisionExpired(e) => keys.push(Key::Decision(repo(), e.decision)),
         Event::AgentRegistered(e) | Event::AgentUpdated(e) => keys.push(Key::Agent(e.id.clone())),
-        Event::Reported(_) | Event::Note(_) | Event::Error(_) => return keys,
+        Event::Reported(_) | Event::Note(_) | Event::Error(_) | Event::ResultReported(_) => {
+            return keys;
+        }
+        Event::MemoryWritten(_)
+        | Event::MemoryUpdated(_)
+        | Event::MemorySuperseded(_)
+        | Event::MemoryForgotten(_)
+        | Event::MemoryExpired(_)
+        | Event::DirectiveCreated(_)
+        | Event::DirectiveToggled(_)
+        | Event::DirectiveTriggered(_)
+        | Event::DirectiveDeleted(_) => return on_memory::touched(draft),
         Event::TaskUpdated(_)
         | Event::TaskAssigned(_)
         | Event::TaskLinked(_)
@@ -84,6 +98,8 @@ pub fn counters(counters: &mut Counters, placed: &Placed) {
         Event::TaskCreated(e) => counters.tasks = counters.tasks.max(e.number),
         Event::FileLocked(e) => counters.leases = counters.leases.max(e.lock_id.0),
         Event::DecisionAsked(e) => counters.decisions = counters.decisions.max(e.decision.0),
+        Event::MemoryWritten(e) => counters.memories = counters.memories.max(e.memory.0),
+        Event::DirectiveCreated(e) => counters.directives = counters.directives.max(e.directive.0),
         _ => {}
     }
 }

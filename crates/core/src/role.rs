@@ -126,6 +126,10 @@ verbs! {
     AnswerForPlanner => "answer-for-planner", [Planner];
     Note => "note", [Planner, Implementer, Critic, Integrator, Watchdog, Observer];
     Emit => "emit", [Planner, Implementer, Critic, Integrator, Watchdog, Observer];
+    Remember => "remember", [Planner, Implementer, Critic, Integrator, Watchdog, Observer];
+    Forget => "forget", [Planner, Implementer, Critic, Integrator, Watchdog, Observer];
+    Direct => "direct", [Planner];
+    Trigger => "trigger", [Planner, Watchdog];
 }
 
 impl Verb {

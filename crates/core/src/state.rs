@@ -2,9 +2,11 @@
 
 use crate::agent::{Agent, Counters};
 use crate::decision::Decision;
+use crate::directive::Directive;
 use crate::event::Placed;
-use crate::ids::{AgentId, DecisionId, LeaseId, RepoName, TaskId};
+use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
 use crate::lease::Lease;
+use crate::memory::Memory;
 use crate::task::Task;
 use std::collections::BTreeMap;
 
@@ -21,6 +23,10 @@ pub enum Key {
     Decision(RepoName, DecisionId),
     /// An agent.
     Agent(AgentId),
+    /// A memory.
+    Memory(RepoName, MemoryId),
+    /// A directive.
+    Directive(RepoName, DirectiveId),
 }
 
 /// Everything that is projected from the log.
@@ -36,6 +42,10 @@ pub struct State {
     pub decisions: BTreeMap<(RepoName, DecisionId), Decision>,
     /// Agents.
     pub agents: BTreeMap<AgentId, Agent>,
+    /// Memories.
+    pub memories: BTreeMap<(RepoName, MemoryId), Memory>,
+    /// Directives.
+    pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
 }
 
 impl State {
@@ -76,6 +86,20 @@ impl State {
                     let before = self.agents.remove(id);
                     if let Some(after) = crate::project::agent(before, placed) {
                         self.agents.insert(id.clone(), after);
+                    }
+                }
+                Key::Memory(repo, id) => {
+                    let place = (repo.clone(), *id);
+                    let before = self.memories.remove(&place);
+                    if let Some(after) = crate::project::memory(before, placed) {
+                        self.memories.insert(place, after);
+                    }
+                }
+                Key::Directive(repo, id) => {
+                    let place = (repo.clone(), *id);
+                    let before = self.directives.remove(&place);
+                    if let Some(after) = crate::project::directive(before, placed) {
+                        self.directives.insert(place, after);
                     }
                 }
             }

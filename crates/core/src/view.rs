@@ -1,5 +1,9 @@
 //! Entities in the shapes that users and programs hold on to.
 
+mod memory;
+
+pub use memory::{DirectiveView, MemoryView, SourceView, directive, memory};
+
 use crate::agent::Agent;
 use crate::chain::Stored;
 use crate::decide::{REVIEW_GATE, gate_state, required_gates};

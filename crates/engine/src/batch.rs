@@ -244,6 +244,8 @@ impl<'s> Batch<'s> {
         let mut tasks = Vec::new();
         let mut leases = Vec::new();
         let mut decisions = Vec::new();
+        let mut memories = Vec::new();
+        let mut directives = Vec::new();
         for draft in &self.expired {
             match &draft.event {
                 Event::LocksReclaimed(body) => {
@@ -257,11 +259,16 @@ impl<'s> Batch<'s> {
                 }
                 Event::DecisionAnswered(body) => decisions.push(body.decision.to_string()),
                 Event::DecisionExpired(body) => decisions.push(body.decision.to_string()),
+                Event::MemoryExpired(body) => memories.push(body.memory.to_string()),
+                Event::DirectiveDeleted(body) => directives.push(body.directive.to_string()),
                 _ => {}
             }
         }
         json!({
-            "reclaimed": {"tasks": tasks, "leases": leases, "decisions": decisions},
+            "reclaimed": {
+                "tasks": tasks, "leases": leases, "decisions": decisions,
+                "memories": memories, "directives": directives,
+            },
             "events": self.expired.len(),
         })
     }

@@ -172,7 +172,11 @@ fn holder(facts: &Facts, entity: &Entity) -> Ruling<Option<String>> {
             Ok(live.then(|| claim.agent.to_string()))
         }
         Entity::Lease(lease) => Ok(facts.is_live(lease)?.then(|| lease.owner.to_string())),
-        Entity::Repo(_) | Entity::Decision(_) | Entity::Agent(_) => Ok(None),
+        Entity::Repo(_)
+        | Entity::Decision(_)
+        | Entity::Agent(_)
+        | Entity::Memory(_)
+        | Entity::Directive(_) => Ok(None),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The engine as one process uses it: commands in, questions in, answers out.
 
 use crate::batch::run_batch;
-use crate::intake::Intake;
+use crate::intake::{Intake, Prepared};
 use crate::query::Query;
 use crate::read::Reader;
 use crate::redact::RedactOptions;
@@ -11,6 +11,9 @@ use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_store::Store;
 use serde_json::Value;
+
+/// Most commands in one transaction of [`Engine::execute_all`].
+const BATCH_MAX: usize = 256;
 
 /// A project's settings.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +53,26 @@ impl Engine {
         let mut answers =
             run_batch(self.store.as_mut(), &self.settings, std::slice::from_ref(&prepared));
         answers.pop().unwrap_or_else(|| Err(Refusal::new(Code::Internal, "BUG: no answer")))
+    }
+
+    /// Runs commands one after the other, in one transaction for each 256 of them. The answers
+    /// come in their order; a refusal spoils nothing for the others.
+    pub fn execute_all(&mut self, requests: Vec<Request>) -> Vec<Result<Value, Refusal>> {
+        let mut answers = Vec::with_capacity(requests.len());
+        let mut left = requests.into_iter().peekable();
+        while left.peek().is_some() {
+            let checked: Vec<Result<Prepared, Refusal>> =
+                left.by_ref().take(BATCH_MAX).map(|request| self.intake.prepare(request)).collect();
+            let good: Vec<Prepared> =
+                checked.iter().filter_map(|prepared| prepared.as_ref().ok()).cloned().collect();
+            let mut done = run_batch(self.store.as_mut(), &self.settings, &good).into_iter();
+            let bug = || Err(Refusal::new(Code::Internal, "BUG: no answer"));
+            answers.extend(checked.into_iter().map(|prepared| match prepared {
+                Ok(_) => done.next().unwrap_or_else(bug),
+                Err(refusal) => Err(refusal),
+            }));
+        }
+        answers
     }
 
     /// Answers a question.

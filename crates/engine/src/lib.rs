@@ -12,6 +12,7 @@ mod engine;
 mod intake;
 mod pages;
 mod read;
+mod recall;
 mod report;
 mod status;
 mod suggest;

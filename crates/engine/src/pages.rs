@@ -18,10 +18,30 @@ pub(crate) fn limit(page: &Page) -> Result<usize, Refusal> {
 /// Reads a cursor that is a number.
 pub(crate) fn number_after(page: &Page) -> Result<u64, Refusal> {
     let Some(text) = &page.after else { return Ok(0) };
-    text.parse().map_err(|_| {
-        Refusal::input(format!("the cursor {:?} is not valid", comity_core::ids::shorten(text)))
-            .hint("--after takes the `next` of the page before")
-    })
+    text.parse().map_err(|_| bad_cursor(text))
+}
+
+/// Says that a cursor is none.
+pub(crate) fn bad_cursor(text: &str) -> Refusal {
+    Refusal::input(format!("the cursor {:?} is not valid", comity_core::ids::shorten(text)))
+        .hint("--after takes the `next` of the page before")
+}
+
+/// Makes a page of a list that has an order of its own: the cursor says how many came before.
+pub(crate) fn rest<T: serde::Serialize>(
+    name: &str,
+    all: &[T],
+    skipped: u64,
+    limit: usize,
+) -> Value {
+    let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+    let left = all.get(skipped..).unwrap_or_default();
+    let shown = left.get(..limit).unwrap_or(left);
+    let next = (shown.len() < left.len()).then(|| (skipped + shown.len()).to_string());
+    let mut out = serde_json::Map::new();
+    out.insert(name.to_owned(), json!(shown));
+    out.insert("next".to_owned(), json!(next));
+    Value::Object(out)
 }
 
 /// Makes a page: the entries under their plural name, and where the next page starts.

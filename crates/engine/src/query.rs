@@ -1,6 +1,8 @@
 //! Questions about the state. Reads never write; they see what has expired as expired.
 
+use comity_core::directive::DirectiveFilter;
 use comity_core::ids::AgentId;
+use comity_core::memory::MemoryFilter;
 use comity_core::role::Role;
 use comity_core::status::Status;
 
@@ -11,6 +13,11 @@ pub enum Query {
     Tasks(TaskFilter),
     /// `{"task":TASK}`
     Task {
+        /// The task.
+        id: String,
+    },
+    /// `{"task":TASK,"mission":MISSION}`
+    Mission {
         /// The task.
         id: String,
     },
@@ -62,6 +69,39 @@ pub enum Query {
     },
     /// `{"decision":DECISION}`
     Decision {
+        /// Which.
+        id: String,
+    },
+    /// `{"memories":[MEMORY…],"next":…}`, by number.
+    Memories {
+        /// Which.
+        filter: MemoryFilter,
+        /// The page.
+        page: Page,
+    },
+    /// `{"memories":[MEMORY…],"next":…}`, those with every word, the best first.
+    SearchMemories {
+        /// The words.
+        query: String,
+        /// Which.
+        filter: MemoryFilter,
+        /// The page.
+        page: Page,
+    },
+    /// `{"memory":MEMORY}`
+    Memory {
+        /// Which.
+        id: String,
+    },
+    /// `{"directives":[DIRECTIVE…],"next":…}`, by number; active ones by priority.
+    Directives {
+        /// Which.
+        filter: DirectiveFilter,
+        /// The page.
+        page: Page,
+    },
+    /// `{"directive":DIRECTIVE}`
+    Directive {
         /// Which.
         id: String,
     },

@@ -24,6 +24,9 @@ const ROWS_PAGE: usize = 1_000;
 const ENTITIES_PER_PASS: usize = 100_000;
 /// Names that are shared at a time.
 const NAMES_MAX: usize = 10_000;
+/// Events that bring an entity into being that stays.
+const CREATIONS: [&str; 5] =
+    ["task_created", "decision_asked", "agent_registered", "memory_written", "directive_created"];
 /// Problems listed; beyond that they are only counted.
 const PROBLEMS_MAX: usize = 100;
 
@@ -155,7 +158,8 @@ fn apply(
 }
 
 fn size(state: &State) -> usize {
-    state.tasks.len() + state.leases.len() + state.decisions.len() + state.agents.len()
+    let kept = state.memories.len() + state.directives.len();
+    state.tasks.len() + state.leases.len() + state.decisions.len() + state.agents.len() + kept
 }
 
 /// What the first pass found out.
@@ -177,7 +181,7 @@ fn check_chain(tx: &mut (impl ReadTx + ?Sized), findings: &mut Findings) -> Resu
             findings.add(problem);
         }
         head = stored.head();
-        if matches!(stored.event.as_str(), "task_created" | "decision_asked" | "agent_registered") {
+        if CREATIONS.contains(&stored.event.as_str()) {
             entities += 1;
         }
         if let Some(kept) = &mut state {
@@ -239,6 +243,14 @@ fn take(state: &mut State, key: &Key) -> Option<Entity> {
             .remove(&(repo.clone(), *id))
             .map(|decision| Entity::Decision(Box::new(decision))),
         Key::Agent(id) => state.agents.remove(id).map(Entity::Agent),
+        Key::Memory(repo, id) => {
+            let memory = state.memories.remove(&(repo.clone(), *id));
+            memory.map(|memory| Entity::Memory(Box::new(memory)))
+        }
+        Key::Directive(repo, id) => {
+            let directive = state.directives.remove(&(repo.clone(), *id));
+            directive.map(|directive| Entity::Directive(Box::new(directive)))
+        }
     }
 }
 
@@ -248,6 +260,8 @@ fn keys(state: &State) -> Vec<Key> {
     keys.extend(state.leases.keys().map(|(repo, id)| Key::Lease(repo.clone(), *id)));
     keys.extend(state.decisions.keys().map(|(repo, id)| Key::Decision(repo.clone(), *id)));
     keys.extend(state.agents.keys().cloned().map(Key::Agent));
+    keys.extend(state.memories.keys().map(|(repo, id)| Key::Memory(repo.clone(), *id)));
+    keys.extend(state.directives.keys().map(|(repo, id)| Key::Directive(repo.clone(), *id)));
     keys
 }
 
@@ -258,6 +272,8 @@ fn name(key: &Key) -> String {
         Key::Lease(repo, id) => format!("lease {id} of {repo}"),
         Key::Decision(repo, id) => format!("decision {id} of {repo}"),
         Key::Agent(id) => format!("agent {id}"),
+        Key::Memory(repo, id) => format!("memory {id} of {repo}"),
+        Key::Directive(repo, id) => format!("directive {id} of {repo}"),
     }
 }
 
@@ -307,7 +323,7 @@ impl Engine {
             .detail("problems", findings.list()));
         }
         tx.clear_projections()?;
-        let kinds = ["repos", "tasks", "leases", "decisions", "agents"];
+        let kinds = ["repos", "tasks", "leases", "decisions", "agents", "memories", "directives"];
         let mut counts: BTreeMap<&'static str, usize> = kinds.map(|kind| (kind, 0)).into();
         let moment = tx.moment()?;
         for part in parts(chain.entities) {
@@ -351,5 +367,7 @@ fn kind(key: &Key) -> &'static str {
         Key::Lease(..) => "leases",
         Key::Decision(..) => "decisions",
         Key::Agent(_) => "agents",
+        Key::Memory(..) => "memories",
+        Key::Directive(..) => "directives",
     }
 }

@@ -13,16 +13,22 @@ mod moment;
 pub mod postgres;
 mod recent;
 pub mod sqlite;
+mod words;
 
 pub use clock::{Clock, Reading, SystemClock};
 pub use error::StoreError;
 
 use comity_core::chain::{Head, Stored};
 use comity_core::decision::Decision;
+use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
-use comity_core::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, Seq, TaskId};
+use comity_core::ids::{
+    AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, Seq, TaskId,
+};
 use comity_core::lease::Lease;
+use comity_core::memory::{Memory, MemoryFilter};
 use comity_core::role::Role;
+use comity_core::search::Term;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
@@ -86,6 +92,21 @@ pub trait ReadTx {
 
     /// Returns decisions by number.
     fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError>;
+
+    /// Returns memories by number.
+    fn memories(&mut self, query: &MemoryQuery) -> Result<Vec<Memory>, StoreError>;
+
+    /// Returns the memories that may have every one of these terms, the newest first. Too many, never too
+    /// few but for the limit; none when there is no term.
+    fn memories_with(
+        &mut self,
+        repo: &RepoName,
+        terms: &[Term],
+        limit: usize,
+    ) -> Result<Vec<MemoryId>, StoreError>;
+
+    /// Returns directives by number.
+    fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError>;
 
     /// Returns agents by id, with their signs of life.
     fn agents(
@@ -241,6 +262,30 @@ pub struct DecisionQuery {
     pub open_only: bool,
     /// After this one.
     pub after: Option<DecisionId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Which memories to list.
+#[derive(Clone, Debug)]
+pub struct MemoryQuery {
+    /// Of this repository.
+    pub repo: RepoName,
+    /// Only these.
+    pub filter: MemoryFilter,
+    /// After this one.
+    pub after: Option<MemoryId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Which directives to list.
+#[derive(Clone, Debug)]
+pub struct DirectiveQuery {
+    /// Of this repository.
+    pub repo: RepoName,
+    /// After this one.
+    pub after: Option<DirectiveId>,
     /// At most so many.
     pub limit: usize,
 }

@@ -145,7 +145,7 @@ impl<R: TaskRow> Recent<R> {
     }
 
     fn keep_state(&mut self, state: State) {
-        let State { repos, tasks, leases, decisions, agents } = state;
+        let State { repos, tasks, leases, decisions, agents, memories, directives } = state;
         self.entities.extend(repos.into_iter().map(|(id, it)| (Key::Repo(id), Entity::Repo(it))));
         self.entities
             .extend(agents.into_iter().map(|(id, it)| (Key::Agent(id), Entity::Agent(it))));
@@ -160,6 +160,12 @@ impl<R: TaskRow> Recent<R> {
         }
         for ((repo, id), decision) in decisions {
             self.entities.insert(Key::Decision(repo, id), Entity::Decision(Box::new(decision)));
+        }
+        for ((repo, id), memory) in memories {
+            self.entities.insert(Key::Memory(repo, id), Entity::Memory(Box::new(memory)));
+        }
+        for ((repo, id), directive) in directives {
+            self.entities.insert(Key::Directive(repo, id), Entity::Directive(Box::new(directive)));
         }
     }
 }

@@ -1,14 +1,22 @@
 //! The command line: every command with its options, one sentence and an example each.
 
+mod contract;
 mod decision;
+mod guard;
+mod import;
 mod log;
+mod neo;
 mod task;
 mod task_fields;
 mod team;
 mod values;
 
+pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
+pub use guard::GuardCommand;
+pub use import::ImportCommand;
 pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
+pub use neo::{NeoAsk, NeoCommand, NeoDecision, NeoLog, NeoLogs, NeoTask};
 pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
 pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
@@ -115,6 +123,12 @@ pub enum Command {
     /// Read and follow the log, or add to it
     #[command(subcommand, after_help = "Example:\n  comity event tail")]
     Event(EventCommand),
+    /// Check, write and explain missions, results and other contracts
+    #[command(subcommand, after_help = "Example:\n  comity contract validate result.yaml")]
+    Contract(ContractCommand),
+    /// Check what was changed against what may be changed
+    #[command(subcommand, after_help = "Example:\n  comity guard check T1")]
+    Guard(GuardCommand),
     /// Check the log and what was built from it
     #[command(subcommand, after_help = "Example:\n  comity log verify")]
     Log(LogCommand),
@@ -127,6 +141,12 @@ pub enum Command {
     /// Write Markdown for people, from the log
     #[command(subcommand, after_help = "Example:\n  comity report log --output LOG.md")]
     Report(ReportCommand),
+    /// Use neo's commands with neo's flags
+    #[command(subcommand, after_help = "Example:\n  comity neo decision list")]
+    Neo(Box<NeoCommand>),
+    /// Take over what other tools keep
+    #[command(subcommand, after_help = "Example:\n  comity import beads .beads/issues.jsonl")]
+    Import(ImportCommand),
     /// Reclaim what is stale and apply what has expired
     #[command(after_help = "Example:\n  comity watchdog --once")]
     Watchdog {

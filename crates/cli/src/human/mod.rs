@@ -2,6 +2,7 @@
 
 mod decision;
 mod event;
+mod import;
 mod log;
 mod status;
 mod table;
@@ -69,6 +70,8 @@ pub enum Shape {
     Rebuild,
     /// What a sweep did.
     Sweep,
+    /// What an import did.
+    Import,
 }
 
 /// What there is to show it on.
@@ -122,5 +125,6 @@ pub fn render(shape: &Shape, answer: &Value, screen: &Screen) -> String {
         Shape::Verify => log::verify(answer),
         Shape::Rebuild => log::rebuild(answer),
         Shape::Sweep => log::sweep(answer),
+        Shape::Import => import::import(answer, screen),
     }
 }

@@ -1,6 +1,6 @@
 //! `comity task …`
 
-use super::{execute, query, task_fields, task_git};
+use super::{execute, guard, mission, query, task_fields, task_git};
 use crate::args::{ListArgs, Step, TaskCommand, VerbArgs};
 use crate::context::Context;
 use crate::human::Shape;
@@ -30,13 +30,22 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
         }
         TaskCommand::Claim { id, role, skills, ttl, no_lease } => {
             let wish = ClaimWish { id, role, skills, ttl, no_lease };
-            execute(context, Command::Claim(wish), Shape::Claim)
+            let reply = execute(context, Command::Claim(wish), Shape::Claim)?;
+            // The claim stands even when what goes with it cannot be written.
+            let mut notes = Vec::new();
+            if let Err(failed) = mission::write(context, &reply.json) {
+                notes.push(format!("note: the mission's files: {}", failed.message));
+            }
+            notes.extend(guard::at_claim(context, &reply.json));
+            Ok(notes.into_iter().fold(reply, Reply::note))
         }
         TaskCommand::Start { verb: VerbArgs { id, reason }, ttl } => {
-            execute(context, Command::Start { id, ttl, reason }, Shape::TaskLine)
+            let reply = execute(context, Command::Start { id, ttl, reason }, Shape::TaskLine)?;
+            let notes = guard::at_start(context, &reply.json);
+            Ok(notes.into_iter().fold(reply, Reply::note))
         }
-        TaskCommand::Submit { verb, commit, branch, pr, reviewer, keep_leases } => {
-            let given = task_git::Given { commit, branch, pr, reviewer, keep_leases };
+        TaskCommand::Submit { verb, commit, branch, pr, reviewer, result, keep_leases } => {
+            let given = task_git::Given { commit, branch, pr, reviewer, result, keep_leases };
             task_git::submit(context, verb, given)
         }
         TaskCommand::Done { verb, merged } => task_git::done(context, verb, merged),

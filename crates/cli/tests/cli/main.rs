@@ -4,13 +4,19 @@
 
 mod bad_input;
 mod clocks;
+mod constraints;
+mod contracts;
 mod doctor;
 mod finding;
 mod git_work;
 mod hosts;
 mod idempotency;
 mod identity;
+mod imports;
+mod neo;
 mod project;
+mod reports;
+mod results;
 mod sandbox;
 mod screens;
 mod server;

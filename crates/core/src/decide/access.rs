@@ -35,6 +35,8 @@ pub fn not_found(what: &str, text: &str) -> Refusal {
     let hint = match what {
         "lease" => "list the live leases with `comity lease list`",
         "decision" => "list the decisions with `comity decision list --all`",
+        "memory" => "list the memories with `comity memory list --all`",
+        "directive" => "list the directives with `comity directive list`",
         "agent" => "list the agents with `comity agent list`",
         _ => "list the tasks with `comity task list`",
     };

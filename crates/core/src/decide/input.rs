@@ -1,15 +1,18 @@
 //! Checks of form that need no state: lengths, characters, patterns. Everything wrong here is exit 2.
 
-use crate::command::{Command, NOTE_TYPES, NewTask, Question, Request};
+use crate::command::{
+    Command, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask, Question, Request,
+};
 use crate::event::TaskUpdated;
 use crate::limits;
+use crate::memory::MemoryFilter;
 use crate::pattern::Pattern;
 use crate::refusal::Refusal;
 use crate::task::Constraints;
 use crate::time::Millis;
 use serde_json::Value;
 
-type Check = Result<(), Refusal>;
+pub(super) type Check = Result<(), Refusal>;
 
 /// Checks a request's form.
 pub fn check(request: &Request) -> Check {
@@ -40,6 +43,7 @@ pub fn check(request: &Request) -> Check {
             optional(s.commit.as_ref(), |text| line("commit", text))?;
             optional(s.branch.as_ref(), |text| line("branch", text))?;
             optional(s.pr.as_ref(), |text| line("pull request", text))?;
+            optional(s.report.as_deref(), super::results::check_form)?;
             reason(s.reason.as_ref())
         }
         Command::Review { reason: why, .. }
@@ -102,6 +106,9 @@ fn check_other(command: &Command) -> Check {
         }
         Command::DecisionAsk(question) => question_ok(question),
         Command::DecisionAnswer { answer, .. } => long("answer", answer),
+        Command::MemoryWrite(new) => new_memory(new),
+        Command::MemoryUpdate { changes, .. } => memory_changes(changes),
+        Command::DirectiveCreate(new) => new_directive(new),
         Command::Note { kind, text, .. } => note(kind, text),
         Command::EmitEvent { event } => emitted(event),
         _ => Ok(()),
@@ -176,6 +183,60 @@ fn question_ok(question: &Question) -> Check {
     optional(question.expires.as_ref(), |time| wait("expires", time))
 }
 
+fn new_memory(new: &NewMemory) -> Check {
+    present("text", &new.text)?;
+    long("text", &new.text)?;
+    optional(new.scope.as_ref(), |text| scope(text))?;
+    words("tag", &new.tags)?;
+    optional(new.expires.as_ref(), life)
+}
+
+fn memory_changes(changes: &MemoryChanges) -> Check {
+    if *changes == MemoryChanges::default() {
+        return Err(Refusal::input("nothing is to be changed")
+            .hint("comity memory update M1 'what it says now', or one of the options"));
+    }
+    if let Some(text) = &changes.text {
+        present("text", text)?;
+        long("text", text)?;
+    }
+    optional(changes.scope.as_ref(), |text| scope(text))?;
+    optional(changes.tags.as_ref(), |list| words("tag", list))?;
+    optional(changes.expires.as_ref(), life)
+}
+
+fn new_directive(new: &NewDirective) -> Check {
+    present("text", &new.text)?;
+    long("text", &new.text)?;
+    optional(new.description.as_ref(), |text| long("description", text))?;
+    optional(new.duration.as_ref(), |text| word("duration", text))?;
+    if new.priority > limits::PRIORITY_MAX {
+        return Err(Refusal::input(format!("priority {} is too high", new.priority))
+            .hint(format!("between 0 and {}", limits::PRIORITY_MAX)));
+    }
+    Ok(())
+}
+
+/// Checks what memories are looked for by.
+pub fn check_filter(filter: &MemoryFilter, query: Option<&str>) -> Check {
+    optional(filter.scope.as_ref(), |text| scope(text))?;
+    words("tag", &filter.tags)?;
+    optional(query, |text| at_most("query", text.len(), limits::TEXT_BYTES_MAX, "bytes"))
+}
+
+/// A scope may be a long path.
+fn scope(text: &str) -> Check {
+    line("scope", text)?;
+    at_most("scope", text.len(), limits::SCOPE_BYTES_MAX, "bytes")
+}
+
+fn life(time: &Millis) -> Check {
+    if *time == Millis::default() {
+        return Err(Refusal::input("it would expire at once").hint("such as --expires 2h"));
+    }
+    wait("expires", time)
+}
+
 fn lease_wish(texts: &[String]) -> Check {
     if texts.is_empty() {
         return Err(Refusal::input("no pattern is given").hint("comity lease acquire src/lib.rs"));
@@ -221,7 +282,7 @@ fn context(map: &serde_json::Map<String, Value>) -> Check {
     Ok(())
 }
 
-fn json_ok(what: &str, value: &Value) -> Check {
+pub(super) fn json_ok(what: &str, value: &Value) -> Check {
     if depth(value) > limits::JSON_DEPTH_MAX {
         return Err(Refusal::input(format!("the {what} is nested too deep"))
             .hint(format!("at most {} levels", limits::JSON_DEPTH_MAX)));
@@ -245,14 +306,14 @@ fn optional<T: ?Sized>(value: Option<&T>, check: impl Fn(&T) -> Check) -> Check 
     value.map_or(Ok(()), check)
 }
 
-fn present(what: &str, text: &str) -> Check {
+pub(super) fn present(what: &str, text: &str) -> Check {
     if text.trim().is_empty() {
         return Err(Refusal::input(format!("the {what} is empty")));
     }
     Ok(())
 }
 
-fn at_most(what: &str, found: usize, limit: usize, unit: &str) -> Check {
+pub(super) fn at_most(what: &str, found: usize, limit: usize, unit: &str) -> Check {
     if found <= limit {
         return Ok(());
     }
@@ -267,14 +328,14 @@ fn title(text: &str) -> Check {
     no_control("title", text, |c| c.is_control())
 }
 
-fn line(what: &str, text: &str) -> Check {
+pub(super) fn line(what: &str, text: &str) -> Check {
     present(what, text)?;
     at_most(what, text.len(), limits::TEXT_BYTES_MAX, "bytes")?;
     no_control(what, text, |c| c.is_control())
 }
 
 /// Free text may have line feeds and tabs, no other control characters.
-fn long(what: &str, text: &str) -> Check {
+pub(super) fn long(what: &str, text: &str) -> Check {
     at_most(what, text.len(), limits::TEXT_BYTES_MAX, "bytes")?;
     no_control(what, text, |c| c.is_control() && !"\n\r\t".contains(c))
 }
@@ -290,7 +351,7 @@ fn no_control(what: &str, text: &str, bad: impl Fn(char) -> bool) -> Check {
     }
 }
 
-fn word(what: &str, text: &str) -> Check {
+pub(super) fn word(what: &str, text: &str) -> Check {
     line(what, text)?;
     at_most(what, text.len(), limits::WORD_BYTES_MAX, "bytes")
 }

@@ -8,13 +8,16 @@ mod agents;
 mod claim;
 mod create;
 mod decisions;
+mod directives;
 mod edit;
 mod finish;
 mod gates;
 mod input;
 mod leases;
+mod memories;
 mod notes;
 mod queue;
+mod results;
 mod review;
 mod stop;
 mod sweep;
@@ -22,17 +25,21 @@ mod work;
 
 pub use access::{find_decision, find_task, not_found};
 pub use claim::{branch_name, slug};
+pub use directives::find_directive;
 pub use gates::{
     Missing, REVIEW_GATE, checklist_missing, gate_state, missing_for_approval, required_gates,
 };
-pub use input::check as check_input;
+pub use input::{check as check_input, check_filter};
 pub use leases::{Conflict, conflicts};
+pub use memories::find_memory;
 pub use sweep::{Swept, due_at, sweep};
 
 use crate::command::{Command, Request};
+use crate::directive::Directive;
 use crate::event::{AgentRegistered, Draft, Event, StatusChanged};
 use crate::facts::{Facts, Need, Ruling};
-use crate::ids::{AgentId, DecisionId, LeaseId, TaskId};
+use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
+use crate::memory::Memory;
 use crate::policy::Policy;
 use crate::refusal::{Code, Refusal};
 use crate::role::Role;
@@ -56,6 +63,14 @@ pub enum Answer {
     Agent(AgentId),
     /// A decision.
     Decision(DecisionId),
+    /// A memory.
+    Memory(MemoryId),
+    /// A memory that is no more.
+    Forgotten(Box<Memory>),
+    /// A directive.
+    Directive(DirectiveId),
+    /// A directive that is no more.
+    Deleted(Box<Directive>),
     /// The event at this place in [`Outcome::events`].
     Event(usize),
     /// What has expired was applied.
@@ -97,6 +112,7 @@ pub fn needs(request: &Request) -> Vec<Need> {
             }
         }
         command => {
+            needs.extend(kept_ref(command).and_then(|text| kept_key(repo, text)).map(Need::Entity));
             if let Some(id) = command.task_ref()
                 && let Ok(id) = TaskId::parse(id)
             {
@@ -105,6 +121,25 @@ pub fn needs(request: &Request) -> Vec<Need> {
         }
     }
     needs
+}
+
+/// Returns the memory or directive that a command names.
+fn kept_ref(command: &Command) -> Option<&str> {
+    match command {
+        Command::MemoryUpdate { id, .. }
+        | Command::MemoryForget { id }
+        | Command::DirectiveToggle { id, .. }
+        | Command::DirectiveTrigger { id }
+        | Command::DirectiveDelete { id } => Some(id),
+        Command::MemoryWrite(new) => new.supersedes.as_deref(),
+        _ => None,
+    }
+}
+
+fn kept_key(repo: &RepoName, text: &str) -> Option<Key> {
+    let memory = || MemoryId::parse(text).map(|id| Key::Memory(repo.clone(), id));
+    let directive = || DirectiveId::parse(text).map(|id| Key::Directive(repo.clone(), id));
+    memory().or_else(directive)
 }
 
 /// Decides a command.
@@ -137,7 +172,10 @@ impl<'a> Rule<'a> {
             Command::Link { id, provider, key, value } => self.link(id, provider, key, value),
             Command::Claim(wish) => self.claim(wish),
             Command::Start { id, ttl, reason } => self.start(id, *ttl, reason.as_ref()),
-            Command::Submit(submission) => self.submit(submission),
+            Command::Submit(submission) => match &submission.report {
+                Some(report) => self.submit_result(submission, report),
+                None => self.submit(submission),
+            },
             Command::Review { id, reason } => self.take_review(id, reason.as_ref()),
             Command::Approve { id, reason } => self.approve(id, reason.as_ref()),
             Command::RequestChanges { id, reason } => self.request_changes(id, reason.as_ref()),
@@ -176,8 +214,32 @@ impl<'a> Rule<'a> {
             Command::GateWaive { id, gate, reason } => self.waive(id, gate, reason),
             Command::DecisionAsk(question) => self.ask(question),
             Command::DecisionAnswer { id, answer } => self.answer(id, answer),
+            Command::MemoryWrite(_)
+            | Command::MemoryUpdate { .. }
+            | Command::MemoryForget { .. }
+            | Command::DirectiveCreate(_)
+            | Command::DirectiveToggle { .. }
+            | Command::DirectiveTrigger { .. }
+            | Command::DirectiveDelete { .. } => self.keeping(command),
             Command::Note { kind, text, task } => self.note(kind, text, task.as_ref()),
             Command::EmitEvent { event } => self.emit(event),
+        }
+    }
+
+    /// What is about memories and directives.
+    fn keeping(&mut self, command: &'a Command) -> Ruling<Answer> {
+        match command {
+            Command::MemoryWrite(new) => self.remember(new),
+            Command::MemoryUpdate { id, changes } => self.update_memory(id, changes),
+            Command::MemoryForget { id } => self.forget(id),
+            Command::DirectiveCreate(new) => self.direct(new),
+            Command::DirectiveToggle { id, enabled } => self.toggle(id, *enabled),
+            Command::DirectiveTrigger { id } => self.trigger(id),
+            Command::DirectiveDelete { id } => self.take_back(id),
+            other => {
+                let text = format!("BUG: {other:?} is about no memory and no directive");
+                Err(Refusal::new(Code::Internal, text).into())
+            }
         }
     }
 
@@ -276,6 +338,7 @@ impl Command {
             Command::Claim(wish) => wish.id.as_deref(),
             Command::LeaseAcquire { task, .. } | Command::Note { task, .. } => task.as_deref(),
             Command::DecisionAsk(question) => question.task.as_deref(),
+            Command::MemoryWrite(new) => new.task.as_deref(),
             Command::EmitEvent { event } => event.get("task").and_then(|task| task.as_str()),
             Command::CreateTask(_)
             | Command::LeaseRenew { .. }
@@ -283,7 +346,13 @@ impl Command {
             | Command::Sweep
             | Command::AgentRegister { .. }
             | Command::Heartbeat
-            | Command::DecisionAnswer { .. } => None,
+            | Command::DecisionAnswer { .. }
+            | Command::MemoryUpdate { .. }
+            | Command::MemoryForget { .. }
+            | Command::DirectiveCreate(_)
+            | Command::DirectiveToggle { .. }
+            | Command::DirectiveTrigger { .. }
+            | Command::DirectiveDelete { .. } => None,
         }
     }
 }

@@ -5,6 +5,7 @@
 use super::queue::with_consequence;
 use super::stop::{Wear, by_watchdog, choice, exhausted};
 use crate::decision::{Decision, DecisionPurpose, DecisionState};
+use crate::directive::Directive;
 use crate::event::{
     DecisionAnswered, DecisionExpired, Draft, Event, LocksReclaimed, ReclaimedLock, StatusChanged,
 };
@@ -45,6 +46,8 @@ pub fn due_at(facts: &Facts, key: &Key, policy: &Policy) -> Option<Timestamp> {
             let decision = facts.state.decisions.get(&(repo.clone(), *id))?;
             decision.expires_at.filter(|_| decision.state == DecisionState::Open)
         }
+        Key::Memory(repo, id) => facts.state.memories.get(&(repo.clone(), *id))?.expires_at,
+        Key::Directive(repo, id) => facts.state.directives.get(&(repo.clone(), *id))?.removed_at(),
         Key::Repo(_) | Key::Agent(_) => None,
     }
 }
@@ -91,6 +94,15 @@ pub fn sweep(facts: &Facts, policy: &Policy) -> Ruling<Swept> {
                 if let Some(lease) = facts.lease(repo, *id)? {
                     sweeper.lease(key, lease)?;
                 }
+            }
+            Key::Memory(repo, id) => {
+                let expired = facts.memory(repo, *id)?.filter(|m| m.is_expired(sweeper.now()));
+                sweeper.swept.events.extend(expired.map(super::memories::expired));
+            }
+            Key::Directive(repo, id) => {
+                let due = |d: &&Directive| d.removed_at().is_some_and(|at| at <= sweeper.now());
+                let gone = facts.directive(repo, *id)?.filter(due);
+                sweeper.swept.events.extend(gone.map(super::directives::expired));
             }
             Key::Decision(..) | Key::Repo(_) | Key::Agent(_) => {}
         }

@@ -56,6 +56,26 @@ impl Facts {
         Ok(self.state.decisions.get(&(repo.clone(), id)))
     }
 
+    /// Returns a memory.
+    pub fn memory(
+        &self,
+        repo: &RepoName,
+        id: crate::ids::MemoryId,
+    ) -> Ruling<Option<&crate::memory::Memory>> {
+        self.need_key(Key::Memory(repo.clone(), id))?;
+        Ok(self.state.memories.get(&(repo.clone(), id)))
+    }
+
+    /// Returns a directive.
+    pub fn directive(
+        &self,
+        repo: &RepoName,
+        id: crate::ids::DirectiveId,
+    ) -> Ruling<Option<&crate::directive::Directive>> {
+        self.need_key(Key::Directive(repo.clone(), id))?;
+        Ok(self.state.directives.get(&(repo.clone(), id)))
+    }
+
     /// Returns an agent.
     pub fn agent(&self, id: &AgentId) -> Ruling<Option<&crate::agent::Agent>> {
         self.need_key(Key::Agent(id.clone()))?;

@@ -30,6 +30,14 @@ impl World {
                 decision.cloned().map(|decision| Entity::Decision(Box::new(decision)))
             }
             Key::Agent(id) => state.agents.get(id).cloned().map(Entity::Agent),
+            Key::Memory(repo, id) => {
+                let memory = state.memories.get(&(repo.clone(), *id));
+                memory.cloned().map(|memory| Entity::Memory(Box::new(memory)))
+            }
+            Key::Directive(repo, id) => {
+                let directive = state.directives.get(&(repo.clone(), *id));
+                directive.cloned().map(|directive| Entity::Directive(Box::new(directive)))
+            }
         }
     }
 

@@ -3,10 +3,14 @@
 use crate::verbs::{question, task, texts};
 use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OBSERVER, OTHER, PLANNER, WATCHER, World};
 use comity_core::command::{
-    ClaimWish, Command, ConstraintChanges, Containment, NewTask, Question, Request, StepVerb,
-    Submission,
+    ClaimWish, Command, ConstraintChanges, Containment, IssueKind, MemoryChanges, NewDirective,
+    NewMemory, NewTask, Question, ReportStatus, ReportedIssue, Request, StepVerb, Submission,
+    WorkReport,
 };
+use comity_core::directive::Trigger;
 use comity_core::event::{Placed, TaskUpdated};
+use comity_core::lasting::End;
+use comity_core::memory::MemoryType;
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::task::Priority;
@@ -107,6 +111,16 @@ fn asked() -> impl Strategy<Value = Question> {
     )
 }
 
+fn reported() -> impl Strategy<Value = WorkReport> {
+    let status = any_of(&[ReportStatus::Completed, ReportStatus::Failed, ReportStatus::Blocked]);
+    let kind = any_of(&[IssueKind::Blocker, IssueKind::Question, IssueKind::Concern]);
+    (status, proptest::collection::vec(kind, 0..3)).prop_map(|(status, kinds)| {
+        let issue = |kind| ReportedIssue { kind, description: "which?".into() };
+        let issues = kinds.into_iter().map(issue).collect();
+        WorkReport { task_id: None, issues, ..crate::results::report(status) }
+    })
+}
+
 fn work() -> impl Strategy<Value = Command> {
     prop_oneof![
         3 => new_task().prop_map(|new| Command::CreateTask(Box::new(new))),
@@ -116,6 +130,10 @@ fn work() -> impl Strategy<Value = Command> {
         4 => (id(), ttl()).prop_map(|(id, ttl)| Command::Start { id, ttl, reason: None }),
         4 => (id(), any::<bool>()).prop_map(|(id, keep_leases)| {
             Command::Submit(Submission { id, keep_leases, ..Submission::default() })
+        }),
+        2 => (id(), reported()).prop_map(|(id, report)| {
+            let report = Some(Box::new(report));
+            Command::Submit(Submission { id, report, ..Submission::default() })
         }),
         1 => id().prop_map(|id| Command::Review { id, reason: None }),
         3 => id().prop_map(|id| Command::Approve { id, reason: None }),
@@ -194,6 +212,36 @@ fn around() -> impl Strategy<Value = Command> {
     ]
 }
 
+fn keeping() -> impl Strategy<Value = Command> {
+    let memory = || (1..6u32).prop_map(|n| format!("M{n}"));
+    let directive = || (1..5u32).prop_map(|n| format!("I{n}"));
+    let life = || proptest::option::of((1..90_000i64).prop_map(Millis::from_secs));
+    let write = (proptest::option::of(id()), proptest::option::weighted(0.3, memory()), life());
+    prop_oneof![
+        3 => write.prop_map(|(task, supersedes, expires)| {
+            Command::MemoryWrite(Box::new(NewMemory {
+                text: "it is so".into(), kind: MemoryType::Fact, scope: None, tags: Vec::new(),
+                expires, task, supersedes,
+            }))
+        }),
+        1 => (memory(), life(), any::<bool>()).prop_map(|(id, expires, keep)| {
+            let text = Some("it is not".to_owned());
+            let changes = MemoryChanges { text, expires, keep, ..MemoryChanges::default() };
+            Command::MemoryUpdate { id, changes: Box::new(changes) }
+        }),
+        1 => memory().prop_map(|id| Command::MemoryForget { id }),
+        2 => life().prop_map(|life| Command::DirectiveCreate(Box::new(NewDirective {
+            text: "scout".into(), trigger: Trigger::Idle, priority: 1, description: None,
+            duration: None, end: life.map_or(End::Never, End::After),
+        }))),
+        1 => (directive(), proptest::option::of(any::<bool>())).prop_map(|(id, enabled)| {
+            Command::DirectiveToggle { id, enabled }
+        }),
+        1 => directive().prop_map(|id| Command::DirectiveTrigger { id }),
+        1 => directive().prop_map(|id| Command::DirectiveDelete { id }),
+    ]
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let who = any_of(&[
         ANN, ANN, IMPL, IMPL, IMPL, OTHER, OTHER, CRITIC, CRITIC, PLANNER, INTEGRATOR, WATCHER,
@@ -203,7 +251,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => Just(FenceChoice::None), 2 => Just(FenceChoice::Right), 1 => Just(FenceChoice::Stale)
     ];
     let wait = prop_oneof![6 => 0..20i64, 2 => 20..1000i64, 1 => 1000..200_000i64];
-    let command = prop_oneof![3 => work(), 2 => around()];
+    let command = prop_oneof![6 => work(), 4 => around(), 1 => keeping()];
     (wait, proptest::bool::weighted(0.03), who, fence, command)
         .prop_map(|(wait, sleeps, who, fence, command)| Step { wait, sleeps, who, fence, command })
 }

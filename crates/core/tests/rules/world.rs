@@ -299,6 +299,10 @@ impl World {
                 Key::Lease(repo, id) => copy(&(repo, id), &from.leases, &mut to.leases),
                 Key::Decision(repo, id) => copy(&(repo, id), &from.decisions, &mut to.decisions),
                 Key::Agent(id) => copy(&id, &from.agents, &mut to.agents),
+                Key::Memory(repo, id) => copy(&(repo, id), &from.memories, &mut to.memories),
+                Key::Directive(repo, id) => {
+                    copy(&(repo, id), &from.directives, &mut to.directives);
+                }
             }
         }
     }
@@ -310,6 +314,8 @@ impl World {
             state.leases.keys().map(|(repo, id)| Key::Lease(repo.clone(), *id)).collect();
         keys.extend(state.tasks.keys().map(|(repo, id)| Key::Task(repo.clone(), id.clone())));
         keys.extend(state.decisions.keys().map(|(repo, id)| Key::Decision(repo.clone(), *id)));
+        keys.extend(state.memories.keys().map(|(repo, id)| Key::Memory(repo.clone(), *id)));
+        keys.extend(state.directives.keys().map(|(repo, id)| Key::Directive(repo.clone(), *id)));
         keys.truncate(self.due_max);
         keys
     }

@@ -4,10 +4,13 @@ use crate::support::request;
 use comity_core::chain::{Head, Stored};
 use comity_core::command::{Command, NewTask};
 use comity_core::decision::Decision;
+use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Facts, Moment, Need, Presence};
-use comity_core::ids::{AgentId, RepoName, TaskId};
+use comity_core::ids::{AgentId, MemoryId, RepoName, TaskId};
 use comity_core::lease::Lease;
+use comity_core::memory::Memory;
 use comity_core::refusal::Code;
+use comity_core::search::Term;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
@@ -15,8 +18,8 @@ use comity_core::time::Timestamp;
 use comity_engine::{Engine, Settings};
 use comity_store::memory::MemoryStore;
 use comity_store::{
-    Changes, DecisionQuery, EventQuery, LeaseQuery, ReadTx, Rows, Store, StoreError, SystemClock,
-    TaskQuery, Watch, WriteTx,
+    Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
+    Store, StoreError, SystemClock, TaskQuery, Watch, WriteTx,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,6 +80,20 @@ impl ReadTx for FailingTx<'_> {
     }
     fn decisions(&mut self, query: &DecisionQuery) -> Got<Vec<Decision>> {
         self.inner.decisions(query)
+    }
+    fn memories(&mut self, query: &MemoryQuery) -> Got<Vec<Memory>> {
+        self.inner.memories(query)
+    }
+    fn memories_with(
+        &mut self,
+        repo: &RepoName,
+        terms: &[Term],
+        limit: usize,
+    ) -> Got<Vec<MemoryId>> {
+        self.inner.memories_with(repo, terms, limit)
+    }
+    fn directives(&mut self, query: &DirectiveQuery) -> Got<Vec<Directive>> {
+        self.inner.directives(query)
     }
     fn agents(
         &mut self,

@@ -11,6 +11,7 @@ mod failing_store;
 mod hostile_input;
 mod idempotency;
 mod log_proof;
+mod recall;
 mod redaction;
 mod signs_of_life;
 mod support;

@@ -1,18 +1,24 @@
 //! The same random history on a store and on the model: every answer must be the same.
 
 use super::lists::all_tasks;
+use super::memories::{directed, followed, forgotten, rewritten, superseded, undirected, written};
 use super::world::{
     Extras, agent, answered, asked, claimed, commit, created, elsewhere, fence, locked, registered,
     repo, status, task_id, task_key, unlocked,
 };
 use super::{Outcome, World};
 use crate::memory::MemoryStore;
-use crate::{DecisionQuery, EventQuery, LeaseQuery, ReadTx, Store, StoreError, TaskQuery};
+use crate::{
+    DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Store, StoreError,
+    TaskQuery,
+};
 use comity_core::chain::Hash;
 use comity_core::event::{Dependency, Draft, Event, TaskUpdated};
 use comity_core::facts::{Facts, Need, Saved};
-use comity_core::ids::{LeaseId, Seq};
+use comity_core::ids::{DirectiveId, LeaseId, MemoryId, Seq};
+use comity_core::memory::{MemoryFilter, MemoryType};
 use comity_core::role::Role;
+use comity_core::search::Search;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Priority;
@@ -32,6 +38,8 @@ const PATHS: [&str; 10] = [
     "d?/x",
     "src/store",
 ];
+
+const WORDS: [&str; 6] = ["retry", "retries", "parser", "parsing", "Über", "数据"];
 
 /// A small generator: the same numbers every time.
 struct Chance(u64);
@@ -60,6 +68,8 @@ struct Given {
     tasks: u64,
     leases: u64,
     decisions: u64,
+    memories: u64,
+    directives: u64,
 }
 
 fn new_task(chance: &mut Chance, given: &mut Given) -> Draft {
@@ -96,11 +106,41 @@ fn edit(chance: &mut Chance, id: &str, other: &str) -> Draft {
     Draft { repo: repo(), agent: agent("ann"), task: Some(task_id(id)), event }
 }
 
+fn remember(chance: &mut Chance, given: &mut Given) -> Draft {
+    let number = 1 + chance.below(given.memories + 1);
+    let text = format!("{} {}", chance.pick(&WORDS), chance.pick(&WORDS));
+    match chance.below(4) {
+        0 => rewritten(number, &text),
+        1 => superseded(number, 1 + chance.below(given.memories + 1)),
+        2 => forgotten(number),
+        _ => {
+            given.memories += 1;
+            written(given.memories, &text, |memory| {
+                memory.scope = chance.pick(&["global", "src", "docs"]).to_owned();
+                memory.tags = vec![chance.pick(&["a", "b"]).to_owned()];
+                memory.kind = chance.pick(&MemoryType::ALL);
+            })
+        }
+    }
+}
+
+fn command(chance: &mut Chance, given: &mut Given) -> Draft {
+    let number = 1 + chance.below(given.directives + 1);
+    match chance.below(3) {
+        0 => followed(number),
+        1 => undirected(number),
+        _ => {
+            given.directives += 1;
+            directed(given.directives)
+        }
+    }
+}
+
 fn step(chance: &mut Chance, given: &mut Given, seq: u64) -> Vec<Draft> {
     let id = format!("T{}", 1 + chance.below(given.tasks + 1));
     let other = format!("T{}", 1 + chance.below(given.tasks + 3));
     let who = chance.pick(&AGENTS);
-    let drafts = match chance.below(9) {
+    let drafts = match chance.below(12) {
         0 | 1 => vec![new_task(chance, given)],
         2 => vec![status(&id, Status::Queued, chance.pick(&Status::ALL))],
         3 => vec![status(&id, Status::Done, Status::Queued)],
@@ -112,6 +152,8 @@ fn step(chance: &mut Chance, given: &mut Given, seq: u64) -> Vec<Draft> {
         6 => vec![unlocked(1 + chance.below(given.leases + 1), "src", who)],
         7 if id != other => vec![edit(chance, &id, &other)],
         7 => vec![registered(who)],
+        8 | 9 => vec![remember(chance, given)],
+        10 => vec![command(chance, given)],
         _ => {
             given.decisions += 1;
             vec![asked(given.decisions), answered(1 + chance.below(given.decisions))]
@@ -135,6 +177,8 @@ fn extras(chance: &mut Chance, given: &Given, now: Timestamp) -> Extras {
     for key in [
         task_key(&format!("T{}", 1 + chance.below(given.tasks + 1))),
         Key::Lease(repo(), LeaseId(1 + chance.below(given.leases + 1))),
+        Key::Memory(repo(), MemoryId(1 + chance.below(given.memories + 1))),
+        Key::Directive(repo(), DirectiveId(1 + chance.below(given.directives + 1))),
     ] {
         let ms = i64::try_from(chance.below(600_000)).unwrap_or_default();
         let at = now.plus(Millis::from_ms(ms));
@@ -163,6 +207,8 @@ fn needs(chance: &mut Chance, given: &Given) -> Vec<Need> {
         Need::Closure(repo(), id),
         Need::Waiting(repo()),
         Need::Saved(who, format!("k{}", chance.below(5))),
+        Need::Entity(Key::Memory(repo(), MemoryId(1 + chance.below(given.memories + 1)))),
+        Need::Entity(Key::Directive(repo(), DirectiveId(1 + chance.below(given.directives + 1)))),
     ]
 }
 
@@ -206,7 +252,24 @@ fn look(tx: &mut dyn ReadTx, seed: u64, given: &Given) -> Result<Vec<String>, St
         since: chance.maybe().then(|| Timestamp::from_ms(moment.now.ms() - 60_000)),
         limit: 9,
     };
+    let memories = MemoryQuery {
+        repo: repo(),
+        filter: MemoryFilter {
+            kind: chance.maybe().then(|| chance.pick(&MemoryType::ALL)),
+            scope: chance.maybe().then(|| chance.pick(&["global", "src", "x"]).to_owned()),
+            tags: if chance.maybe() { vec!["a".to_owned()] } else { Vec::new() },
+            all: chance.maybe(),
+        },
+        after: chance.maybe().then(|| MemoryId(chance.below(given.memories + 1))),
+        limit: 5,
+    };
+    let search =
+        Search::parse(&format!("{} {}*", chance.pick(&WORDS), chance.pick(&["r", "pars"])));
+    let directives = DirectiveQuery { repo: repo(), after: None, limit: 5 };
     Ok(vec![
+        format!("{memories:?} {:?}", tx.memories(&memories)?),
+        format!("{search:?} {:?}", tx.memories_with(&repo(), search.looked_up(), 9)?),
+        format!("{:?}", tx.directives(&directives)?),
         format!("{facts:?}"),
         format!("{query:?} {:?}", tx.tasks(&query)?),
         format!("{leases:?} {:?}", tx.leases(&leases)?),

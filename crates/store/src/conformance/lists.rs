@@ -1,5 +1,6 @@
 //! Lists: filtered, ordered, paged.
 
+use super::memories::{directed, written};
 use super::world::{
     Extras, agent, answered, asked, claimed, created, done, elsewhere, fence, locked, other_repo,
     registered, repo, task_id, task_key, unlocked,
@@ -159,12 +160,14 @@ pub(super) fn entities_are_complete_and_in_the_order_of_their_keys(world: &mut W
     let mut drafts: Vec<_> = (1..=12).map(|n| created(n, |_| ())).collect();
     drafts.extend((1..=3).map(|n| locked(n, &format!("p{}", 9 - n), "ann", n)));
     drafts.extend([asked(1), asked(2), registered("bob"), registered("ann")]);
+    drafts.extend((1..=3).map(|n| written(n, "a", |_| ())));
+    drafts.extend([directed(1), directed(2), elsewhere(written(1, "b", |_| ()))]);
     drafts.extend([elsewhere(created(1, |_| ())), elsewhere(locked(1, "q", "ann", 20))]);
     drafts.extend(claimed("T3", "ann", fence(30).get()));
     world.commit(drafts)?;
     let mut tx = world.store.read()?;
     let all = tx.entities(None, 100)?;
-    assert_eq!(all.len(), 2 + 13 + 4 + 2 + 2);
+    assert_eq!(all.len(), 2 + 13 + 4 + 2 + 2 + 4 + 2);
     assert!(all.is_sorted_by(|(a, _), (b, _)| a < b));
     for size in [1, 2, 5, 13] {
         let mut paged: Vec<(Key, Entity)> = Vec::new();

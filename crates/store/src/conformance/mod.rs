@@ -9,6 +9,7 @@ mod differential;
 mod facts;
 mod lists;
 mod log;
+mod memories;
 pub mod server;
 mod transactions;
 mod world;
@@ -65,6 +66,9 @@ cases! {
         projections_can_be_cleared_and_written_anew, time_is_never_before_the_last_event,
         a_host_that_slept_is_noticed_once, a_watch_wakes_when_another_handle_commits,
         a_watch_notices_what_was_committed_between_two_waits;
+    memories: memories_are_filtered_and_paged, memories_are_found_by_their_words_and_stems,
+        words_follow_their_memory, candidates_hold_every_match,
+        directives_are_paged_and_follow_their_events, memories_and_directives_fall_due;
     differential: a_random_history_gives_the_answers_of_the_model;
 }
 

@@ -47,6 +47,14 @@ impl Data {
                 decision.cloned().map(Box::new).map(Entity::Decision)
             }
             Key::Agent(id) => state.agents.get(id).cloned().map(Entity::Agent),
+            Key::Memory(repo, id) => {
+                let memory = state.memories.get(&(repo.clone(), *id));
+                memory.cloned().map(Box::new).map(Entity::Memory)
+            }
+            Key::Directive(repo, id) => {
+                let directive = state.directives.get(&(repo.clone(), *id));
+                directive.cloned().map(Box::new).map(Entity::Directive)
+            }
         }
     }
 
@@ -58,6 +66,8 @@ impl Data {
         keys.extend(state.leases.keys().cloned().map(|(repo, id)| Key::Lease(repo, id)));
         keys.extend(state.decisions.keys().cloned().map(|(repo, id)| Key::Decision(repo, id)));
         keys.extend(state.agents.keys().cloned().map(Key::Agent));
+        keys.extend(state.memories.keys().cloned().map(|(repo, id)| Key::Memory(repo, id)));
+        keys.extend(state.directives.keys().cloned().map(|(repo, id)| Key::Directive(repo, id)));
         keys.sort();
         keys
     }
@@ -127,6 +137,12 @@ impl Data {
                 copy(&(repo.clone(), *id), &from.decisions, &mut self.state.decisions);
             }
             Key::Agent(id) => copy(id, &from.agents, &mut self.state.agents),
+            Key::Memory(repo, id) => {
+                copy(&(repo.clone(), *id), &from.memories, &mut self.state.memories);
+            }
+            Key::Directive(repo, id) => {
+                copy(&(repo.clone(), *id), &from.directives, &mut self.state.directives);
+            }
         }
     }
 

@@ -5,20 +5,23 @@ use super::data::Data;
 use crate::clock::Clock;
 use crate::moment::{Noted, moment};
 use crate::{
-    Changes, DecisionQuery, EventQuery, LeaseQuery, ReadTx, Rows, StoreError, TaskQuery, WriteTx,
-    check_append,
+    Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
+    StoreError, TaskQuery, WriteTx, check_append,
 };
 use comity_core::agent::Agent;
 use comity_core::chain::{Head, Stored};
 use comity_core::decision::{Decision, DecisionState};
+use comity_core::directive::Directive;
 use comity_core::facts::{
     Entity, Facts, Moment, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, Saved,
     WAITING_COUNT_MAX, candidate_page, place,
 };
-use comity_core::ids::{AgentId, RepoName, TaskId};
+use comity_core::ids::{AgentId, MemoryId, RepoName, TaskId};
 use comity_core::lease::Lease;
 use comity_core::limits::IDEMPOTENCY_LIFE;
+use comity_core::memory::Memory;
 use comity_core::pattern::{Pattern, surely_apart};
+use comity_core::search::Term;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
@@ -173,6 +176,17 @@ fn is_at_or_below(path: &str, above: &str) -> bool {
     above.is_empty() || path == above || path.starts_with(&format!("{above}/"))
 }
 
+/// Tells whether a memory has every term among its words and their stems.
+fn has_all(memory: &Memory, terms: &[Term]) -> bool {
+    let words = memory.terms();
+    terms.iter().all(|term| match term {
+        Term::Stem(word) => words.contains(word),
+        Term::Prefix(text) => {
+            words.range(text.clone()..).next().is_some_and(|w| w.starts_with(text))
+        }
+    })
+}
+
 fn matches(data: &Data, query: &TaskQuery, task: &Task) -> bool {
     task.number > query.after
         && (query.statuses.is_empty() || query.statuses.contains(&task.status))
@@ -231,6 +245,38 @@ impl ReadTx for Tx<'_> {
         };
         let decisions = self.data.state.decisions.values().filter(wanted);
         Ok(decisions.take(query.limit).cloned().collect())
+    }
+
+    fn memories(&mut self, query: &MemoryQuery) -> Result<Vec<Memory>, StoreError> {
+        let wanted = |memory: &&Memory| {
+            memory.repo == query.repo
+                && query.after.is_none_or(|after| memory.id > after)
+                && query.filter.fits(memory)
+        };
+        let memories = self.data.state.memories.values().filter(wanted);
+        Ok(memories.take(query.limit).cloned().collect())
+    }
+
+    fn memories_with(
+        &mut self,
+        repo: &RepoName,
+        terms: &[Term],
+        limit: usize,
+    ) -> Result<Vec<MemoryId>, StoreError> {
+        if terms.is_empty() {
+            return Ok(Vec::new());
+        }
+        let all = self.data.state.memories.values().rev();
+        let found = all.filter(|memory| memory.repo == *repo && has_all(memory, terms));
+        Ok(found.take(limit).map(|memory| memory.id).collect())
+    }
+
+    fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError> {
+        let wanted = |directive: &&Directive| {
+            directive.repo == query.repo && query.after.is_none_or(|after| directive.id > after)
+        };
+        let directives = self.data.state.directives.values().filter(wanted);
+        Ok(directives.take(query.limit).cloned().collect())
     }
 
     fn agents(

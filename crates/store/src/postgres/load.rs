@@ -145,6 +145,12 @@ impl Loader<'_> {
                 (sql::DECISION, values![repo.as_str().to_owned(), rows::signed(id.0)])
             }
             Key::Agent(id) => (sql::AGENT, values![id.as_str().to_owned()]),
+            Key::Memory(repo, id) => {
+                (sql::MEMORY, values![repo.as_str().to_owned(), rows::signed(id.0)])
+            }
+            Key::Directive(repo, id) => {
+                (sql::DIRECTIVE, values![repo.as_str().to_owned(), rows::signed(id.0)])
+            }
         };
         ops.push(Op::new(text, given));
     }
@@ -224,6 +230,8 @@ impl Loader<'_> {
             Key::Lease(..) => Entity::Lease(Box::new(rows::lease(row)?)),
             Key::Decision(..) => Entity::Decision(rows::entity(row, 0)?),
             Key::Agent(_) => Entity::Agent(rows::entity(row, 0)?),
+            Key::Memory(..) => Entity::Memory(rows::entity(row, 0)?),
+            Key::Directive(..) => Entity::Directive(rows::entity(row, 0)?),
         };
         facts.put(key.clone(), Some(entity));
         Ok(())

@@ -5,6 +5,7 @@ mod error;
 mod integrity;
 mod link;
 mod load;
+mod memories;
 #[cfg(test)]
 mod plans;
 mod pool;

@@ -38,6 +38,14 @@ const WANTED: &[(&str, &str, &[&str])] = &[
     ("DECISION", sql::DECISION, &["decisions_pkey"]),
     ("DECISIONS_OPEN", sql::DECISIONS_OPEN, &["decisions_open", "decisions_pkey"]),
     ("DECISIONS_DUE", sql::DECISIONS_DUE, &["decisions_due"]),
+    ("MEMORY", sql::MEMORY, &["memories_pkey"]),
+    ("MEMORIES_DUE", sql::MEMORIES_DUE, &["memories_due"]),
+    ("MEMORIES_OF_WORD", sql::MEMORIES_OF_WORD, &["memory_words_pkey"]),
+    ("MEMORIES_OF_PREFIX", sql::MEMORIES_OF_PREFIX, &["memory_words_pkey"]),
+    ("DELETE_WORDS", sql::DELETE_WORDS, &["memory_words_by_memory"]),
+    ("DELETE_OTHER_WORDS", sql::DELETE_OTHER_WORDS, &["memory_words_by_memory"]),
+    ("DIRECTIVE", sql::DIRECTIVE, &["directives_pkey"]),
+    ("DIRECTIVES_DUE", sql::DIRECTIVES_DUE, &["directives_due"]),
     ("SAVED", sql::SAVED, &["idempotency_pkey"]),
     ("PRESENCE", sql::PRESENCE, &["signs_newest_first"]),
     ("AGENT", sql::AGENT, &["agents_pkey"]),
@@ -97,12 +105,16 @@ const FILL: &str = "INSERT INTO tasks (repo, id, number, status, priority, role,
     INSERT INTO leases SELECT 'a/b', n, 'src/' || n, 'src/' || n, false, 'ann', NULL, NULL, n, n, n, n, n
         FROM generate_series(1, 20000) n;
     INSERT INTO decisions SELECT 'a/b', n, true, n, 'x' FROM generate_series(1, 20000) n;
+    INSERT INTO memories SELECT 'a/b', n, 'fact', 'global', false, n, 'x' FROM generate_series(1, 20000) n;
+    INSERT INTO memory_words SELECT 'a/b', 'w' || n % 100, n FROM generate_series(1, 20000) n;
+    INSERT INTO directives SELECT 'a/b', n, n, 'x' FROM generate_series(1, 20000) n;
     INSERT INTO signs SELECT 'ann', n, n FROM generate_series(1, 20000) n;
     INSERT INTO idempotency SELECT 'ann', 'k' || n, '', 'x', n FROM generate_series(1, 20000) n;
     INSERT INTO events SELECT n, n, 'note', 1, 'a/b', 'ann', 'T1', '', '', ''
         FROM generate_series(1, 20000) n";
 const EMPTY: &str = "DELETE FROM tasks; DELETE FROM task_labels; DELETE FROM deps; DELETE FROM leases; \
-    DELETE FROM decisions; DELETE FROM signs; DELETE FROM idempotency; DELETE FROM events";
+    DELETE FROM decisions; DELETE FROM memories; DELETE FROM memory_words; DELETE FROM directives; \
+    DELETE FROM signs; DELETE FROM idempotency; DELETE FROM events";
 
 #[test]
 fn rows_are_found_by_the_same_index_whatever_the_planner_believes_of_a_table() {

@@ -9,10 +9,14 @@ use crate::{DecisionQuery, EventQuery, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
 use comity_core::decision::Decision;
+use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Presence, Saved};
-use comity_core::ids::{AgentId, DecisionId, LeaseId, RepoName, Seq, TaskId};
+use comity_core::ids::{
+    AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, Seq, TaskId,
+};
 use comity_core::lease::Lease;
 use comity_core::limits::IDEMPOTENCY_LIFE;
+use comity_core::memory::Memory;
 use comity_core::role::Role;
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -29,7 +33,13 @@ fn head(link: &Link) -> Result<Head, DbError> {
 
 pub(super) fn due(link: &Link, now: Timestamp, limit: usize) -> Result<Vec<Key>, DbError> {
     let op = |text| Op::new(text, values![now.ms(), rows::limit(limit)]);
-    let ops = [op(sql::TASKS_DUE), op(sql::LEASES_DUE), op(sql::DECISIONS_DUE)];
+    let ops = [
+        op(sql::TASKS_DUE),
+        op(sql::LEASES_DUE),
+        op(sql::DECISIONS_DUE),
+        op(sql::MEMORIES_DUE),
+        op(sql::DIRECTIVES_DUE),
+    ];
     let found = link.together(None, &ops, None)?;
     let mut due = Vec::new();
     for (kind, found) in found.iter().enumerate() {
@@ -38,7 +48,9 @@ pub(super) fn due(link: &Link, now: Timestamp, limit: usize) -> Result<Vec<Key>,
             let key = match kind {
                 0 => Key::Task(repo, rows::task_id(row, 2)?),
                 1 => Key::Lease(repo, LeaseId(rows::number(row, 2)?)),
-                _ => Key::Decision(repo, DecisionId(rows::number(row, 2)?)),
+                2 => Key::Decision(repo, DecisionId(rows::number(row, 2)?)),
+                3 => Key::Memory(repo, MemoryId(rows::number(row, 2)?)),
+                _ => Key::Directive(repo, DirectiveId(rows::number(row, 2)?)),
             };
             due.push((rows::time(row, 0)?, key));
         }
@@ -274,7 +286,7 @@ pub(super) fn entities(
 }
 
 /// How many kinds of entities there are.
-const KINDS: usize = 5;
+const KINDS: usize = 7;
 
 /// The order of the kinds is the order of the keys.
 fn kind_of(key: &Key) -> usize {
@@ -284,6 +296,8 @@ fn kind_of(key: &Key) -> usize {
         Key::Lease(..) => 2,
         Key::Decision(..) => 3,
         Key::Agent(_) => 4,
+        Key::Memory(..) => 5,
+        Key::Directive(..) => 6,
     }
 }
 
@@ -299,6 +313,8 @@ fn page_of(
         Some(Key::Lease(repo, id)) => (repo.as_str(), "", rows::signed(id.0)),
         Some(Key::Decision(repo, id)) => (repo.as_str(), "", rows::signed(id.0)),
         Some(Key::Agent(id)) => (id.as_str(), "", 0),
+        Some(Key::Memory(repo, id)) => (repo.as_str(), "", rows::signed(id.0)),
+        Some(Key::Directive(repo, id)) => (repo.as_str(), "", rows::signed(id.0)),
         None => ("", "", 0),
     };
     let (word, id) = (word.to_owned(), id.to_owned());
@@ -307,7 +323,9 @@ fn page_of(
         1 => link.query(sql::TASKS_AFTER, values![word, id, limit]),
         2 => link.query(sql::LEASES_AFTER, values![word, number, limit]),
         3 => link.query(sql::DECISIONS_AFTER, values![word, number, limit]),
-        _ => link.query(sql::AGENTS_AFTER, values![word, limit]),
+        4 => link.query(sql::AGENTS_AFTER, values![word, limit]),
+        5 => link.query(sql::MEMORIES_AFTER, values![word, number, limit]),
+        _ => link.query(sql::DIRECTIVES_AFTER, values![word, number, limit]),
     }?;
     found.iter().map(|row| entity_of(kind, row)).collect()
 }
@@ -328,9 +346,18 @@ fn entity_of(kind: usize, row: &Row) -> Result<(Key, Entity), DbError> {
             let key = Key::Decision(decision.repo.clone(), decision.id);
             (key, Entity::Decision(Box::new(decision)))
         }
-        _ => {
+        4 => {
             let agent: Agent = rows::entity(row, 0)?;
             (Key::Agent(agent.id.clone()), Entity::Agent(agent))
+        }
+        5 => {
+            let memory: Memory = rows::entity(row, 0)?;
+            (Key::Memory(memory.repo.clone(), memory.id), Entity::Memory(Box::new(memory)))
+        }
+        _ => {
+            let directive: Directive = rows::entity(row, 0)?;
+            let key = Key::Directive(directive.repo.clone(), directive.id);
+            (key, Entity::Directive(Box::new(directive)))
         }
     })
 }

@@ -46,12 +46,14 @@ pub(super) fn hash(row: &Row, at: usize) -> Result<Hash, DbError> {
     Hash::from_slice(bytes).ok_or_else(|| DbError::Row(format!("column {at} is not a digest")))
 }
 
-/// Reads the counters from three columns.
+/// Reads the counters from five columns.
 pub(super) fn counters(row: &Row, at: usize) -> Result<Counters, DbError> {
     Ok(Counters {
         tasks: number(row, at)?,
         leases: number(row, at + 1)?,
         decisions: number(row, at + 2)?,
+        memories: number(row, at + 3)?,
+        directives: number(row, at + 4)?,
     })
 }
 

@@ -7,7 +7,10 @@ use crate::StoreError;
 use comity_core::chain::Hash;
 
 /// Every released migration, in order. A released one is never edited.
-const MIGRATIONS: &[(i64, &str)] = &[(1, include_str!("migrations/0001_initial.sql"))];
+const MIGRATIONS: &[(i64, &str)] = &[
+    (1, include_str!("migrations/0001_initial.sql")),
+    (2, include_str!("migrations/0002_memory.sql")),
+];
 
 /// The schema that this build writes.
 const KNOWN: i64 = MIGRATIONS.len() as i64;

@@ -106,16 +106,19 @@ pub(super) const APPEND: &str = "INSERT INTO events
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[],
     $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bytea[])";
 
-pub(super) const REPO: &str = "SELECT tasks, leases, decisions FROM repos
+pub(super) const REPO: &str = "SELECT tasks, leases, decisions, memories, directives FROM repos
     WHERE repo = $1 ORDER BY at_commit DESC LIMIT 1";
-pub(super) const REPOS_AFTER: &str = "SELECT DISTINCT ON (repo) repo, tasks, leases, decisions
-    FROM repos WHERE repo > $1 ORDER BY repo, at_commit DESC LIMIT $2";
+pub(super) const REPOS_AFTER: &str = "SELECT DISTINCT ON (repo) repo, tasks, leases, decisions,
+    memories, directives FROM repos WHERE repo > $1 ORDER BY repo, at_commit DESC LIMIT $2";
 /// The number of a commit is known before it is counted, under the lock.
-pub(super) const SET_REPOS: &str = "INSERT INTO repos (repo, at_commit, tasks, leases, decisions)
-    SELECT repo, $1, tasks, leases, decisions
-    FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) u (repo, tasks, leases, decisions)
+pub(super) const SET_REPOS: &str = "INSERT INTO repos
+    (repo, at_commit, tasks, leases, decisions, memories, directives)
+    SELECT repo, $1, tasks, leases, decisions, memories, directives
+    FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+    u (repo, tasks, leases, decisions, memories, directives)
     ON CONFLICT (repo, at_commit) DO UPDATE SET tasks = excluded.tasks, leases = excluded.leases,
-    decisions = excluded.decisions";
+    decisions = excluded.decisions, memories = excluded.memories,
+    directives = excluded.directives";
 pub(super) const PRUNE_REPOS: &str =
     "DELETE FROM repos r WHERE at_commit >= $1 AND at_commit < $2 AND EXISTS (
     SELECT 1 FROM repos n WHERE n.repo = r.repo AND n.at_commit > r.at_commit)";
@@ -310,6 +313,65 @@ pub(super) const SET_DECISIONS_DUE: &str = "UPDATE decisions t SET due_at = n.du
     WHERE t.ctid = n.place";
 pub(super) const MEND_DECISIONS_DUE: &str = "UPDATE decisions SET due_at = NULL WHERE due_at = -1";
 
+pub(super) const MEMORY: &str = "SELECT body FROM memories WHERE repo = $1 AND number = $2";
+pub(super) const MEMORIES: &str = "SELECT body FROM memories WHERE repo = $1 AND number > $2
+    AND ($4::text IS NULL OR kind = $4)
+    AND ($5::text IS NULL OR scope = $5 OR scope = 'global') AND ($6::boolean OR NOT superseded)
+    ORDER BY number LIMIT $3";
+pub(super) const MEMORIES_AFTER: &str = "SELECT body FROM memories
+    WHERE (repo, number) > ($1, $2) ORDER BY repo, number LIMIT $3";
+pub(super) const MEMORIES_OF_WORD: &str =
+    "SELECT memory FROM memory_words WHERE repo = $1 AND word >= $2 AND word <= $2 ORDER BY word";
+pub(super) const MEMORIES_OF_PREFIX: &str =
+    "SELECT DISTINCT memory FROM (SELECT memory FROM memory_words
+    WHERE repo = $1 AND word >= $2 AND word < $3 ORDER BY word) w";
+pub(super) const SET_MEMORIES: &str = "INSERT INTO memories
+    (repo, number, kind, scope, superseded, due_at, body)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::boolean[],
+    $6::bigint[], $7::text[])
+    ON CONFLICT (repo, number) DO UPDATE SET kind = excluded.kind, scope = excluded.scope,
+    superseded = excluded.superseded, body = excluded.body,
+    due_at = CASE WHEN excluded.due_at = -1 THEN memories.due_at ELSE excluded.due_at END";
+pub(super) const DELETE_MEMORIES: &str = "DELETE FROM memories t
+    USING unnest($1::text[], $2::bigint[]) u (repo, number)
+    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const DELETE_WORDS: &str = "DELETE FROM memory_words WHERE ctid = ANY(ARRAY(
+    SELECT t.ctid FROM unnest($1::text[], $2::bigint[]) u (repo, number), LATERAL (
+        SELECT ctid FROM memory_words
+        WHERE repo = u.repo AND memory >= u.number AND memory <= u.number ORDER BY memory) t))";
+/// $1, $2 memories; $3, $4, $5 the words that they have now.
+pub(super) const DELETE_OTHER_WORDS: &str = "DELETE FROM memory_words WHERE ctid = ANY(ARRAY(
+    SELECT t.ctid FROM unnest($1::text[], $2::bigint[]) u (repo, number), LATERAL (
+        SELECT ctid, word FROM memory_words
+        WHERE repo = u.repo AND memory >= u.number AND memory <= u.number ORDER BY memory) t
+    WHERE NOT EXISTS (
+        SELECT 1 FROM unnest($3::text[], $4::text[], $5::bigint[]) n (repo, word, memory)
+        WHERE n.repo = u.repo AND n.word = t.word AND n.memory = u.number)))";
+pub(super) const ADD_WORDS: &str = "INSERT INTO memory_words (repo, word, memory)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[]) ON CONFLICT DO NOTHING";
+pub(super) const SET_MEMORIES_DUE: &str = "UPDATE memories t SET due_at = u.due_at
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) u (repo, number, due_at)
+    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const MEND_MEMORIES_DUE: &str = "UPDATE memories SET due_at = NULL WHERE due_at = -1";
+
+pub(super) const DIRECTIVE: &str = "SELECT body FROM directives WHERE repo = $1 AND number = $2";
+pub(super) const DIRECTIVES_BY_NUMBER: &str =
+    "SELECT body FROM directives WHERE repo = $1 AND number > $2 ORDER BY number LIMIT $3";
+pub(super) const DIRECTIVES_AFTER: &str = "SELECT body FROM directives
+    WHERE (repo, number) > ($1, $2) ORDER BY repo, number LIMIT $3";
+pub(super) const SET_DIRECTIVES: &str = "INSERT INTO directives (repo, number, due_at, body)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[])
+    ON CONFLICT (repo, number) DO UPDATE SET body = excluded.body,
+    due_at = CASE WHEN excluded.due_at = -1 THEN directives.due_at ELSE excluded.due_at END";
+pub(super) const DELETE_DIRECTIVES: &str = "DELETE FROM directives t
+    USING unnest($1::text[], $2::bigint[]) u (repo, number)
+    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const SET_DIRECTIVES_DUE: &str = "UPDATE directives t SET due_at = u.due_at
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) u (repo, number, due_at)
+    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const MEND_DIRECTIVES_DUE: &str =
+    "UPDATE directives SET due_at = NULL WHERE due_at = -1";
+
 pub(super) const TASKS_DUE: &str =
     "SELECT due_at, repo, id FROM tasks WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
 pub(super) const LEASES_DUE: &str =
@@ -317,6 +379,12 @@ pub(super) const LEASES_DUE: &str =
 pub(super) const DECISIONS_DUE: &str =
     "SELECT due_at, repo, number FROM decisions WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
 
+pub(super) const MEMORIES_DUE: &str =
+    "SELECT due_at, repo, number FROM memories WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
+pub(super) const DIRECTIVES_DUE: &str =
+    "SELECT due_at, repo, number FROM directives WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
+
 /// Every projection.
 pub(super) const CLEAR: &str = "DELETE FROM repos; DELETE FROM agents; DELETE FROM tasks; \
-    DELETE FROM deps; DELETE FROM task_labels; DELETE FROM leases; DELETE FROM decisions";
+    DELETE FROM deps; DELETE FROM task_labels; DELETE FROM leases; DELETE FROM decisions; \
+    DELETE FROM memories; DELETE FROM memory_words; DELETE FROM directives";

@@ -8,19 +8,22 @@ use super::link::{Link, Op, values};
 use super::load::Loader;
 use super::pool::Lent;
 use super::write::Writer;
-use super::{Home, TaskEdges, integrity, query, rows, sql};
+use super::{Home, TaskEdges, integrity, memories, query, rows, sql};
 use crate::moment::{Noted, moment};
 use crate::recent::Recent;
 use crate::{
-    Changes, DecisionQuery, EventQuery, LeaseQuery, ReadTx, Rows, StoreError, TaskQuery, WriteTx,
-    check_append,
+    Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
+    StoreError, TaskQuery, WriteTx, check_append,
 };
 use comity_core::agent::Agent;
 use comity_core::chain::{Head, Stored};
 use comity_core::decision::Decision;
+use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
-use comity_core::ids::{AgentId, RepoName, Seq, TaskId};
+use comity_core::ids::{AgentId, MemoryId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
+use comity_core::memory::Memory;
+use comity_core::search::Term;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
@@ -180,6 +183,23 @@ impl ReadTx for Tx<'_> {
 
     fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError> {
         self.found(query::decisions(&self.link, query))
+    }
+
+    fn memories(&mut self, query: &MemoryQuery) -> Result<Vec<Memory>, StoreError> {
+        self.found(memories::memories(&self.link, query))
+    }
+
+    fn memories_with(
+        &mut self,
+        repo: &RepoName,
+        terms: &[Term],
+        limit: usize,
+    ) -> Result<Vec<MemoryId>, StoreError> {
+        self.found(memories::memories_with(&self.link, repo, terms, limit))
+    }
+
+    fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError> {
+        self.found(memories::directives(&self.link, query))
     }
 
     fn agents(

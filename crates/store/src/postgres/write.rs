@@ -3,6 +3,7 @@
 
 use super::error::DbError;
 use super::link::{Link, Op, values};
+use super::memories::Kept;
 use super::rows::signed;
 use super::sql;
 use super::{TaskEdges, TaskRows};
@@ -36,9 +37,9 @@ const PRUNE_ALL_EVERY: i64 = 8_192;
 const PRUNE_BACK: i64 = 4 * PRUNE_EVERY;
 const PRUNE_BACK_MS: i64 = 2 * SIGNS_KEPT_MS;
 /// Stands for "leave it as it is" where a time is written.
-const KEEP: i64 = -1;
+pub(super) const KEEP: i64 = -1;
 
-fn json(value: &impl Serialize) -> Result<String, DbError> {
+pub(super) fn json(value: &impl Serialize) -> Result<String, DbError> {
     serde_json::to_string(value).map_err(|error| DbError::Row(format!("cannot encode: {error}")))
 }
 
@@ -57,7 +58,7 @@ impl<'a> Writer<'a> {
         Writer { link, recent, commit, ops: Vec::new(), written: TaskRows::new() }
     }
 
-    fn add(&mut self, text: &'static str, values: Vec<super::link::Value>) {
+    pub(super) fn add(&mut self, text: &'static str, values: Vec<super::link::Value>) {
         self.ops.push(Op::new(text, values));
     }
 
@@ -155,6 +156,7 @@ impl<'a> Writer<'a> {
         self.tasks(&lot)?;
         self.leases(&lot);
         self.decisions(&lot)?;
+        self.kept(&lot.kept)?;
         self.moved(rows);
         Ok(())
     }
@@ -169,6 +171,8 @@ impl<'a> Writer<'a> {
             repos.iter().map(|(_, c)| signed(c.tasks)).collect::<Vec<_>>(),
             repos.iter().map(|(_, c)| signed(c.leases)).collect::<Vec<_>>(),
             repos.iter().map(|(_, c)| signed(c.decisions)).collect::<Vec<_>>(),
+            repos.iter().map(|(_, c)| signed(c.memories)).collect::<Vec<_>>(),
+            repos.iter().map(|(_, c)| signed(c.directives)).collect::<Vec<_>>(),
         ];
         self.add(sql::SET_REPOS, given);
     }
@@ -246,12 +250,15 @@ impl<'a> Writer<'a> {
     /// Moves the times of entities that did not change otherwise.
     fn moved(&mut self, rows: &Rows<'_>) {
         let (mut tasks, mut leases, mut decisions) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut memories, mut directives) = (Vec::new(), Vec::new());
         for (key, due) in rows.due.iter().filter(|(key, _)| !rows.dirty.contains(*key)) {
             let due = due.map(Timestamp::ms);
             match key {
                 Key::Task(repo, id) => tasks.push((repo, id.as_str().to_owned(), due)),
                 Key::Lease(repo, id) => leases.push((repo, signed(id.0), due)),
                 Key::Decision(repo, id) => decisions.push((repo, signed(id.0), due)),
+                Key::Memory(repo, id) => memories.push((repo, signed(id.0), due)),
+                Key::Directive(repo, id) => directives.push((repo, signed(id.0), due)),
                 Key::Repo(_) | Key::Agent(_) => {}
             }
         }
@@ -259,7 +266,12 @@ impl<'a> Writer<'a> {
             let given = columns(tasks);
             self.add(sql::SET_TASKS_DUE, values![given.0, given.1, given.2]);
         }
-        for (text, list) in [(sql::SET_LEASES_DUE, leases), (sql::SET_DECISIONS_DUE, decisions)] {
+        for (text, list) in [
+            (sql::SET_LEASES_DUE, leases),
+            (sql::SET_DECISIONS_DUE, decisions),
+            (sql::SET_MEMORIES_DUE, memories),
+            (sql::SET_DIRECTIVES_DUE, directives),
+        ] {
             if !list.is_empty() {
                 let given = columns(list);
                 self.add(text, values![given.0, given.1, given.2]);
@@ -409,6 +421,7 @@ struct Lot<'r> {
     gone_leases: Vec<(&'r RepoName, LeaseId)>,
     decisions: Vec<(&'r Decision, Option<i64>)>,
     gone_decisions: Vec<(&'r RepoName, DecisionId)>,
+    kept: Kept<'r>,
 }
 
 impl<'r> Lot<'r> {
@@ -433,6 +446,14 @@ impl<'r> Lot<'r> {
                 Some(decision) => self.decisions.push((decision, due)),
                 None => self.gone_decisions.push((repo, *id)),
             },
+            Key::Memory(repo, id) => match state.memories.get(&(repo.clone(), *id)) {
+                Some(memory) => self.kept.memories.push((memory, due)),
+                None => self.kept.gone_memories.push((repo, *id)),
+            },
+            Key::Directive(repo, id) => match state.directives.get(&(repo.clone(), *id)) {
+                Some(directive) => self.kept.directives.push((directive, due)),
+                None => self.kept.gone_directives.push((repo, *id)),
+            },
         }
     }
 }
@@ -447,7 +468,9 @@ fn named<'r>(list: impl Iterator<Item = (&'r RepoName, &'r TaskId)>) -> (Vec<Str
     list.map(|(repo, id)| (repo.as_str().to_owned(), id.as_str().to_owned())).unzip()
 }
 
-fn numbered<'r>(list: impl Iterator<Item = (&'r RepoName, u64)>) -> (Vec<String>, Vec<i64>) {
+pub(super) fn numbered<'r>(
+    list: impl Iterator<Item = (&'r RepoName, u64)>,
+) -> (Vec<String>, Vec<i64>) {
     list.map(|(repo, number)| (repo.as_str().to_owned(), signed(number))).unzip()
 }
 

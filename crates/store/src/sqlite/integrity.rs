@@ -25,6 +25,17 @@ const MISMATCHES: &[(&str, &str)] = &[
         "decisions are open in one place only",
     ),
     (
+        "SELECT count(*) FROM memories WHERE kind IS NOT body->>'$.kind'
+            OR scope IS NOT body->>'$.scope' OR number IS NOT 0 + substr(body->>'$.id', 2)
+            OR superseded IS NOT (body->>'$.superseded_by' IS NOT NULL)",
+        "memories are found by what they are not",
+    ),
+    (
+        "SELECT count(*) FROM memory_words w WHERE NOT EXISTS (
+            SELECT 1 FROM memories m WHERE m.repo = w.repo AND m.number = w.memory)",
+        "words belong to no memory",
+    ),
+    (
         "SELECT count(*) FROM tasks t WHERE t.waits <> (
             SELECT count(*) FROM deps d WHERE d.repo = t.repo AND d.task = t.id AND NOT EXISTS (
                 SELECT 1 FROM tasks o
@@ -81,6 +92,10 @@ pub(super) fn mismatches(conn: &Connection) -> Result<Vec<String>, DbError> {
     let astray = leases_astray(conn)?;
     if astray != 0 {
         found.push(format!("{astray} leases are not where they are looked for"));
+    }
+    let misplaced = super::memories::misplaced(conn)?;
+    if misplaced != 0 {
+        found.push(format!("{misplaced} memories are not found by their words"));
     }
     Ok(found)
 }

@@ -134,6 +134,16 @@ impl Loader<'_> {
             Key::Agent(id) => self.first(sql::AGENT, params![id.as_str()], |row| {
                 Ok(Entity::Agent(rows::entity(row, 0)?))
             }),
+            Key::Memory(repo, id) => {
+                self.first(sql::MEMORY, params![repo.as_str(), rows::signed(id.0)], |row| {
+                    Ok(Entity::Memory(rows::entity(row, 0)?))
+                })
+            }
+            Key::Directive(repo, id) => {
+                self.first(sql::DIRECTIVE, params![repo.as_str(), rows::signed(id.0)], |row| {
+                    Ok(Entity::Directive(rows::entity(row, 0)?))
+                })
+            }
         }
     }
 
@@ -319,11 +329,13 @@ impl Loader<'_> {
     }
 }
 
-/// Reads the counters from three columns.
+/// Reads the counters from five columns.
 pub(super) fn counters(row: &Row<'_>, at: usize) -> Result<Counters, DbError> {
     Ok(Counters {
         tasks: rows::number(row, at)?,
         leases: rows::number(row, at + 1)?,
         decisions: rows::number(row, at + 2)?,
+        memories: rows::number(row, at + 3)?,
+        directives: rows::number(row, at + 4)?,
     })
 }

@@ -4,6 +4,7 @@ mod error;
 mod integrity;
 mod load;
 mod lock;
+mod memories;
 mod netfs;
 mod query;
 mod rows;

@@ -8,10 +8,14 @@ use crate::{DecisionQuery, EventQuery, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
 use comity_core::decision::Decision;
+use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Presence, Saved};
-use comity_core::ids::{AgentId, DecisionId, LeaseId, RepoName, Seq, TaskId};
+use comity_core::ids::{
+    AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, Seq, TaskId,
+};
 use comity_core::lease::Lease;
 use comity_core::limits::IDEMPOTENCY_LIFE;
+use comity_core::memory::Memory;
 use comity_core::role::Role;
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -21,7 +25,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::collections::BTreeMap;
 
 /// Collects what a statement finds.
-fn collect<T>(
+pub(super) fn collect<T>(
     conn: &Connection,
     text: &str,
     given: impl Params,
@@ -60,6 +64,14 @@ pub(super) fn due(conn: &Connection, now: Timestamp, limit: usize) -> Result<Vec
     due.extend(collect(conn, sql::DECISIONS_DUE, given, |row| {
         let id = DecisionId(rows::number(row, 2)?);
         Ok((rows::time(row, 0)?, Key::Decision(rows::repo(row, 1)?, id)))
+    })?);
+    due.extend(collect(conn, sql::MEMORIES_DUE, given, |row| {
+        let id = MemoryId(rows::number(row, 2)?);
+        Ok((rows::time(row, 0)?, Key::Memory(rows::repo(row, 1)?, id)))
+    })?);
+    due.extend(collect(conn, sql::DIRECTIVES_DUE, given, |row| {
+        let id = DirectiveId(rows::number(row, 2)?);
+        Ok((rows::time(row, 0)?, Key::Directive(rows::repo(row, 1)?, id)))
     })?);
     due.sort();
     due.truncate(limit);
@@ -298,7 +310,15 @@ pub(super) fn entities(
     limit: usize,
 ) -> Result<Vec<(Key, Entity)>, DbError> {
     let mut page = Vec::new();
-    let kinds = [repos_after, tasks_after, leases_after, decisions_after, agents_after];
+    let kinds = [
+        repos_after,
+        tasks_after,
+        leases_after,
+        decisions_after,
+        agents_after,
+        memories_after,
+        directives_after,
+    ];
     let first = after.map_or(0, kind_of);
     for (kind, read) in kinds.iter().enumerate().skip(first) {
         if page.len() < limit {
@@ -317,6 +337,8 @@ fn kind_of(key: &Key) -> usize {
         Key::Lease(..) => 2,
         Key::Decision(..) => 3,
         Key::Agent(_) => 4,
+        Key::Memory(..) => 5,
+        Key::Directive(..) => 6,
     }
 }
 
@@ -374,5 +396,28 @@ fn agents_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
     collect(conn, sql::AGENTS_AFTER, params![from, limit], |row| {
         let agent: Agent = rows::entity(row, 0)?;
         Ok((Key::Agent(agent.id.clone()), Entity::Agent(agent)))
+    })
+}
+
+fn memories_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
+    let (repo, number) = match after {
+        Some(Key::Memory(repo, id)) => (repo.as_str(), rows::signed(id.0)),
+        _ => ("", 0),
+    };
+    collect(conn, sql::MEMORIES_AFTER, params![repo, number, limit], |row| {
+        let memory: Memory = rows::entity(row, 0)?;
+        Ok((Key::Memory(memory.repo.clone(), memory.id), Entity::Memory(Box::new(memory))))
+    })
+}
+
+fn directives_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
+    let (repo, number) = match after {
+        Some(Key::Directive(repo, id)) => (repo.as_str(), rows::signed(id.0)),
+        _ => ("", 0),
+    };
+    collect(conn, sql::DIRECTIVES_AFTER, params![repo, number, limit], |row| {
+        let directive: Directive = rows::entity(row, 0)?;
+        let key = Key::Directive(directive.repo.clone(), directive.id);
+        Ok((key, Entity::Directive(Box::new(directive))))
     })
 }

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("migrations/0001_initial.sql")),
     (2, include_str!("migrations/0002_preferred.sql")),
+    (3, include_str!("migrations/0003_memory.sql")),
 ];
 
 /// The schema that this build writes.

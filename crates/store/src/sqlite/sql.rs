@@ -78,12 +78,14 @@ statements! {
     APPEND = "INSERT INTO events (seq, ts, event, v, repo, agent, task, body, body_hash, hash)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
-    REPO = "SELECT tasks, leases, decisions FROM repos WHERE repo = ?1";
-    REPOS_AFTER = "SELECT repo, tasks, leases, decisions FROM repos
+    REPO = "SELECT tasks, leases, decisions, memories, directives FROM repos WHERE repo = ?1";
+    REPOS_AFTER = "SELECT repo, tasks, leases, decisions, memories, directives FROM repos
         WHERE repo > ?1 ORDER BY repo LIMIT ?2";
-    SET_REPO = "INSERT INTO repos (repo, tasks, leases, decisions) VALUES (?1, ?2, ?3, ?4)
+    SET_REPO = "INSERT INTO repos (repo, tasks, leases, decisions, memories, directives)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
         ON CONFLICT (repo) DO UPDATE SET tasks = excluded.tasks, leases = excluded.leases,
-        decisions = excluded.decisions";
+        decisions = excluded.decisions, memories = excluded.memories,
+        directives = excluded.directives";
     DELETE_REPO = "DELETE FROM repos WHERE repo = ?1";
 
     AGENT = "SELECT body FROM agents WHERE id = ?1";
@@ -216,10 +218,50 @@ statements! {
     DELETE_DECISION = "DELETE FROM decisions WHERE repo = ?1 AND number = ?2";
     SET_DECISION_DUE = "UPDATE decisions SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
 
+    MEMORY = "SELECT body FROM memories WHERE repo = ?1 AND number = ?2";
+    MEMORIES = "SELECT body FROM memories INDEXED BY memories_by_number
+        WHERE repo = ?1 AND number > ?2 AND (?3 IS NULL OR kind = ?3)
+        AND (?4 IS NULL OR scope = ?4 OR scope = 'global') AND (?5 OR superseded = 0)
+        ORDER BY number";
+    MEMORIES_AFTER = "SELECT body FROM memories INDEXED BY memories_by_number
+        WHERE (repo, number) > (?1, ?2) ORDER BY repo, number LIMIT ?3";
+    MEMORIES_OF_WORD = "SELECT memory FROM memory_words WHERE repo = ?1 AND word = ?2";
+    MEMORIES_OF_PREFIX = "SELECT memory FROM memory_words
+        WHERE repo = ?1 AND word >= ?2 AND word < ?3";
+    WORDS_OF_MEMORY = "SELECT word FROM memory_words INDEXED BY memory_words_by_memory
+        WHERE repo = ?1 AND memory = ?2";
+    SET_MEMORY = "INSERT INTO memories (repo, number, kind, scope, superseded, due_at, body)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        ON CONFLICT (repo, number) DO UPDATE SET kind = excluded.kind, scope = excluded.scope,
+        superseded = excluded.superseded, body = excluded.body,
+        due_at = iif(?8, excluded.due_at, due_at)";
+    ADD_MEMORY_WORD = "INSERT OR IGNORE INTO memory_words (repo, word, memory)
+        VALUES (?1, ?2, ?3)";
+    DELETE_MEMORY_WORD = "DELETE FROM memory_words
+        WHERE repo = ?1 AND word = ?2 AND memory = ?3";
+    DELETE_MEMORY = "DELETE FROM memories WHERE repo = ?1 AND number = ?2";
+    DELETE_MEMORY_WORDS = "DELETE FROM memory_words WHERE repo = ?1 AND memory = ?2";
+    SET_MEMORY_DUE = "UPDATE memories SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
+
+    DIRECTIVE = "SELECT body FROM directives WHERE repo = ?1 AND number = ?2";
+    DIRECTIVES_BY_NUMBER = "SELECT body FROM directives
+        WHERE repo = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
+    DIRECTIVES_AFTER = "SELECT body FROM directives INDEXED BY directives_by_number
+        WHERE (repo, number) > (?1, ?2) ORDER BY repo, number LIMIT ?3";
+    SET_DIRECTIVE = "INSERT INTO directives (repo, number, due_at, body) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (repo, number) DO UPDATE SET body = excluded.body,
+        due_at = iif(?5, excluded.due_at, due_at)";
+    DELETE_DIRECTIVE = "DELETE FROM directives WHERE repo = ?1 AND number = ?2";
+    SET_DIRECTIVE_DUE = "UPDATE directives SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
+
     TASKS_DUE = "SELECT due_at, repo, id FROM tasks INDEXED BY tasks_due
         WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
     LEASES_DUE = "SELECT due_at, repo, number FROM leases INDEXED BY leases_due
         WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
     DECISIONS_DUE = "SELECT due_at, repo, number FROM decisions INDEXED BY decisions_due
+        WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
+    MEMORIES_DUE = "SELECT due_at, repo, number FROM memories INDEXED BY memories_due
+        WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
+    DIRECTIVES_DUE = "SELECT due_at, repo, number FROM directives INDEXED BY directives_due
         WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
 }

@@ -5,20 +5,23 @@ use super::load::Loader;
 use super::lock::Held;
 use super::task_row::TaskRow;
 use super::watch::Waker;
-use super::{integrity, query, sql, write};
+use super::{integrity, memories, query, sql, write};
 use crate::clock::Clock;
 use crate::moment::{Noted, moment};
 use crate::recent::Recent;
 use crate::{
-    Changes, DecisionQuery, EventQuery, LeaseQuery, ReadTx, Rows, StoreError, TaskQuery, WriteTx,
-    check_append,
+    Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
+    StoreError, TaskQuery, WriteTx, check_append,
 };
 use comity_core::agent::Agent;
 use comity_core::chain::{Head, Stored};
 use comity_core::decision::Decision;
+use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
-use comity_core::ids::{AgentId, RepoName, TaskId};
+use comity_core::ids::{AgentId, MemoryId, RepoName, TaskId};
 use comity_core::lease::Lease;
+use comity_core::memory::Memory;
+use comity_core::search::Term;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
@@ -149,6 +152,23 @@ impl ReadTx for Tx<'_> {
 
     fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError> {
         self.read(query::decisions(self.conn, query))
+    }
+
+    fn memories(&mut self, query: &MemoryQuery) -> Result<Vec<Memory>, StoreError> {
+        self.read(memories::memories(self.conn, query))
+    }
+
+    fn memories_with(
+        &mut self,
+        repo: &RepoName,
+        terms: &[Term],
+        limit: usize,
+    ) -> Result<Vec<MemoryId>, StoreError> {
+        self.read(memories::memories_with(self.conn, repo, terms, limit))
+    }
+
+    fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError> {
+        self.read(memories::directives(self.conn, query))
     }
 
     fn agents(

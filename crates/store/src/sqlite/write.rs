@@ -1,6 +1,7 @@
 //! A commit: events, rows, signs of life, saved answers, and what the clocks said.
 
 use super::error::DbError;
+use super::memories;
 use super::rows::signed;
 use super::sql;
 use super::task_row::{self, TaskRow, TaskRows};
@@ -110,7 +111,15 @@ fn row(
         Key::Repo(repo) => match state.repos.get(repo) {
             Some(c) => {
                 let (leases, decisions) = (signed(c.leases), signed(c.decisions));
-                let given = params![repo.as_str(), signed(c.tasks), leases, decisions];
+                let (memories, directives) = (signed(c.memories), signed(c.directives));
+                let given = params![
+                    repo.as_str(),
+                    signed(c.tasks),
+                    leases,
+                    decisions,
+                    memories,
+                    directives
+                ];
                 run(conn, sql::SET_REPO, given)
             }
             None => run(conn, sql::DELETE_REPO, params![repo.as_str()]),
@@ -131,6 +140,14 @@ fn row(
             Some(agent) => run(conn, sql::SET_AGENT, params![id.as_str(), json(agent)?]),
             None => run(conn, sql::DELETE_AGENT, params![id.as_str()]),
         },
+        Key::Memory(repo, id) => match state.memories.get(&(repo.clone(), *id)) {
+            Some(memory) => memories::set_memory(conn, memory, due),
+            None => memories::delete_memory(conn, repo, *id),
+        },
+        Key::Directive(repo, id) => match state.directives.get(&(repo.clone(), *id)) {
+            Some(directive) => memories::set_directive(conn, directive, due),
+            None => run(conn, sql::DELETE_DIRECTIVE, params![repo.as_str(), signed(id.0)]),
+        },
     }
 }
 
@@ -145,6 +162,12 @@ fn set_due(conn: &Connection, key: &Key, due: Option<Timestamp>) -> Result<(), D
         }
         Key::Decision(repo, id) => {
             run(conn, sql::SET_DECISION_DUE, params![repo.as_str(), signed(id.0), due])
+        }
+        Key::Memory(repo, id) => {
+            run(conn, sql::SET_MEMORY_DUE, params![repo.as_str(), signed(id.0), due])
+        }
+        Key::Directive(repo, id) => {
+            run(conn, sql::SET_DIRECTIVE_DUE, params![repo.as_str(), signed(id.0), due])
         }
         Key::Repo(_) | Key::Agent(_) => Ok(()),
     }
@@ -198,7 +221,18 @@ fn set_decision(
 
 /// Forgets every projected row.
 pub(super) fn clear_projections(conn: &Connection) -> Result<(), DbError> {
-    for table in ["repos", "agents", "tasks", "deps", "task_labels", "leases", "decisions"] {
+    for table in [
+        "repos",
+        "agents",
+        "tasks",
+        "deps",
+        "task_labels",
+        "leases",
+        "decisions",
+        "memories",
+        "memory_words",
+        "directives",
+    ] {
         conn.execute(&format!("DELETE FROM {table}"), [])?;
     }
     Ok(())

@@ -1,0 +1,54 @@
+//! `comity contract …`
+
+use super::values::contract_kind;
+use clap::Subcommand;
+use comity_protocol::contract::Kind;
+
+/// What can be done with contracts.
+#[derive(Debug, Subcommand)]
+pub enum ContractCommand {
+    /// Check a contract and list all its problems
+    #[command(after_help = "Example:\n  comity contract validate result.yaml --kind result")]
+    Validate {
+        /// The file, in YAML or JSON; - reads stdin
+        file: String,
+        /// What it is (default: told from its content)
+        #[arg(long, value_name = "KIND", value_parser = contract_kind)]
+        kind: Option<&'static Kind>,
+        /// Check exactly what the original tool checks
+        #[arg(long)]
+        compat: bool,
+    },
+    /// Write a task as a contract
+    #[command(after_help = "Example:\n  comity contract render mission T1 > mission.yaml")]
+    Render {
+        /// What to write: mission
+        #[arg(value_name = "KIND")]
+        kind: String,
+        /// The task, or the beginning of its id
+        id: String,
+    },
+    /// Do what a report of a reviewer, a scout or an architect asks for
+    #[command(
+        after_help = "A review approves the task or sends it back: one CRITICAL issue, five WARNINGs or a \
+        failed spec send it back whatever the verdict says. A scout's grave findings become decisions, the \
+        others notes.\n\nExample:\n  comity contract apply review.json --task T1"
+    )]
+    Apply {
+        /// The file, in YAML or JSON, also inside of prose; - reads stdin
+        file: String,
+        /// The task that it is about
+        #[arg(long, value_name = "ID")]
+        task: Option<String>,
+        /// What it is (default: told from its content)
+        #[arg(long, value_name = "KIND", value_parser = contract_kind)]
+        kind: Option<&'static Kind>,
+    },
+    /// Print the JSON Schema of a kind of contract
+    #[command(after_help = "Example:\n  comity contract schema result > result.schema.json")]
+    Schema {
+        /// The kind
+        #[arg(value_name = "KIND", value_parser = contract_kind)]
+        kind: &'static Kind,
+    },
+}

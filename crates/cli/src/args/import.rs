@@ -1,0 +1,35 @@
+//! `comity import …`
+
+use clap::Subcommand;
+use std::path::PathBuf;
+
+/// What can be taken over from other tools.
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// Take issues over from beads
+    #[command(
+        after_help = "Closed issues become done by a person's word: act as one with --as human:NAME.\n\n\
+        Example:\n  comity import beads .beads/issues.jsonl"
+    )]
+    Beads {
+        /// issues.jsonl, or - for stdin
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Only say what would be taken over
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Take tasks over from Task Master
+    #[command(
+        after_help = "Done tasks become done by a person's word: act as one with --as human:NAME.\n\n\
+        Example:\n  comity import taskmaster .taskmaster/tasks/tasks.json"
+    )]
+    Taskmaster {
+        /// tasks.json, or - for stdin
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Only say what would be taken over
+        #[arg(long)]
+        dry_run: bool,
+    },
+}

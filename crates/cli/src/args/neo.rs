@@ -1,0 +1,219 @@
+//! `comity neo …`: the commands of neo with their own flags.
+
+use clap::{Args, Subcommand};
+
+/// What neo's commands do, on this project's store.
+#[derive(Debug, Subcommand)]
+pub enum NeoCommand {
+    /// Ask and answer as `neo decision` does
+    #[command(subcommand, after_help = "Example:\n  comity neo decision pending")]
+    Decision(NeoDecision),
+    /// Keep tasks as `neo task` was promised to
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity neo task create --scope . --priority high 'T1: JWT middleware'"
+    )]
+    Task(NeoTask),
+    /// Log as `neo log` does; without a type, show the last entries
+    #[command(after_help = "Example:\n  comity neo log milestone 'T1 done — commit abc1234'")]
+    Log(NeoLog),
+    /// Show events as `neo logs` does
+    #[command(after_help = "Example:\n  comity neo logs 3f2a91bc --short")]
+    Logs(NeoLogs),
+}
+
+/// The one supervisor that a project has; the name is taken and has no effect.
+#[derive(Clone, Debug, Args)]
+pub struct Supervisor {
+    /// Name a supervisor (taken, without effect: a project has one store)
+    #[arg(long, value_name = "NAME", default_value = "supervisor")]
+    pub name: String,
+}
+
+/// `neo decision …`
+#[derive(Debug, Subcommand)]
+pub enum NeoDecision {
+    /// Ask a question
+    #[command(
+        after_help = "Example:\n  comity neo decision create 'Design approval for X-1' --type approval --wait"
+    )]
+    Create(Box<NeoAsk>),
+    /// List pending questions in a table
+    #[command(after_help = "Example:\n  comity neo decision list --all")]
+    List {
+        /// Show the settled ones, too
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+    /// Show pending questions in full
+    #[command(after_help = "Example:\n  comity neo decision pending")]
+    Pending {
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+    /// Show one question
+    #[command(after_help = "Example:\n  comity neo decision get dec_00000001")]
+    Get {
+        /// The question: neo's id, the beginning of it, or comity's
+        id: String,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+    /// Answer a question
+    #[command(after_help = "Example:\n  comity neo decision answer dec_00000001 approved")]
+    Answer {
+        /// The question: neo's id, the beginning of it, or comity's
+        id: String,
+        /// The answer: a key, 'key: text', or any text where there are no options
+        #[arg(allow_hyphen_values = true)]
+        answer: String,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+}
+
+/// Options of `neo decision create`.
+#[derive(Debug, Args)]
+pub struct NeoAsk {
+    /// The question
+    pub question: String,
+    /// Offer answers
+    #[arg(long, short, value_name = "KEY:LABEL[:DESCRIPTION],…")]
+    pub options: Option<String>,
+    /// Answer with this at the deadline
+    #[arg(long, short, value_name = "KEY", visible_alias = "default")]
+    pub default_answer: Option<String>,
+    /// Set the deadline, such as 24h, 30m or 7d
+    #[arg(long, short, value_name = "DUR", default_value = "24h")]
+    pub expires_in: String,
+    /// Say what kind of question it is, such as approval
+    #[arg(long = "type", short = 't', value_name = "TYPE", default_value = "generic")]
+    pub kind: String,
+    /// Say what one must know to answer
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
+    pub context: Option<String>,
+    /// Wait for the answer
+    #[arg(long, short)]
+    pub wait: bool,
+    /// Wait at most so long
+    #[arg(long, value_name = "DUR", default_value = "30m")]
+    pub timeout: String,
+    #[command(flatten)]
+    pub supervisor: Supervisor,
+}
+
+/// `neo task …`
+#[derive(Debug, Subcommand)]
+pub enum NeoTask {
+    /// Create a task and print its id
+    #[command(
+        after_help = "Example:\n  comity neo task create --scope . --initiative auth-v2 'T1: JWT middleware'"
+    )]
+    Create {
+        /// What is to be done
+        title: String,
+        /// The repository it is about
+        #[arg(long, value_name = "PATH")]
+        scope: Option<String>,
+        /// critical, high, medium or low
+        #[arg(long, value_name = "PRIORITY", default_value = "medium")]
+        priority: String,
+        /// The initiative it belongs to
+        #[arg(long, value_name = "NAME")]
+        initiative: Option<String>,
+        /// What must be done first (repeatable)
+        #[arg(long, value_name = "ID")]
+        depends: Vec<String>,
+        /// A command that gets what one must know
+        #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+        context: Option<String>,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+    /// Change a task
+    #[command(
+        after_help = "Example:\n  comity neo task update mem_00000001-abc --status in_progress"
+    )]
+    Update {
+        /// The task: neo's id, the beginning of it, or comity's
+        id: String,
+        /// pending, in_progress, done, blocked or abandoned
+        #[arg(long, value_name = "STATUS")]
+        status: Option<String>,
+        /// A command that gets what one must know; for blocked, what is needed
+        #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+        context: Option<String>,
+        /// critical, high, medium or low
+        #[arg(long, value_name = "PRIORITY")]
+        priority: Option<String>,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+    /// List tasks
+    #[command(after_help = "Example:\n  comity neo task list --status pending,in_progress")]
+    List {
+        /// Only of this initiative
+        #[arg(long, value_name = "NAME")]
+        initiative: Option<String>,
+        /// Only in these states
+        #[arg(long, value_name = "A,B")]
+        status: Option<String>,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+}
+
+/// Options of `neo log`. `--repo`, which is comity's own for everything else, names the entry's repository.
+#[derive(Debug, Args)]
+pub struct NeoLog {
+    /// progress, action, decision, blocker, milestone or discovery
+    #[arg(value_name = "TYPE")]
+    pub kind: Option<String>,
+    /// What to log
+    #[arg(allow_hyphen_values = true)]
+    pub message: Option<String>,
+    /// Keep it as a memory
+    #[arg(long)]
+    pub memory: bool,
+    /// Keep it as knowledge
+    #[arg(long)]
+    pub knowledge: bool,
+    /// The repository it is about (as --repo)
+    #[arg(long, value_name = "PATH")]
+    pub scope: Option<String>,
+    /// Keep it as a procedure
+    #[arg(long)]
+    pub procedure: bool,
+    /// Show a blocker's message without logging it
+    #[arg(long)]
+    pub preview: bool,
+    #[command(flatten)]
+    pub supervisor: Supervisor,
+}
+
+/// Options of `neo logs`.
+#[derive(Debug, Args)]
+pub struct NeoLogs {
+    /// Only of this run or task
+    pub id: Option<String>,
+    /// Show the last so many
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=500))]
+    pub last: u16,
+    /// Only of this type
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<String>,
+    /// Only of this run
+    #[arg(long, value_name = "PREFIX")]
+    pub run: Option<String>,
+    /// One short line each
+    #[arg(long)]
+    pub short: bool,
+    /// Go on with what comes
+    #[arg(long, short)]
+    pub follow: bool,
+    /// json for JSON
+    #[arg(long, value_name = "FORMAT")]
+    pub output: Option<String>,
+}

@@ -1,0 +1,75 @@
+//! `comity contract apply`: does what a report asks for.
+
+use super::contract;
+use crate::context::Context;
+use crate::human::Shape;
+use crate::output::Reply;
+use crate::store::Access;
+use comity_core::chain::Hash;
+use comity_core::command::Request;
+use comity_core::refusal::{Code, Refusal};
+use comity_protocol::contract::{Checked, Kind, Mode, check};
+use comity_protocol::neo::effect;
+use serde_json::{Value, json};
+use std::path::Path;
+
+pub(super) fn run(
+    context: &Context,
+    file: &str,
+    kind: Option<&'static Kind>,
+    task: Option<String>,
+) -> Result<Reply, Refusal> {
+    let text = contract::read(Path::new(file), Path::new("."))?;
+    let checked = check(&text, kind, Mode::Full);
+    let (Some(kind), Some(tree), true) = (checked.kind, &checked.tree, checked.is_valid()) else {
+        return Err(invalid(file, &checked));
+    };
+    if kind.report.is_some() {
+        let id = task.unwrap_or_else(|| "ID".to_owned());
+        return Err(Refusal::input(format!("a {} report ends a piece of work", kind.name))
+            .hint(format!("hand it in: comity task submit {id} --result {file}")));
+    }
+    let commands = effect::commands(kind.name, tree, task.as_deref())?;
+    // The same report applied twice does nothing twice.
+    let seed = format!("{}\n{}", task.unwrap_or_default(), tree.to_value());
+    let hash = Hash::of(seed.as_bytes()).to_string();
+    let requests: Vec<Request> = commands
+        .into_iter()
+        .enumerate()
+        .map(|(number, command)| {
+            let key = format!("apply:{}:{number}", hash.chars().take(32).collect::<String>());
+            let request = context.request(command);
+            Request {
+                key: request.key.clone().map(|own| format!("{own}:{number}")).or(Some(key)),
+                ..request
+            }
+        })
+        .collect();
+    let answers = context.engine(Access::Write)?.execute_all(requests);
+    let applied = answers.into_iter().collect::<Result<Vec<Value>, Refusal>>()?;
+    let words: String = applied.iter().map(said).collect();
+    let answer = json!({"kind": kind.name, "applied": applied});
+    Ok(Reply::new(answer, Shape::Text(words)))
+}
+
+/// One line for each thing that came of it.
+fn said(answer: &Value) -> String {
+    let text = |path: &str| answer.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let line = if answer.get("decision").is_some() {
+        format!("asked {}: {}", text("/decision/id"), text("/decision/question"))
+    } else if answer.get("task").is_some() {
+        format!("{} is {} now", text("/task/id"), text("/task/status"))
+    } else {
+        let first = text("/event/text").lines().next().unwrap_or_default().to_owned();
+        format!("noted ({}): {first}", text("/event/type"))
+    };
+    format!("{}\n", crate::human::clean_text(&line))
+}
+
+/// A contract that does not validate moves nothing.
+fn invalid(file: &str, checked: &Checked) -> Refusal {
+    let errors = checked.problems.errors().join("; ");
+    let kind = checked.kind.map_or("contract", |kind| kind.name);
+    Refusal::new(Code::ContractInvalid, format!("{file} is no valid {kind}: {errors}"))
+        .detail("problems", json!(checked.problems))
+}

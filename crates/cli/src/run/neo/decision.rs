@@ -1,0 +1,326 @@
+//! `neo decision …`
+
+use super::{find, print};
+use crate::args::{NeoAsk, NeoDecision};
+use crate::context::Context;
+use crate::human::{Shape, clean_text};
+use crate::output::{self, Reply};
+use crate::store::Access;
+use comity_core::command::{Command, Question};
+use comity_core::decision::{Addressee, DecisionOption, DecisionType};
+use comity_core::refusal::{Code, Refusal};
+use comity_core::time::Millis;
+use comity_core::view::DecisionView;
+use comity_engine::{Engine, Query};
+use comity_protocol::neo::keep::Kept;
+use comity_protocol::neo::records::{DECISION_KEYS, Record};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Who is asked when neo asks: its supervisor is a planner, and a person may answer for it.
+const SOURCE: &str = "supervisor";
+const RULE: &str = "─────────────────────────────────────────";
+
+pub(super) fn run(context: &Context, command: NeoDecision, json: bool) -> Result<Reply, Refusal> {
+    match command {
+        NeoDecision::Create(args) => create(context, &args),
+        NeoDecision::List { all, .. } => list(context, all, json),
+        NeoDecision::Pending { .. } => pending(context, json),
+        NeoDecision::Get { id, .. } => get(context, &id, json),
+        NeoDecision::Answer { id, answer, .. } => answer_one(context, &id, answer),
+    }
+}
+
+/// A length of time as neo writes it: 24h, 30m or 7d. Seconds are taken, too.
+fn duration(text: &str) -> Option<Millis> {
+    Millis::parse(text).filter(|length| length.ms() > 0)
+}
+
+fn options(text: Option<&str>) -> Result<Vec<DecisionOption>, String> {
+    let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(Vec::new()) };
+    let one = |part: &str| {
+        let mut parts = part.trim().splitn(3, ':').map(str::trim);
+        match (parts.next(), parts.next()) {
+            (Some(key), Some(label)) if !key.is_empty() && !label.is_empty() => {
+                Ok(DecisionOption {
+                    key: key.to_owned(),
+                    label: Some(label.to_owned()),
+                    description: parts.next().map(str::to_owned),
+                })
+            }
+            _ => Err(format!(
+                "Invalid option format: \"{part}\". Expected \"key:label\" or \"key:label:description\""
+            )),
+        }
+    };
+    text.split(',').map(one).collect()
+}
+
+/// What is asked, in our words. A type that has no place here is kept beside the context.
+fn question(args: &NeoAsk, options: Vec<DecisionOption>, expires: Millis) -> Question {
+    let kind = (args.kind == "approval" && options.is_empty()).then_some(DecisionType::Approval);
+    let mut kept = Record::new();
+    if args.kind != "generic" && kind.is_none() {
+        kept.set("type", args.kind.as_str());
+    }
+    Question {
+        question: args.question.clone(),
+        task: None,
+        options,
+        kind,
+        context: Kept::with(args.context.as_deref(), &kept),
+        default: args.default_answer.clone(),
+        to: Some(Addressee::Planner),
+        expires: Some(expires),
+    }
+}
+
+fn create(context: &Context, args: &NeoAsk) -> Result<Reply, Refusal> {
+    let options = match options(args.options.as_deref()) {
+        Ok(options) => options,
+        Err(message) => return Ok(print::error(&message)),
+    };
+    let Some(expires) = duration(&args.expires_in) else {
+        let message = "Invalid --expires-in format. Use e.g. \"24h\", \"30m\", or \"7d\".";
+        return Ok(print::error(message));
+    };
+    let Some(timeout) = duration(&args.timeout) else {
+        return Ok(print::error("Invalid --timeout format. Use e.g. \"30m\" or \"1h\"."));
+    };
+    let asked = Command::DecisionAsk(Box::new(question(args, options, expires)));
+    let mut engine = context.engine(Access::Write)?;
+    let decision = view(engine.execute(context.request(asked))?)?;
+    let id = find::decision_id(&decision);
+    let said = print::success(&format!("Decision created: {id}")) + &id + "\n";
+    if !args.wait {
+        let answer = json!({"decision": record(&decision).map()});
+        return Ok(Reply::new(answer, Shape::Text(said)));
+    }
+    let _ = output::text(&said);
+    let _ = output::text(&format!("Waiting for answer (timeout: {})...\n", args.timeout));
+    let waited =
+        engine.wait_for_decision(&context.asker(), context.fence(), &decision.id, Some(timeout));
+    match waited {
+        Ok(answer) => {
+            let answered = answer_text(&view(answer)?).unwrap_or_default();
+            let _ = output::text(&format!("Answer: {}\n", clean_text(&answered)));
+            Ok(Reply::printed())
+        }
+        Err(refusal) if refusal.code == Code::TimedOut => {
+            let open = refusal.details.get("decision").and_then(|it| it.get("state"));
+            let state =
+                if open == Some(&json!("open")) { "it stays pending" } else { "it has expired" };
+            let message = format!("Decision {id} timed out after {} ({state})", args.timeout);
+            Ok(print::error(&message))
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
+fn view(mut answer: Value) -> Result<DecisionView, Refusal> {
+    let decision = answer.get_mut("decision").map(Value::take).unwrap_or_default();
+    serde_json::from_value(decision).map_err(|error| {
+        Refusal::new(Code::Internal, format!("BUG: the decision does not read: {error}"))
+    })
+}
+
+/// The answer as it was given.
+fn answer_text(decision: &DecisionView) -> Option<String> {
+    let key = decision.answer.clone()?;
+    Some(match &decision.text {
+        Some(text) => format!("{key}: {text}"),
+        None => key,
+    })
+}
+
+/// A decision as neo's files and JSON have it.
+pub(super) fn record(decision: &DecisionView) -> Record {
+    let (context, kept) = Kept::of(decision.context.as_deref().unwrap_or_default());
+    let mut out = Record::new().with("id", find::decision_id(decision));
+    out.set("question", decision.question.as_str());
+    out.set("context", (!context.is_empty()).then_some(context));
+    let approval = decision.r#type == DecisionType::Approval.as_str();
+    if !decision.options.is_empty() && !approval {
+        let option = |option: &DecisionOption| {
+            let label = option.label.as_deref().unwrap_or(&option.key);
+            let out = Record::new().with("key", option.key.as_str()).with("label", label);
+            Value::Object(out.with("description", option.description.clone()).map().clone())
+        };
+        out.set("options", decision.options.iter().map(option).collect::<Vec<_>>());
+    }
+    out.set("type", if approval { "approval" } else { "generic" });
+    out.set("source", SOURCE);
+    out.set("createdAt", decision.created_at.to_string());
+    out.set("expiresAt", decision.expires_at.map(|at| at.to_string()));
+    out.set("defaultAnswer", decision.default.clone());
+    if decision.answer.is_some() {
+        out.set("answeredAt", decision.answered_at.map(|at| at.to_string()));
+        out.set("answer", answer_text(decision));
+    } else if decision.state == "expired" {
+        out.set("expiredAt", decision.expires_at.map(|at| at.to_string()));
+    }
+    for (key, value) in kept.map() {
+        out.set(key, value.clone());
+    }
+    out.in_order(DECISION_KEYS)
+}
+
+fn sorted(context: &Context, settled: bool) -> Result<Vec<Record>, Refusal> {
+    let mut engine = context.engine(Access::Read)?;
+    Ok(find::decisions(&mut engine, context, settled)?.iter().map(record).collect())
+}
+
+fn as_json(records: &[Record]) -> Reply {
+    let all: Vec<Value> = records.iter().map(|it| Value::Object(it.map().clone())).collect();
+    print::json(&Value::Array(all))
+}
+
+fn text<'r>(record: &'r Record, key: &str) -> &'r str {
+    record.text(key).unwrap_or_default()
+}
+
+fn list(context: &Context, all: bool, json: bool) -> Result<Reply, Refusal> {
+    let records = sorted(context, all)?;
+    if json {
+        return Ok(as_json(&records));
+    }
+    if records.is_empty() {
+        let said = if all { "No decisions.\n" } else { "No pending decisions.\n" };
+        return Ok(Reply::new(Value::Null, Shape::Text(said.to_owned())));
+    }
+    let row = |record: &Record| {
+        let created = comity_core::time::Timestamp::parse(text(record, "createdAt"));
+        let mut row = vec![
+            text(record, "id").chars().take(12).collect(),
+            text(record, "type").to_owned(),
+            print::cut(text(record, "question"), 50),
+            text(record, "source").to_owned(),
+            created.map(print::ago).unwrap_or_default(),
+        ];
+        if all {
+            row.push(state(record).to_owned());
+        }
+        row
+    };
+    let rows: Vec<Vec<String>> = records.iter().map(row).collect();
+    let mut heads = vec!["ID", "TYPE", "QUESTION", "SOURCE", "CREATED"];
+    heads.extend(all.then_some("STATUS"));
+    Ok(Reply::new(Value::Null, Shape::Text(print::table(&heads, &rows))))
+}
+
+fn state(record: &Record) -> &'static str {
+    if record.get("answer").is_some() {
+        "answered"
+    } else if record.get("expiredAt").is_some() {
+        "expired"
+    } else {
+        "pending"
+    }
+}
+
+fn pending(context: &Context, json: bool) -> Result<Reply, Refusal> {
+    let records = sorted(context, false)?;
+    if json {
+        return Ok(as_json(&records));
+    }
+    if records.is_empty() {
+        let said = "No pending decisions.\n".to_owned();
+        return Ok(Reply::new(Value::Null, Shape::Text(said)));
+    }
+    let mut out = String::new();
+    for record in &records {
+        let created = comity_core::time::Timestamp::parse(text(record, "createdAt"));
+        let ago = created.map(print::ago).unwrap_or_default();
+        let _ = writeln!(out, "{RULE}\nID: {}  ({ago})", text(record, "id"));
+        let _ = writeln!(out, "Question: {}", clean_text(text(record, "question")));
+        out.push_str(&option_lines(record, false));
+        if let Some(default) = record.text("defaultAnswer") {
+            let _ = writeln!(out, "Default: {}", clean_text(default));
+        }
+        out.push('\n');
+    }
+    let _ = write!(out, "{RULE}\n\nAnswer with: neo decision answer <id> <answer>\n");
+    Ok(Reply::new(Value::Null, Shape::Text(out)))
+}
+
+fn option_lines(record: &Record, described: bool) -> String {
+    let options = record.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut out = String::new();
+    for (place, option) in options.iter().enumerate() {
+        let part =
+            |key: &str| clean_text(option.get(key).and_then(Value::as_str).unwrap_or_default());
+        if place == 0 {
+            out.push_str("Options:\n");
+        }
+        let more = match part("description") {
+            text if text.is_empty() || !described => String::new(),
+            text => format!(" - {text}"),
+        };
+        let _ = writeln!(out, "  [{}] {}{more}", part("key"), part("label"));
+    }
+    out
+}
+
+/// Turns a refusal into neo's own words where it has some.
+fn in_neos_words(mut refusal: Refusal, id: &str) -> Refusal {
+    match refusal.code {
+        Code::NotFound => refusal.message = format!("Decision not found: {id}"),
+        Code::AlreadyAnswered => refusal.message = format!("Decision already answered: {id}"),
+        _ => {}
+    }
+    refusal
+}
+
+fn found(engine: &mut Engine, context: &Context, id: &str) -> Result<DecisionView, Refusal> {
+    let ours = find::decision(engine, context, id)?;
+    view(engine.query(&context.asker(), Query::Decision { id: ours })?)
+}
+
+fn get(context: &Context, id: &str, json: bool) -> Result<Reply, Refusal> {
+    let mut engine = context.engine(Access::Read)?;
+    let decision = found(&mut engine, context, id).map_err(|it| in_neos_words(it, id))?;
+    let record = record(&decision);
+    if json {
+        return Ok(print::json(&Value::Object(record.map().clone())));
+    }
+    let line = |key: &str| clean_text(text(&record, key));
+    let mut out = format!(
+        "ID:       {}\nStatus:   {}\nType:     {}\nSource:   {}\nCreated:  {}\n\nQuestion: {}\n",
+        line("id"),
+        state(&record),
+        line("type"),
+        line("source"),
+        line("createdAt"),
+        line("question"),
+    );
+    if record.get("context").is_some() {
+        let said: Vec<String> = text(&record, "context").lines().map(clean_text).collect();
+        let _ = writeln!(out, "\nContext:\n{}", said.join("\n"));
+    }
+    if record.get("options").is_some() {
+        let _ = write!(out, "\n{}", option_lines(&record, true));
+    }
+    if record.get("answer").is_some() {
+        let _ = writeln!(out, "\nAnswer:   {}", line("answer"));
+        let _ = writeln!(out, "Answered: {}", line("answeredAt"));
+    }
+    for (key, name) in [("defaultAnswer", "Default:  "), ("expiresAt", "Expires:  ")] {
+        if record.get(key).is_some() {
+            let _ = writeln!(out, "{name}{}", line(key));
+        }
+    }
+    Ok(Reply::new(Value::Null, Shape::Text(out)))
+}
+
+fn answer_one(context: &Context, id: &str, answer: String) -> Result<Reply, Refusal> {
+    let mut engine = context.engine(Access::Write)?;
+    let ours = find::decision(&mut engine, context, id).map_err(|it| in_neos_words(it, id))?;
+    let said = format!("Decision answered: {id} → \"{answer}\"");
+    let command = Command::DecisionAnswer { id: ours, answer };
+    let decision = engine
+        .execute(context.request(command))
+        .and_then(view)
+        .map_err(|it| in_neos_words(it, id))?;
+    let answer = json!({"decision": record(&decision).map()});
+    Ok(Reply::new(answer, Shape::Text(print::success(&said))))
+}

@@ -1,0 +1,96 @@
+//! neo's way of printing: ticks and crosses, tables with a rule.
+
+use crate::human::clean_text;
+use crate::output::{self, Reply};
+use anstyle::{AnsiColor, Style};
+use comity_core::refusal::Refusal;
+use comity_core::time::Timestamp;
+use serde_json::Value;
+
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+const BOLD: Style = Style::new().bold();
+
+/// neo's exit status for whatever went wrong.
+const EXIT: u8 = 1;
+
+fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// A line that says that something was done.
+pub(super) fn success(message: &str) -> String {
+    format!("{} {}\n", paint(GOOD, "✓"), clean_text(message))
+}
+
+/// Says on stderr what went wrong.
+pub(super) fn error(message: &str) -> Reply {
+    use std::io::Write;
+    let line = format!("{} {}\n", paint(BAD, "✗"), clean_text(message));
+    // A message that nobody can read is not worth another failure.
+    let _ = anstream::stderr().write_all(line.as_bytes());
+    Reply::printed().exit(EXIT)
+}
+
+/// Says what a rule refused, with the next step.
+pub(super) fn failed(refusal: &Refusal) -> Reply {
+    let reply = error(&refusal.message);
+    output::remark(&format!("  {}", refusal.hint_text()));
+    reply
+}
+
+/// Prints JSON over several lines, as neo does.
+pub(super) fn json(value: &Value) -> Reply {
+    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
+    // A closed pipe means that whoever reads has seen enough.
+    let _ = output::text(&format!("{text}\n"));
+    Reply::printed()
+}
+
+/// A table: headings, a rule, rows; two blanks between columns.
+pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| clean_text(cell)).collect()).collect();
+    let count = |text: &str| text.chars().count();
+    let widths: Vec<usize> = heads
+        .iter()
+        .enumerate()
+        .map(|(column, head)| {
+            let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| count(cell));
+            cells.chain([count(head)]).max().unwrap_or(0)
+        })
+        .collect();
+    let padded = |cells: &[String]| {
+        let pad = |(cell, width): (&String, &usize)| {
+            format!("{cell}{}", " ".repeat(width.saturating_sub(count(cell))))
+        };
+        cells.iter().zip(&widths).map(pad).collect::<Vec<_>>().join("  ")
+    };
+    let heads: Vec<String> = heads.iter().map(ToString::to_string).collect();
+    let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+    let mut out = format!("{}\n{}\n", paint(BOLD, &padded(&heads)), rule.join("──"));
+    for row in &rows {
+        out.push_str(&padded(row));
+        out.push('\n');
+    }
+    out
+}
+
+/// Cuts a text for a column.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    let line = text.replace('\n', " ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    line.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// How long ago something was, in neo's units.
+pub(super) fn ago(time: Timestamp) -> String {
+    let seconds = crate::human::now().since(time).ms() / 1000;
+    match seconds {
+        0..60 => format!("{seconds}s ago"),
+        60..3600 => format!("{}m ago", seconds / 60),
+        _ => format!("{}h ago", seconds / 3600),
+    }
+}

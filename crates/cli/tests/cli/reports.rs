@@ -1,0 +1,70 @@
+//! Reports of neo's agents: checked, explained, applied.
+
+use crate::sandbox::Sandbox;
+use serde_json::json;
+
+const REVIEWER: &str = include_str!("../../../protocol/tests/golden/neo/reviewer.json");
+const SCOUT: &str = include_str!("../../../protocol/tests/golden/neo/scout.json");
+
+fn in_review(sandbox: &Sandbox) {
+    sandbox.json(&["task", "create", "one", "--deliverable", "none"]);
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    sandbox.json(&["task", "submit", "T1", "--as", "dev"]);
+    sandbox.json(&["agent", "register", "rev", "--role", "critic", "--as", "human:ann"]);
+}
+
+#[test]
+fn a_review_is_applied_by_a_critic_and_blocks_whatever_it_says() {
+    let sandbox = Sandbox::new();
+    in_review(&sandbox);
+    sandbox.write("review.json", REVIEWER);
+    let apply = ["contract", "apply", "review.json", "--task", "T1"];
+    let by = |agent: &str| sandbox.comity().by(agent).args(&apply);
+    assert_eq!(by("dev").refusal().0["code"], "role-forbidden");
+    let answer = by("rev").json();
+    assert_eq!(answer["kind"], "reviewer");
+    assert_eq!(answer["applied"][0]["task"]["status"], "changes_requested");
+    let told = sandbox.json(&["event", "list", "--task", "T1", "--type", "review_feedback"]);
+    assert!(told["events"][0]["notes"].as_str().unwrap().contains("CRITICAL src/auth.ts:42"));
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    sandbox.json(&["task", "submit", "T1", "--as", "dev"]);
+    sandbox.write("review.json", &REVIEWER.replace("CRITICAL", "WARNING"));
+    assert_eq!(by("rev").json()["applied"][0]["task"]["status"], "approved");
+}
+
+#[test]
+fn a_scouts_report_applied_twice_asks_once() {
+    let sandbox = Sandbox::new();
+    sandbox.write("scout.md", &format!("I looked around.\n\n```json\n{SCOUT}```\n"));
+    let first = sandbox.json(&["contract", "apply", "scout.md"]);
+    assert_eq!(first["applied"].as_array().unwrap().len(), 4);
+    let head = sandbox.head();
+    assert_eq!(sandbox.json(&["contract", "apply", "scout.md"]), first);
+    assert_eq!(sandbox.head(), head);
+    let asked = sandbox.json(&["decision", "list"]);
+    assert_eq!(asked["decisions"].as_array().unwrap().len(), 1);
+    assert_eq!(asked["decisions"][0]["question"], "F-1 CRITICAL: Secrets in the log");
+    let answer = ["decision", "answer", "D1", "yes", "--as", "human:ann"];
+    assert_eq!(sandbox.json(&answer)["decision"]["answer"], "yes");
+    let shown = sandbox.comity().args(&["contract", "apply", "scout.md"]).done();
+    assert!(shown.stdout.starts_with("asked D1: F-1 CRITICAL"), "{}", shown.stdout);
+}
+
+#[test]
+fn a_report_that_does_not_validate_moves_nothing() {
+    let sandbox = Sandbox::new();
+    in_review(&sandbox);
+    let head = sandbox.head();
+    sandbox.write("bad.json", "{\"verdict\":\"APPROVED\",\"issues\":[{}]}");
+    let apply = ["contract", "apply", "bad.json", "--task", "T1"];
+    let (error, exit) = sandbox.comity().by("rev").args(&apply).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3));
+    assert_eq!(error["details"]["problems"].as_array().unwrap().len(), 3);
+    assert_eq!(sandbox.head(), head);
+    sandbox.write("review.json", REVIEWER);
+    assert_eq!(sandbox.refused(&["contract", "apply", "review.json"]).1, 2);
+    let checked = sandbox.comity().args(&["contract", "validate", "bad.json", "--json"]).done();
+    assert_eq!(checked.exit, 2);
+    let checked: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
+    assert_eq!((&checked["kind"], &checked["valid"]), (&json!("reviewer"), &json!(false)));
+}

@@ -1,0 +1,75 @@
+//! The parts of commands about memories and directives.
+
+use crate::directive::Trigger;
+use crate::lasting::End;
+use crate::memory::MemoryType;
+use crate::time::Millis;
+use serde::{Deserialize, Serialize};
+
+/// Something to be remembered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewMemory {
+    /// What.
+    pub text: String,
+    /// What kind of thing it is.
+    #[serde(rename = "type")]
+    pub kind: MemoryType,
+    /// What it is about; without one, everything.
+    #[serde(default)]
+    pub scope: Option<String>,
+    /// Free words.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// The time until it is forgotten.
+    #[serde(default)]
+    pub expires: Option<Millis>,
+    /// The task it was learnt on.
+    #[serde(default)]
+    pub task: Option<String>,
+    /// The memory that it replaces.
+    #[serde(default)]
+    pub supersedes: Option<String>,
+}
+
+/// What is to be changed in a memory. A field that is absent stays.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemoryChanges {
+    /// What it says.
+    pub text: Option<String>,
+    /// What kind of thing it is.
+    #[serde(rename = "type")]
+    pub kind: Option<MemoryType>,
+    /// What it is about.
+    pub scope: Option<String>,
+    /// Free words, all of them.
+    pub tags: Option<Vec<String>>,
+    /// The time until it is forgotten, from now.
+    pub expires: Option<Millis>,
+    /// Whether it is to be kept without end.
+    pub keep: bool,
+}
+
+/// A standing instruction to be given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewDirective {
+    /// What is to be done.
+    pub text: String,
+    /// When.
+    #[serde(default)]
+    pub trigger: Trigger,
+    /// The highest comes first.
+    #[serde(default)]
+    pub priority: u64,
+    /// Why, or how.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// How long it counts, as the caller wrote it.
+    #[serde(default)]
+    pub duration: Option<String>,
+    /// When it ends, by the caller's clock where the local time matters.
+    #[serde(default)]
+    pub end: End,
+}

@@ -1,0 +1,97 @@
+//! What events do to memories and directives.
+
+use crate::directive::Directive;
+use crate::event::{Draft, Event, Placed};
+use crate::memory::{Memory, Source};
+use crate::state::Key;
+
+/// Names the entities that an event about a memory or a directive changes. A task that it names is where the
+/// memory comes from; it stays as it is.
+pub(super) fn touched(draft: &Draft) -> Vec<Key> {
+    let repo = || draft.repo.clone();
+    match &draft.event {
+        Event::MemoryWritten(e) => vec![Key::Repo(repo()), Key::Memory(repo(), e.memory)],
+        Event::MemoryUpdated(e) => vec![Key::Memory(repo(), e.memory)],
+        Event::MemorySuperseded(e) => vec![Key::Memory(repo(), e.memory)],
+        Event::MemoryForgotten(e) | Event::MemoryExpired(e) => {
+            vec![Key::Memory(repo(), e.memory)]
+        }
+        Event::DirectiveCreated(e) => {
+            vec![Key::Repo(repo()), Key::Directive(repo(), e.directive)]
+        }
+        Event::DirectiveToggled(e) => vec![Key::Directive(repo(), e.directive)],
+        Event::DirectiveTriggered(e) => vec![Key::Directive(repo(), e.directive)],
+        Event::DirectiveDeleted(e) => vec![Key::Directive(repo(), e.directive)],
+        _ => Vec::new(),
+    }
+}
+
+/// Projects a memory; the answer is none once it is forgotten.
+pub fn memory(before: Option<Memory>, placed: &Placed) -> Option<Memory> {
+    let draft = &placed.draft;
+    match &draft.event {
+        Event::MemoryWritten(e) => Some(Memory {
+            repo: draft.repo.clone(),
+            id: e.memory,
+            kind: e.kind,
+            scope: e.scope.clone(),
+            text: e.text.clone(),
+            tags: e.tags.clone(),
+            source: Source {
+                agent: draft.agent.clone(),
+                task: draft.task.clone(),
+                event: placed.seq,
+            },
+            created_at: placed.ts,
+            expires_at: e.expires_at,
+            superseded_by: None,
+        }),
+        Event::MemoryUpdated(e) => before.map(|mut memory| {
+            // Who says it now is its source; the task that it was learnt on stays.
+            if memory.text != e.text {
+                memory.source.agent = draft.agent.clone();
+                memory.source.event = placed.seq;
+            }
+            memory.kind = e.kind;
+            memory.scope.clone_from(&e.scope);
+            memory.text.clone_from(&e.text);
+            memory.tags.clone_from(&e.tags);
+            memory.expires_at = e.expires_at;
+            memory
+        }),
+        Event::MemorySuperseded(e) => before.map(|mut memory| {
+            memory.superseded_by = Some(e.by);
+            memory
+        }),
+        Event::MemoryForgotten(_) | Event::MemoryExpired(_) => None,
+        _ => before,
+    }
+}
+
+/// Projects a directive; the answer is none once it is deleted.
+pub fn directive(before: Option<Directive>, placed: &Placed) -> Option<Directive> {
+    match &placed.draft.event {
+        Event::DirectiveCreated(e) => Some(Directive {
+            repo: placed.draft.repo.clone(),
+            id: e.directive,
+            text: e.text.clone(),
+            trigger: e.trigger,
+            priority: e.priority,
+            enabled: true,
+            description: e.description.clone(),
+            created_at: placed.ts,
+            expires_at: e.expires_at,
+            last_triggered_at: None,
+        }),
+        Event::DirectiveToggled(e) => before.map(|mut directive| {
+            directive.enabled = e.enabled;
+            directive
+        }),
+        Event::DirectiveTriggered(_) => before.map(|mut directive| {
+            directive.last_triggered_at = Some(placed.ts);
+            directive
+        }),
+        Event::DirectiveDeleted(_) => None,
+        _ => before,
+    }
+}

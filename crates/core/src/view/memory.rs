@@ -1,0 +1,79 @@
+//! Memories and directives in the shapes that users and programs hold on to.
+
+use crate::directive::{Directive, Trigger};
+use crate::memory::{Memory, MemoryType};
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// MEMORY.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct MemoryView {
+    pub id: String,
+    pub r#type: MemoryType,
+    pub scope: String,
+    pub text: String,
+    pub tags: Vec<String>,
+    pub source: SourceView,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub superseded_by: Option<String>,
+}
+
+/// Where a memory comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct SourceView {
+    pub agent: String,
+    pub task: Option<String>,
+    pub event: u64,
+}
+
+/// DIRECTIVE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
+pub struct DirectiveView {
+    pub id: String,
+    pub text: String,
+    pub trigger: Trigger,
+    pub priority: u64,
+    pub enabled: bool,
+    pub description: Option<String>,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub last_triggered_at: Option<Timestamp>,
+}
+
+/// Shows a memory.
+pub fn memory(memory: &Memory) -> MemoryView {
+    MemoryView {
+        id: memory.id.to_string(),
+        r#type: memory.kind,
+        scope: memory.scope.clone(),
+        text: memory.text.clone(),
+        tags: memory.tags.clone(),
+        source: SourceView {
+            agent: memory.source.agent.to_string(),
+            task: memory.source.task.as_ref().map(ToString::to_string),
+            event: memory.source.event.0,
+        },
+        created_at: memory.created_at,
+        expires_at: memory.expires_at,
+        superseded_by: memory.superseded_by.map(|id| id.to_string()),
+    }
+}
+
+/// Shows a directive.
+pub fn directive(directive: &Directive) -> DirectiveView {
+    DirectiveView {
+        id: directive.id.to_string(),
+        text: directive.text.clone(),
+        trigger: directive.trigger,
+        priority: directive.priority,
+        enabled: directive.enabled,
+        description: directive.description.clone(),
+        created_at: directive.created_at,
+        expires_at: directive.expires_at,
+        last_triggered_at: directive.last_triggered_at,
+    }
+}

@@ -1,0 +1,197 @@
+//! Memories and directives through the engine: search, effective state, proof, redaction.
+
+use crate::support::World;
+use comity_core::command::{Command, MemoryChanges, NewDirective, NewMemory};
+use comity_core::directive::{DirectiveFilter, Trigger};
+use comity_core::lasting::End;
+use comity_core::memory::{MemoryFilter, MemoryType};
+use comity_core::refusal::Code;
+use comity_core::time::Millis;
+use comity_engine::{Page, Query};
+use serde_json::{Value, json};
+
+fn write(text: &str, change: impl FnOnce(&mut NewMemory)) -> Command {
+    let mut new = NewMemory {
+        text: text.to_owned(),
+        kind: MemoryType::Fact,
+        scope: None,
+        tags: Vec::new(),
+        expires: None,
+        task: None,
+        supersedes: None,
+    };
+    change(&mut new);
+    Command::MemoryWrite(Box::new(new))
+}
+
+fn direct(text: &str, change: impl FnOnce(&mut NewDirective)) -> Command {
+    let mut new = NewDirective {
+        text: text.to_owned(),
+        trigger: Trigger::Idle,
+        priority: 0,
+        description: None,
+        duration: None,
+        end: End::Never,
+    };
+    change(&mut new);
+    Command::DirectiveCreate(Box::new(new))
+}
+
+fn ids(answer: &Value, list: &str) -> Vec<String> {
+    let entries = answer[list].as_array().unwrap();
+    entries.iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn find(world: &mut World, query: &str, limit: usize, after: Option<&str>) -> Value {
+    let page = Page { limit: Some(limit), after: after.map(str::to_owned) };
+    let (query, filter) = (query.to_owned(), MemoryFilter::default());
+    world.ask("agent-1", Query::SearchMemories { query, filter, page })
+}
+
+fn list(world: &mut World, filter: MemoryFilter) -> Vec<String> {
+    let page = Page::default();
+    ids(&world.ask("agent-1", Query::Memories { filter, page }), "memories")
+}
+
+fn active(world: &mut World, trigger: Option<Trigger>) -> Vec<String> {
+    let filter = DirectiveFilter { trigger, active: true };
+    ids(&world.ask("agent-1", Query::Directives { filter, page: Page::default() }), "directives")
+}
+
+#[test]
+fn a_memory_has_the_shape_of_the_interface() {
+    for mut world in World::both() {
+        let written = world.run("agent-1", write("Tests need a database", |_| ()));
+        let memory = &written["memory"];
+        let keys: Vec<&String> = memory.as_object().unwrap().keys().collect();
+        assert_eq!(
+            keys,
+            [
+                "id",
+                "type",
+                "scope",
+                "text",
+                "tags",
+                "source",
+                "created_at",
+                "expires_at",
+                "superseded_by"
+            ]
+        );
+        assert_eq!(memory["source"], json!({"agent": "agent-1", "task": null, "event": 2}));
+        let shown = world.ask("agent-2", Query::Memory { id: "M1".to_owned() });
+        assert_eq!(shown, written);
+        let forgotten = world.run("agent-2", Command::MemoryForget { id: "M1".to_owned() });
+        assert_eq!(forgotten, written, "what it said");
+        let asker = world.asker("agent-1");
+        let gone = world.engine.query(&asker, Query::Memory { id: "M1".to_owned() });
+        assert_eq!(gone.unwrap_err().code, Code::NotFound);
+        world.assert_log_is_sound();
+    }
+}
+
+#[test]
+fn a_search_goes_page_by_page_from_the_best_to_the_worst() {
+    for mut world in World::both() {
+        for number in 1..=7 {
+            world.run("agent-1", write(&"retry ".repeat(number), |_| ()));
+        }
+        world.run("agent-1", write("something else", |_| ()));
+        let first = find(&mut world, "retries", 3, None);
+        let second = find(&mut world, "retries", 3, first["next"].as_str());
+        let third = find(&mut world, "retries", 3, second["next"].as_str());
+        let mut all = ids(&first, "memories");
+        all.extend(ids(&second, "memories"));
+        all.extend(ids(&third, "memories"));
+        assert_eq!(all.len(), 7);
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 7);
+        assert_eq!(third["next"], Value::Null);
+        assert_eq!(ids(&find(&mut world, "\"(*", 3, None), "memories"), Vec::<String>::new());
+        let long = "retry ".repeat(1_700);
+        assert_eq!(ids(&find(&mut world, &long, 9, None), "memories").len(), 7);
+    }
+}
+
+#[test]
+fn what_is_replaced_or_expired_is_not_seen_without_any_writer() {
+    for mut world in World::both() {
+        world.run("agent-1", write("the port is 80", |_| ()));
+        world.run("agent-1", write("the port is 8080", |new| new.supersedes = Some("M1".into())));
+        let soon = |new: &mut NewMemory| new.expires = Some(Millis::from_secs(60));
+        world.run("agent-1", write("the port is being changed", soon));
+        assert_eq!(list(&mut world, MemoryFilter::default()), ["M2", "M3"]);
+        world.sleep(60);
+        let head = world.ask("agent-1", Query::Head);
+        assert_eq!(list(&mut world, MemoryFilter::default()), ["M2"]);
+        let all = MemoryFilter { all: true, ..MemoryFilter::default() };
+        assert_eq!(list(&mut world, all), ["M1", "M2"]);
+        assert_eq!(ids(&find(&mut world, "port", 9, None), "memories"), ["M2"]);
+        assert_eq!(world.ask("agent-1", Query::Head), head, "reads write nothing");
+        let swept = world.run("human:ann", Command::Sweep);
+        assert_eq!(swept["reclaimed"]["memories"], json!(["M3"]));
+        world.assert_log_is_sound();
+        let rebuilt = world.engine.rebuild().unwrap();
+        assert_eq!(rebuilt["rebuilt"]["memories"], 2);
+        assert_eq!(ids(&find(&mut world, "ports", 9, None), "memories"), ["M2"]);
+        world.assert_log_is_sound();
+    }
+}
+
+#[test]
+fn what_should_be_done_now_comes_by_priority() {
+    for mut world in World::both() {
+        world.run("human:ann", direct("low", |_| ()));
+        world.run("human:ann", direct("high", |new| new.priority = 10));
+        let soon = End::After(Millis::from_secs(60));
+        world.run("human:ann", direct("soon over", |new| (new.priority, new.end) = (99, soon)));
+        world.run("human:ann", direct("at start", |new| new.trigger = Trigger::Startup));
+        assert_eq!(active(&mut world, Some(Trigger::Idle)), ["I3", "I2", "I1"]);
+        assert_eq!(active(&mut world, None), ["I3", "I2", "I1", "I4"]);
+        world.run("human:ann", Command::DirectiveToggle { id: "I2".into(), enabled: None });
+        world.sleep(60);
+        assert_eq!(active(&mut world, Some(Trigger::Idle)), ["I1"]);
+        let done = world.run("human:ann", Command::DirectiveTrigger { id: "I1".into() });
+        assert!(done["directive"]["last_triggered_at"].is_string());
+        let filter = DirectiveFilter::default();
+        let query = Query::Directives { filter, page: Page::default() };
+        assert_eq!(ids(&world.ask("agent-1", query.clone()), "directives").len(), 4);
+        world.sleep(86_400);
+        assert_eq!(ids(&world.ask("agent-1", query), "directives").len(), 3, "a day after its end");
+        let swept = world.run("human:ann", Command::Sweep);
+        assert_eq!(swept["reclaimed"]["directives"], json!(["I3"]));
+        world.assert_log_is_sound();
+    }
+}
+
+#[test]
+fn rule_5_4_secrets_do_not_enter_memories_and_directives() {
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    for mut world in World::both() {
+        let text = format!("ann@example.org uses {secret}");
+        let told = world.run("agent-1", write(&text, |new| new.tags = vec![secret.clone()]));
+        let changes = MemoryChanges { text: Some(text.clone()), ..MemoryChanges::default() };
+        let update = Command::MemoryUpdate { id: "M1".into(), changes: Box::new(changes) };
+        let changed = world.run("agent-1", update);
+        let given =
+            world.run("human:ann", direct(&text, |new| new.description = Some(text.clone())));
+        for answer in [told, changed, given] {
+            let answer = answer.to_string();
+            assert!(!answer.contains(&secret) && !answer.contains("ann@example.org"), "{answer}");
+        }
+    }
+}
+
+#[test]
+fn filters_are_checked_for_form() {
+    let mut world = World::memory();
+    let asker = world.asker("agent-1");
+    let bad = MemoryFilter { scope: Some("a\0b".into()), ..MemoryFilter::default() };
+    let page = Page::default();
+    let refused = world.engine.query(&asker, Query::Memories { filter: bad, page: page.clone() });
+    assert_eq!(refused.unwrap_err().code, Code::InvalidInput);
+    let query = "x ".repeat(40_000);
+    let search = Query::SearchMemories { query, filter: MemoryFilter::default(), page };
+    assert_eq!(world.engine.query(&asker, search).unwrap_err().code, Code::InvalidInput);
+}

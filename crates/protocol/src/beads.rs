@@ -1,0 +1,412 @@
+//! beads: `issues.jsonl`, one issue a line, read as a plan of tasks.
+
+use crate::plan::{
+    Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange, bounded, listed,
+    task_id, title,
+};
+use comity_core::command::NewTask;
+use comity_core::ids::AgentId;
+use comity_core::limits::{LIST_ENTRIES_MAX, WORD_BYTES_MAX};
+use comity_core::task::{Deliverable, Priority};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The name under which the ids of issues are kept with their tasks.
+pub const PROVIDER: &str = "beads";
+
+/// What is kept with the task as a reference, for want of a field of its own.
+const REFERENCES: [&str; 4] = ["external_ref", "created_by", "owner", "work_type"];
+
+/// What every issue has and no task can be given: the log has its own times.
+const TIMES: [&str; 3] = ["created_at", "updated_at", "closed_at"];
+
+/// Reads `issues.jsonl`. Everything that is wrong with it comes back at once.
+pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
+    let mut reader = Reader::default();
+    let mut seen: BTreeMap<String, (usize, Map<String, Value>)> = BTreeMap::new();
+    for (place, line) in text.lines().enumerate() {
+        let number = place + 1;
+        let line = line.trim_start_matches('\u{feff}');
+        if line.trim().is_empty() {
+            continue;
+        }
+        if reader.plan.tasks.len() >= ITEMS_MAX {
+            reader.problem(number, format!("more than {ITEMS_MAX} issues in one file"));
+            break;
+        }
+        let map = match serde_json::from_str::<Value>(line) {
+            Ok(Value::Object(map)) => map,
+            Ok(_) => {
+                reader.problem(number, "each line must be an object".to_owned());
+                continue;
+            }
+            Err(error) => {
+                reader.problems.push(Problem::json(&error, number));
+                continue;
+            }
+        };
+        let id = map.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        match seen.get(&id) {
+            Some((first, before)) => {
+                if *before != map {
+                    let what = format!("{id} was given on line {first} already, differently");
+                    reader.problem(number, what);
+                }
+            }
+            None => {
+                if !id.is_empty() {
+                    seen.insert(id, (number, map.clone()));
+                }
+                reader.issue(map, number);
+            }
+        }
+    }
+    reader.finish()
+}
+
+#[derive(Default)]
+struct Reader {
+    plan: Plan,
+    problems: Vec<Problem>,
+    times: BTreeSet<&'static str>,
+}
+
+impl Reader {
+    fn problem(&mut self, line: usize, message: String) {
+        self.problems.push(Problem {
+            message,
+            path: String::new(),
+            line: Some(line),
+            column: None,
+        });
+    }
+
+    fn issue(&mut self, map: Map<String, Value>, line: usize) {
+        let left = &mut self.plan.left_out;
+        let mut fields = Fields::new(map, "", Some(line), &mut self.problems);
+        if let Some(other) = fields.text("_type").filter(|kind| kind != "issue") {
+            left.push(LeftOut::new(format!("line {line}"), other, "only issues become tasks"));
+            return;
+        }
+        let (id, heading) = (fields.required("id"), fields.required("title"));
+        let status = fields.text("status").unwrap_or_else(|| "open".to_owned());
+        let (Some(id), heading) = (id, heading) else { return };
+        if status == "tombstone" || fields.take("deleted_at").is_some() {
+            left.push(LeftOut::new(id, "the issue", "it was deleted"));
+            return;
+        }
+        let mut new = NewTask {
+            id: Some(task_id("bd", &id)),
+            title: title(&id, &heading.unwrap_or_default(), left),
+            description: description(&id, &mut fields, left),
+            priority: priority(&mut fields),
+            kind: fields.text("issue_type").or_else(|| fields.text("type")),
+            labels: labels(&id, fields.texts("labels"), left),
+            requirements: listed(&fields.text("acceptance_criteria").unwrap_or_default()),
+            ..NewTask::default()
+        };
+        if new.kind.as_deref() == Some("epic") {
+            new.deliverable = Deliverable::None;
+        }
+        let assignee = fields.text("assignee");
+        let reason = fields.text("close_reason");
+        let deferred = fields.text("defer_until");
+        let target = state(&id, &status, reason, assignee.as_deref(), left);
+        outside_reason(&status, deferred, &mut new);
+        reserve(&id, assignee, &target, &mut new, left);
+        let mut task = Planned {
+            item: id,
+            new,
+            depends_on: Vec::new(),
+            parent: None,
+            links: Vec::new(),
+            notes: comments(&mut fields),
+            target,
+        };
+        for key in REFERENCES {
+            task.links.extend(fields.text(key).map(|value| (key.to_owned(), value)));
+        }
+        dependencies(&mut fields, &mut task, left);
+        for field in TIMES {
+            if fields.take(field).is_some() {
+                self.times.insert(field);
+            }
+        }
+        for (field, _) in fields.rest() {
+            left.push(LeftOut::new(
+                &task.item,
+                format!("field {field}"),
+                "a task has no such field",
+            ));
+        }
+        self.plan.tasks.push(task);
+    }
+
+    fn finish(mut self) -> Result<Plan, Vec<Problem>> {
+        if !self.problems.is_empty() {
+            return Err(self.problems);
+        }
+        if !self.times.is_empty() {
+            let names: Vec<&str> = self.times.into_iter().collect();
+            let why = "the log has its own times: those of the import";
+            self.plan.left_out.push(LeftOut::new("*", names.join(", "), why));
+        }
+        infer_parents(&mut self.plan.tasks);
+        Ok(arrange(self.plan))
+    }
+}
+
+fn description(id: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> String {
+    let mut text = fields.text("description").unwrap_or_default();
+    for (field, heading) in [("design", "Design"), ("notes", "Notes")] {
+        add_part(&mut text, heading, &fields.text(field).unwrap_or_default());
+    }
+    bounded(id, "the description", text, left)
+}
+
+fn priority(fields: &mut Fields<'_>) -> Option<Priority> {
+    let value = fields.take("priority")?;
+    match value.as_u64() {
+        Some(rank @ 0..=4) => u8::try_from(rank).ok().map(Priority::from_rank),
+        _ => {
+            fields.problem("priority", format!("must be a number from 0 to 4, not {value}"));
+            None
+        }
+    }
+}
+
+/// Labels within their bounds and each once.
+pub(crate) fn labels(id: &str, given: Vec<String>, left: &mut Vec<LeftOut>) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for label in given {
+        let label = label.trim().to_owned();
+        let fits = !label.is_empty()
+            && label.len() <= WORD_BYTES_MAX
+            && !label.chars().any(char::is_control)
+            && labels.len() < LIST_ENTRIES_MAX;
+        if !fits {
+            let why = "a label is one line of at most 200 bytes, and a task has at most 200";
+            left.push(LeftOut::new(id, format!("label {:?}", crate::plan::short(&label)), why));
+        } else if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels
+}
+
+/// The state, in our words. What nobody here holds is not in progress here.
+fn state(
+    id: &str,
+    status: &str,
+    reason: Option<String>,
+    assignee: Option<&str>,
+    left: &mut Vec<LeftOut>,
+) -> Target {
+    match status {
+        "closed" => {
+            let by = assignee.map(|who| format!(" (assignee {who})")).unwrap_or_default();
+            let said = reason.map(|text| format!(": {text}")).unwrap_or_default();
+            return Target::Done { why: format!("closed in beads{by}{said}") };
+        }
+        "blocked" => return Target::Blocked { needs: "it is blocked in beads".to_owned() },
+        "open" | "deferred" => {}
+        "in_progress" | "hooked" => {
+            let why = "nobody holds it here yet; it waits in the queue for a claim";
+            left.push(LeftOut::new(id, format!("status {status}"), why));
+        }
+        other => {
+            let why = "there is no such state; it waits in the queue, kept back by a blocker";
+            left.push(LeftOut::new(id, format!("status {other}"), why));
+        }
+    }
+    if let Some(text) = reason {
+        left.push(LeftOut::new(id, format!("close_reason {text:?}"), "the issue is not closed"));
+    }
+    Target::Queued
+}
+
+/// Keeps back what is on ice, and what is in a state that we do not know.
+fn outside_reason(status: &str, until: Option<String>, new: &mut NewTask) {
+    match (status, until) {
+        (_, Some(until)) => new.blockers.push(format!("deferred in beads until {until}")),
+        ("open" | "in_progress" | "hooked" | "blocked" | "closed", None) => {}
+        (other, None) => new.blockers.push(format!("{other} in beads")),
+    }
+}
+
+/// Reserves open work for whom it was assigned to.
+pub(crate) fn reserve(
+    id: &str,
+    assignee: Option<String>,
+    target: &Target,
+    new: &mut NewTask,
+    left: &mut Vec<LeftOut>,
+) {
+    // What is settled or before a critic is reserved for nobody; the reason of the step says who had it.
+    let open = matches!(target, Target::Queued | Target::Blocked { .. });
+    let Some(who) = assignee.filter(|_| open) else { return };
+    match AgentId::parse(who.trim()) {
+        Ok(agent) => new.assignee = Some(agent),
+        Err(_) => {
+            let why = "that is no agent's id; reserve the task with `comity task assign`";
+            left.push(LeftOut::new(id, format!("assignee {who:?}"), why));
+        }
+    }
+}
+
+fn comments(fields: &mut Fields<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (place, value) in fields.list("comments").into_iter().enumerate() {
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        match text("text").filter(|text| !text.trim().is_empty()) {
+            Some(said) => {
+                let author = text("author").unwrap_or_else(|| "somebody".to_owned());
+                let at = text("created_at").map(|at| format!(", {at}")).unwrap_or_default();
+                notes.push(format!("Comment in beads by {author}{at}: {said}"));
+            }
+            None => fields.problem(&format!("comments[{place}].text"), "text is missing"),
+        }
+    }
+    notes
+}
+
+fn dependencies(fields: &mut Fields<'_>, task: &mut Planned, left: &mut Vec<LeftOut>) {
+    for (place, value) in fields.list("dependencies").into_iter().enumerate() {
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        let given = value.as_str().map(str::to_owned);
+        let Some(on) = given.or_else(|| text("depends_on_id")).or_else(|| text("id")) else {
+            let path = format!("dependencies[{place}].depends_on_id");
+            fields.problem(&path, "depends_on_id is missing");
+            continue;
+        };
+        // A link is kept with the issue that it starts from.
+        if text("issue_id").is_some_and(|from| from != task.item) {
+            let what = format!("dependencies[{place}]");
+            left.push(LeftOut::new(&task.item, what, "it starts from another issue"));
+            continue;
+        }
+        let kind = text("type").unwrap_or_else(|| "blocks".to_owned());
+        match kind.as_str() {
+            "blocks" | "blocked-by" | "waits-for" => task.depends_on.push(on),
+            "parent-child" if task.parent.is_none() => task.parent = Some(on),
+            "parent-child" => left.push(LeftOut::new(
+                &task.item,
+                format!("parent {on}"),
+                "a task is a part of one other at most",
+            )),
+            other => left.push(LeftOut::new(
+                &task.item,
+                format!("link {other} to {on}"),
+                "tasks have no such links; only blocks, blocked-by, waits-for and parent-child are carried over",
+            )),
+        }
+    }
+}
+
+/// `bd-1.2` is a part of `bd-1` also where no link says so.
+fn infer_parents(tasks: &mut [Planned]) {
+    let known: BTreeSet<String> = tasks.iter().map(|task| task.item.clone()).collect();
+    for task in tasks {
+        if task.parent.is_some() {
+            continue;
+        }
+        let parent = task
+            .item
+            .rsplit_once('.')
+            .filter(|(_, part)| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+        task.parent =
+            parent.map(|(parent, _)| parent.to_owned()).filter(|parent| known.contains(parent));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = include_str!("../tests/golden/beads/issues.jsonl");
+
+    fn task<'a>(plan: &'a Plan, item: &str) -> &'a Planned {
+        plan.tasks.iter().find(|task| task.item == item).unwrap()
+    }
+
+    #[test]
+    fn issues_become_tasks_with_links_and_states() {
+        let plan = read(FILE).unwrap();
+        let items: Vec<&str> = plan.tasks.iter().map(|task| task.item.as_str()).collect();
+        assert_eq!(items, ["bd-1", "bd-1.1", "bd-1.2", "bd-a1b2", "bd-ice", "bd-odd", "bd-stop"]);
+        let part = task(&plan, "bd-1.2");
+        assert_eq!(part.parent.as_deref(), Some("bd-1"));
+        assert_eq!(part.depends_on, ["bd-1.1"]);
+        assert_eq!(part.new.priority, Some(Priority::from_rank(0)));
+        assert_eq!(part.new.requirements, ["GET /users answers", "bad ids answer 404"]);
+        assert_eq!(
+            part.new.description,
+            "Serve users.\n\n## Design\n\nA table.\n\n## Notes\n\nSoon."
+        );
+        assert_eq!(part.new.assignee.as_ref().map(AgentId::as_str), Some("ann"));
+        assert_eq!(
+            part.notes,
+            ["Comment in beads by ann, 2026-01-04T10:00:00Z: Half of it is there."]
+        );
+        let closed = task(&plan, "bd-1.1");
+        assert_eq!(
+            closed.target,
+            Target::Done { why: "closed in beads (assignee bob): merged".to_owned() }
+        );
+        assert_eq!(closed.links, [("external_ref".to_owned(), "gh-9".to_owned())]);
+        assert_eq!(task(&plan, "bd-ice").new.blockers, ["deferred in beads until 2026-09-01"]);
+        assert_eq!(task(&plan, "bd-odd").new.blockers, ["awaiting_qa in beads"]);
+        assert!(matches!(task(&plan, "bd-stop").target, Target::Blocked { .. }));
+    }
+
+    #[test]
+    fn what_has_no_place_is_listed() {
+        let plan = read(FILE).unwrap();
+        let left: Vec<String> =
+            plan.left_out.iter().map(|left| format!("{}: {}", left.item, left.what)).collect();
+        assert_eq!(
+            left,
+            [
+                "bd-1.1: field estimated_minutes",
+                "bd-1.2: status in_progress",
+                "bd-a1b2: link related to bd-1",
+                "bd-a1b2: link discovered-from to bd-1.1",
+                "bd-odd: status awaiting_qa",
+                "bd-gone: the issue",
+                "*: closed_at, created_at, updated_at",
+                "bd-a1b2: dependency on bd-missing",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_problem_comes_at_once_with_its_line() {
+        let text = "{\"id\":\"a\",\"title\":\"x\",\"priority\":9}\n{oops\n[]\n{\"title\":\"no id\"}\n\
+                    {\"id\":\"b\",\"title\":\"y\"}\n{\"id\":\"b\",\"title\":\"z\"}\n\
+                    {\"id\":\"c\",\"title\":\"t\",\"labels\":[1],\"dependencies\":[{}]}";
+        let problems = read(text).unwrap_err();
+        let said: Vec<String> = problems
+            .iter()
+            .map(|p| format!("{}:{} {}", p.line.unwrap(), p.path, p.message))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "1:priority must be a number from 0 to 4, not 9",
+                "2: not valid JSON: key must be a string",
+                "3: each line must be an object",
+                "4:id id is missing",
+                "6: b was given on line 5 already, differently",
+                "7:labels[0] must be a text, not a number",
+                "7:dependencies[0].depends_on_id depends_on_id is missing",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_same_line_twice_is_one_issue() {
+        let line = "{\"id\":\"a\",\"title\":\"x\"}";
+        assert_eq!(read(&format!("\u{feff}{line}\n\n{line}\n")).unwrap().tasks.len(), 1);
+        assert_eq!(read("").unwrap(), Plan::default());
+    }
+}

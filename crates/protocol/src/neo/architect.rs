@@ -1,0 +1,38 @@
+//! What an architect reports: where the plan is.
+
+use super::shape::{self, Field, Shape, may, must};
+use crate::contract::{Mode, keys_there};
+use crate::document::Node;
+use crate::problem::Problems;
+use comity_core::pattern::RepoPath;
+use serde_json::Value;
+
+const FIELDS: &[Field] = &[
+    must("plan_path", Shape::Text, "the plan, relative to the repository, such as .neo/specs/a.md"),
+    must("summary", Shape::Text, "the plan in a sentence or two"),
+    may("branch", Shape::AnyText, "the branch that has the plan"),
+    may("commit", Shape::AnyText, "the commit that has it"),
+];
+
+/// Counts what speaks for an architect's report.
+pub fn likeness(_: &str, tree: Option<&Node>) -> u32 {
+    5 * keys_there(tree, &["plan_path"])
+}
+
+/// Finds everything that is wrong.
+pub fn validate(root: &Node, _: Mode) -> Problems {
+    let mut found = shape::check(root, FIELDS);
+    if let Some(path) = root.get("plan_path").and_then(Node::text)
+        && !path.trim().is_empty()
+        && let Err(error) = RepoPath::parse(path)
+    {
+        let at = root.place_of("plan_path");
+        found.error(at, "plan_path", format!("plan_path is no path below the root: {error}"));
+    }
+    found
+}
+
+/// The JSON Schema.
+pub fn schema() -> Value {
+    shape::schema("Architect report", "Where the plan of a piece of work is.", FIELDS)
+}

@@ -1,0 +1,218 @@
+//! What a developer reports: one task (direct mode) or the tasks of a plan.
+
+use super::shape::{self, Field, Shape, may, must};
+use crate::contract::{Mode, keys_there, says};
+use crate::document::{Data, Node};
+use crate::problem::Problems;
+use comity_core::command::{IssueKind, ReportStatus, ReportedIssue, ReportedLine, WorkReport};
+use serde_json::{Map, Value};
+
+/// How a developer's work may end, the gravest last.
+const STATUSES: &[&str] = &["DONE", "DONE_WITH_CONCERNS", "NEEDS_CONTEXT", "BLOCKED"];
+const OPTIONS: &[&str] = &["push", "pr", "keep", "discard"];
+const ANY: i64 = i64::MAX;
+
+const EVIDENCE: &[Field] = &[
+    must("command", Shape::Text, "the command that was run"),
+    must("exit_code", Shape::Whole(-256, 256), "its exit status"),
+    may("summary", Shape::AnyText, "what it said"),
+];
+
+const COMPLETION: &[Field] = &[
+    must("branch", Shape::Text, "the branch of the work"),
+    may("commits", Shape::Whole(0, ANY), "how many commits it has"),
+    may("tests", Shape::AnyText, "how the tests ended"),
+    may("options", Shape::List(&Shape::Word(OPTIONS)), "what could be done with it"),
+    must("recommendation", Shape::Word(OPTIONS), "what should be done with it"),
+    may("reason", Shape::AnyText, "why"),
+];
+
+const STEP: &[Field] = &[
+    must("task_id", Shape::Text, "the task of the plan"),
+    must("status", Shape::Word(STATUSES), "how it ended"),
+    may("concerns", Shape::List(&Shape::Text), "doubts, questions, what is missing"),
+    may("commit", Shape::Text, "its commit"),
+    may("commit_message", Shape::AnyText, "the message of the commit"),
+    may("files_changed", Shape::Whole(0, ANY), "how many files"),
+    may("insertions", Shape::Whole(0, ANY), "how many lines came"),
+    may("deletions", Shape::Whole(0, ANY), "how many lines went"),
+    may("notes", Shape::AnyText, "remarks for later tasks"),
+];
+
+const FIELDS: &[Field] = &[
+    may("task_id", Shape::Text, "the task"),
+    may("status", Shape::Word(STATUSES), "how the work ended; in plan mode each task says so"),
+    may("concerns", Shape::List(&Shape::Text), "doubts, questions, what is missing"),
+    may("evidence", Shape::Object(EVIDENCE), "the check that was run last"),
+    may("commit", Shape::Text, "the commit"),
+    may("commit_message", Shape::AnyText, "the message of the commit"),
+    may("files_changed", Shape::Whole(0, ANY), "how many files"),
+    may("insertions", Shape::Whole(0, ANY), "how many lines came"),
+    may("deletions", Shape::Whole(0, ANY), "how many lines went"),
+    may("tests", Shape::AnyText, "how the tests ended"),
+    may("notes", Shape::AnyText, "remarks for later tasks"),
+    may("tasks", Shape::Some(&Shape::Object(STEP)), "the tasks of a plan"),
+    may("branch_completion", Shape::Object(COMPLETION), "what should become of the branch"),
+    may("pr_url", Shape::Text, "the pull request"),
+];
+
+/// Counts what speaks for a developer's report.
+pub fn likeness(_: &str, tree: Option<&Node>) -> u32 {
+    let status = if says(tree, "status", STATUSES) { 4 } else { 0 };
+    let tasks = tree.and_then(|tree| tree.get("tasks")).map_or(&[][..], Node::items);
+    let steps = tasks.iter().any(|task| says(Some(task), "status", STATUSES));
+    let own = ["branch_completion", "concerns", "commit_message", "files_changed", "insertions"];
+    match status + if steps { 4 } else { 0 } {
+        0 => 0,
+        sure => sure + keys_there(tree, &own),
+    }
+}
+
+/// Finds everything that is wrong.
+pub fn validate(root: &Node, _: Mode) -> Problems {
+    let mut found = shape::check(root, FIELDS);
+    if !matches!(root.data, Data::Map(_)) {
+        return found;
+    }
+    if root.get("status").is_none() && root.get("tasks").is_none() {
+        found.error(root.at, "status", "status is missing: how the work ended");
+        return found;
+    }
+    let status = status(root);
+    let stopped = matches!(status, "BLOCKED" | "NEEDS_CONTEXT");
+    if status == "DONE_WITH_CONCERNS" && concerns(root).is_empty() {
+        let at = root.place_of("status");
+        found.warning(at, "concerns", "DONE_WITH_CONCERNS should say which");
+    }
+    if stopped && concerns(root).is_empty() && text(root, "notes").is_empty() {
+        let at = root.place_of("status");
+        let message = format!("{status} must say in concerns or notes what is needed");
+        found.error(at, "concerns", message);
+    }
+    if let Some(code) = exit_code(root).filter(|code| *code != 0 && !stopped) {
+        let at = root.place_of("evidence.exit_code");
+        let message = format!("{status} does not go with evidence that failed (exit code {code})");
+        found.error(at, "evidence.exit_code", message);
+    }
+    let advice = root.get("branch_completion").map(|node| text(node, "recommendation"));
+    if exit_code(root).is_some_and(|code| code != 0) && advice.is_some_and(|word| word != "keep") {
+        let at = root.place_of("branch_completion.recommendation");
+        let message = "a branch with failing tests can only be kept";
+        found.warning(at, "branch_completion.recommendation", message);
+    }
+    found
+}
+
+/// The JSON Schema.
+pub fn schema() -> Value {
+    let mut schema = shape::schema("Developer report", "What a developer reports.", FIELDS);
+    if let Value::Object(map) = &mut schema {
+        let either = serde_json::json!([{"required": ["status"]}, {"required": ["tasks"]}]);
+        map.insert("anyOf".to_owned(), either);
+    }
+    schema
+}
+
+fn text(node: &Node, key: &str) -> String {
+    node.get(key).and_then(Node::written).unwrap_or_default().trim().to_owned()
+}
+
+/// How the work ended; a plan ended as its worst task.
+pub fn status(root: &Node) -> &'static str {
+    let rank = |node: &Node| {
+        let word = text(node, "status");
+        STATUSES.iter().position(|status| *status == word)
+    };
+    let tasks = root.get("tasks").map_or(&[][..], Node::items);
+    let worst = tasks.iter().filter_map(rank).chain(rank(root)).max();
+    worst.and_then(|place| STATUSES.get(place)).copied().unwrap_or("BLOCKED")
+}
+
+/// Every concern, those of a plan's tasks with the task's name before them.
+fn concerns(root: &Node) -> Vec<String> {
+    let list = |node: &Node| -> Vec<String> {
+        let items = node.get("concerns").map_or(&[][..], Node::items);
+        items.iter().filter_map(Node::written).filter(|text| !text.trim().is_empty()).collect()
+    };
+    let mut all = list(root);
+    for task in root.get("tasks").map_or(&[][..], Node::items) {
+        let name = text(task, "task_id");
+        all.extend(list(task).into_iter().map(|concern| format!("{name}: {concern}")));
+        let note = text(task, "notes");
+        let stopped = matches!(text(task, "status").as_str(), "BLOCKED" | "NEEDS_CONTEXT");
+        if stopped && list(task).is_empty() && !note.is_empty() {
+            all.push(format!("{name}: {note}"));
+        }
+    }
+    all
+}
+
+fn exit_code(root: &Node) -> Option<i64> {
+    match &root.get("evidence")?.get("exit_code")?.data {
+        Data::Number(numeral) => numeral.value.as_ref()?.as_i64(),
+        _ => None,
+    }
+}
+
+/// The gate that the evidence speaks for, and whether it passed.
+pub fn evidence(root: &Node) -> Option<(bool, String)> {
+    let code = exit_code(root)?;
+    let evidence = root.get("evidence")?;
+    let (command, summary) = (text(evidence, "command"), text(evidence, "summary"));
+    Some((code == 0, format!("{command} (exit {code}) {summary}").trim().to_owned()))
+}
+
+/// What a valid report says, in the words of the rules.
+pub fn report(root: &Node) -> WorkReport {
+    let word = status(root);
+    let status = match word {
+        "DONE" | "DONE_WITH_CONCERNS" => ReportStatus::Completed,
+        _ => ReportStatus::Blocked,
+    };
+    let kind = match word {
+        "BLOCKED" => IssueKind::Blocker,
+        "NEEDS_CONTEXT" => IssueKind::Question,
+        _ => IssueKind::Concern,
+    };
+    let mut said = concerns(root);
+    let notes = text(root, "notes");
+    if said.is_empty() && status == ReportStatus::Blocked {
+        said.push(notes.clone());
+    }
+    let line = |level: &str, message: String| ReportedLine {
+        level: level.to_owned(),
+        message,
+        timestamp: None,
+    };
+    let mut log = Vec::new();
+    for task in root.get("tasks").map_or(&[][..], Node::items) {
+        let (name, ended) = (text(task, "task_id"), text(task, "status"));
+        let commit = match text(task, "commit") {
+            commit if commit.is_empty() => String::new(),
+            commit => format!(" — commit {commit}"),
+        };
+        log.push(line("info", format!("{name} {ended}{commit}")));
+    }
+    if let Some((passed, words)) = evidence(root) {
+        log.push(line(if passed { "info" } else { "error" }, words));
+    }
+    if !notes.is_empty() {
+        log.push(line("info", notes));
+    }
+    let mut other: Map<String, Value> = Map::new();
+    for entry in root.entries() {
+        if !matches!(entry.key.as_str(), "status" | "concerns" | "notes") {
+            other.insert(entry.key.clone(), entry.value.to_value());
+        }
+    }
+    WorkReport {
+        contract: "developer".to_owned(),
+        task_id: Some(text(root, "task_id")).filter(|id| !id.is_empty()),
+        status,
+        files_modified: Vec::new(),
+        log,
+        issues: said.into_iter().map(|description| ReportedIssue { kind, description }).collect(),
+        completed_at: None,
+        other,
+    }
+}

@@ -1,0 +1,85 @@
+//! What a valid contract asks for, as commands of the rules.
+
+use super::{reviewer, scout};
+use crate::document::Node;
+use comity_core::command::{Command, Question};
+use comity_core::decision::DecisionOption;
+use comity_core::refusal::{Code, Refusal};
+
+/// The answers to a finding that needs a decision.
+const ANSWERS: [(&str, &str); 3] =
+    [("yes", "Make it a task"), ("later", "Keep it for later"), ("no", "Leave it")];
+
+/// Returns the commands that a valid contract of a kind stands for. Kinds that end a piece of work are handed
+/// in instead and have none.
+pub fn commands(kind: &str, root: &Node, task: Option<&str>) -> Result<Vec<Command>, Refusal> {
+    let text = |key: &str| root.get(key).and_then(Node::written).unwrap_or_default();
+    match (kind, task) {
+        ("reviewer", Some(task)) => Ok(vec![review(root, task)]),
+        ("reviewer", None) => {
+            Err(Refusal::input("a review is about a task").hint("name it with --task ID"))
+        }
+        ("scout", task) => Ok(found(root, task)),
+        ("architect", task) => {
+            let said = format!("Plan ready: {} — {}", text("plan_path"), text("summary"));
+            Ok(vec![note("milestone", said, task)])
+        }
+        _ => Err(Refusal::new(
+            Code::ContractInvalid,
+            format!("a contract of the kind {kind} asks for nothing"),
+        )
+        .hint("developer, supervisor, reviewer, scout and architect reports can be applied")),
+    }
+}
+
+fn note(kind: &str, text: String, task: Option<&str>) -> Command {
+    Command::Note { kind: kind.to_owned(), text, task: task.map(str::to_owned) }
+}
+
+fn review(root: &Node, task: &str) -> Command {
+    let reviewer::Outcome { approved, notes } = reviewer::outcome(root);
+    let (id, reason) = (task.to_owned(), Some(notes));
+    if approved { Command::Approve { id, reason } } else { Command::RequestChanges { id, reason } }
+}
+
+/// A decision for each grave finding, a note for each other one, and one for the whole.
+fn found(root: &Node, task: Option<&str>) -> Vec<Command> {
+    let mut commands = Vec::new();
+    for finding in scout::findings(root) {
+        let heading = format!("{} {}: {}", finding.id, finding.severity, finding.title);
+        match &finding.decision {
+            None if finding.needs_decision() => {
+                commands.push(Command::DecisionAsk(Box::new(Question {
+                    question: heading,
+                    task: task.map(str::to_owned),
+                    options: ANSWERS.iter().map(|(key, label)| option(key, label)).collect(),
+                    kind: None,
+                    context: (!finding.details.is_empty()).then_some(finding.details),
+                    default: None,
+                    to: None,
+                    expires: None,
+                })));
+            }
+            asked => {
+                let by = asked.as_ref().map(|id| format!(" (asked as {id})")).unwrap_or_default();
+                let said = format!("{heading}{by}\n{}", finding.details);
+                commands.push(note("discovery", said.trim_end().to_owned(), task));
+            }
+        }
+    }
+    let text = |key: &str| root.get(key).and_then(Node::written).unwrap_or_default();
+    let mut whole = text("summary");
+    let score = text("health_score");
+    if !score.is_empty() {
+        whole.push_str(&format!("\nHealth: {score}/10"));
+    }
+    for strength in root.get("strengths").map_or(&[][..], Node::items) {
+        whole.push_str(&format!("\n+ {}", strength.written().unwrap_or_default()));
+    }
+    commands.push(note("discovery", whole, task));
+    commands
+}
+
+fn option(key: &str, label: &str) -> DecisionOption {
+    DecisionOption { key: key.to_owned(), label: Some(label.to_owned()), description: None }
+}

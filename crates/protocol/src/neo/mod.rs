@@ -1,0 +1,20 @@
+//! neo (@neotx): what its agents report, how they are defined, and the header of a resumed run.
+
+pub mod agent;
+pub mod architect;
+pub mod developer;
+pub mod effect;
+pub mod ids;
+pub mod keep;
+pub mod records;
+pub mod resume;
+pub mod reviewer;
+pub mod scout;
+pub mod supervisor;
+pub mod words;
+pub mod wrapped;
+
+mod shape;
+
+#[cfg(test)]
+mod tests;

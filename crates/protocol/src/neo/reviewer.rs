@@ -1,0 +1,148 @@
+//! What a reviewer reports, and what it means whatever its verdict says.
+
+use super::shape::{self, Field, Shape, may, must};
+use crate::contract::{Mode, keys_there, says};
+use crate::document::{Data, Node};
+use crate::problem::Problems;
+use serde_json::Value;
+
+/// So many warnings block as one critical issue does.
+pub const WARNINGS_MAX: usize = 5;
+
+const VERDICTS: &[&str] = &["APPROVED", "CHANGES_REQUESTED"];
+const COMPLIANCE: &[&str] = &["PASS", "FAIL"];
+const SEVERITIES: &[&str] = &["CRITICAL", "WARNING", "SUGGESTION"];
+const LENSES: &[&str] = &["quality", "standards", "security", "performance", "coverage"];
+
+const DEVIATION: &[Field] = &[
+    must("type", Shape::Word(&["missing", "extra", "misunderstood"]), "how it deviates"),
+    may("file", Shape::AnyText, "where"),
+    must("description", Shape::Text, "what is wrong"),
+];
+
+const ISSUE: &[Field] = &[
+    may("lens", Shape::Word(LENSES), "what was looked for"),
+    must("severity", Shape::Word(SEVERITIES), "how grave it is"),
+    may("category", Shape::AnyText, "what kind of issue it is"),
+    may("file", Shape::AnyText, "where"),
+    may("line", Shape::Whole(0, i64::MAX), "on which line"),
+    must("description", Shape::Text, "what is wrong"),
+    may("suggestion", Shape::AnyText, "how to mend it"),
+];
+
+const VERIFICATION: &[Field] = &[
+    may("typecheck", Shape::Word(&["pass", "fail", "skipped"]), "whether types fit"),
+    may(
+        "secrets_scan",
+        Shape::Word(&["clean", "flagged", "skipped"]),
+        "whether secrets were found",
+    ),
+];
+
+const FIELDS: &[Field] = &[
+    must("verdict", Shape::Word(VERDICTS), "APPROVED or CHANGES_REQUESTED"),
+    may("spec_compliance", Shape::Word(COMPLIANCE), "whether it is what was asked for"),
+    may("spec_deviations", Shape::List(&Shape::Object(DEVIATION)), "where it is not"),
+    must("summary", Shape::Text, "the review in a sentence or two"),
+    may("pr_comment", Shape::Word(&["posted", "failed"]), "whether the comment was posted"),
+    may("verification", Shape::Object(VERIFICATION), "what was run"),
+    may("issues", Shape::List(&Shape::Object(ISSUE)), "everything that was found"),
+];
+
+/// Counts what speaks for a review.
+pub fn likeness(_: &str, tree: Option<&Node>) -> u32 {
+    let sure = if says(tree, "verdict", VERDICTS) { 5 } else { 0 };
+    let own = ["verdict", "spec_compliance", "spec_deviations", "pr_comment", "verification"];
+    sure + keys_there(tree, &own)
+}
+
+/// Finds everything that is wrong.
+pub fn validate(root: &Node, _: Mode) -> Problems {
+    let mut found = shape::check(root, FIELDS);
+    if says(Some(root), "verdict", &["APPROVED"])
+        && let Some(why) = blocking(root)
+    {
+        let at = root.place_of("verdict");
+        let message = format!("the verdict does not hold: {why}; it counts as CHANGES_REQUESTED");
+        found.warning(at, "verdict", message);
+    }
+    found
+}
+
+/// The JSON Schema.
+pub fn schema() -> Value {
+    shape::schema("Review", "What a reviewer reports.", FIELDS)
+}
+
+/// What a review comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether the work is accepted.
+    pub approved: bool,
+    /// What to tell whoever did the work.
+    pub notes: String,
+}
+
+/// Returns why a review blocks, whatever its verdict says.
+pub fn blocking(root: &Node) -> Option<String> {
+    let count = |severity: &str| {
+        let issues = root.get("issues").map_or(&[][..], Node::items);
+        issues.iter().filter(|issue| says(Some(issue), "severity", &[severity])).count()
+    };
+    let (critical, warnings) = (count("CRITICAL"), count("WARNING"));
+    let mut why = Vec::new();
+    if says(Some(root), "spec_compliance", &["FAIL"]) {
+        why.push("the work is not what was asked for (spec_compliance FAIL)".to_owned());
+    }
+    if critical > 0 {
+        why.push(format!("{critical} CRITICAL"));
+    }
+    if warnings >= WARNINGS_MAX {
+        why.push(format!("{warnings} WARNING ({WARNINGS_MAX} block)"));
+    }
+    (!why.is_empty()).then(|| why.join(", "))
+}
+
+/// Returns what a valid review comes to.
+pub fn outcome(root: &Node) -> Outcome {
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
+    let blocks = blocking(root);
+    let approved = says(Some(root), "verdict", &["APPROVED"]) && blocks.is_none();
+    let mut notes = text(root, "summary");
+    if let Some(why) = &blocks {
+        notes.push_str(&format!("\nBlocks: {why}"));
+    }
+    for item in root.get("spec_deviations").map_or(&[][..], Node::items) {
+        let (kind, file) = (text(item, "type"), text(item, "file"));
+        let place = if file.is_empty() { String::new() } else { format!(" {file}") };
+        notes.push_str(&format!("\n- spec, {kind}{place}: {}", text(item, "description")));
+    }
+    // The gravest first: that is what is to be mended first.
+    for severity in SEVERITIES {
+        for item in root.get("issues").map_or(&[][..], Node::items) {
+            if !says(Some(item), "severity", &[severity]) {
+                continue;
+            }
+            notes.push_str(&format!(
+                "\n- {severity}{}: {}",
+                place(item),
+                text(item, "description")
+            ));
+            let suggestion = text(item, "suggestion");
+            if !suggestion.is_empty() {
+                notes.push_str(&format!(" ({suggestion})"));
+            }
+        }
+    }
+    Outcome { approved, notes }
+}
+
+fn place(item: &Node) -> String {
+    let file = item.get("file").and_then(Node::text).filter(|file| !file.is_empty());
+    let line = item.get("line").filter(|line| line.data != Data::Null).and_then(Node::written);
+    match (file, line) {
+        (Some(file), Some(line)) => format!(" {file}:{line}"),
+        (Some(file), None) => format!(" {file}"),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,133 @@
+//! What a scout reports.
+
+use super::shape::{self, Field, Shape, may, must};
+use crate::contract::{Mode, keys_there};
+use crate::document::{Data, Node};
+use crate::problem::Problems;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Most findings of one report.
+pub const FINDINGS_MAX: usize = 20;
+
+const SEVERITIES: &[&str] = &["CRITICAL", "HIGH", "MEDIUM", "LOW"];
+
+const FINDING: &[Field] = &[
+    must("id", Shape::Text, "F-1, F-2, …"),
+    may(
+        "category",
+        Shape::AnyText,
+        "bug, security, performance, quality, architecture, testing, …",
+    ),
+    must("severity", Shape::Word(SEVERITIES), "how grave it is"),
+    must("title", Shape::Text, "in a few words"),
+    may("description", Shape::AnyText, "what it is and why it matters"),
+    may("files", Shape::List(&Shape::Text), "where: path or path:line"),
+    may("suggestion", Shape::AnyText, "what to do"),
+    may("effort", Shape::Word(&["XS", "S", "M", "L"]), "how much work it is"),
+    may("decision_id", Shape::AnyText, "the decision that was asked for it"),
+];
+
+const FIELDS: &[Field] = &[
+    must("summary", Shape::Text, "the state of the code in a sentence or two"),
+    may("health_score", Shape::Whole(1, 10), "1 to 10"),
+    must("findings", Shape::List(&Shape::Object(FINDING)), "what was found"),
+    may("decisions_created", Shape::Whole(0, i64::MAX), "how many decisions were asked"),
+    may("memories_written", Shape::Whole(0, i64::MAX), "how many memories were written"),
+    may("strengths", Shape::List(&Shape::Text), "what is good"),
+];
+
+/// Counts what speaks for a scout's report.
+pub fn likeness(_: &str, tree: Option<&Node>) -> u32 {
+    let own = ["findings", "health_score", "decisions_created", "memories_written", "strengths"];
+    2 * keys_there(tree, &own)
+}
+
+/// Finds everything that is wrong.
+pub fn validate(root: &Node, _: Mode) -> Problems {
+    let mut found = shape::check(root, FIELDS);
+    let mut seen = BTreeSet::new();
+    let findings = root.get("findings").map_or(&[][..], Node::items);
+    for (place, finding) in findings.iter().enumerate() {
+        let Some(id) = finding.get("id").and_then(Node::text) else { continue };
+        let path = format!("findings[{place}].id");
+        let number = id.strip_prefix("F-").unwrap_or_default();
+        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            let at = root.place_of(&path);
+            found.warning(
+                at,
+                path.clone(),
+                format!("{path} should be F- and a number, not {id:?}"),
+            );
+        }
+        if !seen.insert(id) {
+            found.error(root.place_of(&path), path.clone(), format!("{path}: {id} is given twice"));
+        }
+    }
+    if findings.len() > FINDINGS_MAX {
+        let message = format!("{} findings; at most {FINDINGS_MAX} are wanted", findings.len());
+        found.warning(root.place_of("findings"), "findings", message);
+    }
+    found
+}
+
+/// The JSON Schema.
+pub fn schema() -> Value {
+    shape::schema("Scout report", "What a scout found in a repository.", FIELDS)
+}
+
+/// One finding, in plain types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// `F-1`.
+    pub id: String,
+    /// How grave it is.
+    pub severity: String,
+    /// In a few words.
+    pub title: String,
+    /// Everything else, as text.
+    pub details: String,
+    /// The decision that was asked for it.
+    pub decision: Option<String>,
+}
+
+impl Finding {
+    /// Tells whether somebody has to decide about it.
+    pub fn needs_decision(&self) -> bool {
+        matches!(self.severity.as_str(), "CRITICAL" | "HIGH")
+    }
+}
+
+/// Returns the findings of a valid report.
+pub fn findings(root: &Node) -> Vec<Finding> {
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
+    let one = |node: &Node| {
+        let mut details = text(node, "description");
+        for (key, heading) in
+            [("category", "Category"), ("suggestion", "Suggestion"), ("effort", "Effort")]
+        {
+            let said = text(node, key);
+            if !said.is_empty() {
+                details.push_str(&format!("\n{heading}: {said}"));
+            }
+        }
+        let files: Vec<String> = node
+            .get("files")
+            .map_or(&[][..], Node::items)
+            .iter()
+            .filter_map(Node::written)
+            .collect();
+        if !files.is_empty() {
+            details.push_str(&format!("\nFiles: {}", files.join(", ")));
+        }
+        let decision = node.get("decision_id").filter(|id| id.data != Data::Null);
+        Finding {
+            id: text(node, "id"),
+            severity: text(node, "severity"),
+            title: text(node, "title"),
+            details: details.trim().to_owned(),
+            decision: decision.and_then(Node::written).filter(|id| !id.is_empty() && id != "null"),
+        }
+    };
+    root.get("findings").map_or(&[][..], Node::items).iter().map(one).collect()
+}

@@ -1,0 +1,190 @@
+//! The shape of a contract, said once: it is checked against, and it is the JSON Schema.
+
+use crate::document::{Data, Node};
+use crate::problem::Problems;
+use serde_json::{Map, Value, json};
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shape {
+    /// Text that says something.
+    Text,
+    /// Any text, also an empty one.
+    AnyText,
+    /// A whole number within bounds.
+    Whole(i64, i64),
+    /// Any number that is not negative.
+    Amount,
+    /// True or false.
+    Flag,
+    /// One of some words.
+    Word(&'static [&'static str]),
+    /// A list.
+    List(&'static Shape),
+    /// A list with at least one entry.
+    Some(&'static Shape),
+    /// An object with known fields; others are kept.
+    Object(&'static [Field]),
+    /// An object of objects of one shape.
+    Named(&'static [Field]),
+}
+
+/// A field of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field {
+    pub(super) key: &'static str,
+    pub(super) shape: Shape,
+    pub(super) required: bool,
+    pub(super) help: &'static str,
+}
+
+pub(super) const fn must(key: &'static str, shape: Shape, help: &'static str) -> Field {
+    Field { key, shape, required: true, help }
+}
+
+pub(super) const fn may(key: &'static str, shape: Shape, help: &'static str) -> Field {
+    Field { key, shape, required: false, help }
+}
+
+/// Finds everything that does not fit.
+pub(super) fn check(root: &Node, fields: &'static [Field]) -> Problems {
+    let mut problems = Problems::new();
+    if matches!(root.data, Data::Map(_)) {
+        object(root, "", fields, &mut problems);
+    } else {
+        problems.error(root.at, "", "the contract must be an object");
+    }
+    problems
+}
+
+fn object(node: &Node, path: &str, fields: &'static [Field], problems: &mut Problems) {
+    for field in fields {
+        let full = join(path, field.key);
+        match node.get(field.key).filter(|value| value.data != Data::Null) {
+            Some(value) => fits(value, &full, field.shape, problems),
+            None if field.required => {
+                let at = node.get(field.key).map_or(node.at, |value| value.at);
+                problems.error(at, full.clone(), format!("{full} is missing: {}", field.help));
+            }
+            None => {}
+        }
+    }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+fn fits(node: &Node, path: &str, shape: Shape, problems: &mut Problems) {
+    let number = match &node.data {
+        Data::Number(numeral) => numeral.value.as_ref(),
+        _ => None,
+    };
+    let wanted = match shape {
+        Shape::Text => match node.text() {
+            Some(text) if !text.trim().is_empty() => return,
+            Some(_) => return problems.error(node.at, path, format!("{path} is blank")),
+            None => "a text".to_owned(),
+        },
+        Shape::AnyText if node.text().is_some() => return,
+        Shape::AnyText => "a text".to_owned(),
+        Shape::Whole(least, most) => match number.and_then(serde_json::Number::as_i64) {
+            Some(value) if (least..=most).contains(&value) => return,
+            _ if most == i64::MAX => format!("a whole number from {least} up"),
+            _ => format!("a whole number from {least} to {most}"),
+        },
+        Shape::Amount => match number.and_then(serde_json::Number::as_f64) {
+            Some(value) if value >= 0.0 => return,
+            _ => "a number that is not negative".to_owned(),
+        },
+        Shape::Flag if matches!(node.data, Data::Bool(_)) => return,
+        Shape::Flag => "true or false".to_owned(),
+        Shape::Word(words) if node.text().is_some_and(|text| words.contains(&text)) => return,
+        Shape::Word(words) => format!("one of {}", words.join(", ")),
+        Shape::List(inner) | Shape::Some(inner) => match &node.data {
+            Data::List(items) => {
+                if items.is_empty() && matches!(shape, Shape::Some(_)) {
+                    problems.error(node.at, path, format!("{path} must not be empty"));
+                }
+                for (place, item) in items.iter().enumerate() {
+                    fits(item, &format!("{path}[{place}]"), *inner, problems);
+                }
+                return;
+            }
+            _ => "a list".to_owned(),
+        },
+        Shape::Object(fields) if matches!(node.data, Data::Map(_)) => {
+            return object(node, path, fields, problems);
+        }
+        Shape::Named(fields) if matches!(node.data, Data::Map(_)) => {
+            for entry in node.entries() {
+                let path = join(path, &entry.key);
+                fits(&entry.value, &path, Shape::Object(fields), problems);
+            }
+            return;
+        }
+        Shape::Object(_) | Shape::Named(_) => "an object".to_owned(),
+    };
+    problems.error(node.at, path, format!("{path} must be {wanted}, not {}", shown(node)));
+}
+
+/// Puts a value into a message.
+pub(super) fn shown(node: &Node) -> String {
+    match &node.data {
+        Data::Null => "null".to_owned(),
+        Data::List(_) => "a list".to_owned(),
+        Data::Map(_) => "an object".to_owned(),
+        Data::Text(text) => format!("{:?}", comity_core::ids::shorten(text)),
+        Data::Bool(_) | Data::Number(_) => node.written().unwrap_or_default(),
+    }
+}
+
+/// Writes the JSON Schema of an object.
+pub(super) fn schema(title: &str, about: &str, fields: &'static [Field]) -> Value {
+    let mut out = Map::new();
+    out.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    out.insert("title".to_owned(), json!(title));
+    out.insert("description".to_owned(), json!(about));
+    if let Value::Object(body) = object_schema(fields) {
+        out.extend(body);
+    }
+    Value::Object(out)
+}
+
+fn object_schema(fields: &'static [Field]) -> Value {
+    let required: Vec<&str> =
+        fields.iter().filter(|field| field.required).map(|field| field.key).collect();
+    let mut properties = Map::new();
+    for field in fields {
+        let mut value = shape_schema(field.shape);
+        if let Value::Object(map) = &mut value
+            && !field.help.is_empty()
+        {
+            map.insert("description".to_owned(), json!(field.help));
+        }
+        properties.insert(field.key.to_owned(), value);
+    }
+    json!({"type": "object", "required": required, "properties": properties})
+}
+
+fn shape_schema(shape: Shape) -> Value {
+    match shape {
+        Shape::Text => json!({"type": "string", "pattern": "\\S"}),
+        Shape::AnyText => json!({"type": "string"}),
+        Shape::Whole(least, i64::MAX) => json!({"type": "integer", "minimum": least}),
+        Shape::Whole(least, most) => {
+            json!({"type": "integer", "minimum": least, "maximum": most})
+        }
+        Shape::Amount => json!({"type": "number", "minimum": 0}),
+        Shape::Flag => json!({"type": "boolean"}),
+        Shape::Word(words) => json!({"enum": words}),
+        Shape::List(inner) => json!({"type": "array", "items": shape_schema(*inner)}),
+        Shape::Some(inner) => {
+            json!({"type": "array", "minItems": 1, "items": shape_schema(*inner)})
+        }
+        Shape::Object(fields) => object_schema(fields),
+        Shape::Named(fields) => {
+            json!({"type": "object", "additionalProperties": object_schema(fields)})
+        }
+    }
+}

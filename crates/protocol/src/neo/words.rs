@@ -1,0 +1,127 @@
+//! neo's words for states, types and priorities, in both directions.
+
+use comity_core::status::Status;
+use comity_core::task::Priority;
+
+/// The states of a task, in the order of its life.
+pub const TASK_STATUSES: [&str; 5] = ["pending", "in_progress", "done", "blocked", "abandoned"];
+
+/// The types of a log entry; they are the types of our notes.
+pub use comity_core::command::NOTE_TYPES as LOG_TYPES;
+
+/// Returns neo's word for a state.
+pub fn task_status(status: Status) -> &'static str {
+    match status {
+        Status::Queued => "pending",
+        Status::Claimed
+        | Status::InProgress
+        | Status::Review
+        | Status::ChangesRequested
+        | Status::Approved
+        | Status::Merging => "in_progress",
+        Status::Done => "done",
+        Status::Blocked | Status::Failed => "blocked",
+        Status::Abandoned => "abandoned",
+    }
+}
+
+/// Reads neo's word for a state.
+pub fn read_task_status(word: &str) -> Option<Status> {
+    match word {
+        "pending" => Some(Status::Queued),
+        "in_progress" | "in-progress" => Some(Status::InProgress),
+        "done" => Some(Status::Done),
+        "blocked" => Some(Status::Blocked),
+        "abandoned" => Some(Status::Abandoned),
+        _ => None,
+    }
+}
+
+/// Returns neo's word for a priority; it has no fifth.
+pub fn priority(priority: Priority) -> &'static str {
+    match priority.rank() {
+        0 => "critical",
+        1 => "high",
+        2 => "medium",
+        _ => "low",
+    }
+}
+
+/// Where a log entry goes by its type.
+pub fn log_target(kind: &str) -> &'static str {
+    match kind {
+        "decision" | "milestone" | "blocker" => "memory",
+        "discovery" => "knowledge",
+        _ => "digest",
+    }
+}
+
+/// What a log entry is in the activity log.
+pub fn activity(kind: &str) -> &'static str {
+    match kind {
+        "decision" => "decision",
+        "action" => "action",
+        "blocker" => "error",
+        _ => "event",
+    }
+}
+
+/// The mark of a task in a list.
+pub fn marker(status: &str) -> &'static str {
+    match status {
+        "pending" => "○ pending",
+        "in_progress" => "[ACTIVE]",
+        "blocked" => "[BLOCKED]",
+        "done" => "done",
+        _ => "abandoned",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_has_a_word_and_every_word_a_state() {
+        let words: Vec<&str> = Status::ALL.into_iter().map(task_status).collect();
+        assert_eq!(
+            words,
+            [
+                "pending",
+                "in_progress",
+                "in_progress",
+                "in_progress",
+                "in_progress",
+                "in_progress",
+                "in_progress",
+                "done",
+                "blocked",
+                "blocked",
+                "abandoned"
+            ]
+        );
+        for word in TASK_STATUSES {
+            assert_eq!(task_status(read_task_status(word).unwrap()), word);
+        }
+        assert_eq!(read_task_status("finished"), None);
+    }
+
+    #[test]
+    fn log_entries_go_where_neo_sends_them() {
+        let said: Vec<String> = LOG_TYPES
+            .iter()
+            .map(|kind| format!("{kind} {} {}", log_target(kind), activity(kind)))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "progress digest event",
+                "action digest action",
+                "decision memory decision",
+                "blocker memory error",
+                "milestone memory event",
+                "discovery knowledge event"
+            ]
+        );
+    }
+}

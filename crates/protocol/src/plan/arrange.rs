@@ -1,0 +1,270 @@
+//! Brings a plan into an order in which it can be carried out, and takes out the links that cannot be.
+
+use super::{LeftOut, Plan, Planned, Target, short};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Removes links to nowhere, circles, and links that contradict the states; puts parents first.
+pub fn arrange(mut plan: Plan) -> Plan {
+    drop_dangling(&mut plan);
+    drop_contradictions(&mut plan);
+    break_parent_circles(&mut plan);
+    break_circles(&mut plan);
+    parents_first(&mut plan);
+    plan
+}
+
+/// Returns the order in which states are reached: parts before the whole, first things first.
+pub(crate) fn finishing_order(tasks: &[Planned]) -> Vec<usize> {
+    let places = places(tasks);
+    let mut edges: Vec<Vec<usize>> = tasks
+        .iter()
+        .map(|task| task.depends_on.iter().filter_map(|id| places.get(id).copied()).collect())
+        .collect();
+    for (place, task) in tasks.iter().enumerate() {
+        let parent = task.parent.as_ref().and_then(|id| places.get(id));
+        if let Some(list) = parent.and_then(|parent| edges.get_mut(*parent)) {
+            list.push(place);
+        }
+    }
+    walk(&edges, &mut |_, _| {})
+}
+
+impl Plan {
+    /// Returns the places of the tasks in the order in which their states are reached.
+    pub fn finishing_order(&self) -> Vec<usize> {
+        finishing_order(&self.tasks)
+    }
+}
+
+fn places(tasks: &[Planned]) -> BTreeMap<String, usize> {
+    tasks.iter().enumerate().map(|(place, task)| (task.item.clone(), place)).collect()
+}
+
+/// Visits everything after what it leads to; calls back for each edge that closes a circle. Without
+/// recursion: a chain may be as long as the file.
+fn walk(edges: &[Vec<usize>], circle: &mut dyn FnMut(usize, usize)) -> Vec<usize> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+    }
+    let mut marks = vec![Mark::New; edges.len()];
+    let mut order = Vec::with_capacity(edges.len());
+    for start in 0..edges.len() {
+        if marks.get(start) != Some(&Mark::New) {
+            continue;
+        }
+        let mut stack = vec![(start, 0)];
+        while let Some((node, next)) = stack.pop() {
+            if let Some(mark) = marks.get_mut(node) {
+                *mark = Mark::Open;
+            }
+            match edges.get(node).and_then(|list| list.get(next)) {
+                Some(&to) => {
+                    stack.push((node, next + 1));
+                    match marks.get(to) {
+                        Some(Mark::New) => stack.push((to, 0)),
+                        Some(Mark::Open) => circle(node, to),
+                        _ => {}
+                    }
+                }
+                None => {
+                    if let Some(mark) = marks.get_mut(node) {
+                        *mark = Mark::Done;
+                    }
+                    order.push(node);
+                }
+            }
+        }
+    }
+    order
+}
+
+fn drop_dangling(plan: &mut Plan) {
+    let known: BTreeSet<String> = plan.tasks.iter().map(|task| task.item.clone()).collect();
+    for task in &mut plan.tasks {
+        let mut seen = BTreeSet::new();
+        let item = task.item.clone();
+        let left = &mut plan.left_out;
+        task.depends_on.retain(|id| {
+            let why = if *id == item {
+                "an item cannot wait for itself"
+            } else if !known.contains(id) {
+                "the file has no such item"
+            } else {
+                return seen.insert(id.clone());
+            };
+            left.push(LeftOut::new(&item, format!("dependency on {}", short(id)), why));
+            false
+        });
+        if let Some(parent) = task.parent.take_if(|id| *id == item || !known.contains(id)) {
+            let why = "the file has no such other item";
+            left.push(LeftOut::new(&item, format!("parent {}", short(&parent)), why));
+        }
+    }
+}
+
+/// A finished task waits for nothing, and a finished parent has no open parts.
+fn drop_contradictions(plan: &mut Plan) {
+    let targets: BTreeMap<String, Target> =
+        plan.tasks.iter().map(|task| (task.item.clone(), task.target.clone())).collect();
+    let done = |id: &String| matches!(targets.get(id), Some(Target::Done { .. }));
+    let finished = |id: &String| targets.get(id).is_some_and(Target::is_finished);
+    for task in &mut plan.tasks {
+        let item = task.item.clone();
+        let left = &mut plan.left_out;
+        let moves_on = matches!(task.target, Target::Done { .. } | Target::Review { .. });
+        if moves_on {
+            let word = task.target.as_str();
+            task.depends_on.retain(|id| {
+                if done(id) {
+                    return true;
+                }
+                let why = format!("{} is {word} although {} is not done", short(&item), short(id));
+                left.push(LeftOut::new(&item, format!("dependency on {}", short(id)), why));
+                false
+            });
+        }
+        if task.target.is_finished() {
+            continue;
+        }
+        if let Some(parent) = task.parent.take_if(|id| finished(id)) {
+            let why = format!("{} is finished and takes no open parts", short(&parent));
+            left.push(LeftOut::new(&item, format!("parent {}", short(&parent)), why));
+        }
+    }
+}
+
+fn break_parent_circles(plan: &mut Plan) {
+    let places = places(&plan.tasks);
+    let edges: Vec<Vec<usize>> = plan
+        .tasks
+        .iter()
+        .map(|task| task.parent.iter().filter_map(|id| places.get(id).copied()).collect())
+        .collect();
+    let mut closing = Vec::new();
+    walk(&edges, &mut |from, _| closing.push(from));
+    for place in closing {
+        let Some(task) = plan.tasks.get_mut(place) else { continue };
+        if let Some(parent) = task.parent.take() {
+            let what = format!("parent {}", short(&parent));
+            plan.left_out.push(LeftOut::new(&task.item, what, "it would be a part of itself"));
+        }
+    }
+}
+
+fn break_circles(plan: &mut Plan) {
+    let places = places(&plan.tasks);
+    let edges: Vec<Vec<usize>> = plan
+        .tasks
+        .iter()
+        .map(|task| task.depends_on.iter().filter_map(|id| places.get(id).copied()).collect())
+        .collect();
+    let mut closing = Vec::new();
+    walk(&edges, &mut |from, to| closing.push((from, to)));
+    for (from, to) in closing {
+        let Some(on) = plan.tasks.get(to).map(|task| task.item.clone()) else { continue };
+        let Some(task) = plan.tasks.get_mut(from) else { continue };
+        task.depends_on.retain(|id| *id != on);
+        let what = format!("dependency on {}", short(&on));
+        let why = "it closes a circle of dependencies; choose which one goes";
+        plan.left_out.push(LeftOut::new(&task.item, what, why));
+    }
+}
+
+/// Puts every parent before its parts and keeps the order of the file otherwise.
+fn parents_first(plan: &mut Plan) {
+    let places = places(&plan.tasks);
+    let edges: Vec<Vec<usize>> = plan
+        .tasks
+        .iter()
+        .map(|task| task.parent.iter().filter_map(|id| places.get(id).copied()).collect())
+        .collect();
+    let order = walk(&edges, &mut |_, _| {});
+    let mut slots: Vec<Option<Planned>> = plan.tasks.drain(..).map(Some).collect();
+    for place in order {
+        plan.tasks.extend(slots.get_mut(place).and_then(Option::take));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use comity_core::command::NewTask;
+
+    fn task(item: &str, depends_on: &[&str], parent: Option<&str>, target: Target) -> Planned {
+        Planned {
+            item: item.to_owned(),
+            new: NewTask::default(),
+            depends_on: depends_on.iter().map(ToString::to_string).collect(),
+            parent: parent.map(str::to_owned),
+            links: Vec::new(),
+            notes: Vec::new(),
+            target,
+        }
+    }
+
+    fn done() -> Target {
+        Target::Done { why: String::new() }
+    }
+
+    fn arranged(tasks: Vec<Planned>) -> (Vec<String>, Vec<String>, Plan) {
+        let plan = arrange(Plan { tasks, left_out: Vec::new() });
+        let items = plan.tasks.iter().map(|task| task.item.clone()).collect();
+        let left = plan.left_out.iter().map(|l| format!("{}: {}", l.item, l.what)).collect();
+        (items, left, plan)
+    }
+
+    #[test]
+    fn parents_come_first_and_are_finished_last() {
+        let (items, left, plan) = arranged(vec![
+            task("c", &["b"], Some("a"), done()),
+            task("b", &[], Some("a"), done()),
+            task("a", &[], None, done()),
+        ]);
+        assert_eq!(items, ["a", "c", "b"]);
+        assert!(left.is_empty());
+        let order: Vec<&str> =
+            plan.finishing_order().iter().map(|place| items[*place].as_str()).collect();
+        assert_eq!(order, ["b", "c", "a"]);
+    }
+
+    #[test]
+    fn links_to_nowhere_circles_and_contradictions_are_listed() {
+        let (_, left, plan) = arranged(vec![
+            task("a", &["b", "a", "x", "b"], None, Target::Queued),
+            task("b", &["a"], Some("y"), Target::Queued),
+            task("d", &["a"], None, done()),
+            task("e", &[], Some("d"), Target::Queued),
+            task("p", &[], Some("q"), Target::Queued),
+            task("q", &[], Some("p"), Target::Queued),
+        ]);
+        assert_eq!(
+            left,
+            [
+                "a: dependency on a",
+                "a: dependency on x",
+                "b: parent y",
+                "d: dependency on a",
+                "e: parent d",
+                "q: parent p",
+                "b: dependency on a",
+            ]
+        );
+        assert_eq!(plan.tasks.len(), 6);
+    }
+
+    #[test]
+    fn a_chain_as_long_as_the_file_needs_no_deep_stack() {
+        let tasks: Vec<Planned> = (0..50_000)
+            .map(|n| {
+                let next = format!("i{}", n + 1);
+                task(&format!("i{n}"), &[&next], Some(&next), Target::Queued)
+            })
+            .collect();
+        let (items, _, plan) = arranged(tasks);
+        assert_eq!(items.first().map(String::as_str), Some("i49999"));
+        assert_eq!(plan.finishing_order().len(), 50_000);
+    }
+}

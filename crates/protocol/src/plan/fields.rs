@@ -1,0 +1,157 @@
+//! Reading the fields of a JSON object with every problem noted, and what nobody asked for left over.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Something wrong in a file, with its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// What is wrong.
+    pub message: String,
+    /// Where in the data, such as `dependencies[2].type`.
+    pub path: String,
+    /// The line, counted from one, where it is known.
+    pub line: Option<usize>,
+    /// The column, counted from one, where it is known.
+    pub column: Option<usize>,
+}
+
+impl Problem {
+    /// Makes a problem of what the JSON reader says about a text that starts at a line.
+    pub fn json(error: &serde_json::Error, first_line: usize) -> Problem {
+        let text = error.to_string();
+        let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
+        Problem {
+            message: format!("not valid JSON: {message}"),
+            path: String::new(),
+            line: Some(first_line + error.line().saturating_sub(1)),
+            column: Some(error.column()),
+        }
+    }
+}
+
+/// An object being read.
+pub struct Fields<'p> {
+    map: Map<String, Value>,
+    path: String,
+    line: Option<usize>,
+    problems: &'p mut Vec<Problem>,
+}
+
+impl<'p> Fields<'p> {
+    /// Starts to read an object.
+    pub fn new(
+        map: Map<String, Value>,
+        path: impl Into<String>,
+        line: Option<usize>,
+        problems: &'p mut Vec<Problem>,
+    ) -> Fields<'p> {
+        Fields { map, path: path.into(), line, problems }
+    }
+
+    /// Notes a problem with a field.
+    pub fn problem(&mut self, field: &str, message: impl Into<String>) {
+        let path = match (self.path.is_empty(), field.is_empty()) {
+            (true, _) => field.to_owned(),
+            (_, true) => self.path.clone(),
+            _ => format!("{}.{field}", self.path),
+        };
+        let problem = Problem { message: message.into(), path, line: self.line, column: None };
+        self.problems.push(problem);
+    }
+
+    /// Takes a field as it is; null counts as absent.
+    pub fn take(&mut self, field: &str) -> Option<Value> {
+        self.map.shift_remove(field).filter(|value| !value.is_null())
+    }
+
+    /// Takes a text; an empty one counts as absent.
+    pub fn text(&mut self, field: &str) -> Option<String> {
+        match self.take(field)? {
+            Value::String(text) if text.trim().is_empty() => None,
+            Value::String(text) => Some(text),
+            other => {
+                self.problem(field, format!("must be a text, not {}", kind(&other)));
+                None
+            }
+        }
+    }
+
+    /// Takes a text that must be there.
+    pub fn required(&mut self, field: &str) -> Option<String> {
+        let there = self.map.get(field).is_some_and(|value| !value.is_null() && !value.is_string());
+        let text = self.text(field);
+        if text.is_none() && !there {
+            self.problem(field, format!("{field} is missing"));
+        }
+        text
+    }
+
+    /// Takes an id that may be written as a number.
+    pub fn id(&mut self, field: &str) -> Option<String> {
+        match self.take(field) {
+            Some(Value::String(text)) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+            Some(Value::Number(number)) => Some(number.to_string()),
+            None | Some(Value::String(_)) => {
+                self.problem(field, format!("{field} is missing"));
+                None
+            }
+            Some(other) => {
+                self.problem(field, format!("must be a number or a text, not {}", kind(&other)));
+                None
+            }
+        }
+    }
+
+    /// Takes a list; null and absence are the empty one.
+    pub fn list(&mut self, field: &str) -> Vec<Value> {
+        match self.take(field) {
+            None => Vec::new(),
+            Some(Value::Array(values)) => values,
+            Some(other) => {
+                self.problem(field, format!("must be a list, not {}", kind(&other)));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Takes a list of texts.
+    pub fn texts(&mut self, field: &str) -> Vec<String> {
+        let mut texts = Vec::new();
+        for (place, value) in self.list(field).into_iter().enumerate() {
+            match value {
+                Value::String(text) => texts.push(text),
+                other => {
+                    let what = format!("must be a text, not {}", kind(&other));
+                    self.problem(&format!("{field}[{place}]"), what);
+                }
+            }
+        }
+        texts
+    }
+
+    /// Ends the reading; returns what nobody took, without what is empty.
+    pub fn rest(self) -> Vec<(String, Value)> {
+        let empty = |value: &Value| match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(values) => values.is_empty(),
+            Value::Object(map) => map.is_empty(),
+            Value::Bool(set) => !set,
+            Value::Number(number) => number.as_f64() == Some(0.0),
+        };
+        self.map.into_iter().filter(|(_, value)| !empty(value)).collect()
+    }
+}
+
+/// Names the kind of a value for a message.
+pub(crate) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,456 @@
+//! Task Master: `tasks.json`, tagged (`{"master":{"tasks":[…]}}`) or plain (`{"tasks":[…]}`), read as a plan.
+
+use crate::beads::{labels, reserve};
+use crate::plan::{
+    Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange, bounded, listed,
+    task_id, title,
+};
+use comity_core::command::NewTask;
+use comity_core::ids::TaskId;
+use comity_core::pattern::Pattern;
+use comity_core::task::Priority;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// The name under which the ids of items are kept with their tasks.
+pub const PROVIDER: &str = "taskmaster";
+
+/// The tag that needs no name.
+const MAIN_TAG: &str = "master";
+
+/// What no task can be given: the log has its own times.
+const TIMES: [&str; 3] = ["createdAt", "updatedAt", "previousStatus"];
+
+/// Parts of the description, in the order of reading.
+const PARTS: [(&str, &str); 6] = [
+    ("details", "Details"),
+    ("implementationApproach", "Approach"),
+    ("codebasePatterns", "Patterns of the code"),
+    ("technicalConstraints", "Technical constraints"),
+    ("testStrategy", "Test strategy"),
+    ("complexityReasoning", "Complexity"),
+];
+
+/// Reads `tasks.json`. Everything that is wrong with it comes back at once.
+pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut reader = Reader::default();
+    match serde_json::from_str::<Value>(text) {
+        Ok(Value::Object(map)) if map.get("tasks").is_some_and(Value::is_array) => {
+            reader.tag(MAIN_TAG, "", map);
+        }
+        Ok(Value::Object(map)) => reader.tags(map),
+        Ok(_) => reader.problem("", "must be an object with tasks or with tags".to_owned()),
+        Err(error) => reader.problems.push(Problem::json(&error, 1)),
+    }
+    reader.finish()
+}
+
+#[derive(Default)]
+struct Reader {
+    plan: Plan,
+    problems: Vec<Problem>,
+    times: BTreeSet<&'static str>,
+    seen: BTreeSet<String>,
+}
+
+/// Where an item stands.
+struct Place<'a> {
+    tag: &'a str,
+    path: String,
+    parent: Option<&'a str>,
+    siblings: BTreeSet<String>,
+}
+
+impl Place<'_> {
+    /// The name of an item of this tag.
+    fn item(&self, id: &str) -> String {
+        if self.tag == MAIN_TAG { id.to_owned() } else { format!("{}:{id}", self.tag) }
+    }
+
+    /// What a dependency means: a neighbour among the subtasks, else an item of the tag.
+    fn names(&self, id: &str) -> String {
+        match self.parent {
+            Some(parent) if self.siblings.contains(id) => self.item(&format!("{parent}.{id}")),
+            _ => self.item(id),
+        }
+    }
+}
+
+impl Reader {
+    fn problem(&mut self, path: &str, message: String) {
+        let problem = Problem { message, path: path.to_owned(), line: None, column: None };
+        self.problems.push(problem);
+    }
+
+    fn tags(&mut self, map: Map<String, Value>) {
+        if !map.values().any(|tag| tag.get("tasks").is_some()) {
+            let why = "no tasks: neither `tasks` nor a tag that has them";
+            return self.problem("", why.to_owned());
+        }
+        for (tag, value) in map {
+            match value {
+                Value::Object(inner) if inner.contains_key("tasks") => {
+                    self.tag(&tag, &format!("{tag}."), inner);
+                }
+                _ => self.plan.left_out.push(LeftOut::new("*", tag, "it is no tag with tasks")),
+            }
+        }
+    }
+
+    fn tag(&mut self, tag: &str, path: &str, mut map: Map<String, Value>) {
+        match map.shift_remove("tasks") {
+            Some(Value::Array(tasks)) => {
+                let place = Place {
+                    tag,
+                    path: format!("{path}tasks"),
+                    parent: None,
+                    siblings: BTreeSet::new(),
+                };
+                self.items(tasks, &place);
+            }
+            _ => self.problem(&format!("{path}tasks"), "must be a list".to_owned()),
+        }
+        for (field, _) in map {
+            let what = format!("{path}{field}");
+            self.plan.left_out.push(LeftOut::new("*", what, "only tasks are carried over"));
+        }
+    }
+
+    fn items(&mut self, values: Vec<Value>, place: &Place<'_>) {
+        for (number, value) in values.into_iter().enumerate() {
+            let path = format!("{}[{number}]", place.path);
+            if self.plan.tasks.len() >= ITEMS_MAX {
+                return self.problem(&path, format!("more than {ITEMS_MAX} tasks in one file"));
+            }
+            match value {
+                Value::Object(map) => self.item(map, &path, place),
+                _ => self.problem(&path, "must be an object".to_owned()),
+            }
+        }
+    }
+
+    fn item(&mut self, map: Map<String, Value>, path: &str, place: &Place<'_>) {
+        let left = &mut self.plan.left_out;
+        let mut fields = Fields::new(map, path, None, &mut self.problems);
+        let (id, heading) = (fields.id("id"), fields.required("title"));
+        let subtasks = fields.list("subtasks");
+        let Some(id) = id else { return };
+        // A subtask may carry its parent's number already.
+        let id = match place.parent {
+            Some(parent) if !id.contains('.') => format!("{parent}.{id}"),
+            _ => id,
+        };
+        let id = unrepeated(&id, place, &mut self.seen, left);
+        let item = place.item(&id);
+        let status = fields.text("status").unwrap_or_else(|| "pending".to_owned());
+        let mut new = fields_of(&item, &mut fields, left);
+        new.id = Some(given_id(place.tag, &id));
+        new.title = title(&item, &heading.unwrap_or_default(), left);
+        new.initiative = (place.tag != MAIN_TAG).then(|| place.tag.to_owned());
+        let assignee = fields.text("assignee");
+        let target = state(&item, &status, assignee.as_deref(), &mut new, left);
+        reserve(&item, assignee, &target, &mut new, left);
+        let depends_on = dependencies(&mut fields, place);
+        for repeated in ["parentId", "parentTaskId"] {
+            fields.take(repeated);
+        }
+        for field in TIMES {
+            if fields.take(field).is_some() {
+                self.times.insert(field);
+            }
+        }
+        for (field, _) in fields.rest() {
+            left.push(LeftOut::new(&item, format!("field {field}"), "a task has no such field"));
+        }
+        self.plan.tasks.push(Planned {
+            item,
+            new,
+            depends_on,
+            parent: place.parent.map(|parent| place.item(parent)),
+            links: Vec::new(),
+            notes: Vec::new(),
+            target,
+        });
+        self.subtasks(subtasks, path, place.tag, &id);
+    }
+
+    fn subtasks(&mut self, values: Vec<Value>, path: &str, tag: &str, parent: &str) {
+        let id = |value: &Value| match value.get("id") {
+            Some(Value::Number(number)) => Some(number.to_string()),
+            Some(Value::String(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let siblings = values.iter().filter_map(id).collect();
+        let path = format!("{path}.subtasks");
+        // The format has one level of parts; a deeper one is refused before it could go on for ever.
+        if parent.matches('.').count() > 8 {
+            return self.problem(&path, "subtasks are nested too deep".to_owned());
+        }
+        self.items(values, &Place { tag, path, parent: Some(parent), siblings });
+    }
+
+    fn finish(mut self) -> Result<Plan, Vec<Problem>> {
+        if !self.problems.is_empty() {
+            return Err(self.problems);
+        }
+        if !self.times.is_empty() {
+            let names: Vec<&str> = self.times.into_iter().collect();
+            let why = "the log has its own times and history: those of the import";
+            self.plan.left_out.push(LeftOut::new("*", names.join(", "), why));
+        }
+        Ok(arrange(self.plan))
+    }
+}
+
+/// The tool itself has written files in which several items share an id: the first one keeps it.
+fn unrepeated(
+    id: &str,
+    place: &Place<'_>,
+    seen: &mut BTreeSet<String>,
+    left: &mut Vec<LeftOut>,
+) -> String {
+    let mut given = id.to_owned();
+    let mut count = 1;
+    while !seen.insert(place.item(&given)) {
+        count += 1;
+        given = format!("{id}-{count}");
+    }
+    if count > 1 {
+        let why = format!("an item before it has the id {}", place.item(id));
+        left.push(LeftOut::new(place.item(&given), format!("id {}", place.item(id)), why));
+    }
+    given
+}
+
+fn given_id(tag: &str, id: &str) -> String {
+    if tag == MAIN_TAG {
+        return task_id("tm", id);
+    }
+    let plain = format!("tm-{tag}-{id}");
+    if TaskId::parse(&plain).is_ok() { plain } else { task_id("tm", &format!("{tag}-{id}")) }
+}
+
+fn fields_of(item: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> NewTask {
+    let mut description = fields.text("description").unwrap_or_default();
+    for (field, heading) in PARTS {
+        add_part(&mut description, heading, &text_or_list(fields, field));
+    }
+    NewTask {
+        description: bounded(item, "the description", description, left),
+        priority: priority(fields),
+        kind: fields.text("category"),
+        complexity: complexity(item, fields, left),
+        labels: labels(item, fields.texts("tags"), left),
+        requirements: listed(&text_or_list(fields, "acceptanceCriteria")),
+        files: files(item, fields, left),
+        ..NewTask::default()
+    }
+}
+
+/// A field that is a text in one layout and a list in the other.
+fn text_or_list(fields: &mut Fields<'_>, field: &str) -> String {
+    match fields.take(field) {
+        Some(Value::String(text)) => text,
+        Some(Value::Array(values)) => {
+            let line = |value: &Value| match value {
+                Value::String(text) => format!("- {text}"),
+                other => format!("- {other}"),
+            };
+            values.iter().map(line).collect::<Vec<_>>().join("\n")
+        }
+        Some(other) => {
+            fields.problem(field, format!("must be a text or a list, not {other}"));
+            String::new()
+        }
+        None => String::new(),
+    }
+}
+
+fn priority(fields: &mut Fields<'_>) -> Option<Priority> {
+    let text = fields.text("priority")?;
+    let priority = Priority::parse(&text).ok();
+    if priority.is_none() {
+        fields.problem("priority", format!("must be low, medium, high or critical, not {text:?}"));
+    }
+    priority
+}
+
+fn complexity(item: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Option<u32> {
+    let value = fields.take("complexity")?;
+    let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+    if number.is_none() {
+        let why = "a task's complexity is a whole number";
+        left.push(LeftOut::new(item, format!("complexity {value}"), why));
+    }
+    number
+}
+
+/// Files that will be changed are declared; what is only to be read is not.
+fn files(item: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Vec<String> {
+    let mut files = Vec::new();
+    for value in fields.list("relevantFiles") {
+        let path = value.get("path").or(Some(&value)).and_then(Value::as_str).unwrap_or_default();
+        let only_read = value.get("action").and_then(Value::as_str) == Some("reference");
+        if only_read || Pattern::parse(path).is_err() {
+            let why =
+                if only_read { "it is only to be read" } else { "it is no path of a project" };
+            left.push(LeftOut::new(item, format!("relevant file {path:?}"), why));
+        } else if !files.iter().any(|file| file == path) {
+            files.push(path.to_owned());
+        }
+    }
+    files
+}
+
+fn dependencies(fields: &mut Fields<'_>, place: &Place<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    for (number, value) in fields.list("dependencies").into_iter().enumerate() {
+        match value {
+            Value::Number(id) => names.push(place.names(&id.to_string())),
+            Value::String(id) => names.push(place.names(id.trim())),
+            other => {
+                let path = format!("dependencies[{number}]");
+                fields.problem(&path, format!("must be an id, not {other}"));
+            }
+        }
+    }
+    names
+}
+
+/// The state, in our words. What nobody here holds is not in progress here.
+fn state(
+    item: &str,
+    status: &str,
+    assignee: Option<&str>,
+    new: &mut NewTask,
+    left: &mut Vec<LeftOut>,
+) -> Target {
+    let by = assignee.map(|who| format!(" (assignee {who})")).unwrap_or_default();
+    let why = format!("{status} in Task Master{by}");
+    match status {
+        "pending" => {}
+        "done" | "completed" => return Target::Done { why },
+        "review" => return Target::Review { why },
+        "cancelled" => return Target::Abandoned { why },
+        "blocked" => return Target::Blocked { needs: "it is blocked in Task Master".to_owned() },
+        "deferred" => new.blockers.push("deferred in Task Master".to_owned()),
+        "in-progress" => {
+            let why = "nobody holds it here yet; it waits in the queue for a claim";
+            left.push(LeftOut::new(item, "status in-progress", why));
+        }
+        other => {
+            let why = "there is no such state; it waits in the queue, kept back by a blocker";
+            left.push(LeftOut::new(item, format!("status {other}"), why));
+            new.blockers.push(format!("{other} in Task Master"));
+        }
+    }
+    Target::Queued
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TAGGED: &str = include_str!("../tests/golden/taskmaster/tagged.json");
+    const LEGACY: &str = include_str!("../tests/golden/taskmaster/legacy.json");
+
+    fn task<'a>(plan: &'a Plan, item: &str) -> &'a Planned {
+        plan.tasks.iter().find(|task| task.item == item).unwrap()
+    }
+
+    fn left(plan: &Plan) -> Vec<String> {
+        plan.left_out.iter().map(|left| format!("{}: {}", left.item, left.what)).collect()
+    }
+
+    #[test]
+    fn tags_tasks_and_subtasks_become_tasks() {
+        let plan = read(TAGGED).unwrap();
+        let ids: Vec<(&str, &str)> = plan
+            .tasks
+            .iter()
+            .map(|task| (task.item.as_str(), task.new.id.as_deref().unwrap()))
+            .collect();
+        assert_eq!(
+            ids,
+            [
+                ("1", "tm-1"),
+                ("2", "tm-2"),
+                ("2.1", "tm-2.1"),
+                ("2.2", "tm-2.2"),
+                ("3", "tm-3"),
+                ("4", "tm-4"),
+                ("auth v2:1", "tm-auth-v2-1-6f79c4872fd4"),
+            ]
+        );
+        let two = task(&plan, "2");
+        assert_eq!(two.depends_on, ["1"]);
+        assert_eq!(two.new.files, ["src/cli.ts"]);
+        assert_eq!(two.new.complexity, Some(7));
+        assert_eq!(two.new.labels, ["cli"]);
+        assert_eq!(
+            two.new.description,
+            "Commands.\n\n## Details\n\nUse a library.\n\n## Test strategy\n\nRun each."
+        );
+        let part = task(&plan, "2.2");
+        assert_eq!(part.parent.as_deref(), Some("2"));
+        assert_eq!(part.depends_on, ["2.1", "3"]);
+        assert_eq!(part.new.requirements, ["Prints help", "Prints the version"]);
+        assert!(matches!(task(&plan, "1").target, Target::Done { .. }));
+        assert!(matches!(task(&plan, "3").target, Target::Review { .. }));
+        assert!(matches!(task(&plan, "4").target, Target::Abandoned { .. }));
+        assert_eq!(task(&plan, "auth v2:1").new.initiative.as_deref(), Some("auth v2"));
+        assert_eq!(
+            left(&plan),
+            [
+                "2: relevant file \"docs/spec.md\"",
+                "2.1: status in-progress",
+                "4: field metadata",
+                "*: master.metadata",
+                "*: createdAt, previousStatus",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_layout_without_tags_is_read_too() {
+        let plan = read(LEGACY).unwrap();
+        assert_eq!(plan.tasks.len(), 2);
+        assert_eq!(task(&plan, "2").depends_on, ["1"]);
+        assert_eq!(task(&plan, "2").new.blockers, ["deferred in Task Master"]);
+        assert_eq!(left(&plan), ["*: meta"]);
+    }
+
+    #[test]
+    fn items_that_share_an_id_are_told_apart() {
+        let text = r#"{"tasks":[{"id":4,"title":"a","subtasks":[{"id":4,"title":"b"},
+                       {"id":4,"title":"c"},{"id":5,"title":"d","dependencies":[4]}]}]}"#;
+        let plan = read(text).unwrap();
+        let items: Vec<&str> = plan.tasks.iter().map(|task| task.item.as_str()).collect();
+        assert_eq!(items, ["4", "4.4", "4.4-2", "4.5"]);
+        assert_eq!(task(&plan, "4.5").depends_on, ["4.4"]);
+        assert_eq!(left(&plan), ["4.4-2: id 4.4"]);
+    }
+
+    #[test]
+    fn every_problem_comes_at_once_with_its_path() {
+        let text = r#"{"tasks":[{"title":"x"},7,{"id":1,"title":"a","priority":"soon"},
+                       {"id":"1","title":"b","dependencies":[{}],"subtasks":[{"id":1}]}]}"#;
+        let said: Vec<String> =
+            read(text).unwrap_err().iter().map(|p| format!("{}: {}", p.path, p.message)).collect();
+        assert_eq!(
+            said,
+            [
+                "tasks[0].id: id is missing",
+                "tasks[1]: must be an object",
+                "tasks[2].priority: must be low, medium, high or critical, not \"soon\"",
+                "tasks[3].dependencies[0]: must be an id, not {}",
+                "tasks[3].subtasks[0].title: title is missing",
+            ]
+        );
+        assert_eq!(read("{").unwrap_err()[0].line, Some(1));
+        for bad in ["[]", "{}", "null", "{\"a\":{\"b\":1}}", "{\"tasks\":{}}"] {
+            assert_eq!(read(bad).unwrap_err().len(), 1, "{bad}");
+        }
+    }
+}

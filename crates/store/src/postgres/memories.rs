@@ -1,0 +1,192 @@
+//! Memories with the words they are found by, and directives.
+
+use super::error::DbError;
+use super::link::{Link, Op, values};
+use super::rows::{self, signed};
+use super::sql;
+use super::write::{KEEP, Writer, json, numbered};
+use crate::words::intersect;
+use crate::{DirectiveQuery, MemoryQuery};
+use comity_core::directive::Directive;
+use comity_core::ids::{DirectiveId, MemoryId, RepoName};
+use comity_core::memory::{Memory, MemoryType};
+use comity_core::search::Term;
+use std::collections::BTreeSet;
+use tokio_postgres::Row;
+
+/// Memories compared with their words at a time.
+const COMPARED: i64 = 1_000;
+
+pub(super) fn memories(link: &Link, query: &MemoryQuery) -> Result<Vec<Memory>, DbError> {
+    let filter = &query.filter;
+    // Rows may be dropped below only where there are tags; then the limit is kept there.
+    let most = if filter.tags.is_empty() { rows::limit(query.limit) } else { i64::MAX };
+    let given = values![
+        query.repo.as_str().to_owned(),
+        signed(query.after.map_or(0, |id| id.0)),
+        most,
+        filter.kind.map(|kind| MemoryType::as_str(kind).to_owned()),
+        filter.scope.clone(),
+        filter.all,
+    ];
+    let found = link.query(sql::MEMORIES, given)?;
+    let mut all: Vec<Memory> =
+        found.iter().map(|row| rows::entity(row, 0)).collect::<Result<_, _>>()?;
+    all.retain(|memory| filter.fits(memory));
+    all.truncate(query.limit);
+    Ok(all)
+}
+
+pub(super) fn memories_with(
+    link: &Link,
+    repo: &RepoName,
+    terms: &[Term],
+    limit: usize,
+) -> Result<Vec<MemoryId>, DbError> {
+    let repo = repo.as_str();
+    let ops: Vec<Op> = terms
+        .iter()
+        .map(|term| match term {
+            Term::Stem(word) => {
+                Op::new(sql::MEMORIES_OF_WORD, values![repo.to_owned(), word.clone()])
+            }
+            Term::Prefix(word) => {
+                let given = values![repo.to_owned(), word.clone(), crate::words::after(word)];
+                Op::new(sql::MEMORIES_OF_PREFIX, given)
+            }
+        })
+        .collect();
+    let mut found = link.together(None, &ops, None)?.into_iter();
+    intersect(terms, limit, |_| {
+        let list = found.next().unwrap_or_default();
+        list.iter().map(|row| rows::number(row, 0).map(MemoryId)).collect()
+    })
+}
+
+pub(super) fn directives(link: &Link, query: &DirectiveQuery) -> Result<Vec<Directive>, DbError> {
+    let after = signed(query.after.map_or(0, |id| id.0));
+    let given = values![query.repo.as_str().to_owned(), after, rows::limit(query.limit)];
+    link.query(sql::DIRECTIVES_BY_NUMBER, given)?.iter().map(|row| rows::entity(row, 0)).collect()
+}
+
+/// Memories and directives that a commit changes.
+#[derive(Default)]
+pub(super) struct Kept<'r> {
+    pub(super) memories: Vec<(&'r Memory, Option<i64>)>,
+    pub(super) gone_memories: Vec<(&'r RepoName, MemoryId)>,
+    pub(super) directives: Vec<(&'r Directive, Option<i64>)>,
+    pub(super) gone_directives: Vec<(&'r RepoName, DirectiveId)>,
+}
+
+impl Writer<'_> {
+    pub(super) fn kept(&mut self, kept: &Kept<'_>) -> Result<(), DbError> {
+        self.memories(&kept.memories)?;
+        if !kept.gone_memories.is_empty() {
+            for text in [sql::DELETE_MEMORIES, sql::DELETE_WORDS] {
+                let (repos, numbers) =
+                    numbered(kept.gone_memories.iter().map(|(r, id)| (*r, id.0)));
+                self.add(text, values![repos, numbers]);
+            }
+        }
+        self.directives(&kept.directives)?;
+        if !kept.gone_directives.is_empty() {
+            let (repos, numbers) = numbered(kept.gone_directives.iter().map(|(r, id)| (*r, id.0)));
+            self.add(sql::DELETE_DIRECTIVES, values![repos, numbers]);
+        }
+        Ok(())
+    }
+
+    fn memories(&mut self, list: &[(&Memory, Option<i64>)]) -> Result<(), DbError> {
+        if list.is_empty() {
+            return Ok(());
+        }
+        let bodies = list.iter().map(|(m, _)| json(*m)).collect::<Result<Vec<_>, _>>()?;
+        let given = values![
+            list.iter().map(|(m, _)| m.repo.as_str().to_owned()).collect::<Vec<_>>(),
+            list.iter().map(|(m, _)| signed(m.id.0)).collect::<Vec<_>>(),
+            list.iter().map(|(m, _)| m.kind.as_str().to_owned()).collect::<Vec<_>>(),
+            list.iter().map(|(m, _)| m.scope.clone()).collect::<Vec<_>>(),
+            list.iter().map(|(m, _)| m.superseded_by.is_some()).collect::<Vec<_>>(),
+            list.iter().map(|(_, due)| *due).collect::<Vec<_>>(),
+            bodies,
+        ];
+        self.add(sql::SET_MEMORIES, given);
+        if list.iter().any(|(_, due)| *due == Some(KEEP)) {
+            self.add(sql::MEND_MEMORIES_DUE, values![]);
+        }
+        let (mut repos, mut words, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+        for (memory, _) in list {
+            for word in memory.terms() {
+                repos.push(memory.repo.as_str().to_owned());
+                words.push(word);
+                numbers.push(signed(memory.id.0));
+            }
+        }
+        let (of, which) = numbered(list.iter().map(|(m, _)| (&m.repo, m.id.0)));
+        let given = values![of, which, repos.clone(), words.clone(), numbers.clone()];
+        self.add(sql::DELETE_OTHER_WORDS, given);
+        self.add(sql::ADD_WORDS, values![repos, words, numbers]);
+        Ok(())
+    }
+
+    fn directives(&mut self, list: &[(&Directive, Option<i64>)]) -> Result<(), DbError> {
+        if list.is_empty() {
+            return Ok(());
+        }
+        let bodies = list.iter().map(|(d, _)| json(*d)).collect::<Result<Vec<_>, _>>()?;
+        let given = values![
+            list.iter().map(|(d, _)| d.repo.as_str().to_owned()).collect::<Vec<_>>(),
+            list.iter().map(|(d, _)| signed(d.id.0)).collect::<Vec<_>>(),
+            list.iter().map(|(_, due)| *due).collect::<Vec<_>>(),
+            bodies,
+        ];
+        self.add(sql::SET_DIRECTIVES, given);
+        if list.iter().any(|(_, due)| *due == Some(KEEP)) {
+            self.add(sql::MEND_DIRECTIVES_DUE, values![]);
+        }
+        Ok(())
+    }
+}
+
+/// Says which memories are found by what they are not, in words.
+pub(super) fn mismatches(link: &Link) -> Result<Vec<String>, DbError> {
+    let mut found = Vec::new();
+    let (mut repo, mut number) = (String::new(), 0_i64);
+    loop {
+        let page = link.query(MEMORIES_AND_WORDS, values![repo.clone(), number, COMPARED])?;
+        for row in &page {
+            let memory: Memory = rows::entity(row, 0)?;
+            if !is_found(&memory, row)? {
+                let (id, of) = (memory.id, &memory.repo);
+                found.push(format!("memory {id} of {of}: it is found by what it is not"));
+            }
+            (repo, number) = (memory.repo.as_str().to_owned(), signed(memory.id.0));
+        }
+        if page.is_empty() {
+            break;
+        }
+    }
+    let lost = link.query(LOST_WORDS, values![])?;
+    let problem = |row: &Row| {
+        let (of, number): (&str, i64) = (row.try_get(0)?, row.try_get(1)?);
+        Ok(format!("memory M{number} of {of}: its words outlived it"))
+    };
+    found.extend(lost.iter().map(problem).collect::<Result<Vec<_>, DbError>>()?);
+    Ok(found)
+}
+
+fn is_found(memory: &Memory, row: &Row) -> Result<bool, DbError> {
+    let (kind, scope): (&str, &str) = (row.try_get(1)?, row.try_get(2)?);
+    let superseded: bool = row.try_get(3)?;
+    let words: Vec<String> = row.try_get(4)?;
+    Ok(kind == memory.kind.as_str()
+        && scope == memory.scope
+        && superseded == memory.superseded_by.is_some()
+        && words.into_iter().collect::<BTreeSet<_>>() == memory.terms())
+}
+
+const MEMORIES_AND_WORDS: &str = "SELECT m.body, m.kind, m.scope, m.superseded, ARRAY(
+        SELECT w.word FROM memory_words w WHERE w.repo = m.repo AND w.memory = m.number)
+    FROM memories m WHERE (m.repo, m.number) > ($1, $2) ORDER BY m.repo, m.number LIMIT $3";
+const LOST_WORDS: &str = "SELECT DISTINCT w.repo, w.memory FROM memory_words w WHERE NOT EXISTS (
+    SELECT 1 FROM memories m WHERE m.repo = w.repo AND m.number = w.memory) LIMIT 100";
