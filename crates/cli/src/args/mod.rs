@@ -2,6 +2,7 @@
 
 mod contract;
 mod decision;
+mod export;
 mod guard;
 mod import;
 mod log;
@@ -13,10 +14,13 @@ mod values;
 
 pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
+pub use export::ExportCommand;
 pub use guard::GuardCommand;
 pub use import::ImportCommand;
 pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
-pub use neo::{NeoAsk, NeoCommand, NeoDecision, NeoLog, NeoLogs, NeoTask};
+pub use neo::{
+    NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown, NeoTask,
+};
 pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
 pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
@@ -147,6 +151,9 @@ pub enum Command {
     /// Take over what other tools keep
     #[command(subcommand, after_help = "Example:\n  comity import beads .beads/issues.jsonl")]
     Import(ImportCommand),
+    /// Write what is here for other tools
+    #[command(subcommand, after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor")]
+    Export(ExportCommand),
     /// Reclaim what is stale and apply what has expired
     #[command(after_help = "Example:\n  comity watchdog --once")]
     Watchdog {

@@ -19,7 +19,7 @@ mod task_result;
 mod team;
 mod watchdog;
 
-use crate::args::{Cli, Command, CompletionShell, Global};
+use crate::args::{Cli, Command, CompletionShell, ExportCommand, Global};
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
@@ -59,6 +59,7 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
         Command::Log(command) => log::run(&context, &command),
         Command::Report(command) => log::report(&context, command, global.json),
         Command::Import(command) => import::run(&context, command),
+        Command::Export(ExportCommand::Neo { dir }) => neo::export(&context, &dir),
         Command::Watchdog { once } => watchdog::run(&context, once, global.json),
         Command::Status => status::run(&context),
         Command::Completions { .. }
@@ -110,7 +111,7 @@ mod tests {
     const OWN: &[&str] = &["init", "doctor", "completions", "demo", "store.copy"];
 
     /// Other tools' words for operations that are in the table under their own names.
-    const FRONTS: &[&str] = &["import.", "neo."];
+    const FRONTS: &[&str] = &["import.", "export.", "neo."];
 
     fn leaves(command: &clap::Command, path: &str, found: &mut Vec<String>) {
         for inner in command.get_subcommands() {
