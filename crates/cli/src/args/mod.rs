@@ -2,6 +2,7 @@
 
 mod decision;
 mod log;
+mod memory;
 mod task;
 mod task_fields;
 mod team;
@@ -9,6 +10,7 @@ mod values;
 
 pub use decision::{AskArgs, DecisionCommand};
 pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
+pub use memory::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryArgs, WriteArgs};
 pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
 pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
@@ -100,6 +102,12 @@ pub enum Command {
         after_help = "Example:\n  comity decision ask 'Which parser?' --option serde --option own --wait"
     )]
     Decision(DecisionCommand),
+    /// Remember things for later agents, and find them again
+    #[command(subcommand, after_help = "Example:\n  comity memory search 'flaky tests'")]
+    Memory(MemoryCommand),
+    /// Give standing instructions for idle time, start and stop
+    #[command(subcommand, after_help = "Example:\n  comity directive list --active")]
+    Directive(DirectiveCommand),
     /// Write something down for the record
     #[command(after_help = "Example:\n  comity note discovery 'The parser is recursive' --task T1")]
     Note {

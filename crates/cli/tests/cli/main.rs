@@ -9,6 +9,7 @@ mod git_work;
 mod hosts;
 mod idempotency;
 mod identity;
+mod memory;
 mod project;
 mod sandbox;
 mod screens;
