@@ -6,6 +6,7 @@ mod export;
 mod guard;
 mod import;
 mod log;
+mod memory;
 mod neo;
 mod task;
 mod task_fields;
@@ -18,8 +19,10 @@ pub use export::ExportCommand;
 pub use guard::GuardCommand;
 pub use import::ImportCommand;
 pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
+pub use memory::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryArgs, WriteArgs};
 pub use neo::{
-    NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown, NeoTask,
+    NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown,
+    NeoTask,
 };
 pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
 pub use task_fields::{CreateArgs, UpdateArgs};
@@ -112,6 +115,12 @@ pub enum Command {
         after_help = "Example:\n  comity decision ask 'Which parser?' --option serde --option own --wait"
     )]
     Decision(DecisionCommand),
+    /// Remember things for later agents, and find them again
+    #[command(subcommand, after_help = "Example:\n  comity memory search 'flaky tests'")]
+    Memory(MemoryCommand),
+    /// Give standing instructions for idle time, start and stop
+    #[command(subcommand, after_help = "Example:\n  comity directive list --active")]
+    Directive(DirectiveCommand),
     /// Write something down for the record
     #[command(after_help = "Example:\n  comity note discovery 'The parser is recursive' --task T1")]
     Note {
@@ -152,7 +161,10 @@ pub enum Command {
     #[command(subcommand, after_help = "Example:\n  comity import beads .beads/issues.jsonl")]
     Import(ImportCommand),
     /// Write what is here for other tools
-    #[command(subcommand, after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor")]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor"
+    )]
     Export(ExportCommand),
     /// Reclaim what is stale and apply what has expired
     #[command(after_help = "Example:\n  comity watchdog --once")]

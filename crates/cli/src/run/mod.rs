@@ -8,6 +8,7 @@ mod guard;
 mod import;
 mod lease;
 mod log;
+mod memory;
 mod mission;
 mod neo;
 mod status;
@@ -51,6 +52,8 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
         Command::Agent(command) => team::agent(&context, command),
         Command::Gate(command) => team::gate(&context, command),
         Command::Decision(command) => decision::run(&context, command, global.json),
+        Command::Memory(command) => memory::memory(&context, command),
+        Command::Directive(command) => memory::directive(&context, command),
         Command::Note { kind, text, task } => {
             execute(&context, Operation::Note { kind, text, task }, Shape::Event)
         }

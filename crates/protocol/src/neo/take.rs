@@ -17,6 +17,8 @@ use serde_json::{Map, Value};
 pub const PROVIDER: &str = "neo";
 /// What the tags that keep a memory's columns begin with.
 const TAG: &str = "neo:";
+/// The latest deadline that is taken over.
+const DEADLINE_MAX: Millis = Millis::from_secs(366 * 86_400);
 /// Columns of a memory that are kept as tags.
 const TAGGED: &[&str] = &[
     "id",
@@ -113,6 +115,8 @@ pub fn decision(record: &Record, now: Timestamp) -> Result<TakenDecision, String
     let expires = match (time(record, "expiresAt"), answer.is_some()) {
         // What is answered does not run out while it is taken over.
         (_, true) | (None, false) => None,
+        // A deadline beyond what the rules take is as good as none; what neo said of it is kept.
+        (Some(at), false) if at.since(now) > DEADLINE_MAX => None,
         (Some(at), false) => Some(Millis::from_ms(at.since(now).ms().max(1))),
     };
     Ok(TakenDecision {
@@ -186,7 +190,7 @@ pub fn memory(row: &Map<String, Value>, now: Timestamp) -> Result<TakenMemory, S
     };
     let expires = match time(&record, "expires_at") {
         Some(at) if at <= now => return Err("it has expired".to_owned()),
-        other => other.map(|at| at.since(now)),
+        other => other.map(|at| at.since(now)).filter(|length| *length <= DEADLINE_MAX),
     };
     let tags = record.text("tags").unwrap_or("[]");
     let mut tags: Vec<String> =
@@ -324,7 +328,7 @@ mod tests {
         let first = &taken[0].question;
         assert_eq!(first.options.len(), 2);
         assert_eq!(first.default.as_deref(), Some("sqlite"));
-        assert!(first.expires.unwrap().ms() > 86_400_000);
+        assert_eq!(first.expires, None, "a deadline in a hundred years");
         let (context, kept) = Kept::of(first.context.as_deref().unwrap());
         assert_eq!(context, "Ten users");
         assert_eq!(kept.text("id"), Some("dec_0123456789abcdef0123"));

@@ -114,7 +114,11 @@ pub(super) fn directive(
 }
 
 /// Our id of the memory that a text names.
-pub(super) fn memory(engine: &mut Engine, context: &Context, text: &str) -> Result<String, Refusal> {
+pub(super) fn memory(
+    engine: &mut Engine,
+    context: &Context,
+    text: &str,
+) -> Result<String, Refusal> {
     if !Thing::Memory.is_id(text) {
         return Ok(text.to_owned());
     }

@@ -197,7 +197,8 @@ impl Taking<'_> {
                     self.count("directives", 1, 0);
                     let id = made.pointer("/directive/id").and_then(Value::as_str);
                     if let (Some(id), false) = (id, taken.enabled) {
-                        let off = Command::DirectiveToggle { id: id.to_owned(), enabled: Some(false) };
+                        let off =
+                            Command::DirectiveToggle { id: id.to_owned(), enabled: Some(false) };
                         self.engine.execute(self.request(off))?;
                     }
                 }

@@ -25,11 +25,14 @@ const SHOWN_FULL: usize = 500;
 /// How many are shown when nobody says.
 const LISTED: u16 = 50;
 const RECENT: u16 = 10;
+const FOUND: u16 = 20;
 
 pub(super) fn run(context: &Context, command: NeoMemory) -> Result<Reply, Refusal> {
     match command {
         NeoMemory::Write { content, about, expires, tags } => {
-            let Some(kind) = kind_of(&about, Some("knowledge")) else { return Ok(bad_type(&about)) };
+            let Some(kind) = kind_of(&about, Some("knowledge")) else {
+                return Ok(bad_type(&about));
+            };
             let expires = match expires.as_deref().map(Millis::parse) {
                 Some(None) => {
                     let message = "Invalid --expires format. Use e.g. \"2h\" or \"30m\".";
@@ -42,8 +45,15 @@ pub(super) fn run(context: &Context, command: NeoMemory) -> Result<Reply, Refusa
             let tags = tags.map(str::to_owned).chain(columns(&about)).collect();
             let kind = kind.unwrap_or(MemoryType::Fact);
             let scope = about.scope;
-            let new =
-                NewMemory { text: content, kind, scope, tags, expires, task: None, supersedes: None };
+            let new = NewMemory {
+                text: content,
+                kind,
+                scope,
+                tags,
+                expires,
+                task: None,
+                supersedes: None,
+            };
             let made = view(context.execute(Command::MemoryWrite(Box::new(new)))?)?;
             let said = print::success(&format!("Memory written: {}", find::memory_id(&made)));
             Ok(Reply::new(answer(&made), Shape::Text(said)))
@@ -52,13 +62,14 @@ pub(super) fn run(context: &Context, command: NeoMemory) -> Result<Reply, Refusa
         NeoMemory::Update { id, content, about } => update(context, &id, content, &about),
         NeoMemory::Search { query, about, shown } => {
             let Some(kind) = kind_of(&about, None) else { return Ok(bad_type(&about)) };
-            let filter = MemoryFilter { kind, scope: about.scope, ..MemoryFilter::default() };
-            let limit = shown.limit.unwrap_or(20);
+            let filter =
+                MemoryFilter { kind, scope: about.scope.clone(), ..MemoryFilter::default() };
+            let limit = shown.limit.unwrap_or(FOUND);
             let page = Page { limit: Some(usize::from(limit)), after: None };
-            listed(context, Query::SearchMemories { query, filter, page }, &shown)
+            listed(context, Query::SearchMemories { query, filter, page }, &about, &shown)
         }
-        NeoMemory::List { about, shown } => newest(context, about, &shown, LISTED),
-        NeoMemory::Recent { about, shown } => newest(context, about, &shown, RECENT),
+        NeoMemory::List { about, shown } => newest(context, &about, &shown, LISTED),
+        NeoMemory::Recent { about, shown } => newest(context, &about, &shown, RECENT),
         NeoMemory::Stats { .. } => stats(context),
     }
 }
@@ -66,6 +77,9 @@ pub(super) fn run(context: &Context, command: NeoMemory) -> Result<Reply, Refusa
 /// The type that is meant; none of none when nothing is said, none when it is no type.
 fn kind_of(about: &NeoAbout, otherwise: Option<&str>) -> Option<Option<MemoryType>> {
     let word = about.kind.as_deref().or(otherwise);
+    if otherwise.is_none() && any_knowledge(about) {
+        return Some(None);
+    }
     match (word, about.subtype.as_deref()) {
         (None, _) => Some(None),
         (Some("knowledge" | "fact" | "procedure"), Some("procedure")) => {
@@ -75,6 +89,15 @@ fn kind_of(about: &NeoAbout, otherwise: Option<&str>) -> Option<Option<MemoryTyp
         (Some("knowledge"), Some(_)) => None,
         (Some(word), _) => MemoryType::parse(word).ok().map(Some),
     }
+}
+
+/// neo's knowledge is facts and procedures together.
+fn any_knowledge(about: &NeoAbout) -> bool {
+    about.kind.as_deref() == Some("knowledge") && about.subtype.is_none()
+}
+
+fn fits(about: &NeoAbout, memory: &MemoryView) -> bool {
+    !any_knowledge(about) || memory_words(memory.r#type).0 == "knowledge"
 }
 
 fn bad_type(about: &NeoAbout) -> Reply {
@@ -199,29 +222,36 @@ fn update(
 
 fn newest(
     context: &Context,
-    about: NeoAbout,
+    about: &NeoAbout,
     shown: &NeoShown,
     otherwise: u16,
 ) -> Result<Reply, Refusal> {
-    let Some(kind) = kind_of(&about, None) else { return Ok(bad_type(&about)) };
+    let Some(kind) = kind_of(about, None) else { return Ok(bad_type(about)) };
     let mut engine = context.engine(Access::Read)?;
-    let scope = about.scope;
+    let scope = about.scope.clone();
     let query = |page| {
         let filter = MemoryFilter { kind, scope: scope.clone(), ..MemoryFilter::default() };
         Query::Memories { filter, page }
     };
     let mut found: Vec<MemoryView> = find::all(&mut engine, context, "memories", query)?;
+    found.retain(|memory| fits(about, memory));
     found.reverse();
     found.truncate(usize::from(shown.limit.unwrap_or(otherwise)));
     Ok(table(&found, shown))
 }
 
-fn listed(context: &Context, query: Query, shown: &NeoShown) -> Result<Reply, Refusal> {
+fn listed(
+    context: &Context,
+    query: Query,
+    about: &NeoAbout,
+    shown: &NeoShown,
+) -> Result<Reply, Refusal> {
     let mut answer = context.query(query)?;
     let found = answer.get_mut("memories").map(Value::take).unwrap_or_default();
-    let found: Vec<MemoryView> = serde_json::from_value(found).map_err(|error| {
+    let mut found: Vec<MemoryView> = serde_json::from_value(found).map_err(|error| {
         Refusal::new(Code::Internal, format!("BUG: memories do not read: {error}"))
     })?;
+    found.retain(|memory| fits(about, memory));
     Ok(table(&found, shown))
 }
 
@@ -260,8 +290,10 @@ fn stats(context: &Context) -> Result<Reply, Refusal> {
     let mut said = format!("Total memories: {}\n\n", found.len());
     for (head, counts) in [("TYPE", &types), ("SCOPE", &scopes)] {
         if !counts.is_empty() {
-            let rows: Vec<Vec<String>> =
-                counts.iter().map(|(name, count)| vec![(*name).to_owned(), count.to_string()]).collect();
+            let rows: Vec<Vec<String>> = counts
+                .iter()
+                .map(|(name, count)| vec![(*name).to_owned(), count.to_string()])
+                .collect();
             said.push_str(&print::table(&[head, "COUNT"], &rows));
             said.push('\n');
         }
