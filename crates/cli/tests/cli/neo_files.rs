@@ -41,6 +41,7 @@ fn supervisor(sandbox: &Sandbox) -> PathBuf {
         ],
     };
     comity_store::neo::write(&dir.join("memory.sqlite"), &tables).unwrap();
+    std::fs::write(dir.join("activity.jsonl"), "{\"id\":\"1\"}\n").unwrap();
     dir
 }
 
@@ -62,6 +63,7 @@ fn what_a_supervisor_keeps_is_taken_over_once_and_its_ids_go_on_working() {
     let states: Vec<&str> =
         answer["tasks"].as_array().unwrap().iter().map(|t| t["status"].as_str().unwrap()).collect();
     assert_eq!(states, ["done", "queued", "blocked"]);
+    assert!(answer["left_out"].to_string().contains("activity.jsonl"), "{answer}");
     let head = sandbox.head();
     let again = sandbox.json(&import);
     assert_eq!((&again["imported"], &again["existing"]), (&json!(0), &json!(10)), "{again}");
@@ -118,6 +120,8 @@ fn what_was_taken_over_is_written_back_as_it_was() {
 fn an_export_leaves_alone_what_is_not_ours_and_takes_answers_back() {
     let sandbox = Sandbox::new();
     sandbox.comity().by("arch").args(&["neo", "decision", "create", "Which?"]).done();
+    sandbox.comity().by("arch").args(&["neo", "task", "create", "Ours"]).done();
+    sandbox.comity().by("arch").args(&["neo", "memory", "write", "Ours, too"]).done();
     let out = sandbox.outside().join("out");
     std::fs::create_dir_all(&out).unwrap();
     let foreign = "{\"id\":\"dec_ffffffffffffffffffff\",\"question\":\"theirs\",\"x\":1}\n";
@@ -134,6 +138,8 @@ fn an_export_leaves_alone_what_is_not_ours_and_takes_answers_back() {
     let taken = sandbox.json(&["import", "neo", &place, "--as", "human:ann"]);
     assert_eq!(taken["decisions"], json!({"imported": 1, "existing": 1}), "{taken}");
     assert_eq!(sandbox.json(&["decision", "show", "D1"])["decision"]["answer"], "this");
+    assert_eq!(taken["memories"], json!({"imported": 0, "existing": 1}), "{taken}");
+    assert_eq!(sandbox.json(&["task", "list"])["tasks"].as_array().unwrap().len(), 1);
     std::fs::write(out.join("decisions.jsonl"), "{oops\n").unwrap();
     assert_eq!(sandbox.refused(&["export", "neo", &place]), ("contract-invalid".to_owned(), 3));
     assert_eq!(std::fs::read_to_string(out.join("decisions.jsonl")).unwrap(), "{oops\n");

@@ -48,12 +48,12 @@ pub(in crate::run) fn export(context: &Context, dir: &Path) -> Result<Reply, Ref
     let dir = target.display().to_string();
     let number = |key: &str| counts.get(key).cloned().unwrap_or_default();
     let said = format!(
-        "{} decisions, {} directives, {} memories and {} tasks written to {}\n",
+        "written to {}: decisions {}, directives {}, memories {}, tasks {}\n",
+        crate::human::clean_text(&dir),
         number("decisions"),
         number("directives"),
         number("memories"),
         number("tasks"),
-        crate::human::clean_text(&dir),
     );
     Ok(Reply::new(json!({"exported": counts, "dir": dir}), Shape::Text(said)))
 }

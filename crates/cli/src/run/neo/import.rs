@@ -8,12 +8,17 @@ use crate::run::import::carry;
 use crate::store::Access;
 use comity_core::command::{Command, Request};
 use comity_core::refusal::Refusal;
-use comity_core::view::DecisionView;
+use comity_core::view::{DecisionView, TaskView};
 use comity_engine::Engine;
 use comity_protocol::neo::ids::Thing;
-use comity_protocol::neo::records::{DECISIONS_FILE, DIRECTIVES_FILE, MEMORY_FILE, Record};
+use comity_protocol::neo::records::{
+    ACTIVITY_FILE, DECISIONS_FILE, DIRECTIVES_FILE, INBOX_FILE, LOG_BUFFER_FILE, MEMORY_FILE,
+    Record,
+};
 use comity_protocol::neo::take::{self, TakenDecision};
+use comity_protocol::neo::words;
 use comity_protocol::plan::LeftOut;
+use comity_store::neo::Row;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,6 +52,15 @@ pub(in crate::run) fn import(context: &Context, dir: &Path) -> Result<Reply, Ref
     Ok(Reply::new(answer, Shape::Import))
 }
 
+/// Files of a supervisor that are not taken over.
+const OTHER_FILES: &[(&str, &str)] = &[
+    (LOG_BUFFER_FILE, "what agents logged stays neo's; new entries go into the log here"),
+    (ACTIVITY_FILE, "what neo did stays neo's; the log here has what is done here"),
+    (INBOX_FILE, "messages are for the supervisor that runs there"),
+    ("events.jsonl", "events are for the supervisor that runs there"),
+    ("children.json", "processes are not taken over"),
+];
+
 struct Taking<'c> {
     context: &'c Context,
     engine: Engine,
@@ -65,6 +79,7 @@ impl Taking<'_> {
         let (directives, bad) = directories::lines(&dir.join(DIRECTIVES_FILE))?;
         self.left_out.extend(bad);
         self.directives(&directives)?;
+        self.other_files(dir);
         let file = dir.join(MEMORY_FILE);
         if !file.exists() {
             return Ok(());
@@ -73,10 +88,11 @@ impl Taking<'_> {
             Refusal::input(error.to_string()).hint("is it a SQLite file that neo wrote?")
         })?;
         self.memories(&tables.memories)?;
-        if tables.tasks.is_empty() {
+        let rows = self.not_ours(tables.tasks)?;
+        if rows.is_empty() {
             return Ok(());
         }
-        let mut answer = carry::out(self.context, take::PROVIDER, &take::tasks(&tables.tasks))?;
+        let mut answer = carry::out(self.context, take::PROVIDER, &take::tasks(&rows))?;
         let number = |key: &str| {
             let number = answer.get(key).and_then(Value::as_u64).unwrap_or(0);
             usize::try_from(number).unwrap_or(usize::MAX)
@@ -96,6 +112,47 @@ impl Taking<'_> {
             self.left_out.push(LeftOut::new(text("item"), text("what"), text("why")));
         }
         Ok(())
+    }
+
+    /// Rows of tasks that were made here and written by an export are here already; neo's word about them is said.
+    fn not_ours(&mut self, rows: Vec<Row>) -> Result<Vec<Row>, Refusal> {
+        let here = find::tasks(&mut self.engine, self.context)?;
+        let by_id: BTreeMap<String, &TaskView> = here
+            .iter()
+            .filter(|task| !task.external_ids.contains_key(take::PROVIDER))
+            .map(|task| (find::task_id(task), task))
+            .collect();
+        let mut others = Vec::new();
+        for row in rows {
+            let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default();
+            let Some(task) = by_id.get(text("id")) else {
+                others.push(row);
+                continue;
+            };
+            self.count("tasks", 0, 1);
+            if let Value::Array(tasks) = &mut self.tasks {
+                tasks.push(json!({
+                    "item": text("id"), "id": task.id, "status": task.status, "title": task.title,
+                }));
+            }
+            if text("status") != words::task_status(task.status)
+                && let Value::Array(changed) = &mut self.changed
+            {
+                let entry = json!({"item": text("id"), "id": task.id, "fields": ["status"]});
+                changed.push(entry);
+            }
+        }
+        Ok(others)
+    }
+
+    /// What else a supervisor keeps has no place here, and that is said.
+    fn other_files(&mut self, dir: &Path) {
+        for (file, why) in OTHER_FILES {
+            let there = std::fs::metadata(dir.join(file)).is_ok_and(|data| data.len() > 0);
+            if there {
+                self.left(file, "the file", *why);
+            }
+        }
     }
 
     fn count(&mut self, name: &'static str, new: usize, old: usize) {
@@ -208,7 +265,7 @@ impl Taking<'_> {
         Ok(())
     }
 
-    fn memories(&mut self, rows: &[serde_json::Map<String, Value>]) -> Result<(), Refusal> {
+    fn memories(&mut self, rows: &[Row]) -> Result<(), Refusal> {
         let here = find::memories(&mut self.engine, self.context)?;
         let ids: Vec<String> = here.iter().map(find::memory_id).collect();
         let mut items = Vec::new();
