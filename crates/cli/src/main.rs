@@ -13,6 +13,7 @@ mod git;
 mod human;
 mod identity;
 mod init;
+mod local_time;
 mod output;
 mod paths;
 mod root;

@@ -102,7 +102,7 @@ pub const OPERATIONS: &[Operation] = &[
         name: "contract.apply",
         kind: Kind::Write,
         verb: None,
-        help: "Do what a report of a reviewer, a scout or an architect asks for",
+        help: "Do what a report of an agent asks for",
     },
     read("contract.schema", "Print the JSON Schema of a kind of contract"),
     read("log.verify", "Check the log's chain and the projections against it"),

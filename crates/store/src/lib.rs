@@ -10,6 +10,7 @@ pub mod conformance;
 mod error;
 pub mod memory;
 mod moment;
+pub mod neo;
 pub mod postgres;
 mod recent;
 pub mod sqlite;

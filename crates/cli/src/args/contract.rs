@@ -28,11 +28,11 @@ pub enum ContractCommand {
         /// The task, or the beginning of its id
         id: String,
     },
-    /// Do what a report of a reviewer, a scout or an architect asks for
+    /// Do what a report of an agent asks for
     #[command(
         after_help = "A review approves the task or sends it back: one CRITICAL issue, five WARNINGs or a \
         failed spec send it back whatever the verdict says. A scout's grave findings become decisions, the \
-        others notes.\n\nExample:\n  comity contract apply review.json --task T1"
+        others notes. A developer's or supervisor's report is handed in, as by `task submit --result`.\n\nExample:\n  comity contract apply review.json --task T1"
     )]
     Apply {
         /// The file, in YAML or JSON, also inside of prose; - reads stdin

@@ -19,6 +19,16 @@ pub enum ImportCommand {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Take decisions, directives, memories and tasks over from neo
+    #[command(
+        after_help = "Answered decisions and done tasks are taken over by a person's word: act as one with \
+        --as human:NAME.\n\nExample:\n  comity import neo ~/.neo"
+    )]
+    Neo {
+        /// A supervisor's directory, or neo's own
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+    },
     /// Take tasks over from Task Master
     #[command(
         after_help = "Done tasks become done by a person's word: act as one with --as human:NAME.\n\n\

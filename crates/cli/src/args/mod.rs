@@ -2,9 +2,11 @@
 
 mod contract;
 mod decision;
+mod export;
 mod guard;
 mod import;
 mod log;
+mod memory;
 mod neo;
 mod task;
 mod task_fields;
@@ -13,10 +15,15 @@ mod values;
 
 pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
+pub use export::ExportCommand;
 pub use guard::GuardCommand;
 pub use import::ImportCommand;
 pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
-pub use neo::{NeoAsk, NeoCommand, NeoDecision, NeoLog, NeoLogs, NeoTask};
+pub use memory::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryArgs, WriteArgs};
+pub use neo::{
+    NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown,
+    NeoTask,
+};
 pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
 pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
@@ -108,6 +115,12 @@ pub enum Command {
         after_help = "Example:\n  comity decision ask 'Which parser?' --option serde --option own --wait"
     )]
     Decision(DecisionCommand),
+    /// Remember things for later agents, and find them again
+    #[command(subcommand, after_help = "Example:\n  comity memory search 'flaky tests'")]
+    Memory(MemoryCommand),
+    /// Give standing instructions for idle time, start and stop
+    #[command(subcommand, after_help = "Example:\n  comity directive list --active")]
+    Directive(DirectiveCommand),
     /// Write something down for the record
     #[command(after_help = "Example:\n  comity note discovery 'The parser is recursive' --task T1")]
     Note {
@@ -147,6 +160,12 @@ pub enum Command {
     /// Take over what other tools keep
     #[command(subcommand, after_help = "Example:\n  comity import beads .beads/issues.jsonl")]
     Import(ImportCommand),
+    /// Write what is here for other tools
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor"
+    )]
+    Export(ExportCommand),
     /// Reclaim what is stale and apply what has expired
     #[command(after_help = "Example:\n  comity watchdog --once")]
     Watchdog {

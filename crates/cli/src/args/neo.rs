@@ -14,6 +14,18 @@ pub enum NeoCommand {
         after_help = "Example:\n  comity neo task create --scope . --priority high 'T1: JWT middleware'"
     )]
     Task(NeoTask),
+    /// Give standing instructions as `neo directive` does
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity neo directive create 'launch scout' --trigger idle --duration 2h"
+    )]
+    Directive(NeoDirective),
+    /// Remember as `neo memory` does
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity neo memory write --type fact --scope . 'CI runs the compiled output'"
+    )]
+    Memory(NeoMemory),
     /// Log as `neo log` does; without a type, show the last entries
     #[command(after_help = "Example:\n  comity neo log milestone 'T1 done — commit abc1234'")]
     Log(NeoLog),
@@ -163,6 +175,173 @@ pub enum NeoTask {
         #[command(flatten)]
         supervisor: Supervisor,
     },
+}
+
+/// `neo directive …`
+#[derive(Debug, Subcommand)]
+pub enum NeoDirective {
+    /// Give a standing instruction
+    #[command(
+        after_help = "Example:\n  comity neo directive create 'run tests on all repos' --duration 'until midnight'"
+    )]
+    Create {
+        /// What is to be done
+        action: String,
+        /// idle, startup or shutdown
+        #[arg(long, short, value_name = "TRIGGER", default_value = "idle")]
+        trigger: String,
+        /// How long it counts: 2h, 'for 2 hours', 'until 18:00', 'until midnight', indefinitely
+        #[arg(long, short, value_name = "DURATION")]
+        duration: Option<String>,
+        /// The highest comes first
+        #[arg(long, short, value_name = "N", default_value = "0")]
+        priority: String,
+        /// Say why, or how
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+    /// List standing instructions
+    #[command(after_help = "Example:\n  comity neo directive list")]
+    List {
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+    /// Take a standing instruction back
+    #[command(after_help = "Example:\n  comity neo directive delete dir_00000001-abc")]
+    Delete {
+        /// The directive: neo's id, the beginning of it, or comity's
+        id: String,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+    /// Switch a standing instruction off or on
+    #[command(after_help = "Example:\n  comity neo directive toggle dir_00000001-abc")]
+    Toggle {
+        /// The directive: neo's id, the beginning of it, or comity's
+        id: String,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+    /// Show a standing instruction
+    #[command(after_help = "Example:\n  comity neo directive show dir_00000001-abc")]
+    Show {
+        /// The directive: neo's id, the beginning of it, or comity's
+        id: String,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+}
+
+/// `neo memory …`
+#[derive(Debug, Subcommand)]
+pub enum NeoMemory {
+    /// Remember something
+    #[command(
+        after_help = "Example:\n  comity neo memory write --type procedure 'Run the build before pushing'"
+    )]
+    Write {
+        /// What to remember
+        content: String,
+        #[command(flatten)]
+        about: NeoAbout,
+        /// Forget it after so long
+        #[arg(long, value_name = "DUR")]
+        expires: Option<String>,
+        /// Words to find it by
+        #[arg(long, value_name = "A,B")]
+        tags: Option<String>,
+    },
+    /// Forget something
+    #[command(after_help = "Example:\n  comity neo memory forget mem_00000001-abc")]
+    Forget {
+        /// The memory: neo's id, the beginning of it, or comity's
+        id: String,
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+    /// Change what a memory says
+    #[command(after_help = "Example:\n  comity neo memory update mem_00000001-abc 'Run it twice'")]
+    Update {
+        /// The memory: neo's id, the beginning of it, or comity's
+        id: String,
+        /// What it should say
+        content: Option<String>,
+        #[command(flatten)]
+        about: NeoAbout,
+    },
+    /// Find memories by their words
+    #[command(after_help = "Example:\n  comity neo memory search 'compiled output'")]
+    Search {
+        /// The words
+        query: String,
+        #[command(flatten)]
+        about: NeoAbout,
+        #[command(flatten)]
+        shown: NeoShown,
+    },
+    /// List memories
+    #[command(after_help = "Example:\n  comity neo memory list --type fact")]
+    List {
+        #[command(flatten)]
+        about: NeoAbout,
+        #[command(flatten)]
+        shown: NeoShown,
+    },
+    /// List the newest memories
+    #[command(after_help = "Example:\n  comity neo memory recent --limit 5")]
+    Recent {
+        #[command(flatten)]
+        about: NeoAbout,
+        #[command(flatten)]
+        shown: NeoShown,
+    },
+    /// Count memories
+    #[command(after_help = "Example:\n  comity neo memory stats")]
+    Stats {
+        #[command(flatten)]
+        supervisor: Supervisor,
+    },
+}
+
+/// What a memory is about.
+#[derive(Clone, Debug, Args)]
+pub struct NeoAbout {
+    /// knowledge, warning, focus, fact, procedure or feedback
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<String>,
+    /// fact or procedure, for knowledge
+    #[arg(long, value_name = "SUBTYPE")]
+    pub subtype: Option<String>,
+    /// global, or a repository's path
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: Option<String>,
+    /// Who says so: developer, reviewer, supervisor or user
+    #[arg(long, value_name = "SOURCE")]
+    pub source: Option<String>,
+    /// The category of a warning
+    #[arg(long, value_name = "CATEGORY")]
+    pub category: Option<String>,
+    /// The severity of a warning
+    #[arg(long, value_name = "SEVERITY")]
+    pub severity: Option<String>,
+    /// What came of it
+    #[arg(long, value_name = "OUTCOME")]
+    pub outcome: Option<String>,
+    #[command(flatten)]
+    pub supervisor: Supervisor,
+}
+
+/// How memories are shown.
+#[derive(Clone, Debug, Args)]
+pub struct NeoShown {
+    /// Show them in full
+    #[arg(long)]
+    pub full: bool,
+    /// Show at most so many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=500))]
+    pub limit: Option<u16>,
 }
 
 /// Options of `neo log`. `--repo`, which is comity's own for everything else, names the entry's repository.

@@ -2,7 +2,9 @@
 
 use clap::Args;
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
+use comity_core::directive::Trigger;
 use comity_core::ids::{AgentId, Fence};
+use comity_core::memory::MemoryType;
 use comity_core::refusal::Refusal;
 use comity_core::role::Role;
 use comity_core::status::Status;
@@ -49,6 +51,14 @@ pub(super) fn deliverable(text: &str) -> Result<Deliverable, String> {
 
 pub(super) fn decision_type(text: &str) -> Result<DecisionType, String> {
     DecisionType::parse(text).map_err(words)
+}
+
+pub(super) fn memory_type(text: &str) -> Result<MemoryType, String> {
+    MemoryType::parse(text).map_err(words)
+}
+
+pub(super) fn trigger(text: &str) -> Result<Trigger, String> {
+    Trigger::parse(text).map_err(words)
 }
 
 pub(super) fn addressee(text: &str) -> Result<Addressee, String> {

@@ -7,8 +7,11 @@ use serde_json::Value;
 /// Fields that every event has; the rest is what it says.
 const HEADER: [&str; 9] = ["seq", "ts", "event", "v", "repo", "agent", "task", "prev", "hash"];
 /// What is worth saying first, whatever the event.
-const TELLING: [&str; 17] = [
+const TELLING: [&str; 20] = [
     "new_status",
+    "memory",
+    "directive",
+    "by",
     "title",
     "path",
     "question",

@@ -50,7 +50,13 @@ pub(super) fn rebuild(answer: &Value) -> String {
 pub(super) fn sweep(answer: &Value) -> String {
     let reclaimed = answer.get("reclaimed").unwrap_or(&Value::Null);
     let mut out = String::new();
-    for (key, word) in [("tasks", "task"), ("leases", "lease"), ("decisions", "decision")] {
+    for (key, word) in [
+        ("tasks", "task"),
+        ("leases", "lease"),
+        ("decisions", "decision"),
+        ("memories", "memory"),
+        ("directives", "directive"),
+    ] {
         for id in texts(reclaimed, key) {
             out.push_str(&format!("Reclaimed {word} {id}\n"));
         }

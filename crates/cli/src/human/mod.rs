@@ -4,6 +4,7 @@ mod decision;
 mod event;
 mod import;
 mod log;
+mod memory;
 mod status;
 mod table;
 mod task;
@@ -56,6 +57,18 @@ pub enum Shape {
     Decisions,
     /// `{"decision":…}`
     Decision,
+    /// `{"memories":…}`
+    Memories,
+    /// `{"memory":…}`
+    Memory,
+    /// `{"memory":…}` that is no more.
+    Forgotten,
+    /// `{"directives":…}`
+    Directives,
+    /// `{"directive":…}`
+    Directive,
+    /// `{"directive":…}` that is no more.
+    Deleted,
     /// `{"events":…}`
     Events,
     /// `{"event":…}`
@@ -118,6 +131,12 @@ pub fn render(shape: &Shape, answer: &Value, screen: &Screen) -> String {
         Shape::Suggestions => team::suggestions(answer, screen),
         Shape::Decisions => decision::list(answer, screen),
         Shape::Decision => decision::full(answer, screen),
+        Shape::Memories => memory::memories(answer, screen),
+        Shape::Memory => memory::memory(answer, screen),
+        Shape::Forgotten => memory::forgotten(answer),
+        Shape::Directives => memory::directives(answer, screen),
+        Shape::Directive => memory::directive(answer, screen),
+        Shape::Deleted => memory::deleted(answer),
         Shape::Events => event::list(answer, screen),
         Shape::Event => event::one(answer, screen),
         Shape::Status => status::status(answer, screen),

@@ -1,6 +1,8 @@
 //! `comity contract apply`: does what a report asks for.
 
 use super::contract;
+use super::task_git::{self, Given};
+use crate::args::VerbArgs;
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
@@ -25,9 +27,25 @@ pub(super) fn run(
         return Err(invalid(file, &checked));
     };
     if kind.report.is_some() {
-        let id = task.unwrap_or_else(|| "ID".to_owned());
-        return Err(Refusal::input(format!("a {} report ends a piece of work", kind.name))
-            .hint(format!("hand it in: comity task submit {id} --result {file}")));
+        let Some(id) = task else {
+            return Err(Refusal::input(format!("a {} report ends a piece of work", kind.name))
+                .hint("name the task with --task ID"));
+        };
+        if file == "-" {
+            return Err(Refusal::input("a report that is handed in must be in a file")
+                .hint("write it to a file first"));
+        }
+        let given = Given {
+            commit: None,
+            branch: None,
+            pr: None,
+            reviewer: None,
+            result: Some(file.to_owned()),
+            keep_leases: false,
+        };
+        let reply = task_git::submit(context, VerbArgs { id, reason: None }, given)?;
+        let answer = json!({"kind": kind.name, "applied": [reply.json]});
+        return Ok(Reply { json: answer, ..reply });
     }
     let commands = effect::commands(kind.name, tree, task.as_deref())?;
     // The same report applied twice does nothing twice.

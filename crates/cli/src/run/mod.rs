@@ -8,6 +8,7 @@ mod guard;
 mod import;
 mod lease;
 mod log;
+mod memory;
 mod mission;
 mod neo;
 mod status;
@@ -19,7 +20,7 @@ mod task_result;
 mod team;
 mod watchdog;
 
-use crate::args::{Cli, Command, CompletionShell, Global};
+use crate::args::{Cli, Command, CompletionShell, ExportCommand, Global};
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
@@ -51,6 +52,8 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
         Command::Agent(command) => team::agent(&context, command),
         Command::Gate(command) => team::gate(&context, command),
         Command::Decision(command) => decision::run(&context, command, global.json),
+        Command::Memory(command) => memory::memory(&context, command),
+        Command::Directive(command) => memory::directive(&context, command),
         Command::Note { kind, text, task } => {
             execute(&context, Operation::Note { kind, text, task }, Shape::Event)
         }
@@ -59,6 +62,7 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
         Command::Log(command) => log::run(&context, &command),
         Command::Report(command) => log::report(&context, command, global.json),
         Command::Import(command) => import::run(&context, command),
+        Command::Export(ExportCommand::Neo { dir }) => neo::export(&context, &dir),
         Command::Watchdog { once } => watchdog::run(&context, once, global.json),
         Command::Status => status::run(&context),
         Command::Completions { .. }
@@ -110,7 +114,7 @@ mod tests {
     const OWN: &[&str] = &["init", "doctor", "completions", "demo", "store.copy"];
 
     /// Other tools' words for operations that are in the table under their own names.
-    const FRONTS: &[&str] = &["import.", "neo."];
+    const FRONTS: &[&str] = &["import.", "export.", "neo."];
 
     fn leaves(command: &clap::Command, path: &str, found: &mut Vec<String>) {
         for inner in command.get_subcommands() {

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::git;
 use crate::human::Shape;
 use crate::output::Reply;
-use comity_core::command::{Command, Containment, Found, ReportStatus, Submission};
+use comity_core::command::{Command, Containment, Found, ReportStatus, Submission, WorkReport};
 use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Deliverable;
@@ -69,7 +69,11 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
         }
         branch = branch.or_else(|| git.branch());
         if let Some(commit) = &commit {
-            let files = report.as_ref().map(|report| report.files_modified.as_slice());
+            // Some kinds of report name no files; then there is nothing to hold against the diff.
+            let names = report
+                .as_ref()
+                .filter(|it| it.contract == "result" || !it.files_modified.is_empty());
+            let files = names.map(|report| report.files_modified.as_slice());
             let is_snapshot = snapshot.is_some();
             notes.extend(guard::at_submit(context, tree, &task, commit, is_snapshot, files)?);
         }
@@ -78,7 +82,7 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
         id: verb.id,
         commit,
         branch,
-        pr: given.pr,
+        pr: given.pr.or_else(|| report.as_deref().and_then(pull_request)),
         reviewer: given.reviewer,
         keep_leases: given.keep_leases,
         reason: verb.reason,
@@ -91,6 +95,11 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
     }
     reply.notes.extend(notes);
     Ok(reply)
+}
+
+/// The pull request that a report names beside its contract.
+fn pull_request(report: &WorkReport) -> Option<String> {
+    report.other.get("pr_url").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// Finishes a task; git is asked whether the merged commit has the work.

@@ -68,3 +68,34 @@ fn a_report_that_does_not_validate_moves_nothing() {
     let checked: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
     assert_eq!((&checked["kind"], &checked["valid"]), (&json!("reviewer"), &json!(false)));
 }
+
+#[test]
+fn a_developers_report_is_handed_in_with_its_concerns_and_pull_request() {
+    let sandbox = Sandbox::new();
+    for title in ["one", "two"] {
+        sandbox.json(&["task", "create", title, "--deliverable", "none"]);
+    }
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    let report = "{\"task_id\":\"T1\",\"status\":\"DONE_WITH_CONCERNS\",\"concerns\":[\"The retry has no limit\"]}";
+    sandbox.write(
+        "done.md",
+        &format!("Done.\n\nPR_URL: https://x.org/a/b/pull/7\n\n```json\n{report}\n```\n"),
+    );
+    let submit = ["task", "submit", "T1", "--result", "done.md", "--as", "dev"];
+    let task = sandbox.json(&submit)["task"].clone();
+    assert_eq!(
+        (&task["status"], &task["pr"]),
+        (&json!("review"), &json!("https://x.org/a/b/pull/7"))
+    );
+    let noted = sandbox.json(&["event", "list", "--task", "T1"]).to_string();
+    assert!(noted.contains("The retry has no limit"), "{noted}");
+    sandbox.json(&["task", "start", "T2", "--as", "dev"]);
+    sandbox.write(
+        "stuck.json",
+        "{\"status\":\"NEEDS_CONTEXT\",\"concerns\":[\"Which key signs the tokens?\"]}",
+    );
+    let apply = ["contract", "apply", "stuck.json", "--task", "T2", "--as", "dev"];
+    assert_eq!(sandbox.json(&apply)["applied"][0]["task"]["status"], "blocked");
+    let asked = sandbox.json(&["decision", "list"])["decisions"].clone();
+    assert!(asked.to_string().contains("Which key signs the tokens?"), "{asked}");
+}

@@ -20,7 +20,6 @@ fn commands_that_are_not_there_yet_are_unknown() {
         "memory",
         "directive",
         "contract",
-        "export",
         "sync",
         "store",
         "rpc",

@@ -51,14 +51,15 @@ impl Thing {
         }
     }
 
-    /// Returns the number that an id, or at least its first twelve characters, stands for.
+    /// Returns the number that a full id of our making stands for. A cut one may belong to an id that was taken over:
+    /// it is looked up among all.
     pub fn number(self, id: &str) -> Option<u64> {
         let digits = id.strip_prefix(self.prefix())?.get(..NUMBER_DIGITS)?;
         if !digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
             return None;
         }
         let number = u64::from_str_radix(digits, 16).ok()?;
-        (number > 0 && self.id(number).starts_with(id)).then_some(number)
+        (number > 0 && self.id(number) == id).then_some(number)
     }
 
     /// Tells whether a text can only be an id of neo's.
@@ -72,15 +73,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_have_neos_form_and_lead_back_also_when_cut() {
+    fn ids_have_neos_form_and_lead_back_and_differ_also_when_cut() {
         let things = [Thing::Decision, Thing::Memory, Thing::Directive, Thing::Task];
         for thing in things {
-            for number in [1, 17, 255, 65_536, 4_000_000_000] {
+            for number in [1, 17, 255, 65_536, 4_000_000_000u64] {
                 let id = thing.id(number);
                 assert_eq!(id.len(), if thing == Thing::Decision { 24 } else { 16 });
                 assert_eq!(thing.number(&id), Some(number), "{id}");
-                assert_eq!(thing.number(&id[..12]), Some(number), "{id}");
-                assert_eq!(thing.number(&id[..11]), None);
+                assert_eq!(thing.number(&id[..12]), None, "it may be another's");
+                assert_ne!(thing.id(number + 1)[..12], id[..12], "a cut id names one thing");
                 assert_eq!(thing.number(&format!("{id}0")), None);
             }
         }

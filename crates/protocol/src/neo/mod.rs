@@ -11,6 +11,7 @@ pub mod resume;
 pub mod reviewer;
 pub mod scout;
 pub mod supervisor;
+pub mod take;
 pub mod words;
 pub mod wrapped;
 

@@ -4,6 +4,9 @@
 mod arrange;
 mod fields;
 
+#[cfg(test)]
+mod garbage;
+
 pub use arrange::arrange;
 pub use fields::{Fields, Problem};
 

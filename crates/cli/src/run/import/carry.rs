@@ -22,7 +22,11 @@ use std::collections::BTreeMap;
 const MARK: &str = "imported";
 
 /// Carries a plan out; the answer says what became of it.
-pub(super) fn out(context: &Context, provider: &str, plan: &Plan) -> Result<Value, Refusal> {
+pub(in crate::run) fn out(
+    context: &Context,
+    provider: &str,
+    plan: &Plan,
+) -> Result<Value, Refusal> {
     let mut engine = context.engine(Access::Write)?;
     let importer = AgentId::parse(&format!("import:{provider}"))?;
     let mut carrier = Carrier {

@@ -1,6 +1,6 @@
 //! `comity import …`: what other tools keep, taken over by ordinary commands.
 
-mod carry;
+pub(super) mod carry;
 
 use crate::args::ImportCommand;
 use crate::context::Context;
@@ -19,6 +19,7 @@ pub(super) fn run(context: &Context, command: ImportCommand) -> Result<Reply, Re
             let plan = plan_of(&file, beads::read)?;
             tasks(context, beads::PROVIDER, &plan, dry_run)
         }
+        ImportCommand::Neo { dir } => super::neo::import(context, &dir),
         ImportCommand::Taskmaster { file, dry_run } => {
             let plan = plan_of(&file, taskmaster::read)?;
             tasks(context, taskmaster::PROVIDER, &plan, dry_run)

@@ -1,11 +1,14 @@
 //! Finds things by neo's ids: made of our numbers, or kept from an import.
 
+use comity_core::directive::DirectiveFilter;
 use comity_core::limits::PAGE_MAX;
+use comity_core::memory::MemoryFilter;
 use comity_core::refusal::{Code, Refusal};
-use comity_core::view::{DecisionView, TaskView};
+use comity_core::view::{DecisionView, DirectiveView, MemoryView, TaskView};
 use comity_engine::{Engine, Page, Query, TaskFilter};
 use comity_protocol::neo::ids::Thing;
 use comity_protocol::neo::keep::Kept;
+use comity_protocol::neo::take::kept_columns;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -65,6 +68,68 @@ pub(super) fn decisions(
 pub(super) fn tasks(engine: &mut Engine, context: &Context) -> Result<Vec<TaskView>, Refusal> {
     let query = |page| Query::Tasks(TaskFilter { page, ..TaskFilter::default() });
     all(engine, context, "tasks", query)
+}
+
+/// Every directive.
+pub(super) fn directives(
+    engine: &mut Engine,
+    context: &Context,
+) -> Result<Vec<DirectiveView>, Refusal> {
+    let query = |page| Query::Directives { filter: DirectiveFilter::default(), page };
+    all(engine, context, "directives", query)
+}
+
+/// Every memory that counts.
+pub(super) fn memories(engine: &mut Engine, context: &Context) -> Result<Vec<MemoryView>, Refusal> {
+    let query = |page| Query::Memories { filter: MemoryFilter::default(), page };
+    all(engine, context, "memories", query)
+}
+
+/// neo's id of a directive.
+pub(super) fn directive_id(directive: &DirectiveView) -> String {
+    let kept = Kept::of(directive.description.as_deref().unwrap_or_default()).1;
+    kept.text("id").map_or_else(|| Thing::Directive.id(number(&directive.id)), str::to_owned)
+}
+
+/// neo's id of a memory.
+pub(super) fn memory_id(memory: &MemoryView) -> String {
+    let kept = kept_columns(&memory.tags).1;
+    kept.text("id").map_or_else(|| Thing::Memory.id(number(&memory.id)), str::to_owned)
+}
+
+/// Our id of the directive that a text names.
+pub(super) fn directive(
+    engine: &mut Engine,
+    context: &Context,
+    text: &str,
+) -> Result<String, Refusal> {
+    if !Thing::Directive.is_id(text) {
+        return Ok(text.to_owned());
+    }
+    let fits = directives(engine, context)?
+        .into_iter()
+        .filter(|directive| directive_id(directive).starts_with(text))
+        .map(|directive| directive.id);
+    one(fits.collect(), text)
+}
+
+/// Our id of the memory that a text names.
+pub(super) fn memory(
+    engine: &mut Engine,
+    context: &Context,
+    text: &str,
+) -> Result<String, Refusal> {
+    if !Thing::Memory.is_id(text) {
+        return Ok(text.to_owned());
+    }
+    if let Some(number) = Thing::Memory.number(text) {
+        return Ok(format!("M{number}"));
+    }
+    let fits = memories(engine, context)?
+        .into_iter()
+        .filter(|memory| memory_id(memory).starts_with(text))
+        .map(|memory| memory.id);
+    one(fits.collect(), text)
 }
 
 /// Our id of the decision that a text names.

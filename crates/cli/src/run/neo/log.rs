@@ -7,11 +7,12 @@ use crate::env;
 use crate::human::{Shape, clean_text};
 use crate::output::{self, Reply};
 use crate::store::Access;
-use comity_core::command::Command;
+use comity_core::command::{Command, NewMemory, Request};
+use comity_core::memory::MemoryType;
 use comity_core::refusal::Refusal;
 use comity_engine::{Engine, EventFilter, Page, Query, Since};
 use comity_protocol::neo::records::blocker_message;
-use comity_protocol::neo::words::LOG_TYPES;
+use comity_protocol::neo::words::{self, LOG_TYPES};
 use serde_json::{Value, json};
 
 /// How much of a run's id goes into the agent's.
@@ -24,7 +25,7 @@ const WINDOW: u64 = 500;
 pub(super) fn run(global: &Global, args: NeoLog) -> Result<Reply, Refusal> {
     // Here `--repo` is neo's: a path that the entry is about.
     let mut own = global.clone();
-    let _repo = own.repo.take().or(args.scope).or(env::var("NEO_REPOSITORY")?);
+    let repo = own.repo.take().or(args.scope).or(env::var("NEO_REPOSITORY")?);
     if own.actor.is_none() && env::var("COMITY_AGENT")?.is_none() {
         own.actor = agent_of_run()?;
     }
@@ -41,8 +42,30 @@ pub(super) fn run(global: &Global, args: NeoLog) -> Result<Reply, Refusal> {
         return Ok(preview(&text));
     }
     let said = format!("Logged: [{kind}] {}", text.chars().take(100).collect::<String>());
-    let note = Command::Note { kind, text, task: None };
-    let answer = context.execute(note)?;
+    // What is worth knowing later is remembered, too.
+    let kept = match (words::log_target(&kind), args.procedure, args.knowledge) {
+        (_, true, _) => Some(MemoryType::Procedure),
+        ("knowledge", false, _) if !args.memory => Some(MemoryType::Fact),
+        (_, false, true) => Some(MemoryType::Fact),
+        _ => None,
+    };
+    let memory = kept.map(|kind| {
+        Command::MemoryWrite(Box::new(NewMemory {
+            text: text.clone(),
+            kind,
+            scope: repo,
+            tags: Vec::new(),
+            expires: None,
+            task: None,
+            supersedes: None,
+        }))
+    });
+    let mut engine = context.engine(Access::Write)?;
+    let answer = engine.execute(context.request(Command::Note { kind, text, task: None }))?;
+    if let Some(memory) = memory {
+        // The key, if there is one, stands for the entry.
+        engine.execute(Request { key: None, ..context.request(memory) })?;
+    }
     Ok(Reply::new(answer, Shape::Text(print::success(&said))))
 }
 

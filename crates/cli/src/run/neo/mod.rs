@@ -1,10 +1,18 @@
 //! `comity neo …`: neo's commands, flags, words and exit statuses over this project's store.
 
 mod decision;
+mod directive;
+mod directories;
+mod export;
 mod find;
+mod import;
 mod log;
+mod memory;
 mod print;
 mod task;
+
+pub(super) use export::export;
+pub(super) use import::import;
 
 use crate::args::{Global, NeoCommand};
 use crate::context::Context;
@@ -20,6 +28,12 @@ pub(super) fn run(global: &Global, command: NeoCommand) -> Result<Reply, Refusal
         }
         NeoCommand::Task(command) => {
             Context::find(global).and_then(|context| task::run(&context, command))
+        }
+        NeoCommand::Directive(command) => {
+            Context::find(global).and_then(|context| directive::run(&context, command))
+        }
+        NeoCommand::Memory(command) => {
+            Context::find(global).and_then(|context| memory::run(&context, command))
         }
         NeoCommand::Log(args) => log::run(global, args),
         NeoCommand::Logs(args) => {

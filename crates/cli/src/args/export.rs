@@ -1,0 +1,16 @@
+//! `comity export …`
+
+use clap::Subcommand;
+use std::path::PathBuf;
+
+/// What can be written for other tools.
+#[derive(Debug, Subcommand)]
+pub enum ExportCommand {
+    /// Write decisions, directives, memories and tasks as neo's files
+    #[command(after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor")]
+    Neo {
+        /// A supervisor's directory, or neo's own
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+    },
+}

@@ -1,0 +1,212 @@
+//! `neo directive …`
+
+use super::{find, print};
+use crate::args::NeoDirective;
+use crate::context::Context;
+use crate::human::{Shape, clean_text, now};
+use crate::local_time::end_of;
+use crate::output::Reply;
+use crate::store::Access;
+use comity_core::command::{Command, NewDirective};
+use comity_core::directive::Trigger;
+use comity_core::refusal::{Code, Refusal};
+use comity_core::time::Timestamp;
+use comity_core::view::DirectiveView;
+use comity_engine::{Engine, Query};
+use comity_protocol::neo::keep::Kept;
+use comity_protocol::neo::records::{DIRECTIVE_KEYS, Record};
+use serde_json::{Value, json};
+
+pub(super) fn run(context: &Context, command: NeoDirective) -> Result<Reply, Refusal> {
+    match command {
+        NeoDirective::Create { action, trigger, duration, priority, description, .. } => {
+            let Ok(kind) = Trigger::parse(&trigger) else {
+                let all: Vec<&str> = Trigger::ALL.iter().map(|it| it.as_str()).collect();
+                let all = all.join(", ");
+                let message = format!("Invalid trigger \"{trigger}\". Must be one of: {all}");
+                return Ok(print::error(&message));
+            };
+            let Ok(rank) = priority.parse() else {
+                let message = format!("Invalid priority \"{priority}\". Use 0 or a higher number.");
+                return Ok(print::error(&message));
+            };
+            let duration = duration.filter(|text| !text.trim().is_empty());
+            let Ok(end) = duration.as_deref().map(end_of).transpose() else {
+                let message = format!(
+                    "Invalid --duration format \"{}\". Use: \"2h\", \"30m\", \"for 2 hours\", \"until \
+                     midnight\", \"until 18:00\", or \"indefinitely\"",
+                    duration.unwrap_or_default()
+                );
+                return Ok(print::error(&message));
+            };
+            let end = end.unwrap_or_default();
+            let new = NewDirective {
+                text: action,
+                trigger: kind,
+                priority: rank,
+                description,
+                duration,
+                end,
+            };
+            create(context, new)
+        }
+        NeoDirective::List { .. } => list(context),
+        NeoDirective::Delete { id, .. } => delete(context, &id),
+        NeoDirective::Toggle { id, .. } => toggle(context, &id),
+        NeoDirective::Show { id, .. } => show(context, &id),
+    }
+}
+
+fn view(mut answer: Value) -> Result<DirectiveView, Refusal> {
+    let directive = answer.get_mut("directive").map(Value::take).unwrap_or_default();
+    serde_json::from_value(directive).map_err(|error| {
+        Refusal::new(Code::Internal, format!("BUG: the directive does not read: {error}"))
+    })
+}
+
+/// A directive as neo's file has it.
+pub(super) fn record(directive: &DirectiveView) -> Record {
+    let (description, kept) = Kept::of(directive.description.as_deref().unwrap_or_default());
+    let mut out = Record::new().with("id", find::directive_id(directive));
+    out.set("trigger", directive.trigger.as_str());
+    out.set("action", directive.text.as_str());
+    out.set("description", (!description.is_empty()).then_some(description));
+    out.set("priority", directive.priority);
+    out.set("enabled", directive.enabled);
+    out.set("createdAt", directive.created_at.to_string());
+    out.set("expiresAt", directive.expires_at.map(|at| at.to_string()));
+    for (key, value) in kept.map() {
+        out.set(key, value.clone());
+    }
+    out.set("lastTriggeredAt", directive.last_triggered_at.map(|at| at.to_string()));
+    out.in_order(DIRECTIVE_KEYS)
+}
+
+fn answer(directive: &DirectiveView) -> Value {
+    json!({"directive": record(directive).map()})
+}
+
+/// How long something still counts, in neo's units.
+fn left(expires_at: Option<Timestamp>) -> String {
+    let Some(at) = expires_at else { return "∞".to_owned() };
+    let now = now();
+    if at <= now {
+        return "expired".to_owned();
+    }
+    let minutes = at.since(now).ms() / 60_000;
+    let (hours, minutes) = (minutes / 60, minutes % 60);
+    match hours {
+        25.. => format!("{}d {}h", hours / 24, hours % 24),
+        1..25 => format!("{hours}h {minutes}m"),
+        _ => format!("{minutes}m"),
+    }
+}
+
+fn state(directive: &DirectiveView) -> &'static str {
+    if directive.expires_at.is_some_and(|at| at <= now()) {
+        "expired"
+    } else if directive.enabled {
+        "active"
+    } else {
+        "disabled"
+    }
+}
+
+fn create(context: &Context, new: NewDirective) -> Result<Reply, Refusal> {
+    let directive = view(context.execute(Command::DirectiveCreate(Box::new(new)))?)?;
+    let lasts = match directive.expires_at {
+        Some(at) => left(Some(at)),
+        None => "indefinitely".to_owned(),
+    };
+    let said = format!(
+        "{}  Trigger: {}\n  Action: {}\n  Duration: {lasts}\n",
+        print::success(&format!("Directive created: {}", find::directive_id(&directive))),
+        directive.trigger,
+        clean_text(&directive.text),
+    );
+    Ok(Reply::new(answer(&directive), Shape::Text(said)))
+}
+
+fn list(context: &Context) -> Result<Reply, Refusal> {
+    let directives = find::directives(&mut context.engine(Access::Read)?, context)?;
+    let row = |it: &DirectiveView| {
+        let action = match it.text.chars().count() {
+            0..=40 => it.text.clone(),
+            _ => it.text.chars().take(37).collect::<String>() + "...",
+        };
+        vec![
+            find::directive_id(it),
+            it.trigger.to_string(),
+            state(it).to_owned(),
+            left(it.expires_at),
+            it.priority.to_string(),
+            action.replace('\n', " "),
+        ]
+    };
+    let rows: Vec<Vec<String>> = directives.iter().map(row).collect();
+    let said = if rows.is_empty() {
+        "No directives found.\n".to_owned()
+    } else {
+        print::table(&["ID", "TRIGGER", "STATUS", "EXPIRES", "PRIORITY", "ACTION"], &rows)
+    };
+    let maps: Vec<Value> =
+        directives.iter().map(|it| Value::Object(record(it).map().clone())).collect();
+    Ok(Reply::new(json!({"directives": maps}), Shape::Text(said)))
+}
+
+/// Finds a directive, or says in neo's words that there is none.
+fn found(engine: &mut Engine, context: &Context, id: &str) -> Result<DirectiveView, Refusal> {
+    let ours = find::directive(engine, context, id);
+    let asked = |ours| engine.query(&context.asker(), Query::Directive { id: ours });
+    ours.and_then(asked).and_then(view).map_err(|mut refusal| {
+        if refusal.code == Code::NotFound {
+            refusal.message = format!("Directive not found: {id}");
+        }
+        refusal
+    })
+}
+
+fn delete(context: &Context, id: &str) -> Result<Reply, Refusal> {
+    let mut engine = context.engine(Access::Write)?;
+    let directive = found(&mut engine, context, id)?;
+    let command = Command::DirectiveDelete { id: directive.id.clone() };
+    engine.execute(context.request(command))?;
+    let said = print::success(&format!("Directive deleted: {id}"));
+    Ok(Reply::new(answer(&directive), Shape::Text(said)))
+}
+
+fn toggle(context: &Context, id: &str) -> Result<Reply, Refusal> {
+    let mut engine = context.engine(Access::Write)?;
+    let directive = found(&mut engine, context, id)?;
+    let command = Command::DirectiveToggle { id: directive.id, enabled: None };
+    let directive = view(engine.execute(context.request(command))?)?;
+    let now = if directive.enabled { "enabled" } else { "disabled" };
+    let said = print::success(&format!("Directive {id} {now}"));
+    Ok(Reply::new(answer(&directive), Shape::Text(said)))
+}
+
+fn show(context: &Context, id: &str) -> Result<Reply, Refusal> {
+    let directive = found(&mut context.engine(Access::Read)?, context, id)?;
+    let record = record(&directive);
+    let text = |key: &str| clean_text(record.text(key).unwrap_or_default());
+    let mut said = format!(
+        "ID:          {}\nTrigger:     {}\nStatus:      {}\nPriority:    {}\nAction:      {}\n",
+        text("id"),
+        text("trigger"),
+        state(&directive),
+        directive.priority,
+        text("action"),
+    );
+    if record.get("description").is_some() {
+        said.push_str(&format!("Description: {}\n", text("description")));
+    }
+    said.push_str(&format!("Created:     {}\n", text("createdAt")));
+    said.push_str(&match directive.expires_at {
+        Some(at) => format!("Expires:     {at} ({})\n", left(Some(at))),
+        None => "Expires:     never (indefinite)\n".to_owned(),
+    });
+    if record.get("lastTriggeredAt").is_some() {
+        said.push_str(&format!("Last triggered: {}\n", text("lastTriggeredAt")));
+    }
+    Ok(Reply::new(answer(&directive), Shape::Text(said)))
+}

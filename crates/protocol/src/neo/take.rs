@@ -1,0 +1,396 @@
+//! What neo keeps, in our words: decisions, directives, memories and tasks as commands of the rules.
+
+use super::keep::Kept;
+use super::records::{DECISION_KEYS, DIRECTIVE_KEYS, Record, TASK_COLUMNS};
+use crate::plan::{LeftOut, Plan, Planned, Target, arrange, bounded, task_id, title};
+use comity_core::command::{NewDirective, NewMemory, NewTask, Question};
+use comity_core::decision::{Addressee, DecisionOption, DecisionType, read_answer};
+use comity_core::directive::Trigger;
+use comity_core::lasting::End;
+use comity_core::limits::WORD_BYTES_MAX;
+use comity_core::memory::MemoryType;
+use comity_core::task::{Deliverable, Priority};
+use comity_core::time::{Millis, Timestamp};
+use serde_json::{Map, Value};
+
+/// The name under which the ids of tasks are kept.
+pub const PROVIDER: &str = "neo";
+/// What the tags that keep a memory's columns begin with.
+const TAG: &str = "neo:";
+/// The latest deadline that is taken over.
+const DEADLINE_MAX: Millis = Millis::from_secs(366 * 86_400);
+/// Columns of a memory that are kept as tags.
+const TAGGED: &[&str] = &[
+    "id",
+    "source",
+    "created_at",
+    "last_accessed_at",
+    "access_count",
+    "outcome",
+    "run_id",
+    "category",
+    "severity",
+];
+
+/// A decision to be taken over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TakenDecision {
+    /// neo's id.
+    pub item: String,
+    /// What to ask.
+    pub question: Question,
+    /// The answer that it has over there.
+    pub answer: Option<String>,
+}
+
+/// A directive to be taken over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TakenDirective {
+    /// neo's id.
+    pub item: String,
+    /// What to create.
+    pub new: NewDirective,
+    /// Whether it is switched on.
+    pub enabled: bool,
+}
+
+/// A memory to be taken over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TakenMemory {
+    /// neo's id.
+    pub item: String,
+    /// What to write.
+    pub new: NewMemory,
+}
+
+fn time(record: &Record, key: &str) -> Option<Timestamp> {
+    record.text(key).and_then(Timestamp::parse)
+}
+
+/// Takes what has no field of its own.
+fn kept(record: &Record, always: &[&str], known: &[&str]) -> Record {
+    let mut out = Record::new();
+    for key in always {
+        out.set(key, record.get(key).cloned().unwrap_or_default());
+    }
+    for (key, value) in record.others(known) {
+        out.set(&key, value);
+    }
+    out
+}
+
+/// Reads a decision; says what is missing.
+pub fn decision(record: &Record, now: Timestamp) -> Result<TakenDecision, String> {
+    let item = record.text("id").ok_or("id is missing")?.to_owned();
+    let question = record.text("question").ok_or("question is missing")?.to_owned();
+    let options = options(record)?;
+    let kind = record.text("type").unwrap_or("generic");
+    let wanted = match (kind, options.is_empty()) {
+        ("approval", true) => DecisionType::Approval,
+        (_, true) => DecisionType::Free,
+        (_, false) => DecisionType::Choice,
+    };
+    let mut kept = kept(record, &["id", "createdAt", "expiresAt", "metadata"], DECISION_KEYS);
+    if record.text("source") != Some("supervisor") {
+        kept.set("source", record.get("source").cloned().unwrap_or_default());
+    }
+    let answer = record.text("answer").map(str::to_owned);
+    let default = record.text("defaultAnswer").map(str::to_owned);
+    // neo takes any answer; one that is none of the options is kept with the options beside it.
+    let strange = |text: &String| read_answer(wanted, &options, text).is_err();
+    let free = answer.as_ref().is_some_and(strange) || default.as_ref().is_some_and(strange);
+    let (wanted, options) = if free && wanted != DecisionType::Free {
+        kept.set("options", record.get("options").cloned().unwrap_or_default());
+        (DecisionType::Free, Vec::new())
+    } else {
+        (wanted, options)
+    };
+    let by_itself = if wanted == DecisionType::Approval { "approval" } else { "generic" };
+    if kind != by_itself {
+        kept.set("type", kind);
+    }
+    for key in ["answeredAt", "expiredAt"] {
+        kept.set(key, record.get(key).cloned().unwrap_or_default());
+    }
+    let expires = match (time(record, "expiresAt"), answer.is_some()) {
+        // What is answered does not run out while it is taken over.
+        (_, true) | (None, false) => None,
+        // A deadline beyond what the rules take is as good as none; what neo said of it is kept.
+        (Some(at), false) if at.since(now) > DEADLINE_MAX => None,
+        (Some(at), false) => Some(Millis::from_ms(at.since(now).ms().max(1))),
+    };
+    Ok(TakenDecision {
+        item,
+        question: Question {
+            question,
+            task: None,
+            options,
+            kind: (wanted != DecisionType::Choice).then_some(wanted),
+            context: Kept::with(record.text("context"), &kept),
+            default,
+            to: Some(Addressee::Planner),
+            expires,
+        },
+        answer,
+    })
+}
+
+fn options(record: &Record) -> Result<Vec<DecisionOption>, String> {
+    let list = match record.get("options") {
+        None => return Ok(Vec::new()),
+        Some(Value::Array(list)) => list,
+        Some(_) => return Err("options must be a list".to_owned()),
+    };
+    let one = |(place, option): (usize, &Value)| {
+        let text = |key: &str| option.get(key).and_then(Value::as_str).map(str::to_owned);
+        let key = text("key").ok_or_else(|| format!("options[{place}].key is missing"))?;
+        Ok(DecisionOption { key, label: text("label"), description: text("description") })
+    };
+    list.iter().enumerate().map(one).collect()
+}
+
+/// Reads a directive; says what is wrong with it.
+pub fn directive(record: &Record) -> Result<TakenDirective, String> {
+    let item = record.text("id").ok_or("id is missing")?.to_owned();
+    let text = record.text("action").ok_or("action is missing")?.to_owned();
+    let trigger = Trigger::parse(record.text("trigger").unwrap_or("idle"))
+        .map_err(|refusal| refusal.message)?;
+    let priority = match record.get("priority") {
+        None => 0,
+        Some(value) => {
+            value.as_u64().ok_or_else(|| format!("priority {value} is not 0 or more"))?
+        }
+    };
+    let kept = kept(record, &["id", "createdAt", "lastTriggeredAt"], DIRECTIVE_KEYS);
+    Ok(TakenDirective {
+        item,
+        new: NewDirective {
+            text,
+            trigger,
+            priority,
+            description: Kept::with(record.text("description"), &kept),
+            duration: None,
+            end: time(record, "expiresAt").map_or(End::Never, End::At),
+        },
+        enabled: record.get("enabled") != Some(&Value::Bool(false)),
+    })
+}
+
+/// Reads a row of memories; says why it has no place.
+pub fn memory(row: &Map<String, Value>, now: Timestamp) -> Result<TakenMemory, String> {
+    let record = Record::from_map(row.clone());
+    let item = record.text("id").ok_or("id is missing")?.to_owned();
+    let text = record.text("content").ok_or("content is missing")?.to_owned();
+    let kind = match (record.text("type").unwrap_or_default(), record.text("subtype")) {
+        ("knowledge", Some("procedure")) | ("procedure", _) => MemoryType::Procedure,
+        ("knowledge" | "fact", _) => MemoryType::Fact,
+        ("warning" | "feedback", _) => MemoryType::Feedback,
+        ("focus", _) => MemoryType::Focus,
+        (other, _) => return Err(format!("there is no memory of the type {other:?}")),
+    };
+    let expires = match time(&record, "expires_at") {
+        Some(at) if at <= now => return Err("it has expired".to_owned()),
+        other => other.map(|at| at.since(now)).filter(|length| *length <= DEADLINE_MAX),
+    };
+    let tags = record.text("tags").unwrap_or("[]");
+    let mut tags: Vec<String> =
+        serde_json::from_str(tags).map_err(|_| "tags must be a list of texts".to_owned())?;
+    for column in TAGGED {
+        let value = match record.get(column) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => continue,
+        };
+        let tag = column_tag(column, &value);
+        if tag.len() <= WORD_BYTES_MAX && !tag.chars().any(char::is_control) {
+            tags.push(tag);
+        }
+    }
+    let scope = record.text("scope").map(str::to_owned);
+    let new = NewMemory { text, kind, scope, tags, expires, task: None, supersedes: None };
+    Ok(TakenMemory { item, new })
+}
+
+/// The tag that keeps a column.
+pub fn column_tag(column: &str, value: &str) -> String {
+    format!("{TAG}{column}={value}")
+}
+
+/// Divides the tags of a memory into people's own and the columns that are kept.
+pub fn kept_columns(tags: &[String]) -> (Vec<String>, Record) {
+    let (mut own, mut kept) = (Vec::new(), Record::new());
+    for tag in tags {
+        match tag.strip_prefix(TAG).and_then(|rest| rest.split_once('=')) {
+            Some(("access_count", count)) => {
+                kept.set("access_count", count.parse::<u64>().unwrap_or(0));
+            }
+            Some((column, value)) if TAGGED.contains(&column) => kept.set(column, value),
+            _ => own.push(tag.clone()),
+        }
+    }
+    (own, kept)
+}
+
+/// neo's two words for a type.
+pub fn memory_words(kind: MemoryType) -> (&'static str, Option<&'static str>) {
+    match kind {
+        MemoryType::Fact => ("knowledge", Some("fact")),
+        MemoryType::Procedure => ("knowledge", Some("procedure")),
+        MemoryType::Feedback => ("warning", None),
+        MemoryType::Focus => ("focus", None),
+    }
+}
+
+/// Reads the rows of tasks as a plan.
+pub fn tasks(rows: &[Map<String, Value>]) -> Plan {
+    let mut plan = Plan::default();
+    for row in rows {
+        let record = Record::from_map(row.clone());
+        let Some(item) = record.text("id").map(str::to_owned) else {
+            plan.left_out.push(LeftOut::new("?", "a task", "it has no id"));
+            continue;
+        };
+        if plan.tasks.iter().any(|task| task.item == item) {
+            continue;
+        }
+        let task = task(&item, &record, &mut plan.left_out);
+        plan.tasks.push(task);
+    }
+    if !plan.tasks.is_empty() {
+        let why = "the log has its own times: those of the import";
+        plan.left_out.push(LeftOut::new("*", "created_at, updated_at of tasks", why));
+    }
+    arrange(plan)
+}
+
+fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
+    let mut context = Map::new();
+    for (key, column) in [("scope", "scope"), ("retrieve", "context")] {
+        if let Some(text) = record.text(column) {
+            let text = bounded(item, column, text.to_owned(), left);
+            context.insert(key.to_owned(), Value::from(text));
+        }
+    }
+    let new = NewTask {
+        id: Some(task_id("neo", item)),
+        title: title(item, record.text("title").unwrap_or("(no title)"), left),
+        priority: record.text("priority").and_then(|word| Priority::parse(word).ok()),
+        initiative: record.text("initiative").map(str::to_owned),
+        deliverable: Deliverable::None,
+        context,
+        ..NewTask::default()
+    };
+    let status = record.text("status").unwrap_or("pending");
+    let why = format!("{status} in neo");
+    let target = match status {
+        "done" => Target::Done { why },
+        "blocked" => Target::Blocked { needs: "it is blocked in neo".to_owned() },
+        "abandoned" => Target::Abandoned { why },
+        "pending" => Target::Queued,
+        other => {
+            let why = "nobody holds it here yet; it waits in the queue for a claim";
+            left.push(LeftOut::new(item, format!("status {other}"), why));
+            Target::Queued
+        }
+    };
+    for (column, _) in record.others(TASK_COLUMNS) {
+        left.push(LeftOut::new(item, format!("column {column}"), "a task has no such field"));
+    }
+    let run = record.text("run_id").map(|run| ("run".to_owned(), run.to_owned()));
+    Planned {
+        item: item.to_owned(),
+        new,
+        depends_on: record.text("depends_on").map(str::to_owned).into_iter().collect(),
+        parent: None,
+        links: run.into_iter().collect(),
+        notes: Vec::new(),
+        target,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::records::read_lines;
+    use super::*;
+    use serde_json::json;
+
+    const NOW: i64 = 1_767_225_600_000;
+
+    fn decisions() -> Vec<TakenDecision> {
+        let text = include_str!("../../tests/golden/neo/decisions.jsonl");
+        let now = Timestamp::from_ms(NOW + 86_400_000 * 3);
+        read_lines(text).0.iter().map(|record| decision(record, now).unwrap()).collect()
+    }
+
+    #[test]
+    fn decisions_become_questions_with_what_has_no_field_beside_them() {
+        let taken = decisions();
+        let first = &taken[0].question;
+        assert_eq!(first.options.len(), 2);
+        assert_eq!(first.default.as_deref(), Some("sqlite"));
+        assert_eq!(first.expires, None, "a deadline in a hundred years");
+        let (context, kept) = Kept::of(first.context.as_deref().unwrap());
+        assert_eq!(context, "Ten users");
+        assert_eq!(kept.text("id"), Some("dec_0123456789abcdef0123"));
+        assert_eq!(kept.get("metadata"), Some(&json!({"ticketId": "X-1"})));
+        assert_eq!(taken[1].question.kind, Some(DecisionType::Approval));
+        let answered = Kept::of(taken[2].question.context.as_deref().unwrap()).1;
+        assert_eq!(answered.text("colour"), Some("blue"));
+        assert_eq!(answered.text("source"), Some("developer"));
+        assert_eq!(taken[2].answer.as_deref(), Some("only X"));
+        assert_eq!(taken[3].question.expires, Some(Millis::from_ms(1)), "long expired");
+    }
+
+    #[test]
+    fn an_answer_that_is_no_option_is_free_text_with_the_options_kept() {
+        let record = Record::new()
+            .with("id", "dec_1")
+            .with("question", "q")
+            .with("options", json!([{"key": "a", "label": "A"}]))
+            .with("answer", "neither");
+        let taken = decision(&record, Timestamp::from_ms(NOW)).unwrap();
+        assert_eq!(taken.question.kind, Some(DecisionType::Free));
+        let kept = Kept::of(taken.question.context.as_deref().unwrap()).1;
+        assert_eq!(kept.get("options"), Some(&json!([{"key": "a", "label": "A"}])));
+        assert!(decision(&Record::new(), Timestamp::from_ms(NOW)).is_err());
+    }
+
+    #[test]
+    fn memories_keep_their_columns_as_tags() {
+        let row = json!({"id": "mem_1", "type": "knowledge", "subtype": "procedure", "scope": "/srv",
+            "content": "run it", "source": "developer", "tags": "[\"ci\"]", "access_count": 7,
+            "created_at": "2026-01-01T00:00:00.000Z", "expires_at": null});
+        let taken = memory(row.as_object().unwrap(), Timestamp::from_ms(NOW)).unwrap();
+        assert_eq!(taken.new.kind, MemoryType::Procedure);
+        let (own, kept) = kept_columns(&taken.new.tags);
+        assert_eq!(own, ["ci"]);
+        assert_eq!(kept.text("source"), Some("developer"));
+        assert_eq!(kept.get("access_count"), Some(&json!(7)));
+        for bad in [json!({}), json!({"id": "m", "content": "c", "type": "episode"})] {
+            assert!(memory(bad.as_object().unwrap(), Timestamp::from_ms(NOW)).is_err());
+        }
+    }
+
+    #[test]
+    fn directives_and_tasks_are_read() {
+        let text = include_str!("../../tests/golden/neo/directives.jsonl");
+        let taken: Vec<TakenDirective> =
+            read_lines(text).0.iter().map(|record| directive(record).unwrap()).collect();
+        assert_eq!((taken[0].new.priority, taken[0].enabled), (5, true));
+        assert_eq!((taken[1].new.trigger, taken[1].enabled), (Trigger::Startup, false));
+        let row = |id: &str, status: &str, on: Value| {
+            let value = json!({"id": id, "title": id, "scope": "/srv", "status": status,
+                "priority": "high", "depends_on": on, "run_id": "r1"});
+            value.as_object().unwrap().clone()
+        };
+        let plan = tasks(&[
+            row("mem_a", "done", Value::Null),
+            row("mem_b", "in_progress", json!("mem_a")),
+            row("mem_c", "abandoned", json!("mem_zzz")),
+        ]);
+        let states: Vec<&str> = plan.tasks.iter().map(|task| task.target.as_str()).collect();
+        assert_eq!(states, ["done", "queued", "abandoned"]);
+        assert_eq!(plan.tasks[1].depends_on, ["mem_a"]);
+        assert_eq!(plan.left_out.len(), 3);
+    }
+}
