@@ -1,3 +1,5 @@
 //! The protocols that comity speaks, as text. Pure: parse, validate, render.
 
+pub mod ace;
+pub mod markdown;
 pub mod mission;

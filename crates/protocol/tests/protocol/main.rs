@@ -1,0 +1,3 @@
+//! The protocols from outside: golden files, round trips, and what must never happen.
+
+mod ace;
