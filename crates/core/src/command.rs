@@ -3,7 +3,8 @@
 mod wish;
 
 pub use wish::{
-    ClaimWish, ConstraintChanges, Containment, Found, NewTask, Question, StepVerb, Submission,
+    ClaimWish, ConstraintChanges, Containment, Found, GivenAnswer, NewTask, PlannedTask, Question,
+    StepVerb, Submission, TaskAnswers,
 };
 
 use crate::event::TaskUpdated;
@@ -40,6 +41,11 @@ pub struct Request {
 pub enum Command {
     /// Make a task.
     CreateTask(Box<NewTask>),
+    /// Make several tasks, all or none.
+    CreateTasks {
+        /// The tasks.
+        tasks: Vec<PlannedTask>,
+    },
     /// Set fields of a task.
     UpdateTask {
         /// The task.
@@ -287,6 +293,15 @@ pub enum Command {
         id: String,
         /// `KEY`, `KEY: text`, or any text.
         answer: String,
+    },
+    /// Answer several questions of one task, all or none.
+    AnswerTask(TaskAnswers),
+    /// Say, as a person, what to do with a task that is stuck, and let it go on.
+    Intervene {
+        /// The task.
+        id: String,
+        /// What is said.
+        feedback: String,
     },
     /// Say something worth keeping.
     Note {

@@ -65,6 +65,11 @@ pub enum Query {
         /// Which.
         id: String,
     },
+    /// `{"task":TASK,"questions":[DECISION…]}`: what a stopped task waits to be told, in the order it was asked.
+    Questions {
+        /// The task.
+        id: String,
+    },
     /// `{"events":[EVENT…],"next":…}`
     Events(EventFilter),
     /// `{counts,agents[],leases,decisions_open,attention[]}`; the edge adds root, store and me.

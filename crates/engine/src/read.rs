@@ -79,6 +79,7 @@ impl<'a> Reader<'a> {
                 })?;
                 Ok(json!({"decision": view::decision(&decision)}))
             }
+            Query::Questions { id } => self.questions(&id),
             Query::Events(filter) => self.events(&filter),
             Query::Status => crate::status::status(self),
             Query::Head => {
@@ -89,7 +90,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn find(&mut self, id: &str) -> Result<Task, Refusal> {
+    pub(crate) fn find(&mut self, id: &str) -> Result<Task, Refusal> {
         let repo = &self.asker.repo;
         settle(self.tx, &mut self.facts, |facts| find_task(facts, repo, id).cloned())
     }

@@ -5,6 +5,7 @@
 
 mod access;
 mod agents;
+mod breakdown;
 mod claim;
 mod create;
 mod decisions;
@@ -18,6 +19,7 @@ mod queue;
 mod review;
 mod stop;
 mod sweep;
+mod together;
 mod work;
 
 pub use access::{find_decision, find_task, not_found};
@@ -46,6 +48,8 @@ use crate::time::Timestamp;
 pub enum Answer {
     /// A task.
     Task(TaskId),
+    /// Several tasks, in the order they were given.
+    Tasks(Vec<TaskId>),
     /// A task that was claimed, with the leases that came with it.
     Claimed(TaskId, Vec<LeaseId>),
     /// Leases.
@@ -128,6 +132,7 @@ impl<'a> Rule<'a> {
     fn dispatch(&mut self, command: &'a Command) -> Ruling<Answer> {
         match command {
             Command::CreateTask(new) => self.create_task(new),
+            Command::CreateTasks { tasks } => self.create_tasks(tasks),
             Command::UpdateTask { id, changes, constraints, if_match } => {
                 self.update(id, changes, constraints, *if_match)
             }
@@ -176,6 +181,8 @@ impl<'a> Rule<'a> {
             Command::GateWaive { id, gate, reason } => self.waive(id, gate, reason),
             Command::DecisionAsk(question) => self.ask(question),
             Command::DecisionAnswer { id, answer } => self.answer(id, answer),
+            Command::AnswerTask(given) => self.answer_task(given),
+            Command::Intervene { id, feedback } => self.intervene(id, feedback),
             Command::Note { kind, text, task } => self.note(kind, text, task.as_ref()),
             Command::EmitEvent { event } => self.emit(event),
         }
@@ -271,13 +278,16 @@ impl Command {
             | Command::Subtask { id, .. }
             | Command::Transition { id, .. }
             | Command::GateRecord { id, .. }
-            | Command::GateWaive { id, .. } => Some(id),
+            | Command::GateWaive { id, .. }
+            | Command::Intervene { id, .. } => Some(id),
+            Command::AnswerTask(given) => Some(&given.id),
             Command::Submit(submission) => Some(&submission.id),
             Command::Claim(wish) => wish.id.as_deref(),
             Command::LeaseAcquire { task, .. } | Command::Note { task, .. } => task.as_deref(),
             Command::DecisionAsk(question) => question.task.as_deref(),
             Command::EmitEvent { event } => event.get("task").and_then(|task| task.as_str()),
             Command::CreateTask(_)
+            | Command::CreateTasks { .. }
             | Command::LeaseRenew { .. }
             | Command::LeaseRelease { .. }
             | Command::Sweep

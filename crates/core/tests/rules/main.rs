@@ -28,5 +28,6 @@ mod section_4_expiry;
 mod section_4_leases;
 mod section_5_log;
 mod section_6_decisions;
+mod several;
 mod verbs;
 mod world;

@@ -1,7 +1,7 @@
 //! Whatever comes in, it is refused clearly or taken, and a refusal changes nothing.
 
 use crate::support::World;
-use comity_core::command::{Command, NewTask, Question};
+use comity_core::command::{Command, GivenAnswer, NewTask, PlannedTask, Question, TaskAnswers};
 use comity_core::event::Event;
 use comity_core::refusal::Code;
 use comity_engine::{EventFilter, Page, Query, TaskFilter};
@@ -76,6 +76,18 @@ fn command() -> impl Strategy<Value = Command> {
         proptest::collection::vec(t(), 0..3)
             .prop_map(|ids| Command::LeaseRelease { ids, all: false }),
         (t(), t()).prop_map(|(id, answer)| Command::DecisionAnswer { id, answer }),
+        (t(), t()).prop_map(|(id, feedback)| Command::Intervene { id, feedback }),
+        (t(), t(), t()).prop_map(|(id, decision, answer)| Command::AnswerTask(TaskAnswers {
+            id,
+            answers: vec![GivenAnswer { decision, answer: answer.clone() }],
+            notes: Some(answer),
+        })),
+        (t(), t()).prop_map(|(key, title)| Command::CreateTasks {
+            tasks: vec![PlannedTask {
+                key: Some(key.clone()),
+                task: NewTask { title, depends_on: vec![key], ..NewTask::default() },
+            }],
+        }),
         (t(), t()).prop_map(|(question, default)| Command::DecisionAsk(Box::new(Question {
             question,
             task: None,

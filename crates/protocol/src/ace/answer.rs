@@ -83,6 +83,11 @@ impl Answer {
         })
     }
 
+    /// Reads an answer that needs no word before it.
+    pub fn of_text(text: &str) -> Answer {
+        Answer::read("", &markdown::lines(text))
+    }
+
     pub(super) fn read(first: &str, rest: &[Line<'_>]) -> Answer {
         let listed = items::read(first, rest, |text| items::label(text, &LABELS).is_some());
         // A list that counts every item as one is a list without numbers.
