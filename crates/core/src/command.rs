@@ -1,7 +1,12 @@
 //! Commands: everything that a caller can ask to be changed.
 
+mod report;
 mod wish;
 
+pub use report::{
+    FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine, TIP_LEVEL,
+    WorkReport,
+};
 pub use wish::{
     ClaimWish, ConstraintChanges, Containment, Found, GivenAnswer, NewTask, PlannedTask, Question,
     StepVerb, Submission, TaskAnswers,

@@ -123,21 +123,26 @@ fn claimed(
     policy: &Policy,
 ) -> Ruling<ClaimedView> {
     let task = task(facts, repo, id)?;
-    let mut answered: Vec<&Decision> = Vec::new();
-    for id in &task.decisions {
-        if let Some(decision) = facts.decision(repo, *id)?
-            && matches!(decision.state, DecisionState::Answered | DecisionState::Defaulted)
-        {
-            answered.push(decision);
-        }
-    }
     Ok(ClaimedView {
         task: view::task(facts, task, policy)?,
         fence: task.claim.as_ref().map(|claim| claim.fence.get()),
         leases: leases(facts, repo, ids)?,
         branch: task.branch.clone(),
-        mission: mission(task, &answered),
+        mission: mission_of(facts, task)?,
     })
+}
+
+/// Makes the mission for a task, with the answers to its questions.
+pub(crate) fn mission_of(facts: &Facts, task: &Task) -> Ruling<Value> {
+    let mut answered: Vec<&Decision> = Vec::new();
+    for id in &task.decisions {
+        if let Some(decision) = facts.decision(&task.repo, *id)?
+            && matches!(decision.state, DecisionState::Answered | DecisionState::Defaulted)
+        {
+            answered.push(decision);
+        }
+    }
+    Ok(mission(task, &answered))
 }
 
 fn agent(

@@ -14,6 +14,11 @@ pub enum Query {
         /// The task.
         id: String,
     },
+    /// `{"task":TASK,"mission":MISSION}`
+    Mission {
+        /// The task.
+        id: String,
+    },
     /// `{"why":{id,status,ready,summary,reasons[],next}}`
     Why {
         /// The task.

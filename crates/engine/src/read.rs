@@ -1,6 +1,6 @@
 //! Answering questions from one snapshot. What has expired is applied to the copy, never to the store.
 
-use crate::answer::holds;
+use crate::answer::{holds, mission_of};
 use crate::batch::{open_facts, settle};
 use crate::engine::Asker;
 use crate::pages::{limit, number_after, page};
@@ -60,6 +60,11 @@ impl<'a> Reader<'a> {
             Query::Task { id } => {
                 let task = self.find(&id)?;
                 Ok(json!({"task": self.task_view(&task)?}))
+            }
+            Query::Mission { id } => {
+                let task = self.find(&id)?;
+                let mission = settle(self.tx, &mut self.facts, |facts| mission_of(facts, &task))?;
+                Ok(json!({"task": self.task_view(&task)?, "mission": mission}))
             }
             Query::Why { id } => self.why(&id),
             Query::Gates { id } => {

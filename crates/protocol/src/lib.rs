@@ -1,6 +1,10 @@
 //! The protocols that comity speaks, as text. Pure: parse, validate, render.
 
 pub mod ace;
+pub mod agent_protocol;
+pub mod contract;
+pub mod document;
 pub mod labels;
 pub mod markdown;
 pub mod mission;
+pub mod problem;

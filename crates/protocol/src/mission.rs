@@ -1,5 +1,6 @@
 //! Agent Protocol v1: the mission that tells an agent what to do.
 
+use crate::document::{self, Style};
 use comity_core::decision::Decision;
 use comity_core::task::Task;
 use serde_json::{Map, Value, json};
@@ -69,17 +70,105 @@ fn instruction(task: &Task, answered: &[&Decision]) -> String {
     out
 }
 
-/// The protocol demands the two files; a task's own context may name others.
+/// Files that the protocol has a place for, in its order.
+const CONTEXT_ORDER: [&str; 5] = ["dev_md", "epic_file", "task_file", "memory", "toolset"];
+
+/// The protocol demands epic and task file; a task's own context may name others.
 fn context(task: &Task) -> Value {
     let mut context = Map::new();
-    for (key, file) in [("epic_file", "epic.md"), ("task_file", "task.md")] {
-        let path = format!("{MISSIONS_DIR}/{}/{file}", task.id);
-        context.insert(key.to_owned(), Value::from(path));
+    for key in CONTEXT_ORDER {
+        let given =
+            task.context.get(key).filter(|value| value.as_str().is_some_and(|t| !t.is_empty()));
+        let own = match key {
+            "epic_file" => Some(own_path(task.id.as_str(), EPIC_FILE)),
+            "task_file" => Some(own_path(task.id.as_str(), TASK_FILE)),
+            _ => None,
+        };
+        if let Some(value) = given.cloned().or(own.map(Value::from)) {
+            context.insert(key.to_owned(), value);
+        }
     }
-    for (key, value) in &task.context {
-        context.insert(key.clone(), value.clone());
-    }
+    let others = task.context.iter().filter(|(key, _)| !CONTEXT_ORDER.contains(&key.as_str()));
+    context.extend(others.map(|(key, value)| (key.clone(), value.clone())));
     Value::Object(context)
+}
+
+const EPIC_FILE: &str = "epic.md";
+const TASK_FILE: &str = "task.md";
+
+fn own_path(task: &str, file: &str) -> String {
+    format!("{MISSIONS_DIR}/{task}/{file}")
+}
+
+/// Writes a mission as YAML, as the original tool writes it.
+pub fn to_yaml(mission: &Value) -> String {
+    document::to_yaml(mission, &Style { literal: &["instruction"], ..Style::default() })
+}
+
+/// A file that a mission names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissionFile {
+    /// Its name in the task's own directory.
+    pub name: &'static str,
+    /// What is in it.
+    pub text: String,
+}
+
+/// Returns the files that a mission names and that are comity's to write, for a task as the interface
+/// shows it.
+pub fn files(task: &Value, mission: &Value) -> Vec<MissionFile> {
+    let id = task.get("id").and_then(Value::as_str).unwrap_or_default();
+    let named = |key: &str| mission.pointer(&format!("/context/{key}")).and_then(Value::as_str);
+    let mut files = Vec::new();
+    if named("task_file") == Some(&own_path(id, TASK_FILE)) {
+        files.push(MissionFile { name: TASK_FILE, text: task_text(task, mission) });
+    }
+    if named("epic_file") == Some(&own_path(id, EPIC_FILE)) {
+        files.push(MissionFile { name: EPIC_FILE, text: epic_text(task) });
+    }
+    files
+}
+
+fn word<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn facts(out: &mut String, task: &Value, keys: &[&str]) {
+    for key in keys {
+        let value = word(task, key);
+        if !value.is_empty() {
+            out.push_str(&format!("- {key}: {value}\n"));
+        }
+    }
+}
+
+fn task_text(task: &Value, mission: &Value) -> String {
+    let mut out = format!("# {}: {}\n\n", word(task, "id"), word(task, "title"));
+    facts(
+        &mut out,
+        task,
+        &["type", "priority", "role", "branch", "epic", "prd", "initiative", "parent"],
+    );
+    let lines = word(mission, "instruction").lines().skip(1).collect::<Vec<_>>().join("\n");
+    let rest = lines.trim();
+    if !rest.is_empty() {
+        out.push_str(&format!("\n{rest}\n"));
+    }
+    out
+}
+
+fn epic_text(task: &Value) -> String {
+    let epic = word(task, "epic");
+    let mut out = match epic {
+        "" => format!("# No epic\n\n{} belongs to no epic.\n", word(task, "id")),
+        epic => format!("# Epic {epic}\n\n{} belongs to it.\n", word(task, "id")),
+    };
+    let before = out.len();
+    facts(&mut out, task, &["prd", "initiative", "parent"]);
+    if out.len() > before {
+        out.insert(before, '\n');
+    }
+    out
 }
 
 /// The protocol takes a missing limit, not a null one.

@@ -1,5 +1,6 @@
 //! The command line: every command with its options, one sentence and an example each.
 
+mod contract;
 mod decision;
 mod log;
 mod task;
@@ -7,6 +8,7 @@ mod task_fields;
 mod team;
 mod values;
 
+pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
 pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
 pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
@@ -115,6 +117,9 @@ pub enum Command {
     /// Read and follow the log, or add to it
     #[command(subcommand, after_help = "Example:\n  comity event tail")]
     Event(EventCommand),
+    /// Check, write and explain contracts: missions, results and the like
+    #[command(subcommand, after_help = "Example:\n  comity contract validate result.yaml")]
+    Contract(ContractCommand),
     /// Check the log and what was built from it
     #[command(subcommand, after_help = "Example:\n  comity log verify")]
     Log(LogCommand),

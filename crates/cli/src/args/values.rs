@@ -9,6 +9,7 @@ use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
 use comity_engine::{Page, Since};
+use comity_protocol::contract::{KINDS, Kind, kind};
 
 #[expect(clippy::needless_pass_by_value, reason = "it is called with what map_err hands over")]
 fn words(refusal: Refusal) -> String {
@@ -103,4 +104,10 @@ impl From<PageArgs> for Page {
     fn from(args: PageArgs) -> Page {
         Page { limit: args.limit.map(usize::from), after: args.after }
     }
+}
+
+/// Reads the name of a kind of contract.
+pub fn contract_kind(text: &str) -> Result<&'static Kind, String> {
+    let names = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
+    kind(text).ok_or_else(|| format!("one of: {}", names()))
 }

@@ -1,9 +1,11 @@
 //! One file per group of commands: arguments become an operation, its answer becomes a reply.
 
+mod contract;
 mod decision;
 mod event;
 mod lease;
 mod log;
+mod mission;
 mod status;
 mod store;
 mod task;
@@ -30,6 +32,7 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Init { yes: _ } => crate::init::run(&global),
         Command::Doctor { fix } => crate::doctor::run(&global, fix),
         Command::Store(command) => store::run(&global, &command),
+        Command::Contract(command) => contract::run(&global, command),
         command => in_project(&global, command),
     }
 }
@@ -54,6 +57,7 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
         | Command::Demo
         | Command::Init { .. }
         | Command::Store(_)
+        | Command::Contract(_)
         | Command::Doctor { .. } => Ok(Reply::printed()),
     }
 }

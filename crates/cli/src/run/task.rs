@@ -1,6 +1,6 @@
 //! `comity task …`
 
-use super::{execute, query, task_fields, task_git};
+use super::{execute, mission, query, task_fields, task_git};
 use crate::args::{ListArgs, Step, TaskCommand, VerbArgs};
 use crate::context::Context;
 use crate::human::Shape;
@@ -30,7 +30,13 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
         }
         TaskCommand::Claim { id, role, skills, ttl, no_lease } => {
             let wish = ClaimWish { id, role, skills, ttl, no_lease };
-            execute(context, Command::Claim(wish), Shape::Claim)
+            let reply = execute(context, Command::Claim(wish), Shape::Claim)?;
+            // The claim stands even when a file of its mission cannot be written.
+            let written = mission::write(context, &reply.json);
+            Ok(match written {
+                Ok(_) => reply,
+                Err(failed) => reply.note(format!("note: the mission's files: {}", failed.message)),
+            })
         }
         TaskCommand::Start { verb: VerbArgs { id, reason }, ttl } => {
             execute(context, Command::Start { id, ttl, reason }, Shape::TaskLine)

@@ -178,6 +178,16 @@ impl Call {
         self.env("COMITY_AGENT", agent)
     }
 
+    /// Gives it this on stdin.
+    pub fn stdin(mut self, text: &str) -> Call {
+        use std::io::{Seek, Write};
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.rewind().unwrap();
+        self.command.stdin(file);
+        self
+    }
+
     /// Starts it and goes on; its output can be read from the child.
     pub fn spawn(mut self) -> Child {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()

@@ -1,0 +1,38 @@
+//! `comity contract …`
+
+use super::values::contract_kind;
+use clap::Subcommand;
+use comity_protocol::contract::Kind;
+
+/// What can be done with contracts.
+#[derive(Debug, Subcommand)]
+pub enum ContractCommand {
+    /// Check a contract and list all its problems
+    #[command(after_help = "Example:\n  comity contract validate result.yaml --kind result")]
+    Validate {
+        /// The file, in YAML or JSON; - reads stdin
+        file: String,
+        /// What it is (default: told from its content)
+        #[arg(long, value_name = "KIND", value_parser = contract_kind)]
+        kind: Option<&'static Kind>,
+        /// Check exactly what the original tool checks
+        #[arg(long)]
+        compat: bool,
+    },
+    /// Write a task as a contract
+    #[command(after_help = "Example:\n  comity contract render mission T1 > mission.yaml")]
+    Render {
+        /// What to write: mission
+        #[arg(value_name = "KIND")]
+        kind: String,
+        /// The task, or the beginning of its id
+        id: String,
+    },
+    /// Print the JSON Schema of a kind of contract
+    #[command(after_help = "Example:\n  comity contract schema result > result.schema.json")]
+    Schema {
+        /// The kind
+        #[arg(value_name = "KIND", value_parser = contract_kind)]
+        kind: &'static Kind,
+    },
+}

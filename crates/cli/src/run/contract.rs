@@ -1,0 +1,98 @@
+//! `comity contract …`
+
+use super::mission;
+use crate::args::{ContractCommand, Global};
+use crate::context::Context;
+use crate::human::{Shape, clean_text};
+use crate::output::Reply;
+use comity_core::refusal::{Code, Refusal};
+use comity_engine::Query;
+use comity_protocol::contract::{self, Checked, Kind, Mode};
+use comity_protocol::document::BYTES_MAX;
+use comity_protocol::problem::Level;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+pub(super) fn run(global: &Global, command: ContractCommand) -> Result<Reply, Refusal> {
+    match command {
+        ContractCommand::Validate { file, kind, compat } => {
+            let mode = if compat { Mode::Compat } else { Mode::Full };
+            let text = read(Path::new(&file), Path::new("."))?;
+            Ok(validated(&file, &contract::check(&text, kind, mode)))
+        }
+        ContractCommand::Schema { kind } => {
+            let schema = (kind.schema)();
+            let text = format!("{}\n", pretty(&schema));
+            Ok(Reply::new(json!({"kind": kind.name, "schema": schema}), Shape::Text(text)))
+        }
+        ContractCommand::Render { kind, id } => {
+            if kind != "mission" {
+                return Err(Refusal::input(format!("a task cannot be written as {kind:?}"))
+                    .hint("one of: mission"));
+            }
+            render_mission(&Context::find(global)?, id)
+        }
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string())
+}
+
+/// Reads a file that may be standard input, and no more of it than a contract can have.
+pub(super) fn read(name: &Path, base: &Path) -> Result<String, Refusal> {
+    let shown = name.display();
+    let limit = u64::try_from(BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::new();
+    let done = if name == Path::new("-") {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        File::open(base.join(name)).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    done.map_err(|error| {
+        Refusal::input(format!("cannot read {shown}: {error}"))
+            .hint("give a file in YAML or JSON, or - for standard input")
+    })?;
+    if bytes.len() > BYTES_MAX {
+        return Err(Refusal::input(format!("{shown} is longer than {BYTES_MAX} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        Refusal::input(format!("{shown} is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+    })
+}
+
+fn validated(file: &str, checked: &Checked) -> Reply {
+    let valid = checked.is_valid();
+    let kind = checked.kind.map(|kind: &Kind| kind.name);
+    let name = if file == "-" { "stdin" } else { file };
+    let mut words = String::new();
+    for problem in checked.problems.iter() {
+        let level = match problem.level {
+            Level::Error => "error",
+            Level::Warning => "warning",
+        };
+        let (line, column) = (problem.line, problem.column);
+        words.push_str(&format!("{name}:{line}:{column}: {level}: {}\n", problem.message));
+    }
+    let verdict = if valid { "valid" } else { "not valid" };
+    words.push_str(&format!("{name} is {verdict} ({})\n", kind.unwrap_or("of unknown kind")));
+    let answer = json!({"valid": valid, "kind": kind, "problems": checked.problems});
+    let exit = if valid { 0 } else { Code::InvalidInput.exit_status() };
+    Reply::new(answer, Shape::Text(clean_lines(&words))).exit(exit)
+}
+
+/// Names and messages come from outside; line breaks between them are ours.
+fn clean_lines(words: &str) -> String {
+    words.lines().map(|line| format!("{}\n", clean_text(line))).collect()
+}
+
+fn render_mission(context: &Context, id: String) -> Result<Reply, Refusal> {
+    let answer = context.query(Query::Mission { id })?;
+    let made = answer.get("mission").cloned().unwrap_or_default();
+    let yaml = comity_protocol::mission::to_yaml(&made);
+    let files = mission::write(context, &answer)?;
+    let answer = json!({"mission": made, "yaml": yaml, "files": files});
+    Ok(Reply::new(answer, Shape::Text(yaml)))
+}

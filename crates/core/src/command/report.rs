@@ -1,0 +1,142 @@
+//! What an agent reports when it hands a result in, whatever protocol it came by.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A result contract, as the rules see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkReport {
+    /// The kind of contract it came by, such as `result`.
+    pub contract: String,
+    /// How the work ended.
+    pub status: ReportStatus,
+    /// What the agent says it changed.
+    #[serde(default)]
+    pub files_modified: Vec<ReportedFile>,
+    /// What it says it did.
+    #[serde(default)]
+    pub log: Vec<ReportedLine>,
+    /// What it could not settle by itself.
+    #[serde(default)]
+    pub issues: Vec<ReportedIssue>,
+    /// When it ended, in the agent's words.
+    #[serde(default)]
+    pub completed_at: Option<String>,
+    /// Fields that the contract does not know; kept for the record.
+    #[serde(default)]
+    pub other: Map<String, Value>,
+}
+
+/// How the work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportStatus {
+    /// Ready for review.
+    Completed,
+    /// The attempt failed.
+    Failed,
+    /// It cannot go on without something.
+    Blocked,
+}
+
+impl ReportStatus {
+    /// Returns the word that users see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ReportStatus::Completed => "completed",
+            ReportStatus::Failed => "failed",
+            ReportStatus::Blocked => "blocked",
+        }
+    }
+}
+
+/// A file that was changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedFile {
+    /// Relative to the root.
+    pub path: String,
+    /// What was done with it.
+    pub action: FileAction,
+}
+
+/// What was done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileAction {
+    /// It is new.
+    Created,
+    /// It was there before.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+impl FileAction {
+    /// Returns the word that users see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FileAction::Created => "created",
+            FileAction::Modified => "modified",
+            FileAction::Deleted => "deleted",
+        }
+    }
+}
+
+/// A line of the agent's own log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedLine {
+    /// `info`, `tip`, `warn`, `error` or `critical`.
+    pub level: String,
+    /// What.
+    pub message: String,
+    /// When, in the agent's words.
+    #[serde(default)]
+    pub timestamp: Option<String>,
+}
+
+/// Something the agent could not settle by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedIssue {
+    /// What kind.
+    #[serde(rename = "type")]
+    pub kind: IssueKind,
+    /// What.
+    pub description: String,
+}
+
+/// The kind of an issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IssueKind {
+    /// The work cannot go on.
+    Blocker,
+    /// Somebody must answer it.
+    Question,
+    /// Somebody should know it.
+    Concern,
+}
+
+/// The level of a log line that is worth knowing beyond the task.
+pub const TIP_LEVEL: &str = "tip";
+
+impl WorkReport {
+    /// Returns what the agent learnt that is of use elsewhere.
+    pub fn tips(&self) -> Vec<String> {
+        let tips = self.log.iter().filter(|line| line.level == TIP_LEVEL);
+        tips.map(|line| line.message.clone()).collect()
+    }
+
+    /// Returns the gravest thing that the agent says of why it stopped.
+    pub fn cause(&self) -> Option<&str> {
+        let blocker = self.issues.iter().find(|issue| issue.kind == IssueKind::Blocker);
+        let line = |level: &str| self.log.iter().rev().find(|line| line.level == level);
+        blocker.or(self.issues.first()).map(|issue| issue.description.as_str()).or_else(|| {
+            let grave = line("critical").or_else(|| line("error")).or_else(|| line("warn"));
+            grave.or(self.log.last()).map(|line| line.message.as_str())
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! The parts that the checks of both contracts are made of.
+//!
+//! The original validator is a program in JavaScript, and its verdicts follow from that language: what
+//! counts as missing, what a pattern matches, how a value is put into a message.
+
+use crate::contract::Mode;
+use crate::document::{Data, Node, Place, looks_like_time};
+use crate::problem::Problems;
+use comity_core::pattern::{PatternError, RepoPath};
+use comity_core::time::Timestamp;
+
+/// Longest value that is repeated in a message.
+const SHOWN_MAX: usize = 200;
+
+pub(super) struct Checker<'a> {
+    pub(super) root: &'a Node,
+    pub(super) mode: Mode,
+    pub(super) found: Problems,
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn new(root: &'a Node, mode: Mode) -> Checker<'a> {
+        Checker { root, mode, found: Problems::new() }
+    }
+
+    pub(super) fn error(&mut self, at: Place, path: &str, message: impl Into<String>) {
+        self.found.error(at, path, message);
+    }
+
+    /// Returns the value of a required field, or says that it is missing.
+    pub(super) fn required(&mut self, key: &str) -> Option<&'a Node> {
+        let value = truthy(self.root, key);
+        if value.is_none() {
+            let at = self.root.get(key).map_or(self.root.at, |value| value.at);
+            self.error(at, key, format!("Missing required field: {key}"));
+        }
+        value
+    }
+
+    pub(super) fn version(&mut self) {
+        let Some(value) = self.required("version") else { return };
+        if value.text() == Some("1") {
+            return;
+        }
+        if self.mode == Mode::Full && shown(value) == "1" && matches!(value.data, Data::Number(_)) {
+            let message = "version 1 is not in quotes; write it as \"1\"";
+            self.found.warning(value.at, "version", message);
+            return;
+        }
+        let message = format!("Unsupported version: {} (expected 1)", shown(value));
+        self.error(value.at, "version", message);
+    }
+
+    /// Checks an id that is a prefix and digits.
+    pub(super) fn id(&mut self, key: &str, prefix: &str, form: &str) {
+        let Some(value) = self.required(key) else { return };
+        let text = shown(value);
+        let digits = text.strip_prefix(prefix).unwrap_or_default();
+        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            self.error(value.at, key, format!("Invalid {key} format: {text} (expected {form})"));
+        } else if self.mode == Mode::Full && value.text().is_none() {
+            self.error(value.at, key, format!("Field {key} must be a string"));
+        }
+    }
+
+    /// Returns the items of a required list, or says why there are none.
+    pub(super) fn required_list(&mut self, key: &str) -> Option<&'a [Node]> {
+        let value = self.required(key)?;
+        self.list(key, value)
+    }
+
+    pub(super) fn list(&mut self, key: &str, value: &'a Node) -> Option<&'a [Node]> {
+        match &value.data {
+            Data::List(items) => Some(items),
+            _ => {
+                self.error(value.at, key, format!("Field {key} must be an array"));
+                None
+            }
+        }
+    }
+
+    /// Checks a field of a list's entry that must be there.
+    pub(super) fn part(&mut self, path: &str, item: &'a Node, key: &str) -> Option<&'a Node> {
+        let value = truthy(item, key);
+        if value.is_none() {
+            let at = item.get(key).map_or(item.at, |value| value.at);
+            self.error(at, &format!("{path}.{key}"), format!("{path}: missing {key}"));
+        }
+        value
+    }
+
+    /// Checks a field of a list's entry that must be one of some words.
+    pub(super) fn word(&mut self, path: &str, item: &'a Node, key: &str, words: &[&str]) {
+        let Some(value) = self.part(path, item, key) else { return };
+        if !value.text().is_some_and(|text| words.contains(&text)) {
+            let message = format!("{path}: invalid {key} '{}'", shown(value));
+            self.error(value.at, &format!("{path}.{key}"), message);
+        }
+    }
+
+    /// Where the original throws: an entry that is nothing at all.
+    pub(super) fn nothing(&mut self, path: &str, item: &Node) -> bool {
+        let nothing = item.data == Data::Null;
+        if nothing {
+            self.error(item.at, path, format!("{path}: must be an object"));
+        }
+        nothing
+    }
+
+    /// Beyond the original: a text that says something.
+    pub(super) fn says_something(&mut self, path: &str, key: &str, value: Option<&Node>) {
+        let Some(value) = value.filter(|value| is_truthy(value)) else { return };
+        let full = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        let name = if path.is_empty() { key.to_owned() } else { format!("{path}: {key}") };
+        match value.text() {
+            None => self.error(value.at, &full, format!("{name} must be a string")),
+            Some(text) if text.trim().is_empty() => {
+                self.error(value.at, &full, format!("{name} is blank"));
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Beyond the original: a time that is one.
+    pub(super) fn time(&mut self, path: &str, key: &str, value: Option<&Node>) {
+        let Some(value) = value.filter(|value| is_truthy(value)) else { return };
+        if !value.text().is_some_and(is_time) {
+            let full = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            let name = if path.is_empty() { key.to_owned() } else { format!("{path}: {key}") };
+            let message = format!("{name} '{}' is not an ISO 8601 time", shown(value));
+            self.error(value.at, &full, message);
+        }
+    }
+
+    /// Beyond the original: a path below the root. Returns it in its one spelling.
+    pub(super) fn path(&mut self, path: &str, value: &Node) -> Option<String> {
+        let Some(text) = value.text() else {
+            self.error(value.at, path, format!("{path} must be a string"));
+            return None;
+        };
+        match RepoPath::parse(text) {
+            Ok(parsed) => Some(parsed.as_str().to_owned()),
+            Err(error) => {
+                let what = match error {
+                    PatternError::OutsideRoot | PatternError::Absolute => "leaves the root",
+                    _ => "is no path below the root",
+                };
+                let message = format!("{path}: '{}' {what} ({error})", shown(value));
+                self.error(value.at, path, message);
+                None
+            }
+        }
+    }
+}
+
+/// Returns a value unless it counts as missing: empty text, zero, false, null.
+pub(super) fn truthy<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+    node.get(key).filter(|value| is_truthy(value))
+}
+
+fn is_truthy(value: &Node) -> bool {
+    match &value.data {
+        Data::Null | Data::Bool(false) => false,
+        Data::Text(text) => !text.is_empty(),
+        // Infinity is true, "not a number" is not.
+        Data::Number(numeral) => match &numeral.value {
+            Some(number) => number.as_f64() != Some(0.0),
+            None => !numeral.text.to_ascii_lowercase().contains("nan"),
+        },
+        Data::Bool(true) | Data::List(_) | Data::Map(_) => true,
+    }
+}
+
+/// Tells whether the original sees an object: maps, lists, and dates without quotes.
+pub(super) fn is_object(value: &Node, mode: Mode) -> bool {
+    matches!(value.data, Data::Map(_) | Data::List(_)) || is_date(value, mode)
+}
+
+/// A date without quotes is an object to the original.
+pub(super) fn is_date(value: &Node, mode: Mode) -> bool {
+    mode == Mode::Compat && value.plain && value.text().is_some_and(looks_like_time)
+}
+
+/// Puts a value into a message as the original does.
+pub(super) fn shown(value: &Node) -> String {
+    let text = whole(value);
+    if text.chars().count() <= SHOWN_MAX {
+        return text;
+    }
+    text.chars().take(SHOWN_MAX).chain(['…']).collect()
+}
+
+fn whole(value: &Node) -> String {
+    match &value.data {
+        Data::Null => "null".to_owned(),
+        Data::Bool(value) => value.to_string(),
+        Data::Text(text) => text.clone(),
+        Data::Number(numeral) => match &numeral.value {
+            Some(number) if number.is_f64() => {
+                number.as_f64().map_or(numeral.text.clone(), |n| n.to_string())
+            }
+            Some(number) => number.to_string(),
+            None if numeral.text.to_ascii_lowercase().contains("nan") => "NaN".to_owned(),
+            None if numeral.text.starts_with('-') => "-Infinity".to_owned(),
+            None => "Infinity".to_owned(),
+        },
+        Data::List(items) => {
+            let item = |item: &Node| match item.data {
+                Data::Null => String::new(),
+                _ => whole(item),
+            };
+            items.iter().map(item).collect::<Vec<_>>().join(",")
+        }
+        Data::Map(_) => "[object Object]".to_owned(),
+    }
+}
+
+/// An instant, a local time, or a day.
+pub(super) fn is_time(text: &str) -> bool {
+    let text = text.trim();
+    let with = |rest: &str| Timestamp::parse(&format!("{text}{rest}")).is_some();
+    Timestamp::parse(text).is_some()
+        || with("Z")
+        || (text.len() == 10 && with("T00:00:00Z"))
+        || short_offset(text).is_some_and(|full| Timestamp::parse(&full).is_some())
+        || (text.len() == 17 && text.ends_with('Z') && minute_only(text))
+}
+
+/// `+0200` for `+02:00`.
+fn short_offset(text: &str) -> Option<String> {
+    let place = text.len().checked_sub(2)?;
+    let (before, minutes) = (text.get(..place)?, text.get(place..)?);
+    let sign = before.len().checked_sub(3)?;
+    before.get(sign..)?.starts_with(['+', '-']).then(|| format!("{before}:{minutes}"))
+}
+
+/// `2025-01-15T10:30Z`, without seconds.
+fn minute_only(text: &str) -> bool {
+    let without = text.trim_end_matches('Z');
+    Timestamp::parse(&format!("{without}:00Z")).is_some()
+}

@@ -1,0 +1,10 @@
+//! Agent Protocol v1: mission and result. The checks of the original validator come first, with its
+//! messages and in its order; what it misses comes after them.
+
+mod checker;
+pub mod mission_check;
+pub mod result;
+pub mod schema;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! Checking a result, and what it reports.
+
+use super::checker::{Checker, is_object, shown};
+use crate::contract::{Mode, keys_there, says};
+use crate::document::{Data, Node};
+use crate::problem::Problems;
+use comity_core::command::{
+    FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine, WorkReport,
+};
+use comity_core::pattern::RepoPath;
+use std::collections::HashMap;
+
+const STATUSES: [&str; 3] = ["completed", "failed", "blocked"];
+const ACTIONS: [&str; 3] = ["created", "modified", "deleted"];
+const LEVELS: [&str; 5] = ["info", "tip", "warn", "error", "critical"];
+const ISSUES: [&str; 3] = ["blocker", "question", "concern"];
+/// Entries that a log must have.
+const LOG_MIN: usize = 2;
+const KNOWN: [&str; 7] =
+    ["version", "task_id", "status", "files_modified", "log", "issues", "completed_at"];
+
+/// Counts what speaks for a result.
+pub fn likeness(_text: &str, tree: Option<&Node>) -> u32 {
+    let status = 2 * u32::from(says(tree, "status", &STATUSES));
+    let own = keys_there(tree, &["files_modified", "log", "completed_at"]) + status;
+    if own == 0 { 0 } else { own + keys_there(tree, &["task_id", "status", "issues"]) }
+}
+
+/// Finds everything that is wrong with a result.
+pub fn validate(root: &Node, mode: Mode) -> Problems {
+    let mut check = Checker::new(root, mode);
+    if !is_object(root, mode) {
+        check.error(root.at, "", "Result must be an object");
+        return check.found;
+    }
+    check.version();
+    check.id("task_id", "T", "TNNN");
+    status(&mut check);
+    files(&mut check);
+    log(&mut check);
+    issues(&mut check);
+    check.required("completed_at");
+    if mode == Mode::Full {
+        further(&mut check);
+    }
+    check.found
+}
+
+fn status(check: &mut Checker<'_>) {
+    let Some(value) = check.required("status") else { return };
+    if !value.text().is_some_and(|text| STATUSES.contains(&text)) {
+        let known = STATUSES.join(", ");
+        let message = format!("Invalid status: {} (expected: {known})", shown(value));
+        check.error(value.at, "status", message);
+    }
+}
+
+fn files(check: &mut Checker<'_>) {
+    let Some(items) = check.required_list("files_modified") else { return };
+    for (place, item) in items.iter().enumerate() {
+        let path = format!("files_modified[{place}]");
+        if !check.nothing(&path, item) {
+            check.part(&path, item, "path");
+            check.word(&path, item, "action", &ACTIONS);
+        }
+    }
+}
+
+fn log(check: &mut Checker<'_>) {
+    let Some(items) = check.required_list("log") else { return };
+    if items.len() < LOG_MIN {
+        let at = check.root.place_of("log");
+        check.error(at, "log", "Log must contain at least 2 entries");
+    }
+    for (place, item) in items.iter().enumerate() {
+        let path = format!("log[{place}]");
+        if !check.nothing(&path, item) {
+            check.word(&path, item, "level", &LEVELS);
+            check.part(&path, item, "message");
+            check.part(&path, item, "timestamp");
+        }
+    }
+}
+
+fn issues(check: &mut Checker<'_>) {
+    let Some(value) = check.root.get("issues") else { return };
+    let Some(items) = check.list("issues", value) else { return };
+    for (place, item) in items.iter().enumerate() {
+        let path = format!("issues[{place}]");
+        if !check.nothing(&path, item) {
+            check.word(&path, item, "type", &ISSUES);
+            check.part(&path, item, "description");
+        }
+    }
+}
+
+/// What the original misses.
+fn further(check: &mut Checker<'_>) {
+    let root = check.root;
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for (place, item) in list(root, "files_modified").iter().enumerate() {
+        let path = format!("files_modified[{place}].path");
+        let Some(value) = super::checker::truthy(item, "path") else { continue };
+        let Some(name) = check.path(&path, value) else { continue };
+        if let Some(first) = seen.insert(name, place) {
+            let message = format!(
+                "files_modified[{place}]: '{}' is listed already, as files_modified[{first}]",
+                shown(value)
+            );
+            check.error(value.at, &path, message);
+        }
+    }
+    for (place, item) in list(root, "log").iter().enumerate() {
+        let path = format!("log[{place}]");
+        check.says_something(&path, "message", item.get("message"));
+        check.time(&path, "timestamp", item.get("timestamp"));
+    }
+    for (place, item) in list(root, "issues").iter().enumerate() {
+        let path = format!("issues[{place}]");
+        check.says_something(&path, "description", item.get("description"));
+    }
+    check.time("", "completed_at", root.get("completed_at"));
+    if says(Some(root), "status", &["blocked"]) && list(root, "issues").is_empty() {
+        let at = root.place_of("status");
+        check.found.warning(at, "issues", "a blocked result should say in issues what it needs");
+    }
+}
+
+fn list<'n>(root: &'n Node, key: &str) -> &'n [Node] {
+    root.get(key).map_or(&[], Node::items)
+}
+
+/// Returns what a valid result reports.
+pub fn report(root: &Node) -> WorkReport {
+    let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
+    let file = |item: &Node| ReportedFile {
+        // One spelling of each path, so that it can be compared with what git says.
+        path: RepoPath::parse(&text(item, "path"))
+            .map_or_else(|_| text(item, "path"), |path| path.as_str().to_owned()),
+        action: match text(item, "action").as_str() {
+            "created" => FileAction::Created,
+            "deleted" => FileAction::Deleted,
+            _ => FileAction::Modified,
+        },
+    };
+    let line = |item: &Node| ReportedLine {
+        level: text(item, "level"),
+        message: text(item, "message"),
+        timestamp: item.get("timestamp").and_then(Node::written),
+    };
+    let issue = |item: &Node| ReportedIssue {
+        kind: match text(item, "type").as_str() {
+            "blocker" => IssueKind::Blocker,
+            "question" => IssueKind::Question,
+            _ => IssueKind::Concern,
+        },
+        description: text(item, "description"),
+    };
+    let unknown = root.entries().iter().filter(|entry| !KNOWN.contains(&entry.key.as_str()));
+    WorkReport {
+        contract: "result".to_owned(),
+        status: match text(root, "status").as_str() {
+            "completed" => ReportStatus::Completed,
+            "blocked" => ReportStatus::Blocked,
+            _ => ReportStatus::Failed,
+        },
+        files_modified: list(root, "files_modified").iter().map(file).collect(),
+        log: list(root, "log").iter().map(line).collect(),
+        issues: list(root, "issues").iter().map(issue).collect(),
+        completed_at: root.get("completed_at").and_then(Node::written),
+        other: unknown.map(|entry| (entry.key.clone(), entry.value.to_value())).collect(),
+    }
+}
+
+/// Returns the task that a result names.
+pub fn task_id(root: &Node) -> Option<&str> {
+    match &root.get("task_id")?.data {
+        Data::Text(text) => Some(text),
+        _ => None,
+    }
+}

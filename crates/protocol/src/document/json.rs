@@ -1,0 +1,216 @@
+//! JSON with places. Strict, so that what it refuses can still be tried as YAML.
+
+use super::{Budget, DEPTH_MAX, Data, Entry, Fault, Node, Numeral, Place, too_deep, twice};
+use serde_json::Number;
+use std::collections::HashMap;
+use std::iter::Peekable;
+use std::str::Chars;
+
+struct Reader<'a> {
+    rest: Peekable<Chars<'a>>,
+    at: Place,
+    budget: Budget,
+}
+
+pub(super) fn read(text: &str) -> Result<Node, Fault> {
+    let mut reader =
+        Reader { rest: text.chars().peekable(), at: Place::START, budget: Budget::default() };
+    let node = reader.value(0)?;
+    reader.space();
+    match reader.rest.peek() {
+        None => Ok(node),
+        Some(_) => Err(reader.fault("text after the end of the JSON document")),
+    }
+}
+
+impl Reader<'_> {
+    fn fault(&self, message: impl Into<String>) -> Fault {
+        Fault::new(self.at, message)
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest.next()?;
+        self.at = match c {
+            '\n' => Place { line: self.at.line + 1, column: 1 },
+            _ => Place { column: self.at.column + 1, ..self.at },
+        };
+        Some(c)
+    }
+
+    fn space(&mut self) {
+        while matches!(self.rest.peek(), Some(' ' | '\t' | '\n' | '\r')) {
+            self.next();
+        }
+    }
+
+    fn expect(&mut self, wanted: char) -> Result<(), Fault> {
+        self.space();
+        match self.rest.peek().copied() {
+            Some(c) if c == wanted => {
+                self.next();
+                Ok(())
+            }
+            Some(c) => Err(self.fault(format!("expected {wanted:?}, found {c:?}"))),
+            None => Err(self.fault(format!("expected {wanted:?}, but the text ends"))),
+        }
+    }
+
+    /// Takes the character when it comes next.
+    fn comes(&mut self, wanted: char) -> bool {
+        self.space();
+        let comes = self.rest.peek() == Some(&wanted);
+        if comes {
+            self.next();
+        }
+        comes
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Node, Fault> {
+        self.space();
+        let at = self.at;
+        self.budget.take(1, 0, at)?;
+        let data = match self.rest.peek() {
+            Some('{' | '[') if depth >= DEPTH_MAX => return Err(too_deep(at)),
+            Some('{') => self.map(depth)?,
+            Some('[') => self.list(depth)?,
+            Some('"') => {
+                let text = self.string()?;
+                self.budget.take(0, text.len(), at)?;
+                return Ok(Node { data: Data::Text(text), at, plain: false });
+            }
+            Some(c) if c.is_ascii_alphanumeric() || *c == '-' => self.word()?,
+            Some(c) => {
+                let message = format!("expected a value, found {c:?}");
+                return Err(self.fault(message));
+            }
+            None => return Err(self.fault("expected a value, but the text ends")),
+        };
+        Ok(Node { data, at, plain: true })
+    }
+
+    fn map(&mut self, depth: usize) -> Result<Data, Fault> {
+        self.next();
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut places: HashMap<String, Place> = HashMap::new();
+        if self.comes('}') {
+            return Ok(Data::Map(entries));
+        }
+        loop {
+            self.space();
+            let key_at = self.at;
+            if self.rest.peek() != Some(&'"') {
+                return Err(self.fault("expected a key in double quotes"));
+            }
+            let key = self.string()?;
+            self.budget.take(1, key.len(), key_at)?;
+            if let Some(first) = places.insert(key.clone(), key_at) {
+                return Err(twice(&key, key_at, first));
+            }
+            self.expect(':')?;
+            let value = self.value(depth + 1)?;
+            entries.push(Entry { key, key_at, value });
+            if !self.comes(',') {
+                self.expect('}')?;
+                return Ok(Data::Map(entries));
+            }
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Data, Fault> {
+        self.next();
+        let mut items = Vec::new();
+        if self.comes(']') {
+            return Ok(Data::List(items));
+        }
+        loop {
+            items.push(self.value(depth + 1)?);
+            if !self.comes(',') {
+                self.expect(']')?;
+                return Ok(Data::List(items));
+            }
+        }
+    }
+
+    fn word(&mut self) -> Result<Data, Fault> {
+        let at = self.at;
+        let mut text = String::new();
+        while let Some(c) = self.rest.peek() {
+            if !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')) {
+                break;
+            }
+            text.extend(self.next());
+        }
+        match text.as_str() {
+            "null" => Ok(Data::Null),
+            "true" => Ok(Data::Bool(true)),
+            "false" => Ok(Data::Bool(false)),
+            _ => match serde_json::from_str::<Number>(&text) {
+                Ok(number) => {
+                    // Fractions are read to the last digit.
+                    let exact = text.parse().ok().filter(|_| number.is_f64());
+                    let value = exact.map_or(Some(number), Number::from_f64);
+                    Ok(Data::Number(Numeral { text, value }))
+                }
+                Err(_) => {
+                    let word: String = text.chars().take(60).collect();
+                    Err(Fault::new(at, format!("{word:?} is no JSON value")))
+                }
+            },
+        }
+    }
+
+    fn string(&mut self) -> Result<String, Fault> {
+        self.next();
+        let mut out = String::new();
+        loop {
+            let at = self.at;
+            match self.next() {
+                None => return Err(Fault::new(at, "a string is not closed")),
+                Some('"') => return Ok(out),
+                Some('\\') => out.push(self.escape(at)?),
+                Some(c) if c.is_control() && c != '\u{85}' => {
+                    return Err(Fault::new(at, "a line break or tab in a string must be escaped"));
+                }
+                Some(c) => out.push(c),
+            }
+        }
+    }
+
+    fn escape(&mut self, at: Place) -> Result<char, Fault> {
+        let plain = match self.next() {
+            Some(c @ ('"' | '\\' | '/')) => c,
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some('u') => return self.unicode(at),
+            _ => return Err(Fault::new(at, "an escape that JSON does not know")),
+        };
+        Ok(plain)
+    }
+
+    fn unicode(&mut self, at: Place) -> Result<char, Fault> {
+        let wrong = || Fault::new(at, "\\u needs four hexadecimal digits of a character");
+        let high = self.unit().ok_or_else(wrong)?;
+        if let Some(c) = char::from_u32(high) {
+            return Ok(c);
+        }
+        if !(0xD800..0xDC00).contains(&high)
+            || self.next() != Some('\\')
+            || self.next() != Some('u')
+        {
+            return Err(wrong());
+        }
+        let low = self.unit().filter(|low| (0xDC00..0xE000).contains(low)).ok_or_else(wrong)?;
+        char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00)).ok_or_else(wrong)
+    }
+
+    fn unit(&mut self) -> Option<u32> {
+        let mut unit = 0;
+        for _ in 0..4 {
+            unit = unit * 16 + self.next()?.to_digit(16)?;
+        }
+        Some(unit)
+    }
+}

@@ -1,0 +1,279 @@
+//! YAML and JSON text as one ordered tree in which every node and key knows its place.
+//!
+//! Reading is bounded: size, depth and number of nodes, those that aliases copy included. Key order and
+//! unknown keys are kept; a key given twice is refused, because one of the two would be lost.
+
+mod json;
+mod scalar;
+mod write;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+pub use scalar::looks_like_time;
+pub use write::{Style, to_yaml};
+
+use serde_json::{Map, Number, Value};
+use std::fmt;
+
+/// Largest text that is read. A contract is a few kilobytes; this leaves room for long logs.
+pub const BYTES_MAX: usize = 1 << 20;
+/// Deepest nesting. The deepest format has five levels.
+pub const DEPTH_MAX: usize = 64;
+/// Most nodes, those that aliases copy included.
+pub const NODES_MAX: usize = 100_000;
+/// Most bytes of text, those that aliases copy included.
+pub const TEXT_MAX: usize = 4 << 20;
+
+/// A position in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+}
+
+impl Place {
+    /// The beginning of the text.
+    pub const START: Place = Place { line: 1, column: 1 };
+}
+
+/// Why a text cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    pub at: Place,
+}
+
+impl Fault {
+    fn new(at: Place, message: impl Into<String>) -> Fault {
+        Fault { message: message.into(), at }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.at.line, self.at.column, self.message)
+    }
+}
+
+/// A number, with the text that it was written as: `1.0` and `1` are equal numbers and different
+/// versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numeral {
+    /// As written.
+    pub text: String,
+    /// Its value; none for what JSON cannot say (infinities, not a number).
+    pub value: Option<Number>,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A number.
+    Number(Numeral),
+    /// Text.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// Keys and values in the order of the text; no key twice.
+    Map(Vec<Entry>),
+}
+
+/// A value and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// What it is.
+    pub data: Data,
+    /// Where it begins.
+    pub at: Place,
+    /// Whether it was written without quotes.
+    pub plain: bool,
+}
+
+/// A key with its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key begins.
+    pub key_at: Place,
+    /// The value.
+    pub value: Node,
+}
+
+/// Reads YAML or JSON.
+pub fn read(text: &str) -> Result<Node, Fault> {
+    if text.len() > BYTES_MAX {
+        let message =
+            format!("the document has {} bytes; at most {BYTES_MAX} are read", text.len());
+        return Err(Fault::new(Place::START, message));
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    refuse_control_characters(text)?;
+    if !text.trim_start().starts_with(['{', '[']) {
+        return yaml::read(text);
+    }
+    // Most of JSON is YAML, but not all of it; what is not JSON may still be YAML.
+    json::read(text).or_else(|fault| yaml::read(text).map_err(|other| later(fault, other)))
+}
+
+/// The reader that got further says more about what the writer meant.
+fn later(json: Fault, yaml: Fault) -> Fault {
+    let json_further = (json.at.line, json.at.column) >= (yaml.at.line, yaml.at.column);
+    if json_further { json } else { yaml }
+}
+
+fn refuse_control_characters(text: &str) -> Result<(), Fault> {
+    let mut at = Place::START;
+    for c in text.chars() {
+        let fine = matches!(c, '\t' | '\n' | '\r' | '\u{85}') || !c.is_control();
+        if !fine || matches!(c, '\u{fffe}' | '\u{ffff}') {
+            let message = format!("the control character U+{:04X} is not allowed", u32::from(c));
+            return Err(Fault::new(at, message));
+        }
+        at = match c {
+            '\n' => Place { line: at.line + 1, column: 1 },
+            _ => Place { column: at.column + 1, ..at },
+        };
+    }
+    Ok(())
+}
+
+/// Counts what has been read, so that aliases cannot multiply a small text into a large tree.
+#[derive(Default)]
+struct Budget {
+    nodes: usize,
+    text: usize,
+}
+
+impl Budget {
+    fn take(&mut self, nodes: usize, text: usize, at: Place) -> Result<(), Fault> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        self.text = self.text.saturating_add(text);
+        if self.nodes > NODES_MAX {
+            return Err(Fault::new(at, format!("the document has more than {NODES_MAX} values")));
+        }
+        if self.text > TEXT_MAX {
+            let message = format!("the document grows beyond {TEXT_MAX} bytes by its aliases");
+            return Err(Fault::new(at, message));
+        }
+        Ok(())
+    }
+}
+
+fn too_deep(at: Place) -> Fault {
+    Fault::new(at, format!("the document is nested deeper than {DEPTH_MAX} levels"))
+}
+
+fn twice(key: &str, at: Place, first: Place) -> Fault {
+    let key: String = key.chars().take(60).collect();
+    Fault::new(at, format!("the key {key:?} is given twice; first on line {}", first.line))
+}
+
+impl Node {
+    /// Returns the value of a key.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// Returns a key with its value.
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries().iter().find(|entry| entry.key == key)
+    }
+
+    /// Returns the keys and values of a map; nothing for anything else.
+    pub fn entries(&self) -> &[Entry] {
+        match &self.data {
+            Data::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// Returns the items of a list; nothing for anything else.
+    pub fn items(&self) -> &[Node] {
+        match &self.data {
+            Data::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// Returns the text; none for anything else.
+    pub fn text(&self) -> Option<&str> {
+        match &self.data {
+            Data::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns a scalar as it was written; none for lists, maps and null.
+    pub fn written(&self) -> Option<String> {
+        match &self.data {
+            Data::Text(text) => Some(text.clone()),
+            Data::Number(number) => Some(number.text.clone()),
+            Data::Bool(value) => Some(value.to_string()),
+            Data::Null | Data::List(_) | Data::Map(_) => None,
+        }
+    }
+
+    /// Returns the node as JSON; a number that JSON cannot say becomes its text.
+    pub fn to_value(&self) -> Value {
+        match &self.data {
+            Data::Null => Value::Null,
+            Data::Bool(value) => Value::Bool(*value),
+            Data::Text(text) => Value::String(text.clone()),
+            Data::Number(numeral) => match &numeral.value {
+                Some(number) => Value::Number(number.clone()),
+                None => Value::String(numeral.text.clone()),
+            },
+            Data::List(items) => Value::Array(items.iter().map(Node::to_value).collect()),
+            Data::Map(entries) => {
+                let pair = |entry: &Entry| (entry.key.clone(), entry.value.to_value());
+                Value::Object(entries.iter().map(pair).collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    /// Returns the place of what a path such as `log[1].level` names, or of the deepest part of it that
+    /// is there.
+    pub fn place_of(&self, path: &str) -> Place {
+        let mut node = self;
+        for part in path.split(['.', '[']).filter(|part| !part.is_empty()) {
+            let next = match part.strip_suffix(']') {
+                Some(index) => index.parse().ok().and_then(|i: usize| node.items().get(i)),
+                None => node.get(part),
+            };
+            match next {
+                Some(found) => node = found,
+                None => break,
+            }
+        }
+        node.at
+    }
+
+    /// Counts the nodes and the bytes of text of the tree.
+    fn size(&self) -> (usize, usize) {
+        match &self.data {
+            Data::Null | Data::Bool(_) => (1, 0),
+            Data::Number(numeral) => (1, numeral.text.len()),
+            Data::Text(text) => (1, text.len()),
+            Data::List(items) => items.iter().map(Node::size).fold((1, 0), add),
+            Data::Map(entries) => {
+                let sizes = entries.iter().map(|e| add(e.value.size(), (1, e.key.len())));
+                sizes.fold((1, 0), add)
+            }
+        }
+    }
+}
+
+fn add(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
+    (a.0 + b.0, a.1 + b.1)
+}
