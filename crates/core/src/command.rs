@@ -346,6 +346,11 @@ impl Command {
                 containment: Containment::default(),
                 reason: reason.clone(),
             }),
+            // Which questions are open differs when the same answer is sent again.
+            Command::AnswerTask(given) if given.text.is_some() => {
+                let (id, text) = (given.id.clone(), given.text.clone());
+                Cow::Owned(Command::AnswerTask(TaskAnswers { id, text, ..TaskAnswers::default() }))
+            }
             other => Cow::Borrowed(other),
         }
     }

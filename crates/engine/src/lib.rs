@@ -19,6 +19,7 @@ mod suggest;
 mod verify;
 mod wait;
 mod write_loop;
+mod writing;
 
 pub use batch::run_batch;
 pub use engine::{Asker, Engine, Settings};
@@ -26,3 +27,4 @@ pub use intake::{Intake, Prepared};
 pub use query::{EventFilter, Page, Query, Since, TaskFilter};
 pub use questions::AnswerForm;
 pub use write_loop::{WriteHandle, WriteLoop};
+pub use writing::Writing;

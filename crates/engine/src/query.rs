@@ -1,8 +1,10 @@
 //! Questions about the state. Reads never write; they see what has expired as expired.
 
+use crate::writing::Writing;
 use comity_core::ids::AgentId;
 use comity_core::role::Role;
 use comity_core::status::Status;
+use comity_protocol::ace::Generation;
 
 /// What can be looked up.
 #[derive(Clone, Debug)]
@@ -72,6 +74,20 @@ pub enum Query {
     },
     /// `{"task":TASK,"questions":[DECISION…]}`: what a stopped task waits to be told, in the order it was asked.
     Questions {
+        /// The task.
+        id: String,
+    },
+    /// `{"kind":…,"id":…,"text":…}`: a task as another protocol writes it.
+    Written {
+        /// The task.
+        id: String,
+        /// As what.
+        writing: Writing,
+        /// In which of its two forms, where a protocol has two.
+        generation: Generation,
+    },
+    /// `{"task":TASK,"contract":…,"events":[…],"error":…,"questions":[DECISION…]}`: a task that needs a person.
+    Intervention {
         /// The task.
         id: String,
     },

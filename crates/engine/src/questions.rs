@@ -4,7 +4,7 @@ use crate::batch::settle;
 use crate::engine::{Asker, Engine};
 use crate::query::Query;
 use crate::read::Reader;
-use comity_core::command::{Command, GivenAnswer, TaskAnswers};
+use comity_core::command::{GivenAnswer, TaskAnswers};
 use comity_core::decision::{Decision, DecisionPurpose, DecisionState};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
@@ -22,7 +22,7 @@ impl Reader<'_> {
 
     /// The questions it was blocked with, answered ones too, since people count them; else what was asked about
     /// the block itself.
-    fn asked(&mut self, task: &Task) -> Result<Vec<Decision>, Refusal> {
+    pub(crate) fn asked(&mut self, task: &Task) -> Result<Vec<Decision>, Refusal> {
         let Some(block) = &task.block else { return Ok(Vec::new()) };
         let mut asked = Vec::new();
         for id in &task.decisions {
@@ -54,25 +54,19 @@ pub enum AnswerForm {
 }
 
 impl Engine {
-    /// Reads an answer to the open questions of a task; the command gives each question its own.
+    /// Reads an answer to the open questions of a task and gives each question its own; none where the task waits
+    /// for nothing.
     pub fn read_answer(
         &mut self,
         asker: &Asker,
         id: &str,
         text: &str,
         form: AnswerForm,
-    ) -> Result<Command, Refusal> {
+    ) -> Result<TaskAnswers, Refusal> {
         let answer = self.query(asker, Query::Questions { id: id.to_owned() })?;
         let task = answer.pointer("/task/id").and_then(Value::as_str).unwrap_or(id).to_owned();
         let none = Vec::new();
         let questions = answer.get("questions").and_then(Value::as_array).unwrap_or(&none);
-        if questions.is_empty() {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{task} waits for no answer"),
-            )
-            .hint("see `comity task why ID`"));
-        }
         let given = match form {
             AnswerForm::Text => Answer::of_text(text),
             AnswerForm::Comment => match Comment::read(text, Author::Allowed) {
@@ -80,6 +74,11 @@ impl Engine {
                 _ => return Err(no_answer()),
             },
         };
+        let whole =
+            TaskAnswers { id: task.clone(), text: Some(text.to_owned()), ..TaskAnswers::default() };
+        if questions.is_empty() {
+            return Ok(whole);
+        }
         let matched = given.matched(questions.len()).map_err(|wrong| {
             Refusal::new(Code::InvalidAnswer, format!("{task}: {wrong}"))
                 .hint("answer each question: '- Answer to question 1: …'")
@@ -97,7 +96,7 @@ impl Engine {
                 None => {}
             }
         }
-        Ok(Command::AnswerTask(TaskAnswers { id: task, answers, notes: matched.beside }))
+        Ok(TaskAnswers { answers, notes: matched.beside, ..whole })
     }
 }
 

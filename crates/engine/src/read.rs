@@ -85,6 +85,8 @@ impl<'a> Reader<'a> {
                 Ok(json!({"decision": view::decision(&decision)}))
             }
             Query::Questions { id } => self.questions(&id),
+            Query::Written { id, writing, generation } => self.written(&id, writing, generation),
+            Query::Intervention { id } => self.intervention(&id),
             Query::Events(filter) => self.events(&filter),
             Query::Status => crate::status::status(self),
             Query::Head => {

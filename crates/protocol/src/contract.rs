@@ -2,6 +2,7 @@
 
 use crate::agent_protocol::{mission_check, result, schema};
 use crate::document::{self, Fault, Node};
+use crate::neo;
 use crate::problem::Problems;
 use comity_core::command::WorkReport;
 use serde_json::Value;
@@ -61,6 +62,9 @@ pub const KINDS: &[Kind] = &[
         schema: schema::result,
         report: Some(result::report),
     },
+    neo::TASK,
+    neo::RESULT,
+    neo::ERROR,
 ];
 
 /// Returns the kind of that name.

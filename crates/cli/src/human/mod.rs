@@ -2,6 +2,7 @@
 
 mod decision;
 mod event;
+mod intervention;
 mod log;
 mod status;
 mod table;
@@ -37,6 +38,8 @@ pub enum Shape {
     Claim,
     /// `{"why":…}`
     Why,
+    /// A stuck task with all that is known of it.
+    Intervention,
     /// `{"gates":…}`
     Gates,
     /// `{"leases":…}`
@@ -106,6 +109,7 @@ pub fn render(shape: &Shape, answer: &Value, screen: &Screen) -> String {
         Shape::Tasks => task::list(answer, screen),
         Shape::Claim => task::claim(answer, screen),
         Shape::Why => task::why(answer, screen),
+        Shape::Intervention => intervention::full(answer, screen),
         Shape::Gates => team::gates(answer, screen),
         Shape::Leases => team::leases(answer, screen),
         Shape::Released => team::released(answer),

@@ -13,6 +13,8 @@ mod task_fields;
 mod task_git;
 mod team;
 mod watchdog;
+mod words;
+mod writing;
 
 use crate::args::{Cli, Command, CompletionShell, Global};
 use crate::context::Context;

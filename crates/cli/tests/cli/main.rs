@@ -11,6 +11,7 @@ mod hosts;
 mod idempotency;
 mod identity;
 mod project;
+mod protocols;
 mod sandbox;
 mod screens;
 mod server;

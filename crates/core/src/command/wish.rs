@@ -217,6 +217,9 @@ pub struct TaskAnswers {
     /// What was said that belongs to no single question.
     #[serde(default)]
     pub notes: Option<String>,
+    /// The whole as it was said, where the answers were read from one text: what a key stands for.
+    #[serde(default)]
+    pub text: Option<String>,
 }
 
 /// The answer to one question.

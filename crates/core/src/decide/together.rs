@@ -5,7 +5,7 @@ use crate::command::{Command, Question, Request, TaskAnswers};
 use crate::decision::{Decision, DecisionPurpose, DecisionState, DecisionType};
 use crate::facts::{Facts, Ruling};
 use crate::ids::{DecisionId, TaskId};
-use crate::refusal::Refusal;
+use crate::refusal::{Code, Refusal};
 use crate::status::Status;
 
 /// A copy of the facts in which the steps so far have happened.
@@ -43,10 +43,16 @@ impl Rule<'_> {
 
     /// Answers several questions of one task.
     pub(super) fn answer_task(&mut self, given: &TaskAnswers) -> Ruling<Answer> {
+        let task = self.task(&given.id)?;
+        let id = task.id.clone();
         if given.answers.is_empty() {
-            return Err(Refusal::input("no answer is given").into());
+            return Err(match task.status {
+                Status::Blocked => Refusal::input(format!("no open question of {id} is answered")),
+                _ => Refusal::new(Code::InvalidTransition, format!("{id} waits for no answer"))
+                    .hint("see `comity task why ID`"),
+            }
+            .into());
         }
-        let id = self.task(&given.id)?.id.clone();
         let mut ahead = self.ahead();
         for answer in &given.answers {
             let decision = self.decision(&answer.decision)?;
@@ -73,7 +79,7 @@ impl Rule<'_> {
         self.require_person("intervene")?;
         if task.status.is_finished() {
             let message = format!("{} is {} and takes no feedback", task.id, task.status);
-            return Err(Refusal::new(crate::refusal::Code::InvalidTransition, message)
+            return Err(Refusal::new(Code::InvalidTransition, message)
                 .hint("reopen it first: comity task reopen ID --reason TEXT")
                 .into());
         }

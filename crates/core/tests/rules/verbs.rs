@@ -306,7 +306,11 @@ impl Act<'_> {
             answer: (*answer).to_owned(),
         };
         let answers = answers.iter().map(given).collect();
-        self.does(Command::AnswerTask(TaskAnswers { id: id.into(), answers, notes: None }))
+        self.does(Command::AnswerTask(TaskAnswers {
+            id: id.into(),
+            answers,
+            ..TaskAnswers::default()
+        }))
     }
 
     pub fn intervenes(self, id: &str, feedback: &str) -> Verdict {

@@ -80,7 +80,8 @@ fn command() -> impl Strategy<Value = Command> {
         (t(), t(), t()).prop_map(|(id, decision, answer)| Command::AnswerTask(TaskAnswers {
             id,
             answers: vec![GivenAnswer { decision, answer: answer.clone() }],
-            notes: Some(answer),
+            notes: Some(answer.clone()),
+            text: Some(answer),
         })),
         (t(), t()).prop_map(|(key, title)| Command::CreateTasks {
             tasks: vec![PlannedTask {

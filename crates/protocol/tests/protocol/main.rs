@@ -3,3 +3,4 @@
 
 mod ace;
 mod labels;
+mod neo;

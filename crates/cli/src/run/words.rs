@@ -1,0 +1,80 @@
+//! What comes in as text of another protocol: contracts, plans, answers, feedback.
+
+use super::{contract, execute, query};
+use crate::context::Context;
+use crate::human::Shape;
+use crate::output::Reply;
+use crate::store::Access;
+use comity_core::command::{Command, NewTask, PlannedTask};
+use comity_core::refusal::{Code, Refusal};
+use comity_engine::{AnswerForm, Query};
+use comity_protocol::contract::{Mode, check, kind};
+use comity_protocol::neo::{TaskContract, read_plan};
+use comity_protocol::problem::{Level, Problems};
+use serde_json::json;
+use std::path::Path;
+
+/// Makes the tasks of a plan.
+pub(super) fn breakdown(
+    context: &Context,
+    file: &str,
+    epic: Option<String>,
+) -> Result<Reply, Refusal> {
+    let text = contract::read(Path::new(file), Path::new("."))?;
+    let plan = read_plan(&text).map_err(|problems| invalid(file, "plan", &problems))?;
+    let with_epic = |mut planned: PlannedTask| {
+        planned.task.epic = planned.task.epic.or_else(|| epic.clone());
+        planned
+    };
+    let tasks = plan.iter().map(|item| with_epic(item.planned())).collect();
+    execute(context, Command::CreateTasks { tasks }, Shape::Tasks)
+}
+
+/// Answers what a blocked task waits for.
+pub(super) fn answer(
+    context: &Context,
+    id: String,
+    text: Option<String>,
+    comment: Option<String>,
+) -> Result<Reply, Refusal> {
+    let (text, form) = match (text, comment) {
+        (_, Some(file)) => (contract::read(Path::new(&file), Path::new("."))?, AnswerForm::Comment),
+        (text, None) => (text.unwrap_or_default(), AnswerForm::Text),
+    };
+    let given = context.engine(Access::Read)?.read_answer(&context.asker(), &id, &text, form)?;
+    execute(context, Command::AnswerTask(given), Shape::TaskLine)
+}
+
+/// Shows a stuck task, or lets it go on.
+pub(super) fn intervene(
+    context: &Context,
+    id: String,
+    feedback: Option<String>,
+) -> Result<Reply, Refusal> {
+    match feedback {
+        Some(feedback) => execute(context, Command::Intervene { id, feedback }, Shape::TaskLine),
+        None => query(context, Query::Intervention { id }, Shape::Intervention),
+    }
+}
+
+/// Reads a task contract as the task that it asks for.
+pub(super) fn task_of_contract(file: &str, title: Option<&str>) -> Result<NewTask, Refusal> {
+    let text = contract::read(Path::new(file), Path::new("."))?;
+    let checked = check(&text, kind("neo-task"), Mode::Full);
+    match &checked.tree {
+        Some(tree) if checked.problems.is_valid() => Ok(TaskContract::of(tree).new_task(title)),
+        _ => Err(invalid(file, "contract", &checked.problems)),
+    }
+}
+
+fn invalid(file: &str, what: &str, problems: &Problems) -> Refusal {
+    let name = if file == "-" { "stdin" } else { file };
+    let first = problems.iter().find(|problem| problem.level == Level::Error);
+    let first = first.map_or_else(String::new, |problem| {
+        format!(": line {}, column {}: {}", problem.line, problem.column, problem.message)
+    });
+    let count = problems.errors().len();
+    let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
+    Refusal::new(Code::ContractInvalid, format!("the {what} in {name} is not valid{first}{more}"))
+        .detail("problems", json!(problems))
+}
