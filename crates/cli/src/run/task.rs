@@ -46,8 +46,8 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
             task_git::submit(context, verb, given)
         }
         TaskCommand::Done { verb, merged } => task_git::done(context, verb, merged),
-        TaskCommand::Breakdown { file, epic } => words::breakdown(context, &file, epic),
-        TaskCommand::Answer { id, text, comment } => words::answer(context, id, text, comment),
+        TaskCommand::Breakdown { file, epic } => words::breakdown(context, &file, epic.as_ref()),
+        TaskCommand::Answer { id, text, comment } => words::answer(context, &id, text, comment),
         TaskCommand::Intervene { id, feedback } => words::intervene(context, id, feedback),
         other => verbs(context, other),
     }

@@ -18,12 +18,12 @@ use std::path::Path;
 pub(super) fn breakdown(
     context: &Context,
     file: &str,
-    epic: Option<String>,
+    epic: Option<&String>,
 ) -> Result<Reply, Refusal> {
     let text = contract::read(Path::new(file), Path::new("."))?;
     let plan = read_plan(&text).map_err(|problems| invalid(file, "plan", &problems))?;
     let with_epic = |mut planned: PlannedTask| {
-        planned.task.epic = planned.task.epic.or_else(|| epic.clone());
+        planned.task.epic = planned.task.epic.or_else(|| epic.cloned());
         planned
     };
     let tasks = plan.iter().map(|item| with_epic(item.planned())).collect();
@@ -33,7 +33,7 @@ pub(super) fn breakdown(
 /// Answers what a blocked task waits for.
 pub(super) fn answer(
     context: &Context,
-    id: String,
+    id: &str,
     text: Option<String>,
     comment: Option<String>,
 ) -> Result<Reply, Refusal> {
@@ -41,7 +41,7 @@ pub(super) fn answer(
         (_, Some(file)) => (contract::read(Path::new(&file), Path::new("."))?, AnswerForm::Comment),
         (text, None) => (text.unwrap_or_default(), AnswerForm::Text),
     };
-    let given = context.engine(Access::Read)?.read_answer(&context.asker(), &id, &text, form)?;
+    let given = context.engine(Access::Read)?.read_answer(&context.asker(), id, &text, form)?;
     execute(context, Command::AnswerTask(given), Shape::TaskLine)
 }
 
