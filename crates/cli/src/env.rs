@@ -1,7 +1,6 @@
 //! The one place that reads the environment of the process.
 
 use comity_core::refusal::Refusal;
-use std::ffi::OsStr;
 use std::io::IsTerminal;
 
 /// Returns a variable; an empty one counts as unset, one that is not UTF-8 is refused.
@@ -14,12 +13,6 @@ pub fn var(name: &str) -> Result<Option<String>, Refusal> {
             Err(Refusal::input(format!("the environment variable {name} is not UTF-8")))
         }
     }
-}
-
-/// Returns the names of git's own variables, which must not leak into the calls of git.
-pub fn git_variables() -> Vec<std::ffi::OsString> {
-    let is_git = |name: &OsStr| name.to_string_lossy().starts_with("GIT_");
-    std::env::vars_os().map(|(name, _)| name).filter(|name| is_git(name)).collect()
 }
 
 /// Returns the name of the user, in the characters of an identity.

@@ -4,8 +4,8 @@ mod report;
 mod wish;
 
 pub use report::{
-    FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine, TIP_LEVEL,
-    WorkReport,
+    FileAction, IssueKind, ReportStatus, ReportedEvidence, ReportedFile, ReportedIssue,
+    ReportedLine, TIP_LEVEL, WorkReport,
 };
 pub use wish::{
     ClaimWish, ConstraintChanges, Containment, Found, GivenAnswer, NewTask, PlannedTask, Question,

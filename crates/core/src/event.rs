@@ -103,6 +103,7 @@ events! {
     DecisionExpired(DecisionExpired) => "decision_expired";
     AgentRegistered(AgentRegistered) => "agent_registered";
     AgentUpdated(AgentRegistered) => "agent_updated";
+    ResultReported(Box<ResultReported>) => "result_reported";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

@@ -10,6 +10,10 @@ pub const TEXT_BYTES_MAX: usize = 64 * 1024;
 pub const WORD_BYTES_MAX: usize = 200;
 /// Most entries in any list of a task, a decision or an agent.
 pub const LIST_ENTRIES_MAX: usize = 200;
+/// Most files, log lines or issues in one result contract.
+pub const REPORT_ENTRIES_MAX: usize = 1000;
+/// Largest result contract, in bytes.
+pub const REPORT_BYTES_MAX: usize = 512 * 1024;
 /// Most patterns in one lease command.
 pub const PATTERNS_MAX: usize = 200;
 /// Most candidates that one claim looks at.

@@ -35,7 +35,9 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         Event::DecisionAnswered(e) => keys.push(Key::Decision(repo(), e.decision)),
         Event::DecisionExpired(e) => keys.push(Key::Decision(repo(), e.decision)),
         Event::AgentRegistered(e) | Event::AgentUpdated(e) => keys.push(Key::Agent(e.id.clone())),
-        Event::Reported(_) | Event::Note(_) | Event::Error(_) => return keys,
+        Event::Reported(_) | Event::Note(_) | Event::Error(_) | Event::ResultReported(_) => {
+            return keys;
+        }
         Event::TaskUpdated(_)
         | Event::TaskAssigned(_)
         | Event::TaskLinked(_)

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// Fields of commands that hold free text, where e-mail addresses and configured patterns go too.
-const FREE_TEXT: [&str; 18] = [
+const FREE_TEXT: [&str; 19] = [
     "title",
     "description",
     "requirements",
@@ -18,6 +18,7 @@ const FREE_TEXT: [&str; 18] = [
     "questions",
     "reason",
     "text",
+    "message",
     "question",
     "answer",
     "default",
@@ -112,7 +113,7 @@ impl Intake {
             Value::Array(items) => {
                 items.iter_mut().fold(false, |changed, item| self.clean(item, key) | changed)
             }
-            Value::Object(fields) if key == "context" || key == "event" => {
+            Value::Object(fields) if ["context", "event", "other"].contains(&key) => {
                 let before = Value::Object(fields.clone());
                 let mut after = before.clone();
                 self.redactor.value(&mut after);

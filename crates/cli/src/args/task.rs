@@ -117,6 +117,9 @@ pub enum TaskCommand {
         /// Who should review it
         #[arg(long, value_name = "AGENT", value_parser = agent)]
         reviewer: Option<AgentId>,
+        /// A result contract in YAML or JSON; - reads stdin
+        #[arg(long, value_name = "FILE")]
+        result: Option<String>,
         /// Keep the leases during the review
         #[arg(long)]
         keep_leases: bool,

@@ -11,6 +11,7 @@ mod store;
 mod task;
 mod task_fields;
 mod task_git;
+mod task_result;
 mod team;
 mod watchdog;
 mod words;

@@ -41,8 +41,8 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
         TaskCommand::Start { verb: VerbArgs { id, reason }, ttl } => {
             execute(context, Command::Start { id, ttl, reason }, Shape::TaskLine)
         }
-        TaskCommand::Submit { verb, commit, branch, pr, reviewer, keep_leases } => {
-            let given = task_git::Given { commit, branch, pr, reviewer, keep_leases };
+        TaskCommand::Submit { verb, commit, branch, pr, reviewer, result, keep_leases } => {
+            let given = task_git::Given { commit, branch, pr, reviewer, result, keep_leases };
             task_git::submit(context, verb, given)
         }
         TaskCommand::Done { verb, merged } => task_git::done(context, verb, merged),

@@ -1,12 +1,12 @@
 //! The commands that ask git: handing work in, and finishing it.
 
-use super::execute;
+use super::{execute, task_result};
 use crate::args::VerbArgs;
 use crate::context::Context;
 use crate::git;
 use crate::human::Shape;
 use crate::output::Reply;
-use comity_core::command::{Command, Containment, Found, Submission};
+use comity_core::command::{Command, Containment, Found, ReportStatus, Submission};
 use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Deliverable;
@@ -20,6 +20,7 @@ pub(super) struct Given {
     pub(super) branch: Option<String>,
     pub(super) pr: Option<String>,
     pub(super) reviewer: Option<AgentId>,
+    pub(super) result: Option<String>,
     pub(super) keep_leases: bool,
 }
 
@@ -33,14 +34,23 @@ pub(super) fn task_of(answer: &Value) -> Result<TaskView, Refusal> {
 
 /// Hands work in, with the commit and branch of the caller's work tree when none are given.
 pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<Reply, Refusal> {
+    // A result is read before anything else: one that cannot be used moves nothing.
+    let (report, mut notes) = match &given.result {
+        Some(file) => {
+            let (report, notes) = task_result::read(context, file)?;
+            (Some(Box::new(report)), notes)
+        }
+        None => (None, Vec::new()),
+    };
+    let hands_in = report.as_ref().is_none_or(|r| r.status == ReportStatus::Completed);
     let answer = context.query(Query::Task { id: verb.id.clone() })?;
     let task = task_of(&answer)?;
     let mut commit = given.commit;
     let mut branch = given.branch;
     let found = Found { commit: commit.is_none(), branch: branch.is_none() };
-    let mut notes = Vec::new();
     let mut snapshot = None;
-    if task.deliverable == Deliverable::Code.as_str()
+    if hands_in
+        && task.deliverable == Deliverable::Code.as_str()
         && let Some((git, tree)) = context.git()
     {
         if let Some(name) = &commit {
@@ -68,6 +78,7 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
         keep_leases: given.keep_leases,
         reason: verb.reason,
         found,
+        report,
     };
     let mut reply = execute(context, Command::Submit(submission), Shape::TaskLine)?;
     if let Some((tree, made)) = snapshot {

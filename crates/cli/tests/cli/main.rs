@@ -12,6 +12,7 @@ mod idempotency;
 mod identity;
 mod project;
 mod protocols;
+mod results;
 mod sandbox;
 mod screens;
 mod server;

@@ -260,3 +260,62 @@ fn a_stuck_task_is_shown_in_words() {
     failed_three_times(&sandbox);
     insta::assert_snapshot!(sandbox.screen(&["task", "intervene", "T1"]));
 }
+
+#[test]
+fn a_result_contract_hands_in_with_pull_request_and_claimed_evidence() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Dark mode", "--gate", "tests"]);
+    sandbox.comity().args(&["task", "start", "T1"]).by("dev.1").json();
+    let url = "https://github.com/neomjs/neo/pull/456";
+    let comment = format!(
+        "**Input from dev:**\n\n> ✦ # AGENT RESULT CONTRACT\n> ✦ status: success\n> ✦ pr_url: \"{url}\"\n> ✦ \
+         test_results: \"Passed (3/3)\"\n"
+    );
+    let submit = ["task", "submit", "T1", "--result", "-"];
+    let task = sandbox.comity().args(&submit).by("dev.1").stdin(&comment).json()["task"].clone();
+    assert_eq!((task["status"].as_str().unwrap(), task["pr"].as_str().unwrap()), ("review", url));
+    let gate = &task["gates"][0];
+    assert_eq!((gate["state"].as_str().unwrap(), &gate["tier"]), ("met", &json!("claimed")));
+    assert_eq!(gate["commit"], task["commit"], "evidence is for what was handed in");
+    let result = rendered(&sandbox, "neo-result", "T1");
+    assert!(result.contains("test_results: \"Passed\""), "{result}");
+}
+
+#[test]
+fn a_result_whose_tests_failed_leaves_the_gate_unmet() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Dark mode", "--gate", "tests"]);
+    sandbox.comity().args(&["task", "start", "T1"]).by("dev.1").json();
+    sandbox.write("result.yaml", "status: success\ntest_results: Failed (1/3)\n");
+    let submit = ["task", "submit", "T1", "--result", "result.yaml"];
+    let task = sandbox.comity().args(&submit).by("dev.1").json()["task"].clone();
+    assert_eq!(task["gates"][0]["state"], "failed");
+    let (error, _) = sandbox.comity().args(&["task", "approve", "T1"]).by(PERSON).refusal();
+    assert_eq!(error["code"], "gate-unmet");
+}
+
+#[test]
+fn a_comment_that_names_the_pull_request_hands_in() {
+    let sandbox = Sandbox::new();
+    working(&sandbox);
+    let submit = ["task", "submit", "T1", "--result", "-"];
+    let call = sandbox.comity().args(&submit).by("dev.1");
+    let task = call.stdin("PR Created: https://example.org/pull/9\n").json()["task"].clone();
+    assert_eq!(task["status"], "review");
+    assert_eq!(task["pr"], "https://example.org/pull/9");
+}
+
+#[test]
+fn an_error_report_blocks_the_task_with_its_request_as_the_question() {
+    let sandbox = Sandbox::new();
+    working(&sandbox);
+    let report = include_str!("../../../protocol/tests/golden/neo/error.yaml");
+    let submit = ["task", "submit", "T1", "--result", "-"];
+    let call = sandbox.comity().args(&submit).by("dev.1");
+    assert_eq!(call.stdin(report).json()["task"]["status"], "blocked");
+    let decision = sandbox.json(&["decision", "show", "D1"])["decision"].clone();
+    assert_eq!(decision["question"], "Please clarify the selector for the toggle button.");
+    let answer = ["task", "answer", "T1", "It is #toggle"];
+    let task = sandbox.comity().args(&answer).by(PERSON).json()["task"].clone();
+    assert_eq!(task["status"], "queued");
+}

@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 pub struct WorkReport {
     /// The kind of contract it came by, such as `result`.
     pub contract: String,
+    /// The task that it names.
+    #[serde(default)]
+    pub task_id: Option<String>,
     /// How the work ended.
     pub status: ReportStatus,
     /// What the agent says it changed.
@@ -23,6 +26,12 @@ pub struct WorkReport {
     /// When it ended, in the agent's words.
     #[serde(default)]
     pub completed_at: Option<String>,
+    /// The pull request that it names.
+    #[serde(default)]
+    pub pr: Option<String>,
+    /// What it claims about gates.
+    #[serde(default)]
+    pub evidence: Vec<ReportedEvidence>,
     /// Fields that the contract does not know; kept for the record.
     #[serde(default)]
     pub other: Map<String, Value>,
@@ -53,12 +62,24 @@ impl ReportStatus {
 
 /// A file that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ReportedFile {
     /// Relative to the root.
     pub path: String,
     /// What was done with it.
     pub action: FileAction,
+}
+
+/// What a result claims about a gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedEvidence {
+    /// The gate.
+    pub gate: String,
+    /// Whether it passed.
+    pub pass: bool,
+    /// What is said about it.
+    #[serde(default)]
+    pub report: Option<String>,
 }
 
 /// What was done with a file.
@@ -86,7 +107,6 @@ impl FileAction {
 
 /// A line of the agent's own log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ReportedLine {
     /// `info`, `tip`, `warn`, `error` or `critical`.
     pub level: String,
@@ -99,7 +119,6 @@ pub struct ReportedLine {
 
 /// Something the agent could not settle by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ReportedIssue {
     /// What kind.
     #[serde(rename = "type")]

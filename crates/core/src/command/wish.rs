@@ -1,5 +1,6 @@
 //! The larger parts of commands.
 
+use super::report::WorkReport;
 use crate::decision::{Addressee, DecisionOption, DecisionType};
 use crate::ids::AgentId;
 use crate::role::Role;
@@ -142,6 +143,8 @@ pub struct Submission {
     pub reason: Option<String>,
     /// What of this the caller's work tree said, not the caller.
     pub found: Found,
+    /// The result contract that comes with it; one that is not completed stops the task instead.
+    pub report: Option<Box<WorkReport>>,
 }
 
 /// Parts of a submission that nobody gave: they may differ when the same command is sent again.

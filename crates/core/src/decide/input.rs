@@ -9,7 +9,7 @@ use crate::task::Constraints;
 use crate::time::Millis;
 use serde_json::Value;
 
-type Check = Result<(), Refusal>;
+pub(super) type Check = Result<(), Refusal>;
 
 /// Checks a request's form.
 pub fn check(request: &Request) -> Check {
@@ -41,6 +41,7 @@ pub fn check(request: &Request) -> Check {
             optional(s.commit.as_ref(), |text| line("commit", text))?;
             optional(s.branch.as_ref(), |text| line("branch", text))?;
             optional(s.pr.as_ref(), |text| line("pull request", text))?;
+            optional(s.report.as_deref(), super::results::check_form)?;
             reason(s.reason.as_ref())
         }
         Command::Review { reason: why, .. }
@@ -240,7 +241,7 @@ fn context(map: &serde_json::Map<String, Value>) -> Check {
     Ok(())
 }
 
-fn json_ok(what: &str, value: &Value) -> Check {
+pub(super) fn json_ok(what: &str, value: &Value) -> Check {
     if depth(value) > limits::JSON_DEPTH_MAX {
         return Err(Refusal::input(format!("the {what} is nested too deep"))
             .hint(format!("at most {} levels", limits::JSON_DEPTH_MAX)));
@@ -260,18 +261,18 @@ fn constraints(constraints: &Constraints) -> Check {
     patterns("allow-delete", &constraints.allow_delete)
 }
 
-fn optional<T: ?Sized>(value: Option<&T>, check: impl Fn(&T) -> Check) -> Check {
+pub(super) fn optional<T: ?Sized>(value: Option<&T>, check: impl Fn(&T) -> Check) -> Check {
     value.map_or(Ok(()), check)
 }
 
-fn present(what: &str, text: &str) -> Check {
+pub(super) fn present(what: &str, text: &str) -> Check {
     if text.trim().is_empty() {
         return Err(Refusal::input(format!("the {what} is empty")));
     }
     Ok(())
 }
 
-fn at_most(what: &str, found: usize, limit: usize, unit: &str) -> Check {
+pub(super) fn at_most(what: &str, found: usize, limit: usize, unit: &str) -> Check {
     if found <= limit {
         return Ok(());
     }
@@ -286,14 +287,14 @@ fn title(text: &str) -> Check {
     no_control("title", text, |c| c.is_control())
 }
 
-fn line(what: &str, text: &str) -> Check {
+pub(super) fn line(what: &str, text: &str) -> Check {
     present(what, text)?;
     at_most(what, text.len(), limits::TEXT_BYTES_MAX, "bytes")?;
     no_control(what, text, |c| c.is_control())
 }
 
 /// Free text may have line feeds and tabs, no other control characters.
-fn long(what: &str, text: &str) -> Check {
+pub(super) fn long(what: &str, text: &str) -> Check {
     at_most(what, text.len(), limits::TEXT_BYTES_MAX, "bytes")?;
     no_control(what, text, |c| c.is_control() && !"\n\r\t".contains(c))
 }
@@ -309,7 +310,7 @@ fn no_control(what: &str, text: &str, bad: impl Fn(char) -> bool) -> Check {
     }
 }
 
-fn word(what: &str, text: &str) -> Check {
+pub(super) fn word(what: &str, text: &str) -> Check {
     line(what, text)?;
     at_most(what, text.len(), limits::WORD_BYTES_MAX, "bytes")
 }

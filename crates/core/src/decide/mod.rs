@@ -16,6 +16,7 @@ mod input;
 mod leases;
 mod notes;
 mod queue;
+mod results;
 mod review;
 mod stop;
 mod sweep;
@@ -142,7 +143,10 @@ impl<'a> Rule<'a> {
             Command::Link { id, provider, key, value } => self.link(id, provider, key, value),
             Command::Claim(wish) => self.claim(wish),
             Command::Start { id, ttl, reason } => self.start(id, *ttl, reason.as_ref()),
-            Command::Submit(submission) => self.submit(submission),
+            Command::Submit(submission) => match &submission.report {
+                Some(report) => self.submit_result(submission, report),
+                None => self.submit(submission),
+            },
             Command::Review { id, reason } => self.take_review(id, reason.as_ref()),
             Command::Approve { id, reason } => self.approve(id, reason.as_ref()),
             Command::RequestChanges { id, reason } => self.request_changes(id, reason.as_ref()),

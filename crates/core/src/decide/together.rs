@@ -1,12 +1,13 @@
 //! Commands made of commands: each step sees what those before it did, and all are done or none.
 
 use super::{Answer, Rule};
-use crate::command::{Command, Question, Request, TaskAnswers};
+use crate::command::{Command, Question, Request, Submission, TaskAnswers, WorkReport};
 use crate::decision::{Decision, DecisionPurpose, DecisionState, DecisionType};
 use crate::facts::{Facts, Ruling};
 use crate::ids::{DecisionId, TaskId};
 use crate::refusal::{Code, Refusal};
 use crate::status::Status;
+use crate::task::Task;
 
 /// A copy of the facts in which the steps so far have happened.
 pub(super) struct Ahead {
@@ -71,6 +72,40 @@ impl Rule<'_> {
             self.in_turn(&mut ahead, Command::Note { kind, text: text.clone(), task })?;
         }
         Ok(Answer::Task(id))
+    }
+
+    /// Hands completed work in, with what its result claims about gates before it.
+    pub(super) fn hand_in(
+        &mut self,
+        task: &Task,
+        submission: &Submission,
+        report: &WorkReport,
+    ) -> Ruling<Answer> {
+        if report.pr.is_none() && report.evidence.is_empty() {
+            return self.submit(submission);
+        }
+        let mut ahead = self.ahead();
+        for evidence in &report.evidence {
+            let record = Command::GateRecord {
+                id: task.id.to_string(),
+                gate: evidence.gate.clone(),
+                pass: evidence.pass,
+                report: evidence.report.clone(),
+                commit: submission.commit.clone(),
+            };
+            self.in_turn(&mut ahead, record)?;
+        }
+        let now = ahead.facts.task(&self.request.repo, &task.id)?.map(|task| task.status);
+        // One failure too many has stopped the task; there is nothing to hand in.
+        if task.status != Status::Blocked && now == Some(Status::Blocked) {
+            return Ok(Answer::Task(task.id.clone()));
+        }
+        let submission = Submission {
+            pr: submission.pr.clone().or_else(|| report.pr.clone()),
+            report: None,
+            ..submission.clone()
+        };
+        self.in_turn(&mut ahead, Command::Submit(submission))
     }
 
     /// A person says what to do with a task that is stuck, and it goes on.

@@ -1,5 +1,6 @@
 //! The fields of events about reviews, evidence, questions, agents and notes.
 
+use crate::command::{ReportStatus, ReportedFile, ReportedIssue, ReportedLine};
 use crate::decision::{Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType};
 use crate::ids::{AgentId, DecisionId};
 use crate::role::Role;
@@ -7,6 +8,7 @@ use crate::status::Status;
 use crate::task::{CheckState, Tier};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// Work was submitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,6 +186,28 @@ pub struct AgentRegistered {
     pub roles: Vec<Role>,
     /// What it can do.
     pub skills: Vec<String>,
+}
+
+/// An agent handed a result contract in. It tells what the agent says; what follows are events of their own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResultReported {
+    /// The kind of contract.
+    pub contract: String,
+    /// How the work ended.
+    pub status: ReportStatus,
+    /// What the agent says it changed.
+    pub files_modified: Vec<ReportedFile>,
+    /// What it says it did.
+    pub log: Vec<ReportedLine>,
+    /// What it could not settle by itself.
+    pub issues: Vec<ReportedIssue>,
+    /// What it learnt that is of use elsewhere.
+    pub tips: Vec<String>,
+    /// When it ended, in the agent's words.
+    pub completed_at: Option<String>,
+    /// Fields that the contract does not know.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub other: Map<String, Value>,
 }
 
 /// Somebody said something worth keeping.

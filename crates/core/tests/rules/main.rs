@@ -18,6 +18,7 @@ mod history;
 mod invariants;
 mod lookup;
 mod properties;
+mod results;
 mod section_1_who;
 mod section_2_claims;
 mod section_2_endings;

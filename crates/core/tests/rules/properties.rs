@@ -3,8 +3,9 @@
 use crate::verbs::{question, task, texts};
 use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OBSERVER, OTHER, PLANNER, WATCHER, World};
 use comity_core::command::{
-    ClaimWish, Command, ConstraintChanges, Containment, GivenAnswer, NewTask, PlannedTask,
-    Question, Request, StepVerb, Submission, TaskAnswers,
+    ClaimWish, Command, ConstraintChanges, Containment, GivenAnswer, IssueKind, NewTask,
+    PlannedTask, Question, ReportStatus, ReportedIssue, Request, StepVerb, Submission, TaskAnswers,
+    WorkReport,
 };
 use comity_core::event::{Placed, TaskUpdated};
 use comity_core::role::Role;
@@ -107,6 +108,16 @@ fn asked() -> impl Strategy<Value = Question> {
     )
 }
 
+fn reported() -> impl Strategy<Value = WorkReport> {
+    let status = any_of(&[ReportStatus::Completed, ReportStatus::Failed, ReportStatus::Blocked]);
+    let kind = any_of(&[IssueKind::Blocker, IssueKind::Question, IssueKind::Concern]);
+    (status, proptest::collection::vec(kind, 0..3)).prop_map(|(status, kinds)| {
+        let issue = |kind| ReportedIssue { kind, description: "which?".into() };
+        let issues = kinds.into_iter().map(issue).collect();
+        WorkReport { task_id: None, issues, ..crate::results::report(status) }
+    })
+}
+
 fn work() -> impl Strategy<Value = Command> {
     prop_oneof![
         3 => new_task().prop_map(|new| Command::CreateTask(Box::new(new))),
@@ -116,6 +127,10 @@ fn work() -> impl Strategy<Value = Command> {
         4 => (id(), ttl()).prop_map(|(id, ttl)| Command::Start { id, ttl, reason: None }),
         4 => (id(), any::<bool>()).prop_map(|(id, keep_leases)| {
             Command::Submit(Submission { id, keep_leases, ..Submission::default() })
+        }),
+        2 => (id(), reported()).prop_map(|(id, report)| {
+            let report = Some(Box::new(report));
+            Command::Submit(Submission { id, report, ..Submission::default() })
         }),
         1 => id().prop_map(|id| Command::Review { id, reason: None }),
         3 => id().prop_map(|id| Command::Approve { id, reason: None }),

@@ -159,6 +159,7 @@ pub fn report(root: &Node) -> WorkReport {
     let unknown = root.entries().iter().filter(|entry| !KNOWN.contains(&entry.key.as_str()));
     WorkReport {
         contract: "result".to_owned(),
+        task_id: task_id(root).map(str::to_owned),
         status: match text(root, "status").as_str() {
             "completed" => ReportStatus::Completed,
             "blocked" => ReportStatus::Blocked,
@@ -168,6 +169,8 @@ pub fn report(root: &Node) -> WorkReport {
         log: list(root, "log").iter().map(line).collect(),
         issues: list(root, "issues").iter().map(issue).collect(),
         completed_at: root.get("completed_at").and_then(Node::written),
+        pr: None,
+        evidence: Vec::new(),
         other: unknown.map(|entry| (entry.key.clone(), entry.value.to_value())).collect(),
     }
 }

@@ -114,11 +114,14 @@ pub(super) fn report(root: &Node) -> WorkReport {
     other.insert("attempts".to_owned(), json!(error.attempts));
     WorkReport {
         contract: "neo-error".to_owned(),
+        task_id: None,
         status: ReportStatus::Blocked,
         files_modified: Vec::new(),
         log: log.collect(),
         issues,
         completed_at: None,
+        pr: None,
+        evidence: Vec::new(),
         other,
     }
 }

@@ -6,13 +6,17 @@ use crate::contract::{Mode, keys_there, says};
 use crate::document::{Data, Entry, Fault, Node, Place, Style, to_yaml};
 use crate::markdown;
 use crate::problem::Problems;
-use comity_core::command::{FileAction, ReportStatus, ReportedFile, ReportedLine, WorkReport};
+use comity_core::command::{
+    FileAction, ReportStatus, ReportedEvidence, ReportedFile, ReportedLine, WorkReport,
+};
 use comity_core::pattern::RepoPath;
 use serde_json::{Map, Value, json};
 
 const HEADER: &str = "# AGENT RESULT CONTRACT";
 /// What the original's worker posts instead of a contract.
 const CREATED: &str = "PR Created:";
+/// The gate that test results are about.
+const TESTS: &str = "tests";
 const KNOWN: [&str; 4] = ["status", "pr_url", "files_modified", "test_results"];
 const DONE: [&str; 4] = ["success", "completed", "done", "ok"];
 const FAILED: [&str; 4] = ["failure", "failed", "error", "fail"];
@@ -188,13 +192,26 @@ pub(super) fn report(root: &Node) -> WorkReport {
         message: format!("Tests: {tests}"),
         timestamp: None,
     });
+    // What the words claim counts for the gate of that name, at the lowest tier.
+    let claimed = result.tests_pass().map(|pass| ReportedEvidence {
+        gate: TESTS.to_owned(),
+        pass,
+        report: result
+            .test_results
+            .as_deref()
+            .and_then(|said| said.lines().next())
+            .map(str::to_owned),
+    });
     WorkReport {
         contract: "neo-result".to_owned(),
+        task_id: None,
         status: status(&result.status).unwrap_or(ReportStatus::Failed),
         files_modified: result.files_modified.iter().map(file).collect(),
         log: said.collect(),
         issues: Vec::new(),
         completed_at: None,
+        evidence: claimed.into_iter().collect(),
+        pr: result.pr_url,
         other: result.other,
     }
 }

@@ -27,7 +27,7 @@ impl Git {
     /// never wait for a person or take locks it does not need.
     pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = Command::new("git");
-        for name in crate::env::git_variables() {
+        for name in git_variables() {
             command.env_remove(name);
         }
         command
@@ -83,6 +83,12 @@ impl Git {
     pub fn branch(&self) -> Option<String> {
         self.line(&["symbolic-ref", "--quiet", "--short", "HEAD"])
     }
+}
+
+/// Returns the names of git's own variables, which must not leak into the calls of git.
+fn git_variables() -> Vec<OsString> {
+    let is_git = |name: &OsStr| name.to_string_lossy().starts_with("GIT_");
+    std::env::vars_os().map(|(name, _)| name).filter(|name| is_git(name)).collect()
 }
 
 /// Returns the version of the git binary.

@@ -1,0 +1,148 @@
+//! Results handed in with `task submit --result`.
+
+use crate::sandbox::{Call, Sandbox};
+use serde_json::{Value, json};
+
+/// A task that ada works on, on a branch of its own.
+pub fn begun(create: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut args = vec!["task", "create", "Parse dates"];
+    args.extend(create);
+    sandbox.json(&args);
+    sandbox.comity().by("ada").args(&["task", "claim", "T1"]).json();
+    sandbox.comity().by("ada").args(&["task", "start", "T1"]).json();
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "work"]);
+    sandbox
+}
+
+/// A result with these files and issues, each as `kind text`.
+pub fn result(status: &str, files: &[(&str, &str)], issues: &[(&str, &str)]) -> Value {
+    let line = |level: &str, message: &str| json!({"level": level, "message": message, "timestamp": "2025-01-15T10:30:00Z"});
+    let file = |(action, path): &(&str, &str)| json!({"path": path, "action": action});
+    let issue = |(kind, text): &(&str, &str)| json!({"type": kind, "description": text});
+    json!({
+        "version": "1",
+        "task_id": "T1",
+        "status": status,
+        "files_modified": files.iter().map(file).collect::<Vec<_>>(),
+        "log": [line("error", "It was hard"), line("tip", "Leap years come every four")],
+        "issues": issues.iter().map(issue).collect::<Vec<_>>(),
+        "completed_at": "2025-01-15T10:45:00Z",
+    })
+}
+
+pub fn submit(sandbox: &Sandbox, result: &str) -> Call {
+    sandbox.comity().by("ada").args(&["task", "submit", "T1", "--result", "-"]).stdin(result)
+}
+
+fn events(sandbox: &Sandbox, name: &str) -> Vec<Value> {
+    let answer = sandbox.json(&["event", "list", "--task", "T1", "--type", name, "--limit", "500"]);
+    answer["events"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_completed_result_moves_to_review_and_is_in_the_log() {
+    let sandbox = begun(&[]);
+    sandbox.write("src/date.rs", "fn date() {}");
+    let sha = sandbox.commit(&sandbox.root, "Work");
+    let issues = [("question", "Which calendar?"), ("concern", "It is slow")];
+    let said = result("completed", &[("created", "src/date.rs")], &issues);
+    sandbox.write("../result.json", &said.to_string());
+    let args = ["task", "submit", "T1", "--result", "../result.json"];
+    let task = sandbox.comity().by("ada").args(&args).json()["task"].clone();
+    assert_eq!((&task["status"], &task["commit"]), (&json!("review"), &json!(sha)));
+    let reported = &events(&sandbox, "result_reported")[0];
+    assert_eq!(reported["status"], "completed");
+    assert_eq!(reported["files_modified"], said["files_modified"]);
+    assert_eq!(reported["log"], said["log"]);
+    assert_eq!(reported["tips"], json!(["Leap years come every four"]));
+    let decisions = sandbox.json(&["decision", "list"]);
+    assert_eq!(decisions["decisions"][0]["question"], "Which calendar?");
+    assert_eq!(decisions["decisions"].as_array().unwrap().len(), 1);
+    let notes: Vec<Value> =
+        events(&sandbox, "note").iter().map(|note| note["text"].clone()).collect();
+    assert_eq!(notes, ["Leap years come every four", "concern: It is slow"]);
+    assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+}
+
+#[test]
+fn a_blocked_result_opens_decisions_and_their_answers_resume_the_task() {
+    let sandbox = begun(&[]);
+    let issues = [("blocker", "Which key?"), ("question", "Which calendar?")];
+    let task =
+        submit(&sandbox, &result("blocked", &[], &issues).to_string()).json()["task"].clone();
+    assert_eq!((&task["status"], &task["needs"]), (&json!("blocked"), &json!("Which key?")));
+    let decisions = sandbox.json(&["decision", "list"]);
+    assert_eq!(decisions["decisions"].as_array().unwrap().len(), 2);
+    for id in ["D1", "D2"] {
+        sandbox.json(&["--as", "human:ann", "decision", "answer", id, "that one"]);
+    }
+    assert_eq!(sandbox.json(&["task", "show", "T1"])["task"]["status"], "queued");
+}
+
+#[test]
+fn a_failed_result_uses_an_attempt() {
+    let sandbox = begun(&[]);
+    let task = submit(&sandbox, &result("failed", &[], &[]).to_string()).json()["task"].clone();
+    assert_eq!((&task["status"], &task["attempts"]), (&json!("failed"), &json!(1)));
+}
+
+#[test]
+fn what_does_not_parse_or_validate_is_refused_and_nothing_moves() {
+    let sandbox = begun(&[]);
+    let head = || sandbox.json(&["log", "head"])["seq"].clone();
+    let before = head();
+    let good = result("completed", &[], &[]).to_string();
+    for (bad, said) in [
+        // What the original took for success.
+        ("---\nstatus: completed\n---\n\nAll done!\n".to_owned(), "single document"),
+        ("status: [completed".to_owned(), "is no result"),
+        ("status: completed\n".to_owned(), "Missing required field: version"),
+        (good.replace("completed\"", "done\""), "Invalid status: done"),
+        (good.replace("2025-01-15T10:45:00Z", "soon"), "not an ISO 8601 time"),
+        ("All done!".to_owned(), "is no result"),
+        (String::new(), "is no result"),
+    ] {
+        let (error, exit) = submit(&sandbox, &bad).refusal();
+        assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3), "{bad}");
+        assert!(error["message"].as_str().unwrap().contains(said), "{bad}: {error}");
+        let problem = &error["details"]["problems"][0];
+        assert!(problem["line"].is_number() && problem["column"].is_number(), "{error}");
+    }
+    let (error, exit) = submit(&sandbox, &good.replace("\"T1\"", "\"T2\"")).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3));
+    assert!(error["message"].as_str().unwrap().contains("is for T2"));
+    assert_eq!(head(), before);
+    assert_eq!(sandbox.json(&["task", "show", "T1"])["task"]["status"], "in_progress");
+}
+
+#[test]
+fn a_mission_is_no_result() {
+    let sandbox = begun(&[]);
+    let mission = sandbox.comity().args(&["contract", "render", "mission", "T1"]).done().stdout;
+    let (error, exit) = submit(&sandbox, &mission).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3));
+    assert!(error["message"].as_str().unwrap().contains("hands nothing in"), "{error}");
+}
+
+#[test]
+fn a_result_sent_again_under_its_key_gets_the_first_answer() {
+    let sandbox = begun(&[]);
+    let said = result("failed", &[], &[]).to_string();
+    let once = |text: &str| submit(&sandbox, text).args(&["--idempotency-key", "k"]);
+    let first = once(&said).json();
+    assert_eq!(once(&said).json(), first);
+    assert_eq!(first["task"]["attempts"], 1);
+    let (error, exit) = once(&said.replace("hard", "easy")).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("idempotency-mismatch"), 2));
+}
+
+#[test]
+fn secrets_in_a_result_do_not_enter_the_log() {
+    let sandbox = begun(&[]);
+    let key = concat!("AKIA", "Z7QJ4N2M8R5T1W3Y");
+    let said = result("failed", &[], &[("concern", &format!("the key {key} leaked"))]);
+    submit(&sandbox, &said.to_string().replace("It was hard", &format!("used {key}"))).json();
+    let log = sandbox.json(&["event", "list", "--limit", "500"]).to_string();
+    assert!(log.contains("result_reported") && !log.contains(key));
+}

@@ -1,0 +1,163 @@
+//! Handing in with a result contract: what it says becomes events, and its status decides the step.
+
+use super::input::{Check, at_most, json_ok, line, long, optional, present, word};
+use super::{Answer, Rule};
+use crate::command::{IssueKind, ReportStatus, ReportedIssue, Submission, WorkReport};
+use crate::decision::{Addressee, DecisionPurpose, DecisionType};
+use crate::event::{DecisionAsked, Event, Note, ResultReported};
+use crate::facts::Ruling;
+use crate::ids::DecisionId;
+use crate::limits;
+use crate::refusal::{Code, Refusal};
+use crate::task::Task;
+use serde_json::Value;
+
+/// The type of the notes that a result leaves behind.
+const NOTE_KIND: &str = "discovery";
+/// What is said when a blocked result says nothing.
+const NO_NEEDS: &str = "the agent did not say what it needs";
+
+/// Checks the form of a report.
+pub(super) fn check_form(report: &WorkReport) -> Check {
+    word("contract", &report.contract)?;
+    for (what, length) in [
+        ("files_modified", report.files_modified.len()),
+        ("log", report.log.len()),
+        ("issues", report.issues.len()),
+    ] {
+        at_most(what, length, limits::REPORT_ENTRIES_MAX, "entries")?;
+    }
+    for file in &report.files_modified {
+        line("path", &file.path)?;
+    }
+    for entry in &report.log {
+        word("level", &entry.level)?;
+        long("message", &entry.message)?;
+    }
+    for issue in &report.issues {
+        present("description", &issue.description)?;
+        long("description", &issue.description)?;
+    }
+    optional(report.pr.as_ref(), |text| line("pull request", text))?;
+    at_most("evidence", report.evidence.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+    for evidence in &report.evidence {
+        word("gate", &evidence.gate)?;
+        optional(evidence.report.as_ref(), |text| line("report", text))?;
+    }
+    json_ok("unknown fields of the result", &Value::Object(report.other.clone()))?;
+    let texts = report.log.iter().map(|entry| entry.message.len());
+    let issues = report.issues.iter().map(|issue| issue.description.len());
+    let files = report.files_modified.iter().map(|file| file.path.len());
+    let bytes = texts.chain(issues).chain(files).sum();
+    at_most("result", bytes, limits::REPORT_BYTES_MAX, "bytes")
+}
+
+impl Rule<'_> {
+    pub(super) fn submit_result(
+        &mut self,
+        submission: &Submission,
+        report: &WorkReport,
+    ) -> Ruling<Answer> {
+        let task = self.task(&submission.id)?;
+        is_about(task, report)?;
+        let body = ResultReported {
+            contract: report.contract.clone(),
+            status: report.status,
+            files_modified: report.files_modified.clone(),
+            log: report.log.clone(),
+            issues: report.issues.clone(),
+            tips: report.tips(),
+            completed_at: report.completed_at.clone(),
+            other: report.other.clone(),
+        };
+        self.push(Some(&task.id), Event::ResultReported(Box::new(body)));
+        for tip in report.tips() {
+            self.note_of(task, tip);
+        }
+        let cause = report.cause().unwrap_or(NO_NEEDS).to_owned();
+        let id = &submission.id;
+        match report.status {
+            ReportStatus::Completed => {
+                self.settle_issues(task, &report.issues)?;
+                self.hand_in(task, submission, report)
+            }
+            ReportStatus::Blocked => {
+                let mut questions: Vec<String> = Vec::new();
+                for issue in &report.issues {
+                    let question = issue.description.trim().to_owned();
+                    if !questions.contains(&question) {
+                        questions.push(question);
+                    }
+                }
+                self.block(id, Some(&cause), &questions, None, submission.reason.as_ref())
+            }
+            ReportStatus::Failed => {
+                for issue in &report.issues {
+                    self.note_of(task, spoken(issue));
+                }
+                let why = submission.reason.clone().unwrap_or(cause);
+                self.fail(id, Some(&why))
+            }
+        }
+    }
+
+    fn note_of(&mut self, task: &Task, text: String) {
+        let note = Note { kind: NOTE_KIND.to_owned(), text };
+        self.push(Some(&task.id), Event::Note(note));
+    }
+
+    /// What completed work leaves open: a concern is written down, the rest is asked.
+    fn settle_issues(&mut self, task: &Task, issues: &[ReportedIssue]) -> Ruling<()> {
+        let asked = issues.iter().filter(|issue| issue.kind != IssueKind::Concern).count();
+        if asked > 0 {
+            self.list_bound("decisions", task.decisions.len() + asked)?;
+        }
+        let mut next = self.facts.counters(&self.request.repo)?.decisions;
+        for issue in issues {
+            if issue.kind == IssueKind::Concern {
+                self.note_of(task, spoken(issue));
+                continue;
+            }
+            next += 1;
+            let asked = DecisionAsked {
+                decision: DecisionId(next),
+                question: issue.description.trim().to_owned(),
+                context: Some(format!("{} was handed in with this open.", task.id)),
+                kind: DecisionType::Free,
+                options: Vec::new(),
+                default: None,
+                to: Addressee::Person,
+                purpose: DecisionPurpose::Question,
+                expires_at: None,
+            };
+            self.push(Some(&task.id), Event::DecisionAsked(Box::new(asked)));
+        }
+        Ok(())
+    }
+}
+
+fn spoken(issue: &ReportedIssue) -> String {
+    let kind = match issue.kind {
+        IssueKind::Blocker => "blocker",
+        IssueKind::Question => "question",
+        IssueKind::Concern => "concern",
+    };
+    format!("{kind}: {}", issue.description.trim())
+}
+
+/// A result is about the task that it names: by its id, or by its number where the id has another form.
+fn is_about(task: &Task, report: &WorkReport) -> Ruling<()> {
+    let Some(named) = &report.task_id else { return Ok(()) };
+    let number = named.strip_prefix('T').and_then(|digits| digits.parse::<u64>().ok());
+    if named == task.id.as_str() || number == Some(task.number) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Code::ContractInvalid,
+        format!("the result is for {}, not for {}", crate::ids::shorten(named), task.id),
+    )
+    .hint("hand it in for the task that its task_id names")
+    .detail("task", task.id.as_str())
+    .detail("task_id", named.clone())
+    .into())
+}

@@ -1,0 +1,169 @@
+//! Result contracts: what an agent hands in becomes events, and its status decides the step.
+
+use crate::world::{ANN, Expect, IMPL, OTHER, World};
+use comity_core::command::{
+    Command, FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine,
+    Submission, WorkReport,
+};
+use comity_core::event::Event;
+use comity_core::refusal::Code;
+use comity_core::status::Status;
+
+/// A report of two log lines, the second a tip.
+pub fn report(status: ReportStatus) -> WorkReport {
+    let line = |level: &str, message: &str| ReportedLine {
+        level: level.to_owned(),
+        message: message.to_owned(),
+        timestamp: Some("2025-01-15T10:30:00Z".to_owned()),
+    };
+    WorkReport {
+        contract: "result".to_owned(),
+        task_id: Some("T1".to_owned()),
+        status,
+        files_modified: vec![ReportedFile { path: "a.rs".into(), action: FileAction::Created }],
+        log: vec![line("error", "It does not link"), line("tip", "Use the other linker")],
+        issues: Vec::new(),
+        completed_at: Some("2025-01-15T10:45:00Z".to_owned()),
+        pr: None,
+        evidence: Vec::new(),
+        other: serde_json::Map::new(),
+    }
+}
+
+fn issue(kind: IssueKind, description: &str) -> ReportedIssue {
+    ReportedIssue { kind, description: description.to_owned() }
+}
+
+pub fn submitted(report: WorkReport) -> Command {
+    Command::Submit(Submission {
+        id: "T1".into(),
+        report: Some(Box::new(report)),
+        ..Submission::default()
+    })
+}
+
+fn begun() -> World {
+    let mut w = World::new();
+    w.have_one(Status::InProgress);
+    w
+}
+
+#[test]
+fn a_completed_result_goes_to_review_with_what_it_says_recorded() {
+    let mut w = begun();
+    let mut said = report(ReportStatus::Completed);
+    said.issues = vec![
+        issue(IssueKind::Question, "Which calendar?"),
+        issue(IssueKind::Concern, "It is slow"),
+        issue(IssueKind::Blocker, "No key"),
+    ];
+    let done = w.by(IMPL).does(submitted(said.clone())).accepted();
+    assert_eq!(
+        done.names(),
+        [
+            "result_reported",
+            "note",
+            "decision_asked",
+            "note",
+            "decision_asked",
+            "review_requested",
+            "status_changed",
+        ]
+    );
+    let Event::ResultReported(body) = &done.events[0].draft.event else { panic!("no result") };
+    assert_eq!((&body.files_modified, &body.log), (&said.files_modified, &said.log));
+    assert_eq!(body.tips, ["Use the other linker"]);
+    let task = w.task("T1");
+    assert_eq!(task.status, Status::Review);
+    assert_eq!(task.decisions.len(), 2);
+}
+
+#[test]
+fn an_answer_to_a_question_of_completed_work_leaves_the_review_alone() {
+    let mut w = begun();
+    let mut said = report(ReportStatus::Completed);
+    said.issues = vec![issue(IssueKind::Question, "Which calendar?")];
+    w.by(IMPL).does(submitted(said)).accepted();
+    w.by(ANN).answers("D1", "the old one").accepted();
+    assert_eq!(w.task("T1").status, Status::Review);
+}
+
+#[test]
+fn a_blocked_result_opens_a_decision_for_each_issue_and_answers_resume_it() {
+    let mut w = begun();
+    let mut said = report(ReportStatus::Blocked);
+    said.issues = vec![
+        issue(IssueKind::Question, "Which calendar?"),
+        issue(IssueKind::Blocker, "Where is the key?"),
+        issue(IssueKind::Question, "Which calendar?"),
+    ];
+    w.by(IMPL).does(submitted(said)).accepted();
+    let task = w.task("T1");
+    assert_eq!(task.status, Status::Blocked);
+    let block = task.block.as_ref().unwrap();
+    assert_eq!((block.needs.as_str(), block.questions.len()), ("Where is the key?", 2));
+    w.by(ANN).answers("D1", "the old one").accepted();
+    w.by(ANN).answers("D2", "in the drawer").accepted();
+    assert_eq!(w.task("T1").status, Status::Queued);
+}
+
+#[test]
+fn a_blocked_result_without_issues_says_what_its_log_says() {
+    let mut w = begun();
+    w.by(IMPL).does(submitted(report(ReportStatus::Blocked))).accepted();
+    assert_eq!(w.task("T1").block.as_ref().unwrap().needs, "It does not link");
+    let mut w = begun();
+    let said = WorkReport { log: Vec::new(), ..report(ReportStatus::Blocked) };
+    w.by(IMPL).does(submitted(said)).accepted();
+    assert!(w.task("T1").block.as_ref().unwrap().needs.contains("did not say"));
+}
+
+#[test]
+fn a_failed_result_uses_an_attempt_and_the_third_asks_what_to_do() {
+    let mut w = begun();
+    for attempt in 1..=3 {
+        w.by(IMPL).does(submitted(report(ReportStatus::Failed))).accepted();
+        let task = w.task("T1");
+        assert_eq!(task.attempts, attempt);
+        if attempt < 3 {
+            assert_eq!(task.last_error.as_deref(), Some("It does not link"));
+            w.by(IMPL).starts("T1").accepted();
+        }
+    }
+    assert_eq!(w.task("T1").status, Status::Blocked);
+    assert_eq!(w.task("T1").decisions.len(), 1);
+}
+
+#[test]
+fn a_result_for_another_task_is_refused_and_nothing_moves() {
+    let mut w = begun();
+    let before = w.log.len();
+    let other = WorkReport { task_id: Some("T2".into()), ..report(ReportStatus::Completed) };
+    w.by(IMPL).does(submitted(other)).refused(Code::ContractInvalid);
+    assert_eq!((w.task("T1").status, w.log.len()), (Status::InProgress, before));
+    let padded = WorkReport { task_id: Some("T001".into()), ..report(ReportStatus::Completed) };
+    w.by(IMPL).does(submitted(padded)).accepted();
+}
+
+#[test]
+fn only_the_holder_hands_a_result_in_whatever_its_status() {
+    for status in [ReportStatus::Completed, ReportStatus::Blocked, ReportStatus::Failed] {
+        let mut w = begun();
+        w.by(OTHER).does(submitted(report(status))).refused(Code::NotHolder);
+        assert_eq!(w.task("T1").status, Status::InProgress);
+    }
+}
+
+#[test]
+fn a_result_has_bounds() {
+    let mut w = begun();
+    let mut said = report(ReportStatus::Completed);
+    said.log = vec![said.log[0].clone(); 1001];
+    w.by(IMPL).does(submitted(said)).refused(Code::InvalidInput);
+    let mut said = report(ReportStatus::Completed);
+    said.issues = vec![issue(IssueKind::Question, " ")];
+    w.by(IMPL).does(submitted(said)).refused(Code::InvalidInput);
+    let mut said = report(ReportStatus::Completed);
+    said.issues = (0..201).map(|n| issue(IssueKind::Question, &format!("q{n}"))).collect();
+    w.by(IMPL).does(submitted(said)).refused(Code::LimitExceeded);
+}

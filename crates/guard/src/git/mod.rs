@@ -1,0 +1,7 @@
+//! Calls of the git binary, never through a shell.
+
+mod call;
+mod commit;
+
+pub use call::{Git, version};
+pub use commit::{containment, keep, snapshot};

@@ -1,0 +1,3 @@
+//! Where the rules meet files and git: what a task may change, checked against what was changed.
+
+pub mod git;
