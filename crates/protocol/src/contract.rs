@@ -1,5 +1,6 @@
 //! The kinds of contract that can be read, checked and handed in: one row each.
 
+use crate::ace;
 use crate::agent_protocol::{mission_check, result, schema};
 use crate::document::{self, Fault, Node};
 use crate::neo;
@@ -65,6 +66,7 @@ pub const KINDS: &[Kind] = &[
     neo::TASK,
     neo::RESULT,
     neo::ERROR,
+    ace::DONE,
 ];
 
 /// Returns the kind of that name.

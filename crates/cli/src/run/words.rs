@@ -9,7 +9,7 @@ use comity_core::command::{Command, NewTask, PlannedTask};
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{AnswerForm, Query};
 use comity_protocol::contract::{Mode, check, kind};
-use comity_protocol::neo::{TaskContract, read_plan};
+use comity_protocol::neo::{TaskContract, read_plan, title_beside};
 use comity_protocol::problem::{Level, Problems};
 use serde_json::json;
 use std::path::Path;
@@ -62,7 +62,10 @@ pub(super) fn task_of_contract(file: &str, title: Option<&str>) -> Result<NewTas
     let text = contract::read(Path::new(file), Path::new("."))?;
     let checked = check(&text, kind("neo-task"), Mode::Full);
     match &checked.tree {
-        Some(tree) if checked.problems.is_valid() => Ok(TaskContract::of(tree).new_task(title)),
+        Some(tree) if checked.problems.is_valid() => {
+            let beside = title_beside(&text);
+            Ok(TaskContract::of(tree).new_task(title.or(beside.as_deref())))
+        }
         _ => Err(invalid(file, "contract", &checked.problems)),
     }
 }

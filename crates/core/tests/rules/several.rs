@@ -1,8 +1,11 @@
 //! Commands that are made of several: all of it is done, or nothing.
 
+use crate::results::{report, submitted};
 use crate::verbs::task;
 use crate::world::{ANN, Expect, IMPL, OTHER, PLANNER, World};
-use comity_core::command::{Command, NewTask, PlannedTask};
+use comity_core::command::{
+    Command, NewTask, PlannedTask, ReportStatus, ReportedEvidence, WorkReport,
+};
 use comity_core::decide::Answer;
 use comity_core::decision::DecisionState;
 use comity_core::refusal::Code;
@@ -143,4 +146,58 @@ fn a_plan_with_a_mistake_makes_nothing() {
     refused(&mut w, &[], Code::InvalidInput);
     w.by(ANN).creates(task("the first of all")).accepted();
     assert_eq!(w.task("T1").title, "the first of all");
+}
+
+fn with_tests(pass: bool) -> WorkReport {
+    WorkReport {
+        pr: Some("https://example.org/pull/5".to_owned()),
+        evidence: vec![ReportedEvidence { gate: "tests".to_owned(), pass, report: None }],
+        ..report(ReportStatus::Completed)
+    }
+}
+
+#[test]
+fn a_result_hands_in_with_its_pull_request_and_what_it_claims_about_gates() {
+    let mut w = World::new();
+    w.have_one(Status::InProgress);
+    w.by(IMPL).does(submitted(with_tests(true))).accepted();
+    let task = w.task("T1");
+    assert_eq!(task.status, Status::Review);
+    assert_eq!(task.pr.as_deref(), Some("https://example.org/pull/5"));
+    assert!(task.gate("tests").unwrap().evidence.as_ref().unwrap().pass);
+}
+
+#[test]
+fn a_claim_that_is_one_failure_too_many_stops_the_task_instead_of_handing_it_in() {
+    let mut w = World::new();
+    w.have_one(Status::InProgress);
+    w.by(IMPL).records("T1", "tests", false).accepted();
+    w.by(IMPL).records("T1", "tests", false).accepted();
+    w.by(IMPL).does(submitted(with_tests(false))).accepted();
+    assert_eq!(w.status("T1"), Status::Blocked);
+    assert_eq!(w.task("T1").pr, None);
+}
+
+#[test]
+fn a_branch_may_be_named_after_the_issue() {
+    let mut w = World::new();
+    w.policy.branch_pattern = "feat/issue-{issue}".to_owned();
+    let link = |id: &str, value: &str| Command::Link {
+        id: id.to_owned(),
+        provider: "github".to_owned(),
+        key: "issue".to_owned(),
+        value: value.to_owned(),
+    };
+    for (id, value, branch) in [
+        ("T1", Some("#42"), "feat/issue-42"),
+        ("T2", Some("../main"), "feat/issue-2"),
+        ("T3", None, "feat/issue-3"),
+    ] {
+        w.by(ANN).creates(task("a")).accepted();
+        if let Some(value) = value {
+            w.by(ANN).does(link(id, value)).accepted();
+        }
+        w.by(IMPL).starts(id).accepted();
+        assert_eq!(w.task(id).branch.as_deref(), Some(branch));
+    }
 }

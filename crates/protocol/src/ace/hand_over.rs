@@ -89,6 +89,11 @@ impl HandOver {
                 line: error.line(),
                 column: error.column(),
             })?;
+        HandOver::of(value)
+    }
+
+    /// Takes what the file holds apart.
+    pub(super) fn of(value: Value) -> Result<HandOver, HandOverError> {
         let Value::Object(mut fields) = value else {
             let message = "the file does not hold an object".to_owned();
             return Err(HandOverError::Unreadable { message, line: 1, column: 1 });

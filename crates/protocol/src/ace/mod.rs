@@ -4,6 +4,7 @@
 mod answer;
 mod branch;
 mod claim;
+mod contract;
 mod hand_over;
 mod items;
 mod outcome;
@@ -12,6 +13,7 @@ mod question;
 pub use answer::{Answer, AnswerPart, Matched, Mismatch};
 pub use branch::{branch, issue_of_branch, slug};
 pub use claim::Claim;
+pub use contract::DONE;
 pub use hand_over::{HandOver, HandOverError, HandOverState};
 pub use outcome::{Done, Failed};
 pub use question::Blocked;

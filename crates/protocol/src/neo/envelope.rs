@@ -32,6 +32,13 @@ pub(super) fn has_header(text: &str, header: &str) -> bool {
     open(text).text.lines().any(|line| line.trim().eq_ignore_ascii_case(header))
 }
 
+/// Returns the title that the front matter of an issue's file gives.
+pub(super) fn front_title(text: &str) -> Option<String> {
+    let end = front_matter(text).checked_sub(2)?;
+    let front: String = text.lines().skip(1).take(end).map(|line| format!("{line}\n")).collect();
+    document::read(&front).ok()?.get("title")?.written().filter(|title| !title.trim().is_empty())
+}
+
 impl Opened {
     fn place(&self, at: Place) -> Place {
         let line = usize::try_from(at.line).unwrap_or(usize::MAX).saturating_sub(1);

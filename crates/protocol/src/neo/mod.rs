@@ -50,6 +50,11 @@ pub const ERROR: Kind = Kind {
     report: Some(error::report),
 };
 
+/// Returns the title that the front matter of an issue's file gives.
+pub fn title_beside(text: &str) -> Option<String> {
+    envelope::front_title(text)
+}
+
 /// Puts a contract into the fence that issue bodies and comments have.
 pub fn fenced(contract: &str) -> String {
     let fence = crate::markdown::fence_for(contract);

@@ -1,10 +1,12 @@
 //! The ACE labels protocol.
 
+use comity_core::command::ReportStatus;
 use comity_core::time::Timestamp;
 use comity_protocol::ace::{
     Answer, AnswerPart, Author, Blocked, Claim, Comment, Done, Failed, Generation, HandOver,
     HandOverError, HandOverState, Mismatch,
 };
+use comity_protocol::contract::{self, Mode};
 use proptest::prelude::*;
 
 const BOTH: [Generation; 2] = [Generation::Labels, Generation::Project];
@@ -306,4 +308,33 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_hand_over_is_a_contract_that_can_be_handed_in() {
+    let text = r#"{"task_id":"task-1","summary":"did it","files_changed":["a.rs"],"commands_run":["make"]}"#;
+    let checked = contract::check(text, None, Mode::Full);
+    assert_eq!(checked.kind.map(|kind| kind.name), Some("ace-done"));
+    assert!(checked.is_valid(), "{:?}", checked.problems);
+    let reports = |text: &str| {
+        let tree = contract::check(text, contract::kind("ace-done"), Mode::Full).tree.unwrap();
+        contract::kind("ace-done").unwrap().report.unwrap()(&tree)
+    };
+    let report = reports(text);
+    assert_eq!((report.status, report.task_id), (ReportStatus::Completed, None));
+    assert_eq!(report.log[1].message, "ran: make");
+    let blocked = reports(r#"{"summary":"s","blocked":true,"blocked_questions":["a?","b?"]}"#);
+    assert_eq!((blocked.status, blocked.issues.len()), (ReportStatus::Blocked, 2));
+    let errors = |text: &str| {
+        let checked = contract::check(text, contract::kind("ace-done"), Mode::Full);
+        checked.problems.errors().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        errors(r#"{"task_id":"t","summary":"I'm sorry"}"#),
+        ["instruction_refusal: I'm sorry"]
+    );
+    assert_eq!(
+        errors(r#"{"task_id":"t","summary":"s","files_changed":{}}"#),
+        ["files_changed is not a list of texts"]
+    );
 }

@@ -5,7 +5,9 @@ use comity_core::command::{NewTask, ReportStatus};
 use comity_core::role::Role;
 use comity_protocol::contract::{self, Checked, Mode, kind};
 use comity_protocol::neo::safety::{Push, forbidden_deletions, protected_pushes, read_pushes};
-use comity_protocol::neo::{ErrorContract, ResultContract, TaskContract, fenced, read_plan};
+use comity_protocol::neo::{
+    ErrorContract, ResultContract, TaskContract, fenced, read_plan, title_beside,
+};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -203,6 +205,14 @@ fn made(new: &NewTask) -> comity_core::task::Task {
         task[key] = value;
     }
     serde_json::from_value(task).unwrap()
+}
+
+#[test]
+fn the_title_of_an_issues_file_is_in_its_front_matter() {
+    let text = format!("---\nid: 7933\ntitle: 'A --- B: c'\nlabels: [x]\n---\n{}", golden("task"));
+    assert_eq!(title_beside(&text).as_deref(), Some("A --- B: c"));
+    assert_eq!(title_beside(&golden("task")), None);
+    assert_eq!(title_beside("---\ntitle: x\n---\n"), None, "that is the contract itself");
 }
 
 #[test]
