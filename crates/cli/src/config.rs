@@ -10,6 +10,7 @@ use comity_core::time::Millis;
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
 use comity_protocol::labels::Dialect;
+use comity_protocol::neo::safety::PROTECTED;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -86,6 +87,7 @@ struct WatchdogTable {
 #[serde(default, deny_unknown_fields)]
 struct BranchTable {
     pattern: Option<String>,
+    protected: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -203,6 +205,12 @@ impl Config {
                 .map_err(|bad| Problem::new("redact.patterns", bad.to_string()))?;
         }
         Ok(Settings { policy, redact })
+    }
+
+    /// Returns the branches that agents do not push to.
+    pub fn protected_branches(&self) -> Vec<String> {
+        let given = self.branch.protected.clone();
+        given.unwrap_or_else(|| PROTECTED.iter().map(|name| (*name).to_owned()).collect())
     }
 
     /// Returns the words that states and roles have as labels.

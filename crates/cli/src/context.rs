@@ -92,6 +92,11 @@ impl Context {
         self.fence
     }
 
+    /// Tells whether the command may be a repeated one.
+    pub fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// Returns who asks.
     pub fn asker(&self) -> Asker {
         Asker { actor: self.actor.clone(), repo: self.repo.clone() }

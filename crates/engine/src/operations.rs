@@ -86,6 +86,8 @@ pub const OPERATIONS: &[Operation] = &[
     write("event.emit", Verb::Emit, "Append an event that you report"),
     read("event.list", "List events"),
     read("event.tail", "Follow the log"),
+    read("guard.push", "Keep agents from pushing to protected branches"),
+    read("guard.check", "Check a work tree against the constraints of a task"),
     read("contract.validate", "Check a contract and list all its problems"),
     read("contract.render", "Write a task as a contract"),
     read("contract.schema", "Print the JSON Schema of a kind of contract"),

@@ -2,6 +2,7 @@
 
 mod contract;
 mod decision;
+mod guard;
 mod log;
 mod task;
 mod task_fields;
@@ -10,6 +11,7 @@ mod values;
 
 pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
+pub use guard::GuardCommand;
 pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
 pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
 pub use task_fields::{CreateArgs, UpdateArgs};
@@ -117,9 +119,12 @@ pub enum Command {
     /// Read and follow the log, or add to it
     #[command(subcommand, after_help = "Example:\n  comity event tail")]
     Event(EventCommand),
-    /// Check, write and explain contracts: missions, results and the like
+    /// Check, write and explain missions, results and other contracts
     #[command(subcommand, after_help = "Example:\n  comity contract validate result.yaml")]
     Contract(ContractCommand),
+    /// Check what was changed against what may be changed
+    #[command(subcommand, after_help = "Example:\n  comity guard check T1")]
+    Guard(GuardCommand),
     /// Check the log and what was built from it
     #[command(subcommand, after_help = "Example:\n  comity log verify")]
     Log(LogCommand),

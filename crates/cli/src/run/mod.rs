@@ -3,9 +3,11 @@
 mod contract;
 mod decision;
 mod event;
+mod guard;
 mod lease;
 mod log;
 mod mission;
+mod push;
 mod status;
 mod store;
 mod task;
@@ -52,6 +54,7 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
             execute(&context, Operation::Note { kind, text, task }, Shape::Event)
         }
         Command::Event(command) => event::run(&context, command, global.json),
+        Command::Guard(command) => guard::run(&context, command),
         Command::Log(command) => log::run(&context, &command),
         Command::Report(command) => log::report(&context, command, global.json),
         Command::Watchdog { once } => watchdog::run(&context, once, global.json),

@@ -1,6 +1,6 @@
 //! `comity task …`
 
-use super::{execute, mission, query, task_fields, task_git, words};
+use super::{execute, guard, mission, query, task_fields, task_git, words};
 use crate::args::{ListArgs, Step, TaskCommand, VerbArgs};
 use crate::context::Context;
 use crate::human::Shape;
@@ -31,15 +31,18 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
         TaskCommand::Claim { id, role, skills, ttl, no_lease } => {
             let wish = ClaimWish { id, role, skills, ttl, no_lease };
             let reply = execute(context, Command::Claim(wish), Shape::Claim)?;
-            // The claim stands even when a file of its mission cannot be written.
-            let written = mission::write(context, &reply.json);
-            Ok(match written {
-                Ok(_) => reply,
-                Err(failed) => reply.note(format!("note: the mission's files: {}", failed.message)),
-            })
+            // The claim stands even when what goes with it cannot be written.
+            let mut notes = Vec::new();
+            if let Err(failed) = mission::write(context, &reply.json) {
+                notes.push(format!("note: the mission's files: {}", failed.message));
+            }
+            notes.extend(guard::at_claim(context, &reply.json));
+            Ok(notes.into_iter().fold(reply, Reply::note))
         }
         TaskCommand::Start { verb: VerbArgs { id, reason }, ttl } => {
-            execute(context, Command::Start { id, ttl, reason }, Shape::TaskLine)
+            let reply = execute(context, Command::Start { id, ttl, reason }, Shape::TaskLine)?;
+            let notes = guard::at_start(context, &reply.json);
+            Ok(notes.into_iter().fold(reply, Reply::note))
         }
         TaskCommand::Submit { verb, commit, branch, pr, reviewer, result, keep_leases } => {
             let given = task_git::Given { commit, branch, pr, reviewer, result, keep_leases };

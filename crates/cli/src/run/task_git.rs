@@ -1,6 +1,6 @@
 //! The commands that ask git: handing work in, and finishing it.
 
-use super::{execute, task_result};
+use super::{execute, guard, task_result};
 use crate::args::VerbArgs;
 use crate::context::Context;
 use crate::git;
@@ -68,6 +68,11 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
             }
         }
         branch = branch.or_else(|| git.branch());
+        if let Some(commit) = &commit {
+            let files = report.as_ref().and_then(|report| report.listed_files());
+            let is_snapshot = snapshot.is_some();
+            notes.extend(guard::at_submit(context, tree, &task, commit, is_snapshot, files)?);
+        }
     }
     let submission = Submission {
         id: verb.id,

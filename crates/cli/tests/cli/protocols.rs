@@ -319,3 +319,50 @@ fn an_error_report_blocks_the_task_with_its_request_as_the_question() {
     let task = sandbox.comity().args(&answer).by(PERSON).json()["task"].clone();
     assert_eq!(task["status"], "queued");
 }
+
+#[test]
+fn an_agent_cannot_push_to_a_protected_branch_and_can_push_its_own() {
+    let sandbox = Sandbox::new();
+    let there = sandbox.outside().join("there.git");
+    let there = there.display().to_string();
+    sandbox.git(&sandbox.root, &["init", "--quiet", "--bare", &there]);
+    sandbox.git(&sandbox.root, &["remote", "add", "origin", &there]);
+    let hook = sandbox.root.join(".git/hooks/pre-push");
+    let binary = env!("CARGO_BIN_EXE_comity");
+    let script = format!("#!/bin/sh\nexec '{binary}' --as dev.1 guard push \"$@\"\n");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, script).unwrap();
+    let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
+    std::fs::set_permissions(&hook, mode).unwrap();
+    let refused = sandbox.git_fails(&sandbox.root, &["push", "origin", "main"]);
+    assert!(refused.contains("dev.1 may not push to main directly"), "{refused}");
+    sandbox.git(&sandbox.root, &["push", "--quiet", "origin", "main:refs/heads/feat/issue-1"]);
+    let guard = |who: &str, text: &str| {
+        sandbox.comity().args(&["guard", "push", "origin", "url"]).by(who).stdin(text)
+    };
+    let line = "refs/heads/x 1 refs/heads/master 0\n";
+    let (error, exit) = guard("dev.1", line).refusal();
+    assert_eq!((error["code"].as_str().unwrap(), exit), ("human-only", 3));
+    assert_eq!(guard(PERSON, line).json()["ok"], true);
+    assert_eq!(guard("dev.1", "what\n").refusal().1, 2);
+    sandbox.write(".comity/config.toml", "[branch]\nprotected = ['release']\n");
+    assert_eq!(guard("dev.1", line).json()["refs"], json!(["refs/heads/master"]));
+    assert_eq!(guard("dev.1", &line.replace("master", "release")).refusal().1, 3);
+}
+
+#[test]
+fn files_that_a_result_lists_are_held_against_the_real_diff() {
+    let sandbox = Sandbox::new();
+    working(&sandbox);
+    sandbox.write("src/new.rs", "fn main() {}\n");
+    sandbox.commit(&sandbox.root, "Work");
+    let result = |files: &str| format!("status: success\nfiles_modified: [{files}]\n");
+    let submit = |text: &str| {
+        let submit = ["task", "submit", "T1", "--result", "-"];
+        sandbox.comity().args(&submit).by("dev.1").stdin(text)
+    };
+    let (error, exit) = submit(&result("src/other.rs")).refusal();
+    assert_eq!(exit, 3, "{error}");
+    assert!(error.to_string().contains("src/new.rs is created, but not listed"), "{error}");
+    assert_eq!(submit(&result("src/new.rs")).json()["task"]["status"], "review");
+}

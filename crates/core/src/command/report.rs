@@ -92,6 +92,8 @@ pub enum FileAction {
     Modified,
     /// It is gone.
     Deleted,
+    /// One of these; the contract does not say which.
+    Changed,
 }
 
 impl FileAction {
@@ -101,6 +103,7 @@ impl FileAction {
             FileAction::Created => "created",
             FileAction::Modified => "modified",
             FileAction::Deleted => "deleted",
+            FileAction::Changed => "changed",
         }
     }
 }
@@ -143,6 +146,12 @@ pub enum IssueKind {
 pub const TIP_LEVEL: &str = "tip";
 
 impl WorkReport {
+    /// Returns the files that it says were changed; none when the contract need not list them and does not.
+    pub fn listed_files(&self) -> Option<&[ReportedFile]> {
+        let must = self.contract == "result";
+        (must || !self.files_modified.is_empty()).then_some(self.files_modified.as_slice())
+    }
+
     /// Returns what the agent learnt that is of use elsewhere.
     pub fn tips(&self) -> Vec<String> {
         let tips = self.log.iter().filter(|line| line.level == TIP_LEVEL);

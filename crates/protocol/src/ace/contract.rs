@@ -85,7 +85,7 @@ fn report(root: &Node) -> WorkReport {
     let read = HandOver::of(root.to_value()).unwrap_or_default();
     let file = |name: &String| ReportedFile {
         path: RepoPath::parse(name).map_or_else(|_| name.clone(), |path| path.as_str().to_owned()),
-        action: FileAction::Modified,
+        action: FileAction::Changed,
     };
     let line =
         |message: String| ReportedLine { level: "info".to_owned(), message, timestamp: None };

@@ -185,7 +185,7 @@ pub(super) fn report(root: &Node) -> WorkReport {
     let result = ResultContract::of(root);
     let file = |name: &String| ReportedFile {
         path: RepoPath::parse(name).map_or_else(|_| name.clone(), |path| path.as_str().to_owned()),
-        action: FileAction::Modified,
+        action: FileAction::Changed,
     };
     let said = result.test_results.iter().map(|tests| ReportedLine {
         level: if result.tests_pass() == Some(false) { "error" } else { "info" }.to_owned(),

@@ -1,0 +1,261 @@
+//! Constraints against the real diff.
+
+use crate::results::{begun, result, submit};
+use crate::sandbox::Sandbox;
+use serde_json::Value;
+
+/// The messages of what is wrong, by constraint.
+fn violations(error: &Value) -> Vec<(String, String)> {
+    let list = error["details"]["violations"].as_array().unwrap();
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+    list.iter().map(|one| (text(one, "constraint"), text(one, "message"))).collect()
+}
+
+fn refused(sandbox: &Sandbox) -> (String, Vec<(String, String)>) {
+    let (error, exit) = sandbox.comity().by("ada").args(&["task", "submit", "T1"]).refusal();
+    assert_eq!(exit, 3, "{error}");
+    let task = sandbox.json(&["task", "show", "T1"])["task"].clone();
+    assert_eq!(task["status"], "in_progress", "nothing moved");
+    (error["code"].as_str().unwrap().to_owned(), violations(&error))
+}
+
+fn accepted(sandbox: &Sandbox) {
+    let call = sandbox.comity().by("ada").args(&["task", "submit", "T1"]);
+    assert_eq!(call.json()["task"]["status"], "review");
+}
+
+fn named(constraint: &str, message: &str) -> (String, String) {
+    (constraint.to_owned(), message.to_owned())
+}
+
+#[test]
+fn more_files_than_allowed_are_refused_on_a_branch_and_on_main() {
+    for on_main in [false, true] {
+        let sandbox = begun(&["--max-files", "1"]);
+        if on_main {
+            sandbox.git(&sandbox.root, &["switch", "--quiet", "main"]);
+        }
+        sandbox.write("a.rs", "1");
+        sandbox.commit(&sandbox.root, "One");
+        sandbox.write("b.rs", "2");
+        sandbox.commit(&sandbox.root, "Two");
+        let (code, found) = refused(&sandbox);
+        assert_eq!(code, "limit-exceeded");
+        assert_eq!(found, [named("max_files", "2 files are changed, at most 1 may be")]);
+        sandbox.git(&sandbox.root, &["reset", "--quiet", "--hard", "HEAD~1"]);
+        accepted(&sandbox);
+    }
+}
+
+#[test]
+fn what_others_merged_meanwhile_does_not_count() {
+    let sandbox = begun(&["--max-files", "1"]);
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "main"]);
+    sandbox.write("other-1.rs", "");
+    sandbox.write("other-2.rs", "");
+    sandbox.commit(&sandbox.root, "Work of others");
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "work"]);
+    sandbox.git(&sandbox.root, &["merge", "--quiet", "--no-edit", "main"]);
+    sandbox.write("a.rs", "1");
+    sandbox.commit(&sandbox.root, "Mine");
+    accepted(&sandbox);
+}
+
+#[test]
+fn a_task_claimed_on_the_way_is_counted_from_its_start() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Parse dates", "--max-files", "1"]);
+    sandbox.comity().by("ada").args(&["task", "start", "T1"]).json();
+    sandbox.write("a.rs", "1");
+    sandbox.write("b.rs", "2");
+    sandbox.commit(&sandbox.root, "Both");
+    assert_eq!(refused(&sandbox).0, "limit-exceeded");
+}
+
+#[test]
+fn a_repeated_claim_does_not_move_the_beginning() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Parse dates", "--max-files", "1"]);
+    let claim = ["task", "claim", "T1", "--idempotency-key", "k"];
+    sandbox.comity().by("ada").args(&claim).json();
+    sandbox.comity().by("ada").args(&["task", "start", "T1"]).json();
+    sandbox.write("a.rs", "1");
+    sandbox.write("b.rs", "2");
+    sandbox.commit(&sandbox.root, "Both");
+    sandbox.comity().by("ada").args(&claim).json();
+    assert_eq!(refused(&sandbox).0, "limit-exceeded");
+}
+
+#[test]
+fn deletions_are_only_allowed_where_the_task_says_so() {
+    for (allowed, fine) in [("docs/**", false), ("*.md", true)] {
+        let sandbox = begun(&["--allow-delete", allowed]);
+        sandbox.git(&sandbox.root, &["rm", "--quiet", "README.md"]);
+        sandbox.commit(&sandbox.root, "Gone");
+        if fine {
+            accepted(&sandbox);
+        } else {
+            let message = "README.md is deleted, which allow_delete does not allow";
+            let expected = vec![named("allow_delete", message)];
+            assert_eq!(refused(&sandbox), ("limit-exceeded".to_owned(), expected));
+        }
+    }
+    let sandbox = begun(&[]);
+    sandbox.git(&sandbox.root, &["rm", "--quiet", "README.md"]);
+    sandbox.commit(&sandbox.root, "Gone");
+    assert_eq!(refused(&sandbox).0, "limit-exceeded", "none is allowed when nothing is said");
+}
+
+#[test]
+fn a_move_is_one_file_and_no_deletion() {
+    let sandbox = begun(&["--max-files", "1"]);
+    std::fs::create_dir(sandbox.root.join("docs")).unwrap();
+    sandbox.git(&sandbox.root, &["mv", "README.md", "docs/Über uns.md"]);
+    sandbox.commit(&sandbox.root, "Moved");
+    let said =
+        result("completed", &[("created", "docs/Über uns.md"), ("deleted", "README.md")], &[]);
+    assert_eq!(submit(&sandbox, &said.to_string()).json()["task"]["status"], "review");
+}
+
+#[test]
+fn a_task_that_must_not_commit_is_refused_its_commits_and_judged_by_its_snapshot() {
+    let sandbox = begun(&["--no-git-commit", "--max-files", "1"]);
+    sandbox.write("a.rs", "1");
+    sandbox.commit(&sandbox.root, "Not allowed");
+    let (code, found) = refused(&sandbox);
+    assert_eq!((code.as_str(), found.len()), ("limit-exceeded", 1));
+    assert_eq!(found[0].0, "no_git_commit");
+    assert!(found[0].1.ends_with("was made: Not allowed"), "{found:?}");
+    sandbox.git(&sandbox.root, &["reset", "--quiet", "--soft", "HEAD~1"]);
+    sandbox.write("b.rs", "2");
+    let (_, found) = refused(&sandbox);
+    assert_eq!(found, [named("max_files", "2 files are changed, at most 1 may be")]);
+    std::fs::remove_file(sandbox.root.join("b.rs")).unwrap();
+    let said = result("completed", &[("created", "a.rs")], &[]).to_string();
+    let task = submit(&sandbox, &said).json()["task"].clone();
+    let kept = sandbox.git(&sandbox.root, &["rev-parse", "refs/comity/snapshots/T1"]);
+    assert_eq!((task["status"].as_str(), task["commit"].as_str()), (Some("review"), Some(&*kept)));
+}
+
+#[test]
+fn new_dependencies_are_named_and_a_new_version_is_none() {
+    let sandbox = Sandbox::new();
+    sandbox.write("Cargo.toml", "[package]\nname = \"x\"\n[dependencies]\nserde = \"1\"\n");
+    sandbox.write("web/package.json", r#"{"dependencies":{"react":"18"}}"#);
+    sandbox.commit(&sandbox.root, "Manifests");
+    sandbox.json(&["task", "create", "Parse dates", "--no-new-deps"]);
+    sandbox.comity().by("ada").args(&["task", "start", "T1"]).json();
+    sandbox.write(
+        "Cargo.toml",
+        "[package]\nname = \"x\"\n[dependencies]\nserde = \"2\"\nrand = \"1\"\n",
+    );
+    sandbox.write("web/package.json", r#"{"dependencies":{"react":"19","left-pad":"1"}}"#);
+    // A part of the repository may use what another part uses already.
+    sandbox.write("crates/y/Cargo.toml", "[dependencies]\nserde = \"1\"\n");
+    sandbox.commit(&sandbox.root, "More");
+    let expected = vec![
+        named("no_new_deps", "Cargo.toml adds the dependency rand"),
+        named("no_new_deps", "web/package.json adds the dependency left-pad"),
+    ];
+    assert_eq!(refused(&sandbox), ("limit-exceeded".to_owned(), expected));
+    sandbox.write("Cargo.toml", "[package]\nname = \"x\"\n[dependencies]\nserde = \"2\"\n");
+    sandbox.write("web/package.json", r#"{"dependencies":{"react":"19"}}"#);
+    sandbox.commit(&sandbox.root, "Without");
+    accepted(&sandbox);
+}
+
+#[test]
+fn a_lockfile_that_grows_by_itself_counts() {
+    let sandbox = Sandbox::new();
+    let lock = |names: &[&str]| {
+        let package =
+            |name: &&str| format!("[[package]]\nname = \"{name}\"\nsource = \"registry\"\n");
+        names.iter().map(package).collect::<String>()
+    };
+    sandbox.write("Cargo.lock", &lock(&["serde"]));
+    sandbox.commit(&sandbox.root, "Lock");
+    sandbox.json(&["task", "create", "Parse dates", "--no-new-deps"]);
+    sandbox.comity().by("ada").args(&["task", "start", "T1"]).json();
+    sandbox.write("Cargo.lock", &lock(&["serde", "rand"]));
+    sandbox.commit(&sandbox.root, "Grown");
+    let (_, found) = refused(&sandbox);
+    assert_eq!(found, [named("no_new_deps", "Cargo.lock adds the dependency rand")]);
+}
+
+#[test]
+fn what_a_result_says_is_held_against_the_diff_both_ways() {
+    let sandbox = begun(&[]);
+    sandbox.write("src/ä b.rs", "1");
+    sandbox.write("image.bin", "\u{0}\u{1}");
+    sandbox.write("README.md", "changed");
+    sandbox.commit(&sandbox.root, "Work");
+    let said = [("modified", "src/ä b.rs"), ("created", "src/never.rs"), ("modified", "README.md")];
+    let (error, exit) = submit(&sandbox, &result("completed", &said, &[]).to_string()).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3));
+    let expected = [
+        named("files_modified", "src/ä b.rs is said to be modified, but is created"),
+        named("files_modified", "src/never.rs is said to be created, but is unchanged"),
+        named("files_modified", "image.bin is created, but not listed"),
+    ];
+    assert_eq!(violations(&error), expected);
+    let said = [("created", "src/ä b.rs"), ("created", "image.bin"), ("modified", "./README.md")];
+    let task = submit(&sandbox, &result("completed", &said, &[]).to_string()).json();
+    assert_eq!(task["task"]["status"], "review");
+}
+
+#[test]
+fn everything_that_is_wrong_comes_at_once() {
+    let sandbox = begun(&["--max-files", "1", "--no-new-deps"]);
+    sandbox.git(&sandbox.root, &["rm", "--quiet", "README.md"]);
+    sandbox.write("go.mod", "module x\nrequire example.org/a v1\n");
+    sandbox.commit(&sandbox.root, "All wrong");
+    let names: Vec<String> = refused(&sandbox).1.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["max_files", "allow_delete", "no_new_deps"]);
+    let (error, _) = submit(&sandbox, &result("completed", &[], &[]).to_string()).refusal();
+    assert_eq!(error["code"], "limit-exceeded");
+    assert_eq!(error["details"]["violations"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn a_failed_or_blocked_result_is_taken_whatever_was_changed() {
+    let sandbox = begun(&["--max-files", "1"]);
+    sandbox.write("a.rs", "1");
+    sandbox.write("b.rs", "1");
+    sandbox.commit(&sandbox.root, "Too much");
+    let task = submit(&sandbox, &result("failed", &[], &[]).to_string()).json();
+    assert_eq!(task["task"]["status"], "failed");
+}
+
+#[test]
+fn the_holder_is_asked_for_before_the_diff() {
+    let sandbox = begun(&["--max-files", "1"]);
+    sandbox.write("a.rs", "1");
+    sandbox.write("b.rs", "1");
+    sandbox.commit(&sandbox.root, "Too much");
+    assert_eq!(sandbox.refused(&["--as", "eve", "task", "submit", "T1"]).0, "not-holder");
+}
+
+#[test]
+fn documents_and_work_without_git_are_not_checked() {
+    let sandbox = begun(&["--max-files", "1", "--deliverable", "document"]);
+    sandbox.write("a.rs", "1");
+    sandbox.write("b.rs", "1");
+    sandbox.commit(&sandbox.root, "Two");
+    accepted(&sandbox);
+}
+
+#[test]
+fn the_guard_tells_before_anything_is_handed_in_or_committed() {
+    let sandbox = begun(&["--max-files", "1"]);
+    sandbox.write("a.rs", "1");
+    let check = || sandbox.comity().by("ada").args(&["guard", "check"]);
+    let answer = check().json();
+    assert_eq!((&answer["ok"], &answer["task"]), (&Value::from(true), &Value::from("T1")));
+    assert_eq!(answer["files"][0]["path"], "a.rs");
+    sandbox.write("b.rs", "1");
+    let (error, exit) = check().refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("limit-exceeded"), 3));
+    assert_eq!(sandbox.git(&sandbox.root, &["status", "--porcelain"]), "?? a.rs\n?? b.rs");
+    assert_eq!(sandbox.comity().by("eve").args(&["guard", "check"]).refusal().1, 2);
+    assert_eq!(sandbox.refused(&["guard", "check", "T9"]).1, 4);
+}
