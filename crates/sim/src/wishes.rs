@@ -3,7 +3,7 @@
 use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
-    ClaimWish, Command, Containment, NewTask, Question, StepVerb, Submission,
+    ClaimWish, Command, Containment, NewTask, PlannedTask, Question, StepVerb, Submission,
 };
 use comity_core::decision::DecisionOption;
 use comity_core::role::Role;
@@ -197,8 +197,20 @@ fn plan(sight: &Sight, chance: &mut Chance) -> Command {
             on: sight.any(chance),
             remove: chance.percent(30),
         },
+        6 if chance.percent(30) => Command::CreateTasks { tasks: breakdown(sight, chance) },
         _ => Command::CreateTask(Box::new(new_task(sight, chance))),
     }
+}
+
+/// Two tasks of which the first waits for the second.
+fn breakdown(sight: &Sight, chance: &mut Chance) -> Vec<PlannedTask> {
+    let mut first = new_task(sight, chance);
+    first.depends_on.push("second".to_owned());
+    let second = new_task(sight, chance);
+    vec![
+        PlannedTask { key: None, task: first },
+        PlannedTask { key: Some("second".to_owned()), task: second },
+    ]
 }
 
 fn failed_or_any(sight: &Sight, chance: &mut Chance) -> String {
@@ -233,7 +245,7 @@ fn new_task(sight: &Sight, chance: &mut Chance) -> NewTask {
 /// Things that make no sense for the member, or are not allowed to it.
 fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
     let id = sight.any(chance);
-    match chance.below(12) {
+    match chance.below(13) {
         0 => Command::Approve { id, reason: None },
         1 => Command::Done { id, merged: None, containment: Containment::Unknown, reason: None },
         2 => Command::Start { id, ttl: ttl(chance), reason: None },
@@ -260,6 +272,10 @@ fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
             Command::DecisionAnswer { id, answer: "a".to_owned() }
         }
         9 => Command::EmitEvent { event: reported(&id, chance) },
+        11 => {
+            let id = sight.in_status(Status::Blocked, chance).unwrap_or(id);
+            Command::Intervene { id, feedback: "go on".to_owned() }
+        }
         10 => {
             let statuses = Status::ALL;
             let status = chance.pick(&statuses).copied().unwrap_or(Status::Done);

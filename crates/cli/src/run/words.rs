@@ -14,6 +14,9 @@ use comity_protocol::problem::{Level, Problems};
 use serde_json::json;
 use std::path::Path;
 
+/// Problems that are repeated in the message itself; all of them are in the details.
+const SAID_MAX: usize = 5;
+
 /// Makes the tasks of a plan.
 pub(super) fn breakdown(
     context: &Context,
@@ -72,12 +75,15 @@ pub(super) fn task_of_contract(file: &str, title: Option<&str>) -> Result<NewTas
 
 fn invalid(file: &str, what: &str, problems: &Problems) -> Refusal {
     let name = if file == "-" { "stdin" } else { file };
-    let first = problems.iter().find(|problem| problem.level == Level::Error);
-    let first = first.map_or_else(String::new, |problem| {
-        format!(": line {}, column {}: {}", problem.line, problem.column, problem.message)
-    });
-    let count = problems.errors().len();
-    let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
-    Refusal::new(Code::ContractInvalid, format!("the {what} in {name} is not valid{first}{more}"))
-        .detail("problems", json!(problems))
+    let errors = || problems.iter().filter(|problem| problem.level == Level::Error);
+    let said: Vec<String> = errors()
+        .take(SAID_MAX)
+        .map(|p| format!("line {}, column {}: {}", p.line, p.column, p.message))
+        .collect();
+    let more = match errors().count().saturating_sub(SAID_MAX) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let message = format!("the {what} in {name} is not valid: {}{more}", said.join("; "));
+    Refusal::new(Code::ContractInvalid, message).detail("problems", json!(problems))
 }
