@@ -1,5 +1,7 @@
 //! A task written as another protocol writes it: contracts of Neo.mjs, comments of ACE.
 
+use crate::answer::mission_of;
+use crate::batch::settle;
 use crate::read::Reader;
 use comity_core::chain::Stored;
 use comity_core::decision::DecisionState;
@@ -9,7 +11,7 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::task::{CheckState, Task};
 use comity_core::view;
-use comity_protocol::ace::{Blocked, Claim, Comment, Done, Failed, Generation};
+use comity_protocol::ace::{Blocked, Claim, Comment, Done, Failed, Generation, instructions};
 use comity_protocol::neo::{ErrorContract, ResultContract, TaskContract};
 use comity_store::EventQuery;
 use serde_json::{Map, Value, json};
@@ -27,6 +29,8 @@ pub enum Writing {
     NeoResult,
     /// The report of what it is stuck on.
     NeoError,
+    /// The instructions for a worker.
+    AceTask,
     /// The comment that says who has taken it.
     AceClaim,
     /// The comment that asks its questions.
@@ -41,10 +45,11 @@ pub enum Writing {
 
 impl Writing {
     /// Every one, in the order of the documentation.
-    pub const ALL: [Writing; 8] = [
+    pub const ALL: [Writing; 9] = [
         Writing::NeoTask,
         Writing::NeoResult,
         Writing::NeoError,
+        Writing::AceTask,
         Writing::AceClaim,
         Writing::AceBlocked,
         Writing::AceResuming,
@@ -58,6 +63,7 @@ impl Writing {
             Writing::NeoTask => "neo-task",
             Writing::NeoResult => "neo-result",
             Writing::NeoError => "neo-error",
+            Writing::AceTask => "ace-task",
             Writing::AceClaim => "ace-claim",
             Writing::AceBlocked => "ace-blocked",
             Writing::AceResuming => "ace-resuming",
@@ -92,6 +98,11 @@ impl Reader<'_> {
                 .error_report(&task)?
                 .ok_or_else(|| cannot(&task, "is not stuck; there is no error to report"))?
                 .render(),
+            Writing::AceTask => {
+                let made = settle(self.tx, &mut self.facts, |facts| mission_of(facts, &task))?;
+                let said = made.get("instruction").and_then(Value::as_str).unwrap_or_default();
+                instructions(task.id.as_str(), said, task.branch.as_deref())
+            }
             ace => self.comment(&task, ace)?.render(generation),
         };
         Ok(json!({"kind": writing.as_str(), "id": task.id.as_str(), "text": text}))

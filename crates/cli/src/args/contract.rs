@@ -22,7 +22,7 @@ pub enum ContractCommand {
     /// Write a task as a contract
     #[command(after_help = "Example:\n  comity contract render mission T1 > mission.yaml")]
     Render {
-        /// What to write: mission, neo-task, neo-result, neo-error, ace-claim, ace-blocked, ace-resuming, ace-done,
+        /// What to write: mission, neo-task, neo-result, neo-error, ace-task, ace-claim, ace-blocked, ace-resuming, ace-done,
         /// ace-failed or labels
         #[arg(value_name = "KIND")]
         kind: String,

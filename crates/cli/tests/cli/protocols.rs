@@ -189,6 +189,12 @@ fn the_comments_of_a_tasks_life_are_written_from_it() {
     let claim = rendered(&sandbox, "ace-claim", "T1");
     assert!(claim.starts_with("**Agent Claim**\n\n- Agent ID: dev.1\n- Host: "), "{claim}");
     assert!(claim.contains("\n- Branch: feat/T1-dark-mode\n"), "{claim}");
+    let worker = rendered(&sandbox, "ace-task", "T1");
+    assert!(
+        worker.starts_with(
+            "# T1\n\nDark mode\n\n## Rules\n\n- Work on the branch `feat/T1-dark-mode`;"
+        )
+    );
     assert_eq!(sandbox.refused(&["contract", "render", "ace-done", "T1"]).1, 3);
     assert_eq!(sandbox.refused(&["contract", "render", "neo-error", "T1"]).1, 3);
     assert_eq!(sandbox.refused(&["contract", "render", "neo-result", "T1"]).1, 3);
@@ -365,4 +371,35 @@ fn files_that_a_result_lists_are_held_against_the_real_diff() {
     assert_eq!(exit, 3, "{error}");
     assert!(error.to_string().contains("src/new.rs is created, but not listed"), "{error}");
     assert_eq!(submit(&result("src/new.rs")).json()["task"]["status"], "review");
+}
+
+#[test]
+fn what_a_worn_out_task_asks_is_answered_like_any_question() {
+    let sandbox = Sandbox::new();
+    sandbox.write("task.yaml", TASK);
+    failed_three_times(&sandbox);
+    let answer = |text: &str| sandbox.comity().args(&["task", "answer", "T1", text]).by(PERSON);
+    let (error, exit) = answer("maybe").refusal();
+    assert_eq!((error["code"].as_str().unwrap(), exit), ("invalid-answer", 3));
+    assert_eq!(answer("retry: with the other selector").json()["task"]["status"], "queued");
+}
+
+#[test]
+fn the_hand_over_file_of_a_worker_hands_in_or_asks() {
+    let sandbox = Sandbox::new();
+    working(&sandbox);
+    let submit = |text: &str| {
+        sandbox.write("ACE_TASK_DONE.json", text);
+        sandbox
+            .comity()
+            .args(&["task", "submit", "T1", "--result", "ACE_TASK_DONE.json"])
+            .by("dev.1")
+    };
+    let refused =
+        r#"{"task_id":"T1","summary":"I'm sorry, no","files_changed":[],"commands_run":[]}"#;
+    let (error, exit) = submit(refused).refusal();
+    assert_eq!((error["code"].as_str().unwrap(), exit), ("contract-invalid", 3));
+    let asks = r#"{"task_id":"T1","summary":"s","commands_run":[],"blocked":true,"blocked_questions":["Which?"]}"#;
+    assert_eq!(submit(asks).json()["task"]["status"], "blocked");
+    assert_eq!(sandbox.json(&["decision", "show", "D1"])["decision"]["question"], "Which?");
 }

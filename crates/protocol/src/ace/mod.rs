@@ -6,6 +6,7 @@ mod branch;
 mod claim;
 mod contract;
 mod hand_over;
+mod instructions;
 mod items;
 mod outcome;
 mod question;
@@ -15,6 +16,7 @@ pub use branch::{branch, issue_of_branch, slug};
 pub use claim::Claim;
 pub use contract::DONE;
 pub use hand_over::{HandOver, HandOverError, HandOverState};
+pub use instructions::instructions;
 pub use outcome::{Done, Failed};
 pub use question::Blocked;
 

@@ -78,8 +78,7 @@ impl<'a> Check<'a> {
     pub(super) fn version(&mut self) {
         let Some(value) = self.wished("version") else { return };
         let text = value.written().unwrap_or_default();
-        let number = text.trim().trim_end_matches('0').trim_end_matches('.');
-        if number != "1" {
+        if text.trim().parse() != Ok(1.0_f64) {
             let message = format!("version {} is not known; it is 1.0", shown(&text));
             self.found.error(value.at, "version", message);
         }

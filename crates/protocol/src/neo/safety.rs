@@ -1,6 +1,5 @@
-//! The protocol's safety rules, as far as text can say: what may be pushed, and what may be deleted.
-
-use comity_core::pattern::{CaseRule, Pattern};
+//! The protocol's safety rules, as far as text can say: what may be pushed. What may be deleted is for the guard,
+//! which sees the diff.
 
 /// Branches that agents never push to.
 pub const PROTECTED: [&str; 2] = ["main", "master"];
@@ -35,17 +34,4 @@ pub fn protected_pushes<'a>(pushes: &'a [Push], protected: &[String]) -> Vec<&'a
     let branch = |push: &'a Push| push.remote.strip_prefix("refs/heads/").unwrap_or(&push.remote);
     let is_protected = |name: &&str| protected.iter().any(|other| other == name);
     pushes.iter().map(branch).filter(is_protected).collect()
-}
-
-/// Returns the deleted files that nobody allowed to be deleted. Only the task's own globs count, never its prose.
-pub fn forbidden_deletions<'a>(deleted: &'a [String], allowed: &[String]) -> Vec<&'a str> {
-    let allowed: Vec<Pattern> = allowed
-        .iter()
-        .filter_map(|glob| Pattern::parse_with(glob, CaseRule::Sensitive).ok())
-        .collect();
-    let covers = |path: &str| {
-        let Ok(path) = Pattern::parse(path) else { return false };
-        allowed.iter().any(|glob| comity_core::pattern::overlap(glob, &path).is_some())
-    };
-    deleted.iter().map(String::as_str).filter(|path| !covers(path)).collect()
 }

@@ -4,7 +4,7 @@ use comity_core::chain::Hash;
 use comity_core::command::{NewTask, ReportStatus};
 use comity_core::role::Role;
 use comity_protocol::contract::{self, Checked, Mode, kind};
-use comity_protocol::neo::safety::{Push, forbidden_deletions, protected_pushes, read_pushes};
+use comity_protocol::neo::safety::{Push, protected_pushes, read_pushes};
 use comity_protocol::neo::{
     ErrorContract, ResultContract, TaskContract, fenced, read_plan, title_beside,
 };
@@ -64,6 +64,10 @@ fn a_contract_is_found_fenced_bare_quoted_and_with_any_spelling_of_its_version()
     ] {
         assert_eq!(task(&text), wanted, "{text}");
         assert_eq!(contract::recognise(&text).map(|kind| kind.name), Some("neo-task"), "{text}");
+    }
+    for version in ["10", "1.1", "one", "v1"] {
+        let text = bare.replace("version: 1.0", &format!("version: {version}"));
+        assert!(!check(&text, "neo-task").is_valid(), "{version}");
     }
     for version in ["1", "1.0", "\"1.0\"", "'1'", "1.00"] {
         let text = bare.replace("version: 1.0", &format!("version: {version}"));
@@ -253,7 +257,7 @@ fn a_plan_with_mistakes_names_all_of_them() {
 }
 
 #[test]
-fn nothing_is_pushed_to_a_protected_branch_and_nothing_deleted_that_is_not_allowed() {
+fn a_push_to_a_protected_branch_is_seen_a_deletion_too() {
     let zero = "0".repeat(40);
     let sha = Hash::of(b"x").to_string();
     let text = format!(
@@ -267,9 +271,6 @@ fn nothing_is_pushed_to_a_protected_branch_and_nothing_deleted_that_is_not_allow
     let protected = ["main".to_owned(), "master".to_owned()];
     assert_eq!(protected_pushes(&pushes, &protected), ["main", "master"]);
     assert!(read_pushes("refs/heads/main").is_err());
-    let deleted = ["a/b.rs".to_owned(), "c.rs".to_owned()];
-    assert_eq!(forbidden_deletions(&deleted, &["a/**".to_owned()]), ["c.rs"]);
-    assert_eq!(forbidden_deletions(&deleted, &[]), ["a/b.rs", "c.rs"]);
 }
 
 fn word() -> impl Strategy<Value = String> {
