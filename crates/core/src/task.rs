@@ -140,6 +140,9 @@ pub struct Claim {
     pub ttl: Millis,
     /// Its leases; they end with it.
     pub leases: Vec<LeaseId>,
+    /// When the work under it began; its time is counted from there.
+    #[serde(default)]
+    pub started_at: Option<Timestamp>,
 }
 
 /// Why a task cannot go on.
@@ -283,6 +286,12 @@ impl Task {
             }
         };
         &mut self.gates[place]
+    }
+
+    /// Returns when the work must be handed in; none when it has not begun or has no limit.
+    pub fn deadline(&self) -> Option<Timestamp> {
+        let started = self.claim.as_ref()?.started_at?;
+        (self.timeout > Millis::default()).then(|| started.plus(self.timeout))
     }
 
     /// Checks what must hold of every task at all times; the text names what does not.

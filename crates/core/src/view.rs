@@ -111,6 +111,11 @@ pub struct ClaimView {
     pub fence: u64,
     pub claimed_at: Timestamp,
     pub expires_at: Timestamp,
+    #[serde(default)]
+    pub started_at: Option<Timestamp>,
+    /// When the work must be handed in, counted from its start.
+    #[serde(default)]
+    pub deadline: Option<Timestamp>,
 }
 
 /// LEASE.
@@ -186,6 +191,8 @@ pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
             fence: claim.fence.get(),
             claimed_at: claim.claimed_at,
             expires_at: facts.claim_expiry(claim)?,
+            started_at: claim.started_at,
+            deadline: facts.work_deadline(task, claim),
         }),
         None => None,
     };

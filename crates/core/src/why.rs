@@ -48,8 +48,12 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
                 Some(claim) => facts.claim_expiry(claim)?.to_string(),
                 None => String::new(),
             };
-            let reasons =
+            let mut reasons =
                 vec![format!("the claim ends at {expires} unless {holder} shows a sign of life")];
+            let deadline = task.claim.as_ref().and_then(|claim| facts.work_deadline(task, claim));
+            if let Some(deadline) = deadline {
+                reasons.push(format!("the work must be handed in by {deadline}"));
+            }
             let next = format!("wait for {holder}, or let it run `comity task release {id}`");
             explain(false, format!("{id} is {} by {holder}.", verb(task.status)), reasons, next)
         }

@@ -3,7 +3,8 @@
 use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
-    ClaimWish, Command, Containment, NewTask, PlannedTask, Question, StepVerb, Submission,
+    ClaimWish, Command, Containment, IssueKind, NewTask, PlannedTask, Question, ReportStatus,
+    ReportedIssue, ReportedLine, StepVerb, Submission, WorkReport,
 };
 use comity_core::decision::DecisionOption;
 use comity_core::role::Role;
@@ -127,6 +128,7 @@ fn work(belief: &Belief, chance: &mut Chance) -> Command {
             id,
             commit: None,
             keep_leases: chance.percent(20),
+            report: chance.percent(30).then(|| Box::new(report(chance))),
             ..Submission::default()
         }),
         17 => Command::Block {
@@ -138,6 +140,41 @@ fn work(belief: &Belief, chance: &mut Chance) -> Command {
         },
         18 => Command::Fail { id, reason: Some("it broke".to_owned()) },
         _ => Command::Release { id, reason: None },
+    }
+}
+
+/// A result contract: mostly good news.
+fn report(chance: &mut Chance) -> WorkReport {
+    let issue = |kind| ReportedIssue { kind, description: "Which way?".to_owned() };
+    let line = |level: &str| ReportedLine {
+        level: level.to_owned(),
+        message: "went on".to_owned(),
+        timestamp: None,
+    };
+    WorkReport {
+        contract: "result".to_owned(),
+        task_id: None,
+        status: match chance.below(6) {
+            0 => ReportStatus::Failed,
+            1 => ReportStatus::Blocked,
+            _ => ReportStatus::Completed,
+        },
+        files_modified: Vec::new(),
+        log: vec![line("info"), line("tip")],
+        issues: match chance.below(4) {
+            0 => vec![issue(IssueKind::Question), issue(IssueKind::Concern)],
+            1 => vec![issue(IssueKind::Blocker)],
+            _ => Vec::new(),
+        },
+        completed_at: None,
+        pr: None,
+        evidence: match chance.below(3) {
+            0 => Vec::new(),
+            said => {
+                vec![ReportedEvidence { gate: "tests".to_owned(), pass: said == 1, report: None }]
+            }
+        },
+        other: Map::new(),
     }
 }
 
@@ -238,6 +275,7 @@ fn new_task(sight: &Sight, chance: &mut Chance) -> NewTask {
         gates: if chance.percent(40) { vec!["tests".to_owned()] } else { Vec::new() },
         dod: if chance.percent(20) { vec!["documented".to_owned()] } else { Vec::new() },
         deliverable: if chance.percent(20) { Deliverable::Document } else { Deliverable::Code },
+        timeout: chance.percent(20).then(|| Millis::from_secs(chance.between(5, 3600))),
         ..NewTask::default()
     }
 }

@@ -119,6 +119,9 @@ fn people(out: &mut String, task: &TaskView, screen: &Screen) {
             left(claim.expires_at, screen)
         );
         field(out, "claim", &text);
+        if let Some(deadline) = claim.deadline {
+            field(out, "deadline", &left(deadline, screen));
+        }
     }
     field(out, "needs", optional(task.needs.as_ref()));
     if let Some(at) = task.retry_at {

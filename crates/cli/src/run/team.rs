@@ -1,13 +1,17 @@
 //! `comity agent …`, `comity gate …`
 
+use super::task_git::task_of;
 use super::{execute, query};
 use crate::args::{AgentCommand, GateCommand, Verdict};
 use crate::context::Context;
+use crate::git::{Git, snapshot};
 use crate::human::Shape;
 use crate::output::Reply;
 use comity_core::command::Command;
 use comity_core::refusal::Refusal;
+use comity_core::task::Deliverable;
 use comity_engine::Query;
+use std::path::Path;
 
 pub(super) fn agent(context: &Context, command: AgentCommand) -> Result<Reply, Refusal> {
     match command {
@@ -32,7 +36,7 @@ pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Ref
             let git = context.git();
             let commit = match (&git, commit) {
                 (Some((git, _)), Some(name)) => Some(git.named_commit(&name)?),
-                (Some((git, _)), None) => git.commit("HEAD"),
+                (Some((git, tree)), None) => tested_commit(context, git, tree, &id)?,
                 (None, given) => given,
             };
             let pass = verdict == Verdict::Pass;
@@ -45,6 +49,22 @@ pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Ref
             execute(context, Command::GateWaive { id, gate, reason }, Shape::TaskLine)
         }
     }
+}
+
+/// What the caller's work tree has: its commit, or the snapshot that a task that must not commit is
+/// handed in with.
+fn tested_commit(
+    context: &Context,
+    git: &Git,
+    tree: &Path,
+    id: &str,
+) -> Result<Option<String>, Refusal> {
+    let task = task_of(&context.query(Query::Task { id: id.to_owned() })?)?;
+    let code = task.deliverable == Deliverable::Code.as_str();
+    if code && task.constraints.no_git_commit {
+        return snapshot(tree, &task.id).map(Some);
+    }
+    Ok(git.commit("HEAD"))
 }
 
 /// Evidence for another commit than the submitted one does not count, which is easy to overlook.

@@ -259,3 +259,42 @@ fn the_guard_tells_before_anything_is_handed_in_or_committed() {
     assert_eq!(sandbox.comity().by("eve").args(&["guard", "check"]).refusal().1, 2);
     assert_eq!(sandbox.refused(&["guard", "check", "T9"]).1, 4);
 }
+
+#[test]
+fn evidence_for_a_task_that_must_not_commit_belongs_to_its_snapshot() {
+    let sandbox = begun(&["--no-git-commit", "--gate", "tests"]);
+    sandbox.write("a.rs", "1");
+    let ada = |args: &[&str]| sandbox.comity().by("ada").args(args).json()["task"].clone();
+    ada(&["gate", "record", "T1", "tests", "pass"]);
+    let task = ada(&["task", "submit", "T1"]);
+    assert_eq!(task["gates"][0]["state"], "met");
+    assert_eq!(task["gates"][0]["commit"], task["commit"]);
+    sandbox.json(&["--as", "human:ann", "task", "request-changes", "T1"]);
+    ada(&["task", "start", "T1"]);
+    ada(&["gate", "record", "T1", "tests", "pass"]);
+    sandbox.write("a.rs", "changed after the tests");
+    assert_eq!(ada(&["task", "submit", "T1"])["gates"][0]["state"], "open");
+}
+
+#[test]
+fn work_past_its_time_is_shown_as_failed_and_then_is() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Parse dates", "--timeout", "1s"]);
+    let task = sandbox.comity().by("ada").args(&["task", "start", "T1"]).json()["task"].clone();
+    assert!(task["claim"]["deadline"].is_string() && task["claim"]["started_at"].is_string());
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let seen = sandbox.json(&["task", "show", "T1"])["task"].clone();
+    assert_eq!((&seen["status"], &seen["attempts"]), (&Value::from("failed"), &Value::from(1)));
+    let swept = sandbox.json(&["watchdog", "--once"]);
+    assert_eq!(swept["reclaimed"]["tasks"][0], "T1");
+    let events = sandbox.json(&["event", "list", "--task", "T1", "--type", "status_changed"]);
+    let last = events["events"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(
+        (&last["agent"], &last["new_status"]),
+        (&Value::from("watchdog"), &Value::from("failed"))
+    );
+    assert!(last["reason"].as_str().unwrap().contains("took longer than 1s"), "{last}");
+    assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+    let late = sandbox.comity().by("ada").args(&["task", "submit", "T1"]).refusal();
+    assert_eq!(late.0["code"], "invalid-transition");
+}

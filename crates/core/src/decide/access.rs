@@ -75,7 +75,7 @@ impl<'a> Rule<'a> {
     fn fence_fits_task(&self, task: &Task) -> Ruling<()> {
         let Some(fence) = self.request.fence else { return Ok(()) };
         let live = match &task.claim {
-            Some(claim) if claim.fence == fence => self.facts.claim_expiry(claim)? > self.now(),
+            Some(claim) if claim.fence == fence => self.facts.claim_end(task, claim)? > self.now(),
             _ => false,
         };
         if live {
@@ -118,9 +118,10 @@ impl<'a> Rule<'a> {
         let Some(fence) = self.request.fence else { return Ok(()) };
         let (task, leases) = self.facts.grant(fence)?;
         let actor = &self.request.actor;
-        if let Some(claim) = task.and_then(|task| task.claim.as_ref())
+        if let Some(task) = task
+            && let Some(claim) = &task.claim
             && claim.agent == *actor
-            && self.facts.claim_expiry(claim)? > self.now()
+            && self.facts.claim_end(task, claim)? > self.now()
         {
             return Ok(());
         }

@@ -33,7 +33,8 @@ pub fn due_at(facts: &Facts, key: &Key, policy: &Policy) -> Option<Timestamp> {
         Key::Task(repo, id) => {
             let task = facts.state.tasks.get(&(repo.clone(), id.clone()))?;
             if let Some(claim) = &task.claim {
-                return Some(claim.claimed_at.plus(claim.ttl));
+                let expiry = claim.claimed_at.plus(claim.ttl);
+                return Some(task.deadline().map_or(expiry, |deadline| deadline.min(expiry)));
             }
             block_due(task, policy)
         }
@@ -138,10 +139,14 @@ impl<'a> Sweeper<'a> {
 
     fn task(&mut self, key: &Key, task: &'a Task) -> Ruling<()> {
         if let Some(claim) = &task.claim {
-            let expiry = self.facts.claim_expiry(claim)?;
-            if expiry > self.now() {
-                self.swept.later.push((key.clone(), expiry));
+            let end = self.facts.claim_end(task, claim)?;
+            if end > self.now() {
+                self.swept.later.push((key.clone(), end));
                 return Ok(());
+            }
+            // Whichever came first is what happened.
+            if self.facts.work_deadline(task, claim) == Some(end) {
+                return self.time_out(task, claim);
             }
             return self.reclaim(task, claim);
         }
@@ -176,7 +181,8 @@ impl<'a> Sweeper<'a> {
         Ok(())
     }
 
-    fn reclaim(&mut self, task: &Task, claim: &Claim) -> Ruling<()> {
+    /// Ends the leases of a claim; returns the last sign of life of its holder.
+    fn take_back(&mut self, task: &Task, claim: &Claim) -> Ruling<Timestamp> {
         let life = self.facts.last_life(&claim.agent, claim.fence, claim.claimed_at)?;
         let mut locks = Vec::new();
         for id in &claim.leases {
@@ -186,21 +192,42 @@ impl<'a> Sweeper<'a> {
         }
         let body = LocksReclaimed { owner: claim.agent.clone(), last_seen: Some(life), locks };
         self.push(task, Event::LocksReclaimed(body));
+        Ok(life)
+    }
+
+    /// The work took longer than it may: the attempt has failed, however alive its holder is.
+    fn time_out(&mut self, task: &Task, claim: &Claim) -> Ruling<()> {
+        self.take_back(task, claim)?;
+        let why = format!("the work of {} took longer than {}", claim.agent, task.timeout);
+        self.fail(task, &why, "failed")
+    }
+
+    /// Fails an attempt; the last one asks what to do.
+    fn fail(&mut self, task: &Task, why: &str, how: &str) -> Ruling<()> {
+        let attempts = task.attempts + 1;
+        let mut failed = StatusChanged::new(task.status, Status::Failed, Some(why.to_owned()));
+        failed.uses_attempt = true;
+        self.push(task, Event::StatusChanged(failed));
+        if attempts < self.policy.max_attempts {
+            return Ok(());
+        }
+        let decision = self.next_decision(&task.repo)?;
+        let what = format!("{attempts} attempts {how}");
+        let wear = Wear { attempts, what, log: Some(why.to_owned()) };
+        for event in exhausted(task, Status::Failed, &wear, decision) {
+            self.push(task, event);
+        }
+        Ok(())
+    }
+
+    fn reclaim(&mut self, task: &Task, claim: &Claim) -> Ruling<()> {
+        let life = self.take_back(task, claim)?;
         // A holder that had no chance to be heard since the host woke is not to blame.
         let slept = self.facts.moment.woke_at.is_some_and(|woke| life < woke);
         let attempts = task.attempts + u32::from(!slept);
         let why = format!("{} showed no sign of life since {life}", claim.agent);
         if attempts >= self.policy.max_attempts && !slept {
-            let mut failed = StatusChanged::new(task.status, Status::Failed, Some(why.clone()));
-            failed.uses_attempt = true;
-            self.push(task, Event::StatusChanged(failed));
-            let decision = self.next_decision(&task.repo)?;
-            let what = format!("{attempts} attempts ended without a result");
-            let wear = Wear { attempts, what, log: Some(why) };
-            for event in exhausted(task, Status::Failed, &wear, decision) {
-                self.push(task, event);
-            }
-            return Ok(());
+            return self.fail(task, &why, "ended without a result");
         }
         let mut change = StatusChanged::new(task.status, Status::Queued, Some(why));
         change.uses_attempt = !slept;

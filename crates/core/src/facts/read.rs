@@ -225,6 +225,21 @@ impl Facts {
         Ok(life.max(self.moment.woke_at.unwrap_or_default()).plus(claim.ttl))
     }
 
+    /// Returns when the work under a claim must be handed in. A host that slept meanwhile gets one life of the
+    /// claim as grace.
+    pub fn work_deadline(&self, task: &Task, claim: &Claim) -> Option<Timestamp> {
+        let started = claim.started_at?;
+        let deadline = task.deadline()?;
+        let woke = self.moment.woke_at.filter(|woke| *woke > started);
+        Some(woke.map_or(deadline, |woke| deadline.max(woke.plus(claim.ttl))))
+    }
+
+    /// Returns when a claim ends: its holder is silent for too long, or the work takes too long.
+    pub fn claim_end(&self, task: &Task, claim: &Claim) -> Ruling<Timestamp> {
+        let expiry = self.claim_expiry(claim)?;
+        Ok(self.work_deadline(task, claim).map_or(expiry, |deadline| deadline.min(expiry)))
+    }
+
     /// Returns when a lease ends if nothing more is heard of its owner.
     pub fn lease_expiry(&self, lease: &Lease) -> Ruling<Timestamp> {
         let life = self.lease_life(lease)?;

@@ -138,6 +138,7 @@ fn claim(task: &mut Task, e: &TaskClaimed, placed: &Placed) {
         claimed_at: placed.ts,
         ttl: e.ttl,
         leases: Vec::new(),
+        started_at: None,
     });
 }
 
@@ -178,6 +179,9 @@ fn change_status(task: &mut Task, e: &StatusChanged, placed: &Placed) {
             task.round += 1;
             task.commit = None;
             task.review_taken = false;
+            if let Some(claim) = &mut task.claim {
+                claim.started_at = Some(placed.ts);
+            }
             task.gates.iter_mut().for_each(|gate| gate.failures = 0);
         }
         Status::Queued => {

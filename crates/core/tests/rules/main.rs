@@ -27,6 +27,7 @@ mod section_2_tasks;
 mod section_3_gates;
 mod section_4_expiry;
 mod section_4_leases;
+mod section_4_timeouts;
 mod section_5_log;
 mod section_6_decisions;
 mod several;

@@ -80,9 +80,10 @@ fn new_task() -> impl Strategy<Value = NewTask> {
     let depends = proptest::collection::btree_set(id(), 0..2);
     let parent = proptest::option::weighted(0.2, id());
     let role = proptest::option::weighted(0.2, any_of(&[Role::Critic, Role::Implementer]));
-    (files(), depends, parent, role, 0..4u8, any::<bool>()).prop_map(
-        |(files, depends, parent, role, priority, gated)| NewTask {
+    (files(), depends, parent, role, 0..4u8, any::<bool>(), ttl()).prop_map(
+        |(files, depends, parent, role, priority, gated, timeout)| NewTask {
             files,
+            timeout,
             depends_on: depends.into_iter().collect(),
             parent,
             role,
