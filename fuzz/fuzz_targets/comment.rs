@@ -1,7 +1,7 @@
 //! Any text as a comment, a contract or a plan of the label protocols: reading never crashes.
 #![no_main]
 use comity_protocol::ace::{Answer, Author, Comment, Generation, HandOver};
-use comity_protocol::neo::{read_plan, safety, title_beside};
+use comity_protocol::neomjs::{read_plan, safety, title_beside};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

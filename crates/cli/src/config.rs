@@ -10,7 +10,7 @@ use comity_core::time::Millis;
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
 use comity_protocol::labels::Dialect;
-use comity_protocol::neo::safety::PROTECTED;
+use comity_protocol::neomjs::safety::PROTECTED;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

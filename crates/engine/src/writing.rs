@@ -12,7 +12,7 @@ use comity_core::status::Status;
 use comity_core::task::{CheckState, Task};
 use comity_core::view;
 use comity_protocol::ace::{Blocked, Claim, Comment, Done, Failed, Generation, instructions};
-use comity_protocol::neo::{ErrorContract, ResultContract, TaskContract};
+use comity_protocol::neomjs::{ErrorContract, ResultContract, TaskContract};
 use comity_store::EventQuery;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;

@@ -3,7 +3,7 @@
 use crate::ace;
 use crate::agent_protocol::{mission_check, result, schema};
 use crate::document::{self, Fault, Node};
-use crate::neo;
+use crate::neomjs;
 use crate::problem::Problems;
 use comity_core::command::WorkReport;
 use serde_json::Value;
@@ -63,9 +63,9 @@ pub const KINDS: &[Kind] = &[
         schema: schema::result,
         report: Some(result::report),
     },
-    neo::TASK,
-    neo::RESULT,
-    neo::ERROR,
+    neomjs::TASK,
+    neomjs::RESULT,
+    neomjs::ERROR,
     ace::DONE,
 ];
 

@@ -7,5 +7,5 @@ pub mod document;
 pub mod labels;
 pub mod markdown;
 pub mod mission;
-pub mod neo;
+pub mod neomjs;
 pub mod problem;

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
 use comity_core::refusal::{Code, Refusal};
-use comity_protocol::neo::safety::{protected_pushes, read_pushes};
+use comity_protocol::neomjs::safety::{protected_pushes, read_pushes};
 use serde_json::json;
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use comity_core::command::{Command, NewTask, PlannedTask};
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{AnswerForm, Query};
 use comity_protocol::contract::{Mode, check, kind};
-use comity_protocol::neo::{TaskContract, read_plan, title_beside};
+use comity_protocol::neomjs::{TaskContract, read_plan, title_beside};
 use comity_protocol::problem::{Level, Problems};
 use serde_json::json;
 use std::path::Path;

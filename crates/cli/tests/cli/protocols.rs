@@ -3,7 +3,7 @@
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
 
-const TASK: &str = include_str!("../../../protocol/tests/golden/neo/task.yaml");
+const TASK: &str = include_str!("../../../protocol/tests/golden/neomjs/task.yaml");
 const PERSON: &str = "human:ann";
 
 fn rendered(sandbox: &Sandbox, kind: &str, id: &str) -> String {
@@ -315,7 +315,7 @@ fn a_comment_that_names_the_pull_request_hands_in() {
 fn an_error_report_blocks_the_task_with_its_request_as_the_question() {
     let sandbox = Sandbox::new();
     working(&sandbox);
-    let report = include_str!("../../../protocol/tests/golden/neo/error.yaml");
+    let report = include_str!("../../../protocol/tests/golden/neomjs/error.yaml");
     let submit = ["task", "submit", "T1", "--result", "-"];
     let call = sandbox.comity().args(&submit).by("dev.1");
     assert_eq!(call.stdin(report).json()["task"]["status"], "blocked");

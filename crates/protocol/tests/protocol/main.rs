@@ -3,4 +3,4 @@
 
 mod ace;
 mod labels;
-mod neo;
+mod neomjs;

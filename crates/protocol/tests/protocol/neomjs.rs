@@ -4,15 +4,15 @@ use comity_core::chain::Hash;
 use comity_core::command::{NewTask, ReportStatus};
 use comity_core::role::Role;
 use comity_protocol::contract::{self, Checked, Mode, kind};
-use comity_protocol::neo::safety::{Push, protected_pushes, read_pushes};
-use comity_protocol::neo::{
+use comity_protocol::neomjs::safety::{Push, protected_pushes, read_pushes};
+use comity_protocol::neomjs::{
     ErrorContract, ResultContract, TaskContract, fenced, read_plan, title_beside,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 fn golden(name: &str) -> String {
-    let path = format!("{}/tests/golden/neo/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests/golden/neomjs/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
