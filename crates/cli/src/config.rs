@@ -9,6 +9,8 @@ use comity_core::task::Tier;
 use comity_core::time::Millis;
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
+use comity_protocol::labels::Dialect;
+use comity_protocol::neomjs::safety::PROTECTED;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,6 +31,7 @@ pub struct Config {
     watchdog: WatchdogTable,
     branch: BranchTable,
     redact: RedactTable,
+    labels: LabelsTable,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -84,6 +87,7 @@ struct WatchdogTable {
 #[serde(default, deny_unknown_fields)]
 struct BranchTable {
     pattern: Option<String>,
+    protected: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -91,6 +95,14 @@ struct BranchTable {
 struct RedactTable {
     emails: Option<bool>,
     patterns: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LabelsTable {
+    dialect: Option<String>,
+    states: BTreeMap<String, String>,
+    roles: BTreeMap<String, String>,
 }
 
 /// Returns where a project's settings are.
@@ -128,10 +140,12 @@ impl Config {
             let refusal = wrong(file, find_line(text, "url"), "key store.url holds a password");
             return Err(refusal.hint("keep the password out of the file: use COMITY_STORE instead"));
         }
-        config.settings().map_err(|problem| {
-            let line = find_line(text, problem.key.rsplit('.').next().unwrap_or_default());
+        let named = |problem: Problem| {
+            let line = find_key(text, &problem.key);
             wrong(file, line, &format!("key {}: {}", problem.key, problem.message))
-        })?;
+        };
+        config.settings().map_err(named)?;
+        config.labels().map_err(named)?;
         Ok(config)
     }
 
@@ -191,6 +205,19 @@ impl Config {
                 .map_err(|bad| Problem::new("redact.patterns", bad.to_string()))?;
         }
         Ok(Settings { policy, redact })
+    }
+
+    /// Returns the branches that agents do not push to.
+    pub fn protected_branches(&self) -> Vec<String> {
+        let given = self.branch.protected.clone();
+        given.unwrap_or_else(|| PROTECTED.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    /// Returns the words that states and roles have as labels.
+    pub fn labels(&self) -> Result<Dialect, Problem> {
+        let labels = &self.labels;
+        Dialect::configured(labels.dialect.as_deref(), &labels.states, &labels.roles)
+            .map_err(|bad| Problem::new(&format!("labels.{}", bad.key), bad.message))
     }
 
     /// A gate that nobody can record evidence for would keep every task from being approved.
@@ -297,6 +324,19 @@ fn find_line(text: &str, key: &str) -> Option<usize> {
     text.lines().position(starts).map(|index| index + 1)
 }
 
+/// The line of a key in its own table; of the table, when the key is one.
+fn find_key(text: &str, path: &str) -> Option<usize> {
+    let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let header = |name: &str| {
+        let place =
+            text.lines().position(|line| line.trim_start().starts_with(&format!("[{name}]")));
+        place.map(|index| index + 1)
+    };
+    let after = header(table).unwrap_or(0);
+    let rest: String = text.lines().skip(after).map(|line| format!("{line}\n")).collect();
+    find_line(&rest, key).map(|line| line + after).or_else(|| header(path)).or(find_line(text, key))
+}
+
 fn wrong(file: &Path, line: Option<usize>, message: &str) -> Refusal {
     let place = match line {
         Some(line) => format!("{}:{line}", file.display()),
@@ -354,6 +394,15 @@ mod tests {
             ("[branch]\npattern = ''\n", "c.toml:2: key branch.pattern: \"\" is no branch's name"),
             ("[branch]\npattern = 'a b/{id}'\n", "c.toml:2: key branch.pattern"),
             ("[roles]\ncritic = ['reopen']\n", "only a person reopens"),
+            ("[labels]\ndialect = 'jira'\n", "c.toml:2: key labels.dialect: \"jira\" is not known"),
+            (
+                "[labels.states]\nqueued = 'todo'\n",
+                "c.toml:1: key labels.states: no word for in_progress",
+            ),
+            (
+                "[roles]\ncritic = ['done']\n[labels.roles]\nking = 'x'\ncritic = ''\n",
+                "c.toml:5: key labels.roles.critic: \"\" is no label",
+            ),
             (
                 "[store]\nurl = 'postgres://a:secret@h/db'\n",
                 "c.toml:2: key store.url holds a password",

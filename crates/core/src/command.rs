@@ -6,11 +6,12 @@ mod wish;
 
 pub use memory::{MemoryChanges, NewDirective, NewMemory};
 pub use report::{
-    FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine, TIP_LEVEL,
-    WorkReport,
+    FileAction, IssueKind, ReportStatus, ReportedEvidence, ReportedFile, ReportedIssue,
+    ReportedLine, TIP_LEVEL, WorkReport,
 };
 pub use wish::{
-    ClaimWish, ConstraintChanges, Containment, Found, NewTask, Question, StepVerb, Submission,
+    ClaimWish, ConstraintChanges, Containment, Found, GivenAnswer, NewTask, PlannedTask, Question,
+    StepVerb, Submission, TaskAnswers,
 };
 
 use crate::event::TaskUpdated;
@@ -48,6 +49,11 @@ pub struct Request {
 pub enum Command {
     /// Make a task.
     CreateTask(Box<NewTask>),
+    /// Make several tasks, all or none.
+    CreateTasks {
+        /// The tasks.
+        tasks: Vec<PlannedTask>,
+    },
     /// Set fields of a task.
     UpdateTask {
         /// The task.
@@ -329,6 +335,15 @@ pub enum Command {
         /// The directive.
         id: String,
     },
+    /// Answer several questions of one task, all or none.
+    AnswerTask(TaskAnswers),
+    /// Say, as a person, what to do with a task that is stuck, and let it go on.
+    Intervene {
+        /// The task.
+        id: String,
+        /// What is said.
+        feedback: String,
+    },
     /// Say something worth keeping.
     Note {
         /// Its type.
@@ -372,6 +387,11 @@ impl Command {
                 let mut given = new.clone();
                 given.end = End::default();
                 Cow::Owned(Command::DirectiveCreate(given))
+            }
+            // Which questions are open differs when the same answer is sent again.
+            Command::AnswerTask(given) if given.text.is_some() => {
+                let (id, text) = (given.id.clone(), given.text.clone());
+                Cow::Owned(Command::AnswerTask(TaskAnswers { id, text, ..TaskAnswers::default() }))
             }
             other => Cow::Borrowed(other),
         }

@@ -78,6 +78,19 @@ impl From<Refusal> for Halt {
     }
 }
 
+impl Halt {
+    /// Names what a refusal is about, where one command has several parts.
+    pub(crate) fn about(self, what: &str) -> Halt {
+        match self {
+            Halt::Refuse(mut refusal) => {
+                refusal.message = format!("{what}: {}", refusal.message);
+                Halt::Refuse(refusal)
+            }
+            need @ Halt::Need(_) => need,
+        }
+    }
+}
+
 /// What a rule answers, or why it stopped.
 pub type Ruling<T> = Result<T, Halt>;
 

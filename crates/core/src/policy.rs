@@ -25,7 +25,7 @@ pub struct Policy {
     pub registration_required: bool,
     /// Permissions beyond the table.
     pub extra_permissions: BTreeSet<(Role, Verb)>,
-    /// Branch names: `{id}`, `{number}` and `{slug}` are replaced.
+    /// Branch names: `{id}`, `{number}`, `{issue}` and `{slug}` are replaced.
     pub branch_pattern: String,
     /// Life of a claim or lease when none is asked for.
     pub default_ttl: Millis,

@@ -65,6 +65,13 @@ pub(crate) fn render(
                 Ok(Rendered::Task(Box::new(view)))
             });
         }
+        Answer::Tasks(ids) => settle(tx, facts, |facts| {
+            let mut views = Vec::new();
+            for id in ids {
+                views.push(view::task(facts, task(facts, repo, id)?, policy)?);
+            }
+            Ok(json!({"tasks": views, "next": null}))
+        }),
         Answer::Claimed(id, leases) => {
             return settle(tx, facts, |facts| {
                 Ok(Rendered::Claimed(Box::new(claimed(facts, repo, id, leases, policy)?)))

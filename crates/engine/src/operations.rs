@@ -35,6 +35,7 @@ const fn read(name: &'static str, help: &'static str) -> Operation {
 /// Every operation, in the order of the documentation.
 pub const OPERATIONS: &[Operation] = &[
     write("task.create", Verb::Create, "Create a task"),
+    write("task.breakdown", Verb::Create, "Create the tasks of a plan, all or none"),
     read("task.list", "List tasks"),
     read("task.show", "Show a task"),
     read("task.why", "Explain why a task is not ready, not approvable or blocked"),
@@ -51,6 +52,8 @@ pub const OPERATIONS: &[Operation] = &[
     write("task.merge", Verb::Merge, "Begin to integrate approved work"),
     write("task.done", Verb::Done, "Finish a task"),
     write("task.block", Verb::Block, "Stop a task until something is given"),
+    write("task.answer", Verb::AnswerForPlanner, "Answer the questions of a blocked task"),
+    write("task.intervene", Verb::Unblock, "Look at a stuck task and say how it goes on"),
     write("task.unblock", Verb::Unblock, "Put a blocked task back into the queue"),
     write("task.fail", Verb::Fail, "Say that the attempt failed"),
     write("task.release", Verb::Release, "Give a claimed task back"),
@@ -95,6 +98,7 @@ pub const OPERATIONS: &[Operation] = &[
     write("event.emit", Verb::Emit, "Append an event that you report"),
     read("event.list", "List events"),
     read("event.tail", "Follow the log"),
+    read("guard.push", "Keep agents from pushing to protected branches"),
     read("guard.check", "Check a work tree against the constraints of a task"),
     read("contract.validate", "Check a contract and list all its problems"),
     read("contract.render", "Write a task as a contract"),

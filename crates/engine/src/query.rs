@@ -1,10 +1,12 @@
 //! Questions about the state. Reads never write; they see what has expired as expired.
 
+use crate::writing::Writing;
 use comity_core::directive::DirectiveFilter;
 use comity_core::ids::AgentId;
 use comity_core::memory::MemoryFilter;
 use comity_core::role::Role;
 use comity_core::status::Status;
+use comity_protocol::ace::Generation;
 
 /// What can be looked up.
 #[derive(Clone, Debug)]
@@ -103,6 +105,25 @@ pub enum Query {
     /// `{"directive":DIRECTIVE}`
     Directive {
         /// Which.
+        id: String,
+    },
+    /// `{"task":TASK,"questions":[DECISION…]}`: what a stopped task waits to be told, in the order it was asked.
+    Questions {
+        /// The task.
+        id: String,
+    },
+    /// `{"kind":…,"id":…,"text":…}`: a task as another protocol writes it.
+    Written {
+        /// The task.
+        id: String,
+        /// As what.
+        writing: Writing,
+        /// In which of its two forms, where a protocol has two.
+        generation: Generation,
+    },
+    /// `{"task":TASK,"contract":…,"events":[…],"error":…,"questions":[DECISION…]}`: a task that needs a person.
+    Intervention {
+        /// The task.
         id: String,
     },
     /// `{"events":[EVENT…],"next":…}`

@@ -89,6 +89,9 @@ impl<'a> Reader<'a> {
             Query::Memory { id } => self.memory(&id),
             Query::Directives { filter, page } => self.directives(&filter, &page),
             Query::Directive { id } => self.directive(&id),
+            Query::Questions { id } => self.questions(&id),
+            Query::Written { id, writing, generation } => self.written(&id, writing, generation),
+            Query::Intervention { id } => self.intervention(&id),
             Query::Events(filter) => self.events(&filter),
             Query::Status => crate::status::status(self),
             Query::Head => {
@@ -99,7 +102,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn find(&mut self, id: &str) -> Result<Task, Refusal> {
+    pub(crate) fn find(&mut self, id: &str) -> Result<Task, Refusal> {
         let repo = &self.asker.repo;
         settle(self.tx, &mut self.facts, |facts| find_task(facts, repo, id).cloned())
     }

@@ -169,5 +169,7 @@ fn differences(
 
 fn fits(said: FileAction, file: &Change, round: u32) -> bool {
     let kept = said != FileAction::Deleted && file.action != FileAction::Deleted;
-    said == file.action || (kept && (file.moved_from.is_some() || round > 1))
+    said == FileAction::Changed
+        || said == file.action
+        || (kept && (file.moved_from.is_some() || round > 1))
 }

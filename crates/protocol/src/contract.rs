@@ -1,8 +1,10 @@
 //! The kinds of contract that can be read, checked and handed in: one row each.
 
+use crate::ace;
 use crate::agent_protocol::{mission_check, result, schema};
 use crate::document::{self, Fault, Node};
 use crate::neo::{agent, architect, developer, reviewer, scout, supervisor, wrapped};
+use crate::neomjs;
 use crate::problem::Problems;
 use comity_core::command::WorkReport;
 use serde_json::Value;
@@ -62,6 +64,9 @@ pub const KINDS: &[Kind] = &[
         schema: schema::result,
         report: Some(result::report),
     },
+    neomjs::TASK,
+    neomjs::RESULT,
+    neomjs::ERROR,
     Kind {
         name: "developer",
         help: "neo: what a developer reports",
@@ -116,6 +121,7 @@ pub const KINDS: &[Kind] = &[
         schema: agent::schema,
         report: None,
     },
+    ace::DONE,
 ];
 
 /// Returns the kind of that name.

@@ -1,11 +1,15 @@
 //! The protocols that comity speaks, as text. Pure: parse, validate, render.
 
+pub mod ace;
 pub mod agent_protocol;
 pub mod beads;
 pub mod contract;
 pub mod document;
+pub mod labels;
+pub mod markdown;
 pub mod mission;
 pub mod neo;
+pub mod neomjs;
 pub mod plan;
 pub mod problem;
 pub mod taskmaster;

@@ -4,7 +4,8 @@ use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
     ClaimWish, Command, Containment, IssueKind, MemoryChanges, NewDirective, NewMemory, NewTask,
-    Question, ReportStatus, ReportedIssue, ReportedLine, StepVerb, Submission, WorkReport,
+    PlannedTask, Question, ReportStatus, ReportedEvidence, ReportedIssue, ReportedLine, StepVerb,
+    Submission, WorkReport,
 };
 use comity_core::decision::DecisionOption;
 use comity_core::directive::Trigger;
@@ -170,6 +171,13 @@ fn report(chance: &mut Chance) -> WorkReport {
             _ => Vec::new(),
         },
         completed_at: None,
+        pr: None,
+        evidence: match chance.below(3) {
+            0 => Vec::new(),
+            said => {
+                vec![ReportedEvidence { gate: "tests".to_owned(), pass: said == 1, report: None }]
+            }
+        },
         other: Map::new(),
     }
 }
@@ -231,8 +239,20 @@ fn plan(sight: &Sight, chance: &mut Chance) -> Command {
             on: sight.any(chance),
             remove: chance.percent(30),
         },
+        6 if chance.percent(30) => Command::CreateTasks { tasks: breakdown(sight, chance) },
         _ => Command::CreateTask(Box::new(new_task(sight, chance))),
     }
+}
+
+/// Two tasks of which the first waits for the second.
+fn breakdown(sight: &Sight, chance: &mut Chance) -> Vec<PlannedTask> {
+    let mut first = new_task(sight, chance);
+    first.depends_on.push("second".to_owned());
+    let second = new_task(sight, chance);
+    vec![
+        PlannedTask { key: None, task: first },
+        PlannedTask { key: Some("second".to_owned()), task: second },
+    ]
 }
 
 fn failed_or_any(sight: &Sight, chance: &mut Chance) -> String {
@@ -268,7 +288,7 @@ fn new_task(sight: &Sight, chance: &mut Chance) -> NewTask {
 /// Things that make no sense for the member, or are not allowed to it.
 fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
     let id = sight.any(chance);
-    match chance.below(18) {
+    match chance.below(20) {
         0 => Command::Approve { id, reason: None },
         1 => Command::Done { id, merged: None, containment: Containment::Unknown, reason: None },
         2 => Command::Start { id, ttl: ttl(chance), reason: None },
@@ -305,7 +325,11 @@ fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
                 needs: Some("it".to_owned()),
             }
         }
-        11 => Command::Assign { id, agent: chance.percent(50).then(|| member.id.clone()) },
+        11 => {
+            let id = sight.in_status(Status::Blocked, chance).unwrap_or(id);
+            Command::Intervene { id, feedback: "go on".to_owned() }
+        }
+        12 => Command::Assign { id, agent: chance.percent(50).then(|| member.id.clone()) },
         _ => keep(&id, chance),
     }
 }

@@ -11,4 +11,13 @@ pub enum GuardCommand {
         /// The task (default: the one that you hold)
         id: Option<String>,
     },
+    /// Keep agents from pushing to protected branches; git's pre-push hook calls it
+    #[command(
+        after_help = "Example:\n  comity guard push origin URL < refs    # .git/hooks/pre-push: exec comity guard push \"$@\""
+    )]
+    Push {
+        /// What git says about the remote: its name and address
+        #[arg(value_name = "REMOTE", num_args = 0..=2)]
+        remote: Vec<String>,
+    },
 }

@@ -15,6 +15,15 @@ pub enum TaskCommand {
     #[command(after_help = "Example:\n  comity task create 'Parse dates' --priority high \
         --file 'src/date/**' --gate tests --dod 'leap years work'")]
     Create(Box<CreateArgs>),
+    /// Make the tasks of a plan, all or none
+    #[command(after_help = "Example:\n  comity task breakdown plan.yaml --epic 12")]
+    Breakdown {
+        /// The plan: a YAML list of task contracts, or a list under `tasks`; - reads stdin
+        file: String,
+        /// Name the epic of those that name none
+        #[arg(long, value_name = "EPIC")]
+        epic: Option<String>,
+    },
     /// List tasks by number
     #[command(after_help = "Example:\n  comity task list --ready")]
     List(ListArgs),
@@ -153,6 +162,31 @@ pub enum TaskCommand {
         /// Queue it again after this time
         #[arg(long, value_name = "DUR", value_parser = duration)]
         retry_after: Option<Millis>,
+    },
+    /// Answer the questions that a blocked task waits for, all in one go
+    #[command(after_help = "Example:\n  comity task answer T1 --comment answer.md")]
+    Answer {
+        /// The task, or the beginning of its id
+        id: String,
+        /// The answer; a list answers one question an item
+        #[arg(
+            value_name = "TEXT",
+            required_unless_present = "comment",
+            allow_hyphen_values = true
+        )]
+        text: Option<String>,
+        /// Take the answer from a comment with a line that begins with ANSWER:; - reads stdin
+        #[arg(long, value_name = "FILE", conflicts_with = "text")]
+        comment: Option<String>,
+    },
+    /// Show what a stuck task is about, and say as a person how it goes on
+    #[command(after_help = "Example:\n  comity task intervene T1 --feedback 'use the second way'")]
+    Intervene {
+        /// The task, or the beginning of its id
+        id: String,
+        /// Answer what is open with this, and let the task go on
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        feedback: Option<String>,
     },
     /// Say that nothing is in the way any more
     #[command(after_help = "Example:\n  comity task unblock T1 --reason 'the server is back'")]

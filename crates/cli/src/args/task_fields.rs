@@ -11,7 +11,11 @@ use comity_core::time::Millis;
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     /// What is to be done, in one line
-    pub title: String,
+    #[arg(required_unless_present = "contract")]
+    pub title: Option<String>,
+    /// Take what the options leave out from a task contract; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    pub contract: Option<String>,
     /// Give it this id instead of a number with a T
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,

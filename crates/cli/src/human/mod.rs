@@ -3,6 +3,7 @@
 mod decision;
 mod event;
 mod import;
+mod intervention;
 mod log;
 mod memory;
 mod status;
@@ -39,6 +40,8 @@ pub enum Shape {
     Claim,
     /// `{"why":…}`
     Why,
+    /// A stuck task with all that is known of it.
+    Intervention,
     /// `{"gates":…}`
     Gates,
     /// `{"leases":…}`
@@ -122,6 +125,7 @@ pub fn render(shape: &Shape, answer: &Value, screen: &Screen) -> String {
         Shape::Tasks => task::list(answer, screen),
         Shape::Claim => task::claim(answer, screen),
         Shape::Why => task::why(answer, screen),
+        Shape::Intervention => intervention::full(answer, screen),
         Shape::Gates => team::gates(answer, screen),
         Shape::Leases => team::leases(answer, screen),
         Shape::Released => team::released(answer),

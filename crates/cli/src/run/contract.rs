@@ -31,11 +31,11 @@ pub(super) fn run(global: &Global, command: ContractCommand) -> Result<Reply, Re
             Ok(Reply::new(json!({"kind": kind.name, "schema": schema}), Shape::Text(text)))
         }
         ContractCommand::Render { kind, id } => {
-            if kind != "mission" {
-                return Err(Refusal::input(format!("a task cannot be written as {kind:?}"))
-                    .hint("one of: mission"));
+            let context = Context::find(global)?;
+            match kind.as_str() {
+                "mission" => render_mission(&context, id),
+                other => super::writing::render(&context, other, id),
             }
-            render_mission(&Context::find(global)?, id)
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a task may change: noted when the work begins, checked when it is handed in and on request.
 
+use super::push;
 use super::task_git::task_of;
 use crate::args::GuardCommand;
 use crate::context::Context;
@@ -20,6 +21,7 @@ use std::path::Path;
 pub(super) fn run(context: &Context, command: GuardCommand) -> Result<Reply, Refusal> {
     match command {
         GuardCommand::Check { id } => check_now(context, id),
+        GuardCommand::Push { remote } => push::run(context, &remote),
     }
 }
 

@@ -11,6 +11,7 @@ mod log;
 mod memory;
 mod mission;
 mod neo;
+mod push;
 mod status;
 mod store;
 mod task;
@@ -19,6 +20,8 @@ mod task_git;
 mod task_result;
 mod team;
 mod watchdog;
+mod words;
+mod writing;
 
 use crate::args::{Cli, Command, CompletionShell, ExportCommand, Global};
 use crate::context::Context;

@@ -1,6 +1,6 @@
 //! `comity task …`
 
-use super::{execute, guard, mission, query, task_fields, task_git};
+use super::{execute, guard, mission, query, task_fields, task_git, words};
 use crate::args::{ListArgs, Step, TaskCommand, VerbArgs};
 use crate::context::Context;
 use crate::human::Shape;
@@ -54,6 +54,9 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
             task_git::submit(context, verb, task_git::Given::default())
         }
         TaskCommand::Done { verb, merged } => task_git::done(context, verb, merged),
+        TaskCommand::Breakdown { file, epic } => words::breakdown(context, &file, epic.as_ref()),
+        TaskCommand::Answer { id, text, comment } => words::answer(context, &id, text, comment),
+        TaskCommand::Intervene { id, feedback } => words::intervene(context, id, feedback),
         other => verbs(context, other),
     }
 }

@@ -1,6 +1,6 @@
 //! From options to the fields of a task.
 
-use super::execute;
+use super::{execute, words};
 use crate::args::{CreateArgs, UpdateArgs};
 use crate::context::Context;
 use crate::human::Shape;
@@ -11,27 +11,36 @@ use comity_core::refusal::Refusal;
 use comity_core::task::Constraints;
 use serde_json::{Map, Value};
 
-/// Makes a task of the options of `task create`.
+/// Makes a task of the options of `task create`, on top of a contract when one is given.
 pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, Refusal> {
     let mapper = context.mapper();
-    let mut fields = Map::new();
+    let title = args.title.as_deref();
+    let base = match &args.contract {
+        Some(file) => words::task_of_contract(file, title)?,
+        None => NewTask { title: title.unwrap_or_default().to_owned(), ..NewTask::default() },
+    };
+    let mut fields = base.context;
     for (key, text) in args.context {
         fields.insert(key, typed(&text));
     }
+    let both = |mut first: Vec<String>, more: Vec<String>| {
+        first.extend(more);
+        first
+    };
     Ok(NewTask {
         id: args.id,
-        title: args.title,
-        description: args.description.unwrap_or_default(),
-        kind: args.kind,
+        title: base.title,
+        description: args.description.unwrap_or(base.description),
+        kind: args.kind.or(base.kind),
         complexity: args.complexity,
         deliverable: args.deliverable.unwrap_or_default(),
         priority: args.priority,
         labels: args.labels,
-        role: args.role,
+        role: args.role.or(base.role),
         depends_on: args.depends_on,
         blockers: args.blockers,
-        files: mapper.patterns(&args.files)?,
-        requirements: args.requirements,
+        files: both(base.files, mapper.patterns(&args.files)?),
+        requirements: both(base.requirements, args.requirements),
         dod: args.dod,
         gates: args.gates,
         context: fields,
@@ -42,7 +51,7 @@ pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, R
             allow_delete: mapper.patterns(&args.allow_delete)?,
         },
         timeout: args.timeout,
-        epic: args.epic,
+        epic: args.epic.or(base.epic),
         prd: args.prd,
         initiative: args.initiative,
         parent: args.parent,

@@ -70,11 +70,7 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
         }
         branch = branch.or_else(|| git.branch());
         if let Some(commit) = &commit {
-            // Some kinds of report name no files; then there is nothing to hold against the diff.
-            let names = report
-                .as_ref()
-                .filter(|it| it.contract == "result" || !it.files_modified.is_empty());
-            let files = names.map(|report| report.files_modified.as_slice());
+            let files = report.as_ref().and_then(|report| report.listed_files());
             let is_snapshot = snapshot.is_some();
             notes.extend(guard::at_submit(context, tree, &task, commit, is_snapshot, files)?);
         }

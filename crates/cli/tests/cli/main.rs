@@ -17,6 +17,7 @@ mod memory;
 mod neo;
 mod neo_files;
 mod project;
+mod protocols;
 mod reports;
 mod results;
 mod sandbox;

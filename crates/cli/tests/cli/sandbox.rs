@@ -67,6 +67,13 @@ impl Sandbox {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
+    /// Runs git, which must fail; returns what it says.
+    pub fn git_fails(&self, dir: &Path, args: &[&str]) -> String {
+        let output = self.clean(OsStr::new("git")).current_dir(dir).args(args).output().unwrap();
+        assert!(!output.status.success(), "git {args:?} did not fail");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
     fn clean(&self, program: &OsStr) -> Command {
         let mut command = Command::new(program);
         command.env_clear().stdin(Stdio::null());

@@ -26,6 +26,12 @@ pub struct WorkReport {
     /// When it ended, in the agent's words.
     #[serde(default)]
     pub completed_at: Option<String>,
+    /// The pull request that it names.
+    #[serde(default)]
+    pub pr: Option<String>,
+    /// What it claims about gates.
+    #[serde(default)]
+    pub evidence: Vec<ReportedEvidence>,
     /// Fields that the contract does not know; kept for the record.
     #[serde(default)]
     pub other: Map<String, Value>,
@@ -63,6 +69,19 @@ pub struct ReportedFile {
     pub action: FileAction,
 }
 
+/// What a result claims about a gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedEvidence {
+    /// The gate.
+    pub gate: String,
+    /// Whether it passed.
+    pub pass: bool,
+    /// What is said about it.
+    #[serde(default)]
+    pub report: Option<String>,
+}
+
 /// What was done with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -73,6 +92,8 @@ pub enum FileAction {
     Modified,
     /// It is gone.
     Deleted,
+    /// One of these; the contract does not say which.
+    Changed,
 }
 
 impl FileAction {
@@ -82,6 +103,7 @@ impl FileAction {
             FileAction::Created => "created",
             FileAction::Modified => "modified",
             FileAction::Deleted => "deleted",
+            FileAction::Changed => "changed",
         }
     }
 }
@@ -124,6 +146,12 @@ pub enum IssueKind {
 pub const TIP_LEVEL: &str = "tip";
 
 impl WorkReport {
+    /// Returns the files that it says were changed; none when the contract need not list them and does not.
+    pub fn listed_files(&self) -> Option<&[ReportedFile]> {
+        let must = self.contract == "result";
+        (must || !self.files_modified.is_empty()).then_some(self.files_modified.as_slice())
+    }
+
     /// Returns what the agent learnt that is of use elsewhere.
     pub fn tips(&self) -> Vec<String> {
         let tips = self.log.iter().filter(|line| line.level == TIP_LEVEL);

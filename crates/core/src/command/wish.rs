@@ -62,6 +62,17 @@ pub struct NewTask {
     pub assignee: Option<AgentId>,
 }
 
+/// One of several tasks to be made together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedTask {
+    /// What the others call it in their dependencies; it is not its id.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// The task.
+    pub task: NewTask,
+}
+
 /// What to claim.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -196,4 +207,30 @@ pub struct Question {
     /// The time until the deadline.
     #[serde(default)]
     pub expires: Option<Millis>,
+}
+
+/// Answers to several questions of one task.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskAnswers {
+    /// The task.
+    pub id: String,
+    /// The answers.
+    pub answers: Vec<GivenAnswer>,
+    /// What was said that belongs to no single question.
+    #[serde(default)]
+    pub notes: Option<String>,
+    /// The whole as it was said, where the answers were read from one text: what a key stands for.
+    #[serde(default)]
+    pub text: Option<String>,
+}
+
+/// The answer to one question.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GivenAnswer {
+    /// The decision.
+    pub decision: String,
+    /// `KEY`, `KEY: text`, or any text.
+    pub answer: String,
 }

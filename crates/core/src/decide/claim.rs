@@ -375,10 +375,20 @@ pub fn slug(title: &str) -> String {
     if trimmed.is_empty() { "task".to_owned() } else { trimmed.to_owned() }
 }
 
+/// The number of the task's issue, as `task link ID github N --key issue` set it; else its own.
+fn issue_number(task: &Task) -> String {
+    let linked = task.external_ids.get("github").and_then(|ids| ids.get("issue")?.as_str());
+    let number = linked.map(|text| text.trim_start_matches('#'));
+    // Only a number: what others write must not steer a branch's name.
+    let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    number.filter(is_number).map_or_else(|| task.number.to_string(), str::to_owned)
+}
+
 /// Fills in the branch pattern.
 pub fn branch_name(pattern: &str, task: &Task) -> String {
     pattern
         .replace("{id}", task.id.as_str())
         .replace("{number}", &task.number.to_string())
+        .replace("{issue}", &issue_number(task))
         .replace("{slug}", &slug(&task.title))
 }

@@ -1,7 +1,8 @@
 //! Checks of form that need no state: lengths, characters, patterns. Everything wrong here is exit 2.
 
 use crate::command::{
-    Command, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask, Question, Request,
+    Command, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask, PlannedTask, Question,
+    Request,
 };
 use crate::event::TaskUpdated;
 use crate::limits;
@@ -22,6 +23,7 @@ pub fn check(request: &Request) -> Check {
     }
     match &request.command {
         Command::CreateTask(new) => new_task(new),
+        Command::CreateTasks { tasks } => planned(tasks),
         Command::UpdateTask { changes, constraints, .. } => {
             changes_ok(changes)?;
             optional(constraints.allow_delete.as_ref(), |list| patterns("allow-delete", list))
@@ -109,10 +111,28 @@ fn check_other(command: &Command) -> Check {
         Command::MemoryWrite(new) => new_memory(new),
         Command::MemoryUpdate { changes, .. } => memory_changes(changes),
         Command::DirectiveCreate(new) => new_directive(new),
+        Command::AnswerTask(given) => {
+            at_most("answers", given.answers.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+            optional(given.notes.as_ref(), |text| long("notes", text))?;
+            given.answers.iter().try_for_each(|given| long("answer", &given.answer))
+        }
+        Command::Intervene { feedback, .. } => {
+            present("feedback", feedback)?;
+            long("feedback", feedback)
+        }
         Command::Note { kind, text, .. } => note(kind, text),
         Command::EmitEvent { event } => emitted(event),
         _ => Ok(()),
     }
+}
+
+fn planned(tasks: &[PlannedTask]) -> Check {
+    at_most("tasks", tasks.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+    for plan in tasks {
+        optional(plan.key.as_ref(), |key| word("key", key))?;
+        new_task(&plan.task)?;
+    }
+    Ok(())
 }
 
 fn new_task(new: &NewTask) -> Check {
@@ -302,7 +322,7 @@ fn constraints(constraints: &Constraints) -> Check {
     patterns("allow-delete", &constraints.allow_delete)
 }
 
-fn optional<T: ?Sized>(value: Option<&T>, check: impl Fn(&T) -> Check) -> Check {
+pub(super) fn optional<T: ?Sized>(value: Option<&T>, check: impl Fn(&T) -> Check) -> Check {
     value.map_or(Ok(()), check)
 }
 

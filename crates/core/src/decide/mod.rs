@@ -5,6 +5,7 @@
 
 mod access;
 mod agents;
+mod breakdown;
 mod claim;
 mod create;
 mod decisions;
@@ -21,6 +22,7 @@ mod results;
 mod review;
 mod stop;
 mod sweep;
+mod together;
 mod work;
 
 pub use access::{find_decision, find_task, not_found};
@@ -53,6 +55,8 @@ use crate::time::Timestamp;
 pub enum Answer {
     /// A task.
     Task(TaskId),
+    /// Several tasks, in the order they were given.
+    Tasks(Vec<TaskId>),
     /// A task that was claimed, with the leases that came with it.
     Claimed(TaskId, Vec<LeaseId>),
     /// Leases.
@@ -163,6 +167,7 @@ impl<'a> Rule<'a> {
     fn dispatch(&mut self, command: &'a Command) -> Ruling<Answer> {
         match command {
             Command::CreateTask(new) => self.create_task(new),
+            Command::CreateTasks { tasks } => self.create_tasks(tasks),
             Command::UpdateTask { id, changes, constraints, if_match } => {
                 self.update(id, changes, constraints, *if_match)
             }
@@ -221,6 +226,8 @@ impl<'a> Rule<'a> {
             | Command::DirectiveToggle { .. }
             | Command::DirectiveTrigger { .. }
             | Command::DirectiveDelete { .. } => self.keeping(command),
+            Command::AnswerTask(given) => self.answer_task(given),
+            Command::Intervene { id, feedback } => self.intervene(id, feedback),
             Command::Note { kind, text, task } => self.note(kind, text, task.as_ref()),
             Command::EmitEvent { event } => self.emit(event),
         }
@@ -333,7 +340,9 @@ impl Command {
             | Command::Subtask { id, .. }
             | Command::Transition { id, .. }
             | Command::GateRecord { id, .. }
-            | Command::GateWaive { id, .. } => Some(id),
+            | Command::GateWaive { id, .. }
+            | Command::Intervene { id, .. } => Some(id),
+            Command::AnswerTask(given) => Some(&given.id),
             Command::Submit(submission) => Some(&submission.id),
             Command::Claim(wish) => wish.id.as_deref(),
             Command::LeaseAcquire { task, .. } | Command::Note { task, .. } => task.as_deref(),
@@ -341,6 +350,7 @@ impl Command {
             Command::MemoryWrite(new) => new.task.as_deref(),
             Command::EmitEvent { event } => event.get("task").and_then(|task| task.as_str()),
             Command::CreateTask(_)
+            | Command::CreateTasks { .. }
             | Command::LeaseRenew { .. }
             | Command::LeaseRelease { .. }
             | Command::Sweep

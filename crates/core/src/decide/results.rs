@@ -1,6 +1,6 @@
 //! Handing in with a result contract: what it says becomes events, and its status decides the step.
 
-use super::input::{Check, at_most, json_ok, line, long, present, word};
+use super::input::{Check, at_most, json_ok, line, long, optional, present, word};
 use super::{Answer, Rule};
 use crate::command::{IssueKind, ReportStatus, ReportedIssue, Submission, WorkReport};
 use crate::decision::{Addressee, DecisionPurpose, DecisionType};
@@ -38,6 +38,12 @@ pub(super) fn check_form(report: &WorkReport) -> Check {
         present("description", &issue.description)?;
         long("description", &issue.description)?;
     }
+    optional(report.pr.as_ref(), |text| line("pull request", text))?;
+    at_most("evidence", report.evidence.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+    for evidence in &report.evidence {
+        word("gate", &evidence.gate)?;
+        optional(evidence.report.as_ref(), |text| line("report", text))?;
+    }
     json_ok("unknown fields of the result", &Value::Object(report.other.clone()))?;
     let texts = report.log.iter().map(|entry| entry.message.len());
     let issues = report.issues.iter().map(|issue| issue.description.len());
@@ -73,7 +79,7 @@ impl Rule<'_> {
         match report.status {
             ReportStatus::Completed => {
                 self.settle_issues(task, &report.issues)?;
-                self.submit(submission)
+                self.hand_in(task, submission, report)
             }
             ReportStatus::Blocked => {
                 let mut questions: Vec<String> = Vec::new();

@@ -3,9 +3,9 @@
 use crate::verbs::{question, task, texts};
 use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OBSERVER, OTHER, PLANNER, WATCHER, World};
 use comity_core::command::{
-    ClaimWish, Command, ConstraintChanges, Containment, IssueKind, MemoryChanges, NewDirective,
-    NewMemory, NewTask, Question, ReportStatus, ReportedIssue, Request, StepVerb, Submission,
-    WorkReport,
+    ClaimWish, Command, ConstraintChanges, Containment, GivenAnswer, IssueKind, MemoryChanges,
+    NewDirective, NewMemory, NewTask, PlannedTask, Question, ReportStatus, ReportedIssue, Request,
+    StepVerb, Submission, TaskAnswers, WorkReport,
 };
 use comity_core::directive::Trigger;
 use comity_core::event::{Placed, TaskUpdated};
@@ -160,6 +160,35 @@ fn work() -> impl Strategy<Value = Command> {
     ]
 }
 
+/// Commands that are made of several.
+fn several() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        1 => id().prop_map(|id| Command::Intervene { id, feedback: "go on".into() }),
+        1 => (id(), 1..9u32).prop_map(|(id, n)| Command::AnswerTask(TaskAnswers {
+            id,
+            answers: [n, n + 1]
+                .map(|n| GivenAnswer { decision: format!("D{n}"), answer: "retry".into() })
+                .to_vec(),
+            notes: Some("beside".into()),
+            text: None,
+        })),
+        1 => (id(), files()).prop_map(|(id, files)| Command::CreateTasks {
+            tasks: vec![
+                PlannedTask {
+                    key: Some("b".into()),
+                    task: NewTask {
+                        title: "b".into(), depends_on: vec!["a".into(), id], ..NewTask::default()
+                    },
+                },
+                PlannedTask {
+                    key: Some("a".into()),
+                    task: NewTask { title: "a".into(), files, ..NewTask::default() },
+                },
+            ],
+        }),
+    ]
+}
+
 fn around() -> impl Strategy<Value = Command> {
     let lease_ids = || proptest::collection::vec((1..9u32).prop_map(|n| format!("L{n}")), 1..3);
     prop_oneof![
@@ -201,6 +230,7 @@ fn around() -> impl Strategy<Value = Command> {
         3 => (1..9u32, any_of(&["retry", "split", "abandon", "requeue", "any"])).prop_map(
             |(n, answer)| Command::DecisionAnswer { id: format!("D{n}"), answer: answer.into() }
         ),
+        3 => several(),
         1 => (id(), any::<bool>()).prop_map(|(id, pass)| {
             let event = json!({"event": "tests_run", "task": id, "result": pass});
             Command::EmitEvent { event: event.as_object().unwrap().clone() }

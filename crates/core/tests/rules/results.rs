@@ -24,6 +24,8 @@ pub fn report(status: ReportStatus) -> WorkReport {
         log: vec![line("error", "It does not link"), line("tip", "Use the other linker")],
         issues: Vec::new(),
         completed_at: Some("2025-01-15T10:45:00Z".to_owned()),
+        pr: None,
+        evidence: Vec::new(),
         other: serde_json::Map::new(),
     }
 }

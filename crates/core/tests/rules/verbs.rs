@@ -2,7 +2,8 @@
 
 use crate::world::{Verdict, World};
 use comity_core::command::{
-    ClaimWish, Command, ConstraintChanges, Containment, NewTask, Question, StepVerb, Submission,
+    ClaimWish, Command, ConstraintChanges, Containment, GivenAnswer, NewTask, Question, StepVerb,
+    Submission, TaskAnswers,
 };
 use comity_core::event::TaskUpdated;
 use comity_core::role::Role;
@@ -297,6 +298,23 @@ impl Act<'_> {
 
     pub fn answers(self, id: &str, answer: &str) -> Verdict {
         self.does(Command::DecisionAnswer { id: id.into(), answer: answer.into() })
+    }
+
+    pub fn answers_all(self, id: &str, answers: &[(&str, &str)]) -> Verdict {
+        let given = |(decision, answer): &(&str, &str)| GivenAnswer {
+            decision: (*decision).to_owned(),
+            answer: (*answer).to_owned(),
+        };
+        let answers = answers.iter().map(given).collect();
+        self.does(Command::AnswerTask(TaskAnswers {
+            id: id.into(),
+            answers,
+            ..TaskAnswers::default()
+        }))
+    }
+
+    pub fn intervenes(self, id: &str, feedback: &str) -> Verdict {
+        self.does(Command::Intervene { id: id.into(), feedback: feedback.into() })
     }
 
     pub fn notes(self, text: &str) -> Verdict {

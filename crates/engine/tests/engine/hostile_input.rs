@@ -1,7 +1,7 @@
 //! Whatever comes in, it is refused clearly or taken, and a refusal changes nothing.
 
 use crate::support::World;
-use comity_core::command::{Command, NewTask, Question};
+use comity_core::command::{Command, GivenAnswer, NewTask, PlannedTask, Question, TaskAnswers};
 use comity_core::event::Event;
 use comity_core::refusal::Code;
 use comity_engine::{EventFilter, Page, Query, TaskFilter};
@@ -44,6 +44,25 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
+fn several() -> impl Strategy<Value = Command> {
+    let t = text;
+    prop_oneof![
+        (t(), t()).prop_map(|(id, feedback)| Command::Intervene { id, feedback }),
+        (t(), t(), t()).prop_map(|(id, decision, answer)| Command::AnswerTask(TaskAnswers {
+            id,
+            answers: vec![GivenAnswer { decision, answer: answer.clone() }],
+            notes: Some(answer.clone()),
+            text: Some(answer),
+        })),
+        (t(), t()).prop_map(|(key, title)| Command::CreateTasks {
+            tasks: vec![PlannedTask {
+                key: Some(key.clone()),
+                task: NewTask { title, depends_on: vec![key], ..NewTask::default() },
+            }],
+        }),
+    ]
+}
+
 fn command() -> impl Strategy<Value = Command> {
     let t = text;
     prop_oneof![
@@ -76,6 +95,7 @@ fn command() -> impl Strategy<Value = Command> {
         proptest::collection::vec(t(), 0..3)
             .prop_map(|ids| Command::LeaseRelease { ids, all: false }),
         (t(), t()).prop_map(|(id, answer)| Command::DecisionAnswer { id, answer }),
+        several(),
         (t(), t()).prop_map(|(question, default)| Command::DecisionAsk(Box::new(Question {
             question,
             task: None,

@@ -169,6 +169,8 @@ pub fn report(root: &Node) -> WorkReport {
         log: list(root, "log").iter().map(line).collect(),
         issues: list(root, "issues").iter().map(issue).collect(),
         completed_at: root.get("completed_at").and_then(Node::written),
+        pr: None,
+        evidence: Vec::new(),
         other: unknown.map(|entry| (entry.key.clone(), entry.value.to_value())).collect(),
     }
 }

@@ -4,13 +4,17 @@ use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, keys_there, says};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
-use comity_core::command::{IssueKind, ReportStatus, ReportedIssue, ReportedLine, WorkReport};
+use comity_core::command::{
+    IssueKind, ReportStatus, ReportedEvidence, ReportedIssue, ReportedLine, WorkReport,
+};
 use serde_json::{Map, Value};
 
 /// How a developer's work may end, the gravest last.
 const STATUSES: &[&str] = &["DONE", "DONE_WITH_CONCERNS", "NEEDS_CONTEXT", "BLOCKED"];
 const OPTIONS: &[&str] = &["push", "pr", "keep", "discard"];
 const ANY: i64 = i64::MAX;
+/// The gate that a developer's evidence speaks for.
+const TESTS: &str = "tests";
 
 const EVIDENCE: &[Field] = &[
     must("command", Shape::Text, "the command that was run"),
@@ -193,9 +197,10 @@ pub fn report(root: &Node) -> WorkReport {
         };
         log.push(line("info", format!("{name} {ended}{commit}")));
     }
-    if let Some((passed, words)) = evidence(root) {
-        log.push(line(if passed { "info" } else { "error" }, words));
-    }
+    let claimed = evidence(root).map(|(pass, words)| {
+        log.push(line(if pass { "info" } else { "error" }, words.clone()));
+        ReportedEvidence { gate: TESTS.to_owned(), pass, report: Some(words) }
+    });
     if !notes.is_empty() {
         log.push(line("info", notes));
     }
@@ -213,6 +218,8 @@ pub fn report(root: &Node) -> WorkReport {
         log,
         issues: said.into_iter().map(|description| ReportedIssue { kind, description }).collect(),
         completed_at: None,
+        pr: Some(text(root, "pr_url")).filter(|url| !url.is_empty()),
+        evidence: claimed.into_iter().collect(),
         other,
     }
 }

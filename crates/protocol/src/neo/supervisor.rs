@@ -84,6 +84,8 @@ pub fn report(root: &Node) -> WorkReport {
         log: Vec::new(),
         issues: Vec::new(),
         completed_at: None,
+        pr: None,
+        evidence: Vec::new(),
         other: root.entries().iter().map(|e| (e.key.clone(), e.value.to_value())).collect(),
     };
     if is_blocked(root) {

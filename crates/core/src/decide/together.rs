@@ -1,0 +1,189 @@
+//! Commands made of commands: each step sees what those before it did, and all are done or none.
+
+use super::{Answer, Rule};
+use crate::command::{Command, Question, Request, Submission, TaskAnswers, WorkReport};
+use crate::decision::{Decision, DecisionPurpose, DecisionState, DecisionType};
+use crate::facts::{Facts, Ruling};
+use crate::ids::{DecisionId, TaskId};
+use crate::refusal::{Code, Refusal};
+use crate::status::Status;
+use crate::task::Task;
+
+/// A copy of the facts in which the steps so far have happened.
+pub(super) struct Ahead {
+    facts: Facts,
+}
+
+impl Rule<'_> {
+    /// Begins a command that is made of several.
+    pub(super) fn ahead(&self) -> Ahead {
+        let mut facts = self.facts.clone();
+        for draft in &self.events {
+            facts.apply(draft.clone());
+        }
+        Ahead { facts }
+    }
+
+    /// Does one of several steps.
+    pub(super) fn in_turn(&mut self, ahead: &mut Ahead, command: Command) -> Ruling<Answer> {
+        let request = Request { command, ..self.request.clone() };
+        let mut rule = Rule {
+            facts: &ahead.facts,
+            request: &request,
+            policy: self.policy,
+            events: Vec::new(),
+            roles: self.roles.clone(),
+        };
+        let answer = rule.dispatch(&request.command)?;
+        for draft in rule.events {
+            ahead.facts.apply(draft.clone());
+            self.events.push(draft);
+        }
+        Ok(answer)
+    }
+
+    /// Answers several questions of one task.
+    pub(super) fn answer_task(&mut self, given: &TaskAnswers) -> Ruling<Answer> {
+        let task = self.task(&given.id)?;
+        let id = task.id.clone();
+        if given.answers.is_empty() {
+            return Err(match task.status {
+                Status::Blocked => Refusal::input(format!("no open question of {id} is answered")),
+                _ => Refusal::new(Code::InvalidTransition, format!("{id} waits for no answer"))
+                    .hint("see `comity task why ID`"),
+            }
+            .into());
+        }
+        let mut ahead = self.ahead();
+        for answer in &given.answers {
+            let decision = self.decision(&answer.decision)?;
+            if decision.task.as_ref() != Some(&id) {
+                let message = format!("{} is no question of {id}", decision.id);
+                return Err(Refusal::input(message).into());
+            }
+            let command = Command::DecisionAnswer {
+                id: answer.decision.clone(),
+                answer: answer.answer.clone(),
+            };
+            self.in_turn(&mut ahead, command)?;
+        }
+        if let Some(text) = &given.notes {
+            let (kind, task) = ("decision".to_owned(), Some(id.to_string()));
+            self.in_turn(&mut ahead, Command::Note { kind, text: text.clone(), task })?;
+        }
+        Ok(Answer::Task(id))
+    }
+
+    /// Hands completed work in, with what its result claims about gates before it.
+    pub(super) fn hand_in(
+        &mut self,
+        task: &Task,
+        submission: &Submission,
+        report: &WorkReport,
+    ) -> Ruling<Answer> {
+        if report.pr.is_none() && report.evidence.is_empty() {
+            return self.submit(submission);
+        }
+        let mut ahead = self.ahead();
+        for evidence in &report.evidence {
+            let record = Command::GateRecord {
+                id: task.id.to_string(),
+                gate: evidence.gate.clone(),
+                pass: evidence.pass,
+                report: evidence.report.clone(),
+                commit: submission.commit.clone(),
+            };
+            self.in_turn(&mut ahead, record)?;
+        }
+        let now = ahead.facts.task(&self.request.repo, &task.id)?.map(|task| task.status);
+        // One failure too many has stopped the task; there is nothing to hand in.
+        if task.status != Status::Blocked && now == Some(Status::Blocked) {
+            return Ok(Answer::Task(task.id.clone()));
+        }
+        let submission = Submission {
+            pr: submission.pr.clone().or_else(|| report.pr.clone()),
+            report: None,
+            ..submission.clone()
+        };
+        self.in_turn(&mut ahead, Command::Submit(submission))
+    }
+
+    /// A person says what to do with a task that is stuck, and it goes on.
+    pub(super) fn intervene(&mut self, id: &str, feedback: &str) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.require_person("intervene")?;
+        if task.status.is_finished() {
+            let message = format!("{} is {} and takes no feedback", task.id, task.status);
+            return Err(Refusal::new(Code::InvalidTransition, message)
+                .hint("reopen it first: comity task reopen ID --reason TEXT")
+                .into());
+        }
+        let asked = self.asked_of(&task.id, &task.decisions)?;
+        let mut ahead = self.ahead();
+        for (id, purpose) in &asked {
+            let answer = match purpose {
+                DecisionPurpose::Question => feedback.to_owned(),
+                DecisionPurpose::Exhausted => format!("retry: {feedback}"),
+                DecisionPurpose::Grace => format!("requeue: {feedback}"),
+            };
+            let id = id.to_string();
+            self.in_turn(&mut ahead, Command::DecisionAnswer { id, answer })?;
+        }
+        if asked.is_empty() {
+            self.say(&mut ahead, &task.id, feedback)?;
+        }
+        let id = task.id.to_string();
+        let reason = Some(format!("a person looked at it: {}", crate::ids::shorten(feedback)));
+        let now = ahead.facts.task(&self.request.repo, &task.id)?.map(|task| task.status);
+        match now {
+            Some(Status::Blocked) => {
+                self.in_turn(&mut ahead, Command::Unblock { id, reason })?;
+            }
+            Some(Status::Failed) => {
+                self.in_turn(&mut ahead, Command::Requeue { id, reason })?;
+            }
+            _ => {}
+        }
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    /// The open questions of a task whose answer can be a free text or says that it goes on.
+    fn asked_of(
+        &self,
+        task: &TaskId,
+        decisions: &[DecisionId],
+    ) -> Ruling<Vec<(DecisionId, DecisionPurpose)>> {
+        let mut asked = Vec::new();
+        for id in decisions {
+            let decision = self.facts.decision(&self.request.repo, *id)?;
+            let fits = |decision: &&Decision| {
+                let free = decision.kind == DecisionType::Free;
+                decision.state == DecisionState::Open
+                    && decision.task.as_ref() == Some(task)
+                    && (free || decision.purpose != DecisionPurpose::Question)
+            };
+            asked.extend(decision.filter(fits).map(|decision| (decision.id, decision.purpose)));
+        }
+        Ok(asked)
+    }
+
+    /// What a person says unasked is kept as a question with its answer, so that the next mission has it.
+    fn say(&mut self, ahead: &mut Ahead, task: &TaskId, feedback: &str) -> Ruling<()> {
+        let question = Question {
+            question: format!("What does a person say about {task}?"),
+            task: Some(task.to_string()),
+            options: Vec::new(),
+            kind: Some(DecisionType::Free),
+            context: None,
+            default: None,
+            to: None,
+            expires: None,
+        };
+        let asked = self.in_turn(ahead, Command::DecisionAsk(Box::new(question)))?;
+        if let Answer::Decision(id) = asked {
+            let (id, answer) = (id.to_string(), feedback.to_owned());
+            self.in_turn(ahead, Command::DecisionAnswer { id, answer })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! What a stopped task waits to be told, and an answer to all of it in one comment.
+
+use crate::batch::settle;
+use crate::engine::{Asker, Engine};
+use crate::query::Query;
+use crate::read::Reader;
+use comity_core::command::{GivenAnswer, TaskAnswers};
+use comity_core::decision::{Decision, DecisionPurpose, DecisionState};
+use comity_core::refusal::{Code, Refusal};
+use comity_core::task::Task;
+use comity_core::view;
+use comity_protocol::ace::{Answer, Author, Comment};
+use serde_json::{Value, json};
+
+impl Reader<'_> {
+    pub(crate) fn questions(&mut self, id: &str) -> Result<Value, Refusal> {
+        let task = self.find(id)?;
+        let questions = self.asked(&task)?;
+        let views: Vec<_> = questions.iter().map(view::decision).collect();
+        Ok(json!({"task": self.task_view(&task)?, "questions": views}))
+    }
+
+    /// The questions it was blocked with, answered ones too, since people count them; else what was asked about
+    /// the block itself.
+    pub(crate) fn asked(&mut self, task: &Task) -> Result<Vec<Decision>, Refusal> {
+        let Some(block) = &task.block else { return Ok(Vec::new()) };
+        let mut asked = Vec::new();
+        for id in &task.decisions {
+            let repo = &task.repo;
+            let found =
+                settle(self.tx, &mut self.facts, |facts| Ok(facts.decision(repo, *id)?.cloned()))?;
+            asked.extend(found);
+        }
+        if block.questions.is_empty() {
+            asked.retain(|decision| {
+                decision.state == DecisionState::Open
+                    && decision.purpose != DecisionPurpose::Question
+                    && decision.created_at >= block.since
+            });
+        } else {
+            asked.retain(|decision| block.questions.contains(&decision.id));
+        }
+        Ok(asked)
+    }
+}
+
+/// How an answer comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerForm {
+    /// A comment: what counts follows `ANSWER:` at the start of a line.
+    Comment,
+    /// The answer itself.
+    Text,
+}
+
+impl Engine {
+    /// Reads an answer to the open questions of a task and gives each question its own; none where the task waits
+    /// for nothing.
+    pub fn read_answer(
+        &mut self,
+        asker: &Asker,
+        id: &str,
+        text: &str,
+        form: AnswerForm,
+    ) -> Result<TaskAnswers, Refusal> {
+        let answer = self.query(asker, Query::Questions { id: id.to_owned() })?;
+        let task = answer.pointer("/task/id").and_then(Value::as_str).unwrap_or(id).to_owned();
+        let none = Vec::new();
+        let questions = answer.get("questions").and_then(Value::as_array).unwrap_or(&none);
+        let given = match form {
+            AnswerForm::Text => Answer::of_text(text),
+            AnswerForm::Comment => match Comment::read(text, Author::Allowed) {
+                Some(Comment::Answer(answer)) => answer,
+                _ => return Err(no_answer()),
+            },
+        };
+        let whole =
+            TaskAnswers { id: task.clone(), text: Some(text.to_owned()), ..TaskAnswers::default() };
+        if questions.is_empty() {
+            return Ok(whole);
+        }
+        let matched = given.matched(questions.len()).map_err(|wrong| {
+            Refusal::new(Code::InvalidAnswer, format!("{task}: {wrong}"))
+                .hint("answer each question: '- Answer to question 1: …'")
+        })?;
+        let mut answers = Vec::new();
+        for (question, answer) in questions.iter().zip(matched.answers) {
+            let word = |key: &str| question.get(key).and_then(Value::as_str).unwrap_or_default();
+            // One text for all of them does not answer again what is answered.
+            let settled = word("state") != DecisionState::Open.as_str();
+            match answer {
+                Some(_) if settled && given.parts.is_empty() => {}
+                Some(answer) => {
+                    answers.push(GivenAnswer { decision: word("id").to_owned(), answer });
+                }
+                None => {}
+            }
+        }
+        Ok(TaskAnswers { answers, notes: matched.beside, ..whole })
+    }
+}
+
+fn no_answer() -> Refusal {
+    Refusal::input("the comment has no line that begins with ANSWER:").hint(
+        "write ANSWER: at the start of a line, outside code and quotations, and the answers after it",
+    )
+}

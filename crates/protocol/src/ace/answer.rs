@@ -1,0 +1,158 @@
+//! The comment with which somebody answers: `ANSWER:`, and which question each part of it belongs to.
+
+use super::items::{self, Item};
+use super::question::tidy;
+use crate::markdown::{self, Line, after_word};
+use std::fmt;
+
+const WORD: &str = "ANSWER:";
+const LABELS: [&str; 5] = ["answer to question", "answer", "question", "q", "a"];
+
+/// An answer as it was given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The items of its list.
+    pub parts: Vec<AnswerPart>,
+    /// What was said before and after the list, or all of it when there is none.
+    pub beside: String,
+}
+
+/// One item of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnswerPart {
+    /// The question it names, counted from one.
+    pub number: Option<u32>,
+    /// What is answered.
+    pub text: String,
+}
+
+/// Answers in the order of the questions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matched {
+    /// One place for each question; none where it is still open.
+    pub answers: Vec<Option<String>>,
+    /// What was said that belongs to no single question.
+    pub beside: Option<String>,
+}
+
+impl Matched {
+    /// Tells whether every question has its answer.
+    pub fn is_full(&self) -> bool {
+        self.answers.iter().all(Option::is_some)
+    }
+}
+
+/// Why an answer cannot be given to the questions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// Nothing follows the word.
+    Empty,
+    /// It names a question that was not asked.
+    NoSuchQuestion(u32),
+    /// It answers a question twice.
+    Twice(u32),
+    /// It has more items than there are questions.
+    TooMany(usize, usize),
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mismatch::Empty => f.write_str("the answer is empty"),
+            Mismatch::NoSuchQuestion(number) => write!(f, "there is no question {number}"),
+            Mismatch::Twice(number) => write!(f, "question {number} is answered twice"),
+            Mismatch::TooMany(given, asked) => {
+                write!(f, "{given} answers were given to {asked} questions")
+            }
+        }
+    }
+}
+
+/// Returns what follows the word on its line.
+pub(super) fn marked<'a>(line: &Line<'a>) -> Option<&'a str> {
+    after_word(line, WORD).or_else(|| after_word(line, "**ANSWER:**"))
+}
+
+impl Answer {
+    /// Finds the first answer in a comment.
+    pub fn find(text: &str) -> Option<Answer> {
+        let lines = markdown::lines(text);
+        lines.iter().enumerate().find_map(|(place, line)| {
+            let rest = lines.get(place + 1..).unwrap_or_default();
+            marked(line).map(|first| Answer::read(first, rest))
+        })
+    }
+
+    /// Reads an answer that needs no word before it.
+    pub fn of_text(text: &str) -> Answer {
+        Answer::read("", &markdown::lines(text))
+    }
+
+    pub(super) fn read(first: &str, rest: &[Line<'_>]) -> Answer {
+        let listed = items::read(first, rest, |text| items::label(text, &LABELS).is_some());
+        // A list that counts every item as one is a list without numbers.
+        let counts = |item: &Item| item.number.is_some_and(|number| number > 1);
+        let counted = listed.items.len() < 2 || listed.items.iter().any(counts);
+        let part = |item: Item| match items::label(&item.text, &LABELS) {
+            Some((number, text)) => AnswerPart { number: Some(number), text: tidy(text) },
+            None => AnswerPart { number: item.number.filter(|_| counted), text: tidy(&item.text) },
+        };
+        let around = [tidy(&listed.before), tidy(&listed.after)];
+        let around: Vec<String> = around.into_iter().filter(|text| !text.is_empty()).collect();
+        Answer { parts: listed.items.into_iter().map(part).collect(), beside: around.join("\n\n") }
+    }
+
+    /// Gives each question its answer: by number, else by order, else the one text to all of them.
+    pub fn matched(&self, questions: usize) -> Result<Matched, Mismatch> {
+        let given: Vec<&AnswerPart> =
+            self.parts.iter().filter(|part| !part.text.is_empty()).collect();
+        let beside = Some(self.beside.clone()).filter(|text| !text.is_empty());
+        let numbered = given.iter().any(|part| part.number.is_some());
+        if given.is_empty() {
+            let text = beside.ok_or(Mismatch::Empty)?;
+            return Ok(Matched { answers: vec![Some(text); questions], beside: None });
+        }
+        if questions == 1 && given.len() > 1 && !numbered {
+            // Several points, but one question: all of it answers it.
+            let items: Vec<String> =
+                given.iter().map(|part| format!("- {}", part.text.replace('\n', "\n  "))).collect();
+            return Ok(Matched { answers: vec![Some(items.join("\n"))], beside });
+        }
+        if given.len() > questions && !numbered {
+            return Err(Mismatch::TooMany(given.len(), questions));
+        }
+        let mut answers: Vec<Option<String>> = vec![None; questions];
+        for part in given.iter().filter(|part| part.number.is_some()) {
+            let number = part.number.unwrap_or_default();
+            let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+            let slot = place.and_then(|place| answers.get_mut(place));
+            match slot.ok_or(Mismatch::NoSuchQuestion(number))? {
+                slot @ None => *slot = Some(part.text.clone()),
+                Some(_) => return Err(Mismatch::Twice(number)),
+            }
+        }
+        for part in given.iter().filter(|part| part.number.is_none()) {
+            let open = answers.iter_mut().find(|slot| slot.is_none());
+            *open.ok_or(Mismatch::TooMany(given.len(), questions))? = Some(part.text.clone());
+        }
+        Ok(Matched { answers, beside })
+    }
+
+    pub(super) fn render(&self) -> String {
+        let mut out = format!("{WORD}\n\n");
+        if !self.beside.is_empty() {
+            out.push_str(&format!("{}\n", self.beside));
+            if !self.parts.is_empty() {
+                out.push('\n');
+            }
+        }
+        for part in &self.parts {
+            let bullet = match part.number {
+                Some(number) => format!("- Answer to question {number}: "),
+                None => "- ".to_owned(),
+            };
+            items::write(&mut out, &bullet, None, &part.text);
+        }
+        out
+    }
+}

@@ -1,0 +1,163 @@
+//! `ACE_TASK_DONE.json`: how a worker of the second generation says that it is through.
+
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// Words in a summary with which a model says that it did not do the work.
+const REFUSALS: [&str; 4] = ["refused", "i'm sorry", "i’m sorry", "i am sorry"];
+
+/// What a worker left behind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HandOver {
+    /// The task of the worker, such as `task-1`.
+    pub task_id: Option<String>,
+    /// What was done, in words.
+    pub summary: String,
+    /// Files that were changed.
+    pub files_changed: Vec<String>,
+    /// Commands that were run.
+    pub commands_run: Vec<String>,
+    /// How it ended.
+    pub state: HandOverState,
+    /// Keys that the protocol does not know, as they were.
+    pub other: Map<String, Value>,
+}
+
+/// How a worker's task ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum HandOverState {
+    /// It is done.
+    #[default]
+    Done,
+    /// It needs answers.
+    Blocked(Vec<String>),
+    /// It failed.
+    Failed,
+}
+
+/// Why there is no result. The names are the protocol's own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HandOverError {
+    /// The worker ended without the file.
+    MissingDoneFile,
+    /// The worker did not end in time.
+    TaskWaitTimeout,
+    /// The model would not do it; this is what it said.
+    InstructionRefusal(String),
+    /// The file cannot be read.
+    Unreadable {
+        /// What is wrong.
+        message: String,
+        /// Where, counted from one.
+        line: usize,
+        /// Where in the line, counted from one.
+        column: usize,
+    },
+}
+
+impl HandOverError {
+    /// Returns the protocol's name for it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            HandOverError::MissingDoneFile => "missing_done_file",
+            HandOverError::TaskWaitTimeout => "task_wait_timeout",
+            HandOverError::InstructionRefusal(_) => "instruction_refusal",
+            HandOverError::Unreadable { .. } => "invalid_done_file",
+        }
+    }
+}
+
+impl fmt::Display for HandOverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HandOverError::InstructionRefusal(said) => write!(f, "{}: {said}", self.as_str()),
+            HandOverError::Unreadable { message, line, column } => {
+                write!(f, "{}: line {line}, column {column}: {message}", self.as_str())
+            }
+            _ => f.write_str(self.as_str()),
+        }
+    }
+}
+
+impl HandOver {
+    /// Reads the file; keys may be missing, lists may be single values, and several words say that it is blocked.
+    pub fn parse(text: &str) -> Result<HandOver, HandOverError> {
+        let text = text.trim_start_matches('\u{feff}');
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| HandOverError::Unreadable {
+                message: error.to_string(),
+                line: error.line(),
+                column: error.column(),
+            })?;
+        HandOver::of(value)
+    }
+
+    /// Takes what the file holds apart.
+    pub(super) fn of(value: Value) -> Result<HandOver, HandOverError> {
+        let Value::Object(mut fields) = value else {
+            let message = "the file does not hold an object".to_owned();
+            return Err(HandOverError::Unreadable { message, line: 1, column: 1 });
+        };
+        let task_id = fields.remove("task_id").as_ref().and_then(word);
+        let summary = fields.remove("summary").as_ref().and_then(word).unwrap_or_default();
+        let files_changed = list(fields.remove("files_changed"));
+        let commands_run = list(fields.remove("commands_run"));
+        let state = state(&mut fields, &summary);
+        let other = fields;
+        let read = HandOver { task_id, summary, files_changed, commands_run, state, other };
+        match read.refusal() {
+            Some(said) => Err(HandOverError::InstructionRefusal(said)),
+            None => Ok(read),
+        }
+    }
+
+    /// What a model said instead of working. Who changed files has not refused, whatever the summary says.
+    fn refusal(&self) -> Option<String> {
+        let said = self.summary.to_lowercase();
+        let refused = self.files_changed.is_empty()
+            && self.state == HandOverState::Done
+            && REFUSALS.iter().any(|words| said.contains(words));
+        refused.then(|| self.summary.clone())
+    }
+}
+
+fn state(fields: &mut Map<String, Value>, summary: &str) -> HandOverState {
+    let questions = list(fields.remove("blocked_questions"));
+    let status = fields.remove("status").as_ref().and_then(word);
+    let status = status.or_else(|| fields.remove("state").as_ref().and_then(word));
+    let status = status.unwrap_or_default().to_lowercase();
+    let flag = fields.remove("blocked");
+    let flagged = match &flag {
+        Some(Value::Bool(blocked)) => *blocked,
+        Some(Value::String(text)) => !matches!(text.trim(), "" | "false" | "no"),
+        _ => false,
+    };
+    if status == "failed" || status == "error" {
+        return HandOverState::Failed;
+    }
+    if status != "blocked" && !flagged && questions.is_empty() {
+        return HandOverState::Done;
+    }
+    if !questions.is_empty() {
+        return HandOverState::Blocked(questions);
+    }
+    // Blocked without a question: what it says is the question.
+    let said = flag.as_ref().and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    HandOverState::Blocked(vec![said.unwrap_or(summary).to_owned()])
+}
+
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn list(value: Option<Value>) -> Vec<String> {
+    match value {
+        Some(Value::Array(items)) => items.iter().filter_map(word).collect(),
+        Some(single) => word(&single).filter(|text| !text.is_empty()).into_iter().collect(),
+        None => Vec::new(),
+    }
+}

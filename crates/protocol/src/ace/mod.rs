@@ -1,0 +1,134 @@
+//! The ACE labels protocol, both generations: comments that say what happens to an issue, the hand-over file,
+//! branch names. Written exactly as the protocol's own tools write them, read as people write them.
+
+mod answer;
+mod branch;
+mod claim;
+mod contract;
+mod hand_over;
+mod instructions;
+mod items;
+mod outcome;
+mod question;
+
+pub use answer::{Answer, AnswerPart, Matched, Mismatch};
+pub use branch::{branch, issue_of_branch, slug};
+pub use claim::Claim;
+pub use contract::DONE;
+pub use hand_over::{HandOver, HandOverError, HandOverState};
+pub use instructions::instructions;
+pub use outcome::{Done, Failed};
+pub use question::Blocked;
+
+use crate::markdown;
+
+/// Which of the two forms is written. Both are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Generation {
+    /// State in labels `agent:*`.
+    #[default]
+    Labels,
+    /// State in a project's status field.
+    Project,
+}
+
+/// Who wrote a comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The agent, or comity for it.
+    Agent,
+    /// Somebody whose answers count.
+    Allowed,
+    /// Anybody else.
+    Other,
+}
+
+/// What a comment that comity has written begins a line with, so that it never answers itself.
+pub const OWN_MARK: &str = "<!-- comity";
+
+/// A comment of the protocol.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Comment {
+    /// An agent has taken the issue.
+    Claim(Claim),
+    /// An agent needs input.
+    Blocked(Blocked),
+    /// Somebody gives it.
+    Answer(Answer),
+    /// The agent goes on.
+    Resuming,
+    /// A pull request is open.
+    Done(Done),
+    /// The attempt failed.
+    Failed(Failed),
+}
+
+const CLAIM: &str = "**Agent Claim**";
+const RESUMING: &str = "**Agent Resuming**";
+const COMPLETE: &str = "**Agent Complete**";
+const OPENED: &str = "PR opened:";
+const FAILED: &str = "**Agent Failed**";
+
+impl Comment {
+    /// Reads a comment, whoever wrote it. The first line that says what it is decides.
+    pub fn parse(text: &str) -> Option<Comment> {
+        let lines = markdown::lines(text);
+        for (place, line) in lines.iter().enumerate() {
+            let rest = lines.get(place + 1..).unwrap_or_default();
+            if let Some(first) = answer::marked(line) {
+                return Some(Comment::Answer(Answer::read(first, rest)));
+            }
+            if let Some((first, generation)) = question::marked(line) {
+                return Blocked::read(first, rest, generation).map(Comment::Blocked);
+            }
+            let says = |word| markdown::after_word(line, word);
+            if says(CLAIM).is_some() {
+                return Some(Comment::Claim(Claim::read(rest)));
+            }
+            if says(RESUMING).is_some() {
+                return Some(Comment::Resuming);
+            }
+            if says(COMPLETE).is_some() {
+                return Some(Comment::Done(Done::read(rest)));
+            }
+            if let Some(what) = says(OPENED) {
+                return Some(Comment::Done(Done::opened(what)));
+            }
+            if says(FAILED).is_some() {
+                return Some(Comment::Failed(Failed::read(rest)));
+            }
+        }
+        None
+    }
+
+    /// Reads a comment as far as its author may say it: answers come from who is allowed to answer, everything
+    /// else from the agent.
+    pub fn read(text: &str, author: Author) -> Option<Comment> {
+        match (author, Comment::parse(text)?) {
+            (Author::Allowed, Comment::Answer(_)) if is_own(text) => None,
+            (Author::Allowed, answer @ Comment::Answer(_)) => Some(answer),
+            // Who answers may have copied the question above the answer.
+            (Author::Allowed, _) if !is_own(text) => Answer::find(text).map(Comment::Answer),
+            (Author::Agent, Comment::Answer(_)) => None,
+            (Author::Agent, comment) => Some(comment),
+            (Author::Allowed | Author::Other, _) => None,
+        }
+    }
+
+    /// Writes a comment.
+    pub fn render(&self, generation: Generation) -> String {
+        match self {
+            Comment::Claim(claim) => claim.render(generation),
+            Comment::Blocked(blocked) => blocked.render(generation),
+            Comment::Answer(answer) => answer.render(),
+            Comment::Resuming => format!("{RESUMING}\n\nContinuing with provided answers."),
+            Comment::Done(done) => done.render(generation),
+            Comment::Failed(failed) => failed.render(generation),
+        }
+    }
+}
+
+/// Tells whether comity wrote the comment.
+pub fn is_own(text: &str) -> bool {
+    markdown::lines(text).iter().any(|line| line.fence.is_none() && line.text.starts_with(OWN_MARK))
+}

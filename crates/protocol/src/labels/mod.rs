@@ -1,0 +1,205 @@
+//! States as labels or as the field of a board: from labels to a state and back, what may follow what, and what
+//! counts when two are set. The state itself is comity's; labels show it.
+
+mod builtin;
+mod outside;
+mod own;
+mod settle;
+
+pub use outside::{Outside, Wish};
+pub use own::BadKey;
+pub use settle::Settled;
+
+use comity_core::role::Role;
+use comity_core::status::Status;
+use std::collections::BTreeMap;
+
+/// Where a dialect keeps the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// In labels of an issue, one at a time.
+    Labels,
+    /// In the status field of a board.
+    Field,
+}
+
+/// How an issue stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Issue {
+    /// Open.
+    Open,
+    /// Closed as completed.
+    Completed,
+    /// Closed as not planned.
+    NotPlanned,
+}
+
+/// How a state is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark<'a> {
+    /// The label, or the value of the field.
+    pub word: Option<&'a str>,
+    /// How the issue stands.
+    pub issue: Issue,
+}
+
+/// What must be done to an issue so that it shows a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Labels to set.
+    pub add: Vec<String>,
+    /// Labels to take away, as they are written there.
+    pub remove: Vec<String>,
+    /// How the issue is to stand.
+    pub issue: Issue,
+}
+
+/// The words of one protocol, or of one project, for the states and roles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dialect {
+    name: String,
+    carrier: Carrier,
+    words: BTreeMap<Status, String>,
+    roles: Vec<(Role, String)>,
+    role_prefix: Option<String>,
+}
+
+/// A word that stands for several states is read as the first of them here: as the one that says least about
+/// what others have done.
+const READ_ORDER: [Status; 11] = [
+    Status::Queued,
+    Status::InProgress,
+    Status::Review,
+    Status::Done,
+    Status::Blocked,
+    Status::Failed,
+    Status::Abandoned,
+    Status::Claimed,
+    Status::ChangesRequested,
+    Status::Approved,
+    Status::Merging,
+];
+
+impl Dialect {
+    /// Returns its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns where it keeps the state.
+    pub fn carrier(&self) -> Carrier {
+        self.carrier
+    }
+
+    /// Returns its words for states, each once, in the order of a task's life.
+    pub fn words(&self) -> Vec<&str> {
+        let mut words: Vec<&str> = Vec::new();
+        for status in READ_ORDER {
+            if let Some(word) = self.words.get(&status)
+                && !words.iter().any(|known| same(known, word))
+            {
+                words.push(word);
+            }
+        }
+        words
+    }
+
+    /// Returns how a state is shown.
+    pub fn mark(&self, status: Status) -> Mark<'_> {
+        let issue = match status {
+            Status::Done => Issue::Completed,
+            Status::Abandoned => Issue::NotPlanned,
+            _ => Issue::Open,
+        };
+        Mark { word: self.words.get(&status).map(String::as_str), issue }
+    }
+
+    /// Returns what a word and the issue say; none for an open issue without a word of this dialect.
+    pub fn status(&self, word: Option<&str>, issue: Issue) -> Option<Status> {
+        let says = |status: Status| {
+            word.zip(self.words.get(&status)).is_some_and(|(word, known)| same(word, known))
+        };
+        match issue {
+            Issue::Open => READ_ORDER.into_iter().find(|status| says(*status)),
+            Issue::NotPlanned => Some(Status::Abandoned),
+            // Some dialects have one word for what is given up; closed with that word it is not done.
+            Issue::Completed if says(Status::Abandoned) && !says(Status::Done) => {
+                Some(Status::Abandoned)
+            }
+            Issue::Completed => Some(Status::Done),
+        }
+    }
+
+    /// Returns the words of this dialect among the labels, as they are written there.
+    pub fn states_in<'a>(&self, labels: &'a [String]) -> Vec<&'a str> {
+        let known = |label: &&String| self.words.values().any(|word| same(word, label));
+        labels.iter().filter(known).map(String::as_str).collect()
+    }
+
+    /// Returns what must be done so that the labels show a state and no other. Foreign labels are left alone.
+    pub fn change(&self, labels: &[String], to: Status) -> Change {
+        let mark = self.mark(to);
+        let present = self.states_in(labels);
+        let is_wanted = |label: &str| mark.word.is_some_and(|word| same(word, label));
+        let add = mark.word.filter(|_| !present.iter().any(|label| is_wanted(label)));
+        let remove = present.iter().filter(|label| !is_wanted(label)).map(|l| (*l).to_owned());
+        Change {
+            add: add.map(str::to_owned).into_iter().collect(),
+            remove: remove.collect(),
+            issue: mark.issue,
+        }
+    }
+
+    /// Returns the words that may follow a word, by the table of transitions.
+    pub fn next(&self, word: &str) -> Vec<&str> {
+        let shown_as = |word: &str| -> Vec<Status> {
+            let is =
+                |status: &Status| self.words.get(status).is_some_and(|known| same(known, word));
+            Status::ALL.into_iter().filter(is).collect()
+        };
+        let from = shown_as(word);
+        let follows = |next: &&str| {
+            let to = shown_as(next);
+            !same(next, word) && from.iter().any(|from| to.iter().any(|to| from.may_become(*to)))
+        };
+        self.words().into_iter().filter(follows).collect()
+    }
+
+    /// Returns the role that the labels name.
+    pub fn role(&self, labels: &[String]) -> Option<Role> {
+        let listed = |label: &String| {
+            self.roles.iter().find(|(_, word)| same(word, label)).map(|(role, _)| *role)
+        };
+        let prefixed = |label: &String| {
+            let prefix = self.role_prefix.as_deref()?;
+            let head = label.get(..prefix.len())?;
+            let name = label.get(prefix.len()..)?;
+            same(head, prefix).then(|| Role::parse(name).ok())?
+        };
+        labels.iter().find_map(|label| listed(label).or_else(|| prefixed(label)))
+    }
+
+    /// Returns the label of a role, where the dialect has one.
+    pub fn role_word(&self, role: Role) -> Option<&str> {
+        self.roles.iter().find(|(known, _)| *known == role).map(|(_, word)| word.as_str())
+    }
+
+    /// Returns the same dialect with the spelling that a board or repository has, or the words it does not have.
+    pub fn spelled(&self, available: &[String]) -> Result<Dialect, Vec<String>> {
+        let mut out = self.clone();
+        let mut missing = Vec::new();
+        for word in out.words.values_mut() {
+            match available.iter().find(|there| same(there, word)) {
+                Some(there) => word.clone_from(there),
+                None if missing.contains(word) => {}
+                None => missing.push(word.clone()),
+            }
+        }
+        if missing.is_empty() { Ok(out) } else { Err(missing) }
+    }
+}
+
+/// Hosts compare labels and field values without regard to case.
+fn same(a: &str, b: &str) -> bool {
+    a.trim().to_lowercase() == b.trim().to_lowercase()
+}

@@ -1,0 +1,137 @@
+//! A project's own words for the states and roles.
+
+use super::{Carrier, Dialect, builtin, same};
+use comity_core::role::Role;
+use comity_core::status::Status;
+use std::collections::BTreeMap;
+
+/// Characters of a label, as GitHub allows them.
+const WORD_CHARS_MAX: usize = 50;
+/// States that must have a word.
+const NEEDED: [Status; 5] =
+    [Status::Queued, Status::InProgress, Status::Review, Status::Done, Status::Blocked];
+
+/// A key whose value makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadKey {
+    /// The key, below the table of labels.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+fn bad(key: impl Into<String>, message: impl Into<String>) -> BadKey {
+    BadKey { key: key.into(), message: message.into() }
+}
+
+impl Dialect {
+    /// Makes the dialect of a project: one of comity's by name, or the project's own words.
+    ///
+    /// States without a word show as the state they come from: claimed and changes requested as in progress,
+    /// approved and merging as review, failed as blocked. What is abandoned needs no word.
+    pub fn configured(
+        name: Option<&str>,
+        states: &BTreeMap<String, String>,
+        roles: &BTreeMap<String, String>,
+    ) -> Result<Dialect, BadKey> {
+        match name {
+            Some("own") | None if !states.is_empty() => own(states, roles),
+            Some("own") => Err(bad("dialect", "own words need a table labels.states")),
+            name => {
+                let name = name.unwrap_or("neo");
+                let mut dialect = Dialect::named(name).ok_or_else(|| {
+                    let names = builtin::NAMES.join(", ");
+                    bad("dialect", format!("{name:?} is not known; one of: {names}, own"))
+                })?;
+                if !states.is_empty() {
+                    return Err(bad("dialect", format!("{name:?} has its own states already")));
+                }
+                if !roles.is_empty() {
+                    dialect.roles = read_roles(roles, &dialect)?;
+                    dialect.role_prefix = None;
+                }
+                Ok(dialect)
+            }
+        }
+    }
+}
+
+fn own(
+    states: &BTreeMap<String, String>,
+    roles: &BTreeMap<String, String>,
+) -> Result<Dialect, BadKey> {
+    let mut words = BTreeMap::new();
+    for (name, word) in states {
+        let key = format!("states.{name}");
+        let status = Status::parse(name).map_err(|refusal| bad(&key, refusal.message))?;
+        words.insert(status, checked(&key, word)?);
+    }
+    for status in NEEDED {
+        if !words.contains_key(&status) {
+            return Err(bad("states", format!("no word for {status}")));
+        }
+    }
+    for (status, like) in [
+        (Status::Claimed, Status::InProgress),
+        (Status::ChangesRequested, Status::InProgress),
+        (Status::Approved, Status::Review),
+        (Status::Merging, Status::Review),
+        (Status::Failed, Status::Blocked),
+    ] {
+        if let (false, Some(word)) = (words.contains_key(&status), words.get(&like).cloned()) {
+            words.insert(status, word);
+        }
+    }
+    // Two of these with one word could not be told apart when somebody sets it.
+    for (place, status) in NEEDED.iter().enumerate() {
+        for other in NEEDED.iter().skip(place + 1) {
+            let both = words.get(status).zip(words.get(other));
+            let closed = *status == Status::Review && *other == Status::Done;
+            if both.is_some_and(|(a, b)| same(a, b)) && !closed {
+                return Err(bad(
+                    format!("states.{other}"),
+                    format!("is the word of {status}, too"),
+                ));
+            }
+        }
+    }
+    let mut dialect = Dialect {
+        name: "own".to_owned(),
+        carrier: Carrier::Labels,
+        words,
+        roles: Vec::new(),
+        role_prefix: None,
+    };
+    dialect.roles = read_roles(roles, &dialect)?;
+    Ok(dialect)
+}
+
+fn read_roles(
+    roles: &BTreeMap<String, String>,
+    dialect: &Dialect,
+) -> Result<Vec<(Role, String)>, BadKey> {
+    let mut out: Vec<(Role, String)> = Vec::new();
+    for (name, word) in roles {
+        let key = format!("roles.{name}");
+        let role = Role::parse(name).map_err(|refusal| bad(&key, refusal.message))?;
+        let word = checked(&key, word)?;
+        let taken = out.iter().any(|(_, known)| same(known, &word))
+            || dialect.words.values().any(|known| same(known, &word));
+        if taken {
+            return Err(bad(key, format!("{word:?} stands for something else already")));
+        }
+        out.push((role, word));
+    }
+    Ok(out)
+}
+
+fn checked(key: &str, word: &str) -> Result<String, BadKey> {
+    let word = word.trim();
+    if word.is_empty() || word.chars().any(char::is_control) {
+        return Err(bad(key, format!("{word:?} is no label")));
+    }
+    if word.chars().count() > WORD_CHARS_MAX {
+        return Err(bad(key, format!("is longer than {WORD_CHARS_MAX} characters")));
+    }
+    Ok(word.to_owned())
+}

@@ -1,0 +1,169 @@
+//! What is around a contract: front matter, the line that names the agent, quotation marks, icons, a fence. All of
+//! it is taken off, and places still are those of the text as it was given.
+
+use crate::document::{self, Data, Fault, Node, Place};
+use crate::markdown::indent;
+
+/// A contract taken out of its text, line by line.
+struct Opened {
+    /// As many lines as the text; those around the contract are empty.
+    text: String,
+    /// Characters taken off the front of each line.
+    taken: Vec<u32>,
+}
+
+/// Reads the contract in a text.
+pub(super) fn read(text: &str) -> Result<Node, Fault> {
+    let opened = open(text);
+    match document::read(&opened.text) {
+        Ok(mut node) => {
+            opened.put_back(&mut node);
+            Ok(node)
+        }
+        Err(mut fault) => {
+            fault.at = opened.place(fault.at);
+            Err(fault)
+        }
+    }
+}
+
+/// Tells whether a text has the comment that heads a contract.
+pub(super) fn has_header(text: &str, header: &str) -> bool {
+    open(text).text.lines().any(|line| line.trim().eq_ignore_ascii_case(header))
+}
+
+/// Returns the title that the front matter of an issue's file gives.
+pub(super) fn front_title(text: &str) -> Option<String> {
+    let end = front_matter(text).checked_sub(2)?;
+    let front: String = text.lines().skip(1).take(end).map(|line| format!("{line}\n")).collect();
+    document::read(&front).ok()?.get("title")?.written().filter(|title| !title.trim().is_empty())
+}
+
+impl Opened {
+    fn place(&self, at: Place) -> Place {
+        let line = usize::try_from(at.line).unwrap_or(usize::MAX).saturating_sub(1);
+        let taken = self.taken.get(line).copied().unwrap_or_default();
+        Place { column: at.column.saturating_add(taken), ..at }
+    }
+
+    fn put_back(&self, node: &mut Node) {
+        node.at = self.place(node.at);
+        match &mut node.data {
+            Data::List(items) => items.iter_mut().for_each(|item| self.put_back(item)),
+            Data::Map(entries) => {
+                for entry in entries {
+                    entry.key_at = self.place(entry.key_at);
+                    self.put_back(&mut entry.value);
+                }
+            }
+            Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => {}
+        }
+    }
+}
+
+fn open(text: &str) -> Opened {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines: Vec<(&str, u32)> = text.lines().map(unquoted).collect();
+    blank(&mut lines, |place, _| place < front_matter(text));
+    match first_fence(&lines) {
+        Some((first, last)) => blank(&mut lines, |place, _| place <= first || place >= last),
+        // Without one of its own, the whole text is the contract; fences and the agent's name are not part of it.
+        None => blank(&mut lines, |_, line| is_fence(line) || names_agent(line)),
+    }
+    let taken = lines.iter().map(|(_, taken)| *taken).collect();
+    let mut text = String::new();
+    for (line, _) in lines {
+        text.push_str(line);
+        text.push('\n');
+    }
+    Opened { text, taken }
+}
+
+fn blank(lines: &mut [(&str, u32)], outside: impl Fn(usize, &str) -> bool) {
+    for (place, (line, taken)) in lines.iter_mut().enumerate() {
+        if outside(place, line) {
+            (*line, *taken) = ("", 0);
+        }
+    }
+}
+
+/// Lines of front matter: from a first line `---` to the second one, when something follows them.
+fn front_matter(text: &str) -> usize {
+    let mut lines = text.lines();
+    if lines.next().map(str::trim_end) != Some("---") {
+        return 0;
+    }
+    let Some(place) = lines.position(|line| line.trim_end() == "---") else { return 0 };
+    let more = lines.any(|line| !line.trim().is_empty());
+    if more { place + 2 } else { 0 }
+}
+
+/// Takes quotation marks and an icon after them off a line; counts the characters.
+fn unquoted(line: &str) -> (&str, u32) {
+    let Some(rest) = line.strip_prefix('>') else { return (line, 0) };
+    let rest = rest.strip_prefix(' ').unwrap_or(rest);
+    let is_icon = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace();
+    let without = rest.trim_start_matches(is_icon);
+    let rest = match without.strip_prefix(' ') {
+        Some(without) if without.len() + 1 < rest.len() => without,
+        _ if without.is_empty() => without,
+        _ => rest,
+    };
+    let taken = line.chars().count() - rest.chars().count();
+    (rest, u32::try_from(taken).unwrap_or_default())
+}
+
+/// The first fence whose language is YAML: its two ends.
+fn first_fence(lines: &[(&str, u32)]) -> Option<(usize, usize)> {
+    let language = |line: &str| -> Option<usize> {
+        let text = line.trim();
+        let ticks = text.chars().take_while(|c| *c == '`' || *c == '~').count();
+        let info = text.get(ticks..)?.split_whitespace().next()?.to_ascii_lowercase();
+        (is_fence(line) && (info == "yaml" || info == "yml")).then_some(ticks)
+    };
+    let (first, ticks) =
+        lines.iter().enumerate().find_map(|(place, (line, _))| Some((place, language(line)?)))?;
+    let closes = |line: &str| {
+        let text = line.trim();
+        text.len() >= ticks && is_fence(line) && text.chars().all(|c| c == '`' || c == '~')
+    };
+    let length = lines.iter().skip(first + 1).position(|(line, _)| closes(line));
+    Some((first, length.map_or(lines.len(), |length| first + 1 + length)))
+}
+
+/// A fence around a contract is at the margin; one that is indented is part of a text inside it.
+fn is_fence(line: &str) -> bool {
+    let text = line.trim_start();
+    indent(line) <= 1 && (text.starts_with("```") || text.starts_with("~~~"))
+}
+
+fn names_agent(line: &str) -> bool {
+    let text = line.trim();
+    text.starts_with("**Input from ") && text.ends_with(":**")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_around_a_contract_is_taken_off_and_places_stay() {
+        for (text, line, column) in [
+            ("a: 1", 1, 4),
+            ("Words: of the issue.\n\n```yaml\na: 1\n```\nmore: words\n", 4, 4),
+            ("```\na: 1\n```", 2, 4),
+            ("~~~yml\na: 1", 2, 4),
+            ("**Input from gemini:**\n\n> ✦ a: 1\n> ✦ b: 2\n", 3, 8),
+            ("**Input from x:**\n\n> ✦\n> ```yaml\n> a: 1\n> ```\n", 5, 6),
+            ("---\nid: 7\ntitle: a --- b\n---\n\na: 1\n", 6, 4),
+            ("---\na: 1\n", 2, 4),
+        ] {
+            let node = read(text).unwrap();
+            let found = node.get("a").unwrap();
+            assert_eq!(found.written().as_deref(), Some("1"), "{text}");
+            assert_eq!(found.at, Place { line, column }, "{text}");
+        }
+        let fault = read("> ✦ a: 1\n> ✦ a: 2\n").unwrap_err();
+        assert_eq!(fault.at, Place { line: 2, column: 5 }, "{fault}");
+    }
+}

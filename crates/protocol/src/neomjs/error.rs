@@ -1,0 +1,127 @@
+//! The report of an error: an agent is stuck and says what it needs.
+
+use super::check::{Check, shown, text, unknown};
+use super::envelope;
+use crate::contract::{Mode, keys_there, says};
+use crate::document::{Data, Node, Style, to_yaml};
+use crate::problem::Problems;
+use comity_core::command::{IssueKind, ReportStatus, ReportedIssue, ReportedLine, WorkReport};
+use serde_json::{Map, Value, json};
+
+const HEADER: &str = "# AGENT ERROR REPORT";
+const KNOWN: [&str; 5] = ["status", "reason", "error_log", "attempts", "request"];
+
+/// Why a task is stuck, and what is asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ErrorContract {
+    /// What went wrong, in short.
+    pub reason: String,
+    /// What the tools said.
+    pub error_log: Option<String>,
+    /// Attempts that were made.
+    pub attempts: u32,
+    /// What is asked for.
+    pub request: String,
+    /// Keys that the protocol does not know.
+    pub other: Map<String, Value>,
+}
+
+pub(super) fn likeness(given: &str, tree: Option<&Node>) -> u32 {
+    if envelope::has_header(given, HEADER) {
+        return 12;
+    }
+    let own = envelope::read(given).ok();
+    let tree = own.as_ref().or(tree);
+    let found = 2 * keys_there(tree, &["reason", "error_log", "attempts", "request"]);
+    if found == 0 { 0 } else { found + u32::from(says(tree, "status", &["blocked"])) }
+}
+
+pub(super) fn validate(root: &Node, _mode: Mode) -> Problems {
+    let mut check = match Check::of(root, "error report") {
+        Ok(check) => check,
+        Err(problems) => return problems,
+    };
+    if let Some(value) = check.needed("status") {
+        let word = value.written().unwrap_or_default();
+        if word.trim().to_lowercase() != "blocked" {
+            let message = format!("status {} is not known; it is blocked", shown(&word));
+            check.found.error(value.at, "status", message);
+        }
+    }
+    check.needed("reason");
+    if let Some(log) = check.root.get("error_log")
+        && matches!(log.data, Data::List(_) | Data::Map(_))
+    {
+        check.found.error(log.at, "error_log", "error_log is not a text");
+    }
+    if let Some(value) = check.wished("attempts") {
+        let number = value.written().unwrap_or_default();
+        if number.trim().parse::<u32>().is_err() {
+            let message = format!("attempts {} is not a count", shown(&number));
+            check.found.error(value.at, "attempts", message);
+        }
+    }
+    check.wished("request");
+    check.found
+}
+
+impl ErrorContract {
+    /// Returns what a valid report says.
+    pub fn of(root: &Node) -> ErrorContract {
+        ErrorContract {
+            reason: text(root, "reason"),
+            error_log: Some(text(root, "error_log")).filter(|log| !log.trim().is_empty()),
+            attempts: text(root, "attempts").trim().parse().unwrap_or_default(),
+            request: text(root, "request"),
+            other: unknown(root, &KNOWN),
+        }
+    }
+
+    /// Writes the report.
+    pub fn render(&self) -> String {
+        let mut out = Map::new();
+        out.insert("status".to_owned(), json!("blocked"));
+        out.insert("reason".to_owned(), json!(self.reason));
+        if let Some(log) = &self.error_log {
+            out.insert("error_log".to_owned(), json!(log));
+        }
+        out.insert("attempts".to_owned(), json!(self.attempts));
+        out.insert("request".to_owned(), json!(self.request));
+        out.extend(self.other.clone());
+        let style =
+            Style { literal: &["error_log"], quoted: &["reason", "request"], ..Style::default() };
+        format!("{HEADER}\n{}", to_yaml(&Value::Object(out), &style))
+    }
+}
+
+/// Returns what a valid report means for the task: it waits for what is asked for.
+pub(super) fn report(root: &Node) -> WorkReport {
+    let error = ErrorContract::of(root);
+    let log = error.error_log.iter().map(|log| ReportedLine {
+        level: "error".to_owned(),
+        message: log.trim_end().to_owned(),
+        timestamp: None,
+    });
+    let mut issues =
+        vec![ReportedIssue { kind: IssueKind::Blocker, description: error.reason.clone() }];
+    if !error.request.trim().is_empty() {
+        // What is asked for is the question; the reason is said with it.
+        issues =
+            vec![ReportedIssue { kind: IssueKind::Question, description: error.request.clone() }];
+    }
+    let mut other = error.other.clone();
+    other.insert("reason".to_owned(), json!(error.reason));
+    other.insert("attempts".to_owned(), json!(error.attempts));
+    WorkReport {
+        contract: "neo-error".to_owned(),
+        task_id: None,
+        status: ReportStatus::Blocked,
+        files_modified: Vec::new(),
+        log: log.collect(),
+        issues,
+        completed_at: None,
+        pr: None,
+        evidence: Vec::new(),
+        other,
+    }
+}

@@ -1,0 +1,62 @@
+//! The Neo.mjs Agent Task Protocol: the contract of a task, of its result, and the report of an error. Read from
+//! issue bodies and comments as they are found there, written exactly as the protocol shows them.
+
+mod check;
+mod envelope;
+mod error;
+mod plan;
+mod result;
+pub mod safety;
+mod schema;
+mod task;
+
+pub use error::ErrorContract;
+pub use plan::{PlanItem, read_plan};
+pub use result::ResultContract;
+pub use task::TaskContract;
+
+use crate::contract::Kind;
+
+/// The kinds of contract of this protocol.
+pub const TASK: Kind = Kind {
+    name: "neo-task",
+    help: "Neo.mjs Agent Task Protocol: what an agent is to do",
+    read: envelope::read,
+    likeness: task::likeness,
+    validate: task::validate,
+    schema: schema::task,
+    report: None,
+};
+
+/// What came of a task.
+pub const RESULT: Kind = Kind {
+    name: "neo-result",
+    help: "Neo.mjs Agent Task Protocol: what came of it",
+    read: result::read,
+    likeness: result::likeness,
+    validate: result::validate,
+    schema: schema::result,
+    report: Some(result::report),
+};
+
+/// Why a task is stuck.
+pub const ERROR: Kind = Kind {
+    name: "neo-error",
+    help: "Neo.mjs Agent Task Protocol: why an agent is stuck",
+    read: envelope::read,
+    likeness: error::likeness,
+    validate: error::validate,
+    schema: schema::error,
+    report: Some(error::report),
+};
+
+/// Returns the title that the front matter of an issue's file gives.
+pub fn title_beside(text: &str) -> Option<String> {
+    envelope::front_title(text)
+}
+
+/// Puts a contract into the fence that issue bodies and comments have.
+pub fn fenced(contract: &str) -> String {
+    let fence = crate::markdown::fence_for(contract);
+    format!("{fence}yaml\n{}\n{fence}\n", contract.trim_end_matches('\n'))
+}

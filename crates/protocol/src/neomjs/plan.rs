@@ -1,0 +1,120 @@
+//! A plan: several task contracts in one document, which may wait for each other.
+
+use super::check::list;
+use super::{TaskContract, envelope, task};
+use crate::contract::Mode;
+use crate::document::{Data, Node};
+use crate::problem::{Level, Problems};
+use comity_core::command::{NewTask, PlannedTask};
+use comity_core::task::Priority;
+
+/// Keys of a plan's task beside those of a contract.
+const PLANNING: [&str; 6] = ["key", "id", "title", "depends_on", "priority", "labels"];
+
+/// One task of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanItem {
+    /// What the others call it.
+    pub key: Option<String>,
+    /// The id it should have.
+    pub id: Option<String>,
+    /// Its title, when it has one beside its goal.
+    pub title: Option<String>,
+    /// What it waits for: keys of this plan, or ids of tasks.
+    pub depends_on: Vec<String>,
+    /// How urgent it is.
+    pub priority: Option<Priority>,
+    /// Free words.
+    pub labels: Vec<String>,
+    /// The epic of the whole plan, when the contract names none.
+    pub epic: Option<String>,
+    /// The contract.
+    pub contract: TaskContract,
+}
+
+/// Reads a plan: a list of contracts, or a document with a list `tasks`; everything wrong with it is said at once.
+pub fn read_plan(text: &str) -> Result<Vec<PlanItem>, Problems> {
+    let root = envelope::read(text).map_err(Problems::from)?;
+    let mut problems = Problems::new();
+    let (items, path) = match (&root.data, root.get("tasks").map(|tasks| &tasks.data)) {
+        (Data::List(items), _) => (items, ""),
+        (_, Some(Data::List(items))) => (items, "tasks"),
+        _ => {
+            problems.error(root.at, "tasks", "a plan is a list of contracts, or has a list tasks");
+            return Err(problems);
+        }
+    };
+    let epic = ["epic", "epic_issue"].iter().find_map(|key| root.get(key)?.written());
+    let mut plan = Vec::new();
+    for (place, item) in items.iter().enumerate() {
+        let path = format!("{path}[{place}]");
+        for problem in task::validate(item, Mode::Full).iter() {
+            let at = item.place_of(&problem.path);
+            let inner = if problem.path.is_empty() { "" } else { "." };
+            let full = format!("{path}{inner}{}", problem.path);
+            let message = format!("{path}: {}", problem.message);
+            match problem.level {
+                Level::Error => problems.error(at, full, message),
+                Level::Warning => problems.warning(at, full, message),
+            }
+        }
+        plan.push(plan_item(item, &path, epic.as_ref(), &mut problems));
+    }
+    if items.is_empty() {
+        problems.error(root.at, "tasks", "there is no task in the plan");
+    }
+    if problems.is_valid() { Ok(plan) } else { Err(problems) }
+}
+
+fn plan_item(item: &Node, path: &str, epic: Option<&String>, problems: &mut Problems) -> PlanItem {
+    let word = |key: &str| item.get(key).and_then(Node::written).filter(|text| !text.is_empty());
+    let priority = word("priority").and_then(|text| match Priority::parse(&text) {
+        Ok(priority) => Some(priority),
+        Err(refusal) => {
+            let message = format!("{path}: {}", refusal.message);
+            problems.error(item.place_of("priority"), format!("{path}.priority"), message);
+            None
+        }
+    });
+    for key in ["depends_on", "labels"] {
+        let value = item.get(key);
+        let fine = |item: &Node| item.written().is_some();
+        let wrong = value.filter(|value| match &value.data {
+            Data::List(items) => !items.iter().all(fine),
+            Data::Null | Data::Text(_) => false,
+            _ => true,
+        });
+        if let Some(value) = wrong {
+            let message = format!("{path}: {key} is not a list of texts");
+            problems.error(value.at, format!("{path}.{key}"), message);
+        }
+    }
+    let mut contract = TaskContract::of(item);
+    contract.other.retain(|key, _| !PLANNING.contains(&key.as_str()));
+    PlanItem {
+        key: word("key").or_else(|| word("id")),
+        id: word("id"),
+        title: word("title"),
+        depends_on: list(item.get("depends_on")),
+        priority,
+        labels: list(item.get("labels")),
+        epic: epic.cloned(),
+        contract,
+    }
+}
+
+impl PlanItem {
+    /// Makes a task of it.
+    pub fn planned(&self) -> PlannedTask {
+        let new = self.contract.new_task(self.title.as_deref());
+        let task = NewTask {
+            id: self.id.clone(),
+            depends_on: self.depends_on.clone(),
+            priority: self.priority,
+            labels: self.labels.clone(),
+            epic: new.epic.clone().or_else(|| self.epic.clone()),
+            ..new
+        };
+        PlannedTask { key: self.key.clone(), task }
+    }
+}

@@ -1,0 +1,217 @@
+//! The contract of a result: the work is done and a pull request is open.
+
+use super::check::{Check, list, shown, text, unknown};
+use super::envelope;
+use crate::contract::{Mode, keys_there, says};
+use crate::document::{Data, Entry, Fault, Node, Place, Style, to_yaml};
+use crate::markdown;
+use crate::problem::Problems;
+use comity_core::command::{
+    FileAction, ReportStatus, ReportedEvidence, ReportedFile, ReportedLine, WorkReport,
+};
+use comity_core::pattern::RepoPath;
+use serde_json::{Map, Value, json};
+
+const HEADER: &str = "# AGENT RESULT CONTRACT";
+/// What the original's worker posts instead of a contract.
+const CREATED: &str = "PR Created:";
+/// The gate that test results are about.
+const TESTS: &str = "tests";
+const KNOWN: [&str; 4] = ["status", "pr_url", "files_modified", "test_results"];
+const DONE: [&str; 4] = ["success", "completed", "done", "ok"];
+const FAILED: [&str; 4] = ["failure", "failed", "error", "fail"];
+
+/// What came of a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResultContract {
+    /// `success`, or what it was instead.
+    pub status: String,
+    /// The pull request.
+    pub pr_url: Option<String>,
+    /// Files that were changed.
+    pub files_modified: Vec<String>,
+    /// How the tests went, in words.
+    pub test_results: Option<String>,
+    /// Keys that the protocol does not know.
+    pub other: Map<String, Value>,
+}
+
+/// Reads a result; a comment that only says where the pull request is counts as one.
+pub(super) fn read(given: &str) -> Result<Node, Fault> {
+    let read = envelope::read(given);
+    if read.as_ref().is_ok_and(|node| node.get("status").is_some()) {
+        return read;
+    }
+    match created(given) {
+        Some((url, at)) => Ok(result_of(&url, at)),
+        None => read,
+    }
+}
+
+/// Finds `PR Created: <url>` at the start of a line that is no code and no quotation.
+fn created(given: &str) -> Option<(String, Place)> {
+    (1..).zip(markdown::lines(given)).find_map(|(line, text)| {
+        let url = markdown::after_word(&text, CREATED)?.split_whitespace().next()?;
+        let before = text.text.find(url).and_then(|place| text.text.get(..place))?;
+        let column = u32::try_from(before.chars().count()).ok()?.saturating_add(1);
+        Some((url.to_owned(), Place { line, column }))
+    })
+}
+
+fn result_of(url: &str, at: Place) -> Node {
+    let entry = |key: &str, value: &str| Entry {
+        key: key.to_owned(),
+        key_at: at,
+        value: Node { data: Data::Text(value.to_owned()), at, plain: true },
+    };
+    let entries = vec![entry("status", "success"), entry("pr_url", url)];
+    Node { data: Data::Map(entries), at, plain: true }
+}
+
+pub(super) fn likeness(given: &str, tree: Option<&Node>) -> u32 {
+    if envelope::has_header(given, HEADER) {
+        return 12;
+    }
+    let own = read(given).ok();
+    let tree = own.as_ref().or(tree);
+    let found = 3 * u32::from(says(tree, "status", &["success"]))
+        + 2 * keys_there(tree, &["pr_url", "test_results"]);
+    if found == 0 { 0 } else { found + keys_there(tree, &["files_modified"]) }
+}
+
+pub(super) fn validate(root: &Node, _mode: Mode) -> Problems {
+    let mut check = match Check::of(root, "result contract") {
+        Ok(check) => check,
+        Err(problems) => return problems,
+    };
+    if let Some(value) = check.needed("status") {
+        let word = value.written().unwrap_or_default();
+        if status(&word).is_none() {
+            let message = format!("status {} is not known; it is success", shown(&word));
+            check.found.error(value.at, "status", message);
+        }
+    }
+    if let Some(url) = check.wished("pr_url") {
+        let address = url.written().unwrap_or_default();
+        if !address.starts_with("https://") && !address.starts_with("http://") {
+            let message = format!("pr_url {} is not an address", shown(&address));
+            check.found.error(url.at, "pr_url", message);
+        }
+    }
+    let files = check.root.get("files_modified");
+    check.texts("files_modified", files);
+    for (place, item) in files.map_or(&[][..], Node::items).iter().enumerate() {
+        let Some(name) = item.text().filter(|name| !name.trim().is_empty()) else { continue };
+        if let Err(error) = RepoPath::parse(name) {
+            let path = format!("files_modified[{place}]");
+            check.found.error(item.at, &path, format!("{path}: {}: {error}", shown(name)));
+        }
+    }
+    if let Some(tests) = check.root.get("test_results")
+        && !matches!(tests.data, Data::Null | Data::Text(_) | Data::Number(_) | Data::Bool(_))
+    {
+        check.found.error(tests.at, "test_results", "test_results is not a text");
+    }
+    check.found
+}
+
+fn status(word: &str) -> Option<ReportStatus> {
+    let word = word.trim().to_lowercase();
+    match word.as_str() {
+        word if DONE.contains(&word) => Some(ReportStatus::Completed),
+        word if FAILED.contains(&word) => Some(ReportStatus::Failed),
+        "blocked" => Some(ReportStatus::Blocked),
+        _ => None,
+    }
+}
+
+impl ResultContract {
+    /// Returns what a valid contract says.
+    pub fn of(root: &Node) -> ResultContract {
+        let given = |key: &str| Some(text(root, key)).filter(|text| !text.trim().is_empty());
+        ResultContract {
+            status: text(root, "status"),
+            pr_url: given("pr_url"),
+            files_modified: list(root.get("files_modified")),
+            test_results: given("test_results"),
+            other: unknown(root, &KNOWN),
+        }
+    }
+
+    /// Tells what the words about the tests claim; none when they claim nothing.
+    pub fn tests_pass(&self) -> Option<bool> {
+        let said = self.test_results.as_ref()?.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        let none_failed = has(&["0 failed", "no failure", "no failed", "0 failures"]);
+        if has(&["fail", "error", "broken"]) && !none_failed {
+            return Some(false);
+        }
+        if let Some((passed, all)) = counted(&said) {
+            return Some(passed == all && all > 0);
+        }
+        (none_failed || has(&["pass", "success", "green", "ok"])).then_some(true)
+    }
+
+    /// Writes the contract.
+    pub fn render(&self) -> String {
+        let mut out = Map::new();
+        out.insert("status".to_owned(), json!(self.status));
+        if let Some(url) = &self.pr_url {
+            out.insert("pr_url".to_owned(), json!(url));
+        }
+        if !self.files_modified.is_empty() {
+            out.insert("files_modified".to_owned(), json!(self.files_modified));
+        }
+        if let Some(tests) = &self.test_results {
+            out.insert("test_results".to_owned(), json!(tests));
+        }
+        out.extend(self.other.clone());
+        let quoted = ["pr_url", "files_modified[]", "test_results"];
+        let style = Style { quoted: &quoted, ..Style::default() };
+        format!("{HEADER}\n{}", to_yaml(&Value::Object(out), &style))
+    }
+}
+
+/// `3/3` in words about tests.
+fn counted(said: &str) -> Option<(u64, u64)> {
+    said.split(|c: char| !c.is_ascii_digit() && c != '/').find_map(|part| {
+        let (passed, all) = part.split_once('/')?;
+        Some((passed.parse().ok()?, all.parse().ok()?))
+    })
+}
+
+/// Returns what a valid result reports.
+pub(super) fn report(root: &Node) -> WorkReport {
+    let result = ResultContract::of(root);
+    let file = |name: &String| ReportedFile {
+        path: RepoPath::parse(name).map_or_else(|_| name.clone(), |path| path.as_str().to_owned()),
+        action: FileAction::Changed,
+    };
+    let said = result.test_results.iter().map(|tests| ReportedLine {
+        level: if result.tests_pass() == Some(false) { "error" } else { "info" }.to_owned(),
+        message: format!("Tests: {tests}"),
+        timestamp: None,
+    });
+    // What the words claim counts for the gate of that name, at the lowest tier.
+    let claimed = result.tests_pass().map(|pass| ReportedEvidence {
+        gate: TESTS.to_owned(),
+        pass,
+        report: result
+            .test_results
+            .as_deref()
+            .and_then(|said| said.lines().next())
+            .map(str::to_owned),
+    });
+    WorkReport {
+        contract: "neo-result".to_owned(),
+        task_id: None,
+        status: status(&result.status).unwrap_or(ReportStatus::Failed),
+        files_modified: result.files_modified.iter().map(file).collect(),
+        log: said.collect(),
+        issues: Vec::new(),
+        completed_at: None,
+        evidence: claimed.into_iter().collect(),
+        pr: result.pr_url,
+        other: result.other,
+    }
+}

@@ -1,0 +1,6 @@
+//! The protocols from outside: golden files, round trips, and what must never happen.
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a failed test is a panic")]
+
+mod ace;
+mod labels;
+mod neomjs;
