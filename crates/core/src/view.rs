@@ -11,7 +11,7 @@ use crate::limits::TTL_DEFAULT;
 use crate::policy::Policy;
 use crate::role::Role;
 use crate::status::Status;
-use crate::task::{CheckState, Task};
+use crate::task::{CheckState, Claim, Task};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -181,21 +181,22 @@ fn text(id: Option<&AgentId>) -> Option<String> {
     id.map(ToString::to_string)
 }
 
+fn claim(facts: &Facts, task: &Task, claim: &Claim) -> Ruling<ClaimView> {
+    Ok(ClaimView {
+        agent: claim.agent.to_string(),
+        host: claim.host.clone(),
+        workspace: claim.workspace.clone(),
+        fence: claim.fence.get(),
+        claimed_at: claim.claimed_at,
+        expires_at: facts.claim_expiry(claim)?,
+        started_at: claim.started_at,
+        deadline: facts.work_deadline(task, claim),
+    })
+}
+
 /// Shows a task.
 pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
-    let claim = match &task.claim {
-        Some(claim) => Some(ClaimView {
-            agent: claim.agent.to_string(),
-            host: claim.host.clone(),
-            workspace: claim.workspace.clone(),
-            fence: claim.fence.get(),
-            claimed_at: claim.claimed_at,
-            expires_at: facts.claim_expiry(claim)?,
-            started_at: claim.started_at,
-            deadline: facts.work_deadline(task, claim),
-        }),
-        None => None,
-    };
+    let claim = task.claim.as_ref().map(|held| claim(facts, task, held)).transpose()?;
     let step = |step: &crate::task::Step| StepView {
         id: step.id.clone(),
         text: step.text.clone(),

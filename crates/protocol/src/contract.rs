@@ -137,3 +137,6 @@ pub fn says(tree: Option<&Node>, key: &str, words: &[&str]) -> bool {
     let text = tree.and_then(|tree| tree.get(key)).and_then(Node::text);
     text.is_some_and(|text| words.contains(&text))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Events in words: one line each.
 
 use super::Screen;
-use super::words::{BOLD, DIM, cut, list as items, more, paint, text, width};
+use super::words::{BOLD, DIM, count, cut, list as items, more, paint, text, width};
 use serde_json::Value;
 
 /// Fields that every event has; the rest is what it says.
@@ -73,6 +73,15 @@ fn says(event: &Value) -> String {
         let why = fields.get("reason").filter(|why| !why.is_null());
         let why = why.map(|why| format!(": {}", show(why))).unwrap_or_default();
         return format!("{} → {}{why}", show(old), show(new));
+    }
+    if let (Some(contract), Some(status), Some(files)) =
+        (fields.get("contract"), fields.get("status"), fields.get("files_modified"))
+    {
+        let files = files.as_array().map_or(0, Vec::len);
+        let files = count(files, "file", "files");
+        let issues = fields.get("issues").and_then(Value::as_array).map_or(0, Vec::len);
+        let issues = count(issues, "issue", "issues");
+        return format!("{} {}, {files}, {issues}", show(contract), show(status));
     }
     let told: Vec<String> = TELLING
         .iter()

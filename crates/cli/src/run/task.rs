@@ -7,6 +7,7 @@ use crate::human::Shape;
 use crate::output::Reply;
 use comity_core::command::{ClaimWish, Command, StepVerb};
 use comity_core::refusal::Refusal;
+use comity_core::status::Status;
 use comity_engine::{Query, TaskFilter};
 
 pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refusal> {
@@ -47,6 +48,10 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
         TaskCommand::Submit { verb, commit, branch, pr, reviewer, result, keep_leases } => {
             let given = task_git::Given { commit, branch, pr, reviewer, result, keep_leases };
             task_git::submit(context, verb, given)
+        }
+        // However it is said: what is handed in is looked at.
+        TaskCommand::Transition { verb, status: Status::Review, needs: _ } => {
+            task_git::submit(context, verb, task_git::Given::default())
         }
         TaskCommand::Done { verb, merged } => task_git::done(context, verb, merged),
         TaskCommand::Breakdown { file, epic } => words::breakdown(context, &file, epic.as_ref()),

@@ -15,6 +15,7 @@ use comity_engine::Query;
 use serde_json::Value;
 
 /// What was said about the work that is handed in.
+#[derive(Default)]
 pub(super) struct Given {
     pub(super) commit: Option<String>,
     pub(super) branch: Option<String>,

@@ -298,3 +298,17 @@ fn work_past_its_time_is_shown_as_failed_and_then_is() {
     let late = sandbox.comity().by("ada").args(&["task", "submit", "T1"]).refusal();
     assert_eq!(late.0["code"], "invalid-transition");
 }
+
+#[test]
+fn a_transition_to_review_is_looked_at_like_any_other() {
+    let sandbox = begun(&["--max-files", "1"]);
+    sandbox.write("a.rs", "1");
+    sandbox.write("b.rs", "1");
+    let sha = sandbox.commit(&sandbox.root, "Too much");
+    let by = |args: &[&str]| sandbox.comity().by("ada").args(args);
+    let (error, exit) = by(&["task", "transition", "T1", "review"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("limit-exceeded"), 3));
+    sandbox.json(&["--as", "human:ann", "task", "update", "T1", "--max-files", "2"]);
+    let task = by(&["task", "transition", "T1", "review"]).json()["task"].clone();
+    assert_eq!((task["status"].as_str(), task["commit"].as_str()), (Some("review"), Some(&*sha)));
+}

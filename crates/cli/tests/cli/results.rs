@@ -63,6 +63,9 @@ fn a_completed_result_moves_to_review_and_is_in_the_log() {
         events(&sandbox, "note").iter().map(|note| note["text"].clone()).collect();
     assert_eq!(notes, ["Leap years come every four", "concern: It is slow"]);
     assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+    let lines =
+        sandbox.comity().args(&["event", "list", "--type", "result_reported"]).done().stdout;
+    assert!(lines.trim_end().ends_with("result completed, 1 file, 2 issues"), "{lines}");
 }
 
 #[test]

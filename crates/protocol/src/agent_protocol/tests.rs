@@ -3,51 +3,9 @@ use crate::document::{Style, read, to_yaml};
 use crate::problem::Level;
 use comity_core::command::{FileAction, IssueKind, ReportStatus};
 
-const MISSION: &str = r#"version: "1"
-task_id: "T042"
-epic_id: "E005"
-prd_id: "PRD-001"
+const MISSION: &str = include_str!("../../goldens/mission.yaml");
 
-instruction: |
-  Implement the user authentication module.
-
-context:
-  dev_md: "path/to/DEV.md"
-  epic_file: "path/to/epic.md"
-  task_file: "path/to/task.md"
-  memory: "path/to/memory.md"
-  toolset: "path/to/TOOLSET.md"  # optional
-
-constraints:
-  max_files: 10          # max files to modify
-  no_git_commit: true    # agent must not commit
-  no_new_deps: false     # can add dependencies
-
-timeout: 600             # seconds (0 = no timeout)
-"#;
-
-const RESULT: &str = r#"version: "1"
-task_id: "T042"
-status: "completed"  # completed | failed | blocked
-
-files_modified:
-  - path: "src/auth/login.js"
-    action: "created"
-  - path: "src/auth/logout.js"
-    action: "modified"
-
-log:
-  - level: "info"
-    message: "Created authentication module"
-    timestamp: "2025-01-15T10:30:00Z"
-  - level: "tip"
-    message: "Use bcrypt for password hashing"
-    timestamp: "2025-01-15T10:35:00Z"
-
-issues: []  # or list of issue objects
-
-completed_at: "2025-01-15T10:45:00Z"
-"#;
+const RESULT: &str = include_str!("../../goldens/result.yaml");
 
 fn errors(name: &str, text: &str, mode: Mode) -> Vec<String> {
     let checked = check(text, kind(name), mode);

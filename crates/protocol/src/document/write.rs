@@ -5,6 +5,8 @@ use serde_json::{Map, Value};
 
 /// Columns of folded text.
 const FOLD_AT: usize = 80;
+/// Longest key that may stand before its colon; YAML allows 1024 characters.
+const KEY_MAX: usize = 1000;
 /// Words that other readers take for truth values.
 const TRUTHS: [&str; 6] = ["y", "n", "yes", "no", "on", "off"];
 
@@ -52,7 +54,13 @@ impl Writer<'_> {
             if !(inline && place == 0) {
                 self.indent(level);
             }
-            self.out.push_str(&flow_text(key));
+            let name = flow_text(key);
+            if name.len() > KEY_MAX {
+                self.out.push_str(&format!("? {name}\n"));
+                self.indent(level);
+            } else {
+                self.out.push_str(&name);
+            }
             self.out.push(':');
             let length = self.path.len();
             if length > 0 {
