@@ -4,7 +4,7 @@ use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
     ClaimWish, Command, Containment, IssueKind, NewTask, PlannedTask, Question, ReportStatus,
-    ReportedIssue, ReportedLine, StepVerb, Submission, WorkReport,
+    ReportedEvidence, ReportedIssue, ReportedLine, StepVerb, Submission, WorkReport,
 };
 use comity_core::decision::DecisionOption;
 use comity_core::role::Role;
