@@ -5,7 +5,7 @@ pub mod beads;
 pub mod contract;
 pub mod document;
 pub mod mission;
-pub mod neo;
+pub mod neotx;
 pub mod plan;
 pub mod problem;
 pub mod taskmaster;
