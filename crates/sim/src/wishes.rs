@@ -3,9 +3,13 @@
 use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
-    ClaimWish, Command, Containment, NewTask, Question, StepVerb, Submission,
+    ClaimWish, Command, Containment, MemoryChanges, NewDirective, NewMemory, NewTask, Question,
+    StepVerb, Submission,
 };
 use comity_core::decision::DecisionOption;
+use comity_core::directive::Trigger;
+use comity_core::lasting::End;
+use comity_core::memory::MemoryType;
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
@@ -189,6 +193,7 @@ fn plan(sight: &Sight, chance: &mut Chance) -> Command {
             id: sight.in_status(Status::Blocked, chance).unwrap_or_else(|| sight.any(chance)),
             reason: None,
         },
+        6 if chance.percent(20) => keep(&sight.any(chance), chance),
         4 if chance.percent(20) => {
             Command::Abandon { id: sight.any(chance), reason: Some("no".to_owned()) }
         }
@@ -233,7 +238,7 @@ fn new_task(sight: &Sight, chance: &mut Chance) -> NewTask {
 /// Things that make no sense for the member, or are not allowed to it.
 fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
     let id = sight.any(chance);
-    match chance.below(12) {
+    match chance.below(18) {
         0 => Command::Approve { id, reason: None },
         1 => Command::Done { id, merged: None, containment: Containment::Unknown, reason: None },
         2 => Command::Start { id, ttl: ttl(chance), reason: None },
@@ -270,7 +275,48 @@ fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
                 needs: Some("it".to_owned()),
             }
         }
-        _ => Command::Assign { id, agent: chance.percent(50).then(|| member.id.clone()) },
+        11 => Command::Assign { id, agent: chance.percent(50).then(|| member.id.clone()) },
+        _ => keep(&id, chance),
+    }
+}
+
+/// Memories and directives: most by those who may, on ids that are or were there.
+fn keep(task: &str, chance: &mut Chance) -> Command {
+    let memory = format!("M{}", chance.between(1, 12));
+    let directive = format!("I{}", chance.between(1, 6));
+    let life = |chance: &mut Chance| {
+        chance.percent(60).then(|| Millis::from_secs(chance.between(1, 7200)))
+    };
+    match chance.below(9) {
+        0..=2 => Command::MemoryWrite(Box::new(NewMemory {
+            text: format!("it happened {} times", chance.below(5)),
+            kind: chance.pick(&MemoryType::ALL).copied().unwrap_or(MemoryType::Fact),
+            scope: chance.percent(50).then(|| pattern(chance)),
+            tags: Vec::new(),
+            expires: life(chance),
+            task: chance.percent(30).then(|| task.to_owned()),
+            supersedes: chance.percent(30).then_some(memory),
+        })),
+        3 => {
+            let changes = MemoryChanges {
+                text: Some("it never happened".to_owned()),
+                expires: life(chance),
+                ..MemoryChanges::default()
+            };
+            Command::MemoryUpdate { id: memory, changes: Box::new(changes) }
+        }
+        4 => Command::MemoryForget { id: memory },
+        5 => Command::DirectiveCreate(Box::new(NewDirective {
+            text: "look around".to_owned(),
+            trigger: Trigger::Idle,
+            priority: chance.below(9),
+            description: None,
+            duration: None,
+            end: life(chance).map_or(End::Never, End::After),
+        })),
+        6 => Command::DirectiveToggle { id: directive, enabled: None },
+        7 => Command::DirectiveTrigger { id: directive },
+        _ => Command::DirectiveDelete { id: directive },
     }
 }
 

@@ -16,6 +16,9 @@ fn project() -> Sandbox {
     sandbox.json(&["task", "create", "two", "--depends-on", "T1"]);
     sandbox.comity().by("agent-1").args(&["task", "claim"]).json();
     sandbox.comity().by("agent-1").args(&["decision", "ask", "Which way?"]).json();
+    sandbox.json(&["memory", "write", "The way is long", "--type", "fact"]);
+    let direct = ["directive", "create", "Scout"];
+    sandbox.comity().by("human:ann").args(&direct).json();
     sandbox
 }
 
@@ -170,6 +173,8 @@ fn a_row_that_is_missing_or_too_many_is_reported_and_mended_from_the_log() {
     damages_rows("DELETE FROM tasks WHERE id = 'T2'");
     damages_rows("DELETE FROM leases");
     damages_rows("DELETE FROM deps");
+    damages_rows("DELETE FROM directives");
+    damages_rows("DELETE FROM memories");
     damages_rows("INSERT INTO agents SELECT 'agent-9', body FROM agents LIMIT 1");
 }
 
@@ -181,6 +186,9 @@ fn a_column_that_rows_are_found_by_is_reported_and_mended_from_the_log() {
     damages_rows("UPDATE leases SET prefix = 'docs'");
     damages_rows("UPDATE decisions SET open = 0");
     damages_rows("DELETE FROM task_labels");
+    damages_rows("UPDATE memories SET scope = 'src'");
+    damages_rows("DELETE FROM memory_words WHERE word = 'long'");
+    damages_rows("INSERT INTO memory_words SELECT repo, 'short', memory FROM memory_words LIMIT 1");
 }
 
 #[test]

@@ -106,6 +106,8 @@ fn history(team: &Team) {
         team.json("ada", &["note", "progress", &format!("step {n}")]);
     }
     team.json("ada", &["decision", "ask", "Which?"]);
+    team.json("ada", &["memory", "write", "Dates are parsed twice", "--type", "fact"]);
+    team.json("human:ann", &["directive", "create", "Scout", "--duration", "2h"]);
     team.json("ada", &["task", "create", "Once", "--idempotency-key", "k1"]);
 }
 
@@ -142,10 +144,16 @@ fn a_store_moves_to_the_server_and_back_with_its_log_byte_for_byte() {
     for store in [&there, &back] {
         assert_eq!(store.json("ada", &once), first, "remembered answers come along");
         assert_eq!(store.json("human:ann", &["log", "head"]), head, "and nothing was added");
-        assert_eq!(
-            store.json("human:ann", &["task", "show", "T2"]),
-            here.json("human:ann", &["task", "show", "T2"])
-        );
+        for question in [
+            &["task", "show", "T2"][..],
+            &["memory", "search", "parsing date"],
+            &["memory", "list"],
+            &["directive", "list"],
+        ] {
+            assert_eq!(store.json("human:ann", question), here.json("human:ann", question));
+        }
+        let found = store.json("human:ann", &["memory", "search", "parsing date"]);
+        assert_eq!(found["memories"][0]["id"], "M1");
     }
     let (_, tasks) =
         (back.json("ada", &["task", "claim", "T1"]), there.json("bob", &["task", "claim"]));

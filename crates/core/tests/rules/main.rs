@@ -19,6 +19,7 @@ mod invariants;
 mod lookup;
 mod properties;
 mod results;
+mod search;
 mod section_1_who;
 mod section_2_claims;
 mod section_2_endings;

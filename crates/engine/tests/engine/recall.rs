@@ -4,11 +4,14 @@ use crate::support::World;
 use comity_core::command::{Command, MemoryChanges, NewDirective, NewMemory};
 use comity_core::directive::{DirectiveFilter, Trigger};
 use comity_core::lasting::End;
+use comity_core::limits::MATCHES_MAX;
 use comity_core::memory::{MemoryFilter, MemoryType};
 use comity_core::refusal::Code;
 use comity_core::time::Millis;
-use comity_engine::{Page, Query};
+use comity_engine::{Intake, Page, Prepared, Query, Settings, run_batch};
+use comity_store::sqlite::{OpenOptions, SqliteStore};
 use serde_json::{Value, json};
+use std::time::Instant;
 
 fn write(text: &str, change: impl FnOnce(&mut NewMemory)) -> Command {
     let mut new = NewMemory {
@@ -194,4 +197,34 @@ fn filters_are_checked_for_form() {
     let query = "x ".repeat(40_000);
     let search = Query::SearchMemories { query, filter: MemoryFilter::default(), page };
     assert_eq!(world.engine.query(&asker, search).unwrap_err().code, Code::InvalidInput);
+}
+
+#[test]
+fn of_very_many_matches_the_newest_are_ranked() {
+    let mut world = World::sqlite();
+    let settings = Settings::default();
+    let intake = Intake::new(settings.redact.clone()).unwrap();
+    let long = std::env::var_os("COMITY_LONG").is_some();
+    let count = if long { 50_000 } else { MATCHES_MAX + 100 };
+    let all: Vec<Prepared> = (0..count)
+        .map(|n| write(&format!("a common word and a rare one: w{n}"), |_| ()))
+        .map(|command| intake.prepare(world.request("agent-1", command)).unwrap())
+        .collect();
+    let path = world.path().unwrap();
+    let options = OpenOptions::default();
+    let mut store = SqliteStore::open(&path, options).unwrap();
+    let start = Instant::now();
+    for some in all.chunks(500) {
+        assert!(run_batch(&mut store, &settings, some).iter().all(Result::is_ok));
+    }
+    println!("{count} written in {:?}", start.elapsed());
+    let start = Instant::now();
+    let last = (MATCHES_MAX - 1).to_string();
+    let found = find(&mut world, "words common", 500, Some(&last));
+    println!("a common word in {:?}", start.elapsed());
+    assert_eq!(ids(&found, "memories").len(), 1, "the last of those that are ranked");
+    let start = Instant::now();
+    assert_eq!(ids(&find(&mut world, "common w7", 5, None), "memories"), ["M8"]);
+    assert!(ids(&find(&mut world, "w2*", 500, None), "memories").len() > 100);
+    println!("a rare word, and a beginning, in {:?}", start.elapsed());
 }

@@ -244,7 +244,7 @@ pub(super) fn memories_and_directives_fall_due(world: &mut World) -> Outcome {
     // A change that says nothing of the time leaves it; it can be moved; what is gone takes it along.
     world.commit(vec![rewritten(1, "b"), followed(1)])?;
     assert_eq!(find(world, late)?, [directive.clone(), memory.clone()]);
-    let moved = [(memory.clone(), at(5)), (directive.clone(), None)];
+    let moved = [(memory.clone(), at(5)), (directive, None)];
     world.commit_with(vec![], &Extras { due: moved.into_iter().collect(), ..Extras::default() })?;
     assert_eq!(find(world, late)?, [memory]);
     world.commit(vec![forgotten(1), undirected(1)])?;

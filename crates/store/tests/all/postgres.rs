@@ -1,9 +1,11 @@
 //! What only a server and many hosts can do wrong: late commits, lost connections, lost answers, crashes.
 
+use comity_core::agent::Counters;
 use comity_core::chain::Stored;
 use comity_core::event::{Draft, Event, Note};
-use comity_core::facts::Facts;
+use comity_core::facts::{Entity, Facts};
 use comity_core::ids::{AgentId, Seq};
+use comity_core::state::Key;
 use comity_core::time::Millis;
 use comity_store::conformance::server::{
     Cluster, cluster, empty_store, empty_store_at, open, psql,
@@ -152,6 +154,28 @@ fn ten_hosts_may_start_on_an_empty_database_at_once() {
         open.into_iter().for_each(|host| host.join().unwrap());
     });
     note(&mut open(&url), "x").unwrap();
+}
+
+#[test]
+fn a_store_of_the_first_schema_is_upgraded_with_what_it_holds() {
+    let url = empty_store();
+    let first = include_str!("../../src/postgres/migrations/0001_initial.sql");
+    let checksum = comity_core::chain::Hash::of(first.as_bytes());
+    psql(
+        &url,
+        &format!(
+            "{first} CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY,
+            checksum TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now());
+            INSERT INTO schema_migrations (version, checksum) VALUES (1, '{checksum}');
+            INSERT INTO repos VALUES ('acme/app', 1, 4, 3, 2)"
+        ),
+    );
+    let mut store = open(&url);
+    assert_eq!(store.integrity().unwrap(), Vec::<String>::new());
+    let key = Key::Repo(repo());
+    let kept = Counters { tasks: 4, leases: 3, decisions: 2, ..Counters::default() };
+    assert_eq!(store.read().unwrap().entities(None, 9).unwrap(), [(key, Entity::Repo(kept))]);
+    note(&mut store, "x").unwrap();
 }
 
 #[test]

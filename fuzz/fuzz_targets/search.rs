@@ -1,0 +1,20 @@
+//! Queries and durations as people write them: reading them never crashes, and whatever has a word is found
+//! by it.
+#![no_main]
+use comity_core::lasting::{Lasting, fixed_offset};
+use comity_core::search::Search;
+use comity_core::time::Timestamp;
+use comity_core::words::{split, terms};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let search = Search::parse(text);
+    assert!(search.is_empty() == split(text).is_empty());
+    assert!(split(text).iter().all(|word| terms([text].into_iter()).contains(word)));
+    if let Ok(lasting) = Lasting::parse(text) {
+        let now = Timestamp::from_ms(1_767_225_600_000);
+        let end = lasting.end(now, &fixed_offset(3_600_000)).seen_from(now);
+        assert!(end.is_none_or(|end| end > now));
+    }
+});
