@@ -3,8 +3,8 @@
 use crate::ace;
 use crate::agent_protocol::{mission_check, result, schema};
 use crate::document::{self, Fault, Node};
-use crate::neo::{agent, architect, developer, reviewer, scout, supervisor, wrapped};
 use crate::neomjs;
+use crate::neotx::{agent, architect, developer, reviewer, scout, supervisor, wrapped};
 use crate::problem::Problems;
 use comity_core::command::WorkReport;
 use serde_json::Value;

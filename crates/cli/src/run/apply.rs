@@ -11,7 +11,7 @@ use comity_core::chain::Hash;
 use comity_core::command::Request;
 use comity_core::refusal::{Code, Refusal};
 use comity_protocol::contract::{Checked, Kind, Mode, check};
-use comity_protocol::neo::effect;
+use comity_protocol::neotx::effect;
 use serde_json::{Value, json};
 use std::path::Path;
 

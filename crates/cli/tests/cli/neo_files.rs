@@ -4,8 +4,8 @@ use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-const DECISIONS: &str = include_str!("../../../protocol/tests/golden/neo/decisions.jsonl");
-const DIRECTIVES: &str = include_str!("../../../protocol/tests/golden/neo/directives.jsonl");
+const DECISIONS: &str = include_str!("../../../protocol/tests/golden/neotx/decisions.jsonl");
+const DIRECTIVES: &str = include_str!("../../../protocol/tests/golden/neotx/directives.jsonl");
 
 fn row(value: &Value) -> serde_json::Map<String, Value> {
     value.as_object().unwrap().clone()

@@ -3,8 +3,8 @@
 use crate::sandbox::Sandbox;
 use serde_json::json;
 
-const REVIEWER: &str = include_str!("../../../protocol/tests/golden/neo/reviewer.json");
-const SCOUT: &str = include_str!("../../../protocol/tests/golden/neo/scout.json");
+const REVIEWER: &str = include_str!("../../../protocol/tests/golden/neotx/reviewer.json");
+const SCOUT: &str = include_str!("../../../protocol/tests/golden/neotx/scout.json");
 
 fn in_review(sandbox: &Sandbox) {
     sandbox.json(&["task", "create", "one", "--deliverable", "none"]);

@@ -12,8 +12,8 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
 use comity_core::view::DecisionView;
 use comity_engine::{Engine, Query};
-use comity_protocol::neo::keep::Kept;
-use comity_protocol::neo::records::{DECISION_KEYS, Record};
+use comity_protocol::neotx::keep::Kept;
+use comity_protocol::neotx::records::{DECISION_KEYS, Record};
 use serde_json::{Value, json};
 use std::fmt::Write;
 

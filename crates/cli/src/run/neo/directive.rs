@@ -13,8 +13,8 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Timestamp;
 use comity_core::view::DirectiveView;
 use comity_engine::{Engine, Query};
-use comity_protocol::neo::keep::Kept;
-use comity_protocol::neo::records::{DIRECTIVE_KEYS, Record};
+use comity_protocol::neotx::keep::Kept;
+use comity_protocol::neotx::records::{DIRECTIVE_KEYS, Record};
 use serde_json::{Value, json};
 
 pub(super) fn run(context: &Context, command: NeoDirective) -> Result<Reply, Refusal> {

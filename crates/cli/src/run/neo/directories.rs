@@ -1,7 +1,7 @@
 //! neo's directories: its own, `~/.neo`, with one for each supervisor, or one of those.
 
 use comity_core::refusal::Refusal;
-use comity_protocol::neo::records::{
+use comity_protocol::neotx::records::{
     DECISIONS_FILE, DIRECTIVES_FILE, MEMORY_FILE, Record, read_lines, settled,
 };
 use comity_protocol::plan::{FILE_BYTES_MAX, LeftOut};

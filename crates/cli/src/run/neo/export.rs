@@ -6,7 +6,7 @@ use crate::human::Shape;
 use crate::output::Reply;
 use crate::store::Access;
 use comity_core::refusal::{Code, Refusal};
-use comity_protocol::neo::records::{
+use comity_protocol::neotx::records::{
     DECISIONS_FILE, DIRECTIVES_FILE, MEMORY_FILE, Record, write_lines,
 };
 use comity_store::neo::Tables;

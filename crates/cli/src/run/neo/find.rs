@@ -6,9 +6,9 @@ use comity_core::memory::MemoryFilter;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::{DecisionView, DirectiveView, MemoryView, TaskView};
 use comity_engine::{Engine, Page, Query, TaskFilter};
-use comity_protocol::neo::ids::Thing;
-use comity_protocol::neo::keep::Kept;
-use comity_protocol::neo::take::kept_columns;
+use comity_protocol::neotx::ids::Thing;
+use comity_protocol::neotx::keep::Kept;
+use comity_protocol::neotx::take::kept_columns;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

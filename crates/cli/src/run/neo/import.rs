@@ -10,13 +10,13 @@ use comity_core::command::{Command, Request};
 use comity_core::refusal::Refusal;
 use comity_core::view::{DecisionView, TaskView};
 use comity_engine::Engine;
-use comity_protocol::neo::ids::Thing;
-use comity_protocol::neo::records::{
+use comity_protocol::neotx::ids::Thing;
+use comity_protocol::neotx::records::{
     ACTIVITY_FILE, DECISIONS_FILE, DIRECTIVES_FILE, INBOX_FILE, LOG_BUFFER_FILE, MEMORY_FILE,
     Record,
 };
-use comity_protocol::neo::take::{self, TakenDecision};
-use comity_protocol::neo::words;
+use comity_protocol::neotx::take::{self, TakenDecision};
+use comity_protocol::neotx::words;
 use comity_protocol::plan::LeftOut;
 use comity_store::neo::Row;
 use serde_json::{Value, json};

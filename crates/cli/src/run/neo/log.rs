@@ -11,8 +11,8 @@ use comity_core::command::{Command, NewMemory, Request};
 use comity_core::memory::MemoryType;
 use comity_core::refusal::Refusal;
 use comity_engine::{Engine, EventFilter, Page, Query, Since};
-use comity_protocol::neo::records::blocker_message;
-use comity_protocol::neo::words::{self, LOG_TYPES};
+use comity_protocol::neotx::records::blocker_message;
+use comity_protocol::neotx::words::{self, LOG_TYPES};
 use serde_json::{Value, json};
 
 /// How much of a run's id goes into the agent's.

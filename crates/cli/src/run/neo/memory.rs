@@ -12,8 +12,8 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
 use comity_core::view::MemoryView;
 use comity_engine::{Engine, Page, Query};
-use comity_protocol::neo::records::{MEMORY_COLUMNS, Record};
-use comity_protocol::neo::take::{column_tag, kept_columns, memory_words};
+use comity_protocol::neotx::records::{MEMORY_COLUMNS, Record};
+use comity_protocol::neotx::take::{column_tag, kept_columns, memory_words};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

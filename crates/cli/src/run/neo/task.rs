@@ -14,8 +14,8 @@ use comity_core::task::{Deliverable, Priority};
 use comity_core::time::Millis;
 use comity_core::view::TaskView;
 use comity_engine::{Engine, Query};
-use comity_protocol::neo::records::{Record, TASK_COLUMNS};
-use comity_protocol::neo::words;
+use comity_protocol::neotx::records::{Record, TASK_COLUMNS};
+use comity_protocol::neotx::words;
 use serde_json::{Map, Value, json};
 
 /// The keys under which a task's context keeps what neo says of it.

@@ -317,7 +317,7 @@ mod tests {
     const NOW: i64 = 1_767_225_600_000;
 
     fn decisions() -> Vec<TakenDecision> {
-        let text = include_str!("../../tests/golden/neo/decisions.jsonl");
+        let text = include_str!("../../tests/golden/neotx/decisions.jsonl");
         let now = Timestamp::from_ms(NOW + 86_400_000 * 3);
         read_lines(text).0.iter().map(|record| decision(record, now).unwrap()).collect()
     }
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn directives_and_tasks_are_read() {
-        let text = include_str!("../../tests/golden/neo/directives.jsonl");
+        let text = include_str!("../../tests/golden/neotx/directives.jsonl");
         let taken: Vec<TakenDirective> =
             read_lines(text).0.iter().map(|record| directive(record).unwrap()).collect();
         assert_eq!((taken[0].new.priority, taken[0].enabled), (5, true));

@@ -212,9 +212,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const DECISIONS: &str = include_str!("../../tests/golden/neo/decisions.jsonl");
-    const DIRECTIVES: &str = include_str!("../../tests/golden/neo/directives.jsonl");
-    const LOG: &str = include_str!("../../tests/golden/neo/log-buffer.jsonl");
+    const DECISIONS: &str = include_str!("../../tests/golden/neotx/decisions.jsonl");
+    const DIRECTIVES: &str = include_str!("../../tests/golden/neotx/directives.jsonl");
+    const LOG: &str = include_str!("../../tests/golden/neotx/log-buffer.jsonl");
 
     #[test]
     fn files_are_written_back_byte_for_byte() {

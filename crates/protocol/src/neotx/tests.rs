@@ -7,11 +7,11 @@ use crate::problem::Level;
 use comity_core::command::{Command, IssueKind, ReportStatus};
 use proptest::prelude::*;
 
-const DEVELOPER: &str = include_str!("../../tests/golden/neo/developer.json");
-const PLAN: &str = include_str!("../../tests/golden/neo/developer-plan.md");
-const REVIEWER: &str = include_str!("../../tests/golden/neo/reviewer.json");
-const SCOUT: &str = include_str!("../../tests/golden/neo/scout.json");
-const AGENT: &str = include_str!("../../tests/golden/neo/agent.yml");
+const DEVELOPER: &str = include_str!("../../tests/golden/neotx/developer.json");
+const PLAN: &str = include_str!("../../tests/golden/neotx/developer-plan.md");
+const REVIEWER: &str = include_str!("../../tests/golden/neotx/reviewer.json");
+const SCOUT: &str = include_str!("../../tests/golden/neotx/scout.json");
+const AGENT: &str = include_str!("../../tests/golden/neotx/agent.yml");
 const ARCHITECT: &str = r#"{"plan_path":".neo/specs/auth-plan.md","summary":"Three tasks."}"#;
 const COMPLETE: &str = r#"{"summary":"Done","evidence":["https://x/pull/1"],"criteriaResults":
     [{"criterion":"logs in","met":true,"evidence":"test output"}]}"#;
