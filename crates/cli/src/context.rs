@@ -16,6 +16,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// Where and for whom a command runs.
+#[derive(Clone)]
 pub struct Context {
     /// The working directory.
     pub cwd: PathBuf,
@@ -80,6 +81,15 @@ impl Context {
     /// Opens the store.
     pub fn engine(&self, access: Access) -> Result<Engine, Refusal> {
         store::open(&self.store, access, self.config.settings()?)
+    }
+
+    /// Returns the directory beside the store, for what belongs to it and is no part of it.
+    pub fn beside_store(&self) -> PathBuf {
+        let file = match &self.store {
+            Place::File(path) => path.clone(),
+            Place::Server(_) => self.root.default_store(),
+        };
+        file.parent().map_or_else(|| self.root.dir.clone(), std::path::Path::to_owned)
     }
 
     /// Returns the URL of the store.

@@ -3,7 +3,8 @@
 mod wish;
 
 pub use wish::{
-    ClaimWish, ConstraintChanges, Containment, Found, NewTask, Question, StepVerb, Submission,
+    ClaimWish, ConstraintChanges, Containment, Found, ImportedTask, NewTask, Question, StepVerb,
+    Submission,
 };
 
 use crate::event::TaskUpdated;
@@ -40,6 +41,8 @@ pub struct Request {
 pub enum Command {
     /// Make a task.
     CreateTask(Box<NewTask>),
+    /// Take a task over from another system, in the state that it has there.
+    ImportTask(Box<ImportedTask>),
     /// Set fields of a task.
     UpdateTask {
         /// The task.
@@ -244,6 +247,13 @@ pub enum Command {
         /// All of the caller's own.
         all: bool,
     },
+    /// Do one of the lease commands for an owner that the caller names.
+    LeaseFor {
+        /// Whose leases they are.
+        owner: AgentId,
+        /// The lease command.
+        command: Box<Command>,
+    },
     /// Apply what has expired and nothing else.
     Sweep,
     /// Register an agent or change one.
@@ -254,6 +264,24 @@ pub enum Command {
         roles: Vec<Role>,
         /// What it can do; empty keeps what it has.
         skills: Vec<String>,
+    },
+    /// Say what is known of an agent; whoever is new is registered.
+    AgentDescribe {
+        /// Who.
+        id: AgentId,
+        /// What it is there for; empty keeps what it has.
+        roles: Vec<Role>,
+        /// What it can do; none keeps what it has.
+        skills: Option<Vec<String>>,
+        /// Whatever else is known; null removes an entry.
+        about: Map<String, Value>,
+    },
+    /// Hand a task over to a fresh context at the border of a subtask.
+    Handoff {
+        /// The task.
+        id: String,
+        /// The next subtask: its id or its goal.
+        subtask: Option<String>,
     },
     /// Give a sign of life.
     Heartbeat,

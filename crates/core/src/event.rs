@@ -103,6 +103,8 @@ events! {
     DecisionExpired(DecisionExpired) => "decision_expired";
     AgentRegistered(AgentRegistered) => "agent_registered";
     AgentUpdated(AgentRegistered) => "agent_updated";
+    AgentDescribed(AgentDescribed) => "agent_described";
+    ContextReset(ContextReset) => "context_reset";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

@@ -1,5 +1,6 @@
 //! The command line: every command with its options, one sentence and an example each.
 
+mod collab;
 mod decision;
 mod log;
 mod task;
@@ -7,6 +8,10 @@ mod task_fields;
 mod team;
 mod values;
 
+pub use collab::{
+    CollabCommand, CollabFields, ExportCommand, GuardCommand, ImportCommand, SyncCommand,
+    TaskOutput,
+};
 pub use decision::{AskArgs, DecisionCommand};
 pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
 pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
@@ -134,6 +139,29 @@ pub enum Command {
         #[arg(long)]
         once: bool,
     },
+    /// Take over what another system has
+    #[command(subcommand, after_help = "Example:\n  comity import collab collaboration")]
+    Import(ImportCommand),
+    /// Write files for another system
+    #[command(subcommand, after_help = "Example:\n  comity export collab collaboration")]
+    Export(ExportCommand),
+    /// Keep files of another system in step
+    #[command(subcommand, after_help = "Example:\n  comity sync collab --watch")]
+    Sync(SyncCommand),
+    /// Answer collab.* JSON-RPC on stdin and stdout
+    #[command(
+        after_help = "Example:\n  comity rpc <<<'{\"id\":1,\"method\":\"collab.create_task\",\"params\":{\"title\":\"Parse dates\"}}'"
+    )]
+    Rpc,
+    /// Use a collaboration/ tree by the command line of agents.md
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity collab create-task --title 'Parse dates'"
+    )]
+    Collab(CollabCommand),
+    /// Check what git is about to do
+    #[command(subcommand, after_help = "Example:\n  comity guard commit .git/COMMIT_EDITMSG")]
+    Guard(GuardCommand),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  comity completions bash > /etc/bash_completion.d/comity")]
     Completions {

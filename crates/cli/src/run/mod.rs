@@ -1,7 +1,9 @@
 //! One file per group of commands: arguments become an operation, its answer becomes a reply.
 
+mod collab;
 mod decision;
 mod event;
+mod guard;
 mod lease;
 mod log;
 mod status;
@@ -30,6 +32,9 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Init { yes: _ } => crate::init::run(&global),
         Command::Doctor { fix } => crate::doctor::run(&global, fix),
         Command::Store(command) => store::run(&global, &command),
+        Command::Rpc => collab::rpc(&global),
+        Command::Collab(command) => collab::run(&global, command),
+        Command::Guard(command) => guard::run(&command),
         command => in_project(&global, command),
     }
 }
@@ -50,7 +55,13 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
         Command::Report(command) => log::report(&context, command, global.json),
         Command::Watchdog { once } => watchdog::run(&context, once, global.json),
         Command::Status => status::run(&context),
-        Command::Completions { .. }
+        Command::Import(command) => collab::import(&context, command),
+        Command::Export(command) => collab::export(&context, &command),
+        Command::Sync(command) => collab::sync(&context, &command, global.json),
+        Command::Rpc
+        | Command::Collab(_)
+        | Command::Guard(_)
+        | Command::Completions { .. }
         | Command::Demo
         | Command::Init { .. }
         | Command::Store(_)
@@ -94,7 +105,28 @@ mod tests {
     use comity_engine::operations::OPERATIONS;
 
     /// What only a command line has.
-    const OWN: [&str; 5] = ["init", "doctor", "completions", "demo", "store.copy"];
+    const OWN: [&str; 20] = [
+        "init",
+        "doctor",
+        "completions",
+        "demo",
+        "store.copy",
+        "rpc",
+        "collab.emit-event",
+        "collab.acquire-lease",
+        "collab.renew-lease",
+        "collab.release-lease",
+        "collab.generate-log",
+        "collab.list-tasks",
+        "collab.create-task",
+        "collab.update-task",
+        "collab.transition-task",
+        "import.collab",
+        "import.v1",
+        "export.collab",
+        "sync.collab",
+        "guard.commit",
+    ];
 
     fn leaves(command: &clap::Command, path: &str, found: &mut Vec<String>) {
         for inner in command.get_subcommands() {

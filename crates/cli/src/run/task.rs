@@ -6,8 +6,10 @@ use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
 use comity_core::command::{ClaimWish, Command, StepVerb};
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
+use comity_core::view::TaskView;
 use comity_engine::{Query, TaskFilter};
+use serde_json::Value;
 
 pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refusal> {
     match command {
@@ -38,6 +40,9 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
         TaskCommand::Submit { verb, commit, branch, pr, reviewer, keep_leases } => {
             let given = task_git::Given { commit, branch, pr, reviewer, keep_leases };
             task_git::submit(context, verb, given)
+        }
+        TaskCommand::Handoff { id, subtask, plan } => {
+            handoff(context, id, subtask.as_deref(), &plan)
         }
         TaskCommand::Done { verb, merged } => task_git::done(context, verb, merged),
         other => verbs(context, other),
@@ -91,4 +96,23 @@ fn list(context: &Context, args: ListArgs) -> Result<Reply, Refusal> {
         page: args.page.into(),
     };
     query(context, Query::Tasks(filter), Shape::Tasks)
+}
+
+/// Prints what a fresh context needs, and writes down that it starts.
+fn handoff(
+    context: &Context,
+    id: String,
+    subtask: Option<&str>,
+    plan: &[String],
+) -> Result<Reply, Refusal> {
+    let mut answer =
+        context.execute(Command::Handoff { id, subtask: subtask.map(str::to_owned) })?;
+    let task = answer.get("task").cloned().unwrap_or_default();
+    let task: TaskView = serde_json::from_value(task)
+        .map_err(|error| Refusal::new(Code::Internal, format!("BUG: a task: {error}")))?;
+    let text = comity_protocol::collab::handoff(&task, subtask, plan);
+    if let Some(answer) = answer.as_object_mut() {
+        answer.insert("handoff".to_owned(), Value::from(text.clone()));
+    }
+    Ok(Reply::new(answer, Shape::Text(text)))
 }

@@ -7,6 +7,7 @@ use crate::status::Status;
 use crate::task::{CheckState, Tier};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// Work was submitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,6 +185,24 @@ pub struct AgentRegistered {
     pub roles: Vec<Role>,
     /// What it can do.
     pub skills: Vec<String>,
+}
+
+/// Something was said about an agent that is neither role nor skill.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentDescribed {
+    /// Who.
+    pub id: AgentId,
+    /// What; null removes an entry.
+    pub about: Map<String, Value>,
+}
+
+/// The work goes on in a fresh context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContextReset {
+    /// The next subtask, when it is known.
+    pub subtask: Option<String>,
+    /// Always `boundary`.
+    pub reason: String,
 }
 
 /// Somebody said something worth keeping.

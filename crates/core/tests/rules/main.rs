@@ -17,6 +17,7 @@ mod explain;
 mod history;
 mod invariants;
 mod lookup;
+mod other_systems;
 mod properties;
 mod section_1_who;
 mod section_2_claims;
