@@ -136,6 +136,11 @@ impl Context {
         Mapper::new(&self.cwd, self.root.trees())
     }
 
+    /// Returns the same for paths that other doors give, which start at the root.
+    pub fn root_mapper(&self) -> Mapper {
+        Mapper::new(&self.root.dir, self.root.trees())
+    }
+
     /// Returns git in the caller's work tree, when the project has git.
     pub fn git(&self) -> Option<(Git, &PathBuf)> {
         self.root.git.as_ref()?;

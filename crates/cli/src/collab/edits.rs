@@ -218,11 +218,19 @@ impl Takeover<'_> {
                     Ok(lock) if self.is_held(&lock.path, &lock.owner) => {}
                     Ok(lock) => {
                         let what = format!("lock {} on {}", lock.lock_id, lock.path);
+                        let path = match self.syncer.context.root_mapper().pattern(&lock.path) {
+                            Ok(path) => path,
+                            Err(refusal) => {
+                                let said = format!("{what}: {}", refusal.message);
+                                self.syncer.report.refused.push(said);
+                                continue;
+                            }
+                        };
                         wanted.push((
                             what,
                             lock.owner,
                             Command::LeaseAcquire {
-                                patterns: vec![lock.path],
+                                patterns: vec![path],
                                 task: None,
                                 purpose: lock.purpose,
                                 ttl: Some(lock.ttl),

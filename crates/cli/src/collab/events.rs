@@ -45,7 +45,8 @@ impl Syncer {
         let path = self.tree.events();
         let (lines, end) = added(&path, self.history.events_read)?;
         for (at, text) in lines {
-            match own_seq(&text) {
+            match own_seq(&text).filter(|seq| !self.foreign || self.has_event(*seq, &text)) {
+                Some(_) if self.foreign => {}
                 Some(seq) => self.history.events_seq = self.history.events_seq.max(seq),
                 None => self.take_event(&path, "events.jsonl", at, &text)?,
             }
@@ -69,6 +70,21 @@ impl Syncer {
             self.history.agents_read.insert(name, json!(end));
         }
         Ok(())
+    }
+
+    /// Tells whether a line is an event of this very store.
+    fn has_event(&mut self, seq: u64, text: &str) -> bool {
+        let page = Page { limit: Some(1), after: None };
+        let since = seq.checked_sub(1).map(Since::Seq);
+        let filter = EventFilter { since, page, ..EventFilter::default() };
+        let Ok(answer) = self.engine.query(&self.context.asker(), Query::Events(filter)) else {
+            return false;
+        };
+        let stored = answer.get("events").and_then(|events| events.get(0));
+        let theirs: Value = serde_json::from_str(text).unwrap_or_default();
+        let ours = stored.map(|event| event_line(event, &|_| None));
+        let same = |key: &str| ours.as_ref().and_then(|ours| ours.get(key)) == theirs.get(key);
+        ["seq", "event", "ts", "agent"].into_iter().all(same)
     }
 
     fn take_event(&mut self, path: &Path, file: &str, at: u64, text: &str) -> Result<(), Refusal> {
@@ -99,6 +115,11 @@ impl Syncer {
     pub(super) fn write_events(&mut self, tags: &BTreeMap<Kind, Etags>) -> Result<(), Refusal> {
         let path = self.tree.events();
         let mut out: Option<File> = None;
+        let head = self.engine.query(&self.context.asker(), Query::Head)?;
+        if head.get("seq").and_then(Value::as_u64).unwrap_or(0) < self.history.events_seq {
+            // Another store is in the place of the one that was exported.
+            self.history.events_seq = 0;
+        }
         loop {
             let page = Page { limit: Some(PAGE), after: None };
             let since = Some(Since::Seq(self.history.events_seq));

@@ -21,6 +21,7 @@ impl Syncer {
             // Looked at all before anything is taken.
             self.look(kind)?;
         }
+        self.foreign = true;
         if self.report.problems.is_empty() {
             for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
                 if let Some(Some(file)) = self.look(kind)? {

@@ -285,7 +285,7 @@ impl Collab {
         let purpose = params.optional("purpose")?;
         let ttl = self.ttl;
         let wish = Command::LeaseAcquire {
-            patterns: vec![path.clone()],
+            patterns: vec![self.context.root_mapper().pattern(&path)?],
             task: None,
             purpose,
             ttl,

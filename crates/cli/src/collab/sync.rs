@@ -89,6 +89,8 @@ pub struct Syncer {
     pub(super) tree: Tree,
     pub(super) history: History,
     pub(super) report: Report,
+    /// Whether the tree belongs to somebody else, who may have numbered the events otherwise.
+    pub(super) foreign: bool,
 }
 
 /// What is in a state file.
@@ -104,7 +106,7 @@ impl Syncer {
         let tree = Tree::at(dir);
         let beside = context.beside_store();
         let history = History::open(&beside, &tree)?;
-        Ok(Syncer { context, engine, tree, history, report: Report::default() })
+        Ok(Syncer { context, engine, tree, history, report: Report::default(), foreign: false })
     }
 
     /// Takes over what others wrote, and writes what is new. With `log`, also the log for people.
@@ -132,6 +134,7 @@ impl Syncer {
 
     fn exchange(&mut self, log: bool) -> Result<(), Refusal> {
         let mut found: BTreeMap<Kind, Option<Found>> = BTreeMap::new();
+        self.recover()?;
         for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
             if let Some(file) = self.look(kind)? {
                 if let Some(file) = &file
@@ -149,6 +152,23 @@ impl Syncer {
             self.write_log()?;
         }
         self.history.save()
+    }
+
+    /// Takes over what a killed process had in its hands.
+    fn recover(&mut self) -> Result<(), Refusal> {
+        for kind in Kind::ALL {
+            for path in Tree::left_behind(&self.tree.state(kind)) {
+                let bytes = Tree::read(&path)?.unwrap_or_default();
+                // Half of our own text is worth nothing: the store has it.
+                if let Ok(file) = parsed(kind, bytes)
+                    && !self.take_edits(kind, &file)?
+                {
+                    continue;
+                }
+                let _ = std::fs::remove_file(&path);
+            }
+        }
+        Ok(())
     }
 
     /// Reads a state file. None when it is there and cannot be read: then it is left alone, and said.

@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The largest state file that is read; far above what its own tools could handle.
 const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
+/// What the name of a file has that waits to take the place of another.
+const MARK: &str = ".comity-";
+
 /// The directory of a tree, `…/collaboration`.
 #[derive(Clone, Debug)]
 pub struct Tree {
@@ -131,6 +134,23 @@ impl Tree {
         Ok(Published::Overtaken(temporary.to_owned()))
     }
 
+    /// Finds what a process left that was killed while it replaced a file: the new text, or what somebody else had
+    /// written. To be asked only by who holds the tree.
+    pub fn left_behind(path: &Path) -> Vec<PathBuf> {
+        let name =
+            path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let prefix = format!(".{name}{MARK}");
+        let entries =
+            path.parent().and_then(|dir| std::fs::read_dir(dir).ok()).into_iter().flatten();
+        let mut found: Vec<PathBuf> = entries
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+            .map(|entry| entry.path())
+            .collect();
+        found.sort();
+        found
+    }
+
     /// Puts a displaced file back into its place.
     pub fn put_back(path: &Path, displaced: &Path) -> Result<(), Refusal> {
         std::fs::rename(displaced, path).map_err(|error| failed("put back", path, &error))
@@ -153,9 +173,13 @@ fn written_beside(path: &Path, bytes: &[u8]) -> Result<PathBuf, Refusal> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let n = COUNT.fetch_add(1, Ordering::Relaxed);
-    let temporary = path.with_file_name(format!(".{name}.tmp-{}-{n:x}", std::process::id()));
+    let temporary = path.with_file_name(format!(".{name}{MARK}{}-{n:x}", std::process::id()));
     let write = || -> std::io::Result<()> {
         let mut file = File::create(&temporary)?;
+        if let Ok(old) = std::fs::metadata(path) {
+            // Who may read and write it stays as it was.
+            file.set_permissions(old.permissions())?;
+        }
         file.write_all(bytes)?;
         file.sync_all()
     };

@@ -327,3 +327,38 @@ fn a_tree_that_is_there_is_seen_by_the_first_request() {
     assert_eq!(rpc.ok("list_tasks", &json!({}))["tasks"].as_array().unwrap().len(), 3);
     rpc.end();
 }
+
+#[test]
+fn what_a_killed_process_had_in_its_hands_is_taken_over() {
+    let (sandbox, root) = seeded();
+    sandbox.json(&["task", "create", "One", "--id", "task-001"]);
+    sync(&sandbox);
+    let mut edited = state(&root, "tasks");
+    edited["tasks"][0]["title"] = json!("Uno");
+    let displaced = root.join("collaboration/state/.tasks.json.comity-1-0");
+    std::fs::write(&displaced, edited.to_string()).unwrap();
+    let half = root.join("collaboration/state/.locks.json.comity-1-1");
+    std::fs::write(&half, "{\"version\": 1, \"lo").unwrap();
+    sync(&sandbox);
+    assert_eq!(sandbox.json(&["task", "show", "task-001"])["task"]["title"], "Uno");
+    assert!(!displaced.exists() && !half.exists());
+}
+
+#[test]
+fn the_tree_of_another_store_brings_its_events_and_ones_own_does_not() {
+    let (sandbox, root) = seeded();
+    sandbox.json(&["task", "create", "One", "--id", "task-001"]);
+    sandbox.json(&["export", "collab", "out"]);
+    let own = sandbox.head();
+    sandbox.json(&["import", "collab", "out"]);
+    assert_eq!(sandbox.head(), own, "nothing is new");
+    let (other, _) = seeded();
+    let tree = root.join("out").display().to_string();
+    other.json(&["import", "collab", &tree]);
+    let created = other.json(&["event", "list", "--type", "task_created"]);
+    assert_eq!(
+        created["events"].as_array().unwrap().len(),
+        2,
+        "ours, and the one they tell of: {created}"
+    );
+}
