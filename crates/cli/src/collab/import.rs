@@ -17,6 +17,7 @@ impl Syncer {
     /// Takes over everything that is in the tree and leaves the tree alone.
     pub fn import(&mut self) -> Result<Report, Refusal> {
         let hold = self.history.hold()?;
+        self.is_ours_to_read()?;
         for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
             // Looked at all before anything is taken.
             self.look(kind)?;

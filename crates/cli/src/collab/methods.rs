@@ -59,7 +59,7 @@ pub struct Collab {
     context: Context,
     engine: Engine,
     tree: Tree,
-    exporter: Option<Exporter>,
+    exporter: Exporter,
     ttl: Option<Millis>,
 }
 
@@ -73,7 +73,12 @@ impl Collab {
         first?;
         let tree = Tree { dir };
         let engine = context.engine(Access::Write)?;
-        Ok(Collab { context, engine, tree, exporter: Some(Exporter::start(syncer)?), ttl })
+        Ok(Collab { context, engine, tree, exporter: Exporter::start(syncer)?, ttl })
+    }
+
+    /// Ends the process with the tree written when it is told to stop from outside.
+    pub fn end_on_signals(&self) -> Result<(), Refusal> {
+        self.exporter.end_on_signals()
     }
 
     /// Calls a method; none when there is no such method.
@@ -107,15 +112,12 @@ impl Collab {
         request.fence = None;
         request.key = None;
         let answer = self.engine.execute(request)?;
-        self.exporter.iter().for_each(Exporter::changed);
+        self.exporter.changed();
         Ok(answer)
     }
 
     fn export_now(&self) -> Result<(), Failure> {
-        match &self.exporter {
-            Some(exporter) => exporter.now().map(|_| ()).map_err(Failure::from),
-            None => Ok(()),
-        }
+        self.exporter.now().map(|_| ()).map_err(Failure::from)
     }
 
     /// Finds a task by its whole id. One that is not there may just have been written into the file.

@@ -134,6 +134,7 @@ impl Syncer {
 
     fn exchange(&mut self, log: bool) -> Result<(), Refusal> {
         let mut found: BTreeMap<Kind, Option<Found>> = BTreeMap::new();
+        self.is_ours_to_read()?;
         self.recover()?;
         for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
             if let Some(file) = self.look(kind)? {
@@ -152,6 +153,20 @@ impl Syncer {
             self.write_log()?;
         }
         self.history.save()
+    }
+
+    /// The successor keeps other things under the same names: of such a tree nothing is read and nothing written.
+    pub(super) fn is_ours_to_read(&self) -> Result<(), Refusal> {
+        let path = self.tree.state(Kind::Locks);
+        let bytes = Tree::read(&path)?.unwrap_or_default();
+        match serde_json::from_slice::<Value>(&bytes) {
+            Ok(Value::Array(_)) => Err(Refusal::input(format!(
+                "{} is a list: this is a kyros-praxis tree, which comity does not read; nothing is changed",
+                path.display()
+            ))
+            .hint("give another directory, or move that tree away")),
+            _ => Ok(()),
+        }
     }
 
     /// Takes over what a killed process had in its hands.
@@ -178,6 +193,9 @@ impl Syncer {
         for round in 0..ROUNDS_MAX {
             if round > 0 {
                 // Somebody may be in the middle of writing it.
+                if !is_young(&path) {
+                    break;
+                }
                 jitter(round);
             }
             let Some(bytes) = Tree::read(&path)? else { return Ok(Some(None)) };
@@ -327,6 +345,7 @@ impl Syncer {
     /// Writes the tree where nobody else has written since the last export.
     pub fn export(&mut self) -> Result<Report, Refusal> {
         let hold = self.history.hold()?;
+        self.is_ours_to_read()?;
         for kind in Kind::ALL {
             let path = self.tree.state(kind);
             if let Some(bytes) = Tree::read(&path)?
@@ -350,6 +369,12 @@ fn parsed(kind: Kind, bytes: Vec<u8>) -> Result<Found, Vec<String>> {
         Ok(value) => Ok(Found { value, bytes }),
         Err(problems) => Err(problems.iter().map(ToString::to_string).collect()),
     }
+}
+
+/// Tells whether a file was written just now.
+fn is_young(path: &Path) -> bool {
+    let written = std::fs::metadata(path).and_then(|found| found.modified());
+    written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < Duration::from_secs(2)))
 }
 
 /// Sleeps for the time that agents.md promises, a little shorter at first.

@@ -49,6 +49,7 @@ fn open(global: &Global) -> Result<Collab, Refusal> {
 pub(super) fn rpc(global: &Global) -> Result<Reply, Refusal> {
     let mut collab = open(global)?;
     let traceback = env::var("COLLAB_TRACEBACK")?.is_some_and(|text| text != "0");
+    collab.end_on_signals()?;
     serve(&mut collab, traceback)?;
     Ok(Reply::printed())
 }

@@ -244,12 +244,24 @@ fn locks_of_other_tools_are_taken_renewed_and_released() {
 #[test]
 fn the_tree_of_the_successor_is_refused_and_left_alone() {
     let (sandbox, root) = seeded();
+    sandbox.json(&["task", "create", "One", "--id", "task-001"]);
     let praxis = json!([{"resourceId": "a", "agentId": "x", "expiresAt": 1}]);
     write_state(&root, "locks", &praxis);
-    let done = sandbox.comity().args(&["sync", "collab"]).done();
-    assert_eq!(done.exit, 2);
-    assert!(done.stdout.contains("kyros-praxis"), "{}", done.stdout);
-    assert_eq!(state(&root, "locks"), praxis);
+    let tasks = json!({"tasks": [{"id": "x", "title": "theirs", "status": "todo"}]});
+    write_state(&root, "tasks", &tasks);
+    let before = sandbox.head();
+    for args in [
+        &["sync", "collab"][..],
+        &["import", "collab", "collaboration"],
+        &["export", "collab", "collaboration"],
+        &["rpc"],
+    ] {
+        let (error, exit) = sandbox.comity().args(args).refusal();
+        assert_eq!(exit, 2, "{args:?}");
+        assert!(error["message"].as_str().unwrap().contains("kyros-praxis"), "{error}");
+    }
+    assert_eq!((state(&root, "locks"), state(&root, "tasks")), (praxis, tasks));
+    assert_eq!(sandbox.head(), before);
 }
 
 #[test]

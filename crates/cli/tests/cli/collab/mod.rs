@@ -73,6 +73,13 @@ impl Rpc {
         answer["error"]["message"].as_str().unwrap().to_owned()
     }
 
+    /// Ends it by a signal, with its input open.
+    pub fn stop(mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
+    }
+
     /// Ends it by the end of its input; returns what it said beside its answers.
     pub fn end(mut self) -> String {
         drop(self.input.take());

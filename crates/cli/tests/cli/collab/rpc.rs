@@ -299,3 +299,14 @@ fn a_traceback_comes_only_when_it_is_asked_for() {
     assert!(answer["error"]["data"]["traceback"].is_string(), "{answer}");
     rpc.end();
 }
+
+#[test]
+fn told_to_stop_it_writes_the_files_first() {
+    let (_sandbox, root) = empty_root();
+    let mut rpc = Rpc::start(&root, "x");
+    for n in 0..5 {
+        rpc.ok("create_task", &json!({"title": format!("task {n}")}));
+    }
+    rpc.stop();
+    assert_eq!(state(&root, "tasks")["tasks"].as_array().unwrap().len(), 5);
+}
