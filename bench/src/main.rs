@@ -13,6 +13,7 @@ mod process;
 mod raw;
 mod record;
 mod redact;
+mod rpc;
 mod script;
 mod sim;
 mod stats;
@@ -39,13 +40,14 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 9] = [
+const SECTIONS: [(&str, Section); 10] = [
     ("write", write::run),
     ("lease", lease::run),
     ("log", log::run),
     ("redact", redact::run),
     ("sim", sim::run),
     ("cli", cli::run),
+    ("rpc", rpc::run),
     ("postgres", postgres::run),
     ("postgres-past", postgres::run_past),
     ("postgres-queues", postgres::run_queues),

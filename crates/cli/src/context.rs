@@ -16,6 +16,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// Where and for whom a command runs.
+#[derive(Clone)]
 pub struct Context {
     /// The working directory.
     pub cwd: PathBuf,
@@ -82,6 +83,15 @@ impl Context {
         store::open(&self.store, access, self.config.settings()?)
     }
 
+    /// Returns the directory beside the store, for what belongs to it and is no part of it.
+    pub fn beside_store(&self) -> PathBuf {
+        let file = match &self.store {
+            Place::File(path) => path.clone(),
+            Place::Server(_) => self.root.default_store(),
+        };
+        file.parent().map_or_else(|| self.root.dir.clone(), std::path::Path::to_owned)
+    }
+
     /// Returns the URL of the store.
     pub fn store_url(&self) -> String {
         self.store.url()
@@ -129,6 +139,11 @@ impl Context {
     /// Returns what turns typed paths into the project's.
     pub fn mapper(&self) -> Mapper {
         Mapper::new(&self.cwd, self.root.trees())
+    }
+
+    /// Returns the same for paths that other doors give, which start at the root.
+    pub fn root_mapper(&self) -> Mapper {
+        Mapper::new(&self.root.dir, self.root.trees())
     }
 
     /// Returns git in the caller's work tree, when the project has git.

@@ -4,6 +4,7 @@
 //! project, the git binary. It must never decide a rule; those are `core`'s.
 
 mod args;
+mod collab;
 mod config;
 mod context;
 mod demo;

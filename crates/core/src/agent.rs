@@ -4,6 +4,7 @@ use crate::ids::AgentId;
 use crate::role::Role;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// Somebody who acts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,9 @@ pub struct Agent {
     pub skills: Vec<String>,
     /// When it was first seen.
     pub registered_at: Timestamp,
+    /// Whatever else callers said of it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub about: Map<String, Value>,
 }
 
 /// The numbers given out in one repository.

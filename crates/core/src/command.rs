@@ -10,8 +10,8 @@ pub use report::{
     ReportedLine, TIP_LEVEL, WorkReport,
 };
 pub use wish::{
-    ClaimWish, ConstraintChanges, Containment, Found, GivenAnswer, NewTask, PlannedTask, Question,
-    StepVerb, Submission, TaskAnswers,
+    ClaimWish, ConstraintChanges, Containment, Found, GivenAnswer, ImportedTask, NewTask,
+    PlannedTask, Question, StepVerb, Submission, TaskAnswers,
 };
 
 use crate::event::TaskUpdated;
@@ -54,6 +54,8 @@ pub enum Command {
         /// The tasks.
         tasks: Vec<PlannedTask>,
     },
+    /// Take a task over from another system, in the state that it has there.
+    ImportTask(Box<ImportedTask>),
     /// Set fields of a task.
     UpdateTask {
         /// The task.
@@ -258,6 +260,13 @@ pub enum Command {
         /// All of the caller's own.
         all: bool,
     },
+    /// Do one of the lease commands for an owner that the caller names.
+    LeaseFor {
+        /// Whose leases they are.
+        owner: AgentId,
+        /// The lease command.
+        command: Box<Command>,
+    },
     /// Apply what has expired and nothing else.
     Sweep,
     /// Register an agent or change one.
@@ -268,6 +277,24 @@ pub enum Command {
         roles: Vec<Role>,
         /// What it can do; empty keeps what it has.
         skills: Vec<String>,
+    },
+    /// Say what is known of an agent; whoever is new is registered.
+    AgentDescribe {
+        /// Who.
+        id: AgentId,
+        /// What it is there for; empty keeps what it has.
+        roles: Vec<Role>,
+        /// What it can do; none keeps what it has.
+        skills: Option<Vec<String>>,
+        /// Whatever else is known; null removes an entry.
+        about: Map<String, Value>,
+    },
+    /// Hand a task over to a fresh context at the border of a subtask.
+    Handoff {
+        /// The task.
+        id: String,
+        /// The next subtask: its id or its goal.
+        subtask: Option<String>,
     },
     /// Give a sign of life.
     Heartbeat,

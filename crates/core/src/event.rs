@@ -115,6 +115,8 @@ events! {
     DirectiveTriggered(DirectiveTriggered) => "directive_triggered";
     DirectiveDeleted(DirectiveDeleted) => "directive_deleted";
     ResultReported(Box<ResultReported>) => "result_reported";
+    AgentDescribed(AgentDescribed) => "agent_described";
+    ContextReset(ContextReset) => "context_reset";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

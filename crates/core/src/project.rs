@@ -8,7 +8,7 @@ pub use on_memory::{directive, memory};
 
 use crate::agent::{Agent, Counters};
 use crate::decision::{Decision, DecisionState};
-use crate::event::{Event, Placed};
+use crate::event::{AgentDescribed, Event, Placed};
 use crate::ids::LeaseId;
 use crate::lease::Lease;
 use crate::state::Key;
@@ -38,7 +38,12 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         Event::DecisionAnswered(e) => keys.push(Key::Decision(repo(), e.decision)),
         Event::DecisionExpired(e) => keys.push(Key::Decision(repo(), e.decision)),
         Event::AgentRegistered(e) | Event::AgentUpdated(e) => keys.push(Key::Agent(e.id.clone())),
-        Event::Reported(_) | Event::Note(_) | Event::Error(_) | Event::ResultReported(_) => {
+        Event::AgentDescribed(e) => keys.push(Key::Agent(e.id.clone())),
+        Event::Reported(_)
+        | Event::Note(_)
+        | Event::Error(_)
+        | Event::ResultReported(_)
+        | Event::ContextReset(_) => {
             return keys;
         }
         Event::MemoryWritten(_)
@@ -89,6 +94,7 @@ fn changes_task(event: &Event) -> bool {
             | Event::Approved(_)
             | Event::AgentRegistered(_)
             | Event::AgentUpdated(_)
+            | Event::AgentDescribed(_)
     )
 }
 
@@ -106,16 +112,37 @@ pub fn counters(counters: &mut Counters, placed: &Placed) {
 
 /// Projects an agent.
 pub fn agent(before: Option<Agent>, placed: &Placed) -> Option<Agent> {
-    let (Event::AgentRegistered(e) | Event::AgentUpdated(e)) = &placed.draft.event else {
-        return before;
+    let e = match &placed.draft.event {
+        Event::AgentRegistered(e) | Event::AgentUpdated(e) => e,
+        Event::AgentDescribed(e) => {
+            return before.map(|mut agent| {
+                describe(&mut agent, e);
+                agent
+            });
+        }
+        _ => return before,
     };
-    let registered_at = before.map_or(placed.ts, |agent| agent.registered_at);
+    let (registered_at, about) = match before {
+        Some(agent) => (agent.registered_at, agent.about),
+        None => (placed.ts, serde_json::Map::new()),
+    };
     Some(Agent {
         id: e.id.clone(),
         roles: e.roles.clone(),
         skills: e.skills.clone(),
         registered_at,
+        about,
     })
+}
+
+fn describe(agent: &mut Agent, e: &AgentDescribed) {
+    for (key, value) in &e.about {
+        if value.is_null() {
+            agent.about.shift_remove(key);
+        } else {
+            agent.about.insert(key.clone(), value.clone());
+        }
+    }
 }
 
 /// Projects a lease; the answer is none once it has ended.

@@ -128,8 +128,8 @@ verbs! {
     Emit => "emit", [Planner, Implementer, Critic, Integrator, Watchdog, Observer];
     Remember => "remember", [Planner, Implementer, Critic, Integrator, Watchdog, Observer];
     Forget => "forget", [Planner, Implementer, Critic, Integrator, Watchdog, Observer];
-    Direct => "direct", [Planner];
-    Trigger => "trigger", [Planner, Watchdog];
+    Direct => "direct", [Planner, Implementer];
+    Trigger => "trigger", [Planner, Implementer, Watchdog];
 }
 
 impl Verb {

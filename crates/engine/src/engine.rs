@@ -86,6 +86,17 @@ impl Engine {
         Ok(self.store.integrity()?)
     }
 
+    /// Returns what wakes when any process commits.
+    pub fn watch(&self) -> Result<Box<dyn comity_store::Watch>, Refusal> {
+        Ok(self.store.watch()?)
+    }
+
+    /// Returns the time by the store's clock.
+    pub fn store_time(&mut self) -> Result<comity_core::time::Timestamp, Refusal> {
+        let mut tx = self.store.read()?;
+        Ok(tx.moment()?.now)
+    }
+
     /// Returns the URL that opens the store.
     pub fn store_url(&self) -> String {
         self.store.url()

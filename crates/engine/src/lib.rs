@@ -7,6 +7,7 @@ pub mod redact;
 
 mod answer;
 mod batch;
+mod collab;
 mod copy;
 mod engine;
 mod intake;
@@ -23,6 +24,7 @@ mod write_loop;
 mod writing;
 
 pub use batch::run_batch;
+pub use collab::CollabState;
 pub use engine::{Asker, Engine, Settings};
 pub use intake::{Intake, Prepared};
 pub use query::{EventFilter, Page, Query, Since, TaskFilter};

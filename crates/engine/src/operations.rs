@@ -62,6 +62,7 @@ pub const OPERATIONS: &[Operation] = &[
     write("task.reopen", Verb::Reopen, "Take a finished task up again"),
     write("task.check", Verb::Check, "Settle a checklist item"),
     write("task.subtask", Verb::Subtask, "Start or complete a step of the work"),
+    write("task.handoff", Verb::Note, "Hand a task over to a fresh context"),
     write("task.transition", Verb::Start, "Go to a status by whatever verb leads there"),
     write("lease.acquire", Verb::Lease, "Take leases on paths, all or none"),
     write("lease.renew", Verb::Lease, "Renew leases"),
@@ -113,6 +114,7 @@ pub const OPERATIONS: &[Operation] = &[
     write("log.rebuild", Verb::Reclaim, "Write the projections anew from the log"),
     read("log.head", "Show the end of the log"),
     read("report.log", "Write the log as Markdown"),
+    read("report.board", "Write the tasks by state as Markdown"),
     read("status", "Show what is going on"),
     write("watchdog", Verb::Reclaim, "Reclaim what is stale and apply what has expired"),
 ];

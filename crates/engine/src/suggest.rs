@@ -39,9 +39,17 @@ pub(crate) fn suggestion(
         1 => "holds 1 task".to_owned(),
         n => format!("holds {n} tasks"),
     });
-    if agent.status == "away" {
-        score -= 20;
-        reasons.push("was not heard of lately".to_owned());
+    match (agent.status.as_str(), agent.last_seen) {
+        // Only named so far: less sure than one that works here, surer than one that fell silent.
+        ("away", None) => {
+            score -= 5;
+            reasons.push("was not heard of yet".to_owned());
+        }
+        ("away", Some(_)) => {
+            score -= 20;
+            reasons.push("was not heard of lately".to_owned());
+        }
+        _ => {}
     }
     Some(Suggestion { agent: agent.id.clone(), score, reason: reasons.join("; ") })
 }

@@ -13,4 +13,10 @@ pub enum ExportCommand {
         #[arg(value_name = "DIR")]
         dir: PathBuf,
     },
+    /// Write a collaboration/ tree
+    #[command(after_help = "Example:\n  comity export collab collaboration")]
+    Collab {
+        /// Where
+        dir: String,
+    },
 }

@@ -20,4 +20,11 @@ pub enum GuardCommand {
         #[arg(value_name = "REMOTE", num_args = 0..=2)]
         remote: Vec<String>,
     },
+    /// Check a commit message against the template type(task-id): summary
+    #[command(after_help = "Example:\n  comity guard commit .git/COMMIT_EDITMSG")]
+    Commit {
+        /// The file with the message; - reads it from stdin
+        #[arg(value_name = "MSGFILE")]
+        message_file: String,
+    },
 }

@@ -42,4 +42,21 @@ pub enum ImportCommand {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Take over the tasks, locks, agents and events of a collaboration/ tree
+    #[command(after_help = "Example:\n  comity import collab collaboration")]
+    Collab {
+        /// The tree, or the directory that it is in
+        dir: String,
+    },
+    /// Take over an older state.json
+    #[command(
+        after_help = "Example:\n  comity import v1 collaboration/state.json --agent codex-cli=implementer:python,ci"
+    )]
+    V1 {
+        /// The file
+        file: String,
+        /// Register an agent with a role and skills (repeatable)
+        #[arg(long = "agent", value_name = "ID=ROLE[:SKILL,…]")]
+        agents: Vec<String>,
+    },
 }

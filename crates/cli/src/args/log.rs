@@ -85,4 +85,11 @@ pub enum ReportCommand {
         #[arg(long, value_name = "FILE")]
         output: Option<String>,
     },
+    /// Write what is going on, by state
+    #[command(after_help = "Example:\n  comity report board --output board.md")]
+    Board {
+        /// Write to this file instead of stdout
+        #[arg(long, value_name = "FILE")]
+        output: Option<String>,
+    },
 }

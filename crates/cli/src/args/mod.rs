@@ -1,5 +1,6 @@
 //! The command line: every command with its options, one sentence and an example each.
 
+mod collab;
 mod contract;
 mod decision;
 mod export;
@@ -13,6 +14,7 @@ mod task_fields;
 mod team;
 mod values;
 
+pub use collab::{CollabCommand, CollabFields, SyncCommand, TaskOutput};
 pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
 pub use export::ExportCommand;
@@ -173,6 +175,20 @@ pub enum Command {
         #[arg(long)]
         once: bool,
     },
+    /// Keep files of another system in step
+    #[command(subcommand, after_help = "Example:\n  comity sync collab --watch")]
+    Sync(SyncCommand),
+    /// Answer collab.* JSON-RPC on stdin and stdout
+    #[command(
+        after_help = "Example:\n  comity rpc <<<'{\"id\":1,\"method\":\"collab.create_task\",\"params\":{\"title\":\"Parse dates\"}}'"
+    )]
+    Rpc,
+    /// Use a collaboration/ tree by the command line of agents.md
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity collab create-task --title 'Parse dates'"
+    )]
+    Collab(CollabCommand),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  comity completions bash > /etc/bash_completion.d/comity")]
     Completions {

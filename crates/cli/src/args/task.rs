@@ -227,6 +227,20 @@ pub enum TaskCommand {
         /// The step
         text: String,
     },
+    /// Hand a task over to a fresh context
+    #[command(
+        after_help = "Example:\n  comity task handoff T1 --subtask 'Parse time zones' --plan 'Write the test'"
+    )]
+    Handoff {
+        /// The task
+        id: String,
+        /// The next subtask: its id or its goal in one line
+        #[arg(long, value_name = "TEXT")]
+        subtask: Option<String>,
+        /// A step of the plan (repeatable)
+        #[arg(long = "plan", value_name = "TEXT")]
+        plan: Vec<String>,
+    },
     /// Go to a status by whatever verb leads there
     #[command(after_help = "Example:\n  comity task transition T1 in_progress")]
     Transition {

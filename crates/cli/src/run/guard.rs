@@ -1,5 +1,6 @@
 //! What a task may change: noted when the work begins, checked when it is handed in and on request.
 
+use super::commit_message;
 use super::push;
 use super::task_git::task_of;
 use crate::args::GuardCommand;
@@ -22,6 +23,7 @@ pub(super) fn run(context: &Context, command: GuardCommand) -> Result<Reply, Ref
     match command {
         GuardCommand::Check { id } => check_now(context, id),
         GuardCommand::Push { remote } => push::run(context, &remote),
+        GuardCommand::Commit { message_file } => commit_message::check(&message_file),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::output::Reply;
 use crate::store::Access;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::Query;
+use comity_protocol::collab;
 use serde_json::{Value, json};
 use std::io::{self, BufWriter, Write};
 
@@ -51,7 +52,10 @@ pub(super) fn report(
     command: ReportCommand,
     json: bool,
 ) -> Result<Reply, Refusal> {
-    let ReportCommand::Log { output } = command;
+    let output = match command {
+        ReportCommand::Log { output } => output,
+        ReportCommand::Board { output } => return board(context, output),
+    };
     let mut engine = context.engine(Access::Read)?;
     let asker = context.asker();
     let failed = |what: &str, error: &io::Error| {
@@ -88,4 +92,23 @@ pub(super) fn report(
             Ok(Reply::printed())
         }
     }
+}
+
+/// Writes the tasks by state.
+fn board(context: &Context, output: Option<String>) -> Result<Reply, Refusal> {
+    let mut engine = context.engine(Access::Read)?;
+    let tasks = engine.collab_tasks(&context.asker())?;
+    let now = collab::seconds(engine.store_time()?);
+    let records: Vec<_> = tasks.iter().map(collab::task_record).collect();
+    let text = collab::board(&records, &now);
+    let Some(name) = output else {
+        return Ok(Reply::new(json!({"report": text, "output": null}), Shape::Text(text)));
+    };
+    let path = context.cwd.join(&name);
+    std::fs::write(&path, &text).map_err(|error| {
+        Refusal::input(format!("cannot write {name}: {error}"))
+            .hint("give a file in an existing directory that you may write to")
+    })?;
+    let answer = json!({"report": null, "output": path.display().to_string()});
+    Ok(Reply::new(answer, Shape::Text(format!("Wrote {name}\n"))))
 }

@@ -1,6 +1,8 @@
 //! One file per group of commands: arguments become an operation, its answer becomes a reply.
 
 mod apply;
+mod collab;
+mod commit_message;
 mod contract;
 mod decision;
 mod event;
@@ -23,7 +25,7 @@ mod watchdog;
 mod words;
 mod writing;
 
-use crate::args::{Cli, Command, CompletionShell, ExportCommand, Global};
+use crate::args::{Cli, Command, CompletionShell, ExportCommand, Global, GuardCommand};
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
@@ -43,6 +45,11 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Store(command) => store::run(&global, &command),
         Command::Neo(command) => neo::run(&global, *command),
         Command::Contract(command) => contract::run(&global, command),
+        Command::Rpc => collab::rpc(&global),
+        Command::Collab(command) => collab::run(&global, command),
+        Command::Guard(GuardCommand::Commit { message_file }) => {
+            commit_message::check(&message_file)
+        }
         command => in_project(&global, command),
     }
 }
@@ -66,9 +73,13 @@ fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
         Command::Report(command) => log::report(&context, command, global.json),
         Command::Import(command) => import::run(&context, command),
         Command::Export(ExportCommand::Neo { dir }) => neo::export(&context, &dir),
+        Command::Export(ExportCommand::Collab { dir }) => collab::export(&context, &dir),
         Command::Watchdog { once } => watchdog::run(&context, once, global.json),
         Command::Status => status::run(&context),
-        Command::Completions { .. }
+        Command::Sync(command) => collab::sync(&context, &command, global.json),
+        Command::Rpc
+        | Command::Collab(_)
+        | Command::Completions { .. }
         | Command::Demo
         | Command::Init { .. }
         | Command::Store(_)
@@ -114,10 +125,19 @@ mod tests {
     use comity_engine::operations::OPERATIONS;
 
     /// What only a command line has.
-    const OWN: &[&str] = &["init", "doctor", "completions", "demo", "store.copy"];
+    const OWN: &[&str] = &[
+        "init",
+        "doctor",
+        "completions",
+        "demo",
+        "store.copy",
+        "guard.commit",
+        "rpc",
+        "sync.collab",
+    ];
 
     /// Other tools' words for operations that are in the table under their own names.
-    const FRONTS: &[&str] = &["import.", "export.", "neo."];
+    const FRONTS: &[&str] = &["import.", "export.", "neo.", "collab."];
 
     fn leaves(command: &clap::Command, path: &str, found: &mut Vec<String>) {
         for inner in command.get_subcommands() {

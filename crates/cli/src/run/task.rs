@@ -6,9 +6,11 @@ use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
 use comity_core::command::{ClaimWish, Command, StepVerb};
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
+use comity_core::view::TaskView;
 use comity_engine::{Query, TaskFilter};
+use serde_json::Value;
 
 pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refusal> {
     match command {
@@ -52,6 +54,9 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
         // However it is said: what is handed in is looked at.
         TaskCommand::Transition { verb, status: Status::Review, needs: _ } => {
             task_git::submit(context, verb, task_git::Given::default())
+        }
+        TaskCommand::Handoff { id, subtask, plan } => {
+            handoff(context, id, subtask.as_deref(), &plan)
         }
         TaskCommand::Done { verb, merged } => task_git::done(context, verb, merged),
         TaskCommand::Breakdown { file, epic } => words::breakdown(context, &file, epic.as_ref()),
@@ -108,4 +113,23 @@ fn list(context: &Context, args: ListArgs) -> Result<Reply, Refusal> {
         page: args.page.into(),
     };
     query(context, Query::Tasks(filter), Shape::Tasks)
+}
+
+/// Prints what a fresh context needs, and writes down that it starts.
+fn handoff(
+    context: &Context,
+    id: String,
+    subtask: Option<&str>,
+    plan: &[String],
+) -> Result<Reply, Refusal> {
+    let mut answer =
+        context.execute(Command::Handoff { id, subtask: subtask.map(str::to_owned) })?;
+    let task = answer.get("task").cloned().unwrap_or_default();
+    let task: TaskView = serde_json::from_value(task)
+        .map_err(|error| Refusal::new(Code::Internal, format!("BUG: a task: {error}")))?;
+    let text = comity_protocol::collab::handoff(&task, subtask, plan);
+    if let Some(answer) = answer.as_object_mut() {
+        answer.insert("handoff".to_owned(), Value::from(text.clone()));
+    }
+    Ok(Reply::new(answer, Shape::Text(text)))
 }

@@ -56,6 +56,7 @@ pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, R
         initiative: args.initiative,
         parent: args.parent,
         assignee: args.assignee,
+        id_prefix: None,
     })
 }
 

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod clocks;
+mod collab;
 mod constraints;
 mod contracts;
 mod doctor;

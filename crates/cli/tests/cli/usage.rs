@@ -20,12 +20,9 @@ fn commands_that_are_not_there_yet_are_unknown() {
         "memory",
         "directive",
         "contract",
-        "sync",
         "store",
-        "rpc",
         "mcp",
         "serve",
-        "guard",
         "run",
         "runs",
         "cost",
@@ -38,7 +35,6 @@ fn commands_that_are_not_there_yet_are_unknown() {
         assert_eq!((error["code"].as_str(), exit), (Some("invalid-input"), 2), "{command}");
     }
     assert_eq!(sandbox.comity().args(&["gate", "run", "T1"]).done().exit, 2);
-    assert_eq!(sandbox.comity().args(&["report", "board"]).done().exit, 2);
     assert_eq!(sandbox.comity().args(&["--url", "http://x", "status"]).done().exit, 2);
 }
 

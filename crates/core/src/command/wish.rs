@@ -60,6 +60,24 @@ pub struct NewTask {
     pub parent: Option<String>,
     /// For whom it is reserved.
     pub assignee: Option<AgentId>,
+    /// What a generated id starts with; its number then has at least three digits.
+    pub id_prefix: Option<String>,
+}
+
+/// A task of another system.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ImportedTask {
+    /// The task; its id must be free.
+    pub task: NewTask,
+    /// The state it has there; none is queued.
+    pub status: Option<crate::status::Status>,
+    /// What it needs, when blocked.
+    pub needs: Option<String>,
+    /// The branch of the work.
+    pub branch: Option<String>,
+    /// Where it comes from.
+    pub source: String,
 }
 
 /// One of several tasks to be made together.

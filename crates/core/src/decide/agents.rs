@@ -1,11 +1,12 @@
 //! Agents: registration and signs of life.
 
 use super::{Answer, Rule};
-use crate::event::{AgentRegistered, Event};
+use crate::event::{AgentDescribed, AgentRegistered, Draft, Event};
 use crate::facts::Ruling;
 use crate::ids::AgentId;
 use crate::refusal::{Code, Refusal};
 use crate::role::{Role, Verb};
+use serde_json::{Map, Value};
 
 impl Rule<'_> {
     pub(super) fn register(
@@ -53,11 +54,58 @@ impl Rule<'_> {
         Ok(Answer::Agent(id.clone()))
     }
 
+    /// Says what is known of an agent. Roles are given as registration gives them; skills and the rest only
+    /// help to choose, so any agent may tell them of any other.
+    pub(super) fn describe(
+        &mut self,
+        id: &AgentId,
+        roles: &[Role],
+        skills: Option<&Vec<String>>,
+        about: &Map<String, Value>,
+    ) -> Ruling<Answer> {
+        self.fence_is_own()?;
+        self.require(Verb::Heartbeat)?;
+        let known = self.facts.agent(id)?;
+        let have: Vec<Role> = match known {
+            Some(agent) => agent.roles.clone(),
+            None if id.is_person() => Vec::new(),
+            None => vec![Role::Implementer],
+        };
+        let wanted = if roles.is_empty() { have.clone() } else { distinct(roles) };
+        let same = wanted.len() == have.len() && wanted.iter().all(|role| have.contains(role));
+        if !same {
+            self.require(Verb::Register)?;
+        }
+        let had = known.map(|agent| agent.skills.clone()).unwrap_or_default();
+        let skills = skills.cloned().unwrap_or_else(|| had.clone());
+        if known.is_none() || !same || skills != had {
+            let body = AgentRegistered { id: id.clone(), roles: wanted, skills };
+            self.events.retain(|draft| !registers(draft, id));
+            self.push(
+                None,
+                if known.is_some() {
+                    Event::AgentUpdated(body)
+                } else {
+                    Event::AgentRegistered(body)
+                },
+            );
+        }
+        if !about.is_empty() {
+            let body = AgentDescribed { id: id.clone(), about: about.clone() };
+            self.push(None, Event::AgentDescribed(body));
+        }
+        Ok(Answer::Agent(id.clone()))
+    }
+
     pub(super) fn heartbeat(&mut self) -> Ruling<Answer> {
         self.fence_is_own()?;
         self.require(Verb::Heartbeat)?;
         Ok(Answer::Agent(self.request.actor.clone()))
     }
+}
+
+fn registers(draft: &Draft, id: &AgentId) -> bool {
+    matches!(&draft.event, Event::AgentRegistered(body) if body.id == *id)
 }
 
 fn distinct(roles: &[Role]) -> Vec<Role> {

@@ -14,6 +14,11 @@ use crate::task::{Priority, Task};
 
 impl Rule<'_> {
     pub(super) fn create_task(&mut self, new: &NewTask) -> Ruling<Answer> {
+        Ok(Answer::Task(self.make_task(new, Verb::Assign)?))
+    }
+
+    /// Makes a task; to reserve it for somebody else takes the verb.
+    pub(super) fn make_task(&mut self, new: &NewTask, to_reserve: Verb) -> Ruling<TaskId> {
         let given = given_id(new.id.as_deref())?;
         let files = self.normal_patterns(&new.files)?;
         let mut dependencies = Vec::new();
@@ -38,9 +43,12 @@ impl Rule<'_> {
         };
         self.require(Verb::Create)?;
         if new.assignee.as_ref().is_some_and(|agent| *agent != self.request.actor) {
-            self.require(Verb::Assign)?;
+            self.require(to_reserve)?;
         }
-        let (id, number) = self.new_identity(given)?;
+        let (id, number) = match (&given, &new.id_prefix) {
+            (None, Some(prefix)) => self.prefixed_identity(prefix)?,
+            _ => self.new_identity(given)?,
+        };
         let created = TaskCreated {
             number,
             title: new.title.trim().to_owned(),
@@ -76,7 +84,21 @@ impl Rule<'_> {
                 )),
             );
         }
-        Ok(Answer::Task(id))
+        Ok(id)
+    }
+
+    /// Counts on from the highest number until the id is free: other systems' ids may run ahead.
+    fn prefixed_identity(&self, prefix: &str) -> Ruling<(TaskId, u64)> {
+        let repo = &self.request.repo;
+        let mut number = self.facts.counters(repo)?.tasks + 1;
+        while number <= TASK_NUMBER_MAX {
+            let id = TaskId::parse(&format!("{prefix}{number:03}"))?;
+            if self.facts.task(repo, &id)?.is_none() {
+                return Ok((id, number));
+            }
+            number += 1;
+        }
+        Err(Refusal::new(Code::LimitExceeded, "no task numbers are left").into())
     }
 
     /// A given `T<n>` takes number n; every other task takes the next number after the highest.

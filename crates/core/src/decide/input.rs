@@ -24,6 +24,12 @@ pub fn check(request: &Request) -> Check {
     match &request.command {
         Command::CreateTask(new) => new_task(new),
         Command::CreateTasks { tasks } => planned(tasks),
+        Command::ImportTask(imported) => {
+            new_task(&imported.task)?;
+            optional(imported.needs.as_ref(), |text| long("needs", text))?;
+            optional(imported.branch.as_ref(), |text| line("branch", text))?;
+            line("source", &imported.source)
+        }
         Command::UpdateTask { changes, constraints, .. } => {
             changes_ok(changes)?;
             optional(constraints.allow_delete.as_ref(), |list| patterns("allow-delete", list))
@@ -95,7 +101,20 @@ fn check_other(command: &Command) -> Check {
         Command::LeaseRelease { ids, .. } => {
             at_most("lease ids", ids.len(), limits::LIST_ENTRIES_MAX, "entries")
         }
+        Command::LeaseFor { command, .. } => match command.as_ref() {
+            Command::LeaseAcquire { .. }
+            | Command::LeaseRenew { .. }
+            | Command::LeaseRelease { .. } => check_other(command),
+            _ => Err(Refusal::input("only leases are taken for another owner")),
+        },
         Command::AgentRegister { skills, .. } => words("skill", skills),
+        Command::AgentDescribe { skills, about, .. } => {
+            optional(skills.as_ref(), |list| words("skill", list))?;
+            context(about)
+        }
+        Command::Handoff { subtask, .. } => {
+            optional(subtask.as_ref(), |text| line("subtask", text))
+        }
         Command::GateRecord { gate, report, commit, .. } => {
             word("gate", gate)?;
             optional(report.as_ref(), |text| line("report", text))?;
@@ -136,6 +155,9 @@ fn planned(tasks: &[PlannedTask]) -> Check {
 }
 
 fn new_task(new: &NewTask) -> Check {
+    if let Some(prefix) = &new.id_prefix {
+        crate::ids::TaskId::parse(&format!("{prefix}{}", crate::ids::TASK_NUMBER_MAX))?;
+    }
     title(&new.title)?;
     long("description", &new.description)?;
     for (what, text) in [

@@ -141,6 +141,33 @@ impl<'a> Rule<'a> {
         }
     }
 
+    /// A lease command for an owner that the caller names. The caller stays the one who acts; naming the
+    /// owner is what proves a hold here, so it has to be the right one, also for a person.
+    pub(super) fn lease_command_for(
+        &mut self,
+        owner: &'a AgentId,
+        command: &'a Command,
+    ) -> Ruling<Answer> {
+        if owner.is_person() && *owner != self.request.actor && !self.is_person() {
+            return Err(Refusal::new(
+                Code::HumanOnly,
+                format!("{} does not act for {owner}", self.request.actor),
+            )
+            .into());
+        }
+        self.owner = Some(owner);
+        let answer = self.lease_command(command)?;
+        if matches!(command, Command::LeaseAcquire { .. }) {
+            self.meet(owner)?;
+        }
+        Ok(answer)
+    }
+
+    /// Whose leases are meant.
+    fn owner(&self) -> &'a AgentId {
+        self.owner.unwrap_or(&self.request.actor)
+    }
+
     fn acquire(
         &mut self,
         texts: &[String],
@@ -157,7 +184,7 @@ impl<'a> Rule<'a> {
             }
         };
         self.require(Verb::Lease)?;
-        let actor = &self.request.actor;
+        let actor = self.owner();
         let held_by_caller = |claim: &crate::task::Claim| claim.agent == *actor;
         let claim_of = task.filter(|task| task.claim.as_ref().is_some_and(held_by_caller));
         if let Some(task) = task
@@ -202,7 +229,7 @@ impl<'a> Rule<'a> {
         let facts = self.facts;
         let mut ended: Vec<LeaseId> = Vec::new();
         for pattern in patterns {
-            let actor = &self.request.actor;
+            let actor = self.owner();
             for (lease, _) in rivals(facts, &self.request.repo, pattern, actor, mode)? {
                 if ended.contains(&lease.id) {
                     continue;
@@ -234,7 +261,7 @@ impl<'a> Rule<'a> {
                 lock_id: LeaseId(next),
                 path: pattern.as_str().to_owned(),
                 mode: wish.mode,
-                owner: self.request.actor.clone(),
+                owner: self.owner().clone(),
                 purpose: wish.purpose.cloned().or_else(|| wish.task.map(ToString::to_string)),
                 claim_of: wish.claim_of.cloned(),
                 fence,
@@ -248,7 +275,7 @@ impl<'a> Rule<'a> {
     /// The same owner asking for the same pattern gets its lease renewed.
     fn own_lease(&self, pattern: &Pattern) -> Ruling<Option<&'a Lease>> {
         for lease in self.facts.leases_near(&self.request.repo, pattern.literal_prefix())? {
-            let same = lease.owner == self.request.actor && lease.path == pattern.as_str();
+            let same = lease.owner == *self.owner() && lease.path == pattern.as_str();
             if same && self.facts.is_live(lease)? {
                 return Ok(Some(lease));
             }
@@ -282,7 +309,8 @@ impl<'a> Rule<'a> {
         }
         self.require(Verb::Lease)?;
         for lease in &leases {
-            if lease.owner != self.request.actor && !self.is_person() {
+            let trusted = self.is_person() && self.owner.is_none();
+            if lease.owner != *self.owner() && !trusted {
                 let what = format!("lease {}", lease.id);
                 return Err(self.not_holder(&what, Some(lease.owner.as_str())).into());
             }
@@ -310,7 +338,7 @@ impl<'a> Rule<'a> {
         let mut leases = self.owned(texts)?;
         if all {
             self.fence_is_own()?;
-            for lease in self.facts.leases_of(&self.request.repo, &self.request.actor)? {
+            for lease in self.facts.leases_of(&self.request.repo, self.owner())? {
                 if !leases.iter().any(|seen| seen.id == lease.id) {
                     leases.push(lease);
                 }

@@ -13,6 +13,7 @@ mod directives;
 mod edit;
 mod finish;
 mod gates;
+mod import;
 mod input;
 mod leases;
 mod memories;
@@ -103,7 +104,14 @@ pub fn needs(request: &Request) -> Vec<Need> {
     if let Some(fence) = request.fence {
         needs.push(Need::Grant(fence));
     }
-    match &request.command {
+    let command = match &request.command {
+        Command::LeaseFor { owner, command } => {
+            needs.push(Need::Entity(Key::Agent(owner.clone())));
+            command
+        }
+        command => command,
+    };
+    match command {
         Command::Claim(wish) if wish.id.is_none() => {
             needs.push(Need::Candidates(repo.clone(), None));
             needs.push(Need::Preferred(repo.clone(), request.actor.clone()));
@@ -148,7 +156,8 @@ fn kept_key(repo: &RepoName, text: &str) -> Option<Key> {
 
 /// Decides a command.
 pub fn decide(facts: &Facts, request: &Request, policy: &Policy) -> Ruling<Outcome> {
-    let mut rule = Rule { facts, request, policy, events: Vec::new(), roles: Vec::new() };
+    let mut rule =
+        Rule { facts, request, policy, events: Vec::new(), roles: Vec::new(), owner: None };
     rule.meet_actor()?;
     let answer = rule.dispatch(&request.command)?;
     Ok(Outcome { events: rule.events, answer })
@@ -161,6 +170,8 @@ struct Rule<'a> {
     policy: &'a Policy,
     events: Vec<Draft>,
     roles: Vec<Role>,
+    /// Whose leases a lease command is about, when the caller names somebody.
+    owner: Option<&'a AgentId>,
 }
 
 impl<'a> Rule<'a> {
@@ -168,6 +179,7 @@ impl<'a> Rule<'a> {
         match command {
             Command::CreateTask(new) => self.create_task(new),
             Command::CreateTasks { tasks } => self.create_tasks(tasks),
+            Command::ImportTask(task) => self.import_task(task),
             Command::UpdateTask { id, changes, constraints, if_match } => {
                 self.update(id, changes, constraints, *if_match)
             }
@@ -207,11 +219,16 @@ impl<'a> Rule<'a> {
             Command::LeaseAcquire { .. }
             | Command::LeaseRenew { .. }
             | Command::LeaseRelease { .. } => self.lease_command(command),
+            Command::LeaseFor { owner, command } => self.lease_command_for(owner, command),
             Command::Sweep => {
                 self.fence_is_own()?;
                 Ok(Answer::Swept)
             }
             Command::AgentRegister { id, roles, skills } => self.register(id, roles, skills),
+            Command::AgentDescribe { id, roles, skills, about } => {
+                self.describe(id, roles, skills.as_ref(), about)
+            }
+            Command::Handoff { id, subtask } => self.hand_off(id, subtask.as_ref()),
             Command::Heartbeat => self.heartbeat(),
             Command::GateRecord { id, gate, pass, report, commit } => {
                 self.record(id, gate, *pass, report.as_ref(), commit.as_ref())
@@ -340,6 +357,7 @@ impl Command {
             | Command::Subtask { id, .. }
             | Command::Transition { id, .. }
             | Command::GateRecord { id, .. }
+            | Command::Handoff { id, .. }
             | Command::GateWaive { id, .. }
             | Command::Intervene { id, .. } => Some(id),
             Command::AnswerTask(given) => Some(&given.id),
@@ -349,8 +367,11 @@ impl Command {
             Command::DecisionAsk(question) => question.task.as_deref(),
             Command::MemoryWrite(new) => new.task.as_deref(),
             Command::EmitEvent { event } => event.get("task").and_then(|task| task.as_str()),
+            Command::LeaseFor { command, .. } => command.task_ref(),
             Command::CreateTask(_)
             | Command::CreateTasks { .. }
+            | Command::ImportTask(_)
+            | Command::AgentDescribe { .. }
             | Command::LeaseRenew { .. }
             | Command::LeaseRelease { .. }
             | Command::Sweep

@@ -33,6 +33,7 @@ impl Rule<'_> {
             policy: self.policy,
             events: Vec::new(),
             roles: self.roles.clone(),
+            owner: self.owner,
         };
         let answer = rule.dispatch(&request.command)?;
         for draft in rule.events {

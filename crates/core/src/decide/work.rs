@@ -3,7 +3,8 @@
 use super::{Answer, Rule};
 use crate::command::{StepVerb, Submission};
 use crate::event::{
-    Event, ItemChecked, LeaseRenewed, PrOpened, Released, ReviewRequested, StatusChanged, Subtask,
+    ContextReset, Event, ItemChecked, LeaseRenewed, PrOpened, Released, ReviewRequested,
+    StatusChanged, Subtask,
 };
 use crate::facts::Ruling;
 use crate::refusal::{Code, Refusal};
@@ -194,6 +195,20 @@ impl<'a> Rule<'a> {
                 self.push(Some(&task.id), Event::SubtaskCompleted(body));
             }
         }
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    /// Says that the work goes on in a fresh context; a step that is named by its goal is found by it.
+    pub(super) fn hand_off(&mut self, id: &str, subtask: Option<&String>) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.require(Verb::Note)?;
+        let known = |text: &&String| {
+            let mut steps = task.steps.iter();
+            steps.find(|step| step.id == **text || step.text == **text).map(|step| step.id.clone())
+        };
+        let subtask = subtask.map(|text| known(&text).unwrap_or_else(|| text.clone()));
+        let body = ContextReset { subtask, reason: "boundary".to_owned() };
+        self.push(Some(&task.id), Event::ContextReset(body));
         Ok(Answer::Task(task.id.clone()))
     }
 

@@ -210,6 +210,24 @@ pub struct ResultReported {
     pub other: Map<String, Value>,
 }
 
+/// Something was said about an agent that is neither role nor skill.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentDescribed {
+    /// Who.
+    pub id: AgentId,
+    /// What; null removes an entry.
+    pub about: Map<String, Value>,
+}
+
+/// The work goes on in a fresh context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContextReset {
+    /// The next subtask, when it is known.
+    pub subtask: Option<String>,
+    /// Always `boundary`.
+    pub reason: String,
+}
+
 /// Somebody said something worth keeping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {

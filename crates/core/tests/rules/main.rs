@@ -17,6 +17,7 @@ mod explain;
 mod history;
 mod invariants;
 mod lookup;
+mod other_systems;
 mod properties;
 mod results;
 mod search;

@@ -3,9 +3,9 @@
 use crate::verbs::{question, task, texts};
 use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OBSERVER, OTHER, PLANNER, WATCHER, World};
 use comity_core::command::{
-    ClaimWish, Command, ConstraintChanges, Containment, GivenAnswer, IssueKind, MemoryChanges,
-    NewDirective, NewMemory, NewTask, PlannedTask, Question, ReportStatus, ReportedIssue, Request,
-    StepVerb, Submission, TaskAnswers, WorkReport,
+    ClaimWish, Command, ConstraintChanges, Containment, GivenAnswer, ImportedTask, IssueKind,
+    MemoryChanges, NewDirective, NewMemory, NewTask, PlannedTask, Question, ReportStatus,
+    ReportedIssue, Request, StepVerb, Submission, TaskAnswers, WorkReport,
 };
 use comity_core::directive::Trigger;
 use comity_core::event::{Placed, TaskUpdated};
@@ -199,6 +199,34 @@ fn around() -> impl Strategy<Value = Command> {
         ),
         1 => (lease_ids(), ttl()).prop_map(|(ids, ttl)| Command::LeaseRenew { ids, ttl }),
         1 => (lease_ids(), any::<bool>()).prop_map(|(ids, all)| Command::LeaseRelease { ids, all }),
+        1 => (any_of(&["codex-cli", IMPL, OTHER, ANN]), files(), lease_ids(), 0..3u8).prop_map(
+            |(owner, patterns, ids, verb)| {
+                let command = match verb {
+                    0 => Command::LeaseAcquire {
+                        patterns, task: None, purpose: None, ttl: None, shared: false,
+                    },
+                    1 => Command::LeaseRenew { ids, ttl: None },
+                    _ => Command::LeaseRelease { ids, all: false },
+                };
+                Command::LeaseFor { owner: crate::world::id(owner), command: Box::new(command) }
+            }
+        ),
+        1 => (any_of(&["codex-cli", OTHER]), any::<bool>()).prop_map(|(who, critic)| {
+            Command::AgentDescribe {
+                id: crate::world::id(who),
+                roles: if critic { vec![Role::Critic] } else { Vec::new() },
+                skills: None,
+                about: serde_json::Map::from_iter([("model".to_owned(), json!("m"))]),
+            }
+        }),
+        1 => (id(), any_of(&Status::ALL)).prop_map(|(name, status)| {
+            let assignee = Some(crate::world::id("codex-cli"));
+            let task = NewTask { id: Some(format!("x{name}")), assignee, ..task("old work") };
+            Command::ImportTask(Box::new(ImportedTask {
+                task, status: Some(status), needs: Some("a key".into()), branch: None, source: "x".into(),
+            }))
+        }),
+        1 => id().prop_map(|id| Command::Handoff { id, subtask: None }),
         1 => Just(Command::Heartbeat),
         1 => Just(Command::Sweep),
         2 => (id(), any::<bool>()).prop_map(|(id, pass)| Command::GateRecord {

@@ -218,18 +218,18 @@ fn a_scope_finds_its_own_memories_and_the_global_ones() {
 }
 
 #[test]
-fn planners_and_people_direct_and_nobody_else() {
+fn planners_implementers_and_people_direct_and_nobody_else() {
     let mut w = World::new();
     for who in EVERYBODY {
         let verdict = w.by(who).does(direct("scout", End::Never));
-        if [ANN, PLANNER].contains(&who) {
+        if [ANN, PLANNER, IMPL, OTHER].contains(&who) {
             verdict.accepted();
         } else {
             verdict.refused(Code::RoleForbidden);
         }
     }
     for command in [toggle("I1", None), delete("I1"), trigger("I1")] {
-        w.by(IMPL).does(command).refused(Code::RoleForbidden);
+        w.by(CRITIC).does(command).refused(Code::RoleForbidden);
     }
     w.by(WATCHER).does(trigger("I1")).accepted();
 }

@@ -19,6 +19,8 @@ pub(super) fn run(context: &Context, command: ImportCommand) -> Result<Reply, Re
             let plan = plan_of(&file, beads::read)?;
             tasks(context, beads::PROVIDER, &plan, dry_run)
         }
+        ImportCommand::Collab { dir } => super::collab::import(context, &dir),
+        ImportCommand::V1 { file, agents } => super::collab::import_v1(context, &file, &agents),
         ImportCommand::Neo { dir } => super::neo::import(context, &dir),
         ImportCommand::Taskmaster { file, dry_run } => {
             let plan = plan_of(&file, taskmaster::read)?;

@@ -1,0 +1,135 @@
+//! `comity collab …` and `comity sync …`
+
+use clap::Subcommand;
+
+/// What the command line of a `collaboration/` tree can do.
+#[derive(Debug, Subcommand)]
+pub enum CollabCommand {
+    /// Add an event
+    #[command(
+        after_help = "Example:\n  comity collab emit-event '{\"event\":\"tests_run\",\"task\":\"task-001\",\"result\":\"pass\"}'"
+    )]
+    EmitEvent {
+        /// A JSON object
+        #[arg(value_name = "JSON")]
+        event: String,
+    },
+    /// Take a lease on a path
+    #[command(after_help = "Example:\n  comity collab acquire-lease src/app.py codex-cli task-004")]
+    AcquireLease {
+        /// The path
+        path: String,
+        /// Whose lease it is
+        owner: String,
+        /// What for, mostly a task
+        purpose: String,
+    },
+    /// Renew a lease
+    #[command(after_help = "Example:\n  comity collab renew-lease L-00000001 codex-cli")]
+    RenewLease {
+        /// The lease
+        lock_id: String,
+        /// Whose lease it is
+        owner: String,
+    },
+    /// End a lease
+    #[command(after_help = "Example:\n  comity collab release-lease L-00000001 codex-cli")]
+    ReleaseLease {
+        /// The lease
+        lock_id: String,
+        /// Whose lease it is
+        owner: String,
+    },
+    /// Write logs/log.md anew
+    #[command(after_help = "Example:\n  comity collab generate-log")]
+    GenerateLog,
+    /// List tasks
+    #[command(after_help = "Example:\n  comity collab list-tasks --status queued --output json")]
+    ListTasks {
+        /// Show only tasks in this state
+        #[arg(long, value_name = "STATUS")]
+        status: Option<String>,
+        /// Show only tasks of this agent
+        #[arg(long, value_name = "AGENT")]
+        assignee: Option<String>,
+        /// How to show them
+        #[arg(long, default_value = "table")]
+        output: TaskOutput,
+    },
+    /// Create a task
+    #[command(
+        after_help = "Example:\n  comity collab create-task --title 'Parse dates' --labels backend,api"
+    )]
+    CreateTask {
+        #[command(flatten)]
+        fields: CollabFields,
+        /// Give it this id
+        #[arg(long, value_name = "ID")]
+        id: Option<String>,
+        /// The entry of the roadmap it belongs to
+        #[arg(long, value_name = "ID")]
+        roadmap_id: Option<String>,
+    },
+    /// Change a task
+    #[command(after_help = "Example:\n  comity collab update-task task-001 --priority P1")]
+    UpdateTask {
+        /// The task
+        id: String,
+        #[command(flatten)]
+        fields: CollabFields,
+        /// Its state
+        #[arg(long, value_name = "STATUS")]
+        status: Option<String>,
+    },
+    /// Bring a task to another state
+    #[command(after_help = "Example:\n  comity collab transition-task task-001 in_progress")]
+    TransitionTask {
+        /// The task
+        id: String,
+        /// The state
+        status: String,
+    },
+}
+
+/// Fields of a task.
+#[derive(Debug, clap::Args)]
+pub struct CollabFields {
+    /// The title
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// What is to be done
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+    /// Labels, with commas between them
+    #[arg(long, value_name = "A,B")]
+    pub labels: Option<String>,
+    /// P0 to P4, or a word
+    #[arg(long, value_name = "P")]
+    pub priority: Option<String>,
+    /// For whom it is
+    #[arg(long, value_name = "AGENT")]
+    pub assignee: Option<String>,
+}
+
+/// How tasks are shown.
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
+pub enum TaskOutput {
+    /// A table
+    Table,
+    /// A JSON list
+    Json,
+}
+
+/// What can be kept in step.
+#[derive(Debug, Subcommand)]
+pub enum SyncCommand {
+    /// Keep a collaboration/ tree and the store in step
+    #[command(after_help = "Example:\n  comity sync collab --watch")]
+    Collab {
+        /// The tree (default: collaboration/ in the root)
+        dir: Option<String>,
+        /// Go on until Ctrl-C
+        #[arg(long)]
+        watch: bool,
+    },
+}

@@ -1,0 +1,134 @@
+//! Exports beside the requests: a thread that writes the tree soon after something changed.
+
+use super::sync::{Report, Syncer};
+use crate::output;
+use comity_core::refusal::{Code, Refusal};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long more changes are waited for before an export.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// How long others get when somebody writes the files all the time.
+const BACK_OFF: Duration = Duration::from_millis(400);
+
+enum Job {
+    Changed,
+    Now(SyncSender<Result<Report, Refusal>>),
+    End,
+}
+
+/// Writes the tree in a thread of its own. Dropped, it writes once more and ends.
+pub struct Exporter {
+    jobs: Sender<Job>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Exporter {
+    /// Starts it.
+    pub fn start(mut syncer: Syncer) -> Result<Exporter, Refusal> {
+        let (jobs, queue) = channel();
+        let work = move || run(&mut syncer, &queue);
+        let named = std::thread::Builder::new().name("comity-export".to_owned());
+        let thread = named
+            .spawn(work)
+            .map_err(|error| Refusal::new(Code::Internal, format!("no thread: {error}")))?;
+        Ok(Exporter { jobs, thread: Some(thread) })
+    }
+
+    /// Writes the tree and ends the process when it is told to stop from outside.
+    pub fn end_on_signals(&self) -> Result<(), Refusal> {
+        let no = |error: io::Error| {
+            Refusal::new(Code::Internal, format!("cannot listen for signals: {error}"))
+        };
+        let (mut wake, bell) = UnixStream::pair().map_err(no)?;
+        for signal in [SIGINT, SIGTERM] {
+            let bell = bell.try_clone().map_err(no)?;
+            signal_hook::low_level::pipe::register(signal, bell).map_err(no)?;
+        }
+        let jobs = self.jobs.clone();
+        let wait = move || {
+            if wake.read_exact(&mut [0]).is_ok() {
+                say(&now(&jobs));
+                // What is not acknowledged by now was not done.
+                std::process::exit(0);
+            }
+        };
+        let named = std::thread::Builder::new().name("comity-signals".to_owned());
+        named.spawn(wait).map(drop).map_err(no)
+    }
+
+    /// Says that something changed.
+    pub fn changed(&self) {
+        // One that has stopped has said why.
+        let _ = self.jobs.send(Job::Changed);
+    }
+
+    /// Writes the tree now, with its log.
+    pub fn now(&self) -> Result<Report, Refusal> {
+        now(&self.jobs)
+    }
+}
+
+fn now(jobs: &Sender<Job>) -> Result<Report, Refusal> {
+    let gone = || Refusal::new(Code::Internal, "the exporter has stopped");
+    let (reply, answer) = sync_channel(1);
+    jobs.send(Job::Now(reply)).map_err(|_| gone())?;
+    answer.recv().map_err(|_| gone())?
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        let _ = self.jobs.send(Job::End);
+        if let Some(thread) = self.thread.take() {
+            // It has said what went wrong.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(syncer: &mut Syncer, queue: &Receiver<Job>) {
+    // The first change starts the clock, so that a steady stream of them does not put the export off for ever.
+    let mut due: Option<Instant> = None;
+    loop {
+        let left = due.map(|at| at.saturating_duration_since(Instant::now()));
+        let job = match left {
+            Some(Duration::ZERO) => Err(RecvTimeoutError::Timeout),
+            Some(left) => queue.recv_timeout(left),
+            None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match job {
+            Ok(Job::Changed) => due = due.or_else(|| Some(Instant::now() + SETTLE)),
+            Ok(Job::Now(reply)) => {
+                let outcome = syncer.once(true);
+                say(&outcome);
+                let _ = reply.send(outcome);
+                due = None;
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let outcome = syncer.once(false);
+                say(&outcome);
+                let again = outcome.is_ok_and(|report| report.unsettled);
+                due = again.then(|| Instant::now() + BACK_OFF);
+            }
+            Ok(Job::End) | Err(RecvTimeoutError::Disconnected) => {
+                // Everything that was acknowledged here is in the file after the first go; what an editor adds in this
+                // moment is in the store, and in the next export.
+                say(&syncer.settle(true, 2));
+                return;
+            }
+        }
+    }
+}
+
+/// Says what somebody has to know about.
+pub fn say(outcome: &Result<Report, Refusal>) {
+    match outcome {
+        Ok(report) => report.lines().iter().for_each(|line| output::remark(line)),
+        Err(refusal) => output::remark(&format!("cannot write the tree: {}", refusal.message)),
+    }
+}

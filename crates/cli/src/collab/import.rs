@@ -1,0 +1,178 @@
+//! Taking a tree over without writing to it, and the older `state.json`.
+
+use super::sync::{Report, Syncer};
+use super::tree::Tree;
+use crate::context::Context;
+use crate::store::Access;
+use comity_core::command::Command;
+use comity_core::ids::AgentId;
+use comity_core::refusal::Refusal;
+use comity_engine::Engine;
+use comity_protocol::collab::{Kind, V1, read_agent, read_v1};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+impl Syncer {
+    /// Takes over everything that is in the tree and leaves the tree alone.
+    pub fn import(&mut self) -> Result<Report, Refusal> {
+        let hold = self.history.hold()?;
+        self.is_ours_to_read()?;
+        for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
+            // Looked at all before anything is taken.
+            self.look(kind)?;
+        }
+        self.foreign = true;
+        if self.report.problems.is_empty() {
+            for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
+                if let Some(Some(file)) = self.look(kind)? {
+                    self.take_over(kind, &file, None)?;
+                }
+            }
+            self.consume_events()?;
+        }
+        drop(hold);
+        Ok(std::mem::take(&mut self.report))
+    }
+}
+
+/// Takes over an older state file.
+pub fn import_v1(context: &Context, path: &Path, agents: &[String]) -> Result<Report, Refusal> {
+    let bytes = Tree::read(path)?
+        .ok_or_else(|| Refusal::input(format!("{} is not there", path.display())))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| Refusal::input(format!("{} is not UTF-8: {error}", path.display())))?;
+    let v1 = read_v1(&text).map_err(|problems| {
+        let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        Refusal::input(format!("{}: {}", path.display(), said.join("; ")))
+            .hint("a state.json has overall_goal, tasks and file_locks")
+    })?;
+    let given = agents.iter().map(|text| given_agent(text)).collect::<Result<Vec<_>, _>>()?;
+    let mut import =
+        Import { context, engine: context.engine(Access::Write)?, report: Report::default() };
+    import.run(v1, given)?;
+    Ok(import.report)
+}
+
+/// Reads `ID=ROLE[:SKILL,…]`.
+fn given_agent(text: &str) -> Result<(AgentId, Command), Refusal> {
+    let (id, rest) = text.split_once('=').unwrap_or((text, "implementer"));
+    let (role, skills) = rest.split_once(':').unwrap_or((rest, ""));
+    let id = AgentId::parse(id)?;
+    let skills: Vec<String> =
+        skills.split(',').map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect();
+    let roles = vec![comity_core::role::Role::parse(role)?];
+    let command = Command::AgentDescribe {
+        id: id.clone(),
+        roles,
+        skills: Some(skills),
+        about: Default::default(),
+    };
+    Ok((id, command))
+}
+
+struct Import<'c> {
+    context: &'c Context,
+    engine: Engine,
+    report: Report,
+}
+
+impl Import<'_> {
+    fn attempt(&mut self, what: &str, command: Command) -> Result<bool, Refusal> {
+        match self.engine.execute(self.context.request(command)) {
+            Ok(_) => {
+                self.report.taken.push(what.to_owned());
+                Ok(true)
+            }
+            Err(refusal) if matches!(refusal.code.exit_status(), 1 | 5) => Err(refusal),
+            Err(refusal) => {
+                self.report.refused.push(format!("{what}: {} ({})", refusal.message, refusal.code));
+                Ok(false)
+            }
+        }
+    }
+
+    fn run(&mut self, v1: V1, given: Vec<(AgentId, Command)>) -> Result<(), Refusal> {
+        self.report.conflicts.extend(v1.notes);
+        let named: BTreeSet<String> = given.iter().map(|(id, _)| id.to_string()).collect();
+        for (id, command) in given {
+            self.attempt(&format!("agent {id}"), command)?;
+        }
+        for agent in v1.agents.iter().filter(|agent| !named.contains(&agent.id)) {
+            let what = format!("agent {}", agent.id);
+            let command =
+                AgentId::parse(&agent.id).map_err(|refusal| refusal.message).and_then(|id| {
+                    let worded = |problems: Vec<(String, String)>| {
+                        problems
+                            .iter()
+                            .map(|(key, text)| format!("{key}: {text}"))
+                            .collect::<Vec<_>>()
+                            .join("; ")
+                    };
+                    read_agent(id, &agent.record).map_err(worded)
+                });
+            match command {
+                Ok(command) => {
+                    self.attempt(&what, command)?;
+                }
+                Err(message) => self.report.refused.push(format!("{what}: {message}")),
+            }
+        }
+        if let Some(goal) = &v1.goal {
+            let (kind, text) = ("milestone".to_owned(), goal.clone());
+            self.attempt("overall goal", Command::Note { kind, text, task: None })?;
+        }
+        self.tasks(v1.tasks, v1.goal.as_ref())?;
+        for lock in v1.locks {
+            let what = format!("lock on {}", lock.path);
+            let Ok(owner) = AgentId::parse(&lock.owner) else {
+                self.report.refused.push(format!("{what}: {:?} is no agent's id", lock.owner));
+                continue;
+            };
+            let (patterns, purpose) = (vec![lock.path], lock.purpose);
+            let wish =
+                Command::LeaseAcquire { patterns, task: None, purpose, ttl: None, shared: false };
+            self.attempt(&what, Command::LeaseFor { owner, command: Box::new(wish) })?;
+        }
+        Ok(())
+    }
+
+    fn tasks(
+        &mut self,
+        mut left: Vec<(String, comity_protocol::collab::Patch)>,
+        goal: Option<&String>,
+    ) -> Result<(), Refusal> {
+        let tasks = self.engine.collab_tasks(&self.context.asker())?;
+        let mut known: BTreeSet<String> = tasks.into_iter().map(|task| task.id).collect();
+        while !left.is_empty() {
+            let ready = left
+                .iter()
+                .position(|(_, patch)| patch.dependencies().iter().all(|on| known.contains(on)));
+            let (id, mut patch) = left.remove(ready.unwrap_or(0));
+            if ready.is_none() {
+                for on in patch.dependencies().to_vec() {
+                    if !known.contains(&on) {
+                        patch.forget_dependency(&on);
+                        self.report
+                            .refused
+                            .push(format!("{id}: depends on {on}, which is not there before it"));
+                    }
+                }
+            }
+            patch.default_needs("not said where it was blocked");
+            if patch.lacks_holder() {
+                patch.status = None;
+                self.report
+                    .conflicts
+                    .push(format!("{id}: nobody is named who works on it; it is queued"));
+            }
+            if let Some(goal) = goal {
+                patch.extra("overall_goal", json!(goal));
+            }
+            let imported = patch.imported_task(id.clone(), "state.json");
+            self.attempt(&format!("{id}: new task"), Command::ImportTask(Box::new(imported)))?;
+            known.insert(id);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! The `collaboration/` tree of kyros agents.md v2: files beside the store, kept in step with it, and the two
+//! doors that its users know, JSON-RPC on stdio and a command line.
+
+mod edits;
+mod events;
+mod exporter;
+mod history;
+mod import;
+mod methods;
+mod params;
+mod rpc;
+mod sync;
+mod tree;
+mod watch;
+mod wire;
+
+pub use import::import_v1;
+pub use methods::{Collab, Failure};
+pub use rpc::serve;
+pub use sync::{ROUNDS_MAX, Report, Syncer};
+pub use tree::Tree;
+pub use watch::watch;

@@ -1,0 +1,44 @@
+//! `comity rpc`: the `collab.*` methods as JSON-RPC, a line each, on stdin and stdout.
+
+use super::methods::{Collab, Failure};
+use super::wire::{self, Line};
+use comity_core::refusal::{Code, Refusal};
+use std::io::{self, BufReader, Write};
+
+/// Answers requests until there are no more.
+pub fn serve(collab: &mut Collab, traceback: bool) -> Result<(), Refusal> {
+    let broken =
+        |error: &io::Error| Refusal::new(Code::Internal, format!("the stream broke: {error}"));
+    let mut input = BufReader::new(io::stdin().lock());
+    let mut output = io::stdout().lock();
+    loop {
+        let answer = match wire::read_line(&mut input).map_err(|error| broken(&error))? {
+            Line::End => return Ok(()),
+            Line::TooLong => {
+                let failure = Failure::input("the request is too long");
+                wire::failure(&serde_json::Value::Null, &failure, traceback)
+            }
+            Line::Text(bytes) if bytes.trim_ascii().is_empty() => continue,
+            Line::Text(bytes) => answer(collab, &bytes, traceback),
+        };
+        let written = writeln!(output, "{answer}").and_then(|()| output.flush());
+        match written {
+            Ok(()) => {}
+            // Nobody listens any more; what was done is done.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            Err(error) => return Err(broken(&error)),
+        }
+    }
+}
+
+fn answer(collab: &mut Collab, bytes: &[u8], traceback: bool) -> String {
+    let call = match wire::read_call(bytes) {
+        Ok(call) => call,
+        Err((id, message)) => return wire::failure(&id, &Failure::input(message), traceback),
+    };
+    match collab.call(&call.method, call.params) {
+        None => wire::unknown_method(&call.id, &call.method),
+        Some(Ok(value)) => wire::result(&call.id, &value),
+        Some(Err(failure)) => wire::failure(&call.id, &failure, traceback),
+    }
+}

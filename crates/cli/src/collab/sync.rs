@@ -1,0 +1,402 @@
+//! Keeping a tree and the store in step: outside edits in, exports out.
+
+use super::edits::Takeover;
+use super::history::History;
+use super::tree::{Published, Tree};
+use crate::context::Context;
+use crate::store::Access;
+use comity_core::command::Command;
+use comity_core::refusal::{Code, Refusal};
+use comity_engine::{CollabState, Engine};
+use comity_protocol::collab::{
+    Etags, Kind, agent_record, document, etag, lock_record, pretty, read, task_record,
+};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// Times that a file is read again before it counts as invalid.
+pub const ROUNDS_MAX: usize = 6;
+/// Times that a file is written again when somebody else writes it, too, before others get their turn.
+const WRITES_MAX: usize = 2;
+
+/// What came of keeping a tree in step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Edits that were taken over.
+    pub taken: Vec<String>,
+    /// Edits that the rules refused; the store's value is put back.
+    pub refused: Vec<String>,
+    /// Values that were changed in both places, and what counts.
+    pub conflicts: Vec<String>,
+    /// Files that are not overwritten, because what is in them cannot be read.
+    pub problems: Vec<String>,
+    /// Files that were written.
+    pub written: Vec<String>,
+    /// Whether a file lacks something still, because somebody writes it all the time.
+    pub unsettled: bool,
+}
+
+impl Report {
+    /// Returns it for programs.
+    pub fn json(&self) -> Value {
+        json!({
+            "taken": self.taken,
+            "refused": self.refused,
+            "conflicts": self.conflicts,
+            "problems": self.problems,
+            "written": self.written,
+        })
+    }
+
+    /// Adds what came of another go.
+    fn add(&mut self, later: Report) {
+        self.taken.extend(later.taken);
+        self.refused.extend(later.refused);
+        self.conflicts.extend(later.conflicts);
+        self.problems = later.problems;
+        self.written.extend(later.written);
+        self.unsettled = later.unsettled;
+    }
+
+    /// Tells whether there is anything that somebody has to know.
+    pub fn says_something(&self) -> bool {
+        !(self.taken.is_empty()
+            && self.refused.is_empty()
+            && self.conflicts.is_empty()
+            && self.problems.is_empty())
+    }
+
+    /// Returns it for people, a line each.
+    pub fn lines(&self) -> Vec<String> {
+        let all = [
+            ("taken over", &self.taken),
+            ("refused", &self.refused),
+            ("conflict", &self.conflicts),
+            ("problem", &self.problems),
+        ];
+        all.iter()
+            .flat_map(|(word, list)| list.iter().map(move |text| format!("{word}: {text}")))
+            .collect()
+    }
+}
+
+/// A tree with the store beside it.
+pub struct Syncer {
+    pub(super) context: Context,
+    pub(super) engine: Engine,
+    pub(super) tree: Tree,
+    pub(super) history: History,
+    pub(super) report: Report,
+    /// Whether the tree belongs to somebody else, who may have numbered the events otherwise.
+    pub(super) foreign: bool,
+}
+
+/// What is in a state file.
+pub(super) struct Found {
+    pub(super) bytes: Vec<u8>,
+    pub(super) value: Value,
+}
+
+impl Syncer {
+    /// Opens a tree.
+    pub fn open(context: Context, dir: &Path) -> Result<Syncer, Refusal> {
+        let engine = context.engine(Access::Write)?;
+        let tree = Tree::at(dir);
+        let beside = context.beside_store();
+        let history = History::open(&beside, &tree)?;
+        Ok(Syncer { context, engine, tree, history, report: Report::default(), foreign: false })
+    }
+
+    /// Takes over what others wrote, and writes what is new. With `log`, also the log for people.
+    pub fn once(&mut self, log: bool) -> Result<Report, Refusal> {
+        let hold = self.history.hold()?;
+        let outcome = self.exchange(log);
+        drop(hold);
+        let report = std::mem::take(&mut self.report);
+        outcome.map(|()| report)
+    }
+
+    /// The same until nobody writes in between, with the time between two tries that agents.md promises. Others get
+    /// their turn meanwhile.
+    pub fn settle(&mut self, log: bool, rounds: usize) -> Result<Report, Refusal> {
+        let mut all = self.once(log)?;
+        for round in 2..=rounds {
+            if !all.unsettled {
+                break;
+            }
+            jitter(round);
+            all.add(self.once(log)?);
+        }
+        Ok(all)
+    }
+
+    fn exchange(&mut self, log: bool) -> Result<(), Refusal> {
+        let mut found: BTreeMap<Kind, Option<Found>> = BTreeMap::new();
+        self.is_ours_to_read()?;
+        self.recover()?;
+        for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
+            if let Some(file) = self.look(kind)? {
+                if let Some(file) = &file
+                    && !self.take_edits(kind, file)?
+                {
+                    continue;
+                }
+                found.insert(kind, file);
+            }
+        }
+        self.consume_events()?;
+        let tags = self.write_states(found)?;
+        self.write_events(&tags)?;
+        if log {
+            self.write_log()?;
+        }
+        self.history.save()
+    }
+
+    /// The successor keeps other things under the same names: of such a tree nothing is read and nothing written.
+    pub(super) fn is_ours_to_read(&self) -> Result<(), Refusal> {
+        let path = self.tree.state(Kind::Locks);
+        let bytes = Tree::read(&path)?.unwrap_or_default();
+        match serde_json::from_slice::<Value>(&bytes) {
+            Ok(Value::Array(_)) => Err(Refusal::input(format!(
+                "{} is a list: this is a kyros-praxis tree, which comity does not read; nothing is changed",
+                path.display()
+            ))
+            .hint("give another directory, or move that tree away")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes over what a killed process had in its hands.
+    fn recover(&mut self) -> Result<(), Refusal> {
+        for kind in Kind::ALL {
+            for path in Tree::left_behind(&self.tree.state(kind)) {
+                let bytes = Tree::read(&path)?.unwrap_or_default();
+                // Half of our own text is worth nothing: the store has it.
+                if let Ok(file) = parsed(kind, bytes)
+                    && !self.take_edits(kind, &file)?
+                {
+                    continue;
+                }
+                let _ = std::fs::remove_file(&path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a state file. None when it is there and cannot be read: then it is left alone, and said.
+    pub(super) fn look(&mut self, kind: Kind) -> Result<Option<Option<Found>>, Refusal> {
+        let path = self.tree.state(kind);
+        let mut problems = Vec::new();
+        for round in 0..ROUNDS_MAX {
+            if round > 0 {
+                // Somebody may be in the middle of writing it.
+                if !is_young(&path) {
+                    break;
+                }
+                jitter(round);
+            }
+            let Some(bytes) = Tree::read(&path)? else { return Ok(Some(None)) };
+            match parsed(kind, bytes) {
+                Ok(file) => return Ok(Some(Some(file))),
+                Err(found) => problems = found,
+            }
+        }
+        self.complain(&path, &problems);
+        Ok(None)
+    }
+
+    pub(super) fn complain(&mut self, path: &Path, problems: &[String]) {
+        let file = path.display();
+        self.report.problems.extend(problems.iter().map(|text| format!("{file}: {text}")));
+    }
+
+    /// Takes over what a file has that was not exported.
+    fn take_edits(&mut self, kind: Kind, file: &Found) -> Result<bool, Refusal> {
+        let tag = etag(&file.bytes);
+        // The last lock that is released leaves a file that was exported before: it is an edit all the same.
+        let emptied = kind == Kind::Locks
+            && file.value.get(kind.list()).and_then(Value::as_array).is_none_or(Vec::is_empty)
+            && !self.history.is_newest(kind, &tag);
+        if emptied && let Some(newest) = self.history.newest(kind) {
+            return self.take_over(kind, file, Some(newest));
+        }
+        if self.history.knows(kind, &tag) {
+            return Ok(true);
+        }
+        let base = self.history.base(kind, &file.value);
+        self.take_over(kind, file, base)
+    }
+
+    /// Takes over the edits of a file; false when there is something in it that cannot be read.
+    pub(super) fn take_over(
+        &mut self,
+        kind: Kind,
+        file: &Found,
+        base: Option<Value>,
+    ) -> Result<bool, Refusal> {
+        let asker = self.context.asker();
+        let state = self.engine.collab_state(&asker)?;
+        let now = state.now;
+        let first_time = base.is_none();
+        let base = base.unwrap_or_else(|| fresh(kind, &state, None));
+        let text = String::from_utf8_lossy(&file.bytes).into_owned();
+        let mut takeover = Takeover { syncer: self, state, now, first_time };
+        match takeover.run(kind, &base, &file.value, &text)? {
+            Ok(()) => Ok(true),
+            Err(problems) => {
+                let path = self.tree.state(kind);
+                self.complain(&path, &problems);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Writes the state files that differ from the store.
+    fn write_states(
+        &mut self,
+        mut found: BTreeMap<Kind, Option<Found>>,
+    ) -> Result<BTreeMap<Kind, Etags>, Refusal> {
+        let mut tags = BTreeMap::new();
+        for kind in Kind::ALL {
+            let Some(mut file) = found.remove(&kind) else { continue };
+            let before = file.as_ref().map_or_else(|| etag(b""), |file| etag(&file.bytes));
+            for round in 1.. {
+                let state = self.engine.collab_state(&self.context.asker())?;
+                let next = pretty(&fresh(kind, &state, file.as_ref().map(|file| &file.value)));
+                match self.write_state(kind, next.as_bytes(), file.as_ref())? {
+                    None => {
+                        tags.insert(kind, Etags { prev: before, new: etag(next.as_bytes()) });
+                        break;
+                    }
+                    Some(theirs) => {
+                        // Taken over in any case: the file has ours by now, and theirs is nowhere else.
+                        let fine = self.take_edits(kind, &theirs)?;
+                        self.report.unsettled |= round == WRITES_MAX;
+                        if !fine || round == WRITES_MAX {
+                            break;
+                        }
+                        let ours = Found { bytes: next.into_bytes(), value: theirs.value };
+                        file = Some(ours);
+                    }
+                }
+            }
+        }
+        Ok(tags)
+    }
+
+    /// Replaces one state file. Returns what somebody else wrote meanwhile.
+    fn write_state(
+        &mut self,
+        kind: Kind,
+        next: &[u8],
+        file: Option<&Found>,
+    ) -> Result<Option<Found>, Refusal> {
+        let path = self.tree.state(kind);
+        let tag = file.map(|file| etag(&file.bytes));
+        // Kept before it can be seen: whoever edits it has edited something that is known.
+        if !self.history.knows(kind, &etag(next)) {
+            self.history.keep(kind, next)?;
+        }
+        if file.is_some_and(|file| file.bytes == next) {
+            return Ok(None);
+        }
+        let displaced = match Tree::publish(&path, next, tag.as_deref())? {
+            Published::Done => {
+                self.report.written.push(path.display().to_string());
+                return Ok(None);
+            }
+            Published::Overtaken(displaced) => displaced,
+        };
+        let mut problems = Vec::new();
+        for round in 0..ROUNDS_MAX {
+            if round > 0 {
+                jitter(round);
+            }
+            let bytes = Tree::read(&displaced)?.unwrap_or_default();
+            match parsed(kind, bytes) {
+                Ok(theirs) => {
+                    let _ = std::fs::remove_file(&displaced);
+                    return Ok(Some(theirs));
+                }
+                Err(found) => problems = found,
+            }
+        }
+        // It stays as they left it.
+        Tree::put_back(&path, &displaced)?;
+        self.complain(&path, &problems);
+        Ok(None)
+    }
+
+    /// Runs a command as the one who keeps the tree.
+    pub(super) fn execute(
+        &mut self,
+        command: Command,
+        key: Option<String>,
+    ) -> Result<Value, Refusal> {
+        let mut request = self.context.request(command);
+        request.fence = None;
+        request.key = key;
+        self.engine.execute(request)
+    }
+
+    /// Writes the tree where nobody else has written since the last export.
+    pub fn export(&mut self) -> Result<Report, Refusal> {
+        let hold = self.history.hold()?;
+        self.is_ours_to_read()?;
+        for kind in Kind::ALL {
+            let path = self.tree.state(kind);
+            if let Some(bytes) = Tree::read(&path)?
+                && !self.history.knows(kind, &etag(&bytes))
+            {
+                return Err(Refusal::new(
+                    Code::EtagMismatch,
+                    format!("{} is not what was exported last", path.display()),
+                )
+                .hint("take over what is in it: `comity sync collab DIR`"));
+            }
+        }
+        drop(hold);
+        self.settle(true, ROUNDS_MAX)
+    }
+}
+
+fn parsed(kind: Kind, bytes: Vec<u8>) -> Result<Found, Vec<String>> {
+    let text = std::str::from_utf8(&bytes).map_err(|error| vec![format!("not UTF-8: {error}")])?;
+    match read(kind, text) {
+        Ok(value) => Ok(Found { value, bytes }),
+        Err(problems) => Err(problems.iter().map(ToString::to_string).collect()),
+    }
+}
+
+/// Tells whether a file was written just now.
+fn is_young(path: &Path) -> bool {
+    let written = std::fs::metadata(path).and_then(|found| found.modified());
+    written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < Duration::from_secs(2)))
+}
+
+/// Sleeps for the time that agents.md promises, a little shorter at first.
+pub(super) fn jitter(round: usize) {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let chance = RandomState::new().build_hasher().finish();
+    let longest: u64 = if round > 1 { 600 } else { 100 };
+    let least: u64 = if round > 1 { 200 } else { 50 };
+    std::thread::sleep(Duration::from_millis(least + chance % longest));
+}
+
+/// Makes a state file from the store, over what is there.
+pub fn fresh(kind: Kind, state: &CollabState, template: Option<&Value>) -> Value {
+    let records: Vec<Map<String, Value>> = match kind {
+        Kind::Tasks => state.tasks.iter().map(task_record).collect(),
+        Kind::Locks => state.leases.iter().map(lock_record).collect(),
+        Kind::Agents => state
+            .agents
+            .iter()
+            .map(|(agent, word, seen)| agent_record(agent, word, *seen))
+            .collect(),
+    };
+    // A lock that is not in the store is none; a task or agent that the rules refused stays where it was written.
+    document(kind, template, records, &|_| kind != Kind::Locks)
+}

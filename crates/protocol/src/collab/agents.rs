@@ -1,0 +1,106 @@
+//! Agent records.
+
+use super::document::{Kind, problem_at};
+use super::{Problem, seconds};
+use comity_core::agent::Agent;
+use comity_core::command::Command;
+use comity_core::ids::AgentId;
+use comity_core::role::Role;
+use comity_core::time::Timestamp;
+use serde_json::{Map, Value, json};
+
+/// Returns the record of an agent. With several roles `role` is the first and `roles` has all of them.
+pub fn agent_record(
+    agent: &Agent,
+    status: &str,
+    last_seen: Option<Timestamp>,
+) -> Map<String, Value> {
+    let mut record = Map::new();
+    let mut put = |key: &str, value: Value| record.insert(key.to_owned(), value);
+    put("id", json!(agent.id));
+    put("role", json!(agent.roles.first()));
+    put("skills", json!(agent.skills));
+    put("status", agent.about.get("status").cloned().unwrap_or_else(|| json!(status)));
+    put("last_seen", json!(last_seen.map(seconds)));
+    if agent.roles.len() > 1 {
+        put("roles", json!(agent.roles));
+    }
+    for (key, value) in &agent.about {
+        record.entry(key.as_str()).or_insert_with(|| value.clone());
+    }
+    record
+}
+
+/// Reads an agent's record, or a part of one, as the command that tells it. When an agent was last seen is comity's
+/// to say.
+pub fn read_agent(
+    id: AgentId,
+    record: &Map<String, Value>,
+) -> Result<Command, Vec<(String, String)>> {
+    let mut problems = Vec::new();
+    let mut roles: Vec<Role> = Vec::new();
+    let mut skills = None;
+    let mut about = Map::new();
+    for (key, value) in record {
+        match (key.as_str(), value) {
+            ("id" | "last_seen", _) => {}
+            ("role" | "roles", Value::Null) => {}
+            ("role", Value::String(word)) => add_role(&mut roles, word, key, &mut problems),
+            ("roles", Value::Array(words)) => {
+                for word in words {
+                    add_role(&mut roles, word.as_str().unwrap_or_default(), key, &mut problems);
+                }
+            }
+            ("skills", Value::Array(words)) => {
+                let texts: Option<Vec<String>> =
+                    words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
+                match texts {
+                    Some(texts) => skills = Some(distinct(texts)),
+                    None => problems.push((key.clone(), "not a list of texts".to_owned())),
+                }
+            }
+            ("role" | "roles" | "skills", _) => {
+                problems.push((key.clone(), "not of the right kind".to_owned()));
+            }
+            _ => {
+                about.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    if problems.is_empty() {
+        Ok(Command::AgentDescribe { id, roles, skills, about })
+    } else {
+        Err(problems)
+    }
+}
+
+fn add_role(roles: &mut Vec<Role>, word: &str, key: &str, problems: &mut Vec<(String, String)>) {
+    match Role::parse(word) {
+        Ok(role) if !roles.contains(&role) => roles.push(role),
+        Ok(_) => {}
+        Err(refusal) => problems.push((key.to_owned(), refusal.message)),
+    }
+}
+
+fn distinct(texts: Vec<String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for text in texts {
+        if !out.contains(&text) {
+            out.push(text);
+        }
+    }
+    out
+}
+
+/// Reads the record at a place of `agents.json`, or a part of it.
+pub fn read_agent_at(
+    record: &Map<String, Value>,
+    id: &str,
+    n: usize,
+    text: &str,
+) -> Result<Command, Vec<Problem>> {
+    let place = |(key, message): (String, String)| problem_at(Kind::Agents, text, n, &key, message);
+    let id =
+        AgentId::parse(id).map_err(|refusal| vec![place(("id".to_owned(), refusal.message))])?;
+    read_agent(id, record).map_err(|problems| problems.into_iter().map(place).collect())
+}

@@ -1,0 +1,104 @@
+//! The commit message template: `type(task-id): summary`, then why, what, tests and risks.
+
+/// The types that a message may start with.
+pub const TYPES: [&str; 9] =
+    ["feat", "fix", "refactor", "test", "docs", "chore", "perf", "build", "ci"];
+
+/// The sections, in their order.
+const SECTIONS: [&str; 4] = ["Why", "Touches", "Tests", "Risks"];
+
+/// Longest first line that git's own tools show in full.
+const HEADER_CHARS_MAX: usize = 100;
+
+/// Returns everything that is wrong with a commit message, each with its line; nothing means that it is fine.
+pub fn check(message: &str) -> Vec<(usize, String)> {
+    let lines: Vec<(usize, &str)> = message
+        .lines()
+        .enumerate()
+        .map(|(n, line)| (n + 1, line.trim_end()))
+        // Git's own remarks are no part of the message; below the scissors nothing is.
+        .take_while(|(_, line)| !line.starts_with("# ------------------------ >8"))
+        .filter(|(_, line)| !line.starts_with('#'))
+        .collect();
+    let Some(start) = lines.iter().position(|(_, line)| !line.is_empty()) else {
+        return vec![(1, "the message is empty".to_owned())];
+    };
+    let lines = lines.get(start..).unwrap_or_default();
+    let mut problems = Vec::new();
+    if let Some((n, first)) = lines.first() {
+        // A merge or a revert is written by git.
+        if ["Merge ", "Revert ", "fixup! ", "squash! "].iter().any(|word| first.starts_with(word)) {
+            return problems;
+        }
+        problems.extend(header(first).into_iter().map(|problem| (*n, problem)));
+    }
+    if let Some((n, second)) = lines.get(1)
+        && !second.is_empty()
+    {
+        problems.push((*n, "the line after the summary is not empty".to_owned()));
+    }
+    problems.extend(sections(lines.get(1..).unwrap_or_default()));
+    problems
+}
+
+fn header(line: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let Some((head, summary)) = line.split_once(':') else {
+        return vec![format!("{line:?} is not of the form type(task-id): summary")];
+    };
+    match head.split_once('(').and_then(|(kind, rest)| Some((kind, rest.strip_suffix(')')?))) {
+        None => problems.push(format!("{head:?} is not of the form type(task-id)")),
+        Some((kind, task)) => {
+            if !TYPES.contains(&kind) {
+                problems.push(format!("type {kind:?} is none of {}", TYPES.join(", ")));
+            }
+            if comity_core::ids::TaskId::parse(task).is_err() {
+                problems.push(format!("{task:?} is not a task id"));
+            }
+        }
+    }
+    match summary.strip_prefix(' ').map(str::trim) {
+        None | Some("") => problems.push("the summary is missing after `: `".to_owned()),
+        Some(_) => {}
+    }
+    if line.chars().count() > HEADER_CHARS_MAX {
+        problems.push(format!("the first line has more than {HEADER_CHARS_MAX} characters"));
+    }
+    problems
+}
+
+fn sections(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
+    let end = lines.last().map_or(1, |(n, _)| *n);
+    let mut problems = Vec::new();
+    let mut before = 0;
+    for name in SECTIONS {
+        let found = lines.iter().position(|(_, line)| is_section(line, name));
+        let Some(at) = found else {
+            let shown = if name == "Risks" { "Risks/Mitigations" } else { name };
+            problems.push((end, format!("the section `{shown}:` is missing")));
+            continue;
+        };
+        let line = lines.get(at).map_or(end, |(n, _)| *n);
+        if at < before {
+            problems.push((line, format!("`{name}:` is not in its place")));
+        }
+        before = before.max(at);
+        if is_hollow(lines.get(at..).unwrap_or_default()) {
+            problems.push((line, format!("`{name}:` says nothing")));
+        }
+    }
+    problems
+}
+
+fn is_section(line: &str, name: &str) -> bool {
+    let Some((head, _)) = line.split_once(':') else { return false };
+    head == name || (name == "Risks" && (head == "Risks/Mitigations" || head == "Risk"))
+}
+
+/// Nothing after the colon, and nothing on the lines up to the next section.
+fn is_hollow(lines: &[(usize, &str)]) -> bool {
+    let Some(((_, first), rest)) = lines.split_first() else { return true };
+    let said = first.split_once(':').is_some_and(|(_, text)| !text.trim().is_empty());
+    let is_next = |line: &str| SECTIONS.iter().any(|name| is_section(line, name));
+    !said && rest.iter().take_while(|(_, line)| !is_next(line)).all(|(_, line)| line.is_empty())
+}

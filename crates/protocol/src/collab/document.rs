@@ -1,0 +1,166 @@
+//! The three state files: what makes one of them, and writing one over what is there.
+
+use super::Problem;
+use super::place::{Step, place};
+use serde_json::{Map, Value};
+
+/// A state file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// `tasks.json`
+    Tasks,
+    /// `locks.json`
+    Locks,
+    /// `agents.json`
+    Agents,
+}
+
+impl Kind {
+    /// Every kind, in the order of the layout.
+    pub const ALL: [Kind; 3] = [Kind::Tasks, Kind::Locks, Kind::Agents];
+
+    /// Returns the name of the list, which is also the kind in `get_state`.
+    pub fn list(self) -> &'static str {
+        match self {
+            Kind::Tasks => "tasks",
+            Kind::Locks => "locks",
+            Kind::Agents => "agents",
+        }
+    }
+
+    /// Returns the key that tells two entries apart.
+    pub fn key(self) -> &'static str {
+        match self {
+            Kind::Tasks | Kind::Agents => "id",
+            Kind::Locks => "lock_id",
+        }
+    }
+
+    /// Returns the name of the file.
+    pub fn file(self) -> &'static str {
+        match self {
+            Kind::Tasks => "tasks.json",
+            Kind::Locks => "locks.json",
+            Kind::Agents => "agents.json",
+        }
+    }
+}
+
+/// Reads a state file: JSON, an object, with a list of objects under its name that have their key.
+pub fn read(kind: Kind, text: &str) -> Result<Value, Vec<Problem>> {
+    let value: Value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(error) => {
+            let (line, column) = (error.line().max(1), error.column().max(1));
+            let message = error.to_string();
+            let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+            return Err(vec![Problem { message, path: String::new(), line, column }]);
+        }
+    };
+    let problems = shape(kind, &value, text);
+    if problems.is_empty() { Ok(value) } else { Err(problems) }
+}
+
+fn shape(kind: Kind, value: &Value, text: &str) -> Vec<Problem> {
+    let at = |steps: &[Step<'_>], path: String, message: String| {
+        let (line, column) = place(text, steps);
+        Problem { message, path, line, column }
+    };
+    let Some(top) = value.as_object() else {
+        let hint = match (kind, value) {
+            // The successor keeps other things under the same names.
+            (Kind::Locks, Value::Array(_)) => {
+                "a list: this is a kyros-praxis tree, which comity does not read; nothing is changed"
+            }
+            _ => "not an object",
+        };
+        return vec![at(&[], String::new(), hint.to_owned())];
+    };
+    let name = kind.list();
+    let entries = match top.get(name) {
+        None => return Vec::new(),
+        Some(Value::Array(entries)) => entries,
+        Some(_) => return vec![at(&[Step::Key(name)], name.to_owned(), "not a list".to_owned())],
+    };
+    let mut problems = Vec::new();
+    let mut known = std::collections::BTreeSet::new();
+    for (n, entry) in entries.iter().enumerate() {
+        let key = kind.key();
+        let path = format!("{name}[{n}]");
+        let steps = [Step::Key(name), Step::Item(n), Step::Key(key)];
+        match entry.as_object().map(|entry| entry.get(key).and_then(Value::as_str)) {
+            None => problems.push(at(&steps[..2], path, "not an object".to_owned())),
+            Some(None | Some("")) => {
+                problems.push(at(&steps[..2], path, format!("{key} is missing or not a text")));
+            }
+            Some(Some(id)) if !known.insert(id) => {
+                problems.push(at(
+                    &steps,
+                    format!("{path}.{key}"),
+                    format!("{id:?} is there twice"),
+                ));
+            }
+            Some(Some(_)) => {}
+        }
+    }
+    problems
+}
+
+/// Says where a key of an entry is.
+pub(super) fn problem_at(kind: Kind, text: &str, n: usize, key: &str, message: String) -> Problem {
+    let (line, column) = place(text, &[Step::Key(kind.list()), Step::Item(n), Step::Key(key)]);
+    Problem { message, path: format!("{}[{n}].{key}", kind.list()), line, column }
+}
+
+/// Writes entries into a document. What is there keeps its place, and so do its keys; what is new comes after it.
+/// An entry that is not among the new ones stays when `keep` says so.
+pub fn document(
+    kind: Kind,
+    template: Option<&Value>,
+    records: Vec<Map<String, Value>>,
+    keep: &dyn Fn(&str) -> bool,
+) -> Value {
+    let mut top = template.and_then(Value::as_object).cloned().unwrap_or_default();
+    if top.is_empty() {
+        top.insert("version".to_owned(), Value::from(1));
+    }
+    let key = kind.key();
+    let name_of = |record: &Map<String, Value>| {
+        record.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let mut fresh: Map<String, Value> =
+        records.into_iter().map(|record| (name_of(&record), Value::Object(record))).collect();
+    let mut entries = Vec::new();
+    let old = match top.get_mut(kind.list()) {
+        Some(Value::Array(old)) => std::mem::take(old),
+        _ => Vec::new(),
+    };
+    for entry in old {
+        let Value::Object(entry) = entry else { continue };
+        let name = name_of(&entry);
+        // Taken out by exchange, so that removing many stays cheap.
+        let new = fresh.get_mut(&name).map(Value::take);
+        match new {
+            Some(Value::Object(record)) => entries.push(Value::Object(over(&entry, record))),
+            _ if keep(&name) => entries.push(Value::Object(entry)),
+            _ => {}
+        }
+    }
+    entries.extend(fresh.into_iter().map(|(_, record)| record).filter(|record| !record.is_null()));
+    top.insert(kind.list().to_owned(), Value::Array(entries));
+    Value::Object(top)
+}
+
+/// Takes the values of the record in the order of the keys that are there.
+fn over(old: &Map<String, Value>, mut record: Map<String, Value>) -> Map<String, Value> {
+    let mut out = Map::new();
+    for key in old.keys() {
+        if let Some(value) = record.get_mut(key) {
+            out.insert(key.clone(), value.take());
+        }
+    }
+    for (key, value) in record {
+        out.entry(key).or_insert(value);
+    }
+    out
+}

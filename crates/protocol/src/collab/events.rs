@@ -1,0 +1,130 @@
+//! Lines of `events.jsonl`: the event first, then its own fields, `ts` last.
+
+use super::locks::{lock_id, parse_lock_id};
+use super::seconds;
+use comity_core::time::Timestamp;
+use serde_json::{Map, Value, json};
+
+/// The ETags of a state file before and after the export that an event is written with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Etags {
+    /// Before.
+    pub prev: String,
+    /// After.
+    pub new: String,
+}
+
+/// Which state file an event changes.
+fn state_of(event: &str) -> Option<super::Kind> {
+    match event {
+        "task_created" | "task_updated" | "task_linked" | "status_changed" | "task_claimed"
+        | "task_assigned" => Some(super::Kind::Tasks),
+        "file_locked" | "lease_released" | "lease_renewed" | "locks_reclaimed" => {
+            Some(super::Kind::Locks)
+        }
+        "agent_registered" | "agent_updated" | "agent_described" => Some(super::Kind::Agents),
+        _ => None,
+    }
+}
+
+/// Fields of the log itself, and those that are written in a place of their own.
+const HEADER: [&str; 12] = [
+    "seq",
+    "ts",
+    "event",
+    "v",
+    "repo",
+    "agent",
+    "task",
+    "prev",
+    "hash",
+    "reported",
+    "reported_ts",
+    "reported_agent",
+];
+
+/// Makes the line of an event as `comity event list` shows it. `seq` says which one it is, so that a line is never
+/// taken for one that another tool wrote.
+pub fn event_line(
+    event: &Value,
+    etags: &dyn Fn(super::Kind) -> Option<Etags>,
+) -> Map<String, Value> {
+    let name = event.get("event").and_then(Value::as_str).unwrap_or_default();
+    let reported = event.get("reported") == Some(&Value::Bool(true));
+    let mut out = Map::new();
+    out.insert("event".to_owned(), json!(name));
+    let task = event.get("task").filter(|task| !task.is_null());
+    let task = task.or_else(|| event.get("reported_task")).cloned();
+    if name != "file_locked" || reported {
+        out.extend(task.map(|task| ("task".to_owned(), task)));
+    }
+    let empty = Map::new();
+    let fields = event.as_object().unwrap_or(&empty);
+    match name {
+        "file_locked" if !reported => lock_fields(fields, &mut out),
+        "task_created" if !reported => {
+            out.extend(fields.get("assignee").filter(|a| !a.is_null()).map(pair("assignee")));
+        }
+        _ => own_fields(fields, &mut out, reported),
+    }
+    if let Some(tags) = state_of(name).filter(|_| !reported).and_then(etags) {
+        out.insert("prev_etag".to_owned(), json!(tags.prev));
+        out.insert("new_etag".to_owned(), json!(tags.new));
+    }
+    // What a caller said of itself stands where its own tool would have written it.
+    let agent = event.get("reported_agent").or_else(|| event.get("agent"));
+    out.extend(agent.map(pair("agent")));
+    out.extend(event.get("seq").map(pair("seq")));
+    let own_time = event.get("ts").and_then(Value::as_str).and_then(Timestamp::parse).map(seconds);
+    let time = event.get("reported_ts").cloned().unwrap_or_else(|| json!(own_time));
+    out.shift_remove("ts");
+    out.insert("ts".to_owned(), time);
+    out
+}
+
+fn pair(key: &'static str) -> impl Fn(&Value) -> (String, Value) {
+    move |value| (key.to_owned(), value.clone())
+}
+
+/// The purpose of a lease is a task for these tools.
+fn lock_fields(fields: &Map<String, Value>, out: &mut Map<String, Value>) {
+    out.extend(fields.get("path").map(pair("path")));
+    out.extend(fields.get("lock_id").map(|id| ("lock_id".to_owned(), lock(id))));
+    out.extend(fields.get("owner").map(pair("owner")));
+    let purpose = fields.get("purpose").filter(|text| !text.is_null());
+    out.insert("task".to_owned(), purpose.cloned().unwrap_or_else(|| json!("")));
+    let ttl = fields.get("ttl").and_then(Value::as_i64).map(|ms| ms / 1000);
+    out.extend(ttl.map(|ttl| ("ttl".to_owned(), json!(ttl))));
+}
+
+fn own_fields(fields: &Map<String, Value>, out: &mut Map<String, Value>, reported: bool) {
+    for (key, value) in fields {
+        let header = HEADER.contains(&key.as_str()) || key == "reported_task";
+        let empty = value.is_null() && !reported && key != "reason";
+        if header || empty {
+            continue;
+        }
+        let value = match key.as_str() {
+            "lock_id" if !reported => lock(value),
+            "ttl" if !reported => json!(value.as_i64().map(|ms| ms / 1000)),
+            "locks" if !reported => locks(value),
+            _ => value.clone(),
+        };
+        out.insert(key.clone(), value);
+    }
+}
+
+fn lock(id: &Value) -> Value {
+    let known = id.as_str().and_then(parse_lock_id);
+    known.map_or_else(|| id.clone(), |id| json!(lock_id(id)))
+}
+
+fn locks(list: &Value) -> Value {
+    let mut list = list.clone();
+    for entry in list.as_array_mut().into_iter().flatten() {
+        if let Some(id) = entry.get_mut("lock_id") {
+            *id = lock(id);
+        }
+    }
+    list
+}

@@ -1,0 +1,69 @@
+//! `log.md`, made from the lines of `events.jsonl`.
+
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Writes the log: a section a task in the order of their first events, each with its timeline by time.
+pub fn log(events: &[Map<String, Value>], generated: &str) -> String {
+    let mut order: Vec<String> = Vec::new();
+    let mut groups: BTreeMap<String, Vec<&Map<String, Value>>> = BTreeMap::new();
+    for event in events {
+        let task = text(event, "task").filter(|task| !task.is_empty());
+        let task = task.unwrap_or_else(|| "(none)".to_owned());
+        if !groups.contains_key(&task) {
+            order.push(task.clone());
+        }
+        groups.entry(task).or_default().push(event);
+    }
+    let mut lines: Vec<String> = vec![
+        "# Collaboration Log".into(),
+        String::new(),
+        format!("Generated: {generated}"),
+        String::new(),
+    ];
+    for task in order {
+        let mut events = groups.remove(&task).unwrap_or_default();
+        events.sort_by_key(|event| text(event, "ts"));
+        section(&task, &events, &mut lines);
+    }
+    lines.join("\n") + "\n"
+}
+
+fn section(task: &str, events: &[&Map<String, Value>], lines: &mut Vec<String>) {
+    let last = |wanted: Option<&str>, key: &str| {
+        let fits = |event: &&&Map<String, Value>| {
+            wanted.is_none_or(|name| text(event, "event").as_deref() == Some(name))
+        };
+        let mut values = events.iter().filter(fits).filter_map(|event| text(event, key));
+        values.rfind(|value| !value.is_empty())
+    };
+    lines.push(format!("## {task}"));
+    lines.push(String::new());
+    for (name, value) in [
+        ("Status", last(Some("status_changed"), "new_status")),
+        ("Assignee", last(None, "assignee")),
+        ("Branch", last(None, "branch")),
+    ] {
+        lines.extend(value.map(|value| format!("- {name}: {value}")));
+    }
+    lines.push(String::new());
+    lines.push("### Timeline".to_owned());
+    for event in events {
+        let mut line = format!(
+            "- {} {}",
+            text(event, "ts").unwrap_or_default(),
+            text(event, "event").unwrap_or_default()
+        );
+        if let Some(notes) = text(event, "notes").filter(|notes| !notes.is_empty()) {
+            line.push_str(&format!(": {notes}"));
+        }
+        lines.push(line);
+    }
+    lines.push(String::new());
+}
+
+/// What is said comes from agents: it stays on its line and cannot open a heading or a list.
+fn text(event: &Map<String, Value>, key: &str) -> Option<String> {
+    let text = event.get(key)?.as_str()?;
+    Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}

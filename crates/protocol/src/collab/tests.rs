@@ -1,0 +1,485 @@
+//! Golden forms of the tree, both ways, and what must hold for any input.
+
+use super::*;
+use comity_core::command::Command;
+use comity_core::status::Status;
+use comity_core::view::{LeaseView, TaskView};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+const TASKS: &str = include_str!("golden/tasks.json");
+const LOCKS: &str = include_str!("golden/locks.json");
+const AGENTS: &str = include_str!("golden/agents.json");
+const EVENTS: &str = include_str!("golden/events.jsonl");
+const LOG: &str = include_str!("golden/log.md");
+
+/// A task as comity has it, with the fields that the tree shows.
+fn task(record: &Map<String, Value>) -> TaskView {
+    let patch = Patch::read(record).unwrap();
+    let new = patch.new_task(None);
+    let status = patch.status.unwrap_or(Status::Queued);
+    let text = |key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
+    let dod: Vec<Value> = new
+        .dod
+        .iter()
+        .map(|text| json!({"text": text, "state": "open", "by": null, "at": null}))
+        .collect();
+    let mut context = new.context.clone();
+    let created = text("created_at").filter(|time| !time.is_empty());
+    if let Some(Value::Object(extras)) = context.get_mut(EXTRAS) {
+        extras.extend(created.clone().map(|time| ("created_at".to_owned(), json!(time))));
+    }
+    let mut view = json!({
+        "id": text("id"), "number": 1, "version": 1, "repo": "r", "title": new.title,
+        "description": new.description, "type": null, "complexity": null, "deliverable": "code",
+        "status": status, "priority": new.priority.unwrap_or(comity_core::task::Priority::DEFAULT),
+        "labels": new.labels, "role": null, "assignee": new.assignee, "reviewer": null,
+        "fence": null, "dependencies": new.depends_on, "blockers": new.blockers, "files": [],
+        "branch": text("branch"), "commit": null, "pr": null, "merged_sha": null, "round": 0,
+    });
+    let rest = json!({
+               "requirements": [], "dod": dod, "gates": [],
+        "constraints": {"max_files": null, "no_git_commit": false, "no_new_deps": false, "allow_delete": []},
+        "context": context, "timeout_seconds": 0, "attempts": 0, "max_attempts": 3,
+        "needs": text("needs"), "epic": null, "prd": null, "initiative": null, "parent": null,
+        "external_ids": record.get("external_ids").cloned().unwrap_or(json!({})),
+        "subtasks": [], "decisions": [], "retry_at": null, "claim": null, "created_by": "human:ann",
+        "created_at": created, "updated_at": text("updated_at"),
+    });
+    view.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    serde_json::from_value(view).unwrap()
+}
+
+fn entries(kind: Kind, text: &str) -> Vec<Map<String, Value>> {
+    let value = read(kind, text).unwrap();
+    value[kind.list()].as_array().unwrap().iter().map(|e| e.as_object().unwrap().clone()).collect()
+}
+
+#[test]
+fn the_example_of_tasks_reads_and_writes_back_byte_for_byte() {
+    let records: Vec<_> =
+        entries(Kind::Tasks, TASKS).iter().map(|r| task_record(&task(r))).collect();
+    let template = read(Kind::Tasks, TASKS).unwrap();
+    let over = document(Kind::Tasks, Some(&template), records, &|_| true);
+    assert_eq!(pretty(&over), TASKS);
+}
+
+#[test]
+fn a_new_file_has_the_keys_in_the_order_in_which_a_task_is_created() {
+    let record = entries(Kind::Tasks, TASKS).remove(0);
+    let fresh = document(Kind::Tasks, None, vec![task_record(&task(&record))], &|_| true);
+    let keys: Vec<&String> = fresh["tasks"][0].as_object().unwrap().keys().collect();
+    let wanted = [
+        "id",
+        "title",
+        "description",
+        "status",
+        "assignee",
+        "priority",
+        "labels",
+        "dependencies",
+        "blockers",
+        "branch",
+        "created_at",
+        "updated_at",
+        "dod",
+        "needs",
+    ];
+    assert_eq!(keys, wanted);
+    assert!(
+        pretty(&fresh).starts_with("{\n  \"version\": 1,\n  \"tasks\": [\n    {\n      \"id\"")
+    );
+}
+
+#[test]
+fn what_is_empty_has_the_tag_of_nothing() {
+    assert_eq!(etag(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+#[test]
+fn locks_and_agents_read_and_write_back_byte_for_byte() {
+    let lock = &entries(Kind::Locks, LOCKS)[0];
+    let found = read_lock(lock, 0, LOCKS).unwrap();
+    assert_eq!(
+        (found.path.as_str(), found.owner.as_str()),
+        ("src/queue/runner.py", "agent.impl.1")
+    );
+    let view: LeaseView = serde_json::from_value(json!({
+        "lock_id": "L26426", "repo": "r", "path": found.path, "mode": "exclusive", "owner": found.owner,
+        "purpose": found.purpose, "fence": 1, "acquired_at": "2025-09-03T10:00:00Z",
+        "ttl_seconds": 900, "heartbeat_at": found.alive, "expires_at": found.alive,
+    }))
+    .unwrap();
+    let text = pretty(&document(Kind::Locks, None, vec![lock_record(&view)], &|_| false));
+    assert_eq!(text, LOCKS);
+    for (n, record) in entries(Kind::Agents, AGENTS).iter().enumerate() {
+        let command = read_agent_at(record, record["id"].as_str().unwrap(), n, AGENTS).unwrap();
+        let Command::AgentDescribe { id, roles, skills, about } = command else { panic!() };
+        let agent = comity_core::agent::Agent {
+            id,
+            roles,
+            skills: skills.unwrap_or_default(),
+            registered_at: Timestamp::default(),
+            about,
+        };
+        let seen = Timestamp::parse(record["last_seen"].as_str().unwrap());
+        assert_eq!(&agent_record(&agent, "away", seen), record);
+    }
+}
+
+#[test]
+fn a_renewed_lease_is_not_stale_by_the_test_of_the_trees_own_tools() {
+    let view: LeaseView = serde_json::from_value(json!({
+        "lock_id": "L1", "repo": "r", "path": "a", "mode": "exclusive", "owner": "x", "purpose": null,
+        "fence": 1, "acquired_at": "2025-09-03T10:00:00Z", "ttl_seconds": 900,
+        "heartbeat_at": "2025-09-03T12:00:00.400Z", "expires_at": "2025-09-03T12:15:00.400Z",
+    }))
+    .unwrap();
+    let record = lock_record(&view);
+    assert_eq!(record["acquired_at"], "2025-09-03T12:00:00Z");
+    assert_eq!(
+        (&record["heartbeat_at"], &record["ttl_seconds"]),
+        (&json!("2025-09-03T12:00:00Z"), &json!(900))
+    );
+    assert_eq!(
+        (record["lock_id"].as_str(), record["purpose"].as_str()),
+        (Some("L-00000001"), Some(""))
+    );
+}
+
+#[test]
+fn both_forms_of_a_lease_id_read_and_no_other() {
+    use comity_core::ids::LeaseId;
+    assert_eq!(parse_lock_id("L-0000001f"), Some(LeaseId(31)));
+    assert_eq!(parse_lock_id("L31"), Some(LeaseId(31)));
+    for bad in ["", "L", "L-", "L-673a", "L-0000001F", "L-00000000", "31", "L-zzzzzzzz"] {
+        assert_eq!(parse_lock_id(bad), None, "{bad}");
+    }
+}
+
+#[test]
+fn events_are_written_with_the_event_first_the_time_last_and_spaces_between() {
+    let tags = |_: Kind| Some(Etags { prev: "a".to_owned(), new: "b".to_owned() });
+    let written = |event: Value| line(&Value::Object(event_line(&event, &tags)));
+    let header = |name: &str, task: Value| {
+        json!({"seq": 7, "ts": "2025-09-03T10:41:00.123Z", "event": name, "v": 1, "repo": "r",
+            "agent": "x", "task": task})
+    };
+    let with = |name: &str, task: Value, fields: Value| {
+        let mut event = header(name, task);
+        event.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        event
+            .as_object_mut()
+            .unwrap()
+            .extend(json!({"prev": "0", "hash": "1"}).as_object().unwrap().clone());
+        event
+    };
+    let mut lines = String::new();
+    for event in [
+        with("task_created", json!("T-142"), json!({"number": 1, "title": "t", "assignee": null})),
+        with(
+            "status_changed",
+            json!("T-142"),
+            json!({"old_status": "queued", "new_status": "claimed", "reason": null}),
+        ),
+        with(
+            "file_locked",
+            json!(null),
+            json!({"lock_id": "L9", "path": "a b", "mode": "exclusive",
+            "owner": "o", "purpose": "T-142", "claim_of": null, "fence": 7, "ttl": 900_000}),
+        ),
+        with(
+            "lease_released",
+            json!(null),
+            json!({"lock_id": "L9", "path": "a b", "owner": "o", "claim_of": null, "reason": null}),
+        ),
+        with(
+            "tests_run",
+            json!("T-142"),
+            json!({"reported": true, "result": "pass", "notes": "größer",
+            "reported_ts": "2025-09-03T11:02:33Z", "reported_agent": "y"}),
+        ),
+    ] {
+        lines.push_str(&written(event));
+        lines.push('\n');
+    }
+    assert_eq!(lines, EVENTS);
+}
+
+#[test]
+fn the_log_has_a_section_a_task_with_what_is_known_and_a_timeline() {
+    let events: Vec<Map<String, Value>> =
+        EVENTS.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let loose = json!({"event": "note", "notes": "# not a\nheading", "ts": "2025-09-03T12:00:00Z"});
+    let claimed = json!({"event": "task_claimed", "task": "T-142", "assignee": "agent.impl.1",
+        "branch": "feat/T-142-x", "ts": "2025-09-03T10:41:00Z"});
+    let mut all = events;
+    all.extend([loose, claimed].map(|event| event.as_object().unwrap().clone()));
+    assert_eq!(log(&all, "2025-09-04T00:00:00Z"), LOG);
+}
+
+#[test]
+fn a_problem_says_line_column_and_path() {
+    let broken = "{\n  \"version\": 1,\n  \"tasks\": [\n    {\"id\": \"a\"},,\n  ]\n}\n";
+    let problem = &read(Kind::Tasks, broken).unwrap_err()[0];
+    assert_eq!((problem.line, problem.column), (4, 17), "{problem}");
+    let text = "{\n  \"tasks\": [\n    {\"id\": \"a\", \"title\": \"x\"},\n    {\"id\": \"b\",\n     \"labels\": 7}\n  ]\n}\n";
+    let value = read(Kind::Tasks, text).unwrap();
+    let record = value["tasks"][1].as_object().unwrap();
+    let problem = &Patch::read_at(record, 1, text).unwrap_err()[0];
+    assert_eq!(problem.to_string(), "line 5, column 16: tasks[1].labels: not a list of texts");
+    let twice = r#"{"tasks": [{"id": "a"}, {"id": "a"}, 3, {}]}"#;
+    let said: Vec<String> =
+        read(Kind::Tasks, twice).unwrap_err().iter().map(|p| p.path.clone()).collect();
+    assert_eq!(said, ["tasks[1].id", "tasks[2]", "tasks[3]"]);
+}
+
+#[test]
+fn the_tree_of_the_successor_is_recognised_and_not_read() {
+    let praxis = r#"[{"resourceId": "a", "agentId": "x", "expiresAt": 1}]"#;
+    let problem = &read(Kind::Locks, praxis).unwrap_err()[0];
+    assert!(problem.message.contains("kyros-praxis"), "{problem}");
+}
+
+#[test]
+fn a_lock_with_a_time_that_cannot_be_read_is_a_problem() {
+    let text =
+        r#"{"locks": [{"lock_id": "L-1", "path": "a", "owner": "x", "acquired_at": "soon"}]}"#;
+    let lock = &entries(Kind::Locks, text)[0];
+    let problem = &read_lock(lock, 0, text).unwrap_err()[0];
+    assert_eq!((problem.path.as_str(), problem.column), ("locks[0].acquired_at", 73));
+}
+
+#[test]
+fn an_edit_is_seen_against_the_export_it_was_made_on() {
+    let base =
+        json!({"tasks": [{"id": "a", "title": "1", "updated_at": "x"}, {"id": "b", "title": "2"}]});
+    let file =
+        json!({"tasks": [{"id": "c", "title": "3"}, {"id": "a", "title": "9", "updated_at": "y"}]});
+    let found = edits(Kind::Tasks, &base, &file);
+    assert_eq!(found.len(), 3);
+    assert!(matches!(&found[0], Edit::Added(0, entry) if entry["id"] == "c"));
+    assert!(matches!(&found[1], Edit::Changed(id, 1, values, was)
+        if id == "a" && values.len() == 1 && values["title"] == "9" && was["title"] == "1"));
+    assert!(matches!(&found[2], Edit::Missing(id, _) if id == "b"));
+    assert_eq!(distance(Kind::Tasks, &base, &file, 9), 3);
+    assert_eq!(distance(Kind::Tasks, &base, &base, 9), 0);
+}
+
+#[test]
+fn commands_of_a_patch_go_through_the_rules() {
+    let record = entries(Kind::Tasks, TASKS).remove(0);
+    let view = task(&record);
+    assert!(
+        Patch::read(&record).unwrap().commands(&view, None).is_empty(),
+        "the same is no change"
+    );
+    let patch = json!({"id": "T-142", "status": "claimed", "title": "New", "priority": "urgent", "foo": 1,
+        "dependencies": ["T-9"], "external_ids": {"github": {"issue": 7}}, "assignee": "x"});
+    let commands = Patch::read(patch.as_object().unwrap()).unwrap().commands(&view, Some("why"));
+    let names: Vec<&str> = commands
+        .iter()
+        .map(|command| match command {
+            Command::Transition { status: Status::Claimed, .. } => "transition",
+            Command::Assign { .. } => "assign",
+            Command::Depend { remove: false, .. } => "depend",
+            Command::Depend { remove: true, .. } => "free",
+            Command::Link { value, .. } if value == "7" => "link",
+            Command::UpdateTask { .. } => "update",
+            _ => "?",
+        })
+        .collect();
+    assert_eq!(names, ["assign", "transition", "depend", "free", "link", "update"]);
+    let Some(Command::UpdateTask { changes, .. }) = commands.last() else { panic!() };
+    assert_eq!(changes.context.as_ref().unwrap()[EXTRAS], json!({"foo": 1, "priority": "urgent"}));
+    let bad = json!({"status": "finished"});
+    assert_eq!(Patch::read(bad.as_object().unwrap()).unwrap_err()[0].1, "Invalid status");
+}
+
+#[test]
+fn the_older_form_of_events_is_rewritten() {
+    let rewrite = |event: Value| normal_event(event.as_object().unwrap().clone());
+    for (old, name) in [
+        (json!({"kind": "task", "action": "in_progress", "task": "t"}), "status_changed"),
+        (json!({"kind": "pr", "action": "opened", "pr_number": 7}), "pr_opened"),
+        (json!({"kind": "test", "action": "completed", "result": "pass"}), "tests_run"),
+        (json!({"kind": "review", "action": "requested"}), "review_requested"),
+        (json!({"kind": "review", "action": "approved"}), "approved"),
+        (json!({"kind": "merge", "action": "completed"}), "merged"),
+    ] {
+        let Legacy::Rewritten(event) = rewrite(old) else { panic!("{name}") };
+        assert_eq!(event["event"], name);
+    }
+    assert!(matches!(rewrite(json!({"event": "x"})), Legacy::Fine(_)));
+    assert!(
+        matches!(rewrite(json!({"kind": "x"})), Legacy::Unknown(event) if event["kind"] == "x")
+    );
+}
+
+#[test]
+fn an_older_state_file_is_read_with_its_words() {
+    let v1 = read_v1(
+        r#"{"overall_goal": "ship", "tasks": [
+            {"id": "task-001", "description": "Do it\nnow", "status": "completed", "assignee": "codex-cli", "dependencies": []},
+            {"id": 2, "description": "More", "status": "strange", "assignee": null, "dependencies": [1]}],
+          "file_locks": {"a.py": "gemini-cli", "b.py": {"agent": "codex-cli", "task": "task-001"}, "c.py": null}}"#,
+    )
+    .unwrap();
+    assert_eq!(v1.goal.as_deref(), Some("ship"));
+    assert_eq!(v1.tasks[0].1.status, Some(Status::Done));
+    assert_eq!(v1.tasks[0].1.new_task(None).title, "Do it");
+    assert_eq!(
+        (v1.tasks[1].0.as_str(), v1.tasks[1].1.dependencies()),
+        ("task-002", &["task-001".to_owned()][..])
+    );
+    assert_eq!(v1.locks.len(), 2);
+    assert_eq!(v1.agents.len(), 2);
+    assert_eq!(v1.notes.len(), 2, "{:?}", v1.notes);
+    assert!(read_v1("[").is_err());
+    assert_eq!(read_v1(r#"{"tasks": [{"description": "x"}]}"#).unwrap_err()[0].path, "tasks[0].id");
+}
+
+#[test]
+fn the_handoff_is_the_snippet_of_agents_md() {
+    let view = task(&entries(Kind::Tasks, TASKS).remove(0));
+    let text = handoff(
+        &view,
+        Some("add retries"),
+        &["write the test".to_owned(), "make it pass".to_owned()],
+    );
+    assert_eq!(
+        text,
+        "Context Reset: New subtask\n\
+         Task: T-142 — Implement async job runner\n\
+         Subtask: T-142-01 — add retries\n\
+         DoD:\n- Unit tests for success/failure/retry\n- Docs updated\n- Secret scan clean\n\
+         Constraints: small diff, tests updated, no secrets, follow agents.md\n\
+         Plan:\n- write the test\n- make it pass\n\
+         Output: code changes only; summarize what changed and next subtask suggestion\n"
+    );
+}
+
+#[test]
+fn a_commit_message_is_checked_with_all_problems_at_once() {
+    let good = "feat(task-007-01): add MCP env autoload\n\nWhy: it was missing\nTouches: mcp/\nTests: unit\nRisks/Mitigations: none\n# a remark of git\n";
+    assert_eq!(check_commit_message(good), []);
+    assert_eq!(check_commit_message("Merge branch 'x'\n"), []);
+    let bad = "feature(7): \nWhy:\nTests: none\nTouches: a\n";
+    let said: Vec<String> =
+        check_commit_message(bad).iter().map(|(n, text)| format!("{n}: {text}")).collect();
+    assert_eq!(
+        said,
+        [
+            "1: type \"feature\" is none of feat, fix, refactor, test, docs, chore, perf, build, ci",
+            "1: \"7\" is not a task id",
+            "1: the summary is missing after `: `",
+            "2: the line after the summary is not empty",
+            "2: `Why:` says nothing",
+            "3: `Tests:` is not in its place",
+            "4: the section `Risks/Mitigations:` is missing",
+        ]
+    );
+    assert_eq!(check_commit_message("\n\n")[0].1, "the message is empty");
+}
+
+#[test]
+fn the_board_shows_tasks_by_state_with_their_badges() {
+    let record = |id: &str, status: &str, outside: Value| {
+        json!({"id": id, "title": format!("t {id}"), "status": status, "priority": "P1", "assignee": null,
+            "updated_at": id, "external_ids": outside})
+        .as_object()
+        .unwrap()
+        .clone()
+    };
+    let tasks = [
+        record(
+            "a",
+            "in_progress",
+            json!({"github": {"issue": "7", "pr": 8}, "linear": {"id": "X-1"}}),
+        ),
+        record("b", "queued", json!({})),
+        record("c", "approved", json!({})),
+    ];
+    let text = board(&tasks, "now");
+    assert_eq!(
+        text,
+        "# Project Board\n\nGenerated: now\n\n## Now (1)\n\n- a [P1] (-) — t a [GH#7, PR#8, LIN:X-1]\n\n\
+         ## Next (1)\n\n- b [P1] (-) — t b\n\n## Review / Blocked (1)\n\n- c [P1] (-) — t c\n\n\
+         ## Done (recent 10) (0)\n\n- _None_\n\n"
+    );
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 5, |inner| {
+        let key = prop_oneof![
+            "[a-z_]{1,8}",
+            Just("tasks".to_owned()),
+            Just("id".to_owned()),
+            Just("status".to_owned())
+        ];
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            proptest::collection::vec((key, inner), 0..6)
+                .prop_map(|list| Value::Object(list.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn reading_garbage_never_panics(text in ".{0,200}") {
+        for kind in Kind::ALL {
+            let _ = read(kind, &text);
+        }
+        let _ = read_v1(&text);
+        let _ = check_commit_message(&text);
+        let _ = parse_lock_id(&text);
+    }
+
+    #[test]
+    fn nor_does_reading_json_of_any_shape(value in any_json()) {
+        let text = pretty(&value);
+        for kind in Kind::ALL {
+            if let Ok(document) = read(kind, &text) {
+                let _ = edits(kind, &document, &value);
+            }
+        }
+        let _ = read_v1(&text);
+        if let Value::Object(record) = &value {
+            let _ = Patch::read_at(record, 3, &text);
+            let _ = read_lock(record, 0, &text);
+            let _ = normal_event(record.clone());
+            let _ = log(std::slice::from_ref(record), "now");
+            let _ = board(std::slice::from_ref(record), "now");
+        }
+        let _ = event_line(&value, &|_| None);
+    }
+
+    #[test]
+    fn a_document_reads_back_as_it_was_written(value in any_json()) {
+        prop_assert_eq!(&serde_json::from_str::<Value>(&pretty(&value)).unwrap(), &value);
+        prop_assert_eq!(&serde_json::from_str::<Value>(&line(&value)).unwrap(), &value);
+    }
+
+    #[test]
+    fn unknown_keys_and_their_order_are_kept(extra in proptest::collection::btree_map("x_[a-z]{1,6}", any_json(), 0..4), first in any::<bool>()) {
+        let mut record = entries(Kind::Tasks, TASKS).remove(0);
+        let extras = extra.into_iter().filter(|(_, value)| !value.is_null());
+        if first {
+            let mut moved: Map<String, Value> = extras.collect();
+            moved.extend(record);
+            record = moved;
+        } else {
+            record.extend(extras);
+        }
+        let template = json!({"tasks": [record.clone()], "version": 1, "note": "kept"});
+        let over = document(Kind::Tasks, Some(&template), vec![task_record(&task(&record))], &|_| true);
+        prop_assert_eq!(pretty(&over), pretty(&template));
+    }
+}
