@@ -25,8 +25,14 @@ pub(super) fn render(context: &Context, kind: &str, id: String) -> Result<Reply,
         Carrier::Labels => Generation::Labels,
         Carrier::Field => Generation::Project,
     };
-    let reply = query(context, Query::Written { id, writing, generation }, Shape::Nothing)?;
-    let text = reply.json.get("text").and_then(Value::as_str).unwrap_or_default();
+    let mut reply = query(context, Query::Written { id, writing, generation }, Shape::Nothing)?;
+    let text = reply.json.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+    // A contract has the key that a rendered mission has, too.
+    if kind.starts_with("neo-")
+        && let Some(answer) = reply.json.as_object_mut()
+    {
+        answer.insert("yaml".to_owned(), json!(text));
+    }
     let text = format!("{}\n", text.trim_end_matches('\n'));
     Ok(Reply::new(reply.json, Shape::Text(text)))
 }
