@@ -22,7 +22,7 @@ pub enum ContractCommand {
     /// Write a task as a contract
     #[command(after_help = "Example:\n  comity contract render mission T1 > mission.yaml")]
     Render {
-        /// What to write: mission
+        /// What to write: mission, or result for the last one handed in
         #[arg(value_name = "KIND")]
         kind: String,
         /// The task, or the beginning of its id
