@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(task_id(&json!({"id": "task-7", "number": 3})), "T3");
     }
 
-    fn task(fields: Value) -> Task {
+    fn task(fields: &Value) -> Task {
         let mut whole: Value = serde_json::from_str(
             r#"{
             "repo": "r", "id": "T1", "number": 1, "version": 1, "title": "t", "description": "",
@@ -237,7 +237,7 @@ mod tests {
             most in proptest::option::of(0..9u32),
             timeout in 0..100_000i64,
         ) {
-            let task = task(json!({
+            let task = task(&json!({
                 "id": id, "title": title, "description": description, "epic": epic, "timeout": timeout,
                 "requirements": [description], "constraints": {"max_files": most},
                 "context": {"epic_file": odd, "more": {"a": [odd]}},
