@@ -93,7 +93,10 @@ impl Reader<'_> {
         let task = self.find(id)?;
         let text = match writing {
             Writing::NeoTask => TaskContract::of_task(&task).render(),
-            Writing::NeoResult => result(&task)?.render(),
+            Writing::NeoResult => {
+                let files = self.reported_files(&task)?;
+                ResultContract { files_modified: files, ..result(&task)? }.render()
+            }
             Writing::NeoError => self
                 .error_report(&task)?
                 .ok_or_else(|| cannot(&task, "is not stuck; there is no error to report"))?
@@ -143,6 +146,16 @@ impl Reader<'_> {
             }
             _ => Ok(Comment::Resuming),
         }
+    }
+
+    /// The files that the last result handed in says were changed.
+    fn reported_files(&mut self, task: &Task) -> Result<Vec<String>, Refusal> {
+        let last = self.last_events(task, Some("result_reported"), 1)?;
+        let body = last.back().and_then(|event| event.body.as_deref());
+        let body: Option<Value> = body.and_then(|body| serde_json::from_slice(body).ok());
+        let files = body.as_ref().and_then(|body| body.get("files_modified")?.as_array());
+        let path = |file: &Value| file.get("path").and_then(Value::as_str).map(str::to_owned);
+        Ok(files.map(|files| files.iter().filter_map(path).collect()).unwrap_or_default())
     }
 
     /// The report of what a task is stuck on: the one in the log where attempts ran out, else what it says itself.

@@ -2,6 +2,7 @@
 
 use crate::git::Git;
 use comity_core::refusal::{Code, Refusal};
+use std::collections::BTreeSet;
 
 /// Where the default branch may be found, the remote's first.
 const DEFAULT_BRANCHES: [&str; 5] = [
@@ -46,8 +47,19 @@ pub fn remembered(git: &Git, task: &str) -> Option<String> {
 }
 
 /// Returns the commits of the default branch, as far as they are known here.
-pub fn default_tips(git: &Git) -> Vec<(&'static str, String)> {
-    DEFAULT_BRANCHES.iter().filter_map(|name| Some((*name, git.commit(name)?))).collect()
+fn default_tips(git: &Git) -> Vec<(&'static str, String)> {
+    let mut args = vec!["for-each-ref", "--format=%(objectname) %(refname)"];
+    args.extend(DEFAULT_BRANCHES);
+    let Some(output) = git.output(&args).filter(|output| output.status.success()) else {
+        return Vec::new();
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let named = |line: &str| {
+        let (commit, name) = line.split_once(' ')?;
+        let known = DEFAULT_BRANCHES.iter().find(|known| **known == name)?;
+        Some((*known, commit.to_owned()))
+    };
+    text.lines().filter_map(named).collect()
 }
 
 /// Returns the commit that the changes of `commit` are counted from; none when that cannot be told.
@@ -57,13 +69,12 @@ pub fn default_tips(git: &Git) -> Vec<(&'static str, String)> {
 pub fn find(git: &Git, task: &str, commit: &str) -> Option<String> {
     let claimed = remembered(git, task);
     let tips = default_tips(git).into_iter().map(|(_, tip)| tip);
-    let mut bases: Vec<String> = tips
-        .chain(claimed.clone())
-        .filter_map(|tip| git.line(&["merge-base", &tip, commit]))
+    let tips: BTreeSet<String> = tips.chain(claimed.clone()).collect();
+    let bases: BTreeSet<String> = tips
+        .iter()
+        .filter_map(|tip| git.line(&["merge-base", tip, commit]))
         .filter(|base| base != commit)
         .collect();
-    bases.sort();
-    bases.dedup();
     let distance = |base: &String| {
         let range = format!("{base}..{commit}");
         let count = git.line(&["rev-list", "--count", "--end-of-options", &range]);
@@ -71,7 +82,10 @@ pub fn find(git: &Git, task: &str, commit: &str) -> Option<String> {
     };
     // Nothing was done since the claim, or it is not known where the work began.
     let nothing_done = || claimed.filter(|claimed| claimed == commit);
-    bases.into_iter().min_by_key(distance).or_else(nothing_done)
+    if bases.len() < 2 {
+        return bases.into_iter().next().or_else(nothing_done);
+    }
+    bases.into_iter().min_by_key(distance)
 }
 
 /// Lists commits up to `tip` that were made since the claim, newest first, at most `limit`.

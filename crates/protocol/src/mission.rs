@@ -25,6 +25,12 @@ pub fn mission(task: &Task, answered: &[&Decision]) -> Value {
     })
 }
 
+/// Returns the id that the protocol knows a task by, for a task as the interface shows it.
+pub fn task_id(task: &Value) -> String {
+    let number = task.get("number").and_then(Value::as_u64).unwrap_or_default();
+    numbered(Some(word(task, "id")), "T").unwrap_or(format!("T{number}"))
+}
+
 fn numbered(id: Option<&str>, prefix: &str) -> Option<String> {
     let digits = id?.strip_prefix(prefix)?;
     let fits = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -189,6 +195,61 @@ fn constraints(task: &Task) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::{Mode, check};
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_id_of_a_shown_task_is_that_of_its_mission() {
+        assert_eq!(task_id(&json!({"id": "T042", "number": 42})), "T042");
+        assert_eq!(task_id(&json!({"id": "task-7", "number": 3})), "T3");
+    }
+
+    fn task(fields: &Value) -> Task {
+        let mut whole: Value = serde_json::from_str(
+            r#"{
+            "repo": "r", "id": "T1", "number": 1, "version": 1, "title": "t", "description": "",
+            "kind": null, "complexity": null, "deliverable": "code", "status": "queued",
+            "priority": "P2", "labels": [], "role": null, "assignee": null, "reserved_for": null,
+            "preferred": null, "reviewer": null, "review_taken": false, "dependencies": [],
+            "blockers": [], "files": [], "branch": null, "commit": null, "pr": null,
+            "merged_sha": null, "round": 0, "review_rounds": 0, "requirements": [], "dod": [],
+            "gates": [], "constraints": {}, "context": {}, "timeout": 0, "attempts": 0,
+            "epic": null, "prd": null, "initiative": null, "parent": null, "external_ids": {},
+            "claim": null, "block": null, "steps": [], "decisions": [], "last_error": null,
+            "created_by": "human:ann", "created_at": "2025-01-01T00:00:00Z",
+            "updated_at": "2025-01-01T00:00:00Z"}"#,
+        )
+        .unwrap();
+        for (key, value) in fields.as_object().unwrap() {
+            whole[key] = value.clone();
+        }
+        serde_json::from_value(whole).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn the_mission_of_any_task_is_accepted_by_the_original(
+            id in "[A-Za-z][A-Za-z0-9._-]{0,20}",
+            title in "\\PC{1,60}",
+            description in "(\\PC|\n|\t|\r){0,120}",
+            epic in proptest::option::of("E?[0-9a-z]{0,4}"),
+            odd in prop_oneof![Just(json!(null)), Just(json!(7)), Just(json!("")), Just(json!("x.md"))],
+            most in proptest::option::of(0..9u32),
+            timeout in 0..100_000i64,
+        ) {
+            let task = task(&json!({
+                "id": id, "title": title, "description": description, "epic": epic, "timeout": timeout,
+                "requirements": [description], "constraints": {"max_files": most},
+                "context": {"epic_file": odd, "more": {"a": [odd]}},
+            }));
+            let made = mission(&task, &[]);
+            let yaml = to_yaml(&made);
+            let checked = check(&yaml, None, Mode::Compat);
+            prop_assert_eq!(checked.kind.map(|kind| kind.name), Some("mission"));
+            prop_assert!(checked.problems.is_empty(), "{:?}\n{}", checked.problems, yaml);
+            prop_assert_eq!(checked.tree.unwrap().to_value(), made);
+        }
+    }
 
     #[test]
     fn ids_of_another_form_are_replaced_by_numbers() {

@@ -22,8 +22,8 @@ pub enum ContractCommand {
     /// Write a task as a contract
     #[command(after_help = "Example:\n  comity contract render mission T1 > mission.yaml")]
     Render {
-        /// What to write: mission, neo-task, neo-result, neo-error, ace-task, ace-claim, ace-blocked, ace-resuming, ace-done,
-        /// ace-failed or labels
+        /// What to write: mission, result for the last one handed in, neo-task, neo-result, neo-error, ace-task,
+        /// ace-claim, ace-blocked, ace-resuming, ace-done, ace-failed or labels
         #[arg(value_name = "KIND")]
         kind: String,
         /// The task, or the beginning of its id

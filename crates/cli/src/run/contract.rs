@@ -5,8 +5,12 @@ use crate::args::{ContractCommand, Global};
 use crate::context::Context;
 use crate::human::{Shape, clean_text};
 use crate::output::Reply;
+use comity_core::command::WorkReport;
+use comity_core::event::ResultReported;
+use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::Query;
+use comity_engine::{EventFilter, Page, Query};
+use comity_protocol::agent_protocol::result;
 use comity_protocol::contract::{self, Checked, Kind, Mode};
 use comity_protocol::document::BYTES_MAX;
 use comity_protocol::problem::Level;
@@ -34,6 +38,7 @@ pub(super) fn run(global: &Global, command: ContractCommand) -> Result<Reply, Re
             let context = Context::find(global)?;
             match kind.as_str() {
                 "mission" => render_mission(&context, id),
+                "result" => render_result(&context, id),
                 other => super::writing::render(&context, other, id),
             }
         }
@@ -89,6 +94,54 @@ fn validated(file: &str, checked: &Checked) -> Reply {
 /// Names and messages come from outside; line breaks between them are ours.
 fn clean_lines(words: &str) -> String {
     words.lines().map(|line| format!("{}\n", clean_text(line))).collect()
+}
+
+/// Writes the last result that was handed in for a task.
+fn render_result(context: &Context, id: String) -> Result<Reply, Refusal> {
+    let task = context.query(Query::Task { id })?.get("task").cloned().unwrap_or_default();
+    let name = task.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let filter = EventFilter {
+        task: Some(name.clone()),
+        event: Some("result_reported".to_owned()),
+        page: Page { limit: Some(PAGE_MAX), after: None },
+        ..EventFilter::default()
+    };
+    let events = context.query(Query::Events(filter))?;
+    let last = events.get("events").and_then(Value::as_array).and_then(|list| list.last());
+    let Some(last) = last else {
+        return Err(Refusal::new(Code::NotFound, format!("no result was handed in for {name}"))
+            .hint(format!("comity task submit {name} --result FILE")));
+    };
+    let body: ResultReported = serde_json::from_value(last.clone()).map_err(|error| {
+        Refusal::new(Code::Internal, format!("BUG: the result does not read: {error}"))
+    })?;
+    let report = WorkReport {
+        contract: body.contract,
+        task_id: Some(comity_protocol::mission::task_id(&task)),
+        status: body.status,
+        files_modified: body.files_modified,
+        log: body.log,
+        issues: body.issues,
+        completed_at: body.completed_at,
+        pr: None,
+        evidence: Vec::new(),
+        other: body.other,
+    };
+    let yaml = result::to_yaml(&report);
+    // What came by another kind of contract may say too little for this one.
+    let checked = contract::check(&yaml, contract::kind("result"), Mode::Full);
+    if !checked.is_valid() {
+        let message = format!(
+            "the {} of {name} cannot be written as a result: {}",
+            report.contract,
+            checked.problems.errors().join("; ")
+        );
+        return Err(Refusal::new(Code::ContractInvalid, message)
+            .hint(format!("see `comity event list --task {name} --type result_reported`"))
+            .detail("problems", json!(checked.problems)));
+    }
+    let answer = json!({"result": result::to_value(&report), "yaml": yaml});
+    Ok(Reply::new(answer, Shape::Text(yaml)))
 }
 
 fn render_mission(context: &Context, id: String) -> Result<Reply, Refusal> {

@@ -371,6 +371,11 @@ fn files_that_a_result_lists_are_held_against_the_real_diff() {
     assert_eq!(exit, 3, "{error}");
     assert!(error.to_string().contains("src/new.rs is created, but not listed"), "{error}");
     assert_eq!(submit(&result("src/new.rs")).json()["task"]["status"], "review");
+    let written = rendered(&sandbox, "neo-result", "T1");
+    assert!(
+        written.ends_with("status: success\nfiles_modified:\n  - \"src/new.rs\"\n"),
+        "{written}"
+    );
 }
 
 #[test]

@@ -63,6 +63,10 @@ fn a_completed_result_moves_to_review_and_is_in_the_log() {
         events(&sandbox, "note").iter().map(|note| note["text"].clone()).collect();
     assert_eq!(notes, ["Leap years come every four", "concern: It is slow"]);
     assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+    let rendered = sandbox.json(&["contract", "render", "result", "T1"]);
+    assert_eq!(rendered["result"], said);
+    let yaml = sandbox.comity().args(&["contract", "render", "result", "T1"]).done().stdout;
+    assert!(yaml.starts_with("version: '1'\ntask_id: T1\nstatus: completed\n"), "{yaml}");
     let lines =
         sandbox.comity().args(&["event", "list", "--type", "result_reported"]).done().stdout;
     assert!(lines.trim_end().ends_with("result completed, 1 file, 2 issues"), "{lines}");
@@ -122,6 +126,7 @@ fn what_does_not_parse_or_validate_is_refused_and_nothing_moves() {
 #[test]
 fn a_mission_is_no_result() {
     let sandbox = begun(&[]);
+    assert_eq!(sandbox.refused(&["contract", "render", "result", "T1"]).1, 4);
     let mission = sandbox.comity().args(&["contract", "render", "mission", "T1"]).done().stdout;
     let (error, exit) = submit(&sandbox, &mission).refusal();
     assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3));

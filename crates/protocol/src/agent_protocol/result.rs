@@ -2,12 +2,13 @@
 
 use super::checker::{Checker, is_object, shown};
 use crate::contract::{Mode, keys_there, says};
-use crate::document::{Data, Node};
+use crate::document::{self, Data, Node, Style};
 use crate::problem::Problems;
 use comity_core::command::{
     FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine, WorkReport,
 };
 use comity_core::pattern::RepoPath;
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
 const STATUSES: [&str; 3] = ["completed", "failed", "blocked"];
@@ -173,6 +174,27 @@ pub fn report(root: &Node) -> WorkReport {
         evidence: Vec::new(),
         other: unknown.map(|entry| (entry.key.clone(), entry.value.to_value())).collect(),
     }
+}
+
+/// Writes a report as a result, in the order of the protocol; fields that it does not know come last.
+pub fn to_value(report: &WorkReport) -> Value {
+    let mut out = Map::new();
+    let task_id = report.task_id.clone().unwrap_or_default();
+    out.insert("version".to_owned(), Value::from("1"));
+    out.insert("task_id".to_owned(), Value::from(task_id));
+    out.insert("status".to_owned(), Value::from(report.status.as_str()));
+    out.insert("files_modified".to_owned(), json!(report.files_modified));
+    out.insert("log".to_owned(), json!(report.log));
+    out.insert("issues".to_owned(), json!(report.issues));
+    let completed_at = report.completed_at.clone().unwrap_or_default();
+    out.insert("completed_at".to_owned(), Value::from(completed_at));
+    out.extend(report.other.clone());
+    Value::Object(out)
+}
+
+/// Writes a report as a result in YAML.
+pub fn to_yaml(report: &WorkReport) -> String {
+    document::to_yaml(&to_value(report), &Style::default())
 }
 
 /// Returns the task that a result names.

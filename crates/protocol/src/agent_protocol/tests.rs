@@ -395,3 +395,15 @@ fn every_kind_has_a_schema_that_names_its_required_fields() {
         assert!(schema["required"].as_array().is_some_and(|r| !r.is_empty()), "{}", kind.name);
     }
 }
+
+#[test]
+fn what_a_result_reports_is_written_as_the_same_result() {
+    for text in [RESULT, include_str!("../../goldens/result.json")] {
+        let tree = read(text).unwrap();
+        let report = super::result::report(&tree);
+        let yaml = super::result::to_yaml(&report);
+        assert_eq!(read(&yaml).unwrap().to_value(), tree.to_value());
+        assert_eq!(super::result::report(&read(&yaml).unwrap()), report);
+        assert!(check(&yaml, kind("result"), Mode::Compat).problems.is_empty());
+    }
+}
