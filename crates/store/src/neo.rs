@@ -189,12 +189,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn row(value: Value) -> Row {
+    fn row(value: &Value) -> Row {
         value.as_object().unwrap().clone()
     }
 
     fn memory(id: &str, content: &str) -> Row {
-        row(json!({
+        row(&json!({
             "id": id, "type": "knowledge", "scope": "global", "content": content, "source": "user",
             "tags": "[\"a\"]", "created_at": "t", "last_accessed_at": "t", "access_count": 3,
             "expires_at": null, "outcome": null, "run_id": null, "category": null,

@@ -39,12 +39,12 @@ pub(in crate::run) fn out(
         why_not: BTreeMap::new(),
     };
     carrier.meet(plan, &tasks(&mut engine, context)?);
-    carrier.create(&mut engine, plan);
-    carrier.depend(&mut engine, plan);
+    carrier.create(&mut engine, plan)?;
+    carrier.depend(&mut engine, plan)?;
     let made = tasks(&mut engine, context)?;
-    carrier.states(&mut engine, plan, &made);
+    carrier.states(&mut engine, plan, &made)?;
     let after = tasks(&mut engine, context)?;
-    carrier.mark(&mut engine, plan, &after);
+    carrier.mark(&mut engine, plan, &after)?;
     Ok(carrier.answer(plan, &after))
 }
 
@@ -176,15 +176,21 @@ impl Carrier<'_> {
         Request { actor: self.importer.clone(), fence: None, ..self.request(command) }
     }
 
-    /// Runs commands, each of one item; remembers the first refusal of each.
-    fn run(&mut self, engine: &mut Engine, commands: Vec<(usize, Request)>) {
+    /// Runs commands, each of one item; remembers the first refusal of each. A store that fails ends it all: what
+    /// was acknowledged stays, and the next import goes on from there.
+    fn run(&mut self, engine: &mut Engine, commands: Vec<(usize, Request)>) -> Result<(), Refusal> {
         let (places, requests): (Vec<usize>, Vec<Request>) = commands.into_iter().unzip();
         let answers = engine.execute_all(requests);
         for (place, answer) in places.into_iter().zip(answers) {
-            if let Err(refusal) = answer {
-                self.why_not.entry(place).or_insert(refusal.message);
+            match answer {
+                Err(refusal) if matches!(refusal.code.exit_status(), 1 | 5) => return Err(refusal),
+                Err(refusal) => {
+                    self.why_not.entry(place).or_insert(refusal.message);
+                }
+                Ok(_) => {}
             }
         }
+        Ok(())
     }
 
     /// The id that an item has here, if it has one.
@@ -196,7 +202,7 @@ impl Carrier<'_> {
         }
     }
 
-    fn create(&mut self, engine: &mut Engine, plan: &Plan) {
+    fn create(&mut self, engine: &mut Engine, plan: &Plan) -> Result<(), Refusal> {
         let places = places(plan);
         let mut commands = Vec::new();
         for (place, planned) in plan.tasks.iter().enumerate() {
@@ -222,7 +228,7 @@ impl Carrier<'_> {
                 }
             }
         }
-        self.run(engine, commands);
+        self.run(engine, commands)
     }
 
     fn link(&self, id: &str, key: &str, value: &str) -> Request {
@@ -263,7 +269,7 @@ impl Carrier<'_> {
         }
     }
 
-    fn depend(&mut self, engine: &mut Engine, plan: &Plan) {
+    fn depend(&mut self, engine: &mut Engine, plan: &Plan) -> Result<(), Refusal> {
         let places = places(plan);
         let mut commands = Vec::new();
         for (place, planned) in plan.tasks.iter().enumerate() {
@@ -286,11 +292,16 @@ impl Carrier<'_> {
                 }
             }
         }
-        self.run(engine, commands);
+        self.run(engine, commands)
     }
 
     /// Brings each task to its state by the verbs that lead there.
-    fn states(&mut self, engine: &mut Engine, plan: &Plan, there: &[TaskView]) {
+    fn states(
+        &mut self,
+        engine: &mut Engine,
+        plan: &Plan,
+        there: &[TaskView],
+    ) -> Result<(), Refusal> {
         let by_id: BTreeMap<&str, &TaskView> =
             there.iter().map(|task| (task.id.as_str(), task)).collect();
         let gates = match self.context.config.settings() {
@@ -318,7 +329,7 @@ impl Carrier<'_> {
             // Where agents need not be registered this may be refused and changes nothing.
             let _ = engine.execute_all(vec![self.request(register)]);
         }
-        self.run(engine, commands);
+        self.run(engine, commands)
     }
 
     fn steps(&self, planned: &Planned, task: &TaskView, gates: &[String]) -> Vec<Request> {
@@ -415,7 +426,12 @@ impl Carrier<'_> {
     }
 
     /// Marks what is settled, and says what is not and why.
-    fn mark(&mut self, engine: &mut Engine, plan: &Plan, after: &[TaskView]) {
+    fn mark(
+        &mut self,
+        engine: &mut Engine,
+        plan: &Plan,
+        after: &[TaskView],
+    ) -> Result<(), Refusal> {
         let by_id: BTreeMap<&str, &TaskView> =
             after.iter().map(|task| (task.id.as_str(), task)).collect();
         let mut commands = Vec::new();
@@ -444,7 +460,7 @@ impl Carrier<'_> {
                 }
             }
         }
-        self.run(engine, commands);
+        self.run(engine, commands)
     }
 
     fn who_may(&self, planned: &Planned, task: &TaskView) -> String {

@@ -1,0 +1,32 @@
+//! Files and reports of other tools: reading them never crashes, and what is read again is the same.
+#![no_main]
+use comity_core::time::Timestamp;
+use comity_protocol::contract::{KINDS, Mode, check};
+use comity_protocol::neotx::{effect, keep, records, resume, take};
+use comity_protocol::{beads, taskmaster};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for plan in [beads::read(text), taskmaster::read(text)].into_iter().flatten() {
+        assert_eq!(plan.finishing_order().len(), plan.tasks.len());
+    }
+    let (read, _) = records::read_lines(text);
+    let written = records::write_lines(&read);
+    assert_eq!(records::write_lines(&records::read_lines(&written).0), written);
+    let now = Timestamp::from_ms(1_767_225_600_000);
+    for record in &records::settled(read) {
+        let _ = take::decision(record, now);
+        let _ = take::directive(record);
+        let _ = take::memory(record.map(), now);
+    }
+    for kind in KINDS {
+        let checked = check(text, Some(kind), Mode::Full);
+        if let (true, Some(tree)) = (checked.is_valid(), &checked.tree) {
+            let _ = effect::commands(kind.name, tree, Some("T1"));
+            let _ = kind.report.map(|report| report(tree));
+        }
+    }
+    let _ = resume::parse(text);
+    let _ = keep::Kept::of(text);
+});
