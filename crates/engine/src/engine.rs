@@ -1,7 +1,7 @@
 //! The engine as one process uses it: commands in, questions in, answers out.
 
 use crate::batch::run_batch;
-use crate::intake::Intake;
+use crate::intake::{Intake, Prepared};
 use crate::query::Query;
 use crate::read::Reader;
 use crate::redact::RedactOptions;
@@ -50,6 +50,22 @@ impl Engine {
         let mut answers =
             run_batch(self.store.as_mut(), &self.settings, std::slice::from_ref(&prepared));
         answers.pop().unwrap_or_else(|| Err(Refusal::new(Code::Internal, "BUG: no answer")))
+    }
+
+    /// Runs commands one after the other in one transaction; a refusal spoils nothing for the rest. The answers come
+    /// in the order of the requests.
+    pub fn execute_all(&mut self, requests: Vec<Request>) -> Vec<Result<Value, Refusal>> {
+        let prepared: Vec<Result<Prepared, Refusal>> =
+            requests.into_iter().map(|request| self.intake.prepare(request)).collect();
+        let fine: Vec<Prepared> =
+            prepared.iter().filter_map(|p| p.as_ref().ok().cloned()).collect();
+        let mut answers = run_batch(self.store.as_mut(), &self.settings, &fine).into_iter();
+        let lost = || Err(Refusal::new(Code::Internal, "BUG: no answer"));
+        let answer = |prepared: Result<Prepared, Refusal>| match prepared {
+            Ok(_) => answers.next().unwrap_or_else(lost),
+            Err(refusal) => Err(refusal),
+        };
+        prepared.into_iter().map(answer).collect()
     }
 
     /// Answers a question.

@@ -5,7 +5,7 @@ use super::history::History;
 use super::tree::{Published, Tree};
 use crate::context::Context;
 use crate::store::Access;
-use comity_core::command::Command;
+use comity_core::command::{Command, Request};
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{CollabState, Engine};
 use comity_protocol::collab::{
@@ -260,11 +260,11 @@ impl Syncer {
         mut found: BTreeMap<Kind, Option<Found>>,
     ) -> Result<BTreeMap<Kind, Etags>, Refusal> {
         let mut tags = BTreeMap::new();
+        let mut state = self.engine.collab_state(&self.context.asker())?;
         for kind in Kind::ALL {
             let Some(mut file) = found.remove(&kind) else { continue };
             let before = file.as_ref().map_or_else(|| etag(b""), |file| etag(&file.bytes));
             for round in 1.. {
-                let state = self.engine.collab_state(&self.context.asker())?;
                 let next = pretty(&fresh(kind, &state, file.as_ref().map(|file| &file.value)));
                 match self.write_state(kind, next.as_bytes(), file.as_ref())? {
                     None => {
@@ -280,6 +280,7 @@ impl Syncer {
                         }
                         let ours = Found { bytes: next.into_bytes(), value: theirs.value };
                         file = Some(ours);
+                        state = self.engine.collab_state(&self.context.asker())?;
                     }
                 }
             }
@@ -336,10 +337,12 @@ impl Syncer {
         command: Command,
         key: Option<String>,
     ) -> Result<Value, Refusal> {
-        let mut request = self.context.request(command);
-        request.fence = None;
-        request.key = key;
+        let request = self.request(command, key);
         self.engine.execute(request)
+    }
+
+    pub(super) fn request(&self, command: Command, key: Option<String>) -> Request {
+        Request { fence: None, key, ..self.context.request(command) }
     }
 
     /// Writes the tree where nobody else has written since the last export.

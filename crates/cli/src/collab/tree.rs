@@ -103,10 +103,6 @@ impl Tree {
             // What was displaced is known.
             let _ = std::fs::remove_file(&temporary);
         }
-        if let Some(dir) = path.parent().and_then(|dir| File::open(dir).ok()) {
-            // Some file systems cannot; the rename itself was atomic all the same.
-            let _ = dir.sync_all();
-        }
         done
     }
 

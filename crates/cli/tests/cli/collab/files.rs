@@ -374,3 +374,22 @@ fn the_tree_of_another_store_brings_its_events_and_ones_own_does_not() {
         "ours, and the one they tell of: {created}"
     );
 }
+
+#[test]
+fn two_tasks_made_under_one_id_are_both_kept() {
+    let (sandbox, root) = seeded();
+    sync(&sandbox);
+    sandbox.json(&["task", "create", "Ours", "--id", "task-001"]);
+    edit(&root, "tasks", |tasks| {
+        tasks["tasks"].as_array_mut().unwrap().push(json!({"id": "task-001", "title": "Theirs"}));
+    });
+    let report = sync(&sandbox);
+    assert!(texts(&report["conflicts"]).contains("another task has this id"), "{report}");
+    let titles: Vec<Value> = state(&root, "tasks")["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["title"].clone())
+        .collect();
+    assert_eq!(titles, ["Ours", "Theirs"]);
+}
