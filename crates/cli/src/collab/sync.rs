@@ -2,7 +2,7 @@
 
 use super::edits::Takeover;
 use super::history::History;
-use super::tree::{Published, Tree};
+use super::tree::{Published, Tree, failed};
 use crate::context::Context;
 use crate::store::Access;
 use comity_core::command::{Command, Request};
@@ -174,15 +174,30 @@ impl Syncer {
         for kind in Kind::ALL {
             for path in Tree::left_behind(&self.tree.state(kind)) {
                 let bytes = Tree::read(&path)?.unwrap_or_default();
-                // Half of our own text is worth nothing: the store has it.
-                if let Ok(file) = parsed(kind, bytes)
-                    && !self.take_edits(kind, &file)?
-                {
-                    continue;
+                let taken = match parsed(kind, bytes) {
+                    Ok(file) => self.take_edits(kind, &file)?,
+                    Err(_) => false,
+                };
+                if taken {
+                    let _ = std::fs::remove_file(&path);
+                } else {
+                    // Half of our own text, or half of somebody's: who wrote it may want to see it.
+                    self.set_aside(kind, &path)?;
                 }
-                let _ = std::fs::remove_file(&path);
             }
         }
+        Ok(())
+    }
+
+    fn set_aside(&mut self, kind: Kind, path: &Path) -> Result<(), Refusal> {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.unwrap_or_default().replace(".comity-", ".left-");
+        let aside = path.with_file_name(name.trim_start_matches('.'));
+        std::fs::rename(path, &aside).map_err(|error| failed("move", path, &error))?;
+        self.complain(
+            &aside,
+            &[format!("left by a process that was killed while it wrote {}", kind.file())],
+        );
         Ok(())
     }
 
@@ -326,7 +341,7 @@ impl Syncer {
             }
         }
         // It stays as they left it.
-        Tree::put_back(&path, &displaced)?;
+        Tree::put_back(&path, &displaced, &etag(next))?;
         self.complain(&path, &problems);
         Ok(None)
     }

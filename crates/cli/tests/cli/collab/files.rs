@@ -351,6 +351,8 @@ fn what_a_killed_process_had_in_its_hands_is_taken_over() {
     std::fs::write(&displaced, edited.to_string()).unwrap();
     let half = root.join("collaboration/state/.locks.json.comity-1-1");
     std::fs::write(&half, "{\"version\": 1, \"lo").unwrap();
+    let done = sandbox.comity().by("human:ann").args(&["sync", "collab"]).done();
+    assert!(done.exit == 2 && done.stdout.contains("locks.json.left-1-1"), "{}", done.stdout);
     sync(&sandbox);
     assert_eq!(sandbox.json(&["task", "show", "task-001"])["task"]["title"], "Uno");
     assert!(!displaced.exists() && !half.exists());
