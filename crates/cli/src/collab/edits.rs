@@ -3,7 +3,7 @@
 use super::sync::Syncer;
 use comity_core::command::Command;
 use comity_core::ids::{AgentId, TaskId};
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Timestamp;
 use comity_core::view::TaskView;
 use comity_engine::{CollabState, Query};
@@ -15,6 +15,9 @@ use std::collections::BTreeSet;
 
 /// Where imported tasks come from.
 const SOURCE: &str = "collaboration/";
+
+/// Tasks that are made in one transaction.
+const AT_ONCE: usize = 200;
 
 /// One file being taken over.
 pub(super) struct Takeover<'s> {
@@ -54,7 +57,13 @@ impl Takeover<'_> {
     }
 
     fn attempt(&mut self, what: &str, command: Command) -> Result<bool, Refusal> {
-        match self.syncer.execute(command, None) {
+        let answer = self.syncer.execute(command, None);
+        self.noted(what, answer)
+    }
+
+    /// Writes down what came of an edit; true when it was taken.
+    fn noted(&mut self, what: &str, answer: Result<Value, Refusal>) -> Result<bool, Refusal> {
+        match answer {
             Ok(_) => {
                 self.syncer.report.taken.push(what.to_owned());
                 Ok(true)
@@ -97,6 +106,7 @@ impl Takeover<'_> {
     fn new_tasks(&mut self, mut left: Vec<(String, Patch)>) -> Result<(), Refusal> {
         let mut known: BTreeSet<String> =
             self.state.tasks.iter().map(|task| task.id.clone()).collect();
+        let mut ready = Vec::new();
         while !left.is_empty() {
             let fits = |patch: &Patch| patch.dependencies().iter().all(|on| known.contains(on));
             let place = left.iter().position(|(_, patch)| fits(patch));
@@ -110,13 +120,44 @@ impl Takeover<'_> {
                     }
                 }
             }
-            self.new_task(&id, patch)?;
-            known.insert(id);
+            known.insert(id.clone());
+            ready.push((id, patch));
+        }
+        for some in ready.chunks(AT_ONCE) {
+            self.import(some)?;
         }
         Ok(())
     }
 
-    fn new_task(&mut self, id: &str, mut patch: Patch) -> Result<(), Refusal> {
+    /// Imports some tasks in one transaction.
+    fn import(&mut self, tasks: &[(String, Patch)]) -> Result<(), Refusal> {
+        let mut requests = Vec::new();
+        let mut patches = Vec::new();
+        for (id, patch) in tasks {
+            let mut patch = patch.clone();
+            self.complete(id, &mut patch);
+            let command = Command::ImportTask(Box::new(patch.imported_task(id.clone(), SOURCE)));
+            requests.push(self.syncer.request(command, None));
+            patches.push((id, patch));
+        }
+        let answers = self.syncer.engine.execute_all(requests);
+        for ((id, patch), answer) in patches.into_iter().zip(answers) {
+            match answer {
+                Err(refusal) if refusal.code == Code::DuplicateId => self.second(id, &patch)?,
+                answer => {
+                    if self.noted(&format!("{id}: new task"), answer)? {
+                        for link in patch.links(id) {
+                            self.attempt(&format!("{id}: reference"), link)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what a record leaves out and its state takes.
+    fn complete(&mut self, id: &str, patch: &mut Patch) {
         patch.default_needs("not said where it was blocked");
         if patch.lacks_holder() {
             let word = patch.status.map(|status| status.to_string()).unwrap_or_default();
@@ -124,27 +165,20 @@ impl Takeover<'_> {
             let said = format!("{id}: {word} and nobody is named who works on it; it is queued");
             self.syncer.report.conflicts.push(said);
         }
+    }
+
+    /// A task was made here under the same id meanwhile. Unless it is the same one, both are kept.
+    fn second(&mut self, id: &str, patch: &Patch) -> Result<(), Refusal> {
         let mut imported = patch.imported_task(id.to_owned(), SOURCE);
-        let mut name = id.to_owned();
-        if let Some(task) = self.task(id)? {
-            if task_record(&task).get("title").and_then(Value::as_str) == Some(&imported.task.title)
-            {
-                return Ok(());
-            }
-            // Two tasks were made under one name: both are kept.
-            imported.task.id = None;
-            imported.task.id_prefix = Some("task-".to_owned());
-            let said =
-                format!("{id}: another task has this id; the one in the file gets a new one");
-            self.syncer.report.conflicts.push(said);
-            name = format!("a second {id}");
+        if self.task(id)?.is_some_and(|task| task.title == imported.task.title) {
+            return Ok(());
         }
-        if self.attempt(&format!("{name}: new task"), Command::ImportTask(Box::new(imported)))? {
-            for link in patch.links(id) {
-                self.attempt(&format!("{id}: reference"), link)?;
-            }
-        }
-        Ok(())
+        imported.task.id = None;
+        imported.task.id_prefix = Some("task-".to_owned());
+        let said = format!("{id}: another task has this id; the one in the file gets a new one");
+        self.syncer.report.conflicts.push(said);
+        let what = format!("a second {id}: new task");
+        self.attempt(&what, Command::ImportTask(Box::new(imported))).map(drop)
     }
 
     fn task(&mut self, id: &str) -> Result<Option<TaskView>, Refusal> {

@@ -1,12 +1,14 @@
 //! Exports beside the requests: a thread that writes the tree soon after something changed.
 
 use super::sync::{Report, Syncer};
+use super::tree::{Sight, Tree};
 use crate::output;
 use comity_core::refusal::{Code, Refusal};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,9 @@ enum Job {
 /// Writes the tree in a thread of its own. Dropped, it writes once more and ends.
 pub struct Exporter {
     jobs: Sender<Job>,
+    tree: Tree,
+    /// The files as the last export left them.
+    seen: Arc<Mutex<Sight>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -32,12 +37,20 @@ impl Exporter {
     /// Starts it.
     pub fn start(mut syncer: Syncer) -> Result<Exporter, Refusal> {
         let (jobs, queue) = channel();
-        let work = move || run(&mut syncer, &queue);
+        let tree = syncer.tree.clone();
+        let seen = Arc::new(Mutex::new(Sight::new()));
+        let left = Arc::clone(&seen);
+        let work = move || run(&mut syncer, &queue, &left);
         let named = std::thread::Builder::new().name("comity-export".to_owned());
         let thread = named
             .spawn(work)
             .map_err(|error| Refusal::new(Code::Internal, format!("no thread: {error}")))?;
-        Ok(Exporter { jobs, thread: Some(thread) })
+        Ok(Exporter { jobs, tree, seen, thread: Some(thread) })
+    }
+
+    /// Tells whether nobody touched the files since the last export.
+    pub fn is_untouched(&self) -> bool {
+        self.seen.lock().is_ok_and(|seen| *seen == self.tree.sight())
     }
 
     /// Writes the tree and ends the process when it is told to stop from outside.
@@ -91,9 +104,20 @@ impl Drop for Exporter {
     }
 }
 
-fn run(syncer: &mut Syncer, queue: &Receiver<Job>) {
+fn run(syncer: &mut Syncer, queue: &Receiver<Job>, seen: &Mutex<Sight>) {
     // The first change starts the clock, so that a steady stream of them does not put the export off for ever.
     let mut due: Option<Instant> = None;
+    // Only a go that wrote nothing leaves the files as they were looked at: who wrote after ours is not known.
+    let go = |syncer: &mut Syncer, log: bool| {
+        let before = syncer.tree.sight();
+        let outcome = syncer.once(log);
+        let same = outcome.as_ref().is_ok_and(|report| report.written.is_empty());
+        if let Ok(mut seen) = seen.lock() {
+            *seen = if same { before } else { Sight::new() };
+        }
+        say(&outcome);
+        outcome
+    };
     loop {
         let left = due.map(|at| at.saturating_duration_since(Instant::now()));
         let job = match left {
@@ -104,15 +128,11 @@ fn run(syncer: &mut Syncer, queue: &Receiver<Job>) {
         match job {
             Ok(Job::Changed) => due = due.or_else(|| Some(Instant::now() + SETTLE)),
             Ok(Job::Now(reply)) => {
-                let outcome = syncer.once(true);
-                say(&outcome);
-                let _ = reply.send(outcome);
+                let _ = reply.send(go(syncer, true));
                 due = None;
             }
             Err(RecvTimeoutError::Timeout) => {
-                let outcome = syncer.once(false);
-                say(&outcome);
-                let again = outcome.is_ok_and(|report| report.unsettled);
+                let again = go(syncer, false).is_ok_and(|report| report.unsettled);
                 due = again.then(|| Instant::now() + BACK_OFF);
             }
             Ok(Job::End) | Err(RecvTimeoutError::Disconnected) => {

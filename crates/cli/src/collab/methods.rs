@@ -177,7 +177,9 @@ impl Collab {
 
     fn list_tasks(&mut self, params: &Params) -> Answer {
         let (status, assignee) = (params.optional("status")?, params.optional("assignee")?);
-        self.export_now()?;
+        if !self.exporter.is_untouched() {
+            self.export_now()?;
+        }
         let tasks = self.engine.collab_tasks(&self.context.asker())?;
         let fits = |task: &&TaskView| {
             status.as_deref().is_none_or(|word| task.status.as_str() == word)

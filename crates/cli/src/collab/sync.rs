@@ -2,10 +2,10 @@
 
 use super::edits::Takeover;
 use super::history::History;
-use super::tree::{Published, Tree};
+use super::tree::{Published, Tree, failed};
 use crate::context::Context;
 use crate::store::Access;
-use comity_core::command::Command;
+use comity_core::command::{Command, Request};
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{CollabState, Engine};
 use comity_protocol::collab::{
@@ -174,15 +174,30 @@ impl Syncer {
         for kind in Kind::ALL {
             for path in Tree::left_behind(&self.tree.state(kind)) {
                 let bytes = Tree::read(&path)?.unwrap_or_default();
-                // Half of our own text is worth nothing: the store has it.
-                if let Ok(file) = parsed(kind, bytes)
-                    && !self.take_edits(kind, &file)?
-                {
-                    continue;
+                let taken = match parsed(kind, bytes) {
+                    Ok(file) => self.take_edits(kind, &file)?,
+                    Err(_) => false,
+                };
+                if taken {
+                    let _ = std::fs::remove_file(&path);
+                } else {
+                    // Half of our own text, or half of somebody's: who wrote it may want to see it.
+                    self.set_aside(kind, &path)?;
                 }
-                let _ = std::fs::remove_file(&path);
             }
         }
+        Ok(())
+    }
+
+    fn set_aside(&mut self, kind: Kind, path: &Path) -> Result<(), Refusal> {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.unwrap_or_default().replace(".comity-", ".left-");
+        let aside = path.with_file_name(name.trim_start_matches('.'));
+        std::fs::rename(path, &aside).map_err(|error| failed("move", path, &error))?;
+        self.complain(
+            &aside,
+            &[format!("left by a process that was killed while it wrote {}", kind.file())],
+        );
         Ok(())
     }
 
@@ -260,11 +275,11 @@ impl Syncer {
         mut found: BTreeMap<Kind, Option<Found>>,
     ) -> Result<BTreeMap<Kind, Etags>, Refusal> {
         let mut tags = BTreeMap::new();
+        let mut state = self.engine.collab_state(&self.context.asker())?;
         for kind in Kind::ALL {
             let Some(mut file) = found.remove(&kind) else { continue };
             let before = file.as_ref().map_or_else(|| etag(b""), |file| etag(&file.bytes));
             for round in 1.. {
-                let state = self.engine.collab_state(&self.context.asker())?;
                 let next = pretty(&fresh(kind, &state, file.as_ref().map(|file| &file.value)));
                 match self.write_state(kind, next.as_bytes(), file.as_ref())? {
                     None => {
@@ -280,6 +295,7 @@ impl Syncer {
                         }
                         let ours = Found { bytes: next.into_bytes(), value: theirs.value };
                         file = Some(ours);
+                        state = self.engine.collab_state(&self.context.asker())?;
                     }
                 }
             }
@@ -325,7 +341,7 @@ impl Syncer {
             }
         }
         // It stays as they left it.
-        Tree::put_back(&path, &displaced)?;
+        Tree::put_back(&path, &displaced, &etag(next))?;
         self.complain(&path, &problems);
         Ok(None)
     }
@@ -336,10 +352,12 @@ impl Syncer {
         command: Command,
         key: Option<String>,
     ) -> Result<Value, Refusal> {
-        let mut request = self.context.request(command);
-        request.fence = None;
-        request.key = key;
+        let request = self.request(command, key);
         self.engine.execute(request)
+    }
+
+    pub(super) fn request(&self, command: Command, key: Option<String>) -> Request {
+        Request { fence: None, key, ..self.context.request(command) }
     }
 
     /// Writes the tree where nobody else has written since the last export.

@@ -6,6 +6,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,6 +15,9 @@ const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// What the name of a file has that waits to take the place of another.
 const MARK: &str = ".comity-";
+
+/// What the files of a tree look like: number, length and time of change.
+pub type Sight = Vec<(PathBuf, Option<(u64, u64, i64, i64)>)>;
 
 /// The directory of a tree, `…/collaboration`.
 #[derive(Clone, Debug)]
@@ -60,6 +64,22 @@ impl Tree {
         self.dir.join("logs").join("log.md")
     }
 
+    /// Says what the files look like from outside.
+    pub fn sight(&self) -> Sight {
+        let mut paths: Vec<PathBuf> = Kind::ALL.into_iter().map(|kind| self.state(kind)).collect();
+        paths.push(self.events());
+        let own = std::fs::read_dir(self.agent_events()).into_iter().flatten().flatten();
+        paths.extend(own.map(|entry| entry.path()));
+        paths.sort();
+        let look = |path: PathBuf| {
+            let found = std::fs::metadata(&path).ok();
+            let mark =
+                found.map(|found| (found.ino(), found.len(), found.mtime(), found.mtime_nsec()));
+            (path, mark)
+        };
+        paths.into_iter().map(look).collect()
+    }
+
     /// Reads a file; one that is not there is none.
     pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
         match std::fs::metadata(path) {
@@ -102,10 +122,6 @@ impl Tree {
         if !matches!(done, Ok(Published::Overtaken(_))) {
             // What was displaced is known.
             let _ = std::fs::remove_file(&temporary);
-        }
-        if let Some(dir) = path.parent().and_then(|dir| File::open(dir).ok()) {
-            // Some file systems cannot; the rename itself was atomic all the same.
-            let _ = dir.sync_all();
         }
         done
     }
@@ -151,9 +167,17 @@ impl Tree {
         found
     }
 
-    /// Puts a displaced file back into its place.
-    pub fn put_back(path: &Path, displaced: &Path) -> Result<(), Refusal> {
-        std::fs::rename(displaced, path).map_err(|error| failed("put back", path, &error))
+    /// Puts a displaced file back into its place, where ours is. What somebody wrote there meanwhile stays beside it,
+    /// to be found by the next look.
+    pub fn put_back(path: &Path, displaced: &Path, ours: &str) -> Result<(), Refusal> {
+        if renameat_with(CWD, displaced, CWD, path, RenameFlags::EXCHANGE).is_err() {
+            return std::fs::rename(displaced, path)
+                .map_err(|error| failed("put back", path, &error));
+        }
+        if Tree::read(displaced)?.is_some_and(|bytes| etag(&bytes) == ours) {
+            let _ = std::fs::remove_file(displaced);
+        }
+        Ok(())
     }
 }
 

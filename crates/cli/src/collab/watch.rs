@@ -4,10 +4,7 @@ use super::exporter::say;
 use super::sync::{Report, Syncer};
 use crate::output;
 use comity_core::refusal::{Code, Refusal};
-use comity_protocol::collab::Kind;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,8 +13,6 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often the log for people is written at most.
 const LOG_EVERY: Duration = Duration::from_secs(5);
-
-type Sight = Vec<(PathBuf, Option<(u64, u64, i64, i64)>)>;
 
 /// Keeps the tree in step until it is told to stop.
 pub fn watch(syncer: &mut Syncer, json: bool) -> Result<(), Refusal> {
@@ -33,12 +28,12 @@ pub fn watch(syncer: &mut Syncer, json: bool) -> Result<(), Refusal> {
     }
     let mut logged = Instant::now();
     tell(&syncer.once(true)?, json);
-    let mut seen = sight(syncer);
+    let mut seen = syncer.tree.sight();
     let mut log_due = false;
     let mut again = false;
     while !stop.load(Ordering::Relaxed) {
         let committed = commits.wait(LOOK_EVERY).map_err(|error| error.to_refusal())?;
-        let now = sight(syncer);
+        let now = syncer.tree.sight();
         let with_log = log_due && logged.elapsed() >= LOG_EVERY;
         if !committed && now == seen && !with_log && !again {
             continue;
@@ -53,7 +48,7 @@ pub fn watch(syncer: &mut Syncer, json: bool) -> Result<(), Refusal> {
         if with_log {
             logged = Instant::now();
         }
-        seen = sight(syncer);
+        seen = syncer.tree.sight();
     }
     tell(&syncer.settle(true, 2)?, json);
     Ok(())
@@ -69,20 +64,4 @@ fn tell(report: &Report, json: bool) {
     } else {
         report.lines().iter().for_each(|line| output::remark(line));
     }
-}
-
-/// What the files look like from outside.
-fn sight(syncer: &Syncer) -> Sight {
-    let mut paths: Vec<PathBuf> =
-        Kind::ALL.into_iter().map(|kind| syncer.tree.state(kind)).collect();
-    paths.push(syncer.tree.events());
-    let own = std::fs::read_dir(syncer.tree.agent_events()).into_iter().flatten().flatten();
-    paths.extend(own.map(|entry| entry.path()));
-    paths.sort();
-    let look = |path: PathBuf| {
-        let found = std::fs::metadata(&path).ok();
-        let mark = found.map(|found| (found.ino(), found.len(), found.mtime(), found.mtime_nsec()));
-        (path, mark)
-    };
-    paths.into_iter().map(look).collect()
 }

@@ -155,12 +155,11 @@ impl<'a> Rule<'a> {
             )
             .into());
         }
-        self.owner = Some(owner);
-        let answer = self.lease_command(command)?;
         if matches!(command, Command::LeaseAcquire { .. }) {
             self.meet(owner)?;
         }
-        Ok(answer)
+        self.owner = Some(owner);
+        self.lease_command(command)
     }
 
     /// Whose leases are meant.

@@ -220,10 +220,7 @@ impl<'a> Rule<'a> {
             | Command::LeaseRenew { .. }
             | Command::LeaseRelease { .. } => self.lease_command(command),
             Command::LeaseFor { owner, command } => self.lease_command_for(owner, command),
-            Command::Sweep => {
-                self.fence_is_own()?;
-                Ok(Answer::Swept)
-            }
+            Command::Sweep => self.fence_is_own().map(|()| Answer::Swept),
             Command::AgentRegister { id, roles, skills } => self.register(id, roles, skills),
             Command::AgentDescribe { id, roles, skills, about } => {
                 self.describe(id, roles, skills.as_ref(), about)

@@ -351,6 +351,8 @@ fn what_a_killed_process_had_in_its_hands_is_taken_over() {
     std::fs::write(&displaced, edited.to_string()).unwrap();
     let half = root.join("collaboration/state/.locks.json.comity-1-1");
     std::fs::write(&half, "{\"version\": 1, \"lo").unwrap();
+    let done = sandbox.comity().by("human:ann").args(&["sync", "collab"]).done();
+    assert!(done.exit == 2 && done.stdout.contains("locks.json.left-1-1"), "{}", done.stdout);
     sync(&sandbox);
     assert_eq!(sandbox.json(&["task", "show", "task-001"])["task"]["title"], "Uno");
     assert!(!displaced.exists() && !half.exists());
@@ -373,4 +375,23 @@ fn the_tree_of_another_store_brings_its_events_and_ones_own_does_not() {
         2,
         "ours, and the one they tell of: {created}"
     );
+}
+
+#[test]
+fn two_tasks_made_under_one_id_are_both_kept() {
+    let (sandbox, root) = seeded();
+    sync(&sandbox);
+    sandbox.json(&["task", "create", "Ours", "--id", "task-001"]);
+    edit(&root, "tasks", |tasks| {
+        tasks["tasks"].as_array_mut().unwrap().push(json!({"id": "task-001", "title": "Theirs"}));
+    });
+    let report = sync(&sandbox);
+    assert!(texts(&report["conflicts"]).contains("another task has this id"), "{report}");
+    let titles: Vec<Value> = state(&root, "tasks")["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["title"].clone())
+        .collect();
+    assert_eq!(titles, ["Ours", "Theirs"]);
 }

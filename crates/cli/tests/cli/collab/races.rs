@@ -121,7 +121,7 @@ fn careless_editor(root: &std::path::Path, stop: &AtomicBool) -> (Vec<String>, u
         std::fs::write(&beside, serde_json::to_string_pretty(&file).unwrap()).unwrap();
         std::fs::rename(&beside, &path).unwrap();
         added.push(id);
-        std::thread::sleep(std::time::Duration::from_millis(60));
+        std::thread::sleep(std::time::Duration::from_millis(120));
     }
     (added, rounds)
 }
@@ -129,7 +129,7 @@ fn careless_editor(root: &std::path::Path, stop: &AtomicBool) -> (Vec<String>, u
 #[test]
 fn an_editor_that_rewrites_the_file_all_the_time_loses_nothing_and_takes_nothing_away() {
     let (sandbox, root) = empty_root();
-    let each = if long() { 100 } else { 15 };
+    let each = if long() { 100 } else { 8 };
     Rpc::start(&root, "human:ann").end();
     let stop = AtomicBool::new(false);
     let (created, by_hand) = std::thread::scope(|scope| {
