@@ -10,9 +10,9 @@ const GOLDENS: &[&str] = &[
     include_str!("../../goldens/mission.yaml"),
     include_str!("../../goldens/result.yaml"),
     include_str!("../../goldens/result.json"),
-    include_str!("../../tests/golden/neo/task.yaml"),
-    include_str!("../../tests/golden/neo/result.yaml"),
-    include_str!("../../tests/golden/neo/error.yaml"),
+    include_str!("../../tests/golden/neomjs/task.yaml"),
+    include_str!("../../tests/golden/neomjs/result.yaml"),
+    include_str!("../../tests/golden/neomjs/error.yaml"),
 ];
 const PIECES: &[&str] = &[
     "\n",
