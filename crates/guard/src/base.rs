@@ -1,8 +1,10 @@
 //! Where a piece of work began: the commit that its changes are counted from.
 
 use crate::git::Git;
+use crate::refs::{Known, Repository};
 use comity_core::refusal::{Code, Refusal};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Where the default branch may be found, the remote's first.
 const DEFAULT_BRANCHES: [&str; 5] = [
@@ -27,8 +29,11 @@ pub enum Earlier {
 }
 
 /// Notes where the work on a task begins: at what is checked out now.
-pub fn remember(git: &Git, task: &str, earlier: Earlier) -> Result<(), Refusal> {
+pub fn remember(git: &Git, tree: &Path, task: &str, earlier: Earlier) -> Result<(), Refusal> {
     let name = name_of(task);
+    if noted_in_files(tree, &name, earlier) {
+        return Ok(());
+    }
     // An empty old value means that there must be none yet.
     let args: &[&str] = match earlier {
         Earlier::Goes => &["update-ref", &name, "HEAD"],
@@ -39,6 +44,22 @@ pub fn remember(git: &Git, task: &str, earlier: Earlier) -> Result<(), Refusal> 
         return Ok(());
     }
     Err(Refusal::new(Code::Internal, format!("git could not note where {task} begins")))
+}
+
+/// Notes it without a call of git; tells whether nothing is left to do.
+fn noted_in_files(tree: &Path, name: &str, earlier: Earlier) -> bool {
+    let Some(repository) = Repository::of(tree) else { return false };
+    let head = match repository.head() {
+        Known::Is(commit) => commit,
+        // Nothing was ever committed: there is nothing to count from.
+        Known::None => return true,
+        Known::AskGit => return false,
+    };
+    match (earlier, repository.look_up(name)) {
+        (_, Known::AskGit) => false,
+        (Earlier::Stays, Known::Is(_)) => true,
+        _ => repository.write(name, &head),
+    }
 }
 
 /// Returns what was noted.

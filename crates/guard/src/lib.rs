@@ -5,4 +5,5 @@ pub mod check;
 mod deps;
 pub mod diff;
 pub mod git;
+mod refs;
 mod report;

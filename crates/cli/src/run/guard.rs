@@ -41,12 +41,12 @@ pub(super) fn at_start(context: &Context, answer: &Value) -> Option<String> {
 }
 
 fn note_base(context: &Context, answer: &Value, earlier: Earlier) -> Option<String> {
-    let (git, _) = context.git()?;
+    let (git, tree) = context.git()?;
     let task = task_of(answer).ok()?;
     if task.deliverable != Deliverable::Code.as_str() {
         return None;
     }
-    let failed = remember(&git, &task.id, earlier).err()?;
+    let failed = remember(&git, tree, &task.id, earlier).err()?;
     Some(format!("note: {}", failed.message))
 }
 

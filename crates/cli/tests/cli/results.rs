@@ -61,7 +61,13 @@ fn a_completed_result_moves_to_review_and_is_in_the_log() {
     assert_eq!(decisions["decisions"].as_array().unwrap().len(), 1);
     let notes: Vec<Value> =
         events(&sandbox, "note").iter().map(|note| note["text"].clone()).collect();
-    assert_eq!(notes, ["Leap years come every four", "concern: It is slow"]);
+    assert_eq!(notes, ["concern: It is slow"]);
+    let tip = &sandbox.json(&["memory", "search", "leap year"])["memories"][0];
+    assert_eq!(
+        (&tip["text"], &tip["tags"]),
+        (&json!("Leap years come every four"), &json!(["tip"]))
+    );
+    assert_eq!((&tip["source"]["agent"], &tip["source"]["task"]), (&json!("ada"), &json!("T1")));
     assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
     let rendered = sandbox.json(&["contract", "render", "result", "T1"]);
     assert_eq!(rendered["result"], said);

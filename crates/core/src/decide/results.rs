@@ -2,12 +2,13 @@
 
 use super::input::{Check, at_most, json_ok, line, long, optional, present, word};
 use super::{Answer, Rule};
-use crate::command::{IssueKind, ReportStatus, ReportedIssue, Submission, WorkReport};
+use crate::command::{IssueKind, ReportStatus, ReportedIssue, Submission, TIP_LEVEL, WorkReport};
 use crate::decision::{Addressee, DecisionPurpose, DecisionType};
-use crate::event::{DecisionAsked, Event, Note, ResultReported};
+use crate::event::{DecisionAsked, Event, MemoryWritten, Note, ResultReported};
 use crate::facts::Ruling;
-use crate::ids::DecisionId;
+use crate::ids::{DecisionId, MemoryId};
 use crate::limits;
+use crate::memory::{GLOBAL_SCOPE, MemoryType};
 use crate::refusal::{Code, Refusal};
 use crate::task::Task;
 use serde_json::Value;
@@ -71,9 +72,7 @@ impl Rule<'_> {
             other: report.other.clone(),
         };
         self.push(Some(&task.id), Event::ResultReported(Box::new(body)));
-        for tip in report.tips() {
-            self.note_of(task, tip);
-        }
+        self.remember_tips(task, report)?;
         let cause = report.cause().unwrap_or(NO_NEEDS).to_owned();
         let id = &submission.id;
         match report.status {
@@ -99,6 +98,24 @@ impl Rule<'_> {
                 self.fail(id, Some(&why))
             }
         }
+    }
+
+    /// What an agent learnt is of use beyond its task: it is remembered, with where it comes from.
+    fn remember_tips(&mut self, task: &Task, report: &WorkReport) -> Ruling<()> {
+        let mut next = self.facts.counters(&self.request.repo)?.memories;
+        for tip in report.tips() {
+            next += 1;
+            let written = MemoryWritten {
+                memory: MemoryId(next),
+                kind: MemoryType::Fact,
+                scope: GLOBAL_SCOPE.to_owned(),
+                text: tip.trim().to_owned(),
+                tags: vec![TIP_LEVEL.to_owned()],
+                expires_at: None,
+            };
+            self.push(Some(&task.id), Event::MemoryWritten(Box::new(written)));
+        }
+        Ok(())
     }
 
     fn note_of(&mut self, task: &Task, text: String) {

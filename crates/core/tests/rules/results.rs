@@ -62,7 +62,7 @@ fn a_completed_result_goes_to_review_with_what_it_says_recorded() {
         done.names(),
         [
             "result_reported",
-            "note",
+            "memory_written",
             "decision_asked",
             "note",
             "decision_asked",
@@ -73,6 +73,12 @@ fn a_completed_result_goes_to_review_with_what_it_says_recorded() {
     let Event::ResultReported(body) = &done.events[0].draft.event else { panic!("no result") };
     assert_eq!((&body.files_modified, &body.log), (&said.files_modified, &said.log));
     assert_eq!(body.tips, ["Use the other linker"]);
+    let memory = w.state.memories.values().next().unwrap();
+    assert_eq!(
+        (memory.text.as_str(), &memory.tags[..]),
+        ("Use the other linker", &["tip".into()][..])
+    );
+    assert_eq!(memory.source.task.as_ref().map(|id| id.as_str()), Some("T1"));
     let task = w.task("T1");
     assert_eq!(task.status, Status::Review);
     assert_eq!(task.decisions.len(), 2);
