@@ -141,16 +141,13 @@ fn work() -> impl Strategy<Value = Command> {
     ]
 }
 
-fn around() -> impl Strategy<Value = Command> {
-    let lease_ids = || proptest::collection::vec((1..9u32).prop_map(|n| format!("L{n}")), 1..3);
+fn lease_ids() -> impl Strategy<Value = Vec<String>> {
+    proptest::collection::vec((1..9u32).prop_map(|n| format!("L{n}")), 1..3)
+}
+
+/// What other systems bring along.
+fn other_systems() -> impl Strategy<Value = Command> {
     prop_oneof![
-        3 => (files(), proptest::option::of(id()), ttl(), any::<bool>()).prop_map(
-            |(patterns, task, ttl, shared)| Command::LeaseAcquire {
-                patterns, task, purpose: None, ttl, shared,
-            }
-        ),
-        1 => (lease_ids(), ttl()).prop_map(|(ids, ttl)| Command::LeaseRenew { ids, ttl }),
-        1 => (lease_ids(), any::<bool>()).prop_map(|(ids, all)| Command::LeaseRelease { ids, all }),
         1 => (any_of(&["codex-cli", IMPL, OTHER, ANN]), files(), lease_ids(), 0..3u8).prop_map(
             |(owner, patterns, ids, verb)| {
                 let command = match verb {
@@ -179,6 +176,19 @@ fn around() -> impl Strategy<Value = Command> {
             }))
         }),
         1 => id().prop_map(|id| Command::Handoff { id, subtask: None }),
+    ]
+}
+
+fn around() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        3 => (files(), proptest::option::of(id()), ttl(), any::<bool>()).prop_map(
+            |(patterns, task, ttl, shared)| Command::LeaseAcquire {
+                patterns, task, purpose: None, ttl, shared,
+            }
+        ),
+        1 => (lease_ids(), ttl()).prop_map(|(ids, ttl)| Command::LeaseRenew { ids, ttl }),
+        1 => (lease_ids(), any::<bool>()).prop_map(|(ids, all)| Command::LeaseRelease { ids, all }),
+        3 => other_systems(),
         1 => Just(Command::Heartbeat),
         1 => Just(Command::Sweep),
         2 => (id(), any::<bool>()).prop_map(|(id, pass)| Command::GateRecord {
