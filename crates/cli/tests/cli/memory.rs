@@ -167,11 +167,13 @@ fn directives_have_the_shapes_of_the_interface_and_live_their_life() {
 }
 
 #[test]
-fn who_is_no_planner_does_not_direct() {
+fn who_only_looks_does_not_direct() {
     let sandbox = Sandbox::new();
     let create = ["directive", "create", "Scout"];
-    let refusal = sandbox.comity().by("codex-cli").args(&create).refusal();
+    person(&sandbox, &["agent", "register", "eye", "--role", "scout"]);
+    let refusal = sandbox.comity().by("eye").args(&create).refusal();
     assert_eq!((refusal.0["code"].as_str(), refusal.1), (Some("role-forbidden"), 3));
+    sandbox.comity().by("codex-cli").args(&create).json();
     person(&sandbox, &["agent", "register", "boss", "--role", "supervisor"]);
     sandbox.comity().by("boss").args(&create).json();
 }
