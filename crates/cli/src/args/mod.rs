@@ -33,6 +33,7 @@ pub use values::fence;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use comity_core::ids::Fence;
+use std::ffi::OsString;
 
 /// Coordinate coding agents and people who work on the same repository
 #[derive(Debug, Parser)]
@@ -82,6 +83,15 @@ pub struct Global {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    #[command(flatten)]
+    Everyday(Everyday),
+    #[command(flatten)]
+    Further(Further),
+}
+
+/// What agents call all day long. A call of one of these does not pay for the definition of all the others.
+#[derive(Debug, Subcommand)]
+pub enum Everyday {
     /// Set the project up and make its store
     #[command(after_help = "Example:\n  comity init")]
     Init {
@@ -92,13 +102,6 @@ pub enum Command {
     /// Show what is going on, who holds what, and what needs you
     #[command(after_help = "Example:\n  comity status")]
     Status,
-    /// Check the store, the log, git and the settings
-    #[command(after_help = "Example:\n  comity doctor --fix")]
-    Doctor {
-        /// Mend what can be mended safely
-        #[arg(long)]
-        fix: bool,
-    },
     /// Plan, claim, hand in, review and finish tasks
     #[command(subcommand, after_help = "Example:\n  comity task claim")]
     Task(Box<TaskCommand>),
@@ -117,12 +120,6 @@ pub enum Command {
         after_help = "Example:\n  comity decision ask 'Which parser?' --option serde --option own --wait"
     )]
     Decision(DecisionCommand),
-    /// Remember things for later agents, and find them again
-    #[command(subcommand, after_help = "Example:\n  comity memory search 'flaky tests'")]
-    Memory(MemoryCommand),
-    /// Give standing instructions for idle time, start and stop
-    #[command(subcommand, after_help = "Example:\n  comity directive list --active")]
-    Directive(DirectiveCommand),
     /// Write something down for the record
     #[command(after_help = "Example:\n  comity note discovery 'The parser is recursive' --task T1")]
     Note {
@@ -138,6 +135,24 @@ pub enum Command {
     /// Read and follow the log, or add to it
     #[command(subcommand, after_help = "Example:\n  comity event tail")]
     Event(EventCommand),
+}
+
+/// Everything else.
+#[derive(Debug, Subcommand)]
+pub enum Further {
+    /// Check the store, the log, git and the settings
+    #[command(after_help = "Example:\n  comity doctor --fix")]
+    Doctor {
+        /// Mend what can be mended safely
+        #[arg(long)]
+        fix: bool,
+    },
+    /// Remember things for later agents, and find them again
+    #[command(subcommand, after_help = "Example:\n  comity memory search 'flaky tests'")]
+    Memory(MemoryCommand),
+    /// Give standing instructions for idle time, start and stop
+    #[command(subcommand, after_help = "Example:\n  comity directive list --active")]
+    Directive(DirectiveCommand),
     /// Check, write and explain missions, results and other contracts
     #[command(subcommand, after_help = "Example:\n  comity contract validate result.yaml")]
     Contract(ContractCommand),
@@ -212,12 +227,49 @@ pub enum CompletionShell {
     Fish,
 }
 
+/// The command line with everyday commands only.
+#[derive(Debug, Parser)]
+#[command(name = "comity", version, max_term_width = 100)]
+struct Short {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Everyday,
+}
+
 /// Reads the command line.
 pub fn parse() -> Result<Cli, clap::Error> {
+    if is_everyday(std::env::args_os().skip(1)) {
+        let Short { global, command } = parsed()?;
+        return Ok(Cli { global, command: Command::Everyday(command) });
+    }
+    parsed()
+}
+
+fn parsed<P: CommandFactory + FromArgMatches>() -> Result<P, clap::Error> {
     // Taking the definition apart again would cost a tenth of a short command; the process ends soon.
-    let definition: &mut clap::Command = Box::leak(Box::new(Cli::command()));
+    let definition: &mut clap::Command = Box::leak(Box::new(P::command()));
     let mut matches = definition.try_get_matches_from_mut(std::env::args_os())?;
-    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(definition))
+    P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(definition))
+}
+
+/// Global options that are followed by a value.
+const WITH_VALUE: [&str; 6] =
+    ["--root", "--store", "--as", "--repo", "--fence", "--idempotency-key"];
+
+/// Tells whether the first word names an everyday command; whatever is odd is left to the whole definition.
+fn is_everyday(arguments: impl Iterator<Item = OsString>) -> bool {
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        let Some(text) = argument.to_str() else { return false };
+        match text.split_once('=') {
+            Some((name, _)) if WITH_VALUE.contains(&name) => {}
+            None if WITH_VALUE.contains(&text) => drop(arguments.next()),
+            None if text == "--json" => {}
+            _ => return Everyday::has_subcommand(text),
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -225,8 +277,42 @@ mod reference;
 
 #[cfg(test)]
 mod tests {
-    use super::Cli;
+    use super::{Cli, Short, WITH_VALUE, is_everyday};
     use clap::CommandFactory;
+
+    #[test]
+    fn an_everyday_command_is_defined_alike_in_short_and_as_a_part_of_the_whole() {
+        let (mut whole, mut short) = (Cli::command(), Short::command());
+        whole.build();
+        short.build();
+        for command in short.get_subcommands().filter(|command| command.get_name() != "help") {
+            let same = whole.find_subcommand(command.get_name()).unwrap();
+            let help = |command: &clap::Command| command.clone().render_long_help().to_string();
+            assert_eq!(help(command), help(same));
+        }
+        let takes_value = |argument: &&clap::Arg| argument.get_action().takes_values();
+        let globals = whole.get_arguments().filter(|argument| argument.is_global_set());
+        let with_value: Vec<String> = globals
+            .filter(takes_value)
+            .map(|argument| format!("--{}", argument.get_long().unwrap()))
+            .collect();
+        assert_eq!(with_value, WITH_VALUE);
+    }
+
+    #[test]
+    fn the_first_word_tells_whether_a_command_is_an_everyday_one() {
+        let is = |words: &str| is_everyday(words.split(' ').map(Into::into));
+        for words in
+            ["task claim", "--json note x y", "--as a status", "--as=a --root . lease list"]
+        {
+            assert!(is(words), "{words}");
+        }
+        for words in
+            ["doctor", "help task", "--as task", "-h", "--odd task", "tas", "--version", ""]
+        {
+            assert!(!is(words), "{words}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

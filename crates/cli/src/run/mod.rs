@@ -25,7 +25,9 @@ mod watchdog;
 mod words;
 mod writing;
 
-use crate::args::{Cli, Command, CompletionShell, ExportCommand, Global, GuardCommand};
+use crate::args::{
+    Cli, Command, CompletionShell, Everyday, ExportCommand, Further, Global, GuardCommand,
+};
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
@@ -38,54 +40,56 @@ use serde_json::{Value, json};
 pub fn run(cli: Cli) -> Result<Reply, Refusal> {
     let global = cli.global;
     match cli.command {
-        Command::Completions { shell } => Ok(completions(shell)),
-        Command::Demo => crate::demo::run(&global),
-        Command::Init { yes: _ } => crate::init::run(&global),
-        Command::Doctor { fix } => crate::doctor::run(&global, fix),
-        Command::Store(command) => store::run(&global, &command),
-        Command::Neo(command) => neo::run(&global, *command),
-        Command::Contract(command) => contract::run(&global, command),
-        Command::Rpc => collab::rpc(&global),
-        Command::Collab(command) => collab::run(&global, command),
-        Command::Guard(GuardCommand::Commit { message_file }) => {
-            commit_message::check(&message_file)
-        }
-        command => in_project(&global, command),
+        Command::Everyday(command) => everyday(&global, command),
+        Command::Further(command) => further(&global, command),
     }
 }
 
-fn in_project(global: &Global, command: Command) -> Result<Reply, Refusal> {
+fn everyday(global: &Global, command: Everyday) -> Result<Reply, Refusal> {
+    if let Everyday::Init { yes: _ } = command {
+        return crate::init::run(global);
+    }
     let context = Context::find(global)?;
     match command {
-        Command::Task(command) => task::run(&context, *command),
-        Command::Lease(command) => lease::run(&context, command),
-        Command::Agent(command) => team::agent(&context, command),
-        Command::Gate(command) => team::gate(&context, command),
-        Command::Decision(command) => decision::run(&context, command, global.json),
-        Command::Memory(command) => memory::memory(&context, command),
-        Command::Directive(command) => memory::directive(&context, command),
-        Command::Note { kind, text, task } => {
+        Everyday::Init { .. } => Ok(Reply::printed()),
+        Everyday::Task(command) => task::run(&context, *command),
+        Everyday::Lease(command) => lease::run(&context, command),
+        Everyday::Agent(command) => team::agent(&context, command),
+        Everyday::Gate(command) => team::gate(&context, command),
+        Everyday::Decision(command) => decision::run(&context, command, global.json),
+        Everyday::Note { kind, text, task } => {
             execute(&context, Operation::Note { kind, text, task }, Shape::Event)
         }
-        Command::Event(command) => event::run(&context, command, global.json),
-        Command::Guard(command) => guard::run(&context, command),
-        Command::Log(command) => log::run(&context, &command),
-        Command::Report(command) => log::report(&context, command, global.json),
-        Command::Import(command) => import::run(&context, command),
-        Command::Export(ExportCommand::Neo { dir }) => neo::export(&context, &dir),
-        Command::Export(ExportCommand::Collab { dir }) => collab::export(&context, &dir),
-        Command::Watchdog { once } => watchdog::run(&context, once, global.json),
-        Command::Status => status::run(&context),
-        Command::Sync(command) => collab::sync(&context, &command, global.json),
-        Command::Rpc
-        | Command::Collab(_)
-        | Command::Completions { .. }
-        | Command::Demo
-        | Command::Init { .. }
-        | Command::Store(_)
-        | Command::Neo(_)
-        | Command::Contract(_)
-        | Command::Doctor { .. } => Ok(Reply::printed()),
+        Everyday::Event(command) => event::run(&context, command, global.json),
+        Everyday::Status => status::run(&context),
+    }
+}
+
+fn further(global: &Global, command: Further) -> Result<Reply, Refusal> {
+    // Some find the project by themselves, or need none.
+    let context = || Context::find(global);
+    match command {
+        Further::Completions { shell } => Ok(completions(shell)),
+        Further::Demo => crate::demo::run(global),
+        Further::Doctor { fix } => crate::doctor::run(global, fix),
+        Further::Store(command) => store::run(global, &command),
+        Further::Neo(command) => neo::run(global, *command),
+        Further::Contract(command) => contract::run(global, command),
+        Further::Rpc => collab::rpc(global),
+        Further::Collab(command) => collab::run(global, command),
+        Further::Guard(GuardCommand::Commit { message_file }) => {
+            commit_message::check(&message_file)
+        }
+        Further::Guard(command) => guard::run(&context()?, command),
+        Further::Memory(command) => memory::memory(&context()?, command),
+        Further::Directive(command) => memory::directive(&context()?, command),
+        Further::Log(command) => log::run(&context()?, &command),
+        Further::Report(command) => log::report(&context()?, command, global.json),
+        Further::Import(command) => import::run(&context()?, command),
+        Further::Export(ExportCommand::Neo { dir }) => neo::export(&context()?, &dir),
+        Further::Export(ExportCommand::Collab { dir }) => collab::export(&context()?, &dir),
+        Further::Sync(command) => collab::sync(&context()?, &command, global.json),
+        Further::Watchdog { once } => watchdog::run(&context()?, once, global.json),
     }
 }
 
