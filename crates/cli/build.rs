@@ -1,0 +1,10 @@
+//! Asks the linker for relocations in their short form: every process reads all of them before it begins, and
+//! this way they take a fiftieth of the room. A linker that does not know the form says so and goes on.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
+}
