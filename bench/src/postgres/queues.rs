@@ -52,7 +52,7 @@ pub fn run(scale: Scale) -> Outcome<()> {
     table.print("postgres-queues: claim and complete, beside job queues");
     println!(
         "\n{WORKERS} workers in one process, {jobs} tasks or jobs that wait in the queue, nothing to do in them. comity: task.claim \
-         without an id (with a lease on the task's files), task.start, task.submit; three commands, each waited for, five events. The job queues: one \
+         without an id (with a lease on the task's files), task.start, task.submit; three commands, each waited for, seven events. The job queues: one \
          job taken and completed, by their own workers with a concurrency of {WORKERS} and as many connections \
          (pg-boss: fetch and complete in a loop, since its own worker waits half a second between two). Medians of {repetitions} runs by turns on \
          fresh databases of one server."
