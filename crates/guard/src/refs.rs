@@ -123,7 +123,7 @@ mod tests {
     fn what_is_read_and_written_is_what_git_reads_and_writes() {
         let dir = tempfile::tempdir().unwrap();
         let main = dir.path().join("main");
-        std::fs::create_dir(&main).unwrap();
+        fs::create_dir(&main).unwrap();
         git(&main, &["init", "--quiet", "--initial-branch=main"]);
         let here = Repository::of(&main).unwrap();
         assert_eq!(here.head(), Known::None, "nothing is committed yet");
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(here.look_up(name), Known::Is(two.clone()));
         git(&main, &["update-ref", name, &one, &two]);
         git(&main, &["pack-refs", "--all"]);
-        assert_eq!(here.look_up(name), Known::Is(one.clone()));
+        assert_eq!(here.look_up(name), Known::Is(one));
         assert!(here.write(name, &two));
         assert_eq!(git(&side, &["rev-parse", name]), two, "over a packed one");
         git(&main, &["fsck"]);
