@@ -37,6 +37,42 @@ pub fn read_task_status(word: &str) -> Option<Status> {
     }
 }
 
+/// What is known of the checks of a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checks {
+    /// They have not passed yet.
+    Pending,
+    /// They have passed.
+    Passed,
+}
+
+/// Returns the word of neo's tracker for a state. It tells work that waits for its checks from work that waits
+/// for a reader.
+pub fn tracker(status: Status, checks: Checks) -> &'static str {
+    match status {
+        Status::Queued => "ready",
+        Status::Claimed | Status::InProgress | Status::ChangesRequested => "in progress",
+        Status::Review if checks == Checks::Pending => "ci pending",
+        Status::Review | Status::Approved | Status::Merging => "in review",
+        Status::Done => "done",
+        Status::Blocked | Status::Failed => "blocked",
+        Status::Abandoned => "abandoned",
+    }
+}
+
+/// Reads a word of neo's tracker.
+pub fn read_tracker(word: &str) -> Option<Status> {
+    match word {
+        "ready" => Some(Status::Queued),
+        "in progress" => Some(Status::InProgress),
+        "ci pending" | "in review" => Some(Status::Review),
+        "done" => Some(Status::Done),
+        "blocked" => Some(Status::Blocked),
+        "abandoned" => Some(Status::Abandoned),
+        _ => None,
+    }
+}
+
 /// Returns neo's word for a priority; it has no fifth.
 pub fn priority(priority: Priority) -> &'static str {
     match priority.rank() {
@@ -104,6 +140,37 @@ mod tests {
             assert_eq!(task_status(read_task_status(word).unwrap()), word);
         }
         assert_eq!(read_task_status("finished"), None);
+    }
+
+    #[test]
+    fn rule_7_the_tracker_has_a_word_for_every_state_and_reads_each_of_its_words() {
+        let shown = |checks| Status::ALL.map(|status| tracker(status, checks));
+        let late = [
+            "ready",
+            "in progress",
+            "in progress",
+            "in review",
+            "in progress",
+            "in review",
+            "in review",
+            "done",
+            "blocked",
+            "blocked",
+            "abandoned",
+        ];
+        assert_eq!(shown(Checks::Passed), late);
+        for (status, word) in Status::ALL.into_iter().zip(shown(Checks::Pending)) {
+            let waits = status == Status::Review;
+            assert_eq!(word == "ci pending", waits, "{status}");
+        }
+        for checks in [Checks::Pending, Checks::Passed] {
+            for status in Status::ALL {
+                let word = tracker(status, checks);
+                let read = read_tracker(word).unwrap();
+                assert!(tracker(read, checks) == word || word == "in review", "{status}: {word}");
+            }
+        }
+        assert_eq!(read_tracker("finished"), None);
     }
 
     #[test]
