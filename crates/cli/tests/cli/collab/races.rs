@@ -57,7 +57,7 @@ fn eight_processes_create_fifty_tasks_each_and_the_file_has_every_acknowledged_o
 #[test]
 fn of_eight_processes_that_race_for_one_path_exactly_one_wins_every_round() {
     let (sandbox, root) = empty_root();
-    let rounds = if long() { 200 } else { 25 };
+    let rounds = 200;
     let barrier = Barrier::new(PROCESSES);
     let wins: Vec<Vec<bool>> = std::thread::scope(|scope| {
         let (root, barrier) = (&root, &barrier);
