@@ -78,6 +78,12 @@ impl Context {
         Ok(Context { cwd, root, config, store, repo, actor, fence_from_env, fence, key })
     }
 
+    /// Returns the same for a process that speaks for many: a grant of its own has nothing to do with them.
+    #[must_use]
+    pub fn for_many(self) -> Context {
+        Context { fence: None, fence_from_env: false, key: None, ..self }
+    }
+
     /// Opens the store.
     pub fn engine(&self, access: Access) -> Result<Engine, Refusal> {
         store::open(&self.store, access, self.config.settings()?)
@@ -100,11 +106,6 @@ impl Context {
     /// Returns the grant that the command is made under.
     pub fn fence(&self) -> Option<Fence> {
         self.fence
-    }
-
-    /// Tells whether the command may be a repeated one.
-    pub fn has_key(&self) -> bool {
-        self.key.is_some()
     }
 
     /// Returns who asks.

@@ -20,6 +20,7 @@ mod paths;
 mod root;
 mod run;
 mod store;
+mod work_tree;
 
 use std::process::ExitCode;
 

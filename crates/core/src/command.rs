@@ -56,6 +56,13 @@ pub enum Command {
     },
     /// Take a task over from another system, in the state that it has there.
     ImportTask(Box<ImportedTask>),
+    /// Change one task in several ways, all or none; each step sees what those before it did.
+    Several {
+        /// The task.
+        id: String,
+        /// What is done to it, in order.
+        steps: Vec<Command>,
+    },
     /// Set fields of a task.
     UpdateTask {
         /// The task.
@@ -408,6 +415,10 @@ impl Command {
                 merged: merged.clone(),
                 containment: Containment::default(),
                 reason: reason.clone(),
+            }),
+            Command::Several { id, steps } => Cow::Owned(Command::Several {
+                id: id.clone(),
+                steps: steps.iter().map(|step| step.as_given().into_owned()).collect(),
             }),
             // Said again later, the same words may mean another time.
             Command::DirectiveCreate(new) if new.duration.is_some() => {

@@ -12,6 +12,8 @@ pub const WORD_BYTES_MAX: usize = 200;
 pub const LIST_ENTRIES_MAX: usize = 200;
 /// Most files, log lines or issues in one result contract.
 pub const REPORT_ENTRIES_MAX: usize = 1000;
+/// Most steps in one command that is made of several.
+pub const STEPS_MAX: usize = 1000;
 /// Largest result contract, in bytes.
 pub const REPORT_BYTES_MAX: usize = 512 * 1024;
 /// Most patterns in one lease command.

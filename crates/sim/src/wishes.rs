@@ -3,12 +3,13 @@
 use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
-    ClaimWish, Command, Containment, IssueKind, MemoryChanges, NewDirective, NewMemory, NewTask,
-    PlannedTask, Question, ReportStatus, ReportedEvidence, ReportedIssue, ReportedLine, StepVerb,
-    Submission, WorkReport,
+    ClaimWish, Command, Containment, ImportedTask, IssueKind, MemoryChanges, NewDirective,
+    NewMemory, NewTask, PlannedTask, Question, ReportStatus, ReportedEvidence, ReportedIssue,
+    ReportedLine, StepVerb, Submission, WorkReport,
 };
 use comity_core::decision::DecisionOption;
 use comity_core::directive::Trigger;
+use comity_core::ids::AgentId;
 use comity_core::lasting::End;
 use comity_core::memory::MemoryType;
 use comity_core::role::Role;
@@ -330,7 +331,65 @@ fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
             Command::Intervene { id, feedback: "go on".to_owned() }
         }
         12 => Command::Assign { id, agent: chance.percent(50).then(|| member.id.clone()) },
+        13..=15 => by_other_tools(id, sight, chance),
         _ => keep(&id, chance),
+    }
+}
+
+/// What the files and doors of other systems ask for.
+fn by_other_tools(id: String, sight: &Sight, chance: &mut Chance) -> Command {
+    let Ok(somebody) = AgentId::parse(&format!("tool-{}", chance.below(3))) else {
+        return Command::Heartbeat;
+    };
+    match chance.below(6) {
+        0 => Command::LeaseFor {
+            owner: somebody,
+            command: Box::new(Command::LeaseAcquire {
+                patterns: vec![pattern(chance)],
+                task: None,
+                purpose: None,
+                ttl: ttl(chance),
+                shared: false,
+            }),
+        },
+        1 => Command::LeaseFor {
+            owner: somebody,
+            command: Box::new(Command::LeaseRelease {
+                ids: chance.pick(&sight.leases).cloned().into_iter().collect(),
+                all: false,
+            }),
+        },
+        2 => Command::AgentDescribe {
+            id: somebody,
+            roles: Vec::new(),
+            skills: Some(vec!["rust".to_owned()]),
+            about: Map::new(),
+        },
+        3 => Command::ImportTask(Box::new(ImportedTask {
+            task: NewTask {
+                id: Some(format!("old-{}", chance.below(1000))),
+                title: "old work".to_owned(),
+                assignee: Some(somebody),
+                ..NewTask::default()
+            },
+            status: chance.pick(&Status::ALL).copied(),
+            needs: Some("a key".to_owned()),
+            branch: None,
+            source: "elsewhere".to_owned(),
+        })),
+        4 => Command::Handoff { id, subtask: None },
+        _ => Command::Several {
+            steps: vec![
+                Command::Assign { id: id.clone(), agent: Some(somebody) },
+                Command::Transition {
+                    id: id.clone(),
+                    status: chance.pick(&Status::ALL).copied().unwrap_or(Status::Claimed),
+                    reason: Some("edited".to_owned()),
+                    needs: Some("it".to_owned()),
+                },
+            ],
+            id,
+        },
     }
 }
 

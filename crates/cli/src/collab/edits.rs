@@ -145,11 +145,7 @@ impl Takeover<'_> {
             match answer {
                 Err(refusal) if refusal.code == Code::DuplicateId => self.second(id, &patch)?,
                 answer => {
-                    if self.noted(&format!("{id}: new task"), answer)? {
-                        for link in patch.links(id) {
-                            self.attempt(&format!("{id}: reference"), link)?;
-                        }
-                    }
+                    self.noted(&format!("{id}: new task"), answer)?;
                 }
             }
         }

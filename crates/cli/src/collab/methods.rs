@@ -6,6 +6,7 @@ use super::sync::{Syncer, fresh};
 use super::tree::Tree;
 use crate::context::Context;
 use crate::store::Access;
+use crate::work_tree;
 use comity_core::command::Command;
 use comity_core::ids::TaskId;
 use comity_core::refusal::{Code, Refusal};
@@ -66,6 +67,7 @@ pub struct Collab {
 impl Collab {
     /// Opens the root: what is in its tree is taken over first.
     pub fn open(context: Context, ttl: Option<Millis>) -> Result<Collab, Refusal> {
+        let context = context.for_many();
         let dir = context.root.dir.join("collaboration");
         let mut syncer = Syncer::open(context.clone(), &dir)?;
         let first = syncer.once(false);
@@ -107,11 +109,11 @@ impl Collab {
     }
 
     fn execute(&mut self, command: Command) -> Result<Value, Failure> {
-        let mut request = self.context.request(command);
-        // The process speaks for many; a grant of its own has nothing to do with them.
-        request.fence = None;
-        request.key = None;
-        let answer = self.engine.execute(request)?;
+        let request = self.context.request(command);
+        let (answer, notes) = work_tree::execute(&self.context, &mut self.engine, request)?;
+        for note in notes {
+            eprintln!("comity: {note}");
+        }
         self.exporter.changed();
         Ok(answer)
     }
@@ -202,9 +204,6 @@ impl Collab {
         new.id_prefix = Some(ID_PREFIX.to_owned());
         let answer = self.execute(Command::CreateTask(Box::new(new)))?;
         let id = answer.get("task").and_then(|task| task.get("id")).cloned().unwrap_or_default();
-        for link in patch.links(id.as_str().unwrap_or_default()) {
-            self.execute(link)?;
-        }
         Ok(json!({"id": id}))
     }
 
@@ -212,13 +211,10 @@ impl Collab {
         let id = params.text("id")?;
         let patch = Patch::read(&params.0).map_err(|problems| worded(&problems))?;
         let task = self.task(&id)?;
-        for command in patch.commands(&task, None) {
-            let wanted = match &command {
-                Command::Transition { status, .. } => Some(*status),
-                _ => None,
-            };
-            self.execute(command).map_err(|failure| match wanted {
-                Some(status) => transition_words(failure, task.status, status),
+        let steps = patch.commands(&task, None);
+        if !steps.is_empty() {
+            self.execute(Command::Several { id, steps }).map_err(|failure| match patch.status {
+                Some(wanted) => transition_words(failure, task.status, wanted),
                 None => failure,
             })?;
         }

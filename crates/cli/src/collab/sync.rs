@@ -5,6 +5,7 @@ use super::history::History;
 use super::tree::{Published, Tree, failed};
 use crate::context::Context;
 use crate::store::Access;
+use crate::work_tree;
 use comity_core::command::{Command, Request};
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{CollabState, Engine};
@@ -102,6 +103,7 @@ pub(super) struct Found {
 impl Syncer {
     /// Opens a tree.
     pub fn open(context: Context, dir: &Path) -> Result<Syncer, Refusal> {
+        let context = context.for_many();
         let engine = context.engine(Access::Write)?;
         let tree = Tree::at(dir);
         let beside = context.beside_store();
@@ -353,11 +355,12 @@ impl Syncer {
         key: Option<String>,
     ) -> Result<Value, Refusal> {
         let request = self.request(command, key);
-        self.engine.execute(request)
+        let (answer, _) = work_tree::execute(&self.context, &mut self.engine, request)?;
+        Ok(answer)
     }
 
     pub(super) fn request(&self, command: Command, key: Option<String>) -> Request {
-        Request { fence: None, key, ..self.context.request(command) }
+        Request { key, ..self.context.request(command) }
     }
 
     /// Writes the tree where nobody else has written since the last export.

@@ -1,21 +1,17 @@
-//! What a task may change: noted when the work begins, checked when it is handed in and on request.
+//! What agents' hooks and git's hooks ask: whether a piece of work is within what its task allows.
 
 use super::commit_message;
 use super::push;
-use super::task_git::task_of;
 use crate::args::GuardCommand;
 use crate::context::Context;
 use crate::git::{Git, snapshot};
 use crate::human::Shape;
 use crate::output::Reply;
-use comity_core::command::ReportedFile;
+use crate::work_tree::{examine, task_of};
 use comity_core::refusal::{Code, Refusal};
-use comity_core::status::Status;
-use comity_core::task::{Constraints, Deliverable};
+use comity_core::task::Deliverable;
 use comity_core::view::TaskView;
 use comity_engine::Query;
-use comity_guard::base::{Earlier, remember};
-use comity_guard::check::{Findings, Work, check};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -25,74 +21,6 @@ pub(super) fn run(context: &Context, command: GuardCommand) -> Result<Reply, Ref
         GuardCommand::Push { remote } => push::run(context, &remote),
         GuardCommand::Commit { message_file } => commit_message::check(&message_file),
     }
-}
-
-/// Notes where the work begins. A repeated command must not move it.
-pub(super) fn at_claim(context: &Context, answer: &Value) -> Option<String> {
-    let earlier = if context.has_key() { Earlier::Stays } else { Earlier::Goes };
-    note_base(context, answer, earlier)
-}
-
-/// Notes where the work begins when it was claimed on the way.
-pub(super) fn at_start(context: &Context, answer: &Value) -> Option<String> {
-    let task = task_of(answer).ok()?;
-    let fresh = task.claim.as_ref().is_some_and(|claim| claim.claimed_at == task.updated_at);
-    if fresh { note_base(context, answer, Earlier::Stays) } else { None }
-}
-
-fn note_base(context: &Context, answer: &Value, earlier: Earlier) -> Option<String> {
-    let (git, tree) = context.git()?;
-    let task = task_of(answer).ok()?;
-    if task.deliverable != Deliverable::Code.as_str() {
-        return None;
-    }
-    let failed = remember(&git, tree, &task.id, earlier).err()?;
-    Some(format!("note: {}", failed.message))
-}
-
-/// Checks work that is handed in. One that is not under way is left to the rules to refuse, or was
-/// handed in before and gets its first answer again.
-pub(super) fn at_submit(
-    context: &Context,
-    tree: &Path,
-    task: &TaskView,
-    commit: &str,
-    is_snapshot: bool,
-    reported: Option<&[ReportedFile]>,
-) -> Result<Option<String>, Refusal> {
-    let holder = task.claim.as_ref().is_some_and(|claim| claim.agent == context.actor.as_str());
-    let stale = context.fence().is_some_and(|fence| Some(fence.get()) != task.fence);
-    let may = (holder || context.actor.is_person()) && !stale;
-    if task.status != Status::InProgress || !may {
-        return Ok(None);
-    }
-    let findings = examine(tree, task, commit, is_snapshot, reported)?;
-    if let Some(refusal) = findings.refusal(&task.id) {
-        return Err(refusal);
-    }
-    let wanted = task.constraints != Constraints::default() || reported.is_some();
-    let untold = findings.base.is_none() && wanted;
-    Ok(untold.then(|| {
-        "note: git cannot tell where this work began, so what it changes was not checked".to_owned()
-    }))
-}
-
-fn examine(
-    tree: &Path,
-    task: &TaskView,
-    commit: &str,
-    is_snapshot: bool,
-    reported: Option<&[ReportedFile]>,
-) -> Result<Findings, Refusal> {
-    check(&Work {
-        tree,
-        task: &task.id,
-        commit,
-        is_snapshot,
-        constraints: &task.constraints,
-        reported,
-        round: task.round,
-    })
 }
 
 /// Checks the work tree as it is, committed or not.

@@ -31,6 +31,8 @@ use crate::args::{
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
+use crate::store::Access;
+use crate::work_tree;
 use comity_core::command::Command as Operation;
 use comity_core::refusal::Refusal;
 use comity_engine::Query;
@@ -95,7 +97,9 @@ fn further(global: &Global, command: Further) -> Result<Reply, Refusal> {
 
 /// Runs an operation that changes something.
 fn execute(context: &Context, operation: Operation, shape: Shape) -> Result<Reply, Refusal> {
-    let reply = Reply::new(context.execute(operation)?, shape);
+    let mut engine = context.engine(Access::Write)?;
+    let (answer, notes) = work_tree::execute(context, &mut engine, context.request(operation))?;
+    let reply = notes.into_iter().fold(Reply::new(answer, shape), Reply::note);
     let ended = context.fence_from_env
         && reply.json.get("task").and_then(|task| task.get("claim")) == Some(&Value::Null);
     // A forgotten variable would have every later command refused as stale.

@@ -1,13 +1,12 @@
 //! `comity task …`
 
-use super::{execute, guard, mission, query, task_fields, task_git, words};
+use super::{execute, mission, query, task_fields, task_git, words};
 use crate::args::{ListArgs, Step, TaskCommand, VerbArgs};
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
 use comity_core::command::{ClaimWish, Command, StepVerb};
 use comity_core::refusal::{Code, Refusal};
-use comity_core::status::Status;
 use comity_core::view::TaskView;
 use comity_engine::{Query, TaskFilter};
 use serde_json::Value;
@@ -35,25 +34,17 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
             let wish = ClaimWish { id, role, skills, ttl, no_lease };
             let reply = execute(context, Command::Claim(wish), Shape::Claim)?;
             // The claim stands even when what goes with it cannot be written.
-            let mut notes = Vec::new();
-            if let Err(failed) = mission::write(context, &reply.json) {
-                notes.push(format!("note: the mission's files: {}", failed.message));
-            }
-            notes.extend(guard::at_claim(context, &reply.json));
-            Ok(notes.into_iter().fold(reply, Reply::note))
+            Ok(match mission::write(context, &reply.json) {
+                Ok(_) => reply,
+                Err(failed) => reply.note(format!("note: the mission's files: {}", failed.message)),
+            })
         }
         TaskCommand::Start { verb: VerbArgs { id, reason }, ttl } => {
-            let reply = execute(context, Command::Start { id, ttl, reason }, Shape::TaskLine)?;
-            let notes = guard::at_start(context, &reply.json);
-            Ok(notes.into_iter().fold(reply, Reply::note))
+            execute(context, Command::Start { id, ttl, reason }, Shape::TaskLine)
         }
         TaskCommand::Submit { verb, commit, branch, pr, reviewer, result, keep_leases } => {
             let given = task_git::Given { commit, branch, pr, reviewer, result, keep_leases };
             task_git::submit(context, verb, given)
-        }
-        // However it is said: what is handed in is looked at.
-        TaskCommand::Transition { verb, status: Status::Review, needs: _ } => {
-            task_git::submit(context, verb, task_git::Given::default())
         }
         TaskCommand::Handoff { id, subtask, plan } => {
             handoff(context, id, subtask.as_deref(), &plan)

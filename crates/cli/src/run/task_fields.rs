@@ -29,6 +29,7 @@ pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, R
     };
     Ok(NewTask {
         id: args.id,
+        links: base.links,
         title: base.title,
         description: args.description.unwrap_or(base.description),
         kind: args.kind.or(base.kind),

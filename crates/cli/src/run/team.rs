@@ -1,12 +1,12 @@
 //! `comity agent …`, `comity gate …`
 
-use super::task_git::task_of;
 use super::{execute, query};
 use crate::args::{AgentCommand, GateCommand, Verdict};
 use crate::context::Context;
 use crate::git::{Git, snapshot};
 use crate::human::Shape;
 use crate::output::Reply;
+use crate::work_tree::task_of;
 use comity_core::command::Command;
 use comity_core::refusal::Refusal;
 use comity_core::task::Deliverable;

@@ -1,8 +1,9 @@
 //! Constraints against the real diff.
 
+use crate::collab::Rpc;
 use crate::results::{begun, result, submit};
 use crate::sandbox::Sandbox;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The messages of what is wrong, by constraint.
 fn violations(error: &Value) -> Vec<(String, String)> {
@@ -300,7 +301,7 @@ fn work_past_its_time_is_shown_as_failed_and_then_is() {
 }
 
 #[test]
-fn a_transition_to_review_is_looked_at_like_any_other() {
+fn work_is_looked_at_whichever_door_it_is_handed_in_by() {
     let sandbox = begun(&["--max-files", "1"]);
     sandbox.write("a.rs", "1");
     sandbox.write("b.rs", "1");
@@ -308,7 +309,48 @@ fn a_transition_to_review_is_looked_at_like_any_other() {
     let by = |args: &[&str]| sandbox.comity().by("ada").args(args);
     let (error, exit) = by(&["task", "transition", "T1", "review"]).refusal();
     assert_eq!((error["code"].as_str(), exit), (Some("limit-exceeded"), 3));
+    let too_many = "2 files are changed, at most 1 may be";
+    let neo = by(&["neo", "task", "update", "T1", "--status", "done"]).done();
+    assert!(neo.exit != 0 && neo.stderr.contains(too_many), "{}", neo.stderr);
+    let mut rpc = Rpc::start(&sandbox.root, "ada");
+    for (method, params) in [
+        ("transition_task", json!({"id": "T1", "new_status": "review"})),
+        ("update_task", json!({"id": "T1", "title": "New", "status": "review"})),
+    ] {
+        let said = rpc.fails(method, &params);
+        assert!(said.contains(too_many), "{said}");
+    }
+    rpc.end();
+    let collab = by(&["collab", "transition-task", "T1", "review"]).done();
+    assert!(collab.exit != 0 && collab.stderr.contains(too_many), "{}", collab.stderr);
+    let file = sandbox.root.join("collaboration/state/tasks.json");
+    let edited = std::fs::read_to_string(&file).unwrap().replace("in_progress", "review");
+    std::fs::write(&file, edited).unwrap();
+    let report = by(&["sync", "collab"]).json();
+    assert!(report["refused"][0].as_str().unwrap().contains(too_many), "{report}");
+    let task = sandbox.json(&["task", "show", "T1"])["task"].clone();
+    assert_eq!((&task["status"], &task["title"]), (&json!("in_progress"), &json!("Parse dates")));
     sandbox.json(&["--as", "human:ann", "task", "update", "T1", "--max-files", "2"]);
-    let task = by(&["task", "transition", "T1", "review"]).json()["task"].clone();
+    let mut rpc = Rpc::start(&sandbox.root, "ada");
+    rpc.ok("transition_task", &json!({"id": "T1", "new_status": "review"}));
+    rpc.end();
+    let task = sandbox.json(&["task", "show", "T1"])["task"].clone();
     assert_eq!((task["status"].as_str(), task["commit"].as_str()), (Some("review"), Some(&*sha)));
+}
+
+#[test]
+fn work_begins_with_a_transition_too() {
+    let sandbox = Sandbox::new();
+    let mut rpc = Rpc::start(&sandbox.root, "ada");
+    let id = rpc.ok("create_task", &json!({"title": "Build"}))["id"].clone();
+    let id = id.as_str().unwrap();
+    sandbox.json(&["--as", "human:ann", "task", "update", id, "--max-files", "1"]);
+    sandbox.write("before.rs", "1");
+    sandbox.commit(&sandbox.root, "Before");
+    rpc.ok("transition_task", &json!({"id": id, "new_status": "claimed"}));
+    rpc.ok("transition_task", &json!({"id": id, "new_status": "in_progress"}));
+    sandbox.write("a.rs", "1");
+    sandbox.commit(&sandbox.root, "One");
+    rpc.ok("transition_task", &json!({"id": id, "new_status": "review"}));
+    rpc.end();
 }

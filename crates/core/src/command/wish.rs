@@ -2,6 +2,7 @@
 
 use super::report::WorkReport;
 use crate::decision::{Addressee, DecisionOption, DecisionType};
+use crate::event::TaskLinked;
 use crate::ids::AgentId;
 use crate::role::Role;
 use crate::task::{Constraints, Deliverable, Priority};
@@ -62,6 +63,9 @@ pub struct NewTask {
     pub assignee: Option<AgentId>,
     /// What a generated id starts with; its number then has at least three digits.
     pub id_prefix: Option<String>,
+    /// References to other systems.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<TaskLinked>,
 }
 
 /// A task of another system.

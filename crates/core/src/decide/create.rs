@@ -75,6 +75,9 @@ impl Rule<'_> {
             parent,
         };
         self.push(Some(&id), Event::TaskCreated(Box::new(created)));
+        for link in &new.links {
+            self.push(Some(&id), Event::TaskLinked(link.clone()));
+        }
         if let Some(dependency) = abandoned {
             self.push(
                 Some(&id),

@@ -21,7 +21,11 @@ pub fn check(request: &Request) -> Check {
         word("idempotency key", key)?;
         at_most("idempotency key", key.len(), limits::KEY_BYTES_MAX, "bytes")?;
     }
-    match &request.command {
+    check_command(&request.command)
+}
+
+fn check_command(command: &Command) -> Check {
+    match command {
         Command::CreateTask(new) => new_task(new),
         Command::CreateTasks { tasks } => planned(tasks),
         Command::ImportTask(imported) => {
@@ -42,11 +46,7 @@ pub fn check(request: &Request) -> Check {
             optional(life.as_ref(), ttl)?;
             reason(why.as_ref())
         }
-        Command::Link { provider, key, value, .. } => {
-            word("provider", provider)?;
-            word("key", key)?;
-            line("value", value)
-        }
+        Command::Link { provider, key, value, .. } => link(provider, key, value),
         Command::Submit(s) => {
             optional(s.commit.as_ref(), |text| line("commit", text))?;
             optional(s.branch.as_ref(), |text| line("branch", text))?;
@@ -101,6 +101,7 @@ fn check_other(command: &Command) -> Check {
         Command::LeaseRelease { ids, .. } => {
             at_most("lease ids", ids.len(), limits::LIST_ENTRIES_MAX, "entries")
         }
+        Command::Several { id, steps } => several(id, steps),
         Command::LeaseFor { command, .. } => match command.as_ref() {
             Command::LeaseAcquire { .. }
             | Command::LeaseRenew { .. }
@@ -154,6 +155,24 @@ fn planned(tasks: &[PlannedTask]) -> Check {
     Ok(())
 }
 
+fn link(provider: &str, key: &str, value: &str) -> Check {
+    word("provider", provider)?;
+    word("key", key)?;
+    line("value", value)
+}
+
+/// Steps are about their one task, and none is made of steps itself.
+fn several(id: &str, steps: &[Command]) -> Check {
+    at_most("steps", steps.len(), limits::STEPS_MAX, "entries")?;
+    for step in steps {
+        if step.task_ref() != Some(id) || matches!(step, Command::Several { .. }) {
+            return Err(Refusal::input(format!("every step of {id} is about {id} itself")));
+        }
+        check_command(step)?;
+    }
+    Ok(())
+}
+
 fn new_task(new: &NewTask) -> Check {
     if let Some(prefix) = &new.id_prefix {
         crate::ids::TaskId::parse(&format!("{prefix}{}", crate::ids::TASK_NUMBER_MAX))?;
@@ -177,6 +196,10 @@ fn new_task(new: &NewTask) -> Check {
     constraints(&new.constraints)?;
     at_most("dependencies", new.depends_on.len(), limits::LIST_ENTRIES_MAX, "entries")?;
     context(&new.context)?;
+    at_most("external ids", new.links.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+    for new in &new.links {
+        link(&new.provider, &new.key, &new.value)?;
+    }
     optional(new.timeout.as_ref(), |time| wait("timeout", time))
 }
 

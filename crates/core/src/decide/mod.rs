@@ -180,6 +180,7 @@ impl<'a> Rule<'a> {
             Command::CreateTask(new) => self.create_task(new),
             Command::CreateTasks { tasks } => self.create_tasks(tasks),
             Command::ImportTask(task) => self.import_task(task),
+            Command::Several { id, steps } => self.several(id, steps),
             Command::UpdateTask { id, changes, constraints, if_match } => {
                 self.update(id, changes, constraints, *if_match)
             }
@@ -333,7 +334,8 @@ impl Command {
     /// Returns the task that the command names, as the caller wrote it.
     pub fn task_ref(&self) -> Option<&str> {
         match self {
-            Command::UpdateTask { id, .. }
+            Command::Several { id, .. }
+            | Command::UpdateTask { id, .. }
             | Command::Depend { id, .. }
             | Command::Assign { id, .. }
             | Command::Link { id, .. }

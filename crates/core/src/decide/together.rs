@@ -43,6 +43,16 @@ impl Rule<'_> {
         Ok(answer)
     }
 
+    /// Changes one task in several ways.
+    pub(super) fn several(&mut self, id: &str, steps: &[Command]) -> Ruling<Answer> {
+        let id = self.task(id)?.id.clone();
+        let mut ahead = self.ahead();
+        for step in steps {
+            self.in_turn(&mut ahead, step.clone())?;
+        }
+        Ok(Answer::Task(id))
+    }
+
     /// Answers several questions of one task.
     pub(super) fn answer_task(&mut self, given: &TaskAnswers) -> Ruling<Answer> {
         let task = self.task(&given.id)?;

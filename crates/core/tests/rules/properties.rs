@@ -164,6 +164,13 @@ fn work() -> impl Strategy<Value = Command> {
 fn several() -> impl Strategy<Value = Command> {
     prop_oneof![
         1 => id().prop_map(|id| Command::Intervene { id, feedback: "go on".into() }),
+        2 => (id(), id(), any_of(&Status::ALL), any_of(&Status::ALL)).prop_map(|(id, on, one, two)| {
+            let go = |status| Command::Transition {
+                id: id.clone(), status, reason: Some("so".into()), needs: Some("help".into()),
+            };
+            let depend = Command::Depend { id: id.clone(), on, remove: false };
+            Command::Several { steps: vec![go(one), depend, go(two)], id: id.clone() }
+        }),
         1 => (id(), 1..9u32).prop_map(|(id, n)| Command::AnswerTask(TaskAnswers {
             id,
             answers: [n, n + 1]

@@ -8,6 +8,7 @@ use comity_core::command::{
 };
 use comity_core::decide::Answer;
 use comity_core::decision::DecisionState;
+use comity_core::event::TaskLinked;
 use comity_core::refusal::Code;
 use comity_core::status::Status;
 
@@ -200,4 +201,62 @@ fn a_branch_may_be_named_after_the_issue() {
         w.by(IMPL).starts(id).accepted();
         assert_eq!(w.task(id).branch.as_deref(), Some(branch));
     }
+}
+
+fn to(id: &str, status: Status) -> Command {
+    Command::Transition { id: id.to_owned(), status, reason: None, needs: None }
+}
+
+fn on(id: &str, on: &str) -> Command {
+    Command::Depend { id: id.to_owned(), on: on.to_owned(), remove: false }
+}
+
+fn several(id: &str, steps: &[Command]) -> Command {
+    Command::Several { id: id.to_owned(), steps: steps.to_vec() }
+}
+
+#[test]
+fn several_changes_of_one_task_are_made_in_order_or_not_at_all() {
+    let mut w = World::new();
+    w.have_one(Status::Queued);
+    w.by(ANN).creates(task("other")).accepted();
+    let all = [to("T1", Status::Claimed), to("T1", Status::InProgress)];
+    w.by(IMPL).does(several("T1", &all)).accepted();
+    assert_eq!(w.status("T1"), Status::InProgress);
+    let good = Command::Link {
+        id: "T2".to_owned(),
+        provider: "github".to_owned(),
+        key: "issue".to_owned(),
+        value: "7".to_owned(),
+    };
+    let steps = [good, to("T2", Status::Claimed), on("T2", "T9")];
+    w.by(IMPL).does(several("T2", &steps)).refused(Code::NotFound);
+    assert_eq!(w.status("T2"), Status::Queued);
+    assert!(w.task("T2").external_ids.is_empty(), "the first step was taken back, too");
+}
+
+#[test]
+fn several_changes_are_all_about_their_one_task() {
+    let mut w = World::new();
+    w.have_one(Status::Queued);
+    w.by(ANN).creates(task("other")).accepted();
+    for steps in [vec![on("T2", "T1")], vec![several("T1", &[])], vec![Command::Heartbeat]] {
+        w.by(ANN).does(several("T1", &steps)).refused(Code::InvalidInput);
+    }
+    let many = vec![on("T1", "T2"); 1001];
+    w.by(ANN).does(several("T1", &many)).refused(Code::InvalidInput);
+}
+
+#[test]
+fn a_task_is_made_together_with_its_references() {
+    let mut w = World::new();
+    let link = |value: &str| TaskLinked {
+        provider: "github".to_owned(),
+        key: "issue".to_owned(),
+        value: value.to_owned(),
+    };
+    w.by(ANN).creates(NewTask { links: vec![link("7")], ..task("linked") }).accepted();
+    assert_eq!(w.task("T1").external_ids["github"]["issue"], "7");
+    let wrong = NewTask { links: vec![link("7\n8")], ..task("broken") };
+    w.by(ANN).creates(wrong).refused(Code::InvalidInput);
 }

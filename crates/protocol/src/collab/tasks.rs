@@ -3,7 +3,7 @@
 use super::document::{Kind, problem_at};
 use super::{Problem, seconds};
 use comity_core::command::{Command, ImportedTask, NewTask};
-use comity_core::event::TaskUpdated;
+use comity_core::event::{TaskLinked, TaskUpdated};
 use comity_core::ids::{AgentId, TaskId};
 use comity_core::status::Status;
 use comity_core::task::Priority;
@@ -73,7 +73,7 @@ pub struct Patch {
     dod: Option<Vec<String>>,
     needs: Option<String>,
     created_at: Option<String>,
-    external_ids: Vec<(String, String, String)>,
+    external_ids: Vec<TaskLinked>,
     extras: Map<String, Value>,
 }
 
@@ -104,7 +104,7 @@ fn texts(key: &'static str, value: &Value) -> Read<Vec<String>> {
     Ok(out)
 }
 
-fn references(value: &Value) -> Read<Vec<(String, String, String)>> {
+fn references(value: &Value) -> Read<Vec<TaskLinked>> {
     let bad = || ("external_ids", "not an object of objects".to_owned());
     let mut out = Vec::new();
     let providers = match value {
@@ -119,7 +119,7 @@ fn references(value: &Value) -> Read<Vec<(String, String, String)>> {
                 Value::Null => continue,
                 other => other.to_string(),
             };
-            out.push((provider.clone(), key.clone(), value));
+            out.push(TaskLinked { provider: provider.clone(), key: key.clone(), value });
         }
     }
     Ok(out)
@@ -239,6 +239,7 @@ impl Patch {
             dod: self.dod.clone().unwrap_or_default(),
             context,
             assignee: self.assignee.clone().flatten(),
+            links: self.external_ids.clone(),
             ..NewTask::default()
         }
     }
@@ -258,19 +259,18 @@ impl Patch {
         }
     }
 
-    /// Returns the commands that link the references of a record.
-    pub fn links(&self, id: &str) -> Vec<Command> {
-        let link = |(provider, key, value): &(String, String, String)| Command::Link {
+    /// The commands that link the references of a record.
+    fn links(&self, id: &str) -> Vec<Command> {
+        let link = |link: &TaskLinked| Command::Link {
             id: id.to_owned(),
-            provider: provider.clone(),
-            key: key.clone(),
-            value: value.clone(),
+            provider: link.provider.clone(),
+            key: link.key.clone(),
+            value: link.value.clone(),
         };
         self.external_ids.iter().map(link).collect()
     }
 
-    /// Returns the commands that bring a task to what is said. What the rules may refuse comes first, so that a
-    /// refusal leaves most often nothing behind.
+    /// Returns the commands that bring a task to what is said, in the order in which each can be done.
     pub fn commands(&self, task: &TaskView, reason: Option<&str>) -> Vec<Command> {
         let mut out = Vec::new();
         let id = || task.id.clone();

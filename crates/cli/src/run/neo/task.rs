@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
 use crate::store::Access;
+use crate::work_tree::execute;
 use comity_core::command::{Command, ConstraintChanges, Containment, NewTask, Submission};
 use comity_core::event::TaskUpdated;
 use comity_core::refusal::{Code, Refusal};
@@ -181,7 +182,7 @@ fn walk(
     // Each step leads on in the life of a task, which has eleven states.
     for _ in 0..Status::ALL.len() {
         let Some(command) = step(&task, wanted, needs) else { return Ok((task, None)) };
-        match engine.execute(context.request(command)).and_then(view) {
+        match execute(context, engine, context.request(command)).and_then(|(task, _)| view(task)) {
             Ok(next) => task = next,
             Err(refusal) if task.status == first => return Err(refusal),
             Err(refusal) => {
