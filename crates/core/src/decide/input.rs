@@ -1,8 +1,8 @@
 //! Checks of form that need no state: lengths, characters, patterns. Everything wrong here is exit 2.
 
 use crate::command::{
-    Command, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask, PlannedTask, Question,
-    Request,
+    Command, ImportedTask, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask,
+    PlannedTask, Question, Request,
 };
 use crate::event::TaskUpdated;
 use crate::limits;
@@ -28,12 +28,7 @@ fn check_command(command: &Command) -> Check {
     match command {
         Command::CreateTask(new) => new_task(new),
         Command::CreateTasks { tasks } => planned(tasks),
-        Command::ImportTask(imported) => {
-            new_task(&imported.task)?;
-            optional(imported.needs.as_ref(), |text| long("needs", text))?;
-            optional(imported.branch.as_ref(), |text| line("branch", text))?;
-            line("source", &imported.source)
-        }
+        Command::ImportTask(task) => imported(task),
         Command::UpdateTask { changes, constraints, .. } => {
             changes_ok(changes)?;
             optional(constraints.allow_delete.as_ref(), |list| patterns("allow-delete", list))
@@ -153,6 +148,19 @@ fn planned(tasks: &[PlannedTask]) -> Check {
         new_task(&plan.task)?;
     }
     Ok(())
+}
+
+fn imported(imported: &ImportedTask) -> Check {
+    new_task(&imported.task)?;
+    optional(imported.needs.as_ref(), |text| long("needs", text))?;
+    optional(imported.branch.as_ref(), |text| line("branch", text))?;
+    reason(imported.reason.as_ref())?;
+    at_most("notes", imported.notes.len(), limits::STEPS_MAX, "entries")?;
+    for text in &imported.notes {
+        present("note", text)?;
+        long("note", text)?;
+    }
+    line("source", &imported.source)
 }
 
 fn link(provider: &str, key: &str, value: &str) -> Check {

@@ -29,9 +29,21 @@ impl<'a> Rule<'a> {
         if own || charged || self.roles.contains(&Role::Planner) || self.is_person() {
             return self.require(verb);
         }
-        Err(self
-            .forbidden(verb)
-            .hint(format!("{} is {}; a planner or a person may do this", task.id, task.status))
+        let wanted: Vec<&str> =
+            in_charge.into_iter().chain([Role::Planner]).map(Role::as_str).collect();
+        let roles: Vec<&str> = self.roles.iter().map(|role| role.as_str()).collect();
+        let (actor, id, status) = (&self.request.actor, &task.id, task.status);
+        let message = format!(
+            "{actor} may not {verb} {id}: it is {status}, which takes a person or a role of {}",
+            wanted.join(", ")
+        );
+        Err(Refusal::new(Code::RoleForbidden, message)
+            .hint(
+                "who holds a task stops it; what nobody holds is stopped by a planner or a person",
+            )
+            .detail("verb", verb.as_str())
+            .detail("roles", roles)
+            .detail("wanted", wanted)
             .into())
     }
 
