@@ -173,17 +173,22 @@ impl Carrier<'_> {
         };
         let task = by_id(here).get(item.id.as_str()).copied();
         let same = |task: &TaskView| self.source.item_of(task) == Some(planned.item.as_str());
-        match task {
-            Some(task) if same(task) => item.fate = Fate::Here,
+        let left = &mut self.left_out;
+        match task.map(|task| (task, self.source.item_of(task))) {
+            Some((task, _)) if same(task) => item.fate = Fate::Here,
+            // Another item of the same tracker came first; both are taken over.
+            Some((_, Some(other))) if second.insert(place) => {
+                item.id = second_id(&planned.item, &item.id, &format!("the item {other}"), left);
+                return true;
+            }
             // No task has it: its number was given to another one.
             None if second.insert(place) => {
-                let left = &mut self.left_out;
-                item.id = second_id(&planned.item, &item.id, "the number of another task", left);
+                item.id = second_id(&planned.item, &item.id, "another task by its number", left);
                 return true;
             }
             _ => {
                 let why = format!("another task has the id {}", item.id);
-                self.left_out.push(LeftOut::new(&planned.item, "the task", why));
+                left.push(LeftOut::new(&planned.item, "the task", why));
                 item.fate = Fate::Lost;
             }
         }
