@@ -34,7 +34,7 @@ pub fn execute(
             return Err(refusal);
         }
     };
-    look.keep();
+    look.keep(&answer);
     let mut notes = look.notes;
     notes.extend(ends.and_then(|ends| ends.note(context, &answer)));
     if begins {
@@ -182,9 +182,15 @@ impl Look<'_> {
         }
     }
 
-    /// Keeps it for good, now that it is handed in. That stands even when its ref cannot be written.
-    fn keep(&mut self) {
-        if let (Some((task, commit)), Some((_, tree))) = (&self.snapshot, self.context.git())
+    /// Keeps it for good, now that it is handed in; not when the first answer was given again, to what was handed in then. That
+    /// stands even when its ref cannot be written.
+    fn keep(&mut self, answer: &Value) {
+        let Some((task, commit)) = &self.snapshot else { return };
+        let taken = answer.pointer("/task/commit").and_then(Value::as_str);
+        if taken != Some(commit) {
+            return self.let_go();
+        }
+        if let Some((_, tree)) = self.context.git()
             && let Err(failed) = git::keep(tree, task, commit)
         {
             self.notes.push(format!("note: {}", failed.message));

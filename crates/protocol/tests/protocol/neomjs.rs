@@ -268,7 +268,7 @@ fn a_push_to_a_protected_branch_is_seen_a_deletion_too() {
         pushes[1],
         Push {
             local: "refs/heads/y".into(),
-            commit: sha.clone(),
+            commit: sha,
             remote: "refs/heads/feat/main".into()
         }
     );
