@@ -105,7 +105,7 @@ pub enum TaskCommand {
     Submit {
         #[command(flatten)]
         verb: VerbArgs,
-        /// The commit (default: HEAD of this work tree)
+        /// The commit (default: that of --branch, else HEAD of this work tree)
         #[arg(long, value_name = "SHA")]
         commit: Option<String>,
         /// The branch (default: the one checked out)

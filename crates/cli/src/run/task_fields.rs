@@ -46,7 +46,7 @@ pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, R
         gates: args.gates,
         context: fields,
         constraints: Constraints {
-            max_files: args.max_files.filter(|most| *most > 0),
+            max_files: args.max_files,
             no_git_commit: args.no_git_commit,
             no_new_deps: args.no_new_deps,
             allow_delete: mapper.patterns(&args.allow_delete)?,

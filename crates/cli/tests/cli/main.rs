@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a helper that fails fails its test")]
 
 mod bad_input;
+mod beginnings;
 mod clocks;
 mod collab;
 mod constraints;

@@ -4,7 +4,7 @@ use comity_core::chain::Hash;
 use comity_core::command::{NewTask, ReportStatus};
 use comity_core::role::Role;
 use comity_protocol::contract::{self, Checked, Mode, kind};
-use comity_protocol::neomjs::safety::{Push, protected_pushes, read_pushes};
+use comity_protocol::neomjs::safety::{Push, is_pattern, protected_pushes, read_pushes};
 use comity_protocol::neomjs::{
     ErrorContract, ResultContract, TaskContract, fenced, read_plan, title_beside,
 };
@@ -266,11 +266,30 @@ fn a_push_to_a_protected_branch_is_seen_a_deletion_too() {
     let pushes = read_pushes(&text).unwrap();
     assert_eq!(
         pushes[1],
-        Push { local: "refs/heads/y".into(), remote: "refs/heads/feat/main".into() }
+        Push {
+            local: "refs/heads/y".into(),
+            commit: sha,
+            remote: "refs/heads/feat/main".into()
+        }
     );
     let protected = ["main".to_owned(), "master".to_owned()];
     assert_eq!(protected_pushes(&pushes, &protected), ["main", "master"]);
     assert!(read_pushes("refs/heads/main").is_err());
+}
+
+#[test]
+fn a_protected_branch_may_be_a_glob_and_a_plain_name_is_that_branch_only() {
+    let to = |branch: &str| format!("HEAD 1 refs/heads/{branch} 0\n");
+    let text: String = ["release/1.0", "release/1/x", "release", "main/x", "v1"].map(to).concat();
+    let pushes = read_pushes(&text).unwrap();
+    let hit = |pattern: &str| protected_pushes(&pushes, &[pattern.to_owned()]);
+    assert_eq!(hit("release/*"), ["release/1.0"]);
+    assert_eq!(hit("release/**"), ["release/1.0", "release/1/x"]);
+    assert_eq!(hit("release"), ["release"]);
+    assert_eq!(hit("{main,v[0-9]}"), ["v1"]);
+    assert!(
+        is_pattern("release/*").is_ok() && is_pattern("a{").is_err() && is_pattern("").is_err()
+    );
 }
 
 fn word() -> impl Strategy<Value = String> {
