@@ -53,7 +53,7 @@ fn labels(context: &Context, id: String) -> Result<Reply, Refusal> {
     };
     let words: Vec<&str> = mark.word.into_iter().chain(role).collect();
     let text: String = words.iter().map(|word| format!("{word}\n")).collect();
-    let next = mark.word.map(|word| dialect.next(word)).unwrap_or_default();
+    let next = dialect.next(status);
     let answer = json!({
         "kind": "labels", "id": word("/task/id"), "dialect": dialect.name(), "labels": words,
         "issue": issue, "next": next,
