@@ -122,6 +122,7 @@ pub const KINDS: &[Kind] = &[
         report: None,
     },
     ace::DONE,
+    ace::COMMENT,
 ];
 
 /// Returns the kind of that name.

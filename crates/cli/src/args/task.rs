@@ -117,7 +117,7 @@ pub enum TaskCommand {
         /// Who should review it
         #[arg(long, value_name = "AGENT", value_parser = agent)]
         reviewer: Option<AgentId>,
-        /// A result contract in YAML or JSON; - reads stdin
+        /// A result contract in YAML or JSON, or a comment of ACE that ends the work; - reads stdin
         #[arg(long, value_name = "FILE")]
         result: Option<String>,
         /// Keep the leases during the review
@@ -175,7 +175,8 @@ pub enum TaskCommand {
             allow_hyphen_values = true
         )]
         text: Option<String>,
-        /// Take the answer from a comment with a line that begins with ANSWER:; - reads stdin
+        /// Take the answer from a comment with a line that begins with ANSWER: (with the dialect ace-project, from any
+        /// reply); - reads stdin
         #[arg(long, value_name = "FILE", conflicts_with = "text")]
         comment: Option<String>,
     },

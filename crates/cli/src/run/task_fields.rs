@@ -11,13 +11,20 @@ use comity_core::refusal::Refusal;
 use comity_core::task::Constraints;
 use serde_json::{Map, Value};
 
-/// Makes a task of the options of `task create`, on top of a contract when one is given.
-pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, Refusal> {
+/// Makes a task of the options of `task create`, on top of a contract when one is given, and what should be said
+/// about that.
+pub(super) fn new_task(
+    context: &Context,
+    args: CreateArgs,
+) -> Result<(NewTask, Option<String>), Refusal> {
     let mapper = context.mapper();
     let title = args.title.as_deref();
-    let base = match &args.contract {
-        Some(file) => words::task_of_contract(file, title)?,
-        None => NewTask { title: title.unwrap_or_default().to_owned(), ..NewTask::default() },
+    let (base, note) = match &args.contract {
+        Some(file) => words::task_of_contract(context, file, title)?,
+        None => {
+            let title = title.unwrap_or_default().to_owned();
+            (NewTask { title, ..NewTask::default() }, None)
+        }
     };
     let mut fields = base.context;
     for (key, text) in args.context {
@@ -27,7 +34,9 @@ pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, R
         first.extend(more);
         first
     };
-    Ok(NewTask {
+    let mut labels = base.labels;
+    labels.retain(|label| !args.labels.contains(label));
+    let new = NewTask {
         id: args.id,
         links: base.links,
         title: base.title,
@@ -36,7 +45,7 @@ pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, R
         complexity: args.complexity,
         deliverable: args.deliverable.unwrap_or_default(),
         priority: args.priority,
-        labels: args.labels,
+        labels: both(labels, args.labels),
         role: args.role.or(base.role),
         depends_on: args.depends_on,
         blockers: args.blockers,
@@ -58,7 +67,9 @@ pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, R
         parent: args.parent,
         assignee: args.assignee,
         id_prefix: None,
-    })
+        body: base.body,
+    };
+    Ok((new, note))
 }
 
 /// Numbers, lists, objects, true and false keep their type; everything else is text.

@@ -22,6 +22,7 @@ mod project;
 mod protocols;
 mod reports;
 mod results;
+mod round_trips;
 mod sandbox;
 mod screens;
 mod server;

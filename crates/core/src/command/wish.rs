@@ -63,6 +63,9 @@ pub struct NewTask {
     pub assignee: Option<AgentId>,
     /// What a generated id starts with; its number then has at least three digits.
     pub id_prefix: Option<String>,
+    /// The text that it is made of, such as an issue's body, as it came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
     /// References to other systems.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<TaskLinked>,

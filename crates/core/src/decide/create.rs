@@ -83,6 +83,7 @@ impl Rule<'_> {
             prd: new.prd.clone(),
             initiative: new.initiative.clone(),
             parent,
+            body: new.body.clone(),
         };
         self.push(Some(&id), Event::TaskCreated(Box::new(created)));
         for link in &new.links {

@@ -208,6 +208,10 @@ fn new_task(new: &NewTask) -> Check {
     for new in &new.links {
         link(&new.provider, &new.key, &new.value)?;
     }
+    optional(new.body.as_ref(), |text| {
+        at_most("body", text.len(), limits::BODY_BYTES_MAX, "bytes")?;
+        plain_text("body", text)
+    })?;
     optional(new.timeout.as_ref(), |time| wait("timeout", time))
 }
 
@@ -410,6 +414,10 @@ pub(super) fn line(what: &str, text: &str) -> Check {
 /// Free text may have line feeds and tabs, no other control characters.
 pub(super) fn long(what: &str, text: &str) -> Check {
     at_most(what, text.len(), limits::TEXT_BYTES_MAX, "bytes")?;
+    plain_text(what, text)
+}
+
+fn plain_text(what: &str, text: &str) -> Check {
     no_control(what, text, |c| c.is_control() && !"\n\r\t".contains(c))
 }
 

@@ -55,6 +55,19 @@ impl<'a> Rule<'a> {
         retry_after: Option<Millis>,
         reason: Option<&String>,
     ) -> Ruling<Answer> {
+        self.stop(id, needs, &Asking { questions, about: None }, retry_after, reason)
+    }
+
+    /// Blocks a task with questions that may come with more than what it needs.
+    pub(super) fn stop(
+        &mut self,
+        id: &str,
+        needs: Option<&String>,
+        asking: &Asking<'_>,
+        retry_after: Option<Millis>,
+        reason: Option<&String>,
+    ) -> Ruling<Answer> {
+        let questions = asking.questions;
         let task = self.task(id)?;
         self.may_become(task, Status::Blocked)?;
         self.require_stopper(task, Verb::Block)?;
@@ -79,7 +92,7 @@ impl<'a> Rule<'a> {
             let asked = DecisionAsked {
                 decision: DecisionId(next),
                 question: question.trim().to_owned(),
-                context: Some(needs.to_owned()),
+                context: Some(asking.about.unwrap_or(needs).to_owned()),
                 kind: DecisionType::Free,
                 options: Vec::new(),
                 default: None,
@@ -156,6 +169,13 @@ impl<'a> Rule<'a> {
         }
         Ok(Answer::Task(task.id.clone()))
     }
+}
+
+/// What is asked when a task stops.
+pub(super) struct Asking<'c> {
+    pub(super) questions: &'c [String],
+    /// What one must know to answer; without it, what the task needs.
+    pub(super) about: Option<&'c str>,
 }
 
 /// How a task was worn out.
