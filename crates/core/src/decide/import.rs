@@ -57,8 +57,7 @@ impl Rule<'_> {
             self.push(Some(&id), Event::TaskUpdated(Box::new(changes)));
         }
         if !blocked {
-            let holder = assignee.unwrap_or(&self.request.actor).clone();
-            self.walk(&id, status, &holder, imported)?;
+            self.walk(&id, status, assignee, imported)?;
         }
         Ok(Answer::Task(id))
     }
@@ -67,12 +66,13 @@ impl Rule<'_> {
         &mut self,
         id: &TaskId,
         to: Status,
-        holder: &AgentId,
+        holder: Option<&AgentId>,
         imported: &ImportedTask,
     ) -> Ruling<()> {
         let mut from = Status::Queued;
         for step in way(to) {
-            if *step == Status::Claimed {
+            // Where nobody is named it is not known who did the work: no claim is made up.
+            if let Some(holder) = holder.filter(|_| *step == Status::Claimed) {
                 self.claim_there(id, holder, imported)?;
             }
             let reason = format!("imported from {} as {to}", imported.source);
