@@ -65,7 +65,7 @@ pub(crate) fn suggestion(
             reasons.push(format!("was not heard of for {}", since(seen, now)));
         }
         (_, Some(seen)) if now.since(seen) < SECONDS => {
-            reasons.push("was seen just now".to_owned())
+            reasons.push("was seen just now".to_owned());
         }
         (_, Some(seen)) => reasons.push(format!("was seen {} ago", since(seen, now))),
         (_, None) => {}

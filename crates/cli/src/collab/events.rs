@@ -82,7 +82,7 @@ impl Syncer {
         let path = self.tree.events();
         let found = added(&path, &self.history.progress.events)?;
         let (anew, open, end) = (found.anew, found.open, found.end);
-        let there = self.take_lines(&path, ALL, None, found)?;
+        let there = self.take_lines(&path, ALL, None, &found)?;
         self.history.progress.events = Mark::set(&path, end);
         self.agents_own()?;
         Ok(match (open && is_young(&path), anew) {
@@ -105,7 +105,7 @@ impl Syncer {
             let end = found.end;
             // Who writes into its own file does not say each time who it is.
             let agent = name.strip_suffix(".jsonl").filter(|name| AgentId::parse(name).is_ok());
-            self.take_lines(&path, &format!("agents/{name}"), agent, found)?;
+            self.take_lines(&path, &format!("agents/{name}"), agent, &found)?;
             self.history.progress.agents.insert(name, Mark::set(&path, end));
         }
         Ok(())
@@ -117,11 +117,11 @@ impl Syncer {
         path: &Path,
         file: &str,
         agent: Option<&str>,
-        found: Added,
+        found: &Added,
     ) -> Result<BTreeSet<u64>, Refusal> {
         let mut there = BTreeSet::new();
         let mut count = 0;
-        let mut in_log = self.in_log(&found)?;
+        let mut in_log = self.in_log(found)?;
         for (at, text) in found.lines.iter().filter(|(_, text)| !text.is_empty()) {
             let Ok(Value::Object(event)) = serde_json::from_str(text) else {
                 let said = format!("{} at byte {at}: not a JSON object", path.display());

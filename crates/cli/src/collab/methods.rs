@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::store::Access;
 use crate::work_tree;
 use comity_core::command::Command;
-use comity_core::ids::TaskId;
+use comity_core::ids::{AgentId, TaskId};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::Millis;
@@ -267,7 +267,7 @@ impl Collab {
         let Some(agent) = assignee.as_str() else {
             return Ok(json!({"assignee": null, "updated": false}));
         };
-        let agent = Some(comity_core::ids::AgentId::parse(agent)?);
+        let agent = Some(AgentId::parse(agent)?);
         self.execute(Command::Assign { id, agent })?;
         Ok(json!({"assignee": assignee, "updated": true}))
     }
@@ -327,10 +327,29 @@ impl Collab {
 
     fn lease_of(&mut self, params: &Params, renew: bool) -> Answer {
         let (text, owner) = (params.text("lock_id")?, params.agent("owner")?);
-        let lost =
-            |refusal: Refusal| Failure::said("Lease not found or ownership mismatch", refusal);
-        let Some(id) = self.lease_named(&text)? else {
-            return Err(lost(Refusal::new(Code::NotFound, format!("there is no lease {text:?}"))));
+        let done = match self.lease_command(&text, &owner, renew) {
+            // One that is not there may just have been written into the file.
+            Err(Failure { refusal: Some(refusal), .. })
+                if is_lost(&refusal) && !self.exporter.is_untouched() =>
+            {
+                self.export_now()?;
+                self.lease_command(&text, &owner, renew)
+            }
+            done => done,
+        };
+        match done {
+            Ok(_) => Ok(json!({"ok": true})),
+            Err(Failure { refusal: Some(refusal), .. }) if is_lost(&refusal) => {
+                Err(Failure::said("Lease not found or ownership mismatch", refusal))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn lease_command(&mut self, text: &str, owner: &AgentId, renew: bool) -> Answer {
+        self.history.load();
+        let Some(id) = self.history.progress.lease_named(text) else {
+            return Err(Refusal::new(Code::NotFound, format!("there is no lease {text:?}")).into());
         };
         let ids = vec![id];
         let command = if renew {
@@ -338,16 +357,8 @@ impl Collab {
         } else {
             Command::LeaseRelease { ids, all: false }
         };
-        let done = self.execute(Command::LeaseFor { owner, command: Box::new(command) });
-        match done {
-            Ok(_) => Ok(json!({"ok": true})),
-            Err(Failure { refusal: Some(refusal), .. })
-                if matches!(refusal.code, Code::NotFound | Code::NotHolder) =>
-            {
-                Err(lost(refusal))
-            }
-            Err(failure) => Err(failure),
-        }
+        let owner = owner.clone();
+        self.execute(Command::LeaseFor { owner, command: Box::new(command) })
     }
 
     fn renew_lease(&mut self, params: &Params) -> Answer {
@@ -392,17 +403,6 @@ impl Collab {
 
 /// What leases are called here and there.
 impl Collab {
-    /// Finds a lease by what it is called in the tree. One that is not there may just have been written into the file.
-    fn lease_named(&mut self, text: &str) -> Result<Option<String>, Failure> {
-        self.history.load();
-        let known = self.history.progress.outside.values().any(|lock| lock.lock_id == text);
-        if !known && !self.exporter.is_untouched() {
-            self.export_now()?;
-            self.history.load();
-        }
-        Ok(self.history.progress.lease_named(text))
-    }
-
     fn wire_id(&mut self, id: Option<&Value>) -> Value {
         let Some(text) = id.and_then(Value::as_str) else { return Value::Null };
         self.history.load();
@@ -424,6 +424,11 @@ impl Collab {
             refusal => Failure { refusal, ..failure },
         }
     }
+}
+
+/// Tells whether a lease is not there, or somebody else's.
+fn is_lost(refusal: &Refusal) -> bool {
+    matches!(refusal.code, Code::NotFound | Code::NotHolder)
 }
 
 fn worded(problems: &[(String, String)]) -> Failure {

@@ -129,13 +129,16 @@ pub fn base<'v>(kind: Kind, exported: &[&'v Entry], entry: &Entry) -> Option<&'v
     among.iter().find(|known| changed(kind, known, entry) == change).copied()
 }
 
-/// Tells how far a file is from a base: the number of values that differ. An entry that is not there counts as one.
+/// Tells how far a file is from a base: the number of values that differ. An entry that the base has not counts with all
+/// of its values, so that one that was changed is not taken for another; one that the file has not counts as one.
 pub fn distance(kind: Kind, base: &Value, file: &Value) -> usize {
     let old = entries(kind, base);
     let new = entries(kind, file);
     let far: usize = new
         .iter()
-        .map(|(id, (_, entry))| old.get(id).map_or(1, |(_, before)| apart(kind, before, entry)))
+        .map(|(id, (_, entry))| {
+            old.get(id).map_or(entry.len(), |(_, before)| apart(kind, before, entry))
+        })
         .sum();
     far + old.keys().filter(|id| !new.contains_key(*id)).count()
 }

@@ -288,7 +288,7 @@ fn an_edit_is_seen_against_the_export_it_was_made_on() {
     assert!(matches!(&found[1], Edit::Changed(Change { id, place: 1, values, was, .. })
         if id == "a" && values.len() == 1 && values["title"] == "9" && was["title"] == "1"));
     assert!(matches!(&found[2], Edit::Missing(id, _) if id == "b"));
-    assert_eq!(distance(Kind::Tasks, &base, &file), 3);
+    assert_eq!(distance(Kind::Tasks, &base, &file), 4);
     assert_eq!(distance(Kind::Tasks, &base, &base), 0);
 }
 
