@@ -11,6 +11,6 @@ fuzz_target!(|text: &str| {
             assert!(edits(kind, &again, &written).is_empty());
         }
     }
-    let _ = read_v1(text);
+    let _ = read_v1(text.as_bytes());
     let _ = check_commit_message(text);
 });

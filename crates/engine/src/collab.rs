@@ -5,10 +5,12 @@ use crate::engine::{Asker, Engine};
 use crate::query::TaskFilter;
 use crate::read::Reader;
 use comity_core::agent::Agent;
+use comity_core::ids::TaskId;
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::Refusal;
 use comity_core::time::Timestamp;
 use comity_core::view::{self, LeaseView, TaskView};
+use std::collections::BTreeMap;
 
 /// The state of a repository as a tree of files shows it.
 #[derive(Clone, Debug)]
@@ -17,6 +19,8 @@ pub struct CollabState {
     pub tasks: Vec<TaskView>,
     /// Every live lease, by number.
     pub leases: Vec<LeaseView>,
+    /// Those of them that belong to a claim, with its task.
+    pub of_claims: BTreeMap<String, TaskId>,
     /// Every agent, with its status and when it was last seen.
     pub agents: Vec<(Agent, String, Option<Timestamp>)>,
     /// The end of the log.
@@ -34,7 +38,9 @@ impl Engine {
         let now = reader.facts.moment.now;
         let tasks = all_tasks(&mut reader)?;
         let mut leases = Vec::new();
+        let mut of_claims = BTreeMap::new();
         for lease in reader.live_leases(None, None, usize::MAX)? {
+            of_claims.extend(lease.claim_of.clone().map(|task| (lease.id.to_string(), task)));
             leases.push(settle(reader.tx, &mut reader.facts, |facts| view::lease(facts, &lease))?);
         }
         let mut agents = Vec::new();
@@ -51,7 +57,7 @@ impl Engine {
                 break;
             }
         }
-        Ok(CollabState { tasks, leases, agents, head, now })
+        Ok(CollabState { tasks, leases, of_claims, agents, head, now })
     }
 
     /// Reads every task.

@@ -353,7 +353,10 @@ impl<'a> Reader<'a> {
             after = agents.last().map(|(agent, _)| agent.id.clone());
             for (agent, presence) in agents {
                 let view = self.agent_view(&agent, &presence)?;
-                suggestions.extend(crate::suggest::suggestion(&view, labels, role));
+                let declared = agent.about.get("status").and_then(Value::as_str);
+                let now = self.facts.moment.now;
+                let found = crate::suggest::suggestion(&view, declared, labels, role, now);
+                suggestions.extend(found);
             }
             if !full {
                 break;

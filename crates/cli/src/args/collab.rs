@@ -1,6 +1,8 @@
 //! `comity collab …` and `comity sync …`
 
 use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+use comity_core::status::Status;
 
 /// What the command line of a `collaboration/` tree can do.
 #[derive(Debug, Subcommand)]
@@ -47,7 +49,7 @@ pub enum CollabCommand {
     #[command(after_help = "Example:\n  comity collab list-tasks --status queued --output json")]
     ListTasks {
         /// Show only tasks in this state
-        #[arg(long, value_name = "STATUS")]
+        #[arg(long, value_name = "STATUS", value_parser = statuses())]
         status: Option<String>,
         /// Show only tasks of this agent
         #[arg(long, value_name = "AGENT")]
@@ -60,6 +62,7 @@ pub enum CollabCommand {
     #[command(
         after_help = "Example:\n  comity collab create-task --title 'Parse dates' --labels backend,api"
     )]
+    #[command(mut_arg("title", |arg| arg.required(true)))]
     CreateTask {
         #[command(flatten)]
         fields: CollabFields,
@@ -78,7 +81,7 @@ pub enum CollabCommand {
         #[command(flatten)]
         fields: CollabFields,
         /// Its state
-        #[arg(long, value_name = "STATUS")]
+        #[arg(long, value_name = "STATUS", value_parser = statuses())]
         status: Option<String>,
     },
     /// Bring a task to another state
@@ -87,8 +90,14 @@ pub enum CollabCommand {
         /// The task
         id: String,
         /// The state
+        #[arg(value_parser = statuses())]
         status: String,
     },
+}
+
+/// The words for a state; any other is wrong usage, as it is for the tree's own command line.
+fn statuses() -> PossibleValuesParser {
+    PossibleValuesParser::new(Status::ALL.map(Status::as_str))
 }
 
 /// Fields of a task.
@@ -116,7 +125,7 @@ pub struct CollabFields {
 pub enum TaskOutput {
     /// A table
     Table,
-    /// A JSON list
+    /// The file as JSON
     Json,
 }
 

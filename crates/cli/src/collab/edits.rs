@@ -2,14 +2,12 @@
 
 use super::sync::Syncer;
 use comity_core::command::Command;
-use comity_core::ids::{AgentId, TaskId};
+use comity_core::ids::TaskId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Timestamp;
 use comity_core::view::TaskView;
 use comity_engine::{CollabState, Query};
-use comity_protocol::collab::{
-    Edit, Kind, Patch, edits, lock_id, parse_lock_id, read_agent_at, read_lock, task_record,
-};
+use comity_protocol::collab::{Change, Edit, Kind, Patch, edits, read_agent_at, task_record};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -28,12 +26,15 @@ pub(super) struct Takeover<'s> {
     pub(super) first_time: bool,
 }
 
-type Problems = Vec<String>;
+pub(super) type Problems = Vec<String>;
+
+/// A task that is new in a file: its id, what it says, and all of its record.
+type NewTask = (String, Patch, Map<String, Value>);
 
 /// An edit of a task that could be read.
 enum TaskEdit {
-    New(String, Patch),
-    Old(String, Patch, Map<String, Value>, Map<String, Value>),
+    New(NewTask),
+    Old(Patch, Change),
 }
 
 impl Takeover<'_> {
@@ -56,13 +57,17 @@ impl Takeover<'_> {
         }
     }
 
-    fn attempt(&mut self, what: &str, command: Command) -> Result<bool, Refusal> {
+    pub(super) fn attempt(&mut self, what: &str, command: Command) -> Result<bool, Refusal> {
         let answer = self.syncer.execute(command, None);
         self.noted(what, answer)
     }
 
     /// Writes down what came of an edit; true when it was taken.
-    fn noted(&mut self, what: &str, answer: Result<Value, Refusal>) -> Result<bool, Refusal> {
+    pub(super) fn noted(
+        &mut self,
+        what: &str,
+        answer: Result<Value, Refusal>,
+    ) -> Result<bool, Refusal> {
         match answer {
             Ok(_) => {
                 self.syncer.report.taken.push(what.to_owned());
@@ -85,32 +90,66 @@ impl Takeover<'_> {
         let mut old = Vec::new();
         for edit in edits {
             match edit {
-                TaskEdit::New(id, patch) => new.push((id, patch)),
-                TaskEdit::Old(id, patch, values, was) => old.push((id, patch, values, was)),
+                TaskEdit::New(task) => new.push(task),
+                TaskEdit::Old(patch, change) => old.push((patch, change)),
             }
         }
         self.new_tasks(new)?;
-        for (id, patch, values, was) in old {
-            let Some(task) = self.task(&id)? else { continue };
-            self.conflicts(&task, &values, &was);
-            let keys: Vec<&str> = values.keys().map(String::as_str).collect();
-            for command in patch.commands(&task, Some("edited in collaboration/")) {
-                let what = format!("{id}: {}", what_of(&command, &keys));
-                self.attempt(&what, command)?;
+        for (mut patch, change) in old {
+            let id = change.id.clone();
+            let Some(task) = self.task(&id)? else {
+                self.refuse(format!("{id}: there is no such task here"));
+                continue;
+            };
+            self.conflicts(&task, &change.values, &change.was);
+            for key in patch.without(&change.gone) {
+                self.refuse(format!("{id}: {key} is not taken away by leaving it out"));
             }
+            let mut keys: Vec<&str> = change.values.keys().map(String::as_str).collect();
+            keys.extend(change.gone.iter().map(String::as_str));
+            self.change(&task, &patch, &keys)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn refuse(&mut self, said: String) {
+        self.syncer.report.refused.push(said);
+    }
+
+    /// Brings a task to what a file says.
+    fn change(&mut self, task: &TaskView, patch: &Patch, keys: &[&str]) -> Result<(), Refusal> {
+        let id = &task.id;
+        for reference in patch.lost_references(task) {
+            self.refuse(format!("{id}: the reference {reference} is changed, not taken away"));
+        }
+        let actor = self.syncer.context.asker().actor;
+        let all = patch.commands(task, &actor, Some("edited in collaboration/"));
+        // Who works on it and its state belong together; what else was changed does not depend on them.
+        let (steps, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(is_step);
+        let words: Vec<String> = steps.iter().map(|step| what_of(step, keys)).collect();
+        let steps = match steps.len() {
+            0 | 1 => steps,
+            _ => vec![Command::Several { id: id.clone(), steps }],
+        };
+        for command in steps {
+            self.attempt(&format!("{id}: {}", words.join(", ")), command)?;
+        }
+        for command in rest {
+            let what = format!("{id}: {}", what_of(&command, keys));
+            self.attempt(&what, command)?;
         }
         Ok(())
     }
 
     /// Makes new tasks, each after what it depends on.
-    fn new_tasks(&mut self, mut left: Vec<(String, Patch)>) -> Result<(), Refusal> {
+    fn new_tasks(&mut self, mut left: Vec<NewTask>) -> Result<(), Refusal> {
         let mut known: BTreeSet<String> =
             self.state.tasks.iter().map(|task| task.id.clone()).collect();
         let mut ready = Vec::new();
         while !left.is_empty() {
             let fits = |patch: &Patch| patch.dependencies().iter().all(|on| known.contains(on));
-            let place = left.iter().position(|(_, patch)| fits(patch));
-            let (id, mut patch) = left.remove(place.unwrap_or(0));
+            let place = left.iter().position(|(_, patch, _)| fits(patch));
+            let (id, mut patch, entry) = left.remove(place.unwrap_or(0));
             if place.is_none() {
                 for on in patch.dependencies().to_vec() {
                     if !known.contains(&on) {
@@ -121,7 +160,7 @@ impl Takeover<'_> {
                 }
             }
             known.insert(id.clone());
-            ready.push((id, patch));
+            ready.push((id, patch, entry));
         }
         for some in ready.chunks(AT_ONCE) {
             self.import(some)?;
@@ -130,20 +169,22 @@ impl Takeover<'_> {
     }
 
     /// Imports some tasks in one transaction.
-    fn import(&mut self, tasks: &[(String, Patch)]) -> Result<(), Refusal> {
+    fn import(&mut self, tasks: &[NewTask]) -> Result<(), Refusal> {
         let mut requests = Vec::new();
         let mut patches = Vec::new();
-        for (id, patch) in tasks {
+        for (id, patch, entry) in tasks {
             let mut patch = patch.clone();
             self.complete(id, &mut patch);
             let command = Command::ImportTask(Box::new(patch.imported_task(id.clone(), SOURCE)));
             requests.push(self.syncer.request(command, None));
-            patches.push((id, patch));
+            patches.push((id, patch, entry));
         }
         let answers = self.syncer.engine.execute_all(requests);
-        for ((id, patch), answer) in patches.into_iter().zip(answers) {
+        for ((id, patch, entry), answer) in patches.into_iter().zip(answers) {
             match answer {
-                Err(refusal) if refusal.code == Code::DuplicateId => self.second(id, &patch)?,
+                Err(refusal) if refusal.code == Code::DuplicateId => {
+                    self.second(id, &patch, entry)?;
+                }
                 answer => {
                     self.noted(&format!("{id}: new task"), answer)?;
                 }
@@ -164,10 +205,15 @@ impl Takeover<'_> {
     }
 
     /// A task was made here under the same id meanwhile. Unless it is the same one, both are kept.
-    fn second(&mut self, id: &str, patch: &Patch) -> Result<(), Refusal> {
+    fn second(
+        &mut self,
+        id: &str,
+        patch: &Patch,
+        entry: &Map<String, Value>,
+    ) -> Result<(), Refusal> {
         let mut imported = patch.imported_task(id.to_owned(), SOURCE);
-        if self.task(id)?.is_some_and(|task| task.title == imported.task.title) {
-            return Ok(());
+        if let Some(task) = self.task(id)?.filter(|task| task.title == imported.task.title) {
+            return self.same_task(&task, entry);
         }
         imported.task.id = None;
         imported.task.id_prefix = Some("task-".to_owned());
@@ -175,6 +221,23 @@ impl Takeover<'_> {
         self.syncer.report.conflicts.push(said);
         let what = format!("a second {id}: new task");
         self.attempt(&what, Command::ImportTask(Box::new(imported))).map(drop)
+    }
+
+    /// The same task was made in both places: what the file says otherwise is an edit of the one that is here.
+    fn same_task(&mut self, task: &TaskView, entry: &Map<String, Value>) -> Result<(), Refusal> {
+        let here = task_record(task);
+        let differs = |(key, value): &(&String, &Value)| {
+            let time = ["created_at", "updated_at"].contains(&key.as_str());
+            !time && here.get(key.as_str()).unwrap_or(&Value::Null) != *value
+        };
+        let values = entry.iter().filter(differs).map(|(key, value)| (key.clone(), value.clone()));
+        let values: Map<String, Value> = values.collect();
+        let Ok(patch) = Patch::read(&values) else { return Ok(()) };
+        // Neither was there before the other.
+        let was = values.keys().map(|key| (key.clone(), Value::Null)).collect();
+        self.conflicts(task, &values, &was);
+        let keys: Vec<&str> = values.keys().map(String::as_str).collect();
+        self.change(task, &patch, &keys)
     }
 
     fn task(&mut self, id: &str) -> Result<Option<TaskView>, Refusal> {
@@ -217,7 +280,14 @@ impl Takeover<'_> {
         for edit in found {
             let (id, n, values) = match edit {
                 Edit::Added(n, entry) => (word(&entry, "id"), n, entry),
-                Edit::Changed(id, n, values, _) => (id, n, values),
+                Edit::Changed(change) => {
+                    let mut values = change.values;
+                    // Null takes away what is known beside role and skills.
+                    let told = |key: &String| !["role", "skills", "status"].contains(&key.as_str());
+                    let gone = change.gone.into_iter().filter(told);
+                    values.extend(gone.map(|key| (key, Value::Null)));
+                    (change.id, change.place, values)
+                }
                 // An agent that is not in an edited file is not gone.
                 Edit::Missing(..) => continue,
             };
@@ -234,87 +304,6 @@ impl Takeover<'_> {
         }
         Ok(Ok(()))
     }
-
-    fn locks(&mut self, found: Vec<Edit>, text: &str) -> Result<Result<(), Problems>, Refusal> {
-        let mut wanted: Vec<(String, AgentId, Command)> = Vec::new();
-        let mut problems = Vec::new();
-        for edit in found {
-            match edit {
-                Edit::Added(n, entry) => match read_lock(&entry, n, text) {
-                    Ok(lock) if lock.alive.plus(lock.ttl) < self.now => {
-                        let said = format!("lock {}: it has run out", lock.lock_id);
-                        self.syncer.report.refused.push(said);
-                    }
-                    Ok(lock) if self.is_held(&lock.path, &lock.owner) => {}
-                    Ok(lock) => {
-                        let what = format!("lock {} on {}", lock.lock_id, lock.path);
-                        let path = match self.syncer.context.root_mapper().pattern(&lock.path) {
-                            Ok(path) => path,
-                            Err(refusal) => {
-                                let said = format!("{what}: {}", refusal.message);
-                                self.syncer.report.refused.push(said);
-                                continue;
-                            }
-                        };
-                        wanted.push((
-                            what,
-                            lock.owner,
-                            Command::LeaseAcquire {
-                                patterns: vec![path],
-                                task: None,
-                                purpose: lock.purpose,
-                                ttl: Some(lock.ttl),
-                                shared: false,
-                            },
-                        ));
-                    }
-                    Err(found) => problems.extend(found.iter().map(ToString::to_string)),
-                },
-                // Another tool renewed it.
-                Edit::Changed(id, _, values, _) if values.contains_key("heartbeat_at") => {
-                    if let Some((id, owner)) = self.held(&id) {
-                        let ids = vec![id.clone()];
-                        let command = Command::LeaseRenew { ids, ttl: None };
-                        wanted.push((format!("lock {id}: renewed"), owner, command));
-                    }
-                }
-                Edit::Changed(id, ..) => {
-                    let said = format!("lock {id}: a lease is renewed or released, not changed");
-                    self.syncer.report.refused.push(said);
-                }
-                // Another tool released it.
-                Edit::Missing(..) if self.first_time => {}
-                Edit::Missing(id, _) => {
-                    if let Some((id, owner)) = self.held(&id) {
-                        let command = Command::LeaseRelease { ids: vec![id.clone()], all: false };
-                        wanted.push((format!("lock {id}: released"), owner, command));
-                    }
-                }
-            }
-        }
-        if !problems.is_empty() {
-            return Ok(Err(problems));
-        }
-        for (what, owner, command) in wanted {
-            let command = Command::LeaseFor { owner, command: Box::new(command) };
-            self.attempt(&what, command)?;
-        }
-        Ok(Ok(()))
-    }
-
-    fn is_held(&self, path: &str, owner: &AgentId) -> bool {
-        let mut leases = self.state.leases.iter();
-        leases.any(|lease| lease.path == path && lease.owner == owner.as_str())
-    }
-
-    /// A lease of ours that is still live, with its owner.
-    fn held(&self, lock: &str) -> Option<(String, AgentId)> {
-        let id = parse_lock_id(lock)?;
-        let lease = self.state.leases.iter().find(|lease| lease.lock_id == id.to_string())?;
-        // A lease of a claim ends with the claim, not by an edit.
-        (lock_id(id) == lock).then_some(())?;
-        AgentId::parse(&lease.owner).ok().map(|owner| (id.to_string(), owner))
-    }
 }
 
 fn word(entry: &Map<String, Value>, key: &str) -> String {
@@ -325,29 +314,24 @@ fn task_edits(found: Vec<Edit>, text: &str) -> Result<Vec<TaskEdit>, Problems> {
     let mut out = Vec::new();
     let mut problems = Vec::new();
     for edit in found {
-        let (n, values) = match &edit {
-            Edit::Added(n, entry) => (*n, entry),
-            Edit::Changed(_, n, values, _) => (*n, values),
+        let read = match edit {
+            Edit::Added(n, entry) => Patch::read_new_at(&entry, n, text)
+                .map(|patch| TaskEdit::New((word(&entry, "id"), patch, entry))),
+            Edit::Changed(change) => Patch::read_at(&change.values, change.place, text)
+                .map(|patch| TaskEdit::Old(patch, change)),
             // A task that is not in an edited file is not deleted.
             Edit::Missing(..) => continue,
         };
-        match (Patch::read_at(values, n, text), edit) {
-            (Ok(patch), Edit::Added(_, entry)) => {
-                let id = word(&entry, "id");
-                match TaskId::parse(&id) {
-                    Ok(_) if entry.contains_key("title") => out.push(TaskEdit::New(id, patch)),
-                    Ok(_) => problems.push(format!("tasks[{n}]: {id} has no title")),
-                    Err(refusal) => problems.push(format!("tasks[{n}].id: {}", refusal.message)),
-                }
-            }
-            (Ok(patch), Edit::Changed(id, _, values, was)) => {
-                out.push(TaskEdit::Old(id, patch, values, was));
-            }
-            (Ok(_), Edit::Missing(..)) => {}
-            (Err(found), _) => problems.extend(found.iter().map(ToString::to_string)),
+        match read {
+            Ok(edit) => out.push(edit),
+            Err(found) => problems.extend(found.iter().map(ToString::to_string)),
         }
     }
     if problems.is_empty() { Ok(out) } else { Err(problems) }
+}
+
+fn is_step(command: &Command) -> bool {
+    matches!(command, Command::Claim(_) | Command::Assign { .. } | Command::Transition { .. })
 }
 
 /// Says which of the edited values a command is about.
@@ -355,12 +339,16 @@ fn what_of(command: &Command, keys: &[&str]) -> String {
     match command {
         Command::Transition { status, .. } => format!("status {status}"),
         Command::Assign { .. } => "assignee".to_owned(),
+        Command::Claim(wish) => {
+            let owner = wish.owner.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!("claimed for {owner}")
+        }
         Command::Depend { on, remove, .. } => {
             format!("{} dependency {on}", if *remove { "without" } else { "with" })
         }
         Command::Link { provider, .. } => format!("reference to {provider}"),
         _ => {
-            let other = ["status", "assignee", "dependencies", "external_ids", "needs"];
+            let other = ["status", "assignee", "dependencies"];
             let rest: Vec<&str> = keys.iter().copied().filter(|key| !other.contains(key)).collect();
             rest.join(", ")
         }

@@ -1,161 +1,281 @@
 //! The events of a tree: ours out into `events.jsonl`, others' in from it and from the agents' own files.
 
-use super::sync::Syncer;
-use super::tree::{Tree, failed};
+use super::mark::{Added, Mark, added};
+use super::sync::{Syncer, is_young};
+use super::tree::{Published, Tree, failed};
 use comity_core::command::Command;
+use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
 use comity_engine::{EventFilter, Page, Query, Since};
-use comity_protocol::collab::{Etags, Kind, etag, event_line, line, log, normal_event, seconds};
+use comity_protocol::collab::{
+    Etags, Kind, Known, ORIGIN_LINE, etag, event_line, line, line_mark, log, normal_event, seconds,
+};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// The field that says which file an event was read from.
 const ORIGIN: &str = "origin";
-/// Bytes that are read of a file at once; the rest comes the next time.
-const READ_MAX: u64 = 16 * 1024 * 1024;
+/// The file that all events come together in.
+const ALL: &str = "events.jsonl";
 /// Events that are asked for at once.
 const PAGE: usize = 500;
 
-/// Whole lines that were added to a file since the last look: each with its place, and where they end.
-fn added(path: &Path, from: u64) -> Result<(Vec<(u64, String)>, u64), Refusal> {
-    let Ok(mut file) = File::open(path) else { return Ok((Vec::new(), from)) };
-    let length = file.metadata().map_or(0, |found| found.len());
-    // Cut short by somebody: what is left was seen.
-    let from = if length < from { length } else { from };
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(from))
-        .and_then(|_| file.take(READ_MAX).read_to_end(&mut bytes))
-        .map_err(|error| failed("read", path, &error))?;
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let mut lines = Vec::new();
-    let mut at = from;
-    for part in bytes.get(..whole).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
-        lines.push((at, String::from_utf8_lossy(part).trim().to_owned()));
-        at += part.len() as u64;
+/// What the log says about lines: which are ours, and which were taken over before.
+#[derive(Default)]
+struct InLog {
+    /// What makes a line the one of an event, by its seq.
+    ours: BTreeMap<u64, Value>,
+    /// The events that were read from lines, by what stands for the line.
+    taken: BTreeMap<String, Vec<u64>>,
+}
+
+impl InLog {
+    fn see(&mut self, event: &Value) {
+        let Some(seq) = event.get("seq").and_then(Value::as_u64) else { return };
+        let mark = event.get(ORIGIN_LINE).and_then(Value::as_str);
+        if let Some(mark) = mark {
+            self.taken.entry(mark.to_owned()).or_default().push(seq);
+        }
+        self.ours.insert(seq, proof(&event_line(event, &|_| None)));
     }
-    Ok((lines, at))
+
+    /// Returns the event that a line is the one of.
+    fn own(&self, found: &Map<String, Value>) -> Option<u64> {
+        let seq = found.get("seq")?.as_u64()?;
+        (self.ours.get(&seq)? == &proof(found)).then_some(seq)
+    }
+
+    /// Returns the event that was made from a line before; each event stands for one line.
+    fn was_taken(&mut self, mark: &str) -> Option<u64> {
+        let seqs = self.taken.get_mut(mark)?;
+        if seqs.is_empty() { None } else { Some(seqs.remove(0)) }
+    }
+}
+
+/// What of a line shows whose it is: a number alone can be anybody's.
+fn proof(found: &Map<String, Value>) -> Value {
+    ["event", "agent", "actor", "ts"].map(|key| found.get(key).cloned().unwrap_or_default()).into()
+}
+
+/// Which events `events.jsonl` has.
+pub(super) enum There {
+    /// Those up to the last one that was written, and these.
+    UpToLast(BTreeSet<u64>),
+    /// These alone: it is another file than before.
+    Only(BTreeSet<u64>),
+    /// Somebody is writing a line of it.
+    Open,
 }
 
 impl Syncer {
     /// Takes over what others wrote into the event files.
-    pub(super) fn consume_events(&mut self) -> Result<(), Refusal> {
-        let path = self.tree.events();
-        let (lines, end) = added(&path, self.history.events_read)?;
-        for (at, text) in lines {
-            match own_seq(&text).filter(|seq| !self.foreign || self.has_event(*seq, &text)) {
-                Some(_) if self.foreign => {}
-                Some(seq) => self.history.events_seq = self.history.events_seq.max(seq),
-                None => self.take_event(&path, "events.jsonl", at, &text)?,
-            }
+    pub(super) fn consume_events(&mut self) -> Result<There, Refusal> {
+        let head = self.engine.query(&self.context.asker(), Query::Head)?;
+        let head = head.get("seq").and_then(Value::as_u64).unwrap_or(0);
+        if head < self.history.progress.events_seq {
+            // Another store is in the place of the one that was exported.
+            self.history.progress.events = Mark::default();
         }
-        self.history.events_read = end;
-        let mut names: Vec<String> = std::fs::read_dir(self.tree.agent_events())
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|name| name.ends_with(".jsonl"))
-            .collect();
+        let path = self.tree.events();
+        let found = added(&path, &self.history.progress.events)?;
+        let (anew, open, end) = (found.anew, found.open, found.end);
+        let there = self.take_lines(&path, ALL, None, &found)?;
+        self.history.progress.events = Mark::set(&path, end);
+        self.agents_own()?;
+        Ok(match (open && is_young(&path), anew) {
+            (true, _) => There::Open,
+            (false, true) => There::Only(there),
+            (false, false) => There::UpToLast(there),
+        })
+    }
+
+    /// Takes over what agents wrote into files of their own.
+    fn agents_own(&mut self) -> Result<(), Refusal> {
+        let entries = std::fs::read_dir(self.tree.agent_events()).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(".jsonl")).collect();
         names.sort();
         for name in names {
             let path = self.tree.agent_events().join(&name);
-            let from = self.history.agents_read.get(&name).and_then(Value::as_u64).unwrap_or(0);
-            let (lines, end) = added(&path, from)?;
-            for (at, text) in lines {
-                self.take_event(&path, &format!("agents/{name}"), at, &text)?;
-            }
-            self.history.agents_read.insert(name, json!(end));
+            let mark = self.history.progress.agents.get(&name).cloned().unwrap_or_default();
+            let found = added(&path, &mark)?;
+            let end = found.end;
+            // Who writes into its own file does not say each time who it is.
+            let agent = name.strip_suffix(".jsonl").filter(|name| AgentId::parse(name).is_ok());
+            self.take_lines(&path, &format!("agents/{name}"), agent, &found)?;
+            self.history.progress.agents.insert(name, Mark::set(&path, end));
         }
         Ok(())
     }
 
-    /// Tells whether a line is an event of this very store.
-    fn has_event(&mut self, seq: u64, text: &str) -> bool {
-        let page = Page { limit: Some(1), after: None };
-        let since = seq.checked_sub(1).map(Since::Seq);
-        let filter = EventFilter { since, page, ..EventFilter::default() };
-        let Ok(answer) = self.engine.query(&self.context.asker(), Query::Events(filter)) else {
-            return false;
-        };
-        let stored = answer.get("events").and_then(|events| events.get(0));
-        let theirs: Value = serde_json::from_str(text).unwrap_or_default();
-        let ours = stored.map(|event| event_line(event, &|_| None));
-        let same = |key: &str| ours.as_ref().and_then(|ours| ours.get(key)) == theirs.get(key);
-        ["seq", "event", "ts", "agent"].into_iter().all(same)
+    /// Takes over lines that are not ours and were not taken before; returns the events that the lines stand for.
+    fn take_lines(
+        &mut self,
+        path: &Path,
+        file: &str,
+        agent: Option<&str>,
+        found: &Added,
+    ) -> Result<BTreeSet<u64>, Refusal> {
+        let mut there = BTreeSet::new();
+        let mut count = 0;
+        let mut in_log = self.in_log(found)?;
+        for (at, text) in found.lines.iter().filter(|(_, text)| !text.is_empty()) {
+            let Ok(Value::Object(event)) = serde_json::from_str(text) else {
+                let said = format!("{} at byte {at}: not a JSON object", path.display());
+                self.report.problems.push(said);
+                continue;
+            };
+            if let Some(seq) = in_log.own(&event) {
+                there.insert(seq);
+                continue;
+            }
+            let mut event = normal_event(event).into_event();
+            if let Some(agent) = agent {
+                event.entry("agent").or_insert_with(|| json!(agent));
+            }
+            let mark = line_mark(&event);
+            if let Some(seq) = in_log.was_taken(&mark) {
+                there.insert(seq);
+                continue;
+            }
+            event.insert(ORIGIN.to_owned(), json!(file));
+            event.insert(ORIGIN_LINE.to_owned(), json!(mark));
+            let place = format!("{}\n{file}\n{at}\n{text}", self.history.name());
+            let key = format!("collab-event:{}", etag(place.as_bytes()));
+            if let Some(seq) = self.take_event(event, key, path, *at)? {
+                there.insert(seq);
+                count += 1;
+            }
+        }
+        if count > 0 {
+            let s = if count == 1 { "" } else { "s" };
+            self.report.taken.push(format!("{count} event{s} from {}", path.display()));
+        }
+        Ok(there)
     }
 
-    fn take_event(&mut self, path: &Path, file: &str, at: u64, text: &str) -> Result<(), Refusal> {
-        if text.is_empty() {
-            return Ok(());
-        }
-        let Ok(Value::Object(event)) = serde_json::from_str(text) else {
-            let said = format!("{} at byte {at}: not a JSON object", path.display());
-            self.report.problems.push(said);
-            return Ok(());
-        };
-        let mut event = normal_event(event).into_event();
-        event.insert(ORIGIN.to_owned(), json!(file));
-        let place = format!("{}\n{at}\n{text}", path.display());
-        let key = format!("collab-event:{}", etag(place.as_bytes()));
+    fn take_event(
+        &mut self,
+        event: Map<String, Value>,
+        key: String,
+        path: &Path,
+        at: u64,
+    ) -> Result<Option<u64>, Refusal> {
         match self.execute(Command::EmitEvent { event }, Some(key)) {
-            Ok(_) => Ok(()),
+            Ok(answer) => Ok(answer.get("event").and_then(|event| event.get("seq")?.as_u64())),
             Err(refusal) if matches!(refusal.code.exit_status(), 1 | 5) => Err(refusal),
             Err(refusal) => {
                 let said = format!("{} at byte {at}: {}", path.display(), refusal.message);
                 self.report.refused.push(said);
-                Ok(())
+                Ok(None)
             }
         }
     }
 
-    /// Appends the events that the file has not.
-    pub(super) fn write_events(&mut self, tags: &BTreeMap<Kind, Etags>) -> Result<(), Refusal> {
-        let path = self.tree.events();
-        let mut out: Option<File> = None;
-        let head = self.engine.query(&self.context.asker(), Query::Head)?;
-        if head.get("seq").and_then(Value::as_u64).unwrap_or(0) < self.history.events_seq {
-            // Another store is in the place of the one that was exported.
-            self.history.events_seq = 0;
+    /// Looks up what is needed to judge lines: all of the log for a file that is not known, for one that has grown
+    /// the events that its new lines claim to be.
+    fn in_log(&mut self, found: &Added) -> Result<InLog, Refusal> {
+        let mut known = InLog::default();
+        if found.lines.is_empty() {
+            return Ok(known);
         }
+        let claimed = found.lines.iter().filter_map(|(_, text)| {
+            let value: Value = serde_json::from_str(text).ok()?;
+            value.get("seq")?.as_u64()
+        });
+        let (from, to) = match (found.anew, claimed.clone().min(), claimed.max()) {
+            (true, ..) => (0, u64::MAX),
+            (false, Some(least), Some(most)) => (least.saturating_sub(1), most),
+            (false, ..) => return Ok(known),
+        };
+        self.each_event(from, to, |event| known.see(event))?;
+        Ok(known)
+    }
+
+    /// Looks at the events after a place in the log, up to another.
+    fn each_event(
+        &mut self,
+        mut after: u64,
+        to: u64,
+        mut see: impl FnMut(&Value),
+    ) -> Result<(), Refusal> {
+        while after < to {
+            let events = self.events_after(after)?;
+            events.iter().for_each(&mut see);
+            match events.last().and_then(|event| event.get("seq")?.as_u64()) {
+                Some(last) => after = last,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn events_after(&mut self, after: u64) -> Result<Vec<Value>, Refusal> {
+        let page = Page { limit: Some(PAGE), after: None };
+        let filter = EventFilter { since: Some(Since::Seq(after)), page, ..EventFilter::default() };
+        let mut answer = self.engine.query(&self.context.asker(), Query::Events(filter))?;
+        Ok(match answer.get_mut("events").map(Value::take) {
+            Some(Value::Array(events)) => events,
+            _ => Vec::new(),
+        })
+    }
+
+    /// Appends the events that the file has not.
+    pub(super) fn write_events(
+        &mut self,
+        tags: &BTreeMap<Kind, Etags>,
+        there: There,
+    ) -> Result<(), Refusal> {
+        let (mut after, there) = match there {
+            There::UpToLast(there) => (self.history.progress.events_seq, there),
+            There::Only(there) => (0, there),
+            There::Open => {
+                // The end of their line comes first.
+                self.report.unsettled = true;
+                return Ok(());
+            }
+        };
+        let path = self.tree.events();
+        let mut out: Option<Appender> = None;
         loop {
-            let page = Page { limit: Some(PAGE), after: None };
-            let since = Some(Since::Seq(self.history.events_seq));
-            let filter = EventFilter { since, page, ..EventFilter::default() };
-            let answer = self.engine.query(&self.context.asker(), Query::Events(filter))?;
-            let events =
-                answer.get("events").and_then(Value::as_array).cloned().unwrap_or_default();
-            let Some(last) = events.last().and_then(|e| e.get("seq")).and_then(Value::as_u64)
-            else {
-                break;
+            let events = self.events_after(after)?;
+            let Some(last) = events.last().and_then(|e| e.get("seq")?.as_u64()) else { break };
+            let is_new = |event: &&Value| {
+                event.get("seq").and_then(Value::as_u64).is_none_or(|seq| !there.contains(&seq))
             };
-            // What another tool wrote into this very file is there already.
-            let there = |event: &&Value| event.get(ORIGIN) != Some(&json!("events.jsonl"));
             let text: String = events
                 .iter()
-                .filter(there)
+                .filter(is_new)
                 .map(|event| {
                     line(&Value::Object(event_line(event, &|kind| tags.get(&kind).cloned()))) + "\n"
                 })
                 .collect();
-            if out.is_none() {
-                Tree::make_room(&path)?;
-                let opened = File::options().create(true).append(true).open(&path);
-                out = Some(opened.map_err(|error| failed("open", &path, &error))?);
+            if !text.is_empty() {
+                let mut file = match out.take() {
+                    Some(file) => file,
+                    None => Appender::open(&path)?,
+                };
+                file.append(&text)?;
+                out = Some(file);
             }
-            if let Some(file) = &mut out {
-                file.write_all(text.as_bytes()).map_err(|error| failed("write", &path, &error))?;
-            }
-            self.history.events_seq = last;
+            after = last;
         }
-        if out.is_some() {
+        self.history.progress.events_seq = after;
+        if let Some(file) = out {
+            let read = self.history.progress.events.at;
+            // Where nobody wrote in between, our own lines need not be read again.
+            if file.began == read && file.ends() {
+                self.history.progress.events = Mark::set(&path, file.end);
+            }
             self.history.save()?;
             self.report.written.push(path.display().to_string());
         } else if !path.exists() {
             Tree::make_room(&path)?;
             File::create(&path).map_err(|error| failed("write", &path, &error))?;
+            self.history.progress.events = Mark::set(&path, 0);
         }
         Ok(())
     }
@@ -163,36 +283,79 @@ impl Syncer {
     /// Writes the log for people when there is something new in it.
     pub(super) fn write_log(&mut self) -> Result<(), Refusal> {
         let path = self.tree.log();
-        if self.history.log_seq == self.history.events_seq && path.exists() {
+        let tag = Tree::read(&path)?.map(|bytes| etag(&bytes));
+        let progress = &self.history.progress;
+        if progress.log_seq == progress.events_seq && tag.as_ref() == Some(&progress.log_tag) {
             return Ok(());
         }
         let text = self.log_text()?;
         Tree::make_room(&path)?;
-        let tag = Tree::read(&path)?.map(|bytes| etag(&bytes));
         // The log is made from the events alone; an edit of it is nobody's.
-        if let super::tree::Published::Overtaken(displaced) =
+        if let Published::Overtaken(displaced) =
             Tree::publish(&path, text.as_bytes(), tag.as_deref())?
         {
             let _ = std::fs::remove_file(displaced);
         }
-        self.history.log_seq = self.history.events_seq;
+        self.history.progress.log_seq = self.history.progress.events_seq;
+        self.history.progress.log_tag = etag(text.as_bytes());
         self.report.written.push(path.display().to_string());
         Ok(())
     }
 
-    /// Makes the log from `events.jsonl`; a line that is no event is passed over.
+    /// Makes the log from `events.jsonl`; a line that is no event is passed over. How a task stands is not taken from
+    /// lines, which anybody may write.
     fn log_text(&mut self) -> Result<String, Refusal> {
         let bytes = Tree::read(&self.tree.events())?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let event = |line: &str| -> Option<Map<String, Value>> { serde_json::from_str(line).ok() };
         let events: Vec<Map<String, Value>> = text.lines().filter_map(event).collect();
+        let tasks = self.engine.collab_tasks(&self.context.asker())?;
+        let known = tasks.into_iter().map(|task| {
+            let status = task.status.to_string();
+            (task.id, Known { status, assignee: task.assignee, branch: task.branch })
+        });
         let now = self.engine.store_time()?;
-        Ok(log(&events, &seconds(now)))
+        Ok(log(&events, &seconds(now), &known.collect()))
     }
 }
 
-/// The place in our log that a line of ours has.
-fn own_seq(text: &str) -> Option<u64> {
-    let value: Value = serde_json::from_str(text).ok()?;
-    value.get("seq")?.as_u64()
+/// A file that lines are added to.
+struct Appender<'p> {
+    path: &'p Path,
+    file: File,
+    /// Its length before.
+    began: u64,
+    /// Its length after, when nobody else writes.
+    end: u64,
+    /// Whether its last line has no end.
+    broken: bool,
+}
+
+impl Appender<'_> {
+    fn open(path: &Path) -> Result<Appender<'_>, Refusal> {
+        Tree::make_room(path)?;
+        let wrong = |error: std::io::Error| failed("open", path, &error);
+        let options = File::options().create(true).append(true).read(true).clone();
+        let mut file = options.open(path).map_err(wrong)?;
+        let began = file.metadata().map_err(wrong)?.len();
+        let mut last = [b'\n'];
+        if let Some(at) = began.checked_sub(1) {
+            file.seek(SeekFrom::Start(at)).and_then(|_| file.read(&mut last)).map_err(wrong)?;
+        }
+        Ok(Appender { path, file, began, end: began, broken: last != [b'\n'] })
+    }
+
+    fn append(&mut self, text: &str) -> Result<(), Refusal> {
+        // A line that somebody left without its end is not made a part of ours.
+        let text = if self.broken { format!("\n{text}") } else { text.to_owned() };
+        self.broken = false;
+        self.end += text.len() as u64;
+        let written = self.file.write_all(text.as_bytes());
+        written.map_err(|error| failed("write", self.path, &error))
+    }
+
+    /// Tells whether the file ends with what was added.
+    fn ends(&self) -> bool {
+        self.file.metadata().is_ok_and(|found| found.len() == self.end)
+    }
 }

@@ -1,10 +1,13 @@
-//! What was exported lately, beside the store: what an edit is compared with.
+//! What was exported, beside the store: what an edit is compared with.
 
+use super::mark::Mark;
+use super::records::{Entry, Records};
 use super::tree::{Tree, failed};
 use comity_core::refusal::Refusal;
-use comity_protocol::collab::{Kind, distance, etag};
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use comity_protocol::collab::{Kind, OutsideLock, base, distance, etag, parse_lock_id};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -13,21 +16,40 @@ const EXPORTS_MAX: usize = 64;
 /// Bytes that they may take together; the last one is always kept.
 const EXPORT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Older exports that are looked at without finding a nearer one.
-const IN_VAIN_MAX: usize = 8;
-
-/// The exports of one tree, and how far its events were read and written.
-pub struct History {
-    dir: PathBuf,
+/// How far a tree was read and written.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Progress {
     /// The last event of the log that `events.jsonl` has.
     pub events_seq: u64,
     /// How far `events.jsonl` was read.
-    pub events_read: u64,
+    pub events: Mark,
+    /// How far each agent's own file was read.
+    pub agents: BTreeMap<String, Mark>,
     /// The last event that `log.md` tells of.
     pub log_seq: u64,
-    /// How far each agent's own file was read.
-    pub agents_read: Map<String, Value>,
-    parsed: BTreeMap<PathBuf, Value>,
+    /// What `log.md` was then.
+    pub log_tag: String,
+    /// What other tools call their leases, by the lease's id.
+    pub outside: BTreeMap<String, OutsideLock>,
+}
+
+impl Progress {
+    /// Finds a lease by what it is called in the tree.
+    pub fn lease_named(&self, text: &str) -> Option<String> {
+        let theirs = self.outside.iter().find(|(_, lock)| lock.lock_id == text);
+        let ours = || parse_lock_id(text).map(|id| id.to_string());
+        theirs.map(|(id, _)| id.clone()).or_else(ours)
+    }
+}
+
+/// The exports of one tree.
+pub struct History {
+    dir: PathBuf,
+    /// How far it was read and written.
+    pub progress: Progress,
+    /// An export never changes, so the last one is read once.
+    last: BTreeMap<Kind, (PathBuf, Value)>,
 }
 
 /// Holds the tree for one process at a time; ends with the value.
@@ -41,14 +63,7 @@ impl History {
         let name: String = etag(place.as_os_str().as_encoded_bytes()).chars().take(16).collect();
         let dir = beside.join("collab").join(name);
         std::fs::create_dir_all(&dir).map_err(|error| failed("make", &dir, &error))?;
-        Ok(History {
-            dir,
-            events_seq: 0,
-            events_read: 0,
-            log_seq: 0,
-            agents_read: Map::new(),
-            parsed: BTreeMap::new(),
-        })
+        Ok(History { dir, progress: Progress::default(), last: BTreeMap::new() })
     }
 
     /// Waits for the tree, and learns what another process did with it.
@@ -61,30 +76,25 @@ impl History {
         Ok(Hold(file))
     }
 
-    fn load(&mut self) {
+    /// Learns what another process did with the tree.
+    pub fn load(&mut self) {
         let text = std::fs::read_to_string(self.dir.join("state.json")).unwrap_or_default();
-        let state: Value = serde_json::from_str(&text).unwrap_or_default();
-        let number = |key: &str| state.get(key).and_then(Value::as_u64).unwrap_or(0);
-        self.events_seq = number("events_seq");
-        self.events_read = number("events_read");
-        self.log_seq = number("log_seq");
-        self.agents_read =
-            state.get("agents_read").and_then(Value::as_object).cloned().unwrap_or_default();
+        self.progress = serde_json::from_str(&text).unwrap_or_default();
     }
 
-    /// Remembers how far the events were read and written.
+    /// Remembers how far the tree was read and written.
     pub fn save(&self) -> Result<(), Refusal> {
-        let state = json!({
-            "events_seq": self.events_seq,
-            "events_read": self.events_read,
-            "log_seq": self.log_seq,
-            "agents_read": self.agents_read,
-        });
         let path = self.dir.join("state.json");
         let temporary = self.dir.join(".state.json.tmp");
-        std::fs::write(&temporary, state.to_string())
+        let text = serde_json::to_string(&self.progress).unwrap_or_default();
+        std::fs::write(&temporary, text)
             .and_then(|()| std::fs::rename(&temporary, &path))
             .map_err(|error| failed("write", &path, &error))
+    }
+
+    /// What stands for this tree in keys.
+    pub fn name(&self) -> String {
+        self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// Returns the exports of a file, the newest first.
@@ -100,21 +110,57 @@ impl History {
         found
     }
 
-    /// Tells whether these bytes were exported.
+    fn records(&self, kind: Kind) -> Records {
+        Records::at(self.dir.join(format!("{}.values.jsonl", kind.list())), kind.key())
+    }
+
+    /// Tells whether these bytes were exported lately.
     pub fn knows(&self, kind: Kind, tag: &str) -> bool {
         let end = format!("-{tag}.json");
         self.exports(kind).iter().any(|path| path.to_string_lossy().ends_with(&end))
     }
 
-    /// Keeps an export, and forgets the oldest beyond the bounds.
-    pub fn keep(&self, kind: Kind, bytes: &[u8]) -> Result<(), Refusal> {
+    /// Tells whether these bytes were exported last.
+    pub fn is_newest(&self, kind: Kind, tag: &str) -> bool {
+        let end = format!("-{tag}.json");
+        self.exports(kind).first().is_some_and(|path| path.to_string_lossy().ends_with(&end))
+    }
+
+    /// Tells whether these bytes were exported, and something else after them.
+    pub fn is_older(&self, kind: Kind, tag: &str) -> bool {
+        let end = format!("-{tag}.json");
+        let mut exports = self.exports(kind).into_iter().map(|path| path.display().to_string());
+        exports.next().is_some_and(|newest| !newest.ends_with(&end))
+            && exports.any(|path| path.ends_with(&end))
+    }
+
+    /// Keeps an export, and forgets the oldest beyond the bounds. Only entries that the store has count as exported: one
+    /// that the rules refused is new until it is mended.
+    pub fn keep(
+        &mut self,
+        kind: Kind,
+        bytes: &[u8],
+        document: Value,
+        is_ours: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Refusal> {
         let exports = self.exports(kind);
+        let _ = self.newest(kind);
+        let last = self.last.remove(&kind);
+        let before = last.as_ref().map(|(_, value)| by_id(kind)(value)).unwrap_or_default();
+        let now = by_id(kind)(&document);
+        let news: Vec<&Entry> = now
+            .iter()
+            .filter(|(id, entry)| is_ours(id) && before.get(*id) != Some(entry))
+            .map(|(_, entry)| *entry)
+            .collect();
+        self.records(kind).add(&news)?;
         let number = |path: &PathBuf| -> Option<u64> {
             path.file_name()?.to_str()?.split('-').nth(1)?.parse().ok()
         };
         let next = exports.first().and_then(number).unwrap_or(0) + 1;
         let path = self.dir.join(format!("{}-{next:020}-{}.json", kind.list(), etag(bytes)));
         std::fs::write(&path, bytes).map_err(|error| failed("write", &path, &error))?;
+        self.last.insert(kind, (path, document));
         let mut size = bytes.len() as u64;
         for (n, old) in exports.iter().enumerate() {
             size += std::fs::metadata(old).map_or(0, |found| found.len());
@@ -126,49 +172,63 @@ impl History {
         Ok(())
     }
 
-    /// Tells whether these bytes were exported last.
-    pub fn is_newest(&self, kind: Kind, tag: &str) -> bool {
-        let end = format!("-{tag}.json");
-        self.exports(kind).first().is_some_and(|path| path.to_string_lossy().ends_with(&end))
-    }
-
     /// Returns what was exported last.
-    pub fn newest(&mut self, kind: Kind) -> Option<Value> {
+    pub fn newest(&mut self, kind: Kind) -> Option<&Value> {
         let path = self.exports(kind).into_iter().next()?;
-        self.parsed(&path).cloned()
+        if self.last.get(&kind).is_none_or(|(known, _)| *known != path) {
+            let value = parsed(&path)?;
+            self.last.insert(kind, (path, value));
+        }
+        self.last.get(&kind).map(|(_, value)| value)
     }
 
-    /// Finds the export that a file was made from: the one it differs from least, the newest of equals. So what an
-    /// editor read a while ago and did not touch is no edit.
+    /// Makes the document that a file was made from; none when nothing was exported before. So what an editor read a
+    /// while ago and did not touch is no edit.
     pub fn base(&mut self, kind: Kind, file: &Value) -> Option<Value> {
-        let mut best: Option<(usize, PathBuf)> = None;
-        let mut in_vain = 0;
-        self.parsed.retain(|path, _| path.exists());
-        for path in self.exports(kind) {
-            let Some(value) = self.parsed(&path) else { continue };
-            let limit = best.as_ref().map_or(usize::MAX, |(least, _)| *least);
-            let far = distance(kind, value, file, limit);
-            if best.is_none() || far < limit {
-                best = Some((far, path));
-                in_vain = 0;
-            } else {
-                in_vain += 1;
-            }
-            // What is older differs more and more. And nothing is nearer than one change: what has none is known.
-            if far <= 1 || in_vain >= IN_VAIN_MAX {
-                break;
+        let newest = self.newest(kind)?.clone();
+        // Which locks are not there matters, too: that takes a whole export.
+        if kind == Kind::Locks {
+            return self.nearest(kind, file);
+        }
+        let newest = by_id(kind)(&newest);
+        let theirs = by_id(kind)(file);
+        let differ = |(id, entry): &(&&str, &&Entry)| newest.get(**id) != Some(*entry);
+        let wanted: BTreeSet<&str> = theirs.iter().filter(differ).map(|(id, _)| *id).collect();
+        let known = self.records(kind).of(&wanted);
+        let mut entries = Vec::new();
+        for (id, entry) in &theirs {
+            if !wanted.contains(id) {
+                entries.push(Value::Object((*entry).clone()));
+            } else if let Some(values) = known.get(*id) {
+                let values: Vec<&Entry> = values.iter().collect();
+                entries.extend(base(kind, &values, entry).cloned().map(Value::Object));
             }
         }
-        let (_, path) = best?;
-        self.parsed(&path).cloned()
+        Some(Value::Object(Map::from_iter([(kind.list().to_owned(), Value::Array(entries))])))
     }
 
-    /// An export never changes, so it is read once.
-    fn parsed(&mut self, path: &Path) -> Option<&Value> {
-        if !self.parsed.contains_key(path) {
-            let value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-            self.parsed.insert(path.to_owned(), value);
-        }
-        self.parsed.get(path)
+    /// The export that a file differs from least, the newest of equals.
+    fn nearest(&self, kind: Kind, file: &Value) -> Option<Value> {
+        let exports = self.exports(kind);
+        let all = exports.iter().filter_map(|path| parsed(path));
+        all.min_by_key(|value| distance(kind, value, file))
+    }
+
+    /// Tells which of these entries were exported at any time.
+    pub fn were_exported(&self, kind: Kind, ids: &BTreeSet<&str>) -> BTreeSet<String> {
+        self.records(kind).of(ids).into_keys().collect()
+    }
+}
+
+fn parsed(path: &Path) -> Option<Value> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Returns the entries of a document by what tells them apart.
+fn by_id(kind: Kind) -> impl Fn(&Value) -> BTreeMap<&str, &Entry> {
+    move |document| {
+        let list = document.get(kind.list()).and_then(Value::as_array).into_iter().flatten();
+        let entries = list.filter_map(Value::as_object);
+        entries.filter_map(|entry| Some((entry.get(kind.key())?.as_str()?, entry))).collect()
     }
 }

@@ -1,5 +1,6 @@
 //! Taking a tree over without writing to it, and the older `state.json`.
 
+use super::history::Progress;
 use super::sync::{Report, Syncer};
 use super::tree::Tree;
 use crate::context::Context;
@@ -22,13 +23,14 @@ impl Syncer {
             // Looked at all before anything is taken.
             self.look(kind)?;
         }
-        self.foreign = true;
         if self.report.problems.is_empty() {
             for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
                 if let Some(Some(file)) = self.look(kind)? {
                     self.take_over(kind, &file, None)?;
                 }
             }
+            // The tree may be another store's, and nothing is remembered of it: every line is looked at.
+            self.history.progress = Progress::default();
             self.consume_events()?;
         }
         drop(hold);
@@ -38,11 +40,13 @@ impl Syncer {
 
 /// Takes over an older state file.
 pub fn import_v1(context: &Context, path: &Path, agents: &[String]) -> Result<Report, Refusal> {
+    if path.is_dir() {
+        return Err(Refusal::input(format!("{} is a directory", path.display()))
+            .hint("give the file state.json itself"));
+    }
     let bytes = Tree::read(path)?
         .ok_or_else(|| Refusal::input(format!("{} is not there", path.display())))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|error| Refusal::input(format!("{} is not UTF-8: {error}", path.display())))?;
-    let v1 = read_v1(&text).map_err(|problems| {
+    let v1 = read_v1(&bytes).map_err(|problems| {
         let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Refusal::input(format!("{}: {}", path.display(), said.join("; ")))
             .hint("a state.json has overall_goal, tasks and file_locks")

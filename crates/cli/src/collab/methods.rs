@@ -1,6 +1,7 @@
 //! What the `collab.*` methods do. The same for both doors.
 
 use super::exporter::{Exporter, say};
+use super::history::History;
 use super::params::Params;
 use super::sync::{Syncer, fresh};
 use super::tree::Tree;
@@ -8,7 +9,7 @@ use crate::context::Context;
 use crate::store::Access;
 use crate::work_tree;
 use comity_core::command::Command;
-use comity_core::ids::TaskId;
+use comity_core::ids::{AgentId, TaskId};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::Millis;
@@ -45,11 +46,7 @@ impl Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
-        let message = match refusal.code {
-            Code::NotFound if refusal.message.contains("task") => "Task not found".to_owned(),
-            _ => refusal.message.clone(),
-        };
-        Failure { message, refusal: Some(refusal) }
+        Failure { message: refusal.message.clone(), refusal: Some(refusal) }
     }
 }
 
@@ -61,6 +58,8 @@ pub struct Collab {
     engine: Engine,
     tree: Tree,
     exporter: Exporter,
+    /// Where it is written what other tools call their leases.
+    history: History,
     ttl: Option<Millis>,
 }
 
@@ -74,8 +73,9 @@ impl Collab {
         say(&first);
         first?;
         let tree = Tree { dir };
+        let history = History::open(&context.beside_store(), &tree)?;
         let engine = context.engine(Access::Write)?;
-        Ok(Collab { context, engine, tree, exporter: Exporter::start(syncer)?, ttl })
+        Ok(Collab { context, engine, tree, exporter: Exporter::start(syncer)?, history, ttl })
     }
 
     /// Ends the process with the tree written when it is told to stop from outside.
@@ -173,7 +173,8 @@ impl Collab {
             return Ok(json!({"data": data, "etag": etag(&bytes)}));
         }
         let state = self.engine.collab_state(&self.context.asker())?;
-        let data = fresh(kind, &state, None);
+        self.history.load();
+        let data = fresh(kind, &state, &self.history.progress.outside, None);
         Ok(json!({"etag": etag(pretty(&data).as_bytes()), "data": data}))
     }
 
@@ -211,7 +212,11 @@ impl Collab {
         let id = params.text("id")?;
         let patch = Patch::read(&params.0).map_err(|problems| worded(&problems))?;
         let task = self.task(&id)?;
-        let steps = patch.commands(&task, None);
+        if let [reference, ..] = patch.lost_references(&task).as_slice() {
+            let said = format!("external_ids: {reference} is changed, not taken away");
+            return Err(Failure::input(said));
+        }
+        let steps = patch.commands(&task, &self.context.asker().actor, None);
         if !steps.is_empty() {
             self.execute(Command::Several { id, steps }).map_err(|failure| match patch.status {
                 Some(wanted) => transition_words(failure, task.status, wanted),
@@ -229,7 +234,13 @@ impl Collab {
         let status = known.ok_or_else(|| Failure::input("Invalid status"))?;
         let task = self.task(&id)?;
         let needs = needs.filter(|_| status == Status::Blocked);
-        self.execute(Command::Transition { id, status, reason, needs })
+        let actor = self.context.asker().actor;
+        // A task that is assigned to somebody is claimed for that one.
+        let steps = match Patch::to(status).commands(&task, &actor, reason.as_deref()) {
+            steps if matches!(steps.first(), Some(Command::Claim(_))) => steps,
+            _ => vec![Command::Transition { id: id.clone(), status, reason, needs }],
+        };
+        self.execute(Command::Several { id, steps })
             .map_err(|failure| transition_words(failure, task.status, status))?;
         Ok(json!({"ok": true}))
     }
@@ -256,7 +267,7 @@ impl Collab {
         let Some(agent) = assignee.as_str() else {
             return Ok(json!({"assignee": null, "updated": false}));
         };
-        let agent = Some(comity_core::ids::AgentId::parse(agent)?);
+        let agent = Some(AgentId::parse(agent)?);
         self.execute(Command::Assign { id, agent })?;
         Ok(json!({"assignee": assignee, "updated": true}))
     }
@@ -264,13 +275,28 @@ impl Collab {
     fn link_external(&mut self, params: &Params) -> Answer {
         let (id, provider) = (params.text("id")?, params.text("provider")?);
         let key = params.optional("key")?.unwrap_or_else(|| "id".to_owned());
-        let value = match params.0.get("value") {
+        let given = params.0.get("value").cloned().unwrap_or_default();
+        let value = match &given {
             // Numbers of issues are often given as numbers.
-            Some(Value::Number(number)) => number.to_string(),
+            Value::Number(number) => number.to_string(),
             _ => params.text("value")?,
         };
-        self.task(&id)?;
-        self.execute(Command::Link { id, provider, key, value })?;
+        let task = self.task(&id)?;
+        let link =
+            Command::Link { id: id.clone(), provider: provider.clone(), key: key.clone(), value };
+        let keep = Patch::reference(&task, &provider, &key, &given);
+        let keep = keep.commands(&task, &self.context.asker().actor, None);
+        let keep = keep.into_iter().filter(|step| matches!(step, Command::UpdateTask { .. }));
+        let steps: Vec<Command> = std::iter::once(link.clone()).chain(keep).collect();
+        match self.execute(Command::Several { id, steps }) {
+            // Whoever may link a task may not change it in every case: then the number is kept as a text.
+            Err(Failure { refusal: Some(refusal), .. }) if refusal.code == Code::RoleForbidden => {
+                self.execute(link)?;
+            }
+            done => {
+                done?;
+            }
+        }
         Ok(json!({"ok": true}))
     }
 
@@ -293,35 +319,46 @@ impl Collab {
         };
         let answer = self
             .execute(Command::LeaseFor { owner, command: Box::new(wish) })
-            .map_err(|failure| held_words(failure, &path))?;
+            .map_err(|failure| self.held_words(failure, &path))?;
         let id =
             answer.get("leases").and_then(|leases| leases.get(0)).and_then(|l| l.get("lock_id"));
-        Ok(json!({"lock_id": wire_id(id)}))
+        Ok(json!({"lock_id": self.wire_id(id)}))
     }
 
     fn lease_of(&mut self, params: &Params, renew: bool) -> Answer {
         let (text, owner) = (params.text("lock_id")?, params.agent("owner")?);
-        let lost =
-            |refusal: Refusal| Failure::said("Lease not found or ownership mismatch", refusal);
-        let Some(id) = parse_lock_id(&text) else {
-            return Err(lost(Refusal::new(Code::NotFound, format!("there is no lease {text:?}"))));
+        let done = match self.lease_command(&text, &owner, renew) {
+            // One that is not there may just have been written into the file.
+            Err(Failure { refusal: Some(refusal), .. })
+                if is_lost(&refusal) && !self.exporter.is_untouched() =>
+            {
+                self.export_now()?;
+                self.lease_command(&text, &owner, renew)
+            }
+            done => done,
         };
-        let ids = vec![id.to_string()];
+        match done {
+            Ok(_) => Ok(json!({"ok": true})),
+            Err(Failure { refusal: Some(refusal), .. }) if is_lost(&refusal) => {
+                Err(Failure::said("Lease not found or ownership mismatch", refusal))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn lease_command(&mut self, text: &str, owner: &AgentId, renew: bool) -> Answer {
+        self.history.load();
+        let Some(id) = self.history.progress.lease_named(text) else {
+            return Err(Refusal::new(Code::NotFound, format!("there is no lease {text:?}")).into());
+        };
+        let ids = vec![id];
         let command = if renew {
             Command::LeaseRenew { ids, ttl: None }
         } else {
             Command::LeaseRelease { ids, all: false }
         };
-        let done = self.execute(Command::LeaseFor { owner, command: Box::new(command) });
-        match done {
-            Ok(_) => Ok(json!({"ok": true})),
-            Err(Failure { refusal: Some(refusal), .. })
-                if matches!(refusal.code, Code::NotFound | Code::NotHolder) =>
-            {
-                Err(lost(refusal))
-            }
-            Err(failure) => Err(failure),
-        }
+        let owner = owner.clone();
+        self.execute(Command::LeaseFor { owner, command: Box::new(command) })
     }
 
     fn renew_lease(&mut self, params: &Params) -> Answer {
@@ -339,7 +376,7 @@ impl Collab {
                 answer.get("reclaimed").and_then(|all| all.get(key)).and_then(Value::as_array);
             found.cloned().unwrap_or_default()
         };
-        let leases: Vec<Value> = list("leases").iter().map(|id| wire_id(Some(id))).collect();
+        let leases: Vec<Value> = list("leases").iter().map(|id| self.wire_id(Some(id))).collect();
         Ok(json!({"ok": true, "reclaimed": leases, "tasks": list("tasks")}))
     }
 
@@ -364,6 +401,36 @@ impl Collab {
     }
 }
 
+/// What leases are called here and there.
+impl Collab {
+    fn wire_id(&mut self, id: Option<&Value>) -> Value {
+        let Some(text) = id.and_then(Value::as_str) else { return Value::Null };
+        self.history.load();
+        if let Some(theirs) = self.history.progress.outside.get(text) {
+            return json!(theirs.lock_id);
+        }
+        parse_lock_id(text).map_or(Value::Null, |id| json!(lock_id(id)))
+    }
+
+    fn held_words(&mut self, failure: Failure, path: &str) -> Failure {
+        match failure.refusal {
+            Some(refusal) if refusal.code == Code::LeaseHeld => {
+                let first = refusal.details.get("conflicts").and_then(|list| list.get(0));
+                let held = first.and_then(|first| first.get("held"));
+                let id = self.wire_id(held.and_then(|held| held.get("lock_id")));
+                let id = id.as_str().unwrap_or_default();
+                Failure::said(format!("Active lease exists for {path}: {id}"), refusal)
+            }
+            refusal => Failure { refusal, ..failure },
+        }
+    }
+}
+
+/// Tells whether a lease is not there, or somebody else's.
+fn is_lost(refusal: &Refusal) -> bool {
+    matches!(refusal.code, Code::NotFound | Code::NotHolder)
+}
+
 fn worded(problems: &[(String, String)]) -> Failure {
     if let Some((_, message)) = problems.iter().find(|(key, _)| key == "status") {
         return Failure::input(message.clone());
@@ -379,22 +446,4 @@ fn transition_words(failure: Failure, from: Status, to: Status) -> Failure {
         }
         refusal => Failure { refusal, ..failure },
     }
-}
-
-fn held_words(failure: Failure, path: &str) -> Failure {
-    match failure.refusal {
-        Some(refusal) if refusal.code == Code::LeaseHeld => {
-            let held = refusal.details.get("conflicts").and_then(|list| list.get(0));
-            let id = held.and_then(|first| first.get("held")).and_then(|held| held.get("lock_id"));
-            let id = wire_id(id);
-            let id = id.as_str().unwrap_or_default();
-            Failure::said(format!("Active lease exists for {path}: {id}"), refusal)
-        }
-        refusal => Failure { refusal, ..failure },
-    }
-}
-
-fn wire_id(id: Option<&Value>) -> Value {
-    let id = id.and_then(Value::as_str).and_then(parse_lock_id);
-    id.map_or(Value::Null, |id| json!(lock_id(id)))
 }

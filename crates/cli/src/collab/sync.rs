@@ -10,10 +10,11 @@ use comity_core::command::{Command, Request};
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{CollabState, Engine};
 use comity_protocol::collab::{
-    Etags, Kind, agent_record, document, etag, lock_record, pretty, read, task_record,
+    Etags, Kind, OutsideLock, agent_record, document, etag, lock_record, pretty, read_bytes,
+    task_record,
 };
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -90,8 +91,6 @@ pub struct Syncer {
     pub(super) tree: Tree,
     pub(super) history: History,
     pub(super) report: Report,
-    /// Whether the tree belongs to somebody else, who may have numbered the events otherwise.
-    pub(super) foreign: bool,
 }
 
 /// What is in a state file.
@@ -108,7 +107,7 @@ impl Syncer {
         let tree = Tree::at(dir);
         let beside = context.beside_store();
         let history = History::open(&beside, &tree)?;
-        Ok(Syncer { context, engine, tree, history, report: Report::default(), foreign: false })
+        Ok(Syncer { context, engine, tree, history, report: Report::default() })
     }
 
     /// Takes over what others wrote, and writes what is new. With `log`, also the log for people.
@@ -141,16 +140,16 @@ impl Syncer {
         for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
             if let Some(file) = self.look(kind)? {
                 if let Some(file) = &file
-                    && !self.take_edits(kind, file)?
+                    && !self.take_file(kind, file)?
                 {
                     continue;
                 }
                 found.insert(kind, file);
             }
         }
-        self.consume_events()?;
+        let there = self.consume_events()?;
         let tags = self.write_states(found)?;
-        self.write_events(&tags)?;
+        self.write_events(&tags, there)?;
         if log {
             self.write_log()?;
         }
@@ -230,16 +229,32 @@ impl Syncer {
         self.report.problems.extend(problems.iter().map(|text| format!("{file}: {text}")));
     }
 
+    /// Takes over what is in a file of the tree.
+    fn take_file(&mut self, kind: Kind, file: &Found) -> Result<bool, Refusal> {
+        // The last lock that is released leaves a file that was exported before. It is an edit all the same, unless
+        // the rest of the tree is older, too.
+        let older = kind == Kind::Locks && self.history.is_older(kind, &etag(&file.bytes));
+        if older && !self.tree_is_older()? {
+            let newest = self.history.newest(kind).cloned();
+            return self.take_over(kind, file, newest);
+        }
+        self.take_edits(kind, file)
+    }
+
+    /// Tells whether somebody brought an older tree back, as `git checkout` and `git stash` do.
+    fn tree_is_older(&self) -> Result<bool, Refusal> {
+        for kind in [Kind::Tasks, Kind::Agents] {
+            let bytes = Tree::read(&self.tree.state(kind))?.unwrap_or_default();
+            if bytes.is_empty() || self.history.is_older(kind, &etag(&bytes)) {
+                return Ok(true);
+            }
+        }
+        Ok(!self.history.progress.events.fits(&self.tree.events()))
+    }
+
     /// Takes over what a file has that was not exported.
     fn take_edits(&mut self, kind: Kind, file: &Found) -> Result<bool, Refusal> {
         let tag = etag(&file.bytes);
-        // The last lock that is released leaves a file that was exported before: it is an edit all the same.
-        let emptied = kind == Kind::Locks
-            && file.value.get(kind.list()).and_then(Value::as_array).is_none_or(Vec::is_empty)
-            && !self.history.is_newest(kind, &tag);
-        if emptied && let Some(newest) = self.history.newest(kind) {
-            return self.take_over(kind, file, Some(newest));
-        }
         if self.history.knows(kind, &tag) {
             return Ok(true);
         }
@@ -258,7 +273,8 @@ impl Syncer {
         let state = self.engine.collab_state(&asker)?;
         let now = state.now;
         let first_time = base.is_none();
-        let base = base.unwrap_or_else(|| fresh(kind, &state, None));
+        let outside = &self.history.progress.outside;
+        let base = base.unwrap_or_else(|| fresh(kind, &state, outside, None));
         let text = String::from_utf8_lossy(&file.bytes).into_owned();
         let mut takeover = Takeover { syncer: self, state, now, first_time };
         match takeover.run(kind, &base, &file.value, &text)? {
@@ -278,14 +294,22 @@ impl Syncer {
     ) -> Result<BTreeMap<Kind, Etags>, Refusal> {
         let mut tags = BTreeMap::new();
         let mut state = self.engine.collab_state(&self.context.asker())?;
+        let live = |id: &String| state.leases.iter().any(|lease| lease.lock_id == *id);
+        self.history.progress.outside.retain(|id, _| live(id));
         for kind in Kind::ALL {
             let Some(mut file) = found.remove(&kind) else { continue };
             let before = file.as_ref().map_or_else(|| etag(b""), |file| etag(&file.bytes));
             for round in 1.. {
-                let next = pretty(&fresh(kind, &state, file.as_ref().map(|file| &file.value)));
-                match self.write_state(kind, next.as_bytes(), file.as_ref())? {
+                let outside = &self.history.progress.outside;
+                let template = file.as_ref().map(|file| &file.value);
+                let next = fresh(kind, &state, outside, template);
+                let ours = ids(kind, &state, &next);
+                let text = pretty(&next);
+                let next = Next { text: &text, value: next, ours };
+                let next_tag = etag(text.as_bytes());
+                match self.write_state(kind, next, file.as_ref())? {
                     None => {
-                        tags.insert(kind, Etags { prev: before, new: etag(next.as_bytes()) });
+                        tags.insert(kind, Etags { prev: before, new: next_tag });
                         break;
                     }
                     Some(theirs) => {
@@ -295,7 +319,7 @@ impl Syncer {
                         if !fine || round == WRITES_MAX {
                             break;
                         }
-                        let ours = Found { bytes: next.into_bytes(), value: theirs.value };
+                        let ours = Found { bytes: text.into_bytes(), value: theirs.value };
                         file = Some(ours);
                         state = self.engine.collab_state(&self.context.asker())?;
                     }
@@ -309,14 +333,17 @@ impl Syncer {
     fn write_state(
         &mut self,
         kind: Kind,
-        next: &[u8],
+        next: Next<'_>,
         file: Option<&Found>,
     ) -> Result<Option<Found>, Refusal> {
         let path = self.tree.state(kind);
         let tag = file.map(|file| etag(&file.bytes));
-        // Kept before it can be seen: whoever edits it has edited something that is known.
-        if !self.history.knows(kind, &etag(next)) {
-            self.history.keep(kind, next)?;
+        let Next { text, value, ours } = next;
+        let next = text.as_bytes();
+        // Kept before it can be seen: whoever edits it has edited something that is known. What was exported before is
+        // kept again, so that the last one is the newest.
+        if !self.history.is_newest(kind, &etag(next)) {
+            self.history.keep(kind, next, value, &|id| ours.contains(id))?;
         }
         if file.is_some_and(|file| file.bytes == next) {
             return Ok(None);
@@ -384,16 +411,36 @@ impl Syncer {
     }
 }
 
+/// A state file that is to be written.
+struct Next<'t> {
+    text: &'t str,
+    value: Value,
+    /// The entries that come from the store.
+    ours: BTreeSet<String>,
+}
+
+fn ids(kind: Kind, state: &CollabState, document: &Value) -> BTreeSet<String> {
+    match kind {
+        Kind::Tasks => state.tasks.iter().map(|task| task.id.clone()).collect(),
+        Kind::Agents => state.agents.iter().map(|(agent, ..)| agent.id.to_string()).collect(),
+        // Of the locks nothing else is written.
+        Kind::Locks => {
+            let entries = document.get(kind.list()).and_then(Value::as_array).into_iter().flatten();
+            let ids = entries.filter_map(|entry| entry.get(kind.key())?.as_str());
+            ids.map(str::to_owned).collect()
+        }
+    }
+}
+
 fn parsed(kind: Kind, bytes: Vec<u8>) -> Result<Found, Vec<String>> {
-    let text = std::str::from_utf8(&bytes).map_err(|error| vec![format!("not UTF-8: {error}")])?;
-    match read(kind, text) {
+    match read_bytes(kind, &bytes) {
         Ok(value) => Ok(Found { value, bytes }),
         Err(problems) => Err(problems.iter().map(ToString::to_string).collect()),
     }
 }
 
 /// Tells whether a file was written just now.
-fn is_young(path: &Path) -> bool {
+pub(super) fn is_young(path: &Path) -> bool {
     let written = std::fs::metadata(path).and_then(|found| found.modified());
     written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < Duration::from_secs(2)))
 }
@@ -408,10 +455,19 @@ pub(super) fn jitter(round: usize) {
 }
 
 /// Makes a state file from the store, over what is there.
-pub fn fresh(kind: Kind, state: &CollabState, template: Option<&Value>) -> Value {
+pub fn fresh(
+    kind: Kind,
+    state: &CollabState,
+    outside: &BTreeMap<String, OutsideLock>,
+    template: Option<&Value>,
+) -> Value {
     let records: Vec<Map<String, Value>> = match kind {
         Kind::Tasks => state.tasks.iter().map(task_record).collect(),
-        Kind::Locks => state.leases.iter().map(lock_record).collect(),
+        Kind::Locks => state
+            .leases
+            .iter()
+            .map(|lease| lock_record(lease, outside.get(&lease.lock_id)))
+            .collect(),
         Kind::Agents => state
             .agents
             .iter()

@@ -8,9 +8,9 @@ use crate::human::Shape;
 use crate::output::{self, Reply};
 use comity_core::refusal::Refusal;
 use comity_core::time::Millis;
-use comity_protocol::collab::{Legacy, normal_event};
+use comity_protocol::collab::{Legacy, normal_event, pretty_ascii, task_lines};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Exit status of the tree's own command line when something fails.
 const FAILED: u8 = 1;
@@ -19,7 +19,9 @@ const FAILED: u8 = 1;
 fn context(global: &Global) -> Result<Context, Refusal> {
     let here = std::env::current_dir().unwrap_or_default();
     let root = env::var("COLLAB_ROOT")?.map_or_else(|| here.clone(), |root| here.join(root));
-    env::load_files(&[root.join(".env"), root.join("collaboration").join(".env")]);
+    // Where the caller is comes first, as in its own server; the root's own files follow.
+    let of = |dir: &Path| [dir.join(".env"), dir.join("collaboration").join(".env")];
+    env::load_files(&[of(&here), of(&root)].concat());
     let mut global = global.clone();
     if global.root.is_none() {
         global.root = env::var("COLLAB_ROOT")?;
@@ -94,23 +96,29 @@ fn call(collab: &mut Collab, command: CollabCommand) -> Result<Reply, Failure> {
         }
         CollabCommand::GenerateLog => {
             let answer = invoke("generate_log", json!({}))?;
-            let text = format!("Wrote {}", word(&answer, "path").trim_end());
-            (answer, text + "\n")
+            (answer, "Wrote collaboration/logs/log.md\n".to_owned())
         }
         CollabCommand::ListTasks { status, assignee, output } => {
             let answer = invoke("list_tasks", json!({"status": status, "assignee": assignee}))?;
             let tasks = answer.get("tasks").cloned().unwrap_or_default();
             let text = match output {
-                TaskOutput::Json => comity_protocol::collab::pretty(&tasks),
-                TaskOutput::Table => table(&tasks),
+                TaskOutput::Json => pretty_ascii(&json!({"version": 1, "tasks": tasks})),
+                TaskOutput::Table => task_lines(&tasks),
             };
             (answer, text)
         }
         CollabCommand::CreateTask { fields, id, roadmap_id } => {
             let mut params = params_of(fields);
             params.extend(id.map(|id| ("id".to_owned(), json!(id))));
+            let linked = roadmap_id.is_some();
             params.extend(roadmap_id.map(|id| ("roadmap_id".to_owned(), json!(id))));
             let answer = invoke("create_task", Value::Object(params))?;
+            if linked {
+                output::remark(
+                    "Warning: failed to link roadmap: comity does not write project/roadmap.yml; \
+                     the task keeps the id as roadmap_id",
+                );
+            }
             let text = word(&answer, "id");
             (answer, text)
         }
@@ -159,30 +167,6 @@ fn params_of(fields: CollabFields) -> Map<String, Value> {
 
 fn word(answer: &Value, key: &str) -> String {
     answer.get(key).and_then(Value::as_str).map(|word| format!("{word}\n")).unwrap_or_default()
-}
-
-fn table(tasks: &Value) -> String {
-    let cell = |task: &Value, key: &str| {
-        task.get(key)
-            .and_then(Value::as_str)
-            .unwrap_or("-")
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    let mut out =
-        format!("{:<12} {:<18} {:<8} {:<20} {}\n", "ID", "STATUS", "PRIORITY", "ASSIGNEE", "TITLE");
-    for task in tasks.as_array().into_iter().flatten() {
-        out.push_str(&format!(
-            "{:<12} {:<18} {:<8} {:<20} {}\n",
-            cell(task, "id"),
-            cell(task, "status"),
-            cell(task, "priority"),
-            cell(task, "assignee"),
-            cell(task, "title")
-        ));
-    }
-    out
 }
 
 pub(super) fn import(context: &Context, dir: &str) -> Result<Reply, Refusal> {

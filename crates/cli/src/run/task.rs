@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
             execute(context, Command::Link { id, provider, key, value }, Shape::TaskLine)
         }
         TaskCommand::Claim { id, role, skills, ttl, no_lease } => {
-            let wish = ClaimWish { id, role, skills, ttl, no_lease };
+            let wish = ClaimWish { id, role, skills, ttl, no_lease, owner: None };
             let reply = execute(context, Command::Claim(wish), Shape::Claim)?;
             // The claim stands even when what goes with it cannot be written.
             Ok(match mission::write(context, &reply.json) {

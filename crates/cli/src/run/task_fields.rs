@@ -124,6 +124,7 @@ pub(super) fn update(context: &Context, args: UpdateArgs) -> Result<Reply, Refus
         initiative: args.initiative,
         branch: args.branch,
         pr: args.pr,
+        needs: None,
     };
     if changes == TaskUpdated::default() && constraints.is_empty() {
         return Err(Refusal::input("there is nothing to change").hint(

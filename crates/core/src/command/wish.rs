@@ -121,6 +121,9 @@ pub struct ClaimWish {
     pub ttl: Option<Millis>,
     /// Whether to leave the declared files unleased.
     pub no_lease: bool,
+    /// Who gets it, when that is not the caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<AgentId>,
 }
 
 /// Constraints to be set one by one, against the task as it is when the command is decided.

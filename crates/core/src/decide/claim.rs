@@ -4,7 +4,7 @@ use super::{Answer, Rule};
 use crate::command::ClaimWish;
 use crate::event::{Event, FileLocked, StatusChanged, TaskClaimed};
 use crate::facts::{CANDIDATE_PAGE, Halt, Ruling, place};
-use crate::ids::{Fence, LeaseId};
+use crate::ids::{AgentId, Fence, LeaseId, TaskId};
 use crate::lease::LeaseMode;
 use crate::limits;
 use crate::pattern::Pattern;
@@ -45,18 +45,57 @@ impl Search<'_> {
 }
 
 impl<'a> Rule<'a> {
-    pub(super) fn claim(&mut self, wish: &ClaimWish) -> Ruling<Answer> {
+    pub(super) fn claim(&mut self, wish: &'a ClaimWish) -> Ruling<Answer> {
+        if let Some(owner) = wish.owner.as_ref().filter(|owner| **owner != self.request.actor) {
+            self.stand_in(owner, wish)?;
+        }
         let task = match &wish.id {
             Some(id) => self.named_candidate(id, wish)?,
             None => self.best_candidate(wish)?,
         };
+        self.take(task, wish)
+    }
+
+    fn take(&mut self, task: &'a Task, wish: &ClaimWish) -> Ruling<Answer> {
         let leases = self.grant_claim(task, wish.ttl, wish.no_lease)?;
         self.step(task, Status::Claimed, None)?;
         Ok(Answer::Claimed(task.id.clone(), leases))
     }
 
+    /// Takes a task by its id, without any other wish.
+    pub(super) fn claim_named(&mut self, id: &TaskId) -> Ruling<Answer> {
+        let wish = ClaimWish { id: Some(id.to_string()), ..ClaimWish::default() };
+        let task = self.named_candidate(id.as_str(), &wish)?;
+        self.take(task, &wish)
+    }
+
+    /// A claim for an owner that the caller names. It takes who may assign work; from here on the rules look at the
+    /// owner, who has to be fit for the task, while the caller stays the one who acts.
+    fn stand_in(&mut self, owner: &'a AgentId, wish: &ClaimWish) -> Ruling<()> {
+        let Some(id) = &wish.id else {
+            return Err(Refusal::input("a claim for somebody else names the task").into());
+        };
+        let task = self.other_task(id)?;
+        self.fence_is_own()?;
+        if task.status != Status::Queued {
+            return Err(not_ready(task, &self.status_obstacle(task)).into());
+        }
+        if !self.may(Verb::Assign) {
+            return Err(self
+                .forbidden(Verb::Assign)
+                .hint(format!("{owner} claims it, or a planner or a person does for it"))
+                .into());
+        }
+        self.not_for_a_person(owner)?;
+        self.meet(owner)?;
+        let known = self.facts.agent(owner)?;
+        self.roles = known.map_or_else(|| vec![Role::Implementer], |agent| agent.roles.clone());
+        self.owner = Some(owner);
+        Ok(())
+    }
+
     fn caller(&self) -> Caller<'_> {
-        Caller { id: &self.request.actor, roles: &self.roles }
+        Caller { id: self.owner(), roles: &self.roles }
     }
 
     /// A task with a role is for whoever has that role; any other is for implementers.
@@ -258,7 +297,9 @@ impl<'a> Rule<'a> {
         let seq = self.next_seq();
         let fence =
             Fence::new(seq).ok_or_else(|| Refusal::new(Code::Internal, "no seq is left"))?;
-        let actor = self.request.actor.clone();
+        let actor = self.owner().clone();
+        // Where somebody works who only is spoken for is not known.
+        let here = self.owner.is_none();
         let branch = (task.deliverable == Deliverable::Code).then(|| {
             task.branch.clone().unwrap_or_else(|| branch_name(&self.policy.branch_pattern, task))
         });
@@ -269,8 +310,8 @@ impl<'a> Rule<'a> {
                 fence,
                 branch,
                 ttl,
-                host: self.request.host.clone(),
-                workspace: self.request.workspace.clone(),
+                host: self.request.host.clone().filter(|_| here),
+                workspace: self.request.workspace.clone().filter(|_| here),
             }),
         );
         if no_lease {
@@ -304,7 +345,7 @@ impl<'a> Rule<'a> {
             return Ok(());
         }
         let purpose = Some(task.id.to_string());
-        let own = self.facts.leases_of(&self.request.repo, &self.request.actor)?;
+        let own = self.facts.leases_of(&self.request.repo, self.owner())?;
         for lease in own.into_iter().filter(|lease| lease.claim_of.is_none()) {
             if lease.purpose == purpose && task.files.contains(&lease.path) {
                 let event = super::leases::released(lease, Some("claimed again".to_owned()));

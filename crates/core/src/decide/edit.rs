@@ -33,6 +33,7 @@ impl<'a> Rule<'a> {
             let base = changes.constraints.take().unwrap_or_else(|| task.constraints.clone());
             changes.constraints = Some(constraints.applied_to(base));
         }
+        needs_fit(task, changes.needs.as_deref())?;
         self.may_edit(task)?;
         self.may_weaken(task, &changes)?;
         self.version_fits(task, if_match)?;
@@ -208,6 +209,23 @@ impl<'a> Rule<'a> {
         self.push(Some(&task.id), Event::TaskLinked(link));
         Ok(Answer::Task(task.id.clone()))
     }
+}
+
+/// What is needed is said of a blocked task, and a blocked task always says it.
+fn needs_fit(task: &Task, needs: Option<&str>) -> Result<(), Refusal> {
+    let Some(needs) = needs else { return Ok(()) };
+    if task.block.is_none() {
+        let message =
+            format!("{} is {}; only a blocked task needs something", task.id, task.status);
+        return Err(Refusal::new(Code::InvalidTransition, message)
+            .hint("block it: comity task block ID --needs TEXT")
+            .detail("status", task.status.as_str()));
+    }
+    if needs.trim().is_empty() {
+        let message = format!("{} is blocked and says what it needs", task.id);
+        return Err(Refusal::new(Code::NeedsMissing, message));
+    }
+    Ok(())
 }
 
 fn walk_back(

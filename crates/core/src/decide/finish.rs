@@ -1,7 +1,7 @@
 //! Finishing and taking up again: merge, done, abandon, requeue, reopen, and `transition` by status.
 
 use super::{Answer, Rule};
-use crate::command::{ClaimWish, Containment, Submission};
+use crate::command::{Containment, Submission};
 use crate::event::{Event, Merged, StatusChanged};
 use crate::facts::Ruling;
 use crate::refusal::{Code, Refusal};
@@ -187,9 +187,7 @@ impl<'a> Rule<'a> {
         let task = self.task(id)?;
         self.may_become(task, to)?;
         let answer = match to {
-            Status::Claimed => {
-                self.claim(&ClaimWish { id: Some(task.id.to_string()), ..ClaimWish::default() })
-            }
+            Status::Claimed => self.claim_named(&task.id),
             Status::InProgress => self.start(id, None, reason),
             Status::Review => self.submit(&Submission {
                 id: task.id.to_string(),

@@ -239,6 +239,7 @@ fn changes_ok(changes: &TaskUpdated) -> Check {
     optional(changes.files.as_ref(), |list| patterns("file", list))?;
     optional(changes.constraints.as_ref(), constraints)?;
     optional(changes.context.as_ref(), context)?;
+    optional(changes.needs.as_ref(), |text| long("needs", text))?;
     optional(changes.timeout.as_ref(), |time| wait("timeout", time))
 }
 

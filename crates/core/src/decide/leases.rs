@@ -148,13 +148,7 @@ impl<'a> Rule<'a> {
         owner: &'a AgentId,
         command: &'a Command,
     ) -> Ruling<Answer> {
-        if owner.is_person() && *owner != self.request.actor && !self.is_person() {
-            return Err(Refusal::new(
-                Code::HumanOnly,
-                format!("{} does not act for {owner}", self.request.actor),
-            )
-            .into());
-        }
+        self.not_for_a_person(owner)?;
         if matches!(command, Command::LeaseAcquire { .. }) {
             self.meet(owner)?;
         }
@@ -162,8 +156,17 @@ impl<'a> Rule<'a> {
         self.lease_command(command)
     }
 
-    /// Whose leases are meant.
-    fn owner(&self) -> &'a AgentId {
+    /// No agent acts for a person.
+    pub(super) fn not_for_a_person(&self, owner: &AgentId) -> Ruling<()> {
+        if !owner.is_person() || *owner == self.request.actor || self.is_person() {
+            return Ok(());
+        }
+        let message = format!("{} does not act for {owner}", self.request.actor);
+        Err(Refusal::new(Code::HumanOnly, message).into())
+    }
+
+    /// Whose leases and claims are meant.
+    pub(super) fn owner(&self) -> &'a AgentId {
         self.owner.unwrap_or(&self.request.actor)
     }
 

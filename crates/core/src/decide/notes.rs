@@ -88,8 +88,8 @@ fn reported_fields(given: &Map<String, Value>, keep_task: bool) -> Map<String, V
     fields.insert(REPORTED_FIELD.to_owned(), Value::Bool(true));
     for (key, value) in given {
         match key.as_str() {
-            // The log has its own time and actor; what the caller says of them is kept beside.
-            "ts" | "agent" => {
+            // The log has these itself; what the caller says of them is kept beside.
+            "ts" | "agent" | "seq" | "v" | "repo" | "prev" | "hash" => {
                 fields.insert(format!("reported_{key}"), value.clone());
             }
             "task" if keep_task => {

@@ -202,11 +202,14 @@ impl<'a> Rule<'a> {
     pub(super) fn hand_off(&mut self, id: &str, subtask: Option<&String>) -> Ruling<Answer> {
         let task = self.task(id)?;
         self.require(Verb::Note)?;
-        let known = |text: &&String| {
-            let mut steps = task.steps.iter();
-            steps.find(|step| step.id == **text || step.text == **text).map(|step| step.id.clone())
+        let mut steps = task.steps.iter();
+        let known = match subtask {
+            Some(text) => steps.find(|step| step.id == *text || step.text == *text),
+            None => steps.find(|step| !step.complete),
         };
-        let subtask = subtask.map(|text| known(&text).unwrap_or_else(|| text.clone()));
+        // The snippet and the event name the same step: one that is there, or the one that comes next.
+        let next = || format!("{}-{:02}", task.id, task.steps.len() + 1);
+        let subtask = Some(known.map_or_else(next, |step| step.id.clone()));
         let body = ContextReset { subtask, reason: "boundary".to_owned() };
         self.push(Some(&task.id), Event::ContextReset(body));
         Ok(Answer::Task(task.id.clone()))

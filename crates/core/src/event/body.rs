@@ -131,6 +131,9 @@ pub struct TaskUpdated {
     /// The pull request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pr: Option<String>,
+    /// What a blocked task needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
 }
 
 /// A task was reserved for somebody, or for nobody.

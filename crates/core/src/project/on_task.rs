@@ -277,6 +277,9 @@ fn update(task: &mut Task, e: &TaskUpdated) {
     set_text(&mut task.initiative, e.initiative.as_ref());
     set_text(&mut task.branch, e.branch.as_ref());
     set_text(&mut task.pr, e.pr.as_ref());
+    if let (Some(needs), Some(block)) = (&e.needs, &mut task.block) {
+        block.needs.clone_from(needs);
+    }
 }
 
 /// A gate that the task no longer asks for may still be asked for by the project: what is known of it

@@ -1,9 +1,9 @@
 //! What other systems bring along: tasks with a state, leases of an owner that is named, agents with more fields.
 
 use crate::verbs::{task, texts};
-use crate::world::{ANN, Expect, IMPL, OTHER, PLANNER, World, id};
-use comity_core::command::{Command, ImportedTask, NewTask};
-use comity_core::event::TaskLinked;
+use crate::world::{ANN, Done, Expect, IMPL, OTHER, PLANNER, World, id};
+use comity_core::command::{ClaimWish, Command, ImportedTask, NewTask, StepVerb};
+use comity_core::event::{Event, TaskLinked, TaskUpdated};
 use comity_core::refusal::Code;
 use comity_core::role::Role;
 use comity_core::status::Status;
@@ -303,4 +303,71 @@ fn a_hand_off_is_an_event_that_changes_nothing() {
     w.pass(Millis::from_secs(1).ms() / 1000);
     let none = Command::Handoff { id: "T9".to_owned(), subtask: None };
     w.by(IMPL).does(none).refused(Code::NotFound);
+}
+
+#[test]
+fn an_imported_task_that_nobody_is_named_for_is_nobodys() {
+    let mut w = World::new();
+    for (n, status) in [Status::Done, Status::Review, Status::Failed].into_iter().enumerate() {
+        let name = format!("task-{n}");
+        w.by(IMPL).does(imported(&name, status, None)).accepted();
+        assert_eq!((w.status(&name), w.task(&name).assignee.clone()), (status, None));
+    }
+}
+
+#[test]
+fn a_task_is_claimed_for_another_by_who_may_assign_it() {
+    let wish = |owner: &str| {
+        let (id, owner) = (Some("T1".to_owned()), Some(id(owner)));
+        Command::Claim(ClaimWish { id, owner, ..ClaimWish::default() })
+    };
+    let mut w = World::new();
+    w.by(PLANNER).creates(crate::verbs::task_on("work", &["src/a"])).accepted();
+    let before = w.log.len();
+    w.by(IMPL).does(wish(OTHER)).refused(Code::RoleForbidden);
+    w.by(PLANNER).does(wish(ANN)).refused(Code::HumanOnly);
+    assert_eq!(w.log.len(), before, "nothing is changed");
+    w.by(PLANNER).does(wish(OTHER)).accepted();
+    let claim = w.task("T1").claim.clone().unwrap();
+    assert_eq!((claim.agent, claim.host), (id(OTHER), None));
+    assert!(w.state.leases.values().all(|lease| lease.owner == id(OTHER)));
+    w.by(OTHER).starts("T1").accepted();
+    w.by(PLANNER).does(wish(IMPL)).refused(Code::NotReady);
+}
+
+#[test]
+fn what_a_blocked_task_needs_can_be_said_anew_and_of_no_other() {
+    let needs = |text: &str| TaskUpdated { needs: Some(text.to_owned()), ..TaskUpdated::default() };
+    let mut w = World::new();
+    w.by(PLANNER).creates(task("work")).accepted();
+    w.by(PLANNER).updates("T1", needs("a key")).refused(Code::InvalidTransition);
+    w.by(PLANNER).blocks("T1", "a key").accepted();
+    w.by(PLANNER).updates("T1", needs(" ")).refused(Code::NeedsMissing);
+    w.by(PLANNER).updates("T1", needs("two keys")).accepted();
+    assert_eq!(w.task("T1").block.as_ref().unwrap().needs, "two keys");
+}
+
+fn subtask_of(done: &Done) -> &str {
+    match &done.events[0].draft.event {
+        Event::ContextReset(body) => body.subtask.as_deref().unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_hand_off_names_the_step_that_is_open_or_the_one_that_comes_next() {
+    let mut w = World::new();
+    w.by(PLANNER).creates(task("work")).accepted();
+    w.by(IMPL).claims("T1").accepted();
+    for (subtask, named) in [(None, "T1-01"), (Some("do x"), "T1-01"), (Some("T1-01"), "T1-01")] {
+        let subtask = subtask.map(str::to_owned);
+        let done = w.by(IMPL).does(Command::Handoff { id: "T1".to_owned(), subtask }).accepted();
+        assert_eq!(subtask_of(&done), named);
+    }
+    w.by(IMPL).step("T1", StepVerb::Start, "first").accepted();
+    for (subtask, named) in [(None, "T1-01"), (Some("first"), "T1-01"), (Some("do x"), "T1-02")] {
+        let subtask = subtask.map(str::to_owned);
+        let done = w.by(IMPL).does(Command::Handoff { id: "T1".to_owned(), subtask }).accepted();
+        assert_eq!(subtask_of(&done), named);
+    }
 }

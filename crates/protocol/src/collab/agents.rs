@@ -21,7 +21,9 @@ pub fn agent_record(
     put("role", json!(agent.roles.first()));
     put("skills", json!(agent.skills));
     put("status", agent.about.get("status").cloned().unwrap_or_else(|| json!(status)));
-    put("last_seen", json!(last_seen.map(seconds)));
+    // Where it never was heard of, it counts what others say.
+    let told = agent.about.get("last_seen").cloned().unwrap_or_default();
+    put("last_seen", last_seen.map_or(told, |time| json!(seconds(time))));
     if agent.roles.len() > 1 {
         put("roles", json!(agent.roles));
     }
@@ -31,8 +33,7 @@ pub fn agent_record(
     record
 }
 
-/// Reads an agent's record, or a part of one, as the command that tells it. When an agent was last seen is comity's
-/// to say.
+/// Reads an agent's record, or a part of one, as the command that tells it.
 pub fn read_agent(
     id: AgentId,
     record: &Map<String, Value>,
@@ -43,7 +44,7 @@ pub fn read_agent(
     let mut about = Map::new();
     for (key, value) in record {
         match (key.as_str(), value) {
-            ("id" | "last_seen", _) => {}
+            ("id", _) | ("last_seen", Value::Null) => {}
             ("role" | "roles", Value::Null) => {}
             ("role", Value::String(word)) => add_role(&mut roles, word, key, &mut problems),
             ("roles", Value::Array(words)) => {

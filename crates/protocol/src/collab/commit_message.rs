@@ -7,8 +7,21 @@ pub const TYPES: [&str; 9] =
 /// The sections, in their order.
 const SECTIONS: [&str; 4] = ["Why", "Touches", "Tests", "Risks"];
 
-/// Longest first line that git's own tools show in full.
-const HEADER_CHARS_MAX: usize = 100;
+/// How a message begins that git, or a forge's merge button, writes by itself.
+const WRITTEN_BY_GIT: [&str; 12] = [
+    "Merge branch '",
+    "Merge branches '",
+    "Merge remote-tracking branch '",
+    "Merge remote-tracking branches '",
+    "Merge tag '",
+    "Merge commit '",
+    "Merge pull request #",
+    "Revert \"",
+    "Reapply \"",
+    "fixup! ",
+    "squash! ",
+    "amend! ",
+];
 
 /// Returns everything that is wrong with a commit message, each with its line; nothing means that it is fine.
 pub fn check(message: &str) -> Vec<(usize, String)> {
@@ -27,7 +40,7 @@ pub fn check(message: &str) -> Vec<(usize, String)> {
     let mut problems = Vec::new();
     if let Some((n, first)) = lines.first() {
         // A merge or a revert is written by git.
-        if ["Merge ", "Revert ", "fixup! ", "squash! "].iter().any(|word| first.starts_with(word)) {
+        if WRITTEN_BY_GIT.iter().any(|word| first.starts_with(word)) {
             return problems;
         }
         problems.extend(header(first).into_iter().map(|problem| (*n, problem)));
@@ -61,9 +74,6 @@ fn header(line: &str) -> Vec<String> {
         None | Some("") => problems.push("the summary is missing after `: `".to_owned()),
         Some(_) => {}
     }
-    if line.chars().count() > HEADER_CHARS_MAX {
-        problems.push(format!("the first line has more than {HEADER_CHARS_MAX} characters"));
-    }
     problems
 }
 
@@ -95,10 +105,21 @@ fn is_section(line: &str, name: &str) -> bool {
     head == name || (name == "Risks" && (head == "Risks/Mitigations" || head == "Risk"))
 }
 
+/// A line such as `Signed-off-by: Ann`, which git adds below the message.
+fn is_trailer(line: &str) -> bool {
+    let Some((token, value)) = line.split_once(": ") else { return false };
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    token.contains('-') && token.chars().all(fits) && !value.trim().is_empty()
+}
+
 /// Nothing after the colon, and nothing on the lines up to the next section.
 fn is_hollow(lines: &[(usize, &str)]) -> bool {
     let Some(((_, first), rest)) = lines.split_first() else { return true };
     let said = first.split_once(':').is_some_and(|(_, text)| !text.trim().is_empty());
     let is_next = |line: &str| SECTIONS.iter().any(|name| is_section(line, name));
-    !said && rest.iter().take_while(|(_, line)| !is_next(line)).all(|(_, line)| line.is_empty())
+    !said
+        && rest
+            .iter()
+            .take_while(|(_, line)| !is_next(line))
+            .all(|(_, line)| line.is_empty() || is_trailer(line))
 }

@@ -9,22 +9,43 @@ use std::collections::BTreeMap;
 pub enum Edit {
     /// An entry that the base has not: its place in the file and all of it.
     Added(usize, Map<String, Value>),
-    /// An entry with other values: its id, its place, the new values, and what the base has instead.
-    Changed(String, usize, Map<String, Value>, Map<String, Value>),
+    /// An entry with other values.
+    Changed(Change),
     /// An entry of the base that is no longer there.
     Missing(String, Map<String, Value>),
 }
 
-/// Keys that follow from others and are nobody's to set.
-fn follows(kind: Kind, key: &str) -> bool {
+/// Other values of one entry.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    /// Its id.
+    pub id: String,
+    /// Its place in the file.
+    pub place: usize,
+    /// The new values.
+    pub values: Map<String, Value>,
+    /// The keys that were taken away.
+    pub gone: Vec<String>,
+    /// What the base has instead.
+    pub was: Map<String, Value>,
+}
+
+/// The key whose value names the export that an entry was read from: it differs with every change that comity makes.
+fn stamp(kind: Kind) -> &'static str {
     match kind {
-        Kind::Tasks => key == "updated_at" || key == "created_at",
-        Kind::Locks => false,
-        Kind::Agents => key == "last_seen",
+        Kind::Tasks => "updated_at",
+        Kind::Locks => "heartbeat_at",
+        Kind::Agents => "last_seen",
     }
 }
 
-type Entries<'v> = BTreeMap<&'v str, (usize, &'v Map<String, Value>)>;
+/// Keys that follow from others and are nobody's to set.
+fn follows(kind: Kind, key: &str) -> bool {
+    kind != Kind::Locks && key == stamp(kind)
+}
+
+type Entry = Map<String, Value>;
+type Entries<'v> = BTreeMap<&'v str, (usize, &'v Entry)>;
 
 fn entries(kind: Kind, document: &Value) -> Entries<'_> {
     let list = document.get(kind.list()).and_then(Value::as_array);
@@ -38,14 +59,14 @@ fn entries(kind: Kind, document: &Value) -> Entries<'_> {
         .collect()
 }
 
-fn changed(kind: Kind, old: &Map<String, Value>, new: &Map<String, Value>) -> Map<String, Value> {
-    let mut out = Map::new();
-    for (key, value) in new {
-        if !follows(kind, key) && old.get(key) != Some(value) {
-            out.insert(key.clone(), value.clone());
-        }
-    }
-    out
+/// Returns the values that are new in an entry, and the keys that it lacks.
+fn changed(kind: Kind, old: &Entry, new: &Entry) -> (Entry, Vec<String>) {
+    let differs = |(key, value): &(&String, &Value)| {
+        !follows(kind, key) && old.get(key.as_str()) != Some(value)
+    };
+    let values = new.iter().filter(differs).map(|(key, value)| (key.clone(), value.clone()));
+    let lacks = |key: &&String| !follows(kind, key) && !new.contains_key(key.as_str());
+    (values.collect(), old.keys().filter(lacks).cloned().collect())
 }
 
 /// Returns what was changed from the base to the file, in the order of the file.
@@ -55,18 +76,23 @@ pub fn edits(kind: Kind, base: &Value, file: &Value) -> Vec<Edit> {
     let mut out = Vec::new();
     let mut by_place: Vec<_> = new.iter().collect();
     by_place.sort_by_key(|(_, (n, _))| *n);
-    for (id, (n, entry)) in by_place {
-        match old.get(id) {
-            None => out.push(Edit::Added(*n, (*entry).clone())),
-            Some((_, before)) => {
-                let values = changed(kind, before, entry);
-                if !values.is_empty() {
-                    let was = values.keys().filter_map(|key| {
-                        before.get(key).map(|value| (key.clone(), value.clone()))
-                    });
-                    out.push(Edit::Changed((*id).to_owned(), *n, values.clone(), was.collect()));
-                }
-            }
+    for (id, (place, entry)) in by_place {
+        let Some((_, before)) = old.get(id) else {
+            out.push(Edit::Added(*place, (*entry).clone()));
+            continue;
+        };
+        let (values, gone) = changed(kind, before, entry);
+        if !(values.is_empty() && gone.is_empty()) {
+            let touched = |key: &&String| values.contains_key(key.as_str()) || gone.contains(key);
+            let was = before.iter().filter(|(key, _)| touched(key));
+            let was = was.map(|(key, value)| (key.clone(), value.clone())).collect();
+            out.push(Edit::Changed(Change {
+                id: (*id).to_owned(),
+                place: *place,
+                values,
+                gone,
+                was,
+            }));
         }
     }
     for (id, (_, entry)) in &old {
@@ -77,26 +103,42 @@ pub fn edits(kind: Kind, base: &Value, file: &Value) -> Vec<Edit> {
     out
 }
 
-/// Tells how far a file is from a base: the number of values that differ. An entry that is not there counts as one.
-/// Counting ends at the limit.
-pub fn distance(kind: Kind, base: &Value, file: &Value, limit: usize) -> usize {
+fn apart(kind: Kind, old: &Entry, new: &Entry) -> usize {
+    let (values, gone) = changed(kind, old, new);
+    values.len() + gone.len()
+}
+
+/// Finds the exported value that an entry was made from, among all that it had, the oldest first.
+///
+/// The stamp in the entry says when that was, to the second. Where several exports have that stamp, or somebody set
+/// another one, it is the value that the entry differs from least, the newest of equals. Of several that were exported
+/// in one second and differ from the entry in the same way the oldest counts: what changed in between is then said to
+/// be a conflict, which is noise at worst, while the other choice would be silence.
+pub fn base<'v>(kind: Kind, exported: &[&'v Entry], entry: &Entry) -> Option<&'v Entry> {
+    let stamp = stamp(kind);
+    let said = entry.get(stamp).filter(|said| !said.is_null());
+    let fits = |known: &&&Entry| said.is_some() && known.get(stamp) == said;
+    let same: Vec<&'v Entry> = exported.iter().filter(fits).copied().collect();
+    let stamped = !same.is_empty();
+    let among: &[&'v Entry] = if stamped { &same } else { exported };
+    let nearest = among.iter().rev().min_by_key(|known| apart(kind, known, entry))?;
+    if !stamped {
+        return Some(nearest);
+    }
+    let change = changed(kind, nearest, entry);
+    among.iter().find(|known| changed(kind, known, entry) == change).copied()
+}
+
+/// Tells how far a file is from a base: the number of values that differ. An entry that the base has not counts with all
+/// of its values, so that one that was changed is not taken for another; one that the file has not counts as one.
+pub fn distance(kind: Kind, base: &Value, file: &Value) -> usize {
     let old = entries(kind, base);
     let new = entries(kind, file);
-    let mut far = 0;
-    for (id, (_, entry)) in &new {
-        far += match old.get(id) {
-            None => 1,
-            Some((_, before)) => {
-                let differs = |(key, value): &(&String, &Value)| {
-                    !follows(kind, key) && before.get(key.as_str()) != Some(value)
-                };
-                entry.iter().filter(differs).count()
-            }
-        };
-        if far >= limit {
-            return limit;
-        }
-    }
-    far += old.keys().filter(|id| !new.contains_key(*id)).count();
-    far.min(limit)
+    let far: usize = new
+        .iter()
+        .map(|(id, (_, entry))| {
+            old.get(id).map_or(entry.len(), |(_, before)| apart(kind, before, entry))
+        })
+        .sum();
+    far + old.keys().filter(|id| !new.contains_key(*id)).count()
 }

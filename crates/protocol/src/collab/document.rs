@@ -2,6 +2,7 @@
 
 use super::Problem;
 use super::place::{Step, place};
+use super::strict::{lossy, utf8};
 use serde_json::{Map, Value};
 
 /// A state file.
@@ -46,7 +47,13 @@ impl Kind {
     }
 }
 
-/// Reads a state file: JSON, an object, with a list of objects under its name that have their key.
+/// Reads the bytes of a state file.
+pub fn read_bytes(kind: Kind, bytes: &[u8]) -> Result<Value, Vec<Problem>> {
+    read(kind, utf8(bytes)?)
+}
+
+/// Reads a state file: JSON, an object, with a list of objects under its name that have their key. What would not be
+/// read as it is written is a problem, too.
 pub fn read(kind: Kind, text: &str) -> Result<Value, Vec<Problem>> {
     let value: Value = match serde_json::from_str(text) {
         Ok(value) => value,
@@ -57,7 +64,8 @@ pub fn read(kind: Kind, text: &str) -> Result<Value, Vec<Problem>> {
             return Err(vec![Problem { message, path: String::new(), line, column }]);
         }
     };
-    let problems = shape(kind, &value, text);
+    let mut problems = lossy(text);
+    problems.extend(shape(kind, &value, text));
     if problems.is_empty() { Ok(value) } else { Err(problems) }
 }
 

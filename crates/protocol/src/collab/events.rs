@@ -1,5 +1,6 @@
 //! Lines of `events.jsonl`: the event first, then its own fields, `ts` last.
 
+use super::legacy::UNNAMED;
 use super::locks::{lock_id, parse_lock_id};
 use super::seconds;
 use comity_core::time::Timestamp;
@@ -28,7 +29,7 @@ fn state_of(event: &str) -> Option<super::Kind> {
 }
 
 /// Fields of the log itself, and those that are written in a place of their own.
-const HEADER: [&str; 12] = [
+const HEADER: [&str; 15] = [
     "seq",
     "ts",
     "event",
@@ -41,7 +42,28 @@ const HEADER: [&str; 12] = [
     "reported",
     "reported_ts",
     "reported_agent",
+    "reported_task",
+    UNNAMED,
+    ORIGIN_LINE,
 ];
+
+/// The field of a reported event that says which line it was read from: the first digits of its hash. So a line is
+/// known again, wherever it stands.
+pub const ORIGIN_LINE: &str = "origin_line";
+
+/// Returns what stands for a line under [`ORIGIN_LINE`].
+pub fn line_mark(event: &Map<String, Value>) -> String {
+    let text = super::line(&Value::Object(event.clone()));
+    super::etag(text.as_bytes()).chars().take(16).collect()
+}
+
+/// What the tools of the tree call a change of an agent.
+const AGENT_UPDATED: &str = "agent_updated";
+
+/// Says whether a line, which is not our own, is about what somebody reported only.
+pub(super) fn is_reported(event: &Map<String, Value>) -> bool {
+    event.get("reported") == Some(&Value::Bool(true))
+}
 
 /// Makes the line of an event as `comity event list` shows it. `seq` says which one it is, so that a line is never
 /// taken for one that another tool wrote.
@@ -52,7 +74,12 @@ pub fn event_line(
     let name = event.get("event").and_then(Value::as_str).unwrap_or_default();
     let reported = event.get("reported") == Some(&Value::Bool(true));
     let mut out = Map::new();
-    out.insert("event".to_owned(), json!(name));
+    let about = agent_event(event, name).filter(|_| !reported);
+    if event.get(UNNAMED).is_none() {
+        let name = if about.is_some() { AGENT_UPDATED } else { name };
+        out.insert("event".to_owned(), json!(name));
+    }
+    out.extend(about.map(pair("agent")));
     let task = event.get("task").filter(|task| !task.is_null());
     let task = task.or_else(|| event.get("reported_task")).cloned();
     if name != "file_locked" || reported {
@@ -71,15 +98,29 @@ pub fn event_line(
         out.insert("prev_etag".to_owned(), json!(tags.prev));
         out.insert("new_etag".to_owned(), json!(tags.new));
     }
+    if reported {
+        out.insert("reported".to_owned(), json!(true));
+    }
     // What a caller said of itself stands where its own tool would have written it.
     let agent = event.get("reported_agent").or_else(|| event.get("agent"));
-    out.extend(agent.map(pair("agent")));
+    out.extend(agent.map(pair(if about.is_some() { "actor" } else { "agent" })));
     out.extend(event.get("seq").map(pair("seq")));
     let own_time = event.get("ts").and_then(Value::as_str).and_then(Timestamp::parse).map(seconds);
     let time = event.get("reported_ts").cloned().unwrap_or_else(|| json!(own_time));
     out.shift_remove("ts");
     out.insert("ts".to_owned(), time);
     out
+}
+
+/// The agent that an event is about, where it is one of those that its own tools call `agent_updated`. Who comes for
+/// the first time has registered itself, which they have no word for.
+fn agent_event<'e>(event: &'e Value, name: &str) -> Option<&'e Value> {
+    let whom = event.get("id")?;
+    match name {
+        "agent_updated" | "agent_described" => Some(whom),
+        "agent_registered" if event.get("agent") != Some(whom) => Some(whom),
+        _ => None,
+    }
 }
 
 fn pair(key: &'static str) -> impl Fn(&Value) -> (String, Value) {
@@ -99,7 +140,7 @@ fn lock_fields(fields: &Map<String, Value>, out: &mut Map<String, Value>) {
 
 fn own_fields(fields: &Map<String, Value>, out: &mut Map<String, Value>, reported: bool) {
     for (key, value) in fields {
-        let header = HEADER.contains(&key.as_str()) || key == "reported_task";
+        let header = HEADER.contains(&key.as_str());
         let empty = value.is_null() && !reported && key != "reason";
         if header || empty {
             continue;

@@ -47,3 +47,20 @@ pub fn pretty(value: &Value) -> String {
     text.push('\n');
     text
 }
+
+/// Writes a document the same way with nothing but ASCII, as `json.dumps` does unless it is told otherwise.
+pub fn pretty_ascii(value: &Value) -> String {
+    let mut out = String::new();
+    for c in pretty(value).chars() {
+        if c.is_ascii() {
+            out.push(c);
+        } else {
+            // Only within strings is there anything else.
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    out
+}

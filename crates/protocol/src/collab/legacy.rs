@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+/// The field that says that the caller gave the event no name.
+pub(super) const UNNAMED: &str = "unnamed";
+
 /// What became of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Legacy {
@@ -48,7 +51,8 @@ pub fn normal_event(event: Map<String, Value>) -> Legacy {
         ("review", "approved") => ("approved", Vec::new(), "critic"),
         ("merge", "completed") => ("merged", Vec::new(), "integrator"),
         _ => {
-            let mut kept = Map::from_iter([("event".to_owned(), json!("unknown"))]);
+            let unnamed = (UNNAMED.to_owned(), json!(true));
+            let mut kept = Map::from_iter([("event".to_owned(), json!("unknown")), unnamed]);
             kept.extend(event.into_iter().filter(|(key, _)| key != "event"));
             return Legacy::Unknown(kept);
         }

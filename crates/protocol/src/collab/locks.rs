@@ -5,6 +5,7 @@ use super::{Problem, seconds};
 use comity_core::ids::{AgentId, LeaseId};
 use comity_core::time::{Millis, Timestamp};
 use comity_core::view::LeaseView;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// Writes a lease's id in the form that the tools of the tree give out: `L-` and eight hexadecimal digits.
@@ -30,8 +31,11 @@ pub fn parse_lock_id(text: &str) -> Option<LeaseId> {
 /// renewed. So `acquired_at` is the last sign of life, too: then that test says what is true. A longer
 /// `ttl_seconds` would do the same for the first half of the test and break its other half, which asks how old the
 /// heartbeat is.
-pub fn lock_record(lease: &LeaseView) -> Map<String, Value> {
-    let id = LeaseId::parse(&lease.lock_id).map_or_else(|| lease.lock_id.clone(), lock_id);
+///
+/// One that another tool took keeps the id and the keys that it has there.
+pub fn lock_record(lease: &LeaseView, theirs: Option<&OutsideLock>) -> Map<String, Value> {
+    let ours = || LeaseId::parse(&lease.lock_id).map_or_else(|| lease.lock_id.clone(), lock_id);
+    let id = theirs.map_or_else(ours, |theirs| theirs.lock_id.clone());
     let alive = seconds(lease.heartbeat_at);
     let mut record = Map::new();
     let mut put = |key: &str, value: Value| record.insert(key.to_owned(), value);
@@ -42,14 +46,30 @@ pub fn lock_record(lease: &LeaseView) -> Map<String, Value> {
     put("acquired_at", json!(alive));
     put("ttl_seconds", json!(lease.ttl_seconds));
     put("heartbeat_at", json!(alive));
+    for (key, value) in theirs.iter().flat_map(|theirs| &theirs.extras) {
+        record.entry(key.as_str()).or_insert_with(|| value.clone());
+    }
     record
 }
+
+/// What another tool calls a lease, and what else it says of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OutsideLock {
+    /// Its id there.
+    pub lock_id: String,
+    /// Keys that comity has no field for.
+    pub extras: Map<String, Value>,
+}
+
+/// Keys that comity has a field for.
+const FIELDS: [&str; 7] =
+    ["path", "owner", "purpose", "lock_id", "acquired_at", "ttl_seconds", "heartbeat_at"];
 
 /// What a lock record says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockRecord {
-    /// Its id there.
-    pub lock_id: String,
+    /// What it is called there.
+    pub theirs: OutsideLock,
     /// The path.
     pub path: String,
     /// Who holds it.
@@ -110,8 +130,11 @@ pub fn read_lock(
     }
     match (path, owner, alive, ttl) {
         (Some(path), Some(owner), Some(alive), Some(ttl)) if problems.is_empty() => {
+            let unknown = record.iter().filter(|(key, _)| !FIELDS.contains(&key.as_str()));
+            let extras = unknown.map(|(key, value)| (key.clone(), value.clone())).collect();
+            let lock_id = word("lock_id").unwrap_or_default().to_owned();
             Ok(LockRecord {
-                lock_id: word("lock_id").unwrap_or_default().to_owned(),
+                theirs: OutsideLock { lock_id, extras },
                 path,
                 owner,
                 purpose: word("purpose").map(str::to_owned),

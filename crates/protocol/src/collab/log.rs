@@ -1,10 +1,27 @@
 //! `log.md`, made from the lines of `events.jsonl`.
 
+use super::events::is_reported;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Writes the log: a section a task in the order of their first events, each with its timeline by time.
-pub fn log(events: &[Map<String, Value>], generated: &str) -> String {
+/// What is known of a task, whatever lines say of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known {
+    /// Its state.
+    pub status: String,
+    /// Who works on it.
+    pub assignee: Option<String>,
+    /// Its branch.
+    pub branch: Option<String>,
+}
+
+/// Writes the log: a section a task in the order of their first events, each with its timeline by time. Anybody may
+/// write a line; what is known of a task counts more.
+pub fn log(
+    events: &[Map<String, Value>],
+    generated: &str,
+    known: &BTreeMap<String, Known>,
+) -> String {
     let mut order: Vec<String> = Vec::new();
     let mut groups: BTreeMap<String, Vec<&Map<String, Value>>> = BTreeMap::new();
     for event in events {
@@ -24,26 +41,36 @@ pub fn log(events: &[Map<String, Value>], generated: &str) -> String {
     for task in order {
         let mut events = groups.remove(&task).unwrap_or_default();
         events.sort_by_key(|event| text(event, "ts"));
-        section(&task, &events, &mut lines);
+        section(&task, &events, known.get(&task), &mut lines);
     }
     lines.join("\n") + "\n"
 }
 
-fn section(task: &str, events: &[&Map<String, Value>], lines: &mut Vec<String>) {
+fn section(
+    task: &str,
+    events: &[&Map<String, Value>],
+    known: Option<&Known>,
+    lines: &mut Vec<String>,
+) {
     let last = |wanted: Option<&str>, key: &str| {
         let fits = |event: &&&Map<String, Value>| {
-            wanted.is_none_or(|name| text(event, "event").as_deref() == Some(name))
+            !is_reported(event)
+                && wanted.is_none_or(|name| text(event, "event").as_deref() == Some(name))
         };
         let mut values = events.iter().filter(fits).filter_map(|event| text(event, key));
         values.rfind(|value| !value.is_empty())
     };
     lines.push(format!("## {task}"));
     lines.push(String::new());
-    for (name, value) in [
-        ("Status", last(Some("status_changed"), "new_status")),
-        ("Assignee", last(None, "assignee")),
-        ("Branch", last(None, "branch")),
-    ] {
+    let facts = match known {
+        Some(known) => [Some(known.status.clone()), known.assignee.clone(), known.branch.clone()],
+        None => [
+            last(Some("status_changed"), "new_status"),
+            last(None, "assignee"),
+            last(None, "branch"),
+        ],
+    };
+    for (name, value) in ["Status", "Assignee", "Branch"].into_iter().zip(facts) {
         lines.extend(value.map(|value| format!("- {name}: {value}")));
     }
     lines.push(String::new());
@@ -56,6 +83,9 @@ fn section(task: &str, events: &[&Map<String, Value>], lines: &mut Vec<String>) 
         );
         if let Some(notes) = text(event, "notes").filter(|notes| !notes.is_empty()) {
             line.push_str(&format!(": {notes}"));
+        }
+        if is_reported(event) {
+            line.push_str(" (reported)");
         }
         lines.push(line);
     }

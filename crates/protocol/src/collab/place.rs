@@ -22,10 +22,7 @@ pub(super) fn place(text: &str, path: &[Step<'_>]) -> (usize, usize) {
             break;
         }
     }
-    let head = text.get(..scan.at).unwrap_or(text);
-    let line = head.matches('\n').count() + 1;
-    let start = head.rfind('\n').map_or(0, |at| at + 1);
-    (line, head.get(start..).unwrap_or_default().chars().count() + 1)
+    super::strict::line_and_column(text, scan.at)
 }
 
 struct Scan<'t> {

@@ -1,8 +1,9 @@
 //! Task records: out of a task, and into the commands that make or change one.
 
 use super::document::{Kind, problem_at};
+use super::references::{REFERENCES, References};
 use super::{Problem, seconds};
-use comity_core::command::{Command, ImportedTask, NewTask};
+use comity_core::command::{ClaimWish, Command, ImportedTask, NewTask};
 use comity_core::event::{TaskLinked, TaskUpdated};
 use comity_core::ids::{AgentId, TaskId};
 use comity_core::status::Status;
@@ -13,12 +14,34 @@ use serde_json::{Map, Value, json};
 /// The entry of a task's context where keys are kept that comity has no field for.
 pub const EXTRAS: &str = "collab";
 
+/// Keys that comity has a field for.
+const FIELDS: [&str; 15] = [
+    "id",
+    "title",
+    "description",
+    "status",
+    "assignee",
+    "priority",
+    "labels",
+    "dependencies",
+    "blockers",
+    "branch",
+    "created_at",
+    "updated_at",
+    "dod",
+    "needs",
+    REFERENCES,
+];
+
 /// Returns the record of a task, in the order in which `create_task` writes one.
 pub fn task_record(task: &TaskView) -> Map<String, Value> {
     let empty = Map::new();
     let extras = task.context.get(EXTRAS).and_then(Value::as_object).unwrap_or(&empty);
     let dod: Vec<&str> = task.dod.iter().map(|item| item.text.as_str()).collect();
-    let created = extras.get("created_at").and_then(Value::as_str);
+    let told = |key: &str| extras.get(key).and_then(Value::as_str).map(str::to_owned);
+    // When it was changed elsewhere counts until something happens to it here.
+    let updated = told("updated_at").filter(|_| task.updated_at == task.created_at);
+    let needs = task.needs.clone().or_else(|| told("needs").filter(|_| !is_blocked(task)));
     let mut record = Map::new();
     let mut put = |key: &str, value: Value| record.insert(key.to_owned(), value);
     put("id", json!(task.id));
@@ -31,17 +54,20 @@ pub fn task_record(task: &TaskView) -> Map<String, Value> {
     put("dependencies", json!(task.dependencies));
     put("blockers", json!(task.blockers));
     put("branch", json!(task.branch));
-    put("created_at", json!(created.map_or_else(|| seconds(task.created_at), str::to_owned)));
-    put("updated_at", json!(seconds(task.updated_at)));
+    put("created_at", json!(told("created_at").unwrap_or_else(|| seconds(task.created_at))));
+    put("updated_at", json!(updated.unwrap_or_else(|| seconds(task.updated_at))));
     put("dod", json!(dod));
-    put("needs", json!(task.needs));
-    if !task.external_ids.is_empty() {
-        put("external_ids", json!(task.external_ids));
-    }
+    put("needs", json!(needs));
+    let references = References::shown(&task.external_ids, extras.get(REFERENCES));
+    references.map(|references| put(REFERENCES, references));
     for (key, value) in extras {
         record.entry(key.as_str()).or_insert_with(|| value.clone());
     }
     record
+}
+
+fn is_blocked(task: &TaskView) -> bool {
+    task.status == Status::Blocked
 }
 
 /// The word that somebody gave, as long as it still says what the priority is.
@@ -71,10 +97,14 @@ pub struct Patch {
     blockers: Option<Vec<String>>,
     branch: Option<String>,
     dod: Option<Vec<String>>,
+    /// Empty for nothing.
     needs: Option<String>,
     created_at: Option<String>,
-    external_ids: Vec<TaskLinked>,
+    updated_at: Option<String>,
+    references: Option<References>,
     extras: Map<String, Value>,
+    /// Keys of the extras that were taken away.
+    gone: Vec<String>,
 }
 
 type Read<T> = Result<T, (&'static str, String)>;
@@ -104,27 +134,6 @@ fn texts(key: &'static str, value: &Value) -> Read<Vec<String>> {
     Ok(out)
 }
 
-fn references(value: &Value) -> Read<Vec<TaskLinked>> {
-    let bad = || ("external_ids", "not an object of objects".to_owned());
-    let mut out = Vec::new();
-    let providers = match value {
-        Value::Null => return Ok(out),
-        Value::Object(providers) => providers,
-        _ => return Err(bad()),
-    };
-    for (provider, keys) in providers {
-        for (key, value) in keys.as_object().ok_or_else(bad)? {
-            let value = match value {
-                Value::String(text) => text.clone(),
-                Value::Null => continue,
-                other => other.to_string(),
-            };
-            out.push(TaskLinked { provider: provider.clone(), key: key.clone(), value });
-        }
-    }
-    Ok(out)
-}
-
 impl Patch {
     /// Reads a record or a part of one; every key that is wrong is said.
     pub fn read(record: &Map<String, Value>) -> Result<Patch, Vec<(String, String)>> {
@@ -138,6 +147,23 @@ impl Patch {
         if problems.is_empty() { Ok(patch) } else { Err(problems) }
     }
 
+    /// Says nothing but a state.
+    pub fn to(status: Status) -> Patch {
+        Patch { status: Some(status), ..Patch::default() }
+    }
+
+    /// Says what a task is called elsewhere, beside what is known of that already.
+    pub fn reference(task: &TaskView, provider: &str, key: &str, value: &Value) -> Patch {
+        let shown = task_record(task).shift_remove(REFERENCES);
+        let mut all = shown.and_then(|all| all.as_object().cloned()).unwrap_or_default();
+        let slot = all.entry(provider).or_insert_with(|| json!({}));
+        if let Value::Object(keys) = slot {
+            keys.insert(key.to_owned(), value.clone());
+        }
+        let references = References::read(&Value::Object(all)).ok();
+        Patch { references, ..Patch::default() }
+    }
+
     /// Reads the record at a place of `tasks.json`.
     pub fn read_at(
         record: &Map<String, Value>,
@@ -149,9 +175,26 @@ impl Patch {
         Patch::read(record).map_err(|problems| problems.into_iter().map(place).collect())
     }
 
+    /// Reads a record of a task that is new: it has an id and a title.
+    pub fn read_new_at(
+        record: &Map<String, Value>,
+        n: usize,
+        text: &str,
+    ) -> Result<Patch, Vec<Problem>> {
+        let patch = Patch::read_at(record, n, text)?;
+        let id = record.get("id").and_then(Value::as_str).unwrap_or_default();
+        let wrong =
+            |key: &str, message: String| Err(vec![problem_at(Kind::Tasks, text, n, key, message)]);
+        match TaskId::parse(id) {
+            Err(refusal) => wrong("id", refusal.message),
+            Ok(_) if patch.title.is_none() => wrong("title", format!("{id} has no title")),
+            Ok(_) => Ok(patch),
+        }
+    }
+
     fn set(&mut self, key: &str, value: &Value) -> Read<()> {
         match key {
-            "id" | "updated_at" => {}
+            "id" => {}
             "title" => {
                 let title = text("title", value)?.filter(|title| !title.trim().is_empty());
                 self.title = Some(title.ok_or_else(|| ("title", "the title is empty".to_owned()))?);
@@ -181,14 +224,29 @@ impl Patch {
             "blockers" => self.blockers = Some(texts("blockers", value)?),
             "branch" => self.branch = Some(text("branch", value)?.unwrap_or_default()),
             "dod" => self.dod = Some(texts("dod", value)?),
-            "needs" => self.needs = text("needs", value)?.filter(|needs| !needs.trim().is_empty()),
+            "needs" => self.needs = Some(text("needs", value)?.unwrap_or_default()),
             "created_at" => self.created_at = text("created_at", value)?,
-            "external_ids" => self.external_ids = references(value)?,
+            "updated_at" => self.updated_at = text("updated_at", value)?,
+            REFERENCES => self.references = Some(References::read(value)?),
             other => {
                 self.extras.insert(other.to_owned(), value.clone());
             }
         }
         Ok(())
+    }
+
+    /// Says which keys were taken away. What comity has a field for is not taken away by leaving its key out; those
+    /// keys are returned.
+    pub fn without(&mut self, gone: &[String]) -> Vec<String> {
+        let (fields, extras): (Vec<_>, Vec<_>) =
+            gone.iter().cloned().partition(|key| FIELDS.contains(&key.as_str()));
+        self.gone = extras;
+        fields
+    }
+
+    /// Returns the references of a task that are not among those that are said; a reference cannot be taken away.
+    pub fn lost_references(&self, task: &TaskView) -> Vec<String> {
+        self.references.as_ref().map(|said| said.lacks(&task.external_ids)).unwrap_or_default()
     }
 
     /// Takes out what the task waits for, to be given when it is there.
@@ -203,9 +261,13 @@ impl Patch {
 
     /// Sets what a blocked task needs, where nothing is said.
     pub fn default_needs(&mut self, needs: &str) {
-        if self.status == Some(Status::Blocked) && self.needs.is_none() {
+        if self.status == Some(Status::Blocked) && self.needed().is_none() {
             self.needs = Some(needs.to_owned());
         }
+    }
+
+    fn needed(&self) -> Option<&String> {
+        self.needs.as_ref().filter(|needs| !needs.trim().is_empty())
     }
 
     /// Tells whether the state takes somebody who works on the task, and nobody is named.
@@ -224,6 +286,8 @@ impl Patch {
         if let Some(word) = self.unusual_priority() {
             extras.insert("priority".to_owned(), json!(word));
         }
+        let kept = self.references.as_ref().and_then(|references| references.kept.clone());
+        extras.extend(kept.map(|kept| (REFERENCES.to_owned(), kept)));
         let mut context = Map::new();
         if !extras.is_empty() {
             context.insert(EXTRAS.to_owned(), Value::Object(extras));
@@ -239,21 +303,26 @@ impl Patch {
             dod: self.dod.clone().unwrap_or_default(),
             context,
             assignee: self.assignee.clone().flatten(),
-            links: self.external_ids.clone(),
+            links: self.references.as_ref().map(|said| said.links.clone()).unwrap_or_default(),
             ..NewTask::default()
         }
     }
 
     /// Returns the same with the state that the record gives, and when it was made there.
     pub fn imported_task(&self, id: String, source: &str) -> ImportedTask {
-        let mut with_time = self.clone();
-        if let Some(time) = &self.created_at {
-            with_time.extras.insert("created_at".to_owned(), json!(time));
+        let mut told = self.clone();
+        let blocked = self.status == Some(Status::Blocked);
+        for (key, text) in [
+            ("created_at", self.created_at.as_ref()),
+            ("updated_at", self.updated_at.as_ref()),
+            ("needs", self.needed().filter(|_| !blocked)),
+        ] {
+            told.extras.extend(text.map(|text| (key.to_owned(), json!(text))));
         }
         ImportedTask {
-            task: with_time.new_task(Some(id)),
+            task: told.new_task(Some(id)),
             status: self.status,
-            needs: self.needs.clone(),
+            needs: self.needed().cloned(),
             branch: self.branch.clone().filter(|branch| !branch.is_empty()),
             source: source.to_owned(),
             ..ImportedTask::default()
@@ -268,28 +337,13 @@ impl Patch {
             key: link.key.clone(),
             value: link.value.clone(),
         };
-        self.external_ids.iter().map(link).collect()
+        self.references.iter().flat_map(|said| &said.links).map(link).collect()
     }
 
     /// Returns the commands that bring a task to what is said, in the order in which each can be done.
-    pub fn commands(&self, task: &TaskView, reason: Option<&str>) -> Vec<Command> {
-        let mut out = Vec::new();
+    pub fn commands(&self, task: &TaskView, actor: &AgentId, reason: Option<&str>) -> Vec<Command> {
+        let mut out = self.steps(task, actor, reason);
         let id = || task.id.clone();
-        let assign = self
-            .assignee
-            .as_ref()
-            .filter(|agent| agent.as_ref().map(AgentId::as_str) != task.assignee.as_deref());
-        let assign = assign.map(|agent| Command::Assign { id: id(), agent: agent.clone() });
-        let step = self.status.filter(|status| *status != task.status);
-        let before = step.is_some_and(Status::is_held);
-        out.extend(assign.clone().filter(|_| before));
-        out.extend(step.map(|status| Command::Transition {
-            id: id(),
-            status,
-            reason: reason.map(str::to_owned),
-            needs: self.needs.clone(),
-        }));
-        out.extend(assign.filter(|_| !before));
         out.extend(self.depend(task));
         out.extend(self.links(&task.id).into_iter().filter(|link| is_news(task, link)));
         let changes = self.changes(task);
@@ -302,6 +356,33 @@ impl Patch {
             });
         }
         out
+    }
+
+    /// Who works on it, and its state.
+    fn steps(&self, task: &TaskView, actor: &AgentId, reason: Option<&str>) -> Vec<Command> {
+        let assign = self
+            .assignee
+            .as_ref()
+            .filter(|agent| agent.as_ref().map(AgentId::as_str) != task.assignee.as_deref());
+        let wanted = self.status.filter(|status| *status != task.status);
+        let taken = wanted.is_some_and(Status::is_held);
+        // Who takes a task does not have to be assigned to it first.
+        let assign = assign.filter(|agent| !(taken && agent.as_ref() == Some(actor)));
+        let named = assign.cloned().flatten();
+        let claim = wanted.and_then(|to| claim_for(task, to, named.as_ref(), actor));
+        let claimed = claim.is_some();
+        let assign = assign.filter(|_| !claimed);
+        let assign =
+            assign.map(|agent| Command::Assign { id: task.id.clone(), agent: agent.clone() });
+        let step = wanted.filter(|to| !(claimed && *to == Status::Claimed));
+        let step = step.map(|status| Command::Transition {
+            id: task.id.clone(),
+            status,
+            reason: reason.map(str::to_owned),
+            needs: self.needed().cloned(),
+        });
+        let (before, after) = if taken { (assign, None) } else { (None, assign) };
+        claim.into_iter().chain(before).chain(step).chain(after).collect()
     }
 
     fn depend(&self, task: &TaskView) -> Vec<Command> {
@@ -326,20 +407,42 @@ impl Patch {
             dod: self.dod.clone().filter(|new| *new != dod),
             branch: differs(&self.branch, task.branch.as_deref().unwrap_or_default()),
             context: self.extras_of(task),
+            needs: self.new_needs(task),
             ..TaskUpdated::default()
         }
     }
 
-    /// The extras as they are after the change, when it changes any; null takes one away.
+    /// What a task that is and stays blocked needs from now on.
+    fn new_needs(&self, task: &TaskView) -> Option<String> {
+        let stays = is_blocked(task) && self.status.is_none_or(|to| to == Status::Blocked);
+        self.needs.clone().filter(|needs| stays && task.needs.as_ref() != Some(needs))
+    }
+
+    /// The extras as they are after the change, when it changes any.
     fn extras_of(&self, task: &TaskView) -> Option<Map<String, Value>> {
         let old = task.context.get(EXTRAS).and_then(Value::as_object).cloned().unwrap_or_default();
         let mut new = old.clone();
-        for (key, value) in &self.extras {
-            if value.is_null() {
-                new.shift_remove(key);
-            } else {
-                new.insert(key.clone(), value.clone());
+        new.extend(self.extras.clone());
+        for key in &self.gone {
+            new.shift_remove(key);
+        }
+        let here = old.get("created_at").cloned();
+        let here = here.unwrap_or_else(|| json!(seconds(task.created_at)));
+        let time = self.created_at.as_ref().map(|time| json!(time)).filter(|time| *time != here);
+        new.extend(time.map(|time| ("created_at".to_owned(), time)));
+        let blocked = self.status.unwrap_or(task.status) == Status::Blocked;
+        match self.needed() {
+            // What is needed has a field of its own only while the task is blocked.
+            Some(needs) if !blocked => {
+                new.insert("needs".to_owned(), json!(needs));
             }
+            _ if self.needs.is_some() => {
+                new.shift_remove("needs");
+            }
+            _ => {}
+        }
+        if let Some(references) = &self.references {
+            references.keep_in(&mut new);
         }
         if let Some(word) = self.unusual_priority() {
             new.insert("priority".to_owned(), json!(word));
@@ -354,6 +457,24 @@ impl Patch {
     fn unusual_priority(&self) -> Option<&str> {
         self.priority.as_deref().filter(|word| priority(word).to_string() != *word)
     }
+}
+
+/// The claim for whoever is named, or was assigned before, where that is not who acts.
+fn claim_for(
+    task: &TaskView,
+    to: Status,
+    named: Option<&AgentId>,
+    actor: &AgentId,
+) -> Option<Command> {
+    let assigned = || task.assignee.as_deref().and_then(|agent| AgentId::parse(agent).ok());
+    let owner = named.cloned().or_else(assigned).filter(|owner| owner != actor)?;
+    (task.status == Status::Queued && to.is_held()).then(|| {
+        Command::Claim(ClaimWish {
+            id: Some(task.id.clone()),
+            owner: Some(owner),
+            ..ClaimWish::default()
+        })
+    })
 }
 
 fn is_news(task: &TaskView, link: &Command) -> bool {

@@ -2,16 +2,18 @@
 
 use super::*;
 use comity_core::command::Command;
+use comity_core::ids::AgentId;
 use comity_core::status::Status;
 use comity_core::view::{LeaseView, TaskView};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
-const TASKS: &str = include_str!("golden/tasks.json");
-const LOCKS: &str = include_str!("golden/locks.json");
-const AGENTS: &str = include_str!("golden/agents.json");
-const EVENTS: &str = include_str!("golden/events.jsonl");
-const LOG: &str = include_str!("golden/log.md");
+const TASKS: &str = include_str!("../../tests/golden/collab/tasks.json");
+const LOCKS: &str = include_str!("../../tests/golden/collab/locks.json");
+const AGENTS: &str = include_str!("../../tests/golden/collab/agents.json");
+const EVENTS: &str = include_str!("../../tests/golden/collab/events.jsonl");
+const LOG: &str = include_str!("../../tests/golden/collab/log.md");
 
 /// A task as comity has it, with the fields that the tree shows.
 fn task(record: &Map<String, Value>) -> TaskView {
@@ -110,7 +112,7 @@ fn locks_and_agents_read_and_write_back_byte_for_byte() {
         "ttl_seconds": 900, "heartbeat_at": found.alive, "expires_at": found.alive,
     }))
     .unwrap();
-    let text = pretty(&document(Kind::Locks, None, vec![lock_record(&view)], &|_| false));
+    let text = pretty(&document(Kind::Locks, None, vec![lock_record(&view, None)], &|_| false));
     assert_eq!(text, LOCKS);
     for (n, record) in entries(Kind::Agents, AGENTS).iter().enumerate() {
         let command = read_agent_at(record, record["id"].as_str().unwrap(), n, AGENTS).unwrap();
@@ -135,7 +137,7 @@ fn a_renewed_lease_is_not_stale_by_the_test_of_the_trees_own_tools() {
         "heartbeat_at": "2025-09-03T12:00:00.400Z", "expires_at": "2025-09-03T12:15:00.400Z",
     }))
     .unwrap();
-    let record = lock_record(&view);
+    let record = lock_record(&view, None);
     assert_eq!(record["acquired_at"], "2025-09-03T12:00:00Z");
     assert_eq!(
         (&record["heartbeat_at"], &record["ttl_seconds"]),
@@ -215,7 +217,31 @@ fn the_log_has_a_section_a_task_with_what_is_known_and_a_timeline() {
         "branch": "feat/T-142-x", "ts": "2025-09-03T10:41:00Z"});
     let mut all = events;
     all.extend([loose, claimed].map(|event| event.as_object().unwrap().clone()));
-    assert_eq!(log(&all, "2025-09-04T00:00:00Z"), LOG);
+    assert_eq!(log(&all, "2025-09-04T00:00:00Z", &BTreeMap::new()), LOG);
+}
+
+#[test]
+fn how_a_task_stands_is_what_is_known_of_it_and_not_what_a_line_says() {
+    let said = json!({"event": "status_changed", "task": "T1", "new_status": "done", "reported": true,
+        "ts": "2025-09-04T00:00:00Z"});
+    let known = Known { status: "queued".to_owned(), ..Known::default() };
+    let known = BTreeMap::from([("T1".to_owned(), known)]);
+    let events = [said.as_object().unwrap().clone()];
+    let text = log(&events, "now", &known);
+    assert!(text.contains("- Status: queued\n"), "{text}");
+    assert!(text.contains("- 2025-09-04T00:00:00Z status_changed (reported)\n"), "{text}");
+    assert!(!log(&events, "now", &BTreeMap::new()).contains("Status"));
+}
+
+#[test]
+fn a_change_of_an_agent_has_the_name_and_the_agent_that_its_own_tools_write() {
+    let event = json!({"event": "agent_described", "agent": "front-end", "id": "codex", "about": {},
+        "seq": 3, "ts": "2025-09-03T10:41:00Z"});
+    let line = event_line(&event, &|_| None);
+    assert_eq!((&line["event"], &line["agent"]), (&json!("agent_updated"), &json!("codex")));
+    assert_eq!(line["actor"], "front-end");
+    let first = json!({"event": "agent_registered", "agent": "codex", "id": "codex", "seq": 1});
+    assert_eq!(event_line(&first, &|_| None)["event"], "agent_registered");
 }
 
 #[test]
@@ -259,29 +285,142 @@ fn an_edit_is_seen_against_the_export_it_was_made_on() {
     let found = edits(Kind::Tasks, &base, &file);
     assert_eq!(found.len(), 3);
     assert!(matches!(&found[0], Edit::Added(0, entry) if entry["id"] == "c"));
-    assert!(matches!(&found[1], Edit::Changed(id, 1, values, was)
+    assert!(matches!(&found[1], Edit::Changed(Change { id, place: 1, values, was, .. })
         if id == "a" && values.len() == 1 && values["title"] == "9" && was["title"] == "1"));
     assert!(matches!(&found[2], Edit::Missing(id, _) if id == "b"));
-    assert_eq!(distance(Kind::Tasks, &base, &file, 9), 3);
-    assert_eq!(distance(Kind::Tasks, &base, &base, 9), 0);
+    assert_eq!(distance(Kind::Tasks, &base, &file), 4);
+    assert_eq!(distance(Kind::Tasks, &base, &base), 0);
+}
+
+#[test]
+fn the_stamp_of_an_entry_names_the_export_it_was_made_on() {
+    let value = |time: &str, title: &str, text: &str| {
+        let value = json!({"id": "a", "updated_at": time, "title": title, "description": text});
+        value.as_object().unwrap().clone()
+    };
+    let all: Vec<_> = (0..100).map(|n| value(&format!("t{n}"), "A", &format!("d{n}"))).collect();
+    let all: Vec<&Map<String, Value>> = all.iter().collect();
+    let old = value("t0", "B", "d0");
+    assert_eq!(base(Kind::Tasks, &all, &old).unwrap()["description"], "d0");
+    // A tool that sets its own time read what is nearest, the newest of equals.
+    let now = value("now", "B", "d7");
+    assert_eq!(base(Kind::Tasks, &all, &now).unwrap()["description"], "d7");
+    assert_eq!(base(Kind::Tasks, &all, &value("now", "A", "x")).unwrap()["description"], "d99");
+    // Within one second it is the nearest; where that cannot be told, what changed in between is a conflict.
+    let [a, b] = [value("t", "A", "d"), value("t", "B", "d")];
+    let both = [&a, &b];
+    assert_eq!(base(Kind::Tasks, &both, &value("t", "B", "e")).unwrap()["title"], "B");
+    assert_eq!(base(Kind::Tasks, &both, &value("t", "C", "d")).unwrap()["title"], "A");
+    assert_eq!(base(Kind::Tasks, &[], &a), None);
+}
+
+#[test]
+fn what_a_reader_would_change_without_a_word_is_a_problem() {
+    let twice = "{\"tasks\": [{\"id\": \"a\"}],\n \"tasks\": []}";
+    assert_eq!(
+        read(Kind::Tasks, twice).unwrap_err()[0].to_string(),
+        "line 2, column 2: tasks: the key \"tasks\" is there twice"
+    );
+    let large = "{\"tasks\": [{\"id\": \"a\", \"x\": [1, {\"n\": 18446744073709551616}]}]}";
+    let problem = &read(Kind::Tasks, large).unwrap_err()[0];
+    assert_eq!((problem.path.as_str(), problem.column), ("tasks[0].x[1].n", 39));
+    for fine in ["18446744073709551615", "-9223372036854775808", "1e400000", "0.5", "-0"] {
+        let text = format!("{{\"tasks\": [], \"n\": {fine}, \"m\": \"{fine}\\\"}}{{,\"}}");
+        let said = read(Kind::Tasks, &text).map_err(|problems| problems[0].message.clone());
+        assert!(said.as_ref().is_ok() || said.unwrap_err().contains("out of range"), "{fine}");
+    }
+    let problem = &read_bytes(Kind::Tasks, b"{\n \"x\xff\"}").unwrap_err()[0];
+    assert_eq!(problem.to_string(), "line 2, column 4: not UTF-8");
+}
+
+#[test]
+fn a_new_task_without_a_title_is_a_problem_with_its_place() {
+    let text = "{\"tasks\": [\n  {\"id\": \"a\"}]}";
+    let problem = &Patch::read_new_at(&entries(Kind::Tasks, text)[0], 0, text).unwrap_err()[0];
+    assert_eq!(problem.to_string(), "line 2, column 3: tasks[0].title: a has no title");
+}
+
+#[test]
+fn references_keep_the_form_that_they_were_given_in() {
+    let given =
+        json!({"github": {"issue": 87, "prs": [1, 2], "sha": "x", "old": null}, "jira": "J-1"});
+    let mut record = entries(Kind::Tasks, TASKS).remove(0);
+    record.insert("external_ids".to_owned(), given.clone());
+    let patch = Patch::read(&record).unwrap();
+    let mut view = task(&record);
+    view.external_ids = json!({"github": {"issue": "87", "sha": "x"}}).as_object().unwrap().clone();
+    assert_eq!(task_record(&view)["external_ids"], given);
+    let links: Vec<_> = patch.new_task(None).links.into_iter().map(|l| (l.key, l.value)).collect();
+    assert_eq!(links, [("issue".into(), "87".into()), ("sha".into(), "x".into())]);
+    // Linked anew, the number that was kept says nothing any more.
+    view.external_ids["github"]["issue"] = json!("88");
+    assert_eq!(task_record(&view)["external_ids"]["github"]["issue"], "88");
+    let emptied = Patch::read(json!({"external_ids": {}}).as_object().unwrap()).unwrap();
+    assert_eq!(emptied.lost_references(&view), ["github.issue", "github.sha"]);
+}
+
+#[test]
+fn what_is_needed_is_changed_while_blocked_and_kept_otherwise() {
+    let mut view = task(&entries(Kind::Tasks, TASKS).remove(1));
+    let patch = Patch::read(json!({"needs": "two keys"}).as_object().unwrap()).unwrap();
+    let actor = AgentId::parse("x").unwrap();
+    let change = |view: &TaskView| match patch.commands(view, &actor, None).remove(0) {
+        Command::UpdateTask { changes, .. } => *changes,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(change(&view).needs.as_deref(), Some("two keys"));
+    view.status = Status::Abandoned;
+    view.needs = None;
+    let context = change(&view).context.unwrap();
+    assert_eq!(context[EXTRAS]["needs"], "two keys");
+    view.context = context;
+    assert_eq!(task_record(&view)["needs"], "two keys");
+}
+
+#[test]
+fn a_key_that_is_null_is_kept_and_one_that_is_gone_is_taken_away() {
+    let mut view = task(&entries(Kind::Tasks, TASKS).remove(1));
+    let actor = AgentId::parse("x").unwrap();
+    let mut patch = Patch::read(json!({"foo": null}).as_object().unwrap()).unwrap();
+    assert_eq!(patch.without(&["estimate".to_owned(), "labels".to_owned()]), ["labels"]);
+    let Command::UpdateTask { changes, .. } = patch.commands(&view, &actor, None).remove(0) else {
+        panic!()
+    };
+    view.context = changes.context.unwrap();
+    let record = task_record(&view);
+    assert_eq!((record.get("foo"), record.get("estimate")), (Some(&Value::Null), None));
+}
+
+#[test]
+fn a_claim_goes_to_whoever_is_named() {
+    let view = task(&entries(Kind::Tasks, TASKS).remove(0));
+    let said = json!({"status": "in_progress", "assignee": "x"});
+    let patch = Patch::read(said.as_object().unwrap()).unwrap();
+    let commands = |actor: &str| patch.commands(&view, &AgentId::parse(actor).unwrap(), None);
+    assert!(matches!(commands("x").as_slice(), [Command::Transition { .. }]));
+    let [Command::Claim(wish), Command::Transition { .. }] = &commands("human:ann")[..] else {
+        panic!()
+    };
+    assert_eq!(wish.owner.as_ref().map(AgentId::as_str), Some("x"));
 }
 
 #[test]
 fn commands_of_a_patch_go_through_the_rules() {
+    let actor = AgentId::parse("human:ann").unwrap();
     let record = entries(Kind::Tasks, TASKS).remove(0);
     let view = task(&record);
     assert!(
-        Patch::read(&record).unwrap().commands(&view, None).is_empty(),
+        Patch::read(&record).unwrap().commands(&view, &actor, None).is_empty(),
         "the same is no change"
     );
     let patch = json!({"id": "T-142", "status": "claimed", "title": "New", "priority": "urgent", "foo": 1,
         "dependencies": ["T-9"], "external_ids": {"github": {"issue": 7}}, "assignee": "x"});
-    let commands = Patch::read(patch.as_object().unwrap()).unwrap().commands(&view, Some("why"));
+    let commands =
+        Patch::read(patch.as_object().unwrap()).unwrap().commands(&view, &actor, Some("why"));
     let names: Vec<&str> = commands
         .iter()
         .map(|command| match command {
-            Command::Transition { status: Status::Claimed, .. } => "transition",
-            Command::Assign { .. } => "assign",
+            Command::Claim(_) => "claim",
             Command::Depend { remove: false, .. } => "depend",
             Command::Depend { remove: true, .. } => "free",
             Command::Link { value, .. } if value == "7" => "link",
@@ -289,9 +428,13 @@ fn commands_of_a_patch_go_through_the_rules() {
             _ => "?",
         })
         .collect();
-    assert_eq!(names, ["assign", "transition", "depend", "free", "link", "update"]);
+    assert_eq!(names, ["claim", "depend", "free", "link", "update"]);
     let Some(Command::UpdateTask { changes, .. }) = commands.last() else { panic!() };
-    assert_eq!(changes.context.as_ref().unwrap()[EXTRAS], json!({"foo": 1, "priority": "urgent"}));
+    assert_eq!(
+        changes.context.as_ref().unwrap()[EXTRAS],
+        json!({
+        "foo": 1, "priority": "urgent", "external_ids": {"github": {"issue": 7}}})
+    );
     let bad = json!({"status": "finished"});
     assert_eq!(Patch::read(bad.as_object().unwrap()).unwrap_err()[0].1, "Invalid status");
 }
@@ -319,7 +462,7 @@ fn the_older_form_of_events_is_rewritten() {
 #[test]
 fn an_older_state_file_is_read_with_its_words() {
     let v1 = read_v1(
-        r#"{"overall_goal": "ship", "tasks": [
+        br#"{"overall_goal": "ship", "tasks": [
             {"id": "task-001", "description": "Do it\nnow", "status": "completed", "assignee": "codex-cli", "dependencies": []},
             {"id": 2, "description": "More", "status": "strange", "assignee": null, "dependencies": [1]}],
           "file_locks": {"a.py": "gemini-cli", "b.py": {"agent": "codex-cli", "task": "task-001"}, "c.py": null}}"#,
@@ -335,8 +478,20 @@ fn an_older_state_file_is_read_with_its_words() {
     assert_eq!(v1.locks.len(), 2);
     assert_eq!(v1.agents.len(), 2);
     assert_eq!(v1.notes.len(), 2, "{:?}", v1.notes);
-    assert!(read_v1("[").is_err());
-    assert_eq!(read_v1(r#"{"tasks": [{"description": "x"}]}"#).unwrap_err()[0].path, "tasks[0].id");
+    let more = read_v1(
+        br#"{"tasks": [{"id": "3", "description": "x", "dependencies": ["2"]}], "file_locks": ["a"]}"#,
+    )
+    .unwrap();
+    assert_eq!(
+        (more.tasks[0].0.as_str(), more.tasks[0].1.dependencies()[0].as_str()),
+        ("task-003", "task-002")
+    );
+    assert_eq!(more.notes, ["file_locks names no owners and is not carried over: [\"a\"]"]);
+    assert!(read_v1(b"[").is_err());
+    assert_eq!(
+        read_v1(br#"{"tasks": [{"description": "x"}]}"#).unwrap_err()[0].path,
+        "tasks[0].id"
+    );
 }
 
 #[test]
@@ -363,7 +518,16 @@ fn the_handoff_is_the_snippet_of_agents_md() {
 fn a_commit_message_is_checked_with_all_problems_at_once() {
     let good = "feat(task-007-01): add MCP env autoload\n\nWhy: it was missing\nTouches: mcp/\nTests: unit\nRisks/Mitigations: none\n# a remark of git\n";
     assert_eq!(check_commit_message(good), []);
-    assert_eq!(check_commit_message("Merge branch 'x'\n"), []);
+    for written in ["Merge branch 'x'\n", "Merge pull request #7 from a/b\n", "Revert \"x\"\n"] {
+        assert_eq!(check_commit_message(written), []);
+    }
+    for said in ["Merge all the things\n", "Revert to the old way\n"] {
+        assert!(!check_commit_message(said).is_empty(), "{said}");
+    }
+    let long = good.replace("autoload", &"x".repeat(120));
+    assert_eq!(check_commit_message(&long), [], "the template says nothing about length");
+    let hollow = good.replace("Mitigations: none\n", "Mitigations:\n\nSigned-off-by: Ann <a@b>\n");
+    assert_eq!(check_commit_message(&hollow)[0].1, "`Risks:` says nothing");
     let bad = "feature(7): \nWhy:\nTests: none\nTouches: a\n";
     let said: Vec<String> =
         check_commit_message(bad).iter().map(|(n, text)| format!("{n}: {text}")).collect();
@@ -380,6 +544,16 @@ fn a_commit_message_is_checked_with_all_problems_at_once() {
         ]
     );
     assert_eq!(check_commit_message("\n\n")[0].1, "the message is empty");
+}
+
+#[test]
+fn tasks_are_listed_as_the_command_line_of_the_tree_does() {
+    let tasks = json!([{"id": "a", "title": "Gr\u{f6}\u{df}e", "status": "queued", "priority": "P1", "assignee": null}]);
+    assert_eq!(
+        task_lines(&tasks),
+        "# tasks (v1) — 1 items\n-        a | queued | P1 | - | Größe\n"
+    );
+    assert_eq!(pretty_ascii(&json!({"t": "ö😀"})), "{\n  \"t\": \"\\u00f6\\ud83d\\ude00\"\n}\n");
 }
 
 #[test]
@@ -437,7 +611,7 @@ proptest! {
         for kind in Kind::ALL {
             let _ = read(kind, &text);
         }
-        let _ = read_v1(&text);
+        let _ = read_v1(text.as_bytes());
         let _ = check_commit_message(&text);
         let _ = parse_lock_id(&text);
     }
@@ -450,12 +624,12 @@ proptest! {
                 let _ = edits(kind, &document, &value);
             }
         }
-        let _ = read_v1(&text);
+        let _ = read_v1(text.as_bytes());
         if let Value::Object(record) = &value {
             let _ = Patch::read_at(record, 3, &text);
             let _ = read_lock(record, 0, &text);
             let _ = normal_event(record.clone());
-            let _ = log(std::slice::from_ref(record), "now");
+            let _ = log(std::slice::from_ref(record), "now", &BTreeMap::new());
             let _ = board(std::slice::from_ref(record), "now");
         }
         let _ = event_line(&value, &|_| None);

@@ -1,6 +1,7 @@
 //! The older `state.json`: `{overall_goal, tasks, file_locks}`.
 
 use super::place::{Step, place};
+use super::strict::{lossy, utf8};
 use super::{Patch, Problem};
 use comity_core::status::Status;
 use serde_json::{Map, Value, json};
@@ -41,7 +42,9 @@ pub struct V1Agent {
 }
 
 /// Reads an older state file.
-pub fn read_v1(text: &str) -> Result<V1, Vec<Problem>> {
+pub fn read_v1(bytes: &[u8]) -> Result<V1, Vec<Problem>> {
+    let text = utf8(bytes)?;
+    let lossy = lossy(text);
     let at = |path: &str, steps: &[Step<'_>], message: String| {
         let (line, column) = place(text, steps);
         Problem { message, path: path.to_owned(), line, column }
@@ -55,7 +58,7 @@ pub fn read_v1(text: &str) -> Result<V1, Vec<Problem>> {
         return Err(vec![at("", &[], "not an object".to_owned())]);
     };
     let mut out = V1 { goal: word(top, "overall_goal"), ..V1::default() };
-    let mut problems = Vec::new();
+    let mut problems = lossy;
     let list = top.get("tasks").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if top.get("tasks").is_some_and(|tasks| !tasks.is_array() && !tasks.is_null()) {
         problems.push(at("tasks", &[Step::Key("tasks")], "not a list".to_owned()));
@@ -86,9 +89,9 @@ fn word(map: &Map<String, Value>, key: &str) -> Option<String> {
 
 fn read_task(entry: &Map<String, Value>, out: &mut V1, complain: &mut dyn FnMut(&str, String)) {
     let Some(id) = entry.get("id").and_then(|id| match id {
-        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::String(text) if !text.is_empty() => Some(numbered(text)),
         // The older form numbered its tasks.
-        Value::Number(number) => number.as_u64().map(|number| format!("task-{number:03}")),
+        Value::Number(number) => Some(numbered(&number.to_string())),
         _ => None,
     }) else {
         return complain("id", "id is missing".to_owned());
@@ -109,8 +112,10 @@ fn read_task(entry: &Map<String, Value>, out: &mut V1, complain: &mut dyn FnMut(
     record.insert("status".to_owned(), json!(status.unwrap_or(Status::Queued)));
     if let Some(Value::Array(list)) = record.get_mut("dependencies") {
         for on in list.iter_mut() {
-            if let Some(number) = on.as_u64() {
-                *on = json!(format!("task-{number:03}"));
+            match on {
+                Value::Number(number) => *on = json!(numbered(&number.to_string())),
+                Value::String(text) => *on = json!(numbered(text)),
+                _ => {}
             }
         }
     }
@@ -121,6 +126,11 @@ fn read_task(entry: &Map<String, Value>, out: &mut V1, complain: &mut dyn FnMut(
         Ok(patch) => out.tasks.push((id, patch)),
         Err(problems) => problems.into_iter().for_each(|(key, message)| complain(&key, message)),
     }
+}
+
+/// The id of a task that has a number there.
+fn numbered(text: &str) -> String {
+    text.parse::<u64>().map_or_else(|_| text.to_owned(), |number| format!("task-{number:03}"))
 }
 
 /// The words that older files have for a state.
@@ -151,6 +161,9 @@ fn name_agent(out: &mut V1, id: &str) {
 
 /// A lock is a path with its owner, or with an object that names one.
 fn read_locks(locks: Option<&Value>, out: &mut V1) {
+    if let Some(other) = locks.filter(|locks| !locks.is_object() && !is_empty(locks)) {
+        out.notes.push(format!("file_locks names no owners and is not carried over: {other}"));
+    }
     for (path, value) in locks.and_then(Value::as_object).into_iter().flatten() {
         let (owner, purpose) = match value {
             Value::String(owner) => (Some(owner.clone()), None),
@@ -173,6 +186,10 @@ fn read_locks(locks: Option<&Value>, out: &mut V1) {
             }
         }
     }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
 fn read_agents(agents: Option<&Value>, out: &mut V1) {

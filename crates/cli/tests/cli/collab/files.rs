@@ -4,13 +4,13 @@ use super::{Rpc, edit, empty_root, entry, state, state_file, write_state};
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
 
-const SEED: &str = include_str!("../../../../protocol/src/collab/golden/tasks.json");
+const SEED: &str = include_str!("../../../../protocol/tests/golden/collab/tasks.json");
 
-fn sync(sandbox: &Sandbox) -> Value {
+pub fn sync(sandbox: &Sandbox) -> Value {
     sandbox.comity().by("human:ann").args(&["sync", "collab"]).json()
 }
 
-fn texts(value: &Value) -> String {
+pub fn texts(value: &Value) -> String {
     value
         .as_array()
         .unwrap()
@@ -20,7 +20,7 @@ fn texts(value: &Value) -> String {
         .join("\n")
 }
 
-fn seeded() -> (Sandbox, std::path::PathBuf) {
+pub fn seeded() -> (Sandbox, std::path::PathBuf) {
     let (sandbox, root) = empty_root();
     sandbox.comity().by("human:ann").args(&["init", "--yes"]).json();
     (sandbox, root)
@@ -234,7 +234,7 @@ fn locks_of_other_tools_are_taken_renewed_and_released() {
     assert!(texts(&report["refused"]).contains("run out"), "{report}");
     let locks = state(&root, "locks");
     assert_eq!(locks["locks"].as_array().unwrap().len(), 1);
-    assert_eq!(locks["locks"][0]["lock_id"], "L-00000001");
+    assert_eq!(locks["locks"][0]["lock_id"], "L-1234abcd");
     assert_eq!(sandbox.json(&["lease", "list"])["leases"][0]["owner"], "codex-cli");
     edit(&root, "locks", |locks| locks["locks"] = json!([]));
     sync(&sandbox);
@@ -319,6 +319,7 @@ fn an_older_state_file_is_taken_over_with_agents_and_locks() {
     let agent = sandbox.json(&["agent", "show", "codex-cli"])["agent"].clone();
     assert_eq!((&agent["roles"], &agent["skills"]), (&json!(["critic"]), &json!(["python", "ci"])));
     assert_eq!(sandbox.json(&["lease", "list"])["leases"][0]["owner"], "gemini-cli");
+    assert_eq!(sandbox.refused(&["import", "v1", "."]).1, 2);
     sandbox.write("bad.json", "{\"tasks\": [{\"description\": \"x\"}]}");
     let (error, exit) = sandbox.comity().args(&["import", "v1", "bad.json"]).refusal();
     assert_eq!(exit, 2);

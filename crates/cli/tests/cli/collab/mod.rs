@@ -1,6 +1,8 @@
 //! The `collaboration/` tree from outside: JSON-RPC, the command line of agents.md, and the files themselves.
 
 mod command_line;
+mod edits;
+mod event_files;
 mod files;
 mod races;
 mod rpc;

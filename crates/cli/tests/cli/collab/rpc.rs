@@ -34,13 +34,17 @@ fn what_cannot_be_read_is_answered_and_the_stream_goes_on() {
     let (_sandbox, root) = empty_root();
     let mut rpc = Rpc::start(&root, "agent.impl.1");
     let long = format!("{{\"id\":1,\"method\":\"{}\"}}", "x".repeat(5 * 1024 * 1024));
-    for bad in [&b"{"[..], b"\xff\xfe", b"[]", b"7", b"{\"id\":1,\"params\":{}}", long.as_bytes()] {
+    for bad in [&b"{"[..], b"\xff\xfe", b"[]", b"7", long.as_bytes()] {
         let answer: Value = serde_json::from_str(&rpc.raw(bad)).unwrap();
         assert_eq!(answer["error"]["code"], -32603, "{answer}");
         assert!(answer["error"]["data"].get("traceback").is_none(), "{answer}");
     }
     assert!(
         rpc.raw(br#"{"id":5,"method":"collab.create_task","params":[1]}"#).contains("\"id\": 5")
+    );
+    assert_eq!(
+        rpc.raw(br#"{"id":53}"#),
+        "{\"jsonrpc\": \"2.0\", \"id\": 53, \"error\": {\"code\": -32601, \"message\": \"Method not found: None\"}}\n"
     );
     assert!(rpc.fails("create_task", &json!({})).contains("title"));
     rpc.ok("create_task", &json!({"title": "still here"}));
@@ -309,4 +313,66 @@ fn told_to_stop_it_writes_the_files_first() {
     }
     rpc.stop();
     assert_eq!(state(&root, "tasks")["tasks"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn an_update_is_done_whole_or_not_at_all_and_says_what_is_missing() {
+    let (_sandbox, root) = empty_root();
+    let mut rpc = Rpc::start(&root, "human:ann");
+    rpc.ok("create_task", &json!({"title": "One", "external_ids": {"github": {"issue": 7}}}));
+    let bad =
+        json!({"id": "task-001", "title": "Uno", "dependencies": ["task-9"], "status": "claimed"});
+    assert!(rpc.fails("update_task", &bad).contains("task-9"), "not the task itself is missing");
+    rpc.ok("update_task", &json!({"id": "task-001", "foo": null}));
+    rpc.ok("link_external", &json!({"id": "task-001", "provider": "linear", "value": 87}));
+    assert!(
+        rpc.fails("update_task", &json!({"id": "task-001", "external_ids": {}})).contains("github")
+    );
+    let task = rpc.ok("list_tasks", &json!({}))["tasks"][0].clone();
+    assert_eq!((&task["title"], &task["status"]), (&json!("One"), &json!("queued")));
+    assert_eq!(task.get("foo"), Some(&Value::Null));
+    assert_eq!(task["external_ids"], json!({"github": {"issue": 7}, "linear": {"id": 87}}));
+    rpc.end();
+}
+
+#[test]
+fn a_task_is_claimed_for_whom_it_is_assigned_to() {
+    let (sandbox, root) = empty_root();
+    let mut rpc = Rpc::start(&root, "human:ann");
+    rpc.ok("create_task", &json!({"title": "One", "assignee": "codex"}));
+    rpc.ok("transition_task", &json!({"id": "task-001", "new_status": "claimed"}));
+    rpc.ok("create_task", &json!({"title": "Two"}));
+    let both = json!({"id": "task-002", "status": "in_progress", "assignee": "gemini"});
+    rpc.ok("update_task", &both);
+    rpc.ok("create_task", &json!({"title": "Three"}));
+    rpc.end();
+    for (id, agent, status) in
+        [("task-001", "codex", "claimed"), ("task-002", "gemini", "in_progress")]
+    {
+        let task = sandbox.json(&["task", "show", id])["task"].clone();
+        assert_eq!((&task["claim"]["agent"], &task["status"]), (&json!(agent), &json!(status)));
+    }
+    let mut rpc = Rpc::start(&root, "codex");
+    let other = json!({"id": "task-003", "status": "claimed", "assignee": "gemini", "title": "x"});
+    rpc.fails("update_task", &other);
+    assert_eq!(rpc.ok("list_tasks", &json!({"status": "queued"}))["tasks"][0]["title"], "Three");
+    let own = json!({"id": "task-003", "status": "claimed", "assignee": "codex"});
+    rpc.ok("update_task", &own);
+    rpc.end();
+}
+
+#[test]
+fn variables_come_from_where_the_caller_is_before_the_root() {
+    let (sandbox, root) = empty_root();
+    sandbox.write(".env", "COLLAB_TTL=60\n");
+    let here = sandbox.outside();
+    std::fs::write(here.join(".env"), "COLLAB_TTL=45\n").unwrap();
+    let done = sandbox
+        .comity()
+        .at(&here)
+        .env("COLLAB_ROOT", &root.display().to_string())
+        .args(&["collab", "acquire-lease", "a", "x", "y"])
+        .done();
+    assert_eq!(done.exit, 0, "{}", done.stderr);
+    assert_eq!(state(&root, "locks")["locks"][0]["ttl_seconds"], 45);
 }

@@ -1,0 +1,296 @@
+//! What counts as an edit of a file, and that none is lost or changed without a word.
+
+use super::files::{seeded, sync, texts};
+use super::{Rpc, edit, entry, state, state_file, write_state};
+use crate::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+fn ann(sandbox: &Sandbox, args: &[&str]) -> Value {
+    sandbox.comity().by("human:ann").args(args).json()
+}
+
+fn show(sandbox: &Sandbox, id: &str) -> Value {
+    sandbox.json(&["task", "show", id])["task"].clone()
+}
+
+/// Puts an entry back as it was read long ago, with a change.
+fn write_back(root: &std::path::Path, old: &Value, change: impl FnOnce(&mut Value)) {
+    let mut late = old.clone();
+    change(&mut late);
+    write_state(root, "tasks", &late);
+}
+
+#[test]
+fn an_older_tree_that_is_brought_back_releases_nothing() {
+    let sandbox = Sandbox::new();
+    ann(&sandbox, &["init", "--yes"]);
+    ann(&sandbox, &["task", "create", "one", "--file", "src/a"]);
+    sync(&sandbox);
+    sandbox.commit(&sandbox.root, "The tree");
+    sandbox.comity().by("codex").args(&["task", "claim", "T1"]).json();
+    sandbox.comity().by("codex").args(&["lease", "acquire", "src/b"]).json();
+    sync(&sandbox);
+    assert_eq!(state(&sandbox.root, "locks")["locks"].as_array().unwrap().len(), 2);
+    sandbox.git(&sandbox.root, &["checkout", "--", "collaboration"]);
+    let report = sync(&sandbox);
+    assert_eq!((&report["taken"], &report["refused"]), (&json!([]), &json!([])), "{report}");
+    assert_eq!(sandbox.json(&["lease", "list"])["leases"].as_array().unwrap().len(), 2);
+    assert_eq!(state(&sandbox.root, "locks")["locks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_lease_of_a_claim_ends_with_the_claim_and_not_by_an_edit() {
+    let (sandbox, root) = seeded();
+    ann(&sandbox, &["task", "create", "one", "--id", "task-001", "--file", "src/a"]);
+    sandbox.comity().by("codex").args(&["task", "claim", "task-001"]).json();
+    sync(&sandbox);
+    edit(&root, "locks", |locks| locks["locks"] = json!([]));
+    let report = sync(&sandbox);
+    assert!(texts(&report["refused"]).contains("belongs to the claim on task-001"), "{report}");
+    assert_eq!(sandbox.json(&["lease", "list"])["leases"][0]["owner"], "codex");
+    assert_eq!(state(&root, "locks")["locks"][0]["path"], "src/a");
+}
+
+#[test]
+fn an_old_value_is_no_edit_however_many_exports_came_after() {
+    let (sandbox, root) = seeded();
+    ann(&sandbox, &["task", "create", "One", "--id", "task-001", "--description", "d0"]);
+    sync(&sandbox);
+    let old = state(&root, "tasks");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    for n in 1..=70 {
+        let text = format!("d{n}");
+        ann(&sandbox, &["task", "update", "task-001", "--description", &text]);
+        sync(&sandbox);
+    }
+    write_back(&root, &old, |late| late["tasks"][0]["title"] = json!("Uno"));
+    let report = sync(&sandbox);
+    assert_eq!(report["taken"], json!(["task-001: title"]), "{report}");
+    let task = show(&sandbox, "task-001");
+    assert_eq!((&task["title"], &task["description"]), (&json!("Uno"), &json!("d70")));
+}
+
+#[test]
+fn a_claim_is_not_taken_away_by_who_edits_an_old_copy() {
+    let (sandbox, root) = seeded();
+    ann(&sandbox, &["task", "create", "One", "--id", "task-001"]);
+    sync(&sandbox);
+    let old = state(&root, "tasks");
+    for n in 0..10 {
+        ann(&sandbox, &["task", "update", "task-001", "--description", &format!("d{n}")]);
+        sync(&sandbox);
+    }
+    sandbox.comity().by("codex").args(&["task", "claim", "task-001"]).json();
+    sync(&sandbox);
+    write_back(&root, &old, |late| late["tasks"][0]["labels"] = json!(["urgent"]));
+    let report = sync(&sandbox);
+    assert_eq!(report["taken"], json!(["task-001: labels"]), "{report}");
+    assert_eq!(show(&sandbox, "task-001")["claim"]["agent"], "codex");
+}
+
+#[test]
+fn a_conflict_is_said_also_when_an_export_lies_between() {
+    let (sandbox, root) = seeded();
+    ann(&sandbox, &["task", "create", "A", "--id", "task-001"]);
+    sync(&sandbox);
+    let old = state(&root, "tasks");
+    ann(&sandbox, &["task", "update", "task-001", "--title", "B"]);
+    sync(&sandbox);
+    write_back(&root, &old, |late| late["tasks"][0]["title"] = json!("C"));
+    let report = sync(&sandbox);
+    assert!(texts(&report["conflicts"]).contains("\"B\" here and \"C\" in the file"), "{report}");
+    assert_eq!(show(&sandbox, "task-001")["title"], "C");
+}
+
+#[test]
+fn what_a_task_needs_is_edited_while_it_is_blocked_and_kept_when_it_is_not() {
+    let (sandbox, root) = seeded();
+    ann(&sandbox, &["task", "create", "One", "--id", "task-001"]);
+    ann(&sandbox, &["task", "block", "task-001", "--needs", "a key"]);
+    sync(&sandbox);
+    edit(&root, "tasks", |tasks| {
+        tasks["tasks"][0]["needs"] = json!("two keys");
+        let gone =
+            json!({"id": "task-002", "title": "Two", "status": "abandoned", "needs": "time"});
+        tasks["tasks"].as_array_mut().unwrap().push(gone);
+    });
+    let report = sync(&sandbox);
+    assert_eq!(report["refused"], json!([]), "{report}");
+    assert_eq!(show(&sandbox, "task-001")["needs"], "two keys");
+    let file = state(&root, "tasks");
+    assert_eq!(entry(&file, "tasks", "task-001")["needs"], "two keys");
+    assert_eq!(entry(&file, "tasks", "task-002")["needs"], "time");
+    edit(&root, "tasks", |tasks| tasks["tasks"][0]["needs"] = json!(null));
+    assert!(texts(&sync(&sandbox)["refused"]).contains("needs-missing"));
+    let mut rpc = Rpc::start(&root, "human:ann");
+    rpc.ok("update_task", &json!({"id": "task-001", "needs": "three keys"}));
+    rpc.end();
+    assert_eq!(show(&sandbox, "task-001")["needs"], "three keys");
+}
+
+#[test]
+fn a_new_task_that_was_refused_is_taken_once_it_is_mended() {
+    let (sandbox, root) = seeded();
+    sync(&sandbox);
+    edit(&root, "tasks", |tasks| {
+        tasks["tasks"] = json!([{"id": "task-001", "title": "x".repeat(600), "labels": ["a"]}]);
+    });
+    assert!(texts(&sync(&sandbox)["refused"]).contains("task-001"));
+    assert_eq!(sync(&sandbox)["refused"], json!([]), "it is said once");
+    edit(&root, "tasks", |tasks| tasks["tasks"][0]["title"] = json!("short"));
+    assert_eq!(sync(&sandbox)["taken"], json!(["task-001: new task"]));
+    assert_eq!(show(&sandbox, "task-001")["labels"], json!(["a"]));
+}
+
+#[test]
+fn the_first_takeover_changes_nothing_of_what_is_there() {
+    let (sandbox, root) = seeded();
+    let task = json!({"id": "T-1", "title": "Old", "description": "", "status": "done", "assignee": null,
+        "priority": "P1", "labels": [], "dependencies": [], "blockers": [], "branch": null,
+        "created_at": "2025-01-01T00:00:00Z", "updated_at": "2025-01-02T00:00:00Z", "dod": [],
+        "needs": null, "external_ids": {"github": {"issue": 87, "prs": [1, 2], "gone": null}},
+        "points": 3, "note": null});
+    write_state(&root, "tasks", &json!({"version": 1, "tasks": [task]}));
+    let agents = json!({"version": 1, "agents": [{"id": "codex-cli-1", "role": "implementer", "skills": [],
+        "status": "active", "last_seen": "2025-09-03T12:55:00Z", "model": "m"}]});
+    write_state(&root, "agents", &agents);
+    sync(&sandbox);
+    assert_eq!(state(&root, "tasks")["tasks"][0], task);
+    assert_eq!(entry(&state(&root, "agents"), "agents", "codex-cli-1"), &agents["agents"][0]);
+    ann(&sandbox, &["task", "link", "T-1", "github", "88", "--key", "issue"]);
+    sync(&sandbox);
+    let file = state(&root, "tasks");
+    assert_eq!(file["tasks"][0]["external_ids"]["github"]["issue"], "88");
+    assert_ne!(file["tasks"][0]["updated_at"], "2025-01-02T00:00:00Z", "something happened to it");
+}
+
+#[test]
+fn what_would_be_read_otherwise_than_it_is_written_is_a_problem() {
+    let (sandbox, root) = seeded();
+    ann(&sandbox, &["task", "create", "One", "--id", "task-001"]);
+    sync(&sandbox);
+    let path = state_file(&root, "tasks");
+    for (bad, said) in [
+        ("{\"tasks\": [{\"id\": \"a\", \"title\": \"x\"}], \"tasks\": []}", "is there twice"),
+        (
+            "{\"tasks\": [\n{\"id\": \"a\", \"title\": \"x\", \"n\": 99999999999999999999}]}",
+            "line 2, ",
+        ),
+        ("{\"tasks\": [\n{\"id\": \"a\"}]}", "line 2, column 1: tasks[0].title: a has no title"),
+    ] {
+        std::fs::write(&path, bad).unwrap();
+        let done = sandbox.comity().by("human:ann").args(&["sync", "collab"]).done();
+        assert!(done.exit == 2 && done.stdout.contains(said), "{bad}: {}", done.stdout);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), bad);
+    }
+}
+
+#[test]
+fn what_is_taken_away_is_taken_away_or_said() {
+    let (sandbox, root) = seeded();
+    ann(&sandbox, &["task", "create", "One", "--id", "task-001"]);
+    ann(&sandbox, &["task", "link", "task-001", "github", "7", "--key", "issue"]);
+    sync(&sandbox);
+    edit(&root, "tasks", |tasks| tasks["tasks"][0]["color"] = json!("red"));
+    sync(&sandbox);
+    edit(&root, "tasks", |tasks| {
+        let task = tasks["tasks"][0].as_object_mut().unwrap();
+        task.remove("color");
+        task.remove("labels");
+        task["external_ids"] = json!({});
+        task["created_at"] = json!("2020-01-01T00:00:00Z");
+    });
+    let refused = texts(&sync(&sandbox)["refused"]);
+    assert!(refused.contains("labels is not taken away by leaving it out"), "{refused}");
+    assert!(refused.contains("the reference github.issue is changed, not taken away"), "{refused}");
+    let file = state(&root, "tasks");
+    assert_eq!(file["tasks"][0].get("color"), None);
+    assert_eq!(file["tasks"][0]["created_at"], "2020-01-01T00:00:00Z");
+    assert_eq!(file["tasks"][0]["external_ids"]["github"]["issue"], "7");
+}
+
+#[test]
+fn the_same_task_made_in_both_places_has_what_both_say() {
+    let (sandbox, root) = seeded();
+    sync(&sandbox);
+    ann(&sandbox, &["task", "create", "Same", "--id", "task-001", "--description", "ours"]);
+    ann(&sandbox, &["task", "create", "Ours", "--id", "task-002"]);
+    edit(&root, "tasks", |tasks| {
+        tasks["tasks"] = json!([
+            {"id": "task-001", "title": "Same", "description": "theirs", "labels": ["a"]},
+            {"id": "task-002", "title": "Theirs", "external_ids": {"github": {"issue": 9}}}]);
+    });
+    let report = sync(&sandbox);
+    assert!(
+        texts(&report["conflicts"]).contains("\"ours\" here and \"theirs\" in the file"),
+        "{report}"
+    );
+    let task = show(&sandbox, "task-001");
+    assert_eq!((&task["description"], &task["labels"]), (&json!("theirs"), &json!(["a"])));
+    let file = state(&root, "tasks");
+    let second = file["tasks"].as_array().unwrap().iter().find(|task| task["title"] == "Theirs");
+    assert_eq!(second.unwrap()["external_ids"]["github"]["issue"], 9);
+}
+
+#[test]
+fn a_lock_of_another_tool_keeps_its_id_and_its_keys() {
+    let (sandbox, root) = seeded();
+    sync(&sandbox);
+    let now = ann(&sandbox, &["agent", "heartbeat"])["agent"]["last_seen"].clone();
+    let lock = json!({"path": "a.py", "owner": "codex-cli", "purpose": "task-004", "lock_id": "L-1234abcd",
+        "acquired_at": now, "ttl_seconds": 900, "heartbeat_at": now, "host": "laptop"});
+    write_state(&root, "locks", &json!({"version": 1, "locks": [lock]}));
+    sync(&sandbox);
+    let file = state(&root, "locks");
+    assert_eq!(
+        (&file["locks"][0]["lock_id"], &file["locks"][0]["host"]),
+        (&lock["lock_id"], &lock["host"])
+    );
+    let mut rpc = Rpc::start(&root, "front-end");
+    assert_eq!(
+        rpc.fails("acquire_lease", &json!({"path": "a.py", "owner": "other"})),
+        "Active lease exists for a.py: L-1234abcd"
+    );
+    rpc.ok("renew_lease", &json!({"lock_id": "L-1234abcd", "owner": "codex-cli"}));
+    rpc.end();
+    edit(&root, "locks", |locks| {
+        locks["locks"][0]["owner"] = json!("thief");
+        locks["locks"][0]["heartbeat_at"] = json!("2099-01-01T00:00:00Z");
+    });
+    let report = sync(&sandbox);
+    assert!(texts(&report["refused"]).contains("owner stays"), "{report}");
+    assert_eq!(state(&root, "locks")["locks"][0]["owner"], "codex-cli");
+    let mut rpc = Rpc::start(&root, "front-end");
+    rpc.ok("release_lease", &json!({"lock_id": "L-1234abcd", "owner": "codex-cli"}));
+    rpc.end();
+    assert_eq!(sandbox.json(&["lease", "list"])["leases"], json!([]));
+    assert_eq!(sync(&sandbox)["taken"], json!([]));
+    // The file from before does not bring it back.
+    write_state(&root, "locks", &file);
+    assert_eq!(sync(&sandbox)["taken"], json!([]));
+    assert_eq!(sandbox.json(&["lease", "list"])["leases"], json!([]));
+}
+
+#[test]
+fn a_claim_in_a_file_goes_to_whom_it_names_and_only_from_who_may_assign() {
+    let (sandbox, root) = seeded();
+    sandbox
+        .comity()
+        .by("planner-script")
+        .args(&["task", "create", "One", "--id", "task-001"])
+        .json();
+    sync(&sandbox);
+    let claim = |tasks: &mut Value| {
+        tasks["tasks"][0]["status"] = json!("claimed");
+        tasks["tasks"][0]["assignee"] = json!("codex");
+    };
+    edit(&root, "tasks", claim);
+    let report = sandbox.comity().by("gemini").args(&["sync", "collab"]).json();
+    assert!(texts(&report["refused"]).contains("role-forbidden"), "{report}");
+    let task = show(&sandbox, "task-001");
+    assert_eq!((&task["status"], &task["assignee"]), (&json!("queued"), &Value::Null));
+    edit(&root, "tasks", claim);
+    let report = sync(&sandbox);
+    assert_eq!(report["taken"], json!(["task-001: claimed for codex"]), "{report}");
+    assert_eq!(show(&sandbox, "task-001")["claim"]["agent"], "codex");
+}
