@@ -6,7 +6,7 @@ mod wish;
 
 pub use memory::{MemoryChanges, NewDirective, NewMemory};
 pub use report::{
-    FileAction, IssueKind, ReportStatus, ReportedEvidence, ReportedFile, ReportedIssue,
+    Extra, FileAction, IssueKind, ReportStatus, ReportedEvidence, ReportedFile, ReportedIssue,
     ReportedLine, TIP_LEVEL, WorkReport,
 };
 pub use wish::{

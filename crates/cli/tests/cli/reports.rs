@@ -99,3 +99,78 @@ fn a_developers_report_is_handed_in_with_its_concerns_and_pull_request() {
     let asked = sandbox.json(&["decision", "list"])["decisions"].clone();
     assert!(asked.to_string().contains("Which key signs the tokens?"), "{asked}");
 }
+
+#[test]
+fn the_same_review_in_a_later_round_sends_the_work_back_again() {
+    let sandbox = Sandbox::new();
+    in_review(&sandbox);
+    sandbox.write("review.json", REVIEWER);
+    let apply = || {
+        let args = ["contract", "apply", "review.json", "--task", "T1"];
+        sandbox.comity().by("rev").args(&args).json()["applied"][0]["task"].clone()
+    };
+    let status = || sandbox.json(&["task", "show", "T1"])["task"]["status"].clone();
+    let first = apply();
+    assert_eq!(first["status"], "changes_requested");
+    assert_eq!(apply(), first, "the same call again");
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    sandbox.json(&["task", "submit", "T1", "--as", "dev"]);
+    assert_eq!(apply()["round"], 2);
+    assert_eq!(status(), "changes_requested");
+}
+
+#[test]
+fn every_report_can_come_from_stdin() {
+    let sandbox = Sandbox::new();
+    let task = || sandbox.json(&["task", "create", "one", "--deliverable", "none"]);
+    let apply = |id: &str, text: &str| {
+        let args = ["contract", "apply", "-", "--task", id];
+        sandbox.comity().by("dev").args(&args).stdin(text).json()
+    };
+    for (id, text, status) in [
+        ("T1", "{\"task_id\":\"T1\",\"status\":\"DONE\"}", "review"),
+        ("T2", "status: success\npr_url: https://x.org/1\n", "review"),
+        ("T3", "status: blocked\nreason: stuck\nrequest: Which?\n", "blocked"),
+        ("T4", "{\"summary\":\"s\",\"commands_run\":[]}", "review"),
+    ] {
+        task();
+        sandbox.json(&["task", "start", id, "--as", "dev"]);
+        assert_eq!(apply(id, text)["applied"][0]["task"]["status"], status, "{text}");
+    }
+    let scouted = sandbox.comity().args(&["contract", "apply", "-"]).stdin(SCOUT).json();
+    assert_eq!(scouted["kind"], "scout");
+}
+
+#[test]
+fn a_report_is_found_before_code_that_follows_it() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "one", "--deliverable", "none"]);
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    let report = "```json\n{\"task_id\":\"T1\",\"status\":\"DONE\"}\n```";
+    sandbox.write("done.md", &format!("Done.\n\n{report}\n\n```\nwarning: unused\n```\n"));
+    let submit = ["task", "submit", "T1", "--result", "done.md", "--as", "dev"];
+    assert_eq!(sandbox.json(&submit)["task"]["status"], "review");
+}
+
+#[test]
+fn the_commit_and_branch_that_a_developer_reports_are_what_is_handed_in() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "one"]);
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "feat/other"]);
+    let wanted = sandbox.commit(&sandbox.root, "Work");
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "main"]);
+    let submit = |commit: &str, more: &[&str]| {
+        let report = format!(
+            "{{\"task_id\":\"T1\",\"status\":\"DONE\",\"commit\":\"{commit}\",\"branch\":\"feat/other\"}}"
+        );
+        let args = ["task", "submit", "T1", "--result", "-"];
+        sandbox.comity().by("dev").args(&args).args(more).stdin(&report)
+    };
+    let head = sandbox.head();
+    let unknown = "deadbeefdeadbeefdeadbeefdeadbeefdeadbeef";
+    assert_ne!(submit(unknown, &[]).refusal().1, 0);
+    assert_eq!(sandbox.head(), head, "nothing moved");
+    let task = submit(&wanted, &[]).json()["task"].clone();
+    assert_eq!((&task["commit"], &task["branch"]), (&json!(wanted), &json!("feat/other")));
+}

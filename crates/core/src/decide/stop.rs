@@ -29,9 +29,25 @@ impl<'a> Rule<'a> {
         if own || charged || self.roles.contains(&Role::Planner) || self.is_person() {
             return self.require(verb);
         }
-        Err(self
-            .forbidden(verb)
-            .hint(format!("{} is {}; a planner or a person may do this", task.id, task.status))
+        self.require(verb)?;
+        if task.status == Status::ChangesRequested {
+            return self.require_holder(task);
+        }
+        let wanted: Vec<&str> =
+            in_charge.iter().chain([&Role::Planner]).map(|r| r.as_str()).collect();
+        let roles: Vec<&str> = self.roles.iter().map(|role| role.as_str()).collect();
+        let message = format!(
+            "{} is {} and not in the hands of {}; to {verb} it now takes {} or a person",
+            task.id,
+            task.status,
+            self.request.actor,
+            wanted.join(" or "),
+        );
+        Err(Refusal::new(Code::RoleForbidden, message)
+            .hint(format!("see `comity task show {}` for who has it", task.id))
+            .detail("verb", verb.as_str())
+            .detail("roles", roles)
+            .detail("wanted", wanted)
             .into())
     }
 
