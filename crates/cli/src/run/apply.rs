@@ -63,7 +63,8 @@ pub(super) fn run(
     let applied = answers.into_iter().collect::<Result<Vec<Value>, Refusal>>()?;
     let words: String = applied.iter().map(said).collect();
     let answer = json!({"kind": kind.name, "applied": applied});
-    Ok(Reply::new(answer, Shape::Text(words)))
+    let notes = task_result::warnings(file, &checked);
+    Ok(notes.into_iter().fold(Reply::new(answer, Shape::Text(words)), Reply::note))
 }
 
 fn round_of(context: &Context, id: &str) -> Result<u32, Refusal> {

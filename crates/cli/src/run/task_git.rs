@@ -31,14 +31,17 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
         Some(HandedIn { report, notes }) => (Some(Box::new(report)), notes),
         None => (None, Vec::new()),
     };
-    let named = report.as_deref().map(named).unwrap_or_default();
-    let commit = given.commit.or(named.commit);
-    let branch = given.branch.or(named.branch);
-    notes.extend(elsewhere(context, commit.as_deref(), branch.as_deref()));
+    let mut named = report.as_deref().map(Named::by).unwrap_or_default();
+    // Options count more than what a report says.
+    if given.commit.is_some() || given.branch.is_some() {
+        named = Named::default();
+    }
+    let named = named.seen(context, &verb.id)?;
+    notes.extend(named.notes);
     let submission = Submission {
         id: verb.id,
-        commit,
-        branch,
+        commit: given.commit.or(named.commit),
+        branch: given.branch.or(named.branch),
         pr: given.pr.or_else(|| report.as_deref().and_then(pull_request)),
         reviewer: given.reviewer,
         keep_leases: given.keep_leases,
@@ -51,33 +54,55 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
     Ok(reply)
 }
 
-/// The commit and the branch that a report of neo's agents names.
+/// The commit and the branch that a report names, as far as they count.
 #[derive(Default)]
 struct Named {
     commit: Option<String>,
     branch: Option<String>,
+    notes: Vec<String>,
 }
 
-fn named(report: &WorkReport) -> Named {
-    if !matches!(report.contract.as_str(), "developer" | "supervisor") {
-        return Named::default();
+impl Named {
+    /// What a report of neo's agents says.
+    fn by(report: &WorkReport) -> Named {
+        if !matches!(report.contract.as_str(), "developer" | "supervisor") {
+            return Named::default();
+        }
+        let text = |value: Option<&Value>| {
+            value.and_then(Value::as_str).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+        };
+        let ended = report.other.get("branch_completion").and_then(|ended| ended.get("branch"));
+        let branch = text(ended).or_else(|| text(report.other.get("branch")));
+        Named { commit: text(report.other.get("commit")), branch, notes: Vec::new() }
     }
-    let text = |value: Option<&Value>| {
-        value.and_then(Value::as_str).filter(|text| !text.trim().is_empty()).map(str::to_owned)
-    };
-    let ended = report.other.get("branch_completion").and_then(|ended| ended.get("branch"));
-    Named {
-        commit: text(report.other.get("commit")),
-        branch: text(ended).or_else(|| text(report.other.get("branch"))),
-    }
-}
 
-/// What is handed in is what is checked out, unless a commit is named: said when the branch is another one.
-fn elsewhere(context: &Context, commit: Option<&str>, branch: Option<&str>) -> Option<String> {
-    let (git, _) = context.git()?;
-    let here = git.branch()?;
-    let other = branch.filter(|branch| commit.is_none() && *branch != here)?;
-    Some(format!("note: handed in as {other}, but the commit is that of {here}; see --commit"))
+    /// What is seen counts more than what is said: names that git does not know are remarked and not taken.
+    fn seen(self, context: &Context, id: &str) -> Result<Named, Refusal> {
+        let Some((git, _)) = context.git() else { return Ok(self) };
+        if self.commit.is_none() && self.branch.is_none() {
+            return Ok(self);
+        }
+        let task = task_of(&context.query(Query::Task { id: id.to_owned() })?)?;
+        if task.constraints.no_git_commit {
+            // Its work is in no commit but the one that comity makes of it.
+            return Ok(Named::default());
+        }
+        let mut notes = self.notes;
+        let mut known = |what: &str, name: Option<String>, reference: &dyn Fn(&str) -> String| {
+            let name = name?;
+            let found = git.commit(&reference(&name));
+            if found.is_none() {
+                notes.push(format!("note: git does not know the {what} {name} of the report here"));
+            }
+            found.map(|commit| (name, commit))
+        };
+        let commit = known("commit", self.commit, &|name| name.to_owned());
+        let branch = known("branch", self.branch, &|name| format!("refs/heads/{name}"));
+        // A branch without a commit is handed in as it stands.
+        let tip = branch.as_ref().map(|(_, tip)| tip.clone());
+        let commit = commit.map(|(_, commit)| commit).or(tip);
+        Ok(Named { commit, branch: branch.map(|(name, _)| name), notes })
+    }
 }
 
 /// The pull request that a report names beside its contract.

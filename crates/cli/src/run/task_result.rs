@@ -37,11 +37,17 @@ pub(super) fn handed_in(file: &str, checked: &Checked) -> Result<HandedIn, Refus
         _ => None,
     };
     let Some(report) = report else { return Err(refused(name, checked)) };
+    Ok(HandedIn { report, notes: warnings(file, checked) })
+}
+
+/// What should be said about a valid contract.
+pub(super) fn warnings(file: &str, checked: &Checked) -> Vec<String> {
+    let name = if file == "-" { "stdin" } else { file };
     let warning = |problem: &Problem| {
         let (line, column) = (problem.line, problem.column);
         format!("note: {name}:{line}:{column}: {}", problem.message)
     };
-    Ok(HandedIn { report, notes: checked.problems.iter().map(warning).collect() })
+    checked.problems.iter().map(warning).collect()
 }
 
 fn refused(name: &str, checked: &Checked) -> Refusal {

@@ -52,12 +52,12 @@ pub(super) fn validate(root: &Node, _mode: Mode) -> Problems {
     {
         check.found.error(log.at, "error_log", "error_log is not a text");
     }
-    if let Some(value) = check.wished("attempts") {
-        if count(value).is_none() {
-            let number = value.written().unwrap_or_default();
-            let message = format!("attempts {} is not a count", shown(&number));
-            check.found.error(value.at, "attempts", message);
-        }
+    if let Some(value) = check.wished("attempts")
+        && count(value).is_none()
+    {
+        let number = value.written().unwrap_or_default();
+        let message = format!("attempts {} is not a count", shown(&number));
+        check.found.error(value.at, "attempts", message);
     }
     check.wished("request");
     check.found

@@ -5,6 +5,8 @@ use crate::document::{self, Data, Entry, Fault, Node, Place};
 
 /// The line that names the pull request, outside the contract.
 const PR_LINE: &str = "PR_URL:";
+/// What a report says that cannot be read.
+const REPORT_WORDS: [&str; 3] = ["\"status\"", "\"verdict\"", "\"findings\""];
 /// Most objects in prose that are looked at, from the end.
 const OBJECTS_MAX: usize = 50;
 
@@ -19,13 +21,15 @@ pub fn read(text: &str) -> Result<Node, Fault> {
     let mut object = None;
     let mut report = None;
     for part in parts(&lines).iter().rev().take(OBJECTS_MAX) {
-        match document::read(&part.text(&lines)) {
+        match part.read(&lines) {
             Ok(tree) if is_report(&tree) => {
                 report = Some(tree);
                 break;
             }
             Ok(tree) if matches!(tree.data, Data::Map(_)) => object = object.or(Some(tree)),
             Ok(_) => {}
+            // The last word of an agent, even if it cannot be read, is not replaced by an earlier one.
+            Err(wrong) if part.is_meant_as_report(&lines) => return Err(wrong),
             Err(wrong) if part.named => fault = fault.or(Some(wrong)),
             Err(_) => {}
         }
@@ -53,10 +57,43 @@ struct Part {
 }
 
 impl Part {
-    /// The part on its own lines: what comes before is blank, so that places stay those of the whole text.
-    fn text(&self, lines: &[&str]) -> String {
-        let own = lines.get(self.first..self.end).unwrap_or_default();
-        "\n".repeat(self.first) + &own.join("\n")
+    fn lines<'l>(&self, lines: &'l [&'l str]) -> &'l [&'l str] {
+        lines.get(self.first..self.end).unwrap_or_default()
+    }
+
+    /// Reads the part, with the places that it has in the whole text.
+    fn read(&self, lines: &[&str]) -> Result<Node, Fault> {
+        let above = u32::try_from(self.first).unwrap_or(u32::MAX);
+        match document::read(&self.lines(lines).join("\n")) {
+            Ok(mut tree) => {
+                move_down(&mut tree, above);
+                Ok(tree)
+            }
+            Err(fault) => Err(Fault { at: below(fault.at, above), ..fault }),
+        }
+    }
+
+    fn is_meant_as_report(&self, lines: &[&str]) -> bool {
+        let says = |line: &&str| REPORT_WORDS.iter().any(|word| line.contains(word));
+        self.named && self.lines(lines).iter().any(says)
+    }
+}
+
+fn below(at: Place, above: u32) -> Place {
+    Place { line: at.line.saturating_add(above), ..at }
+}
+
+fn move_down(node: &mut Node, above: u32) {
+    node.at = below(node.at, above);
+    match &mut node.data {
+        Data::List(items) => items.iter_mut().for_each(|item| move_down(item, above)),
+        Data::Map(entries) => {
+            for entry in entries {
+                entry.key_at = below(entry.key_at, above);
+                move_down(&mut entry.value, above);
+            }
+        }
+        Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => {}
     }
 }
 
@@ -170,6 +207,8 @@ mod tests {
             let text = format!("I did it.\n\n{report}\nThe change:\n\n{after}");
             assert!(read(&text).unwrap().get("status").is_some(), "{text}");
         }
+        let broken = format!("{report}\n```json\n{{\"status\": \"BLOCKED\",\n```\n");
+        assert!(read(&broken).is_err(), "the last word cannot be read");
         let bare = "Done:\n{\n  \"status\": \"DONE\",\n  \"notes\": \"a } in it\"\n}\n\n```ts\n{ x }\n```\n";
         assert_eq!(read(bare).unwrap().get("status").unwrap().at.line, 3);
     }
