@@ -1,7 +1,8 @@
 //! Any text as a comment, a contract or a plan of the label protocols: reading never crashes.
 #![no_main]
 use comity_protocol::ace::{Answer, Author, Comment, Generation, HandOver};
-use comity_protocol::neomjs::{read_plan, safety, title_beside};
+use comity_protocol::contract::{Mode, check, kind};
+use comity_protocol::neomjs::{new_task, read_plan, safety, title_beside};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -13,6 +14,9 @@ fuzz_target!(|text: &str| {
     }
     if let Some(answer) = Answer::find(text) {
         let _ = answer.matched(3);
+    }
+    if let Some(tree) = check(text, kind("neo-task"), Mode::Full).tree {
+        let _ = new_task(text, &tree, None);
     }
     let _ = (HandOver::parse(text), read_plan(text), title_beside(text), safety::read_pushes(text));
 });

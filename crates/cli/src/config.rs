@@ -10,7 +10,7 @@ use comity_core::time::Millis;
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
 use comity_protocol::labels::Dialect;
-use comity_protocol::neomjs::safety::PROTECTED;
+use comity_protocol::neomjs::safety::{PROTECTED, is_pattern};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -145,6 +145,11 @@ impl Config {
             wrong(file, line, &format!("key {}: {}", problem.key, problem.message))
         };
         config.settings().map_err(named)?;
+        if let Some(bad) =
+            config.protected_branches().iter().find_map(|name| is_pattern(name).err())
+        {
+            return Err(named(Problem::new("branch.protected", bad)));
+        }
         config.labels().map_err(named)?;
         Ok(config)
     }
@@ -211,6 +216,11 @@ impl Config {
     pub fn protected_branches(&self) -> Vec<String> {
         let given = self.branch.protected.clone();
         given.unwrap_or_else(|| PROTECTED.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    /// Tells whether the project itself names the branches of tasks, so that work belongs there and nowhere else.
+    pub fn names_branches(&self) -> bool {
+        self.branch.pattern.is_some()
     }
 
     /// Returns the words that states and roles have as labels.

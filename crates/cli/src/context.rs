@@ -113,6 +113,11 @@ impl Context {
         Asker { actor: self.actor.clone(), repo: self.repo.clone() }
     }
 
+    /// Returns the caller's idempotency key.
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
     /// Makes a request of a command.
     pub fn request(&self, command: Command) -> Request {
         let tree = self.root.work_tree.as_ref();

@@ -1,15 +1,17 @@
 //! What the caller's work tree has to say about a command, whichever door it comes through: where work begins is noted,
 //! and work that is handed in is found and held against what the task allows.
 
+mod claims;
+
+use self::claims::Ends;
 use crate::context::Context;
 use crate::git::{self, Git};
 use comity_core::command::{Command, Found, ReportStatus, ReportedFile, Request, Submission};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
-use comity_core::task::{Constraints, Deliverable};
+use comity_core::task::Deliverable;
 use comity_core::view::TaskView;
 use comity_engine::{Engine, Query};
-use comity_guard::base::{Earlier, remember};
 use comity_guard::check::{Findings, Work, check};
 use serde_json::Value;
 use std::path::Path;
@@ -21,12 +23,23 @@ pub fn execute(
     request: Request,
 ) -> Result<(Value, Vec<String>), Refusal> {
     let mut look = Look { context, notes: Vec::new(), snapshot: None };
-    let begins = Begins::with(&request);
+    let begins = claims::may_begin(&request);
+    let ends = Ends::with(context, engine, &request);
     let command = look.at(engine, &request)?;
-    let answer = engine.execute(Request { command, ..request })?;
-    look.keep()?;
+    look.hold_snapshot()?;
+    let answer = match engine.execute(Request { command, ..request }) {
+        Ok(answer) => answer,
+        Err(refusal) => {
+            look.let_go();
+            return Err(refusal);
+        }
+    };
+    look.keep(&answer);
     let mut notes = look.notes;
-    notes.extend(begins.and_then(|begins| begins.note(context, &answer)));
+    notes.extend(ends.and_then(|ends| ends.note(context, &answer)));
+    if begins {
+        notes.extend(claims::note_begin(context, engine, &answer));
+    }
     Ok((answer, notes))
 }
 
@@ -36,49 +49,6 @@ pub fn task_of(answer: &Value) -> Result<TaskView, Refusal> {
     serde_json::from_value(task).map_err(|error| {
         Refusal::new(Code::Internal, format!("BUG: the task does not read: {error}"))
     })
-}
-
-/// Work that begins with a command.
-enum Begins {
-    Claimed(Earlier),
-    Started,
-}
-
-impl Begins {
-    fn with(request: &Request) -> Option<Begins> {
-        // A repeated command must not move where the work began.
-        let earlier = if request.key.is_some() { Earlier::Stays } else { Earlier::Goes };
-        let one = |command: &Command| match command {
-            Command::Claim(_) | Command::Transition { status: Status::Claimed, .. } => {
-                Some(Begins::Claimed(earlier))
-            }
-            Command::Start { .. } | Command::Transition { status: Status::InProgress, .. } => {
-                Some(Begins::Started)
-            }
-            _ => None,
-        };
-        match &request.command {
-            Command::Several { steps, .. } => steps.iter().find_map(one),
-            command => one(command),
-        }
-    }
-
-    /// Notes where the work begins; the command stands even when it cannot be noted.
-    fn note(self, context: &Context, answer: &Value) -> Option<String> {
-        let (git, tree) = context.git()?;
-        let task = task_of(answer).ok()?;
-        let fresh = task.claim.as_ref().is_some_and(|claim| claim.claimed_at == task.updated_at);
-        let earlier = match self {
-            Begins::Claimed(earlier) => earlier,
-            Begins::Started if fresh => Earlier::Stays,
-            Begins::Started => return None,
-        };
-        if task.deliverable != Deliverable::Code.as_str() {
-            return None;
-        }
-        let failed = remember(&git, tree, &task.id, earlier).err()?;
-        Some(format!("note: {}", failed.message))
-    }
 }
 
 /// A look at the work that a command hands in.
@@ -133,31 +103,46 @@ impl Look<'_> {
         task: &TaskView,
         given: Submission,
     ) -> Result<Submission, Refusal> {
-        let found = Found { commit: given.commit.is_none(), branch: given.branch.is_none() };
-        let commit = match &given.commit {
-            // What git knows is kept in full, so that evidence can be matched with it.
-            Some(name) => Some(git.named_commit(name)?),
-            None if task.constraints.no_git_commit => {
+        let must_not_commit = task.constraints.no_git_commit;
+        let commit = match (&given.commit, &given.branch) {
+            (given, _) if must_not_commit => {
+                if given.is_some() {
+                    let note = format!(
+                        "note: {} must not commit, so this work tree is handed in as it is",
+                        task.id
+                    );
+                    self.notes.push(note);
+                }
                 let made = git::snapshot(tree, &task.id)?;
                 self.snapshot = Some((task.id.clone(), made.clone()));
                 Some(made)
             }
-            None => {
-                let head = git.commit("HEAD");
-                let dirty = git.line(&["status", "--porcelain", "--untracked-files=no"]);
-                if head.is_some() && dirty.is_some() {
-                    let note = "note: this work tree has changes that are in no commit";
-                    self.notes.push(note.to_owned());
-                }
-                head
+            // What git knows is kept in full, so that evidence can be matched with it.
+            (Some(name), _) => Some(git.named_commit(name)?),
+            (None, Some(branch)) if git.branch().as_ref() != Some(branch) => {
+                Some(git.branch_commit(branch).ok_or_else(|| no_branch(branch))?)
             }
+            (None, _) => self.head(git),
         };
+        let commit_found = must_not_commit || given.commit.is_none();
+        let found = Found { commit: commit_found, branch: given.branch.is_none() };
+        let branch = given.branch.clone().or_else(|| git.branch());
         if let Some(commit) = &commit {
             let reported = given.report.as_ref().and_then(|report| report.listed_files());
-            self.hold(tree, request, task, commit, reported)?;
+            let branch = branch.as_deref();
+            self.hold(tree, request, task, &HandedIn { commit, branch, reported })?;
         }
-        let branch = given.branch.clone().or_else(|| git.branch());
         Ok(Submission { commit, branch, found, ..given })
+    }
+
+    /// Returns what is checked out; says what is left out with it.
+    fn head(&mut self, git: &Git) -> Option<String> {
+        let head = git.commit("HEAD");
+        let dirty = git.line(&["status", "--porcelain", "--untracked-files=no"]);
+        if head.is_some() && dirty.is_some() {
+            self.notes.push("note: this work tree has changes that are in no commit".to_owned());
+        }
+        head
     }
 
     /// Holds work against what the task allows. One that is not under way is left to the rules to refuse, or was handed
@@ -167,8 +152,7 @@ impl Look<'_> {
         tree: &Path,
         request: &Request,
         task: &TaskView,
-        commit: &str,
-        reported: Option<&[ReportedFile]>,
+        work: &HandedIn<'_>,
     ) -> Result<(), Refusal> {
         let actor = &request.actor;
         let holder = task.claim.as_ref().is_some_and(|claim| claim.agent == actor.as_str());
@@ -177,43 +161,78 @@ impl Look<'_> {
         if task.status != Status::InProgress || !may {
             return Ok(());
         }
-        let findings = examine(tree, task, commit, self.snapshot.is_some(), reported)?;
-        if let Some(refusal) = findings.refusal(&task.id) {
-            return Err(refusal);
+        let findings = examine(self.context, tree, task, self.snapshot.is_some(), work)?;
+        match findings.refusal(&task.id) {
+            Some(refusal) => Err(refusal),
+            None => Ok(()),
         }
-        let wanted = task.constraints != Constraints::default() || reported.is_some();
-        if findings.base.is_none() && wanted {
-            let note =
-                "note: git cannot tell where this work began, so what it changes was not checked";
-            self.notes.push(note.to_owned());
-        }
-        Ok(())
     }
 
-    /// Keeps what was made of the work tree, now that it is handed in.
-    fn keep(&self) -> Result<(), Refusal> {
+    /// Keeps what was made of the work tree before it is handed in: what is accepted must not be lost.
+    fn hold_snapshot(&self) -> Result<(), Refusal> {
         match (&self.snapshot, self.context.git()) {
-            (Some((task, commit)), Some((_, tree))) => git::keep(tree, task, commit),
+            (Some((task, commit)), Some((_, tree))) => git::hold(tree, task, commit),
             _ => Ok(()),
+        }
+    }
+
+    fn let_go(&self) {
+        if let (Some((_, commit)), Some((_, tree))) = (&self.snapshot, self.context.git()) {
+            git::let_go(tree, commit);
+        }
+    }
+
+    /// Keeps it for good, now that it is handed in; not when the first answer was given again, to what was handed in then. That
+    /// stands even when its ref cannot be written.
+    fn keep(&mut self, answer: &Value) {
+        let Some((task, commit)) = &self.snapshot else { return };
+        let taken = answer.pointer("/task/commit").and_then(Value::as_str);
+        if taken != Some(commit) {
+            return self.let_go();
+        }
+        if let Some((_, tree)) = self.context.git()
+            && let Err(failed) = git::keep(tree, task, commit)
+        {
+            self.notes.push(format!("note: {}", failed.message));
         }
     }
 }
 
+fn no_branch(name: &str) -> Refusal {
+    let shown = comity_core::ids::shorten(name);
+    Refusal::input(format!("git knows no branch {shown:?}"))
+        .hint("fetch it, or say which commit has the work: --commit SHA")
+}
+
+/// Work that is handed in, or would be.
+pub struct HandedIn<'a> {
+    /// The commit that has it.
+    pub commit: &'a str,
+    /// The branch that it is on.
+    pub branch: Option<&'a str>,
+    /// What the agent says it changed, when it says so.
+    pub reported: Option<&'a [ReportedFile]>,
+}
+
 /// Compares a commit with where the work began.
 pub fn examine(
+    context: &Context,
     tree: &Path,
     task: &TaskView,
-    commit: &str,
     is_snapshot: bool,
-    reported: Option<&[ReportedFile]>,
+    work: &HandedIn<'_>,
 ) -> Result<Findings, Refusal> {
+    let wanted = task.branch.as_deref().filter(|_| context.config.names_branches());
     check(&Work {
         tree,
         task: &task.id,
-        commit,
+        fence: task.fence,
+        commit: work.commit,
         is_snapshot,
         constraints: &task.constraints,
-        reported,
+        reported: work.reported,
         round: task.round,
+        branch: work.branch,
+        wanted_branch: wanted,
     })
 }

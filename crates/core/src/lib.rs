@@ -27,6 +27,7 @@ pub mod state;
 pub mod status;
 pub mod task;
 pub mod time;
+pub mod told;
 pub mod view;
 pub mod why;
 pub mod words;

@@ -6,6 +6,8 @@ use crate::time::Millis;
 pub const TITLE_CHARS_MAX: usize = 500;
 /// Longest free text, in bytes.
 pub const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// Longest text of another system that a task is made of, in bytes: what GitHub takes as the body of an issue.
+pub const BODY_BYTES_MAX: usize = 256 * 1024;
 /// Longest short text (a label, a gate's name, a skill), in bytes.
 pub const WORD_BYTES_MAX: usize = 200;
 /// Most entries in any list of a task, a decision or an agent.

@@ -5,7 +5,7 @@
 use crate::answer::{self, Rendered};
 use crate::engine::Settings;
 use crate::intake::Prepared;
-use comity_core::chain::Stored;
+use comity_core::chain::{Hash, Stored};
 use comity_core::command::Command;
 use comity_core::decide::{Outcome, Swept, decide, due_at, needs, sweep};
 use comity_core::event::{Draft, Event};
@@ -109,6 +109,20 @@ pub(crate) fn run_batch_unrendered(
         // Nothing is acknowledged that is not durable; what was refused stays refused.
         Err(error) => answers.into_iter().map(|a| a.and(Err(error.to_refusal()))).collect(),
     }
+}
+
+/// Returns the answer that was given under a key, unless the key was used for something else.
+pub(crate) fn first_answer(
+    saved: &Saved,
+    key: &str,
+    input: Option<Hash>,
+) -> Result<Value, Refusal> {
+    if Some(saved.input) != input {
+        let message = format!("the key {key:?} was used for another command");
+        return Err(Refusal::new(Code::IdempotencyMismatch, message).detail("key", key));
+    }
+    serde_json::from_str(&saved.answer)
+        .map_err(|error| Refusal::new(Code::Internal, format!("a remembered answer: {error}")))
 }
 
 struct Batch<'s> {
@@ -219,17 +233,7 @@ impl<'s> Batch<'s> {
         let Some(key) = &request.key else { return Ok(None) };
         let saved =
             settle(tx, &mut self.facts, |facts| Ok(facts.saved(&request.actor, key)?.cloned()))?;
-        let Some(saved) = saved else { return Ok(None) };
-        if Some(saved.input) != prepared.input {
-            return Err(Refusal::new(
-                Code::IdempotencyMismatch,
-                format!("the key {key:?} was used for another command"),
-            )
-            .detail("key", key.as_str()));
-        }
-        serde_json::from_str(&saved.answer)
-            .map(Some)
-            .map_err(|error| Refusal::new(Code::Internal, format!("a remembered answer: {error}")))
+        saved.map(|saved| first_answer(&saved, key, prepared.input)).transpose()
     }
 
     /// How old a bare sign of life may be before the next one is written: never so old that a grant of

@@ -9,8 +9,9 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// Fields of commands that hold free text, where e-mail addresses and configured patterns go too.
-const FREE_TEXT: [&str; 19] = [
+const FREE_TEXT: [&str; 20] = [
     "title",
+    "body",
     "description",
     "requirements",
     "dod",

@@ -9,7 +9,7 @@ use comity_core::decision::{Decision, DecisionPurpose, DecisionState};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
 use comity_core::view;
-use comity_protocol::ace::{Answer, Author, Comment};
+use comity_protocol::ace::{Answer, Comment, Generation};
 use serde_json::{Value, json};
 
 impl Reader<'_> {
@@ -47,8 +47,8 @@ impl Reader<'_> {
 /// How an answer comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerForm {
-    /// A comment: what counts follows `ANSWER:` at the start of a line.
-    Comment,
+    /// A comment: what counts follows `ANSWER:` at the start of a line; the second generation needs no word.
+    Comment(Generation),
     /// The answer itself.
     Text,
 }
@@ -69,33 +69,35 @@ impl Engine {
         let questions = answer.get("questions").and_then(Value::as_array).unwrap_or(&none);
         let given = match form {
             AnswerForm::Text => Answer::of_text(text),
-            AnswerForm::Comment => match Comment::read(text, Author::Allowed) {
-                Some(Comment::Answer(answer)) => answer,
-                _ => return Err(no_answer()),
-            },
+            AnswerForm::Comment(generation) => {
+                Comment::answer_in(text, generation).ok_or_else(no_answer)?
+            }
         };
         let whole =
             TaskAnswers { id: task.clone(), text: Some(text.to_owned()), ..TaskAnswers::default() };
         if questions.is_empty() {
             return Ok(whole);
         }
-        let matched = given.matched(questions.len()).map_err(|wrong| {
+        let word = |question: &Value, key: &str| {
+            question.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let is_open = |question: &Value| word(question, "state") == DecisionState::Open.as_str();
+        let mut open: Vec<bool> = questions.iter().map(is_open).collect();
+        if !open.contains(&true) {
+            // Whoever answers what is answered is told so by the rules.
+            open.fill(true);
+        }
+        let matched = given.matched_to(&open).map_err(|wrong| {
             Refusal::new(Code::InvalidAnswer, format!("{task}: {wrong}"))
                 .hint("answer each question: '- Answer to question 1: …'")
         })?;
-        let mut answers = Vec::new();
-        for (question, answer) in questions.iter().zip(matched.answers) {
-            let word = |key: &str| question.get(key).and_then(Value::as_str).unwrap_or_default();
-            // One text for all of them does not answer again what is answered.
-            let settled = word("state") != DecisionState::Open.as_str();
-            match answer {
-                Some(_) if settled && given.parts.is_empty() => {}
-                Some(answer) => {
-                    answers.push(GivenAnswer { decision: word("id").to_owned(), answer });
-                }
-                None => {}
-            }
-        }
+        let answers = questions
+            .iter()
+            .zip(matched.answers)
+            .filter_map(|(question, answer)| {
+                Some(GivenAnswer { decision: word(question, "id"), answer: answer? })
+            })
+            .collect();
         Ok(TaskAnswers { answers, notes: matched.beside, ..whole })
     }
 }

@@ -4,15 +4,20 @@ use crate::answer::mission_of;
 use crate::batch::settle;
 use crate::read::Reader;
 use comity_core::chain::Stored;
-use comity_core::decision::DecisionState;
+use comity_core::command::grave_lines;
+use comity_core::decision::{Decision, DecisionState};
+use comity_core::event::{ErrorReport, Event, ResultReported};
 use comity_core::ids::Seq;
 use comity_core::limits;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::task::{CheckState, Task};
+use comity_core::told::{Report, Told};
 use comity_core::view;
-use comity_protocol::ace::{Blocked, Claim, Comment, Done, Failed, Generation, instructions};
-use comity_protocol::neomjs::{ErrorContract, ResultContract, TaskContract};
+use comity_protocol::ace::{
+    Asked, Blocked, Claim, Comment, Done, Failed, Generation, instructions, with_options,
+};
+use comity_protocol::neomjs::{self, ErrorContract, ResultContract, Written, written};
 use comity_store::EventQuery;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
@@ -91,14 +96,15 @@ impl Reader<'_> {
         generation: Generation,
     ) -> Result<Value, Refusal> {
         let task = self.find(id)?;
+        let told = self.history(&task)?.told;
         let text = match writing {
-            Writing::NeoTask => TaskContract::of_task(&task).render(),
-            Writing::NeoResult => {
-                let files = self.reported_files(&task)?;
-                ResultContract { files_modified: files, ..result(&task)? }.render()
+            Writing::NeoTask => {
+                let Written { text, contract } = self.issue(&task)?;
+                return Ok(answer(&task, writing, &text, Some(&contract)));
             }
+            Writing::NeoResult => result(&task, told.handed_in.as_deref())?.render(),
             Writing::NeoError => self
-                .error_report(&task)?
+                .error_report(&task, &told)?
                 .ok_or_else(|| cannot(&task, "is not stuck; there is no error to report"))?
                 .render(),
             Writing::AceTask => {
@@ -106,21 +112,21 @@ impl Reader<'_> {
                 let said = made.get("instruction").and_then(Value::as_str).unwrap_or_default();
                 instructions(task.id.as_str(), said, task.branch.as_deref())
             }
-            ace => self.comment(&task, ace)?.render(generation),
+            ace => self.comment(&task, ace, &told)?.render(generation),
         };
-        Ok(json!({"kind": writing.as_str(), "id": task.id.as_str(), "text": text}))
+        let is_contract = matches!(writing, Writing::NeoResult | Writing::NeoError);
+        Ok(answer(&task, writing, &text, is_contract.then_some(&text)))
     }
 
-    fn comment(&mut self, task: &Task, writing: Writing) -> Result<Comment, Refusal> {
+    fn comment(&mut self, task: &Task, writing: Writing, told: &Told) -> Result<Comment, Refusal> {
         match writing {
             Writing::AceBlocked => {
+                let needs = || Blocked::new(&[task.block.as_ref()?.needs.clone()]);
+                // Answers name the numbers of all questions, so those that are left keep theirs.
                 let asked = self.asked(task)?;
-                let open = asked.iter().filter(|d| d.state == DecisionState::Open);
-                let mut questions: Vec<String> = open.map(|d| d.question.clone()).collect();
-                if questions.is_empty() {
-                    questions.extend(task.block.as_ref().map(|block| block.needs.clone()));
-                }
-                let blocked = Blocked::new(&questions);
+                let open = (1..).zip(&asked).filter(|(_, d)| d.state == DecisionState::Open);
+                let open = open.map(|(number, d)| Asked { number, text: in_full(d) });
+                let blocked = Blocked::numbered(open).or_else(needs);
                 blocked.map(Comment::Blocked).ok_or_else(|| cannot(task, "is not blocked"))
             }
             Writing::AceDone => match &task.pr {
@@ -128,7 +134,7 @@ impl Reader<'_> {
                 None => Err(cannot(task, "has no pull request")
                     .hint("name it: comity task submit ID --pr URL")),
             },
-            Writing::AceFailed => match &task.last_error {
+            Writing::AceFailed => match task.last_error.as_ref().filter(|_| told.failed) {
                 Some(error) => Ok(Comment::Failed(Failed { error: error.clone() })),
                 None => Err(cannot(task, "has not failed")),
             },
@@ -144,39 +150,46 @@ impl Reader<'_> {
                     other: Vec::new(),
                 }))
             }
-            _ => Ok(Comment::Resuming),
+            _ if told.resumed => Ok(Comment::Resuming),
+            _ => Err(cannot(task, "does not go on after a block")),
         }
     }
 
-    /// The files that the last result handed in says were changed.
-    fn reported_files(&mut self, task: &Task) -> Result<Vec<String>, Refusal> {
-        let last = self.last_events(task, Some("result_reported"), 1)?;
-        let body = last.back().and_then(|event| event.body.as_deref());
-        let body: Option<Value> = body.and_then(|body| serde_json::from_slice(body).ok());
-        let files = body.as_ref().and_then(|body| body.get("files_modified")?.as_array());
-        let path = |file: &Value| file.get("path").and_then(Value::as_str).map(str::to_owned);
-        Ok(files.map(|files| files.iter().filter_map(path).collect()).unwrap_or_default())
+    /// A task as the issue that it was made of.
+    fn issue(&mut self, task: &Task) -> Result<Written, Refusal> {
+        let mut after = Seq(0);
+        loop {
+            let page = self.events_of(task, Some("task_created"), after)?;
+            let Some(last) = page.last() else { return Ok(written(task, None)) };
+            after = last.seq;
+            let made = page.iter().find_map(|stored| match happened(stored) {
+                Some(Event::TaskCreated(made)) => Some(made),
+                _ => None,
+            });
+            if let Some(made) = made {
+                return Ok(written(task, made.body.as_deref()));
+            }
+        }
     }
 
-    /// The report of what a task is stuck on: the one in the log where attempts ran out, else what it says itself.
-    fn error_report(&mut self, task: &Task) -> Result<Option<ErrorContract>, Refusal> {
+    /// The report of what a task is stuck on: the one that came with the stop, else what it says itself.
+    fn error_report(&mut self, task: &Task, told: &Told) -> Result<Option<ErrorContract>, Refusal> {
         if !matches!(task.status, Status::Blocked | Status::Failed) {
             return Ok(None);
         }
-        let reported = self.last_events(task, Some("error"), 1)?;
-        let since = task.block.as_ref().map(|block| block.since);
-        if let Some(event) = reported.back()
-            && since.is_none_or(|since| event.ts >= since)
-            && let Some(body) = &event.body
-            && let Ok(Value::Object(body)) = serde_json::from_slice(body)
-        {
-            return Ok(Some(of_event(&body)));
-        }
+        let log = match &told.stopped_by {
+            Some(Report::Worn(report)) => return Ok(Some(worn(report))),
+            Some(Report::Result(result)) if result.contract == neomjs::ERROR.name => {
+                return Ok(Some(ErrorContract::of_report(result)));
+            }
+            Some(Report::Result(result)) => grave_lines(&result.log).join("\n"),
+            None => String::new(),
+        };
         let asked = self.asked(task)?;
         let open = asked.iter().filter(|d| d.state == DecisionState::Open);
         let questions: Vec<&str> = open.map(|d| d.question.as_str()).collect();
         let needs = task.block.as_ref().map(|block| block.needs.clone());
-        let error = task.last_error.clone();
+        let error = task.last_error.clone().filter(|_| told.failed);
         let reason = needs.clone().or_else(|| error.clone()).unwrap_or("failed".to_owned());
         let request = match questions.is_empty() {
             true => needs.unwrap_or_else(|| format!("Decide what to do with {}.", task.id)),
@@ -184,7 +197,7 @@ impl Reader<'_> {
         };
         Ok(Some(ErrorContract {
             reason,
-            error_log: error,
+            error_log: Some(log).filter(|log| !log.is_empty()).or(error),
             attempts: task.attempts,
             request,
             other: Map::new(),
@@ -194,66 +207,98 @@ impl Reader<'_> {
     /// Everything that a person needs to see before saying how a task goes on.
     pub(crate) fn intervention(&mut self, id: &str) -> Result<Value, Refusal> {
         let task = self.find(id)?;
-        let events = self.last_events(&task, None, LAST_EVENTS)?;
-        let events: Vec<Value> = events.iter().map(view::event).collect();
-        let error = self.error_report(&task)?.map(|report| report.render());
+        let history = self.history(&task)?;
+        let events: Vec<Value> = history.last.iter().map(view::event).collect();
+        let error = self.error_report(&task, &history.told)?.map(|report| report.render());
         let questions: Vec<_> = self.asked(&task)?.iter().map(view::decision).collect();
         Ok(json!({
             "task": self.task_view(&task)?,
-            "contract": TaskContract::of_task(&task).render(),
+            "contract": self.issue(&task)?.contract,
             "events": events,
             "error": error,
             "questions": questions,
         }))
     }
 
-    /// The last events about a task. The log is read forwards, a page at a time.
-    fn last_events(
-        &mut self,
-        task: &Task,
-        event: Option<&str>,
-        count: usize,
-    ) -> Result<VecDeque<Stored>, Refusal> {
-        let mut last = VecDeque::new();
+    /// What the log says about a task. It is read forwards, a page at a time.
+    fn history(&mut self, task: &Task) -> Result<History, Refusal> {
+        let mut history = History::default();
         let mut after = Seq(0);
         loop {
-            let page = self.tx.events(&EventQuery {
-                repo: Some(task.repo.clone()),
-                task: Some(task.id.clone()),
-                event: event.map(str::to_owned),
-                after,
-                limit: limits::PAGE_MAX,
-                ..EventQuery::default()
-            })?;
-            let full = page.len() == limits::PAGE_MAX;
+            let page = self.events_of(task, None, after)?;
+            let Some(last) = page.last() else { return Ok(history) };
+            after = last.seq;
             for stored in page {
-                after = stored.seq;
-                last.push_back(stored);
-                if last.len() > count {
-                    last.pop_front();
+                if let Some(event) = happened(&stored) {
+                    history.told.take(&event);
                 }
-            }
-            if !full {
-                return Ok(last);
+                history.last.push_back(stored);
+                if history.last.len() > LAST_EVENTS {
+                    history.last.pop_front();
+                }
             }
         }
     }
+
+    fn events_of(
+        &mut self,
+        task: &Task,
+        event: Option<&str>,
+        after: Seq,
+    ) -> Result<Vec<Stored>, Refusal> {
+        Ok(self.tx.events(&EventQuery {
+            repo: Some(task.repo.clone()),
+            task: Some(task.id.clone()),
+            event: event.map(str::to_owned),
+            after,
+            limit: limits::PAGE_MAX,
+            ..EventQuery::default()
+        })?)
+    }
 }
 
-fn of_event(body: &Map<String, Value>) -> ErrorContract {
-    let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::to_owned);
-    let attempts = body.get("attempts").and_then(Value::as_u64).unwrap_or_default();
+/// The log of one task, as far as it is shown.
+#[derive(Default)]
+struct History {
+    last: VecDeque<Stored>,
+    told: Told,
+}
+
+/// What an entry of the log says happened; none when its body was purged. What a caller reported is marked, and
+/// stays what it is.
+fn happened(stored: &Stored) -> Option<Event> {
+    Event::decode(&stored.event, stored.body.as_deref()?).ok()
+}
+
+fn answer(task: &Task, writing: Writing, text: &str, contract: Option<&String>) -> Value {
+    let mut answer = json!({"kind": writing.as_str(), "id": task.id.as_str(), "text": text});
+    if let (Some(contract), Some(fields)) = (contract, answer.as_object_mut()) {
+        // A contract has the key that a rendered mission has, too.
+        fields.insert("yaml".to_owned(), json!(contract));
+    }
+    answer
+}
+
+/// A question with the keys that it takes.
+fn in_full(decision: &Decision) -> String {
+    let options = decision.options.iter();
+    let options: Vec<(&str, Option<&str>)> =
+        options.map(|option| (option.key.as_str(), option.label.as_deref())).collect();
+    with_options(&decision.question, &options)
+}
+
+fn worn(report: &ErrorReport) -> ErrorContract {
     ErrorContract {
-        reason: text("reason").unwrap_or_default(),
-        error_log: text("error_log"),
-        attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
-        request: text("request").unwrap_or_default(),
+        reason: report.reason.clone(),
+        error_log: report.error_log.clone(),
+        attempts: report.attempts,
+        request: report.request.clone(),
         other: Map::new(),
     }
 }
 
 /// What a task that was handed in says for itself.
-fn result(task: &Task) -> Result<ResultContract, Refusal> {
+fn result(task: &Task, told: Option<&ResultReported>) -> Result<ResultContract, Refusal> {
     let handed_in =
         matches!(task.status, Status::Review | Status::Approved | Status::Merging | Status::Done);
     if !handed_in {
@@ -273,11 +318,16 @@ fn result(task: &Task) -> Result<ResultContract, Refusal> {
             _ => format!("{}: {word}", gate.name),
         }));
     }
+    let said = told.map(|told| ResultContract::of_report(told, task.pr.as_deref()));
+    // Unknown keys and words about tests are this protocol's own; another contract's are told by the gates.
+    let own = told.is_some_and(|told| told.contract == neomjs::RESULT.name);
+    let said = said.unwrap_or_default();
+    let gates = Some(results.join(", ")).filter(|text| !text.is_empty());
     Ok(ResultContract {
         status: "success".to_owned(),
         pr_url: task.pr.clone(),
-        files_modified: Vec::new(),
-        test_results: Some(results.join(", ")).filter(|text| !text.is_empty()),
-        other: Map::new(),
+        files_modified: said.files_modified,
+        test_results: said.test_results.filter(|_| own).or(gates),
+        other: if own { said.other } else { Map::new() },
     })
 }

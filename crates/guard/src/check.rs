@@ -1,14 +1,16 @@
 //! The constraints of a task against the real diff, and what an agent says it changed.
 
-use crate::deps;
-use crate::diff::{Change, changes};
+use crate::base::{self, Claimed, Span};
+use crate::diff::{Change, changes, names_between};
 use crate::git::Git;
-use crate::{base, report};
+use crate::notes::Claim;
+use crate::{deps, names, report};
 use comity_core::command::{FileAction, ReportedFile};
 use comity_core::pattern::{Pattern, RepoPath};
 use comity_core::refusal::Refusal;
 use comity_core::task::Constraints;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Commits that are named when there should be none.
@@ -21,6 +23,8 @@ pub struct Work<'a> {
     pub tree: &'a Path,
     /// The task's id.
     pub task: &'a str,
+    /// The fence of its claim.
+    pub fence: Option<u64>,
     /// The commit that has the work.
     pub commit: &'a str,
     /// Whether that commit is comity's own snapshot of the work tree.
@@ -31,12 +35,23 @@ pub struct Work<'a> {
     pub reported: Option<&'a [ReportedFile]>,
     /// The round of work: from the second on, a file made in the first may be called modified.
     pub round: u32,
+    /// The branch that it is said to be on.
+    pub branch: Option<&'a str>,
+    /// The branch that it has to be on, where a project names the branches.
+    pub wanted_branch: Option<&'a str>,
+}
+
+impl Work<'_> {
+    fn claimed(&self) -> Claimed<'_> {
+        Claimed { task: self.task, fence: self.fence }
+    }
 }
 
 /// One thing that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// The constraint: `max_files`, `no_git_commit`, `no_new_deps`, `allow_delete` or `files_modified`.
+    /// The constraint: `max_files`, `no_git_commit`, `no_new_deps`, `allow_delete`, `files_modified` or `branch`;
+    /// `unchecked` when git cannot tell.
     pub constraint: &'static str,
     /// What is wrong, in a sentence.
     pub message: String,
@@ -74,38 +89,134 @@ impl Findings {
     }
 }
 
-/// Checks a piece of work. What cannot be told, because git does not know where the work began, is
-/// left out and the base is none.
+/// Checks a piece of work. Where git cannot tell what it changes, that is wrong only when it has to be known; the base is none
+/// then.
 pub fn check(work: &Work<'_>) -> Result<Findings, Refusal> {
     let git = Git::at(work.tree);
-    let commit = git.commit(work.commit);
-    let base = commit.as_ref().and_then(|commit| base::find(&git, work.task, commit));
     let mut violations = Vec::new();
-    if work.constraints.no_git_commit {
-        committed(&git, work, &mut violations);
+    let commit = git.commit(work.commit);
+    if let Some(wanted) = work.wanted_branch {
+        on_branch(&git, work, wanted, commit.as_deref(), &mut violations);
     }
-    let (Some(commit), Some(base)) = (commit, base) else {
+    let tip = if work.is_snapshot { git.commit("HEAD") } else { commit.clone() };
+    // A snapshot in a repository without a commit has a history of one.
+    let span = tip
+        .or_else(|| commit.clone())
+        .and_then(|tip| base::span(&git, work.claimed(), &tip, work.branch));
+    let (Some(commit), Some(span)) = (&commit, span) else {
+        unchecked(work, commit.is_some(), &mut violations);
         let commit = work.commit.to_owned();
         return Ok(Findings { base: None, commit, files: Vec::new(), violations });
     };
-    let files = changes(&git, &base, &commit)?;
+    if work.constraints.no_git_commit {
+        committed(&git, work, &span.commits, &mut violations);
+    }
+    let files = changed(&git, work, &span, commit)?;
     too_many(work, &files, &mut violations);
     deleted(work, &files, &mut violations);
     if work.constraints.no_new_deps {
-        violations.extend(deps::added(&git, &base, &commit, &files));
+        violations.extend(deps::added(&git, &span.base, commit, &files));
     }
     if let Some(reported) = work.reported {
-        differences(work, reported, &files, &mut violations);
+        let over_time = work.round > 1 || span.touched.is_some();
+        differences(reported, &files, over_time, &mut violations);
     }
-    Ok(Findings { base: Some(base), commit, files, violations })
+    Ok(Findings { base: Some(span.base), commit: commit.clone(), files, violations })
 }
 
-fn committed(git: &Git, work: &Work<'_>, found: &mut Vec<Violation>) {
-    let tip = if work.is_snapshot { "HEAD" } else { work.commit };
-    let commits = base::commits_since(git, work.task, tip, COMMITS_SHOWN);
-    for commit in commits {
+/// Tells whether a commit has work on a task that was committed since a time, in seconds.
+pub fn has_work(tree: &Path, claim: Claim<'_>, commit: &str, since: i64) -> bool {
+    let git = Git::at(tree);
+    let commit = git.commit(commit);
+    let claimed = Claimed { task: claim.task, fence: Some(claim.fence) };
+    let branch = git.branch();
+    let span = commit.and_then(|tip| base::span(&git, claimed, &tip, branch.as_deref()));
+    let own: String = span.into_iter().flat_map(|span| span.commits).map(|c| c + "\n").collect();
+    if own.is_empty() {
+        return false;
+    }
+    let args = ["log", "--no-walk", "--no-show-signature", "--format=%ct", "--stdin"];
+    let times = git.fed(&args, &own).map(|output| output.stdout).unwrap_or_default();
+    let times = String::from_utf8_lossy(&times).into_owned();
+    times.lines().filter_map(|time| time.parse::<i64>().ok()).any(|time| time >= since)
+}
+
+/// Lists what the work changed: what differs from its base, less what others or an earlier time brought.
+fn changed(git: &Git, work: &Work<'_>, span: &Span, commit: &str) -> Result<Vec<Change>, Refusal> {
+    let mut files = changes(git, &span.base, commit)?;
+    let keep = |files: &mut Vec<Change>, names: &BTreeSet<String>| {
+        files.retain(|file| {
+            let old = file.moved_from.as_ref();
+            names.contains(&file.git_path) || old.is_some_and(|old| names.contains(old))
+        });
+    };
+    if let Some(touched) = &span.touched {
+        let mut touched = touched.clone();
+        if work.is_snapshot {
+            touched.extend(names_between(git, "HEAD", commit)?);
+        }
+        keep(&mut files, &touched);
+    }
+    let before = || git.commit(&names::before(work.task));
+    if work.is_snapshot
+        && work.constraints.no_git_commit
+        && let Some(before) = before()
+    {
+        keep(&mut files, &names_between(git, &before, commit)?);
+    }
+    Ok(files)
+}
+
+/// What must be known and cannot be is not taken on trust.
+fn unchecked(work: &Work<'_>, is_known: bool, found: &mut Vec<Violation>) {
+    if *work.constraints == Constraints::default() && work.reported.is_none() {
+        return;
+    }
+    let message = if is_known {
+        format!("git cannot tell where the work on {} began", work.task)
+    } else {
+        let shown: String = work.commit.chars().take(40).collect();
+        format!("git knows no commit {shown} here")
+    };
+    found.push(Violation::new("unchecked", None, format!("{message}, so it cannot be checked")));
+}
+
+/// A project that names its branches wants the work there, and not only said to be there.
+fn on_branch(
+    git: &Git,
+    work: &Work<'_>,
+    wanted: &str,
+    commit: Option<&str>,
+    found: &mut Vec<Violation>,
+) {
+    let message = match work.branch {
+        None => format!("the work is on no branch, but belongs on {wanted}"),
+        Some(given) if given != wanted => {
+            format!("the work is on {given}, but belongs on {wanted}")
+        }
+        // What is checked out is there, even when nothing was committed yet.
+        Some(_) if git.branch().as_deref() == Some(wanted) && work.is_snapshot => return,
+        Some(_) => {
+            let tip = git.branch_commit(wanted);
+            let has = |tip: String| {
+                commit
+                    .is_some_and(|commit| git.does(&["merge-base", "--is-ancestor", commit, &tip]))
+            };
+            if tip.is_some_and(has) {
+                return;
+            }
+            format!("the work is said to be on {wanted}, but git does not find it there")
+        }
+    };
+    found.push(Violation::new("branch", None, message));
+}
+
+fn committed(git: &Git, work: &Work<'_>, commits: &[String], found: &mut Vec<Violation>) {
+    // A snapshot is comity's own.
+    let made = commits.iter().filter(|commit| !work.is_snapshot || *commit != work.commit);
+    for commit in made.take(COMMITS_SHOWN) {
         let short: String = commit.chars().take(10).collect();
-        let subject = git.line(&["show", "--no-patch", "--format=%s", &commit]).unwrap_or_default();
+        let subject = git.line(&["show", "--no-patch", "--format=%s", commit]).unwrap_or_default();
         let message = format!("{} must not commit, but {short} was made: {subject}", work.task);
         found.push(Violation::new("no_git_commit", None, message));
     }
@@ -124,7 +235,7 @@ fn deleted(work: &Work<'_>, files: &[Change], found: &mut Vec<Violation>) {
     let allowed: Vec<Pattern> =
         work.constraints.allow_delete.iter().filter_map(|text| Pattern::parse(text).ok()).collect();
     for file in files.iter().filter(|file| file.action == FileAction::Deleted) {
-        let covered = RepoPath::parse(&file.path)
+        let covered = RepoPath::parse(&spelled(&file.path))
             .is_ok_and(|path| allowed.iter().any(|pattern| pattern.covers(&path)));
         if !covered {
             let message = format!("{} is deleted, which allow_delete does not allow", file.path);
@@ -133,11 +244,16 @@ fn deleted(work: &Work<'_>, files: &[Change], found: &mut Vec<Violation>) {
     }
 }
 
+/// A name as patterns can match it: what they cannot spell is replaced.
+fn spelled(path: &str) -> String {
+    path.replace(|c: char| c == '\\' || c.is_control(), "\u{fffd}")
+}
+
 /// Compares what the agent says with what git says, both ways.
 fn differences(
-    work: &Work<'_>,
     reported: &[ReportedFile],
     files: &[Change],
+    over_time: bool,
     found: &mut Vec<Violation>,
 ) {
     const NAME: &str = "files_modified";
@@ -145,7 +261,7 @@ fn differences(
         let action = said.action.as_str();
         let moved_away = files.iter().any(|file| file.moved_from.as_deref() == Some(&said.path));
         match files.iter().find(|file| file.path == said.path) {
-            Some(file) if fits(said.action, file, work.round) => {}
+            Some(file) if fits(said.action, file, over_time) => {}
             Some(file) => {
                 let really = file.action.as_str();
                 let message = format!("{} is said to be {action}, but is {really}", said.path);
@@ -160,16 +276,19 @@ fn differences(
         }
     }
     for file in files {
-        if !reported.iter().any(|said| said.path == file.path) {
+        // A name that no contract can spell cannot be asked for.
+        let can_be_listed = spelled(&file.path) == file.path;
+        if can_be_listed && !reported.iter().any(|said| said.path == file.path) {
             let message = format!("{} is {}, but not listed", file.path, file.action.as_str());
             found.push(Violation::new(NAME, Some(&file.path), message));
         }
     }
 }
 
-fn fits(said: FileAction, file: &Change, round: u32) -> bool {
+/// What was made some time ago, in an earlier round or by somebody else, may be called made or modified.
+fn fits(said: FileAction, file: &Change, over_time: bool) -> bool {
     let kept = said != FileAction::Deleted && file.action != FileAction::Deleted;
     said == FileAction::Changed
         || said == file.action
-        || (kept && (file.moved_from.is_some() || round > 1))
+        || (kept && (file.moved_from.is_some() || over_time))
 }

@@ -5,7 +5,11 @@ use comity_core::command::FileAction;
 use comity_core::pattern::RepoPath;
 use comity_core::refusal::{Code, Refusal};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
+/// How much of a moved file must be as it was. Below that it is one file deleted and another one made: a deletion must not pass
+/// because the two have something in common.
+const SAME: &str = "--find-renames=80%";
 /// Pairs that git compares when it looks for renames.
 const RENAMES_MAX: &str = "-l2000";
 /// The mode of a submodule.
@@ -36,7 +40,7 @@ pub fn changes(git: &Git, base: &str, commit: &str) -> Result<Vec<Change>, Refus
         "-z",
         "--raw",
         "--no-commit-id",
-        "--find-renames=50%",
+        SAME,
         RENAMES_MAX,
         "--no-ext-diff",
         "--ignore-submodules=none",
@@ -49,6 +53,21 @@ pub fn changes(git: &Git, base: &str, commit: &str) -> Result<Vec<Change>, Refus
         Refusal::new(Code::Internal, format!("git could not compare {base} with {commit}"))
     })?;
     Ok(parse(&output.stdout))
+}
+
+/// Lists the files that differ, a moved one under both of its names.
+pub(crate) fn names_between(
+    git: &Git,
+    base: &str,
+    commit: &str,
+) -> Result<BTreeSet<String>, Refusal> {
+    let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff"];
+    let output = git.output(&[&args, ["--end-of-options", base, commit].as_slice()].concat());
+    let output = output.filter(|output| output.status.success()).ok_or_else(|| {
+        Refusal::new(Code::Internal, format!("git could not compare {base} with {commit}"))
+    })?;
+    let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
 }
 
 /// Reads `:mode mode sha sha STATUS\0path\0[path\0]`, again and again.

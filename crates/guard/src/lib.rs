@@ -1,9 +1,13 @@
 //! Where the rules meet files and git: what a task may change, checked against what was changed.
 
-pub mod base;
+mod base;
 pub mod check;
+mod defaults;
 mod deps;
 pub mod diff;
 pub mod git;
+mod names;
+pub mod notes;
+mod reflog;
 mod refs;
 mod report;

@@ -1,6 +1,7 @@
 //! A ref written and HEAD read without a call of git, where refs are plain files. A claim is too short to
 //! wait for another process.
 
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -67,6 +68,33 @@ impl Repository {
         found.map_or(Known::None, |text| hash(text).map_or(Known::AskGit, Known::Is))
     }
 
+    /// Returns the numbers that refs directly below a prefix are named by.
+    pub fn numbers(&self, prefix: &str) -> Known<BTreeSet<u64>> {
+        if !is_plain(prefix.trim_end_matches('/')) || self.head() == Known::AskGit {
+            return Known::AskGit;
+        }
+        let mut found = BTreeSet::new();
+        match fs::read_dir(self.common_dir.join(prefix)) {
+            Ok(entries) => {
+                let names =
+                    entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+                found.extend(names.filter_map(|name| name.parse::<u64>().ok()));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(_) => return Known::AskGit,
+        }
+        match fs::read_to_string(self.common_dir.join("packed-refs")) {
+            Ok(text) => {
+                let named =
+                    |line: &str| line.split_once(' ')?.1.strip_prefix(prefix)?.parse::<u64>().ok();
+                found.extend(text.lines().filter_map(named));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(_) => return Known::AskGit,
+        }
+        if found.is_empty() { Known::None } else { Known::Is(found) }
+    }
+
     /// Writes a ref; tells whether it could, as git itself does it: by a lock that becomes the file.
     pub fn write(&self, name: &str, commit: &str) -> bool {
         let path = self.common_dir.join(name);
@@ -95,7 +123,7 @@ fn is_plain(name: &str) -> bool {
             && !part.starts_with('.')
             && !part.ends_with('.')
             && !part.ends_with(".lock")
-            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-%".contains(&b))
     };
     name.starts_with("refs/") && !name.contains("..") && name.split('/').all(part)
 }
@@ -150,6 +178,12 @@ mod tests {
         assert_eq!(here.look_up(name), Known::Is(one));
         assert!(here.write(name, &two));
         assert_eq!(git(&side, &["rev-parse", name]), two, "over a packed one");
+        assert_eq!(here.numbers("refs/comity/begin/a%2E/"), Known::None);
+        assert!(there.write("refs/comity/begin/a%2E/7", &two));
+        git(&main, &["pack-refs", "--all"]);
+        assert!(there.write("refs/comity/begin/a%2E/12", &two));
+        let both = Known::Is(BTreeSet::from([7, 12]));
+        assert_eq!(here.numbers("refs/comity/begin/a%2E/"), both, "packed and not");
         git(&main, &["fsck"]);
     }
 

@@ -17,16 +17,7 @@ pub(crate) fn refusal(findings: &Findings, task: &str) -> Option<Refusal> {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    let only_words = findings.violations.iter().all(|one| one.constraint == "files_modified");
-    // What an agent says wrongly is mended in the contract; the rest is mended in the work.
-    let (code, hint) = if only_words {
-        (Code::ContractInvalid, "list exactly what the work changes, then hand it in again")
-    } else {
-        (
-            Code::LimitExceeded,
-            "undo what the task does not allow, or let a planner or a person widen it",
-        )
-    };
+    let (code, hint) = kind(&findings.violations);
     let message = format!("{task} is not as its constraints want it: {}{more}", said.join("; "));
     Some(
         Refusal::new(code, message)
@@ -36,4 +27,23 @@ pub(crate) fn refusal(findings: &Findings, task: &str) -> Option<Refusal> {
             .detail("commit", findings.commit.clone())
             .detail("files", json!(findings.files)),
     )
+}
+
+/// What an agent says wrongly is mended in the contract; the rest is mended in the work.
+fn kind(violations: &[Violation]) -> (Code, &'static str) {
+    let only = |name: &str| violations.iter().all(|one| one.constraint == name);
+    if only("files_modified") {
+        return (
+            Code::ContractInvalid,
+            "list exactly what the work changes, then hand it in again",
+        );
+    }
+    let hint = if only("branch") {
+        "switch to that branch, with `git switch -c` when it is not there, then hand the work in again"
+    } else if only("unchecked") {
+        "hand in a commit that git has here, on a branch that was made from the default branch; `git fetch` may help"
+    } else {
+        "undo what the task does not allow, or let a planner or a person widen it"
+    };
+    (Code::LimitExceeded, hint)
 }

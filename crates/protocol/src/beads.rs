@@ -1,8 +1,8 @@
 //! beads: `issues.jsonl`, one issue a line, read as a plan of tasks.
 
 use crate::plan::{
-    Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange, bounded, listed,
-    task_id, title,
+    Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange, bounded, locate,
+    notes, one_line, repeated, requirements, task_id, title,
 };
 use comity_core::command::NewTask;
 use comity_core::ids::AgentId;
@@ -23,7 +23,7 @@ const TIMES: [&str; 3] = ["created_at", "updated_at", "closed_at"];
 /// Reads `issues.jsonl`. Everything that is wrong with it comes back at once.
 pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
     let mut reader = Reader::default();
-    let mut seen: BTreeMap<String, (usize, Map<String, Value>)> = BTreeMap::new();
+    let mut seen = Seen::new();
     for (place, line) in text.lines().enumerate() {
         let number = place + 1;
         let line = line.trim_start_matches('\u{feff}');
@@ -34,35 +34,15 @@ pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
             reader.problem(number, format!("more than {ITEMS_MAX} issues in one file"));
             break;
         }
-        let map = match serde_json::from_str::<Value>(line) {
-            Ok(Value::Object(map)) => map,
-            Ok(_) => {
-                reader.problem(number, "each line must be an object".to_owned());
-                continue;
-            }
-            Err(error) => {
-                reader.problems.push(Problem::json(&error, number));
-                continue;
-            }
-        };
-        let id = map.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        match seen.get(&id) {
-            Some((first, before)) => {
-                if *before != map {
-                    let what = format!("{id} was given on line {first} already, differently");
-                    reader.problem(number, what);
-                }
-            }
-            None => {
-                if !id.is_empty() {
-                    seen.insert(id, (number, map.clone()));
-                }
-                reader.issue(map, number);
-            }
-        }
+        let before = reader.problems.len();
+        reader.line(line, number, &mut seen);
+        locate(line, number, reader.problems.get_mut(before..).unwrap_or_default());
     }
     reader.finish()
 }
+
+/// What was read so far, by id: the line and what it said.
+type Seen = BTreeMap<String, (usize, Map<String, Value>)>;
 
 #[derive(Default)]
 struct Reader {
@@ -81,6 +61,29 @@ impl Reader {
         });
     }
 
+    fn line(&mut self, line: &str, number: usize, seen: &mut Seen) {
+        let map = match serde_json::from_str::<Value>(line) {
+            Ok(Value::Object(map)) => map,
+            Ok(_) => return self.problem(number, "each line must be an object".to_owned()),
+            Err(error) => return self.problems.push(Problem::json(&error, number)),
+        };
+        self.problems.extend(repeated(line, number));
+        let id = map.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        match seen.get(&id) {
+            Some((_, before)) if *before == map => {}
+            Some((first, _)) => {
+                let what = format!("{id} was given on line {first} already, differently");
+                self.problem(number, what);
+            }
+            None => {
+                if !id.is_empty() {
+                    seen.insert(id, (number, map.clone()));
+                }
+                self.issue(map, number);
+            }
+        }
+    }
+
     fn issue(&mut self, map: Map<String, Value>, line: usize) {
         let left = &mut self.plan.left_out;
         let mut fields = Fields::new(map, "", Some(line), &mut self.problems);
@@ -95,36 +98,26 @@ impl Reader {
             left.push(LeftOut::new(id, "the issue", "it was deleted"));
             return;
         }
-        let mut new = NewTask {
-            id: Some(task_id("bd", &id)),
-            title: title(&id, &heading.unwrap_or_default(), left),
-            description: description(&id, &mut fields, left),
-            priority: priority(&mut fields),
-            kind: fields.text("issue_type").or_else(|| fields.text("type")),
-            labels: labels(&id, fields.texts("labels"), left),
-            requirements: listed(&fields.text("acceptance_criteria").unwrap_or_default()),
-            ..NewTask::default()
-        };
-        if new.kind.as_deref() == Some("epic") {
-            new.deliverable = Deliverable::None;
-        }
+        let mut new = new_task(&id, &heading.unwrap_or_default(), &mut fields, left);
         let assignee = fields.text("assignee");
         let reason = fields.text("close_reason");
         let deferred = fields.text("defer_until");
         let target = state(&id, &status, reason, assignee.as_deref(), left);
-        outside_reason(&status, deferred, &mut new);
+        outside_reason(&id, &status, deferred, &mut new, left);
         reserve(&id, assignee, &target, &mut new, left);
+        let notes = comments(&id, &mut fields, left);
         let mut task = Planned {
             item: id,
             new,
             depends_on: Vec::new(),
             parent: None,
             links: Vec::new(),
-            notes: comments(&mut fields),
+            notes,
             target,
         };
         for key in REFERENCES {
-            task.links.extend(fields.text(key).map(|value| (key.to_owned(), value)));
+            let value = fields.text(key).and_then(|text| one_line(&task.item, key, &text, left));
+            task.links.extend(value.map(|value| (key.to_owned(), value)));
         }
         dependencies(&mut fields, &mut task, left);
         for field in TIMES {
@@ -153,6 +146,23 @@ impl Reader {
         }
         infer_parents(&mut self.plan.tasks);
         Ok(arrange(self.plan))
+    }
+}
+
+fn new_task(id: &str, heading: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> NewTask {
+    let kind = fields.text("issue_type").or_else(|| fields.text("type"));
+    let criteria = fields.text("acceptance_criteria").unwrap_or_default();
+    let epic = kind.as_deref() == Some("epic");
+    NewTask {
+        id: Some(task_id("bd", id)),
+        title: title(id, heading, left),
+        description: description(id, fields, left),
+        priority: priority(fields),
+        kind: kind.and_then(|text| one_line(id, "the type", &text, left)),
+        labels: labels(id, fields.texts("labels"), left),
+        requirements: requirements(id, &criteria, left),
+        deliverable: if epic { Deliverable::None } else { Deliverable::default() },
+        ..NewTask::default()
     }
 }
 
@@ -206,7 +216,8 @@ fn state(
         "closed" => {
             let by = assignee.map(|who| format!(" (assignee {who})")).unwrap_or_default();
             let said = reason.map(|text| format!(": {text}")).unwrap_or_default();
-            return Target::Done { why: format!("closed in beads{by}{said}") };
+            let why = format!("closed in beads{by}{said}");
+            return Target::Done { why: bounded(id, "the reason", why, left) };
         }
         "blocked" => return Target::Blocked { needs: "it is blocked in beads".to_owned() },
         "open" | "deferred" => {}
@@ -226,12 +237,23 @@ fn state(
 }
 
 /// Keeps back what is on ice, and what is in a state that we do not know.
-fn outside_reason(status: &str, until: Option<String>, new: &mut NewTask) {
-    match (status, until) {
-        (_, Some(until)) => new.blockers.push(format!("deferred in beads until {until}")),
-        ("open" | "in_progress" | "hooked" | "blocked" | "closed", None) => {}
-        (other, None) => new.blockers.push(format!("{other} in beads")),
-    }
+fn outside_reason(
+    id: &str,
+    status: &str,
+    until: Option<String>,
+    new: &mut NewTask,
+    left: &mut Vec<LeftOut>,
+) {
+    let text = match (status, until) {
+        ("closed", Some(until)) => {
+            let what = format!("defer_until {until}");
+            return left.push(LeftOut::new(id, what, "the issue is closed"));
+        }
+        (_, Some(until)) => format!("deferred in beads until {until}"),
+        ("open" | "in_progress" | "hooked" | "blocked" | "closed", None) => return,
+        (other, None) => format!("{other} in beads"),
+    };
+    new.blockers.push(bounded(id, "the blocker", text, left));
 }
 
 /// Reserves open work for whom it was assigned to.
@@ -254,20 +276,20 @@ pub(crate) fn reserve(
     }
 }
 
-fn comments(fields: &mut Fields<'_>) -> Vec<String> {
-    let mut notes = Vec::new();
+fn comments(id: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Vec<String> {
+    let mut said_there = Vec::new();
     for (place, value) in fields.list("comments").into_iter().enumerate() {
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         match text("text").filter(|text| !text.trim().is_empty()) {
             Some(said) => {
                 let author = text("author").unwrap_or_else(|| "somebody".to_owned());
                 let at = text("created_at").map(|at| format!(", {at}")).unwrap_or_default();
-                notes.push(format!("Comment in beads by {author}{at}: {said}"));
+                said_there.push(format!("Comment in beads by {author}{at}: {said}"));
             }
             None => fields.problem(&format!("comments[{place}].text"), "text is missing"),
         }
     }
-    notes
+    notes(id, said_there, left)
 }
 
 fn dependencies(fields: &mut Fields<'_>, task: &mut Planned, left: &mut Vec<LeftOut>) {
@@ -399,6 +421,55 @@ mod tests {
                 "6: b was given on line 5 already, differently",
                 "7:labels[0] must be a text, not a number",
                 "7:dependencies[0].depends_on_id depends_on_id is missing",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_problem_has_its_column() {
+        let text = "{\"id\":\"a\",\"title\":\"é\",\"priority\":9,\"labels\":[\"x\", 1]}\n[]\n\
+                    {\"id\":\"b\",\"title\":\"y\",\"title\":\"z\"}\n  {\"title\":\"no id\"}";
+        let said: Vec<String> = read(text)
+            .unwrap_err()
+            .iter()
+            .map(|p| format!("{}:{} {} {}", p.line.unwrap(), p.column.unwrap(), p.path, p.message))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "1:34 priority must be a number from 0 to 4, not 9",
+                "1:51 labels[1] must be a text, not a number",
+                "2:1  each line must be an object",
+                "3:23 title the key is given twice; which value counts?",
+                "4:3 id id is missing",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_or_left_out_and_the_issue_stays() {
+        let long = "x".repeat(70_000);
+        let text = format!(
+            "{{\"id\":\"a\",\"title\":\"t\",\"status\":\"closed\",\"defer_until\":\"2030-01-01\",\
+             \"acceptance_criteria\":\"{long}\",\"issue_type\":\"a\\nb\",\"external_ref\":\"{long}\",\
+             \"close_reason\":\"{long}\",\"comments\":[{{\"author\":\"ann\",\"text\":\"{long}\"}}],\
+             \"description\":\"\\u001b[1mbold\"}}"
+        );
+        let plan = read(&text).unwrap();
+        let issue = task(&plan, "a");
+        assert!(issue.new.blockers.is_empty(), "what is closed is not on ice");
+        assert_eq!(issue.new.kind.as_deref(), Some("a b"));
+        assert_eq!(issue.new.description, "[1mbold");
+        let left: Vec<&str> = plan.left_out.iter().map(|left| left.what.as_str()).collect();
+        assert_eq!(
+            left,
+            [
+                "1 control characters of the description",
+                "the end of the acceptance criteria",
+                "the end of the reason",
+                "defer_until 2030-01-01",
+                "the end of comment 1",
+                "the end of external_ref",
             ]
         );
     }

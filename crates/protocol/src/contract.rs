@@ -128,6 +128,7 @@ pub const KINDS: &[Kind] = &[
         report: None,
     },
     ace::DONE,
+    ace::COMMENT,
 ];
 
 /// Returns the kind of that name.

@@ -21,6 +21,7 @@ pub fn lines(text: &str) -> Vec<Line<'_>> {
     let mut out = Vec::new();
     let mut fence: Option<Fence> = None;
     let mut hidden = false;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for text in text.lines() {
         let line = match (&fence, Fence::opened_by(text)) {
             (Some(open), _) => {

@@ -2,11 +2,12 @@
 
 use crate::beads::{labels, reserve};
 use crate::plan::{
-    Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange, bounded, listed,
-    task_id, title,
+    Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange, bounded, locate,
+    one_line, repeated, requirements, task_id, title,
 };
 use comity_core::command::NewTask;
 use comity_core::ids::TaskId;
+use comity_core::limits::PATTERNS_MAX;
 use comity_core::pattern::Pattern;
 use comity_core::task::Priority;
 use serde_json::{Map, Value};
@@ -35,7 +36,11 @@ const PARTS: [(&str, &str); 6] = [
 pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = Reader::default();
-    match serde_json::from_str::<Value>(text) {
+    let value = serde_json::from_str::<Value>(text);
+    if value.is_ok() {
+        reader.problems.extend(repeated(text, 1));
+    }
+    match value {
         Ok(Value::Object(map)) if map.get("tasks").is_some_and(Value::is_array) => {
             reader.tag(MAIN_TAG, "", map);
         }
@@ -43,6 +48,7 @@ pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
         Ok(_) => reader.problem("", "must be an object with tasks or with tags".to_owned()),
         Err(error) => reader.problems.push(Problem::json(&error, 1)),
     }
+    locate(text, 1, &mut reader.problems);
     reader.finish()
 }
 
@@ -147,7 +153,8 @@ impl Reader {
         let mut new = fields_of(&item, &mut fields, left);
         new.id = Some(given_id(place.tag, &id));
         new.title = title(&item, &heading.unwrap_or_default(), left);
-        new.initiative = (place.tag != MAIN_TAG).then(|| place.tag.to_owned());
+        let tag = Some(place.tag).filter(|tag| *tag != MAIN_TAG);
+        new.initiative = tag.and_then(|tag| one_line(&item, "the tag", tag, left));
         let assignee = fields.text("assignee");
         let target = state(&item, &status, assignee.as_deref(), &mut new, left);
         reserve(&item, assignee, &target, &mut new, left);
@@ -239,10 +246,10 @@ fn fields_of(item: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Ne
     NewTask {
         description: bounded(item, "the description", description, left),
         priority: priority(fields),
-        kind: fields.text("category"),
+        kind: fields.text("category").and_then(|text| one_line(item, "category", &text, left)),
         complexity: complexity(item, fields, left),
         labels: labels(item, fields.texts("tags"), left),
-        requirements: listed(&text_or_list(fields, "acceptanceCriteria")),
+        requirements: requirements(item, &text_or_list(fields, "acceptanceCriteria"), left),
         files: files(item, fields, left),
         ..NewTask::default()
     }
@@ -296,6 +303,9 @@ fn files(item: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Vec<St
             let why =
                 if only_read { "it is only to be read" } else { "it is no path of a project" };
             left.push(LeftOut::new(item, format!("relevant file {path:?}"), why));
+        } else if files.len() >= PATTERNS_MAX {
+            let why = format!("a task has at most {PATTERNS_MAX} files");
+            left.push(LeftOut::new(item, format!("relevant file {path:?}"), why));
         } else if !files.iter().any(|file| file == path) {
             files.push(path.to_owned());
         }
@@ -327,12 +337,12 @@ fn state(
     left: &mut Vec<LeftOut>,
 ) -> Target {
     let by = assignee.map(|who| format!(" (assignee {who})")).unwrap_or_default();
-    let why = format!("{status} in Task Master{by}");
+    let why = || format!("{status} in Task Master{by}");
     match status {
         "pending" => {}
-        "done" | "completed" => return Target::Done { why },
-        "review" => return Target::Review { why },
-        "cancelled" => return Target::Abandoned { why },
+        "done" | "completed" => return Target::Done { why: why() },
+        "review" => return Target::Review { why: why() },
+        "cancelled" => return Target::Abandoned { why: why() },
         "blocked" => return Target::Blocked { needs: "it is blocked in Task Master".to_owned() },
         "deferred" => new.blockers.push("deferred in Task Master".to_owned()),
         "in-progress" => {
@@ -342,7 +352,8 @@ fn state(
         other => {
             let why = "there is no such state; it waits in the queue, kept back by a blocker";
             left.push(LeftOut::new(item, format!("status {other}"), why));
-            new.blockers.push(format!("{other} in Task Master"));
+            let blocker = format!("{other} in Task Master");
+            new.blockers.push(bounded(item, "the blocker", blocker, left));
         }
     }
     Target::Queued
@@ -433,6 +444,15 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_is_given_twice_is_a_problem() {
+        let text = "{\"master\":{\"tasks\":[\n {\"id\":1,\"title\":\"a\",\"status\":\"done\",\"status\":\"pending\"}]}}";
+        let problems = read(text).unwrap_err();
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].path, "master.tasks[0].status");
+        assert_eq!((problems[0].line, problems[0].column), (Some(2), Some(38)));
+    }
+
+    #[test]
     fn every_problem_comes_at_once_with_its_path() {
         let text = r#"{"tasks":[{"title":"x"},7,{"id":1,"title":"a","priority":"soon"},
                        {"id":"1","title":"b","dependencies":[{}],"subtasks":[{"id":1}]}]}"#;
@@ -448,6 +468,9 @@ mod tests {
                 "tasks[3].subtasks[0].title: title is missing",
             ]
         );
+        let places: Vec<(usize, usize)> =
+            read(text).unwrap_err().iter().map(|p| (p.line.unwrap(), p.column.unwrap())).collect();
+        assert_eq!(places, [(1, 11), (1, 25), (1, 58), (2, 62), (2, 78)]);
         assert_eq!(read("{").unwrap_err()[0].line, Some(1));
         for bad in ["[]", "{}", "null", "{\"a\":{\"b\":1}}", "{\"tasks\":{}}"] {
             assert_eq!(read(bad).unwrap_err().len(), 1, "{bad}");

@@ -373,6 +373,7 @@ fn by_other_tools(id: String, sight: &Sight, chance: &mut Chance) -> Command {
             needs: Some("a key".to_owned()),
             branch: None,
             source: "elsewhere".to_owned(),
+            ..ImportedTask::default()
         })),
         4 => Command::Handoff { id, subtask: None },
         _ => Command::Several {

@@ -8,6 +8,7 @@
 mod clock;
 pub mod conformance;
 mod error;
+mod listing;
 pub mod memory;
 mod moment;
 pub mod neo;

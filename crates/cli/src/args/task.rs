@@ -106,7 +106,7 @@ pub enum TaskCommand {
     Submit {
         #[command(flatten)]
         verb: VerbArgs,
-        /// The commit (default: the one a result names, else HEAD of this work tree)
+        /// The commit (default: the one a result names, that of --branch, or HEAD of this work tree)
         #[arg(long, value_name = "SHA")]
         commit: Option<String>,
         /// The branch (default: the one a result names, else the one checked out)
@@ -118,7 +118,7 @@ pub enum TaskCommand {
         /// Who should review it
         #[arg(long, value_name = "AGENT", value_parser = agent)]
         reviewer: Option<AgentId>,
-        /// A result contract in YAML or JSON; - reads stdin
+        /// A result contract in YAML or JSON, or a comment of ACE that ends the work; - reads stdin
         #[arg(long, value_name = "FILE")]
         result: Option<String>,
         /// What the result is (default: told from its content)
@@ -179,7 +179,8 @@ pub enum TaskCommand {
             allow_hyphen_values = true
         )]
         text: Option<String>,
-        /// Take the answer from a comment with a line that begins with ANSWER:; - reads stdin
+        /// Take the answer from a comment with a line that begins with ANSWER: (with the dialect ace-project, from any
+        /// reply); - reads stdin
         #[arg(long, value_name = "FILE", conflicts_with = "text")]
         comment: Option<String>,
     },

@@ -52,8 +52,8 @@ pub struct CreateArgs {
     /// Pass something on in the mission; JSON values keep their type (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub context: Vec<(String, String)>,
-    /// Allow at most so many changed files
-    #[arg(long, value_name = "N")]
+    /// Allow at most so many changed files, at least 1; any without it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_files: Option<u32>,
     /// Forbid commits; a submit then keeps a snapshot
     #[arg(long)]

@@ -6,5 +6,5 @@
 mod ini;
 mod place;
 
-pub use comity_guard::git::{Git, containment, keep, snapshot, version};
+pub use comity_guard::git::{Git, containment, hold, keep, let_go, snapshot, version};
 pub use place::{Place, remote_name};

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::human::{Shape, clean_text};
 use crate::output::Reply;
 use comity_core::command::WorkReport;
-use comity_core::event::ResultReported;
+use comity_core::event::{REPORTED_FIELD, ResultReported};
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{EventFilter, Page, Query};
@@ -117,19 +117,12 @@ fn clean_lines(words: &str) -> String {
 fn render_result(context: &Context, id: String) -> Result<Reply, Refusal> {
     let task = context.query(Query::Task { id })?.get("task").cloned().unwrap_or_default();
     let name = task.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let filter = EventFilter {
-        task: Some(name.clone()),
-        event: Some("result_reported".to_owned()),
-        page: Page { limit: Some(PAGE_MAX), after: None },
-        ..EventFilter::default()
-    };
-    let events = context.query(Query::Events(filter))?;
-    let last = events.get("events").and_then(Value::as_array).and_then(|list| list.last());
+    let last = last_result(context, &name)?;
     let Some(last) = last else {
         return Err(Refusal::new(Code::NotFound, format!("no result was handed in for {name}"))
             .hint(format!("comity task submit {name} --result FILE")));
     };
-    let body: ResultReported = serde_json::from_value(last.clone()).map_err(|error| {
+    let body: ResultReported = serde_json::from_value(last).map_err(|error| {
         Refusal::new(Code::Internal, format!("BUG: the result does not read: {error}"))
     })?;
     let report = WorkReport {
@@ -160,6 +153,26 @@ fn render_result(context: &Context, id: String) -> Result<Reply, Refusal> {
     }
     let answer = json!({"result": result::to_value(&report), "yaml": yaml});
     Ok(Reply::new(answer, Shape::Text(yaml)))
+}
+
+/// The last result that was handed in; what callers report under that name is none.
+fn last_result(context: &Context, task: &str) -> Result<Option<Value>, Refusal> {
+    let mut found = None;
+    let mut after = None;
+    loop {
+        let page = Page { limit: Some(PAGE_MAX), after };
+        let (task, event) = (Some(task.to_owned()), Some("result_reported".to_owned()));
+        let filter = EventFilter { task, event, page, ..EventFilter::default() };
+        let mut answer = context.query(Query::Events(filter))?;
+        let events = answer.get_mut("events").and_then(Value::as_array_mut);
+        let own = |event: &Value| event.get(REPORTED_FIELD) != Some(&Value::Bool(true));
+        let last = events.and_then(|events| events.drain(..).rev().find(own));
+        found = last.or(found);
+        after = answer.get("next").and_then(Value::as_str).map(str::to_owned);
+        if after.is_none() {
+            return Ok(found);
+        }
+    }
 }
 
 fn render_mission(context: &Context, id: String) -> Result<Reply, Refusal> {

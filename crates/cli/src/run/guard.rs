@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::git::{Git, snapshot};
 use crate::human::Shape;
 use crate::output::Reply;
-use crate::work_tree::{examine, task_of};
+use crate::work_tree::{HandedIn, examine, task_of};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Deliverable;
 use comity_core::view::TaskView;
@@ -41,7 +41,9 @@ fn check_now(context: &Context, id: Option<String>) -> Result<Reply, Refusal> {
         let words = format!("{} delivers no code; nothing to check\n", task.id);
         return Ok(Reply::new(answer, Shape::Text(words)));
     }
-    let findings = examine(tree, &task, &what_is_there(&git, tree, &task)?, true, None)?;
+    let (commit, branch) = (what_is_there(&git, tree, &task)?, git.branch());
+    let work = HandedIn { commit: &commit, branch: branch.as_deref(), reported: None };
+    let findings = examine(context, tree, &task, true, &work)?;
     if let Some(refusal) = findings.refusal(&task.id) {
         return Err(refusal);
     }
@@ -78,18 +80,21 @@ fn what_is_there(git: &Git, tree: &Path, task: &TaskView) -> Result<String, Refu
 
 /// The one task that the caller holds.
 fn held(context: &Context) -> Result<String, Refusal> {
-    let id = context.actor.to_string();
-    let known = context.query(Query::Agent { id });
-    let tasks = match known {
-        Ok(answer) => answer.pointer("/agent/holds/tasks").and_then(Value::as_array).cloned(),
-        Err(refusal) if refusal.code == Code::NotFound => None,
-        Err(refusal) => return Err(refusal),
-    };
-    match tasks.unwrap_or_default().as_slice() {
-        [Value::String(one)] => Ok(one.clone()),
+    match all_held(context)?.as_slice() {
+        [one] => Ok(one.clone()),
         [] => Err(Refusal::input(format!("{} holds no task", context.actor))
             .hint("name the task: comity guard check ID")),
         _ => Err(Refusal::input(format!("{} holds several tasks", context.actor))
             .hint("name the task: comity guard check ID")),
     }
+}
+
+/// The tasks that the caller holds; none when nobody knows the caller.
+pub(super) fn all_held(context: &Context) -> Result<Vec<String>, Refusal> {
+    let answer = match context.query(Query::Agent { id: context.actor.to_string() }) {
+        Err(refusal) if refusal.code == Code::NotFound => return Ok(Vec::new()),
+        answer => answer?,
+    };
+    let tasks = answer.pointer("/agent/holds/tasks").and_then(Value::as_array);
+    Ok(tasks.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect())
 }

@@ -14,8 +14,9 @@ use serde_json::Value;
 pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refusal> {
     match command {
         TaskCommand::Create(args) => {
-            let new = task_fields::new_task(context, *args)?;
-            execute(context, Command::CreateTask(Box::new(new)), Shape::TaskLine)
+            let (new, note) = task_fields::new_task(context, *args)?;
+            let reply = execute(context, Command::CreateTask(Box::new(new)), Shape::TaskLine)?;
+            Ok(note.into_iter().fold(reply, Reply::note))
         }
         TaskCommand::List(args) => list(context, args),
         TaskCommand::Show(args) => query(context, Query::Task { id: args.id }, Shape::Task),

@@ -12,13 +12,20 @@ use comity_core::task::Constraints;
 use comity_protocol::mission::check_context;
 use serde_json::{Map, Value};
 
-/// Makes a task of the options of `task create`, on top of a contract when one is given.
-pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, Refusal> {
+/// Makes a task of the options of `task create`, on top of a contract when one is given, and what should be said
+/// about that.
+pub(super) fn new_task(
+    context: &Context,
+    args: CreateArgs,
+) -> Result<(NewTask, Option<String>), Refusal> {
     let mapper = context.mapper();
     let title = args.title.as_deref();
-    let base = match &args.contract {
-        Some(file) => words::task_of_contract(file, title)?,
-        None => NewTask { title: title.unwrap_or_default().to_owned(), ..NewTask::default() },
+    let (base, note) = match &args.contract {
+        Some(file) => words::task_of_contract(context, file, title)?,
+        None => {
+            let title = title.unwrap_or_default().to_owned();
+            (NewTask { title, ..NewTask::default() }, None)
+        }
     };
     let mut fields = base.context;
     for (key, text) in args.context {
@@ -29,7 +36,9 @@ pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, R
         first.extend(more);
         first
     };
-    Ok(NewTask {
+    let mut labels = base.labels;
+    labels.retain(|label| !args.labels.contains(label));
+    let new = NewTask {
         id: args.id,
         links: base.links,
         title: base.title,
@@ -38,7 +47,7 @@ pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, R
         complexity: args.complexity,
         deliverable: args.deliverable.unwrap_or_default(),
         priority: args.priority,
-        labels: args.labels,
+        labels: both(labels, args.labels),
         role: args.role.or(base.role),
         depends_on: args.depends_on,
         blockers: args.blockers,
@@ -48,7 +57,7 @@ pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, R
         gates: args.gates,
         context: fields,
         constraints: Constraints {
-            max_files: args.max_files.filter(|most| *most > 0),
+            max_files: args.max_files,
             no_git_commit: args.no_git_commit,
             no_new_deps: args.no_new_deps,
             allow_delete: mapper.patterns(&args.allow_delete)?,
@@ -60,7 +69,9 @@ pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<NewTask, R
         parent: args.parent,
         assignee: args.assignee,
         id_prefix: None,
-    })
+        body: base.body,
+    };
+    Ok((new, note))
 }
 
 /// Numbers, lists, objects, true and false keep their type; everything else is text.

@@ -1,6 +1,6 @@
 //! What comes in as text of another protocol: contracts, plans, answers, feedback.
 
-use super::{contract, execute, query};
+use super::{contract, execute, query, writing};
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
@@ -9,7 +9,7 @@ use comity_core::command::{Command, NewTask, PlannedTask};
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{AnswerForm, Query};
 use comity_protocol::contract::{Mode, check, kind};
-use comity_protocol::neomjs::{TaskContract, read_plan, title_beside};
+use comity_protocol::neomjs::{TaskContract, new_task, read_plan};
 use comity_protocol::problem::{Level, Problems};
 use serde_json::json;
 use std::path::Path;
@@ -30,7 +30,14 @@ pub(super) fn breakdown(
         planned
     };
     let tasks = plan.iter().map(|item| with_epic(item.planned())).collect();
-    execute(context, Command::CreateTasks { tasks }, Shape::Tasks)
+    let reply = execute(context, Command::CreateTasks { tasks }, Shape::Tasks)?;
+    let mut notes: Vec<String> = Vec::new();
+    for note in plan.iter().filter_map(|item| meant_elsewhere(context, &item.contract)) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    Ok(notes.into_iter().fold(reply, Reply::note))
 }
 
 /// Answers what a blocked task waits for.
@@ -41,7 +48,10 @@ pub(super) fn answer(
     comment: Option<String>,
 ) -> Result<Reply, Refusal> {
     let (text, form) = match (text, comment) {
-        (_, Some(file)) => (contract::read(Path::new(&file), Path::new("."))?, AnswerForm::Comment),
+        (_, Some(file)) => {
+            let form = AnswerForm::Comment(writing::generation(context)?);
+            (contract::read(Path::new(&file), Path::new("."))?, form)
+        }
         (text, None) => (text.unwrap_or_default(), AnswerForm::Text),
     };
     let given = context.engine(Access::Read)?.read_answer(&context.asker(), id, &text, form)?;
@@ -60,17 +70,31 @@ pub(super) fn intervene(
     }
 }
 
-/// Reads a task contract as the task that it asks for.
-pub(super) fn task_of_contract(file: &str, title: Option<&str>) -> Result<NewTask, Refusal> {
+/// Reads a task contract as the task that it asks for, and what should be said about it.
+pub(super) fn task_of_contract(
+    context: &Context,
+    file: &str,
+    title: Option<&str>,
+) -> Result<(NewTask, Option<String>), Refusal> {
     let text = contract::read(Path::new(file), Path::new("."))?;
     let checked = check(&text, kind("neo-task"), Mode::Full);
     match &checked.tree {
         Some(tree) if checked.problems.is_valid() => {
-            let beside = title_beside(&text);
-            Ok(TaskContract::of(tree).new_task(title.or(beside.as_deref())))
+            let note = meant_elsewhere(context, &TaskContract::of(tree));
+            Ok((new_task(&text, tree, title), note))
         }
         _ => Err(invalid(file, "contract", &checked.problems)),
     }
+}
+
+/// A contract may name its repository, with or without the owner.
+fn meant_elsewhere(context: &Context, contract: &TaskContract) -> Option<String> {
+    let (named, here) = (contract.repository()?, context.repo.as_str());
+    let name = here.rsplit('/').next().unwrap_or(here);
+    let is_here = named.eq_ignore_ascii_case(here) || named.eq_ignore_ascii_case(name);
+    (!is_here).then(|| {
+        format!("note: the contract is meant for {named}; its task is in {here} (--repo {named})")
+    })
 }
 
 fn invalid(file: &str, what: &str, problems: &Problems) -> Refusal {

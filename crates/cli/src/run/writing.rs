@@ -21,20 +21,19 @@ pub(super) fn render(context: &Context, kind: &str, id: String) -> Result<Reply,
         return Err(Refusal::input(format!("a task cannot be written as {kind:?}"))
             .hint(format!("one of: mission, result, {}, labels", names.join(", "))));
     };
-    let generation = match context.config.labels()?.carrier() {
-        Carrier::Labels => Generation::Labels,
-        Carrier::Field => Generation::Project,
-    };
-    let mut reply = query(context, Query::Written { id, writing, generation }, Shape::Nothing)?;
+    let generation = generation(context)?;
+    let reply = query(context, Query::Written { id, writing, generation }, Shape::Nothing)?;
     let text = reply.json.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-    // A contract has the key that a rendered mission has, too.
-    if kind.starts_with("neo-")
-        && let Some(answer) = reply.json.as_object_mut()
-    {
-        answer.insert("yaml".to_owned(), json!(text));
-    }
     let text = format!("{}\n", text.trim_end_matches('\n'));
     Ok(Reply::new(reply.json, Shape::Text(text)))
+}
+
+/// The generation of ACE's comments that the project's labels go with.
+pub(super) fn generation(context: &Context) -> Result<Generation, Refusal> {
+    Ok(match context.config.labels()?.carrier() {
+        Carrier::Labels => Generation::Labels,
+        Carrier::Field => Generation::Project,
+    })
 }
 
 /// The labels that show where a task stands, in the words of the project.
@@ -53,7 +52,7 @@ fn labels(context: &Context, id: String) -> Result<Reply, Refusal> {
     };
     let words: Vec<&str> = mark.word.into_iter().chain(role).collect();
     let text: String = words.iter().map(|word| format!("{word}\n")).collect();
-    let next = mark.word.map(|word| dialect.next(word)).unwrap_or_default();
+    let next = dialect.next(status);
     let answer = json!({
         "kind": "labels", "id": word("/task/id"), "dialect": dialect.name(), "labels": words,
         "issue": issue, "next": next,

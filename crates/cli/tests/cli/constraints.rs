@@ -183,6 +183,69 @@ fn a_lockfile_that_grows_by_itself_counts() {
     assert_eq!(found, [named("no_new_deps", "Cargo.lock adds the dependency rand")]);
 }
 
+/// Commits some files, starts a task that must not add dependencies, and commits others; returns what is said about it.
+fn dependencies(before: &[(&str, &str)], after: &[(&str, &str)]) -> Vec<String> {
+    let sandbox = Sandbox::new();
+    let write = |files: &[(&str, &str)], message: &str| {
+        files.iter().for_each(|(name, text)| sandbox.write(name, text));
+        sandbox.commit(&sandbox.root, message);
+    };
+    write(before, "Before");
+    sandbox.json(&["task", "create", "Parse dates", "--no-new-deps"]);
+    sandbox.comity().by("ada").args(&["task", "start", "T1"]).json();
+    write(after, "After");
+    let done = sandbox.comity().by("ada").args(&["task", "submit", "T1", "--json"]).done();
+    if done.exit == 0 {
+        return Vec::new();
+    }
+    let error: Value = serde_json::from_str(done.stderr.lines().last().unwrap()).unwrap();
+    violations(&error["error"]).into_iter().map(|(_, message)| message).collect()
+}
+
+#[test]
+fn a_lockfile_grows_only_for_a_manifest_that_asks_for_something_else() {
+    let lock = |more: &str| format!(r#"{{"packages":{{"node_modules/a":{{}}{more}}}}}"#);
+    let (old, grown) = (lock(""), lock(r#","node_modules/evil":{}"#));
+    let package = |version: &str, script: &str| {
+        format!(r#"{{"scripts":{{"t":"{script}"}},"dependencies":{{"a":"{version}"}}}}"#)
+    };
+    let (first, scripted, bumped) = (package("1", "x"), package("1", "y"), package("2", "x"));
+    let before = [("package.json", &*first), ("package-lock.json", &*old)];
+    let with = |manifest| [("package.json", manifest), ("package-lock.json", &*grown)];
+    let evil = ["package-lock.json adds the dependency evil"];
+    assert_eq!(dependencies(&before, &with(&scripted)), evil, "only a script changed");
+    assert!(dependencies(&before, &with(&bumped)).is_empty(), "a new version brings its own");
+    let elsewhere = [("package-lock.json", &*grown), ("docs/package.json", &*bumped)];
+    assert!(dependencies(&before, &elsewhere).is_empty(), "a part of a workspace");
+    let other = [("web/package-lock.json", &*grown), ("package.json", &*bumped)];
+    let found = dependencies(&[("web/package-lock.json", &*old), before[0]], &other);
+    assert_eq!(found, ["web/package-lock.json adds the dependency evil"], "not above it");
+}
+
+#[test]
+fn what_only_looks_known_is_new() {
+    let plain = r#"{"dependencies":{"left":"1"}}"#;
+    let other = r#"{"dependencies":{"left":"npm:evil@1"}}"#;
+    let found = dependencies(&[("package.json", plain)], &[("package.json", other)]);
+    assert_eq!(found, ["package.json adds the dependency evil"], "the same name for another");
+    let before = [("package.json", "{}"), ("test/fixtures/x/package.json", plain)];
+    let found = dependencies(&before, &[("package.json", plain)]);
+    assert_eq!(found, ["package.json adds the dependency left"], "a fixture is not the project");
+    let before = [("requirements.txt", "-r more.txt\n"), ("more.txt", "six\n")];
+    let found = dependencies(&before, &[("more.txt", "six\nevil\n")]);
+    assert_eq!(found, ["more.txt adds the dependency evil"], "a list that another one includes");
+    let go = "module x\nrequire example.org/a v1\n";
+    let marked = format!("{go}require example.org/evil v1 // indirect\n");
+    let found = dependencies(&[("go.mod", go)], &[("go.mod", &marked)]);
+    assert_eq!(
+        found,
+        ["go.mod adds the dependency example.org/evil"],
+        "marked as needed by others"
+    );
+    let bumped = marked.replace("a v1", "a v2");
+    assert!(dependencies(&[("go.mod", go)], &[("go.mod", &bumped)]).is_empty());
+}
+
 #[test]
 fn what_a_result_says_is_held_against_the_diff_both_ways() {
     let sandbox = begun(&[]);
@@ -341,6 +404,8 @@ fn work_is_looked_at_whichever_door_it_is_handed_in_by() {
 #[test]
 fn work_begins_with_a_transition_too() {
     let sandbox = Sandbox::new();
+    // Written whenever there is time, so that it may be in any commit.
+    sandbox.write(".git/info/exclude", "collaboration/\n");
     let mut rpc = Rpc::start(&sandbox.root, "ada");
     let id = rpc.ok("create_task", &json!({"title": "Build"}))["id"].clone();
     let id = id.as_str().unwrap();

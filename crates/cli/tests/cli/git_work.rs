@@ -77,6 +77,18 @@ fn a_refused_submit_does_not_replace_the_snapshot_of_the_present_holder() {
     assert_eq!(sandbox.git(&sandbox.root, &["rev-parse", "refs/comity/snapshots/T1"]), kept);
 }
 
+#[test]
+fn a_submit_sent_again_does_not_replace_the_snapshot_that_was_handed_in() {
+    let sandbox = begun(&["--no-git-commit"]);
+    sandbox.write("new.rs", "fn new() {}");
+    let submit = ["task", "submit", "T1", "--idempotency-key", "once"];
+    let first = by(&sandbox, "ada", &submit);
+    sandbox.write("new.rs", "something else");
+    assert_eq!(by(&sandbox, "ada", &submit), first);
+    let kept = sandbox.git(&sandbox.root, &["rev-parse", "refs/comity/snapshots/T1"]);
+    assert_eq!(first["commit"], kept);
+}
+
 fn approved() -> (Sandbox, String) {
     let sandbox = begun(&["--gate", "tests"]);
     sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "work"]);

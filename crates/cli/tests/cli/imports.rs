@@ -176,3 +176,186 @@ fn a_file_with_problems_is_refused_whole_with_all_of_them() {
     assert_eq!(dry.json()["tasks"].as_array().unwrap().len(), 7);
     assert_eq!(sandbox.json(&["task", "list"])["tasks"], json!([]));
 }
+
+fn lines(issues: &[Value]) -> String {
+    issues.iter().map(|issue| format!("{issue}\n")).collect()
+}
+
+#[test]
+fn items_whose_ids_meet_are_all_taken_over_and_that_is_said() {
+    let sandbox = Sandbox::new();
+    let text = lines(&[
+        json!({"id": "1", "title": "open one"}),
+        json!({"id": "bd-1", "title": "closed one", "status": "closed"}),
+        json!({"id": "2", "title": "two", "dependencies": [{"depends_on_id": "1"}]}),
+        json!({"id": "T1", "title": "three"}),
+    ]);
+    sandbox.write("i.jsonl", &text);
+    let answer = sandbox.json(&["import", "beads", "i.jsonl", "--as", "human:ann"]);
+    assert_eq!(answer["imported"], 4, "{answer}");
+    let of = |item: &str| {
+        let tasks = answer["tasks"].as_array().unwrap();
+        let task = tasks.iter().find(|task| task["item"] == item).unwrap();
+        sandbox.json(&["task", "show", task["id"].as_str().unwrap()])["task"].clone()
+    };
+    assert_eq!((&of("1")["title"], &of("1")["status"]), (&json!("open one"), &json!("queued")));
+    assert_eq!((&of("bd-1")["id"], &of("bd-1")["status"]), (&json!("bd-1"), &json!("done")));
+    assert_eq!(of("2")["dependencies"], json!([of("1")["id"]]));
+    // Its number was given to the first one by then.
+    assert_eq!(of("T1")["title"], "three");
+    assert_eq!(left_out(&answer), ["1: id bd-1", "T1: id T1"]);
+    let again = sandbox.json(&["import", "beads", "i.jsonl", "--as", "human:ann"]);
+    assert_eq!((&again["imported"], &again["existing"]), (&json!(0), &json!(4)));
+}
+
+#[test]
+fn imports_at_the_same_time_take_everything_over_once() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["init"]);
+    let issue = |n: usize| {
+        let said = json!([{"author": "ann", "text": "one"}, {"author": "bob", "text": "two"}]);
+        json!({"id": format!("p-{n}"), "title": format!("p {n}"), "comments": said,
+               "dependencies": [{"depends_on_id": format!("p-{}", n.saturating_sub(1))}]})
+    };
+    sandbox.write("i.jsonl", &lines(&(0..60).map(issue).collect::<Vec<_>>()));
+    let running: Vec<_> = (0..4)
+        .map(|n| {
+            let who = format!("human:p{n}");
+            sandbox.comity().args(&["--json", "import", "beads", "i.jsonl", "--as", &who]).spawn()
+        })
+        .collect();
+    let mut imported = 0;
+    for child in running {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let (new, old) =
+            (answer["imported"].as_u64().unwrap(), answer["existing"].as_u64().unwrap());
+        assert_eq!(new + old, 60, "{answer}");
+        imported += new;
+    }
+    assert_eq!(imported, 60);
+    let notes = sandbox.json(&["event", "list", "--type", "note", "--limit", "500"]);
+    assert_eq!(notes["events"].as_array().unwrap().len(), 120);
+}
+
+#[test]
+fn what_is_blocked_over_there_is_blocked_here_whoever_imports_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write("i.jsonl", &lines(&[json!({"id": "a", "title": "a", "status": "blocked"})]));
+    sandbox.write("t.json", "{\"tasks\":[{\"id\":1,\"title\":\"t\",\"status\":\"blocked\"}]}");
+    for (import, id) in
+        [(["import", "beads", "i.jsonl"], "a"), (["import", "taskmaster", "t.json"], "tm-1")]
+    {
+        let answer = sandbox.comity().by("codex-cli").args(&import).json();
+        assert_eq!(statuses(&answer), [format!("{id} blocked")]);
+        assert_eq!(left_out(&answer), Vec::<String>::new());
+        assert_eq!(sandbox.refused(&["task", "claim", id]), ("not-ready".to_owned(), 3));
+    }
+}
+
+#[test]
+fn every_dependency_that_is_lost_is_listed() {
+    let sandbox = Sandbox::new();
+    let mut issues: Vec<Value> =
+        (0..300).map(|n| json!({"id": format!("n-{n}"), "title": "n"})).collect();
+    let on: Vec<Value> = (0..300).map(|n| json!({"depends_on_id": format!("n-{n}")})).collect();
+    issues.push(json!({"id": "all", "title": "all", "dependencies": on}));
+    sandbox.write("i.jsonl", &lines(&issues));
+    let answer = sandbox.json(&["import", "beads", "i.jsonl"]);
+    assert_eq!(answer["imported"], 301);
+    let kept = sandbox.json(&["task", "show", "all"])["task"]["dependencies"].clone();
+    assert_eq!(kept.as_array().unwrap().len(), 200);
+    assert_eq!(left_out(&answer).len(), 100);
+    assert_eq!(left_out(&answer)[99], "all: dependency on n-299");
+}
+
+#[test]
+fn what_changed_over_there_is_listed_field_by_field() {
+    let sandbox = Sandbox::new();
+    let issue = |more: Value| {
+        let mut issue = json!({"id": "a", "title": "a"});
+        issue.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        lines(&[issue, json!({"id": "b", "title": "b"})])
+    };
+    sandbox.write("i.jsonl", &issue(json!({})));
+    let import = ["import", "beads", "i.jsonl", "--as", "human:ann"];
+    sandbox.json(&import);
+    // What is edited here did not change over there.
+    sandbox.json(&["task", "update", "a", "--title", "better", "--as", "human:ann"]);
+    assert_eq!(sandbox.json(&import)["changed"], json!([]));
+    let more = json!({"comments": [{"text": "new"}], "assignee": "bob", "external_ref": "gh-1",
+                      "dependencies": [{"depends_on_id": "b"}]});
+    sandbox.write("i.jsonl", &issue(more));
+    let fields = json!(["assignee", "dependencies", "comments", "references"]);
+    assert_eq!(
+        sandbox.json(&import)["changed"],
+        json!([{"item": "a", "id": "a", "fields": fields}])
+    );
+}
+
+#[test]
+fn what_an_agent_may_not_reserve_a_person_reserves_later() {
+    let sandbox = Sandbox::new();
+    sandbox.write("i.jsonl", &lines(&[json!({"id": "a", "title": "a", "assignee": "bob"})]));
+    let import = ["import", "beads", "i.jsonl"];
+    for _ in 0..2 {
+        let answer = sandbox.comity().by("codex-cli").args(&import).json();
+        assert_eq!(left_out(&answer), ["a: assignee bob"]);
+    }
+    let answer = sandbox.comity().by("human:ann").args(&import).json();
+    assert_eq!(left_out(&answer), Vec::<String>::new());
+    assert_eq!(sandbox.json(&["task", "show", "a"])["task"]["assignee"], "bob");
+    let head = sandbox.head();
+    sandbox.comity().by("human:ann").args(&import).json();
+    assert_eq!(sandbox.head(), head);
+}
+
+#[test]
+fn problems_come_with_line_and_column() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "i.jsonl",
+        "{\"id\":\"a\",\"title\":\"t\"}\n{\"id\":\"b\",\"title\":\"t\",\"labels\":[1]}\n",
+    );
+    sandbox.write("t.json", "{\"tasks\":[\n  {\"id\":1,\"title\":\"t\",\"priority\":\"soon\"}]}");
+    for (tool, file, at) in [("beads", "i.jsonl", (2, 33)), ("taskmaster", "t.json", (2, 34))] {
+        let (error, exit) = sandbox.comity().args(&["import", tool, file]).refusal();
+        let problem = &error["details"]["problems"][0];
+        assert_eq!(exit, 2);
+        assert_eq!((&problem["line"], &problem["column"]), (&json!(at.0), &json!(at.1)), "{error}");
+        let said = format!("line {}, column {}, ", at.0, at.1);
+        assert!(error["message"].as_str().unwrap().contains(&said), "{error}");
+    }
+    sandbox.write("i.jsonl", "{\"id\":\"a\",\"title\":\"t\",\"title\":\"u\"}\n");
+    let (error, exit) = sandbox.comity().args(&["import", "beads", "i.jsonl"]).refusal();
+    assert_eq!((exit, &error["details"]["problems"][0]["path"]), (2, &json!("title")));
+}
+
+#[test]
+fn the_same_key_gives_the_first_answer_of_an_import_again() {
+    let sandbox = Sandbox::new();
+    sandbox.write("i.jsonl", &lines(&[json!({"id": "a", "title": "a"})]));
+    let import = ["import", "beads", "i.jsonl", "--idempotency-key", "k1"];
+    let first = sandbox.json(&import);
+    assert_eq!(first["imported"], 1);
+    assert_eq!(sandbox.json(&import), first);
+    sandbox.write("i.jsonl", &lines(&[json!({"id": "b", "title": "b"})]));
+    assert_eq!(sandbox.refused(&import), ("idempotency-mismatch".to_owned(), 2));
+    assert_eq!(sandbox.json(&["task", "list"])["tasks"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_closed_issue_that_was_deferred_is_done_and_a_part_does_not_wait_for_its_whole() {
+    let sandbox = Sandbox::new();
+    let text = lines(&[
+        json!({"id": "x", "title": "whole"}),
+        json!({"id": "x.1", "title": "part", "dependencies": [{"depends_on_id": "x"}]}),
+        json!({"id": "y", "title": "y", "status": "closed", "defer_until": "2030-01-01"}),
+    ]);
+    sandbox.write("i.jsonl", &text);
+    let answer = sandbox.json(&["import", "beads", "i.jsonl", "--as", "human:ann"]);
+    assert_eq!(statuses(&answer), ["x queued", "x.1 queued", "y done"]);
+    assert_eq!(left_out(&answer), ["y: defer_until 2030-01-01", "x.1: dependency on x"]);
+    assert_eq!(sandbox.json(&["task", "show", "x.1"])["task"]["parent"], "x");
+}

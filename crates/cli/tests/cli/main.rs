@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a helper that fails fails its test")]
 
 mod bad_input;
+mod beginnings;
 mod clocks;
 mod collab;
 mod constraints;
@@ -21,6 +22,7 @@ mod project;
 mod protocols;
 mod reports;
 mod results;
+mod round_trips;
 mod sandbox;
 mod screens;
 mod server;

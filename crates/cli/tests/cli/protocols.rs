@@ -241,7 +241,7 @@ fn after_the_third_failure_a_person_sees_everything_and_lets_the_task_go_on() {
     failed_three_times(&sandbox);
     assert_eq!(
         rendered(&sandbox, "neo-error", "T1"),
-        "# AGENT ERROR REPORT\nstatus: blocked\nreason: \"3 attempts failed\"\nerror_log: |-\n  Error: no \
+        "# AGENT ERROR REPORT\nstatus: blocked\nreason: \"3 attempts failed\"\nerror_log: |\n  Error: no \
          #toggle (3)\n    at Main.mjs:20\nattempts: 3\nrequest: \"Decide what to do with T1: retry, split or \
          abandon.\"\n"
     );
@@ -284,7 +284,7 @@ fn a_result_contract_hands_in_with_pull_request_and_claimed_evidence() {
     assert_eq!((gate["state"].as_str().unwrap(), &gate["tier"]), ("met", &json!("claimed")));
     assert_eq!(gate["commit"], task["commit"], "evidence is for what was handed in");
     let result = rendered(&sandbox, "neo-result", "T1");
-    assert!(result.contains("test_results: \"Passed\""), "{result}");
+    assert!(result.contains("test_results: \"Passed (3/3)\""), "{result}");
 }
 
 #[test]
@@ -321,6 +321,9 @@ fn an_error_report_blocks_the_task_with_its_request_as_the_question() {
     assert_eq!(call.stdin(report).json()["task"]["status"], "blocked");
     let decision = sandbox.json(&["decision", "show", "D1"])["decision"].clone();
     assert_eq!(decision["question"], "Please clarify the selector for the toggle button.");
+    let about =
+        "Test failure loop\n\nError: Element not found #my-button\nat test/spec/Main.mjs:20";
+    assert_eq!(decision["context"], about, "who answers sees why");
     let answer = ["task", "answer", "T1", "It is #toggle"];
     let task = sandbox.comity().args(&answer).by(PERSON).json()["task"].clone();
     assert_eq!(task["status"], "queued");

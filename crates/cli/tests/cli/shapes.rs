@@ -155,10 +155,11 @@ fn help_and_version_are_objects_too_when_json_is_asked_for() {
 }
 
 #[test]
-fn a_bound_of_no_files_is_no_bound_whether_created_or_updated() {
+fn a_bound_of_no_files_takes_the_bound_away_and_is_refused_where_there_is_none() {
     let sandbox = Sandbox::new();
-    let task = sandbox.json(&["task", "create", "x", "--max-files", "0"])["task"].clone();
-    assert_eq!(task["constraints"]["max_files"], Value::Null);
+    let (_, exit) = sandbox.refused(&["task", "create", "x", "--max-files", "0"]);
+    assert_eq!(exit, 2, "it would be dropped without a word");
+    sandbox.json(&["task", "create", "x"]);
     let planner = |args: &[&str]| sandbox.comity().by("human:ann").args(args).json();
     planner(&["task", "update", "T1", "--max-files", "4"]);
     let task = planner(&["task", "update", "T1", "--max-files", "0"])["task"].clone();

@@ -217,6 +217,16 @@ pub enum IssueKind {
 
 /// The level of a log line that is worth knowing beyond the task.
 pub const TIP_LEVEL: &str = "tip";
+/// The key of a contract that says why the agent stopped, apart from what it asks.
+pub const REASON_KEY: &str = "reason";
+/// Levels of log lines that tell what went wrong.
+const GRAVE: [&str; 2] = ["critical", "error"];
+
+/// Returns what a log says went wrong.
+pub fn grave_lines(log: &[ReportedLine]) -> Vec<&str> {
+    let grave = log.iter().filter(|line| GRAVE.contains(&line.level.as_str()));
+    grave.map(|line| line.message.trim_end()).filter(|text| !text.is_empty()).collect()
+}
 
 impl WorkReport {
     /// Returns the files that it says were changed; none when the contract need not list them and does not.
@@ -231,11 +241,16 @@ impl WorkReport {
         tips.map(|line| line.message.clone()).collect()
     }
 
-    /// Returns the gravest thing that the agent says of why it stopped.
+    /// Returns the gravest thing that the agent says of why it stopped. A reason that stands apart counts more
+    /// than a question, which says what is wanted and not why.
     pub fn cause(&self) -> Option<&str> {
         let blocker = self.issues.iter().find(|issue| issue.kind == IssueKind::Blocker);
+        let blocker = blocker.map(|issue| issue.description.as_str());
+        let reason = self.other.get(REASON_KEY).and_then(Value::as_str);
+        let reason = reason.filter(|reason| !reason.trim().is_empty());
+        let issue = || self.issues.first().map(|issue| issue.description.as_str());
         let line = |level: &str| self.log.iter().rev().find(|line| line.level == level);
-        blocker.or(self.issues.first()).map(|issue| issue.description.as_str()).or_else(|| {
+        blocker.or(reason).or_else(issue).or_else(|| {
             let grave = line("critical").or_else(|| line("error")).or_else(|| line("warn"));
             grave.or(self.log.last()).map(|line| line.message.as_str())
         })

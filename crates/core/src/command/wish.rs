@@ -63,6 +63,9 @@ pub struct NewTask {
     pub assignee: Option<AgentId>,
     /// What a generated id starts with; its number then has at least three digits.
     pub id_prefix: Option<String>,
+    /// The text that it is made of, such as an issue's body, as it came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
     /// References to other systems.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<TaskLinked>,
@@ -82,6 +85,15 @@ pub struct ImportedTask {
     pub branch: Option<String>,
     /// Where it comes from.
     pub source: String,
+    /// What is said there about its state.
+    pub reason: Option<String>,
+    /// What was said about it there, oldest first.
+    pub notes: Vec<String>,
+    /// Who did the work when nobody is named who could do more of it here.
+    pub worker: Option<AgentId>,
+    /// The blocker of a task that is here already: an import by somebody who may not finish it left it there. The
+    /// task is freed of it and brought to its state.
+    pub kept_back: Option<String>,
 }
 
 /// One of several tasks to be made together.

@@ -14,11 +14,21 @@ use crate::task::{Priority, Task};
 
 impl Rule<'_> {
     pub(super) fn create_task(&mut self, new: &NewTask) -> Ruling<Answer> {
-        Ok(Answer::Task(self.make_task(new, Verb::Assign)?))
+        let (id, abandoned) = self.make_task(new, Verb::Assign, false)?;
+        if let Some(dependency) = abandoned {
+            self.block_by_abandoned(&id, &dependency);
+        }
+        Ok(Answer::Task(id))
     }
 
-    /// Makes a task; to reserve it for somebody else takes the verb.
-    pub(super) fn make_task(&mut self, new: &NewTask, to_reserve: Verb) -> Ruling<TaskId> {
+    /// Makes a task; to reserve it for somebody else takes the verb. Whoever calls decides what becomes of a task that
+    /// depends on an abandoned one, which is returned.
+    pub(super) fn make_task(
+        &mut self,
+        new: &NewTask,
+        to_reserve: Verb,
+        finished: bool,
+    ) -> Ruling<(TaskId, Option<TaskId>)> {
         let given = given_id(new.id.as_deref())?;
         let files = self.normal_patterns(&new.files)?;
         let mut dependencies = Vec::new();
@@ -38,7 +48,7 @@ impl Rule<'_> {
         };
         self.fence_is_own()?;
         let parent = match parent {
-            Some(parent) => Some(takes_parts(parent)?),
+            Some(parent) => Some(takes_parts(parent, finished)?),
             None => None,
         };
         self.require(Verb::Create)?;
@@ -73,21 +83,19 @@ impl Rule<'_> {
             prd: new.prd.clone(),
             initiative: new.initiative.clone(),
             parent,
+            body: new.body.clone(),
         };
         self.push(Some(&id), Event::TaskCreated(Box::new(created)));
         for link in &new.links {
             self.push(Some(&id), Event::TaskLinked(link.clone()));
         }
-        if let Some(dependency) = abandoned {
-            self.push(
-                Some(&id),
-                Event::StatusChanged(super::queue::blocked_by_abandoned(
-                    Status::Queued,
-                    &dependency,
-                )),
-            );
-        }
-        Ok(id)
+        Ok((id, abandoned))
+    }
+
+    /// Blocks a new task that waits for something that was given up.
+    pub(super) fn block_by_abandoned(&mut self, id: &TaskId, dependency: &TaskId) {
+        let change = super::queue::blocked_by_abandoned(Status::Queued, dependency);
+        self.push(Some(id), Event::StatusChanged(change));
     }
 
     /// Counts on from the highest number until the id is free: other systems' ids may run ahead.
@@ -170,8 +178,9 @@ fn given_id(text: Option<&str>) -> Result<Option<TaskId>, Refusal> {
     }
 }
 
-fn takes_parts(parent: &Task) -> Result<TaskId, Refusal> {
-    if parent.status.is_finished() {
+/// A finished whole takes no parts, except those that are finished, too.
+fn takes_parts(parent: &Task, finished: bool) -> Result<TaskId, Refusal> {
+    if parent.status.is_finished() && !finished {
         return Err(Refusal::new(
             Code::InvalidTransition,
             format!("{} is {} and takes no new parts", parent.id, parent.status),

@@ -71,7 +71,7 @@ impl<'a> Rule<'a> {
         Ok(Answer::Task(task.id.clone()))
     }
 
-    fn children_finished(&self, task: &Task) -> Ruling<()> {
+    pub(super) fn children_finished(&self, task: &Task) -> Ruling<()> {
         let children = self.facts.children(&self.request.repo, &task.id)?;
         let open: Vec<&str> = children
             .iter()

@@ -1,8 +1,8 @@
 //! Checks of form that need no state: lengths, characters, patterns. Everything wrong here is exit 2.
 
 use crate::command::{
-    Command, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask, PlannedTask, Question,
-    Request,
+    Command, ImportedTask, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask,
+    PlannedTask, Question, Request,
 };
 use crate::event::TaskUpdated;
 use crate::limits;
@@ -28,12 +28,7 @@ fn check_command(command: &Command) -> Check {
     match command {
         Command::CreateTask(new) => new_task(new),
         Command::CreateTasks { tasks } => planned(tasks),
-        Command::ImportTask(imported) => {
-            new_task(&imported.task)?;
-            optional(imported.needs.as_ref(), |text| long("needs", text))?;
-            optional(imported.branch.as_ref(), |text| line("branch", text))?;
-            line("source", &imported.source)
-        }
+        Command::ImportTask(task) => imported(task),
         Command::UpdateTask { changes, constraints, .. } => {
             changes_ok(changes)?;
             optional(constraints.allow_delete.as_ref(), |list| patterns("allow-delete", list))
@@ -155,6 +150,19 @@ fn planned(tasks: &[PlannedTask]) -> Check {
     Ok(())
 }
 
+fn imported(imported: &ImportedTask) -> Check {
+    new_task(&imported.task)?;
+    optional(imported.needs.as_ref(), |text| long("needs", text))?;
+    optional(imported.branch.as_ref(), |text| line("branch", text))?;
+    reason(imported.reason.as_ref())?;
+    at_most("notes", imported.notes.len(), limits::STEPS_MAX, "entries")?;
+    for text in &imported.notes {
+        present("note", text)?;
+        long("note", text)?;
+    }
+    line("source", &imported.source)
+}
+
 fn link(provider: &str, key: &str, value: &str) -> Check {
     word("provider", provider)?;
     word("key", key)?;
@@ -200,6 +208,10 @@ fn new_task(new: &NewTask) -> Check {
     for new in &new.links {
         link(&new.provider, &new.key, &new.value)?;
     }
+    optional(new.body.as_ref(), |text| {
+        at_most("body", text.len(), limits::BODY_BYTES_MAX, "bytes")?;
+        plain_text("body", text)
+    })?;
     optional(new.timeout.as_ref(), |time| wait("timeout", time))
 }
 
@@ -402,6 +414,10 @@ pub(super) fn line(what: &str, text: &str) -> Check {
 /// Free text may have line feeds and tabs, no other control characters.
 pub(super) fn long(what: &str, text: &str) -> Check {
     at_most(what, text.len(), limits::TEXT_BYTES_MAX, "bytes")?;
+    plain_text(what, text)
+}
+
+fn plain_text(what: &str, text: &str) -> Check {
     no_control(what, text, |c| c.is_control() && !"\n\r\t".contains(c))
 }
 

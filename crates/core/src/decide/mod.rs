@@ -123,6 +123,12 @@ pub fn needs(request: &Request) -> Vec<Need> {
                 }
             }
         }
+        Command::ImportTask(imported) => {
+            let named = imported.task.depends_on.iter();
+            let named = named.chain(&imported.task.id).chain(&imported.task.parent);
+            let ids = named.filter_map(|text| TaskId::parse(text).ok());
+            needs.extend(ids.map(|id| Need::Entity(Key::Task(repo.clone(), id))));
+        }
         command => {
             needs.extend(kept_ref(command).and_then(|text| kept_key(repo, text)).map(Need::Entity));
             if let Some(id) = command.task_ref()

@@ -1,9 +1,10 @@
 //! Handing in with a result contract: what it says becomes events, and its status decides the step.
 
 use super::input::{Check, at_most, json_ok, line, long, optional, present, word};
+use super::stop::Asking;
 use super::{Answer, Rule};
 use crate::command::{
-    Extra, IssueKind, ReportStatus, ReportedIssue, Submission, TIP_LEVEL, WorkReport,
+    Extra, IssueKind, ReportStatus, ReportedIssue, Submission, TIP_LEVEL, WorkReport, grave_lines,
 };
 use crate::decision::{Addressee, DecisionPurpose, DecisionType};
 use crate::event::{DecisionAsked, Event, MemoryWritten, Note, ResultReported};
@@ -105,7 +106,9 @@ impl Rule<'_> {
                         questions.push(question);
                     }
                 }
-                self.block(id, Some(&cause), &questions, None, submission.reason.as_ref())
+                let about = what_went_wrong(&cause, report);
+                let asking = Asking { questions: &questions, about: Some(&about) };
+                self.stop(id, Some(&cause), &asking, None, submission.reason.as_ref())
             }
             ReportStatus::Failed => {
                 self.is_under_way(task)?;
@@ -185,6 +188,19 @@ impl Rule<'_> {
         }
         Ok(())
     }
+}
+
+/// Who answers must see why the agent stopped and what its tools said.
+fn what_went_wrong(cause: &str, report: &WorkReport) -> String {
+    let mut parts = vec![cause];
+    for line in grave_lines(&report.log) {
+        if !parts.contains(&line) {
+            parts.push(line);
+        }
+    }
+    let text = parts.join("\n\n");
+    let end = (0..=limits::TEXT_BYTES_MAX).rev().find(|end| text.is_char_boundary(*end));
+    end.and_then(|end| text.get(..end)).unwrap_or(&text).to_owned()
 }
 
 fn spoken(issue: &ReportedIssue) -> String {

@@ -34,17 +34,17 @@ impl<'a> Rule<'a> {
             return self.require_holder(task);
         }
         let wanted: Vec<&str> =
-            in_charge.iter().chain([&Role::Planner]).map(|r| r.as_str()).collect();
+            in_charge.into_iter().chain([Role::Planner]).map(Role::as_str).collect();
         let roles: Vec<&str> = self.roles.iter().map(|role| role.as_str()).collect();
+        let (actor, id, status) = (&self.request.actor, &task.id, task.status);
         let message = format!(
-            "{} is {} and not in the hands of {}; to {verb} it now takes {} or a person",
-            task.id,
-            task.status,
-            self.request.actor,
-            wanted.join(" or "),
+            "{actor} may not {verb} {id}: it is {status}, which takes a person or a role of {}",
+            wanted.join(", ")
         );
         Err(Refusal::new(Code::RoleForbidden, message)
-            .hint(format!("see `comity task show {}` for who has it", task.id))
+            .hint(
+                "who holds a task stops it; what nobody holds is stopped by a planner or a person",
+            )
             .detail("verb", verb.as_str())
             .detail("roles", roles)
             .detail("wanted", wanted)
@@ -59,6 +59,19 @@ impl<'a> Rule<'a> {
         retry_after: Option<Millis>,
         reason: Option<&String>,
     ) -> Ruling<Answer> {
+        self.stop(id, needs, &Asking { questions, about: None }, retry_after, reason)
+    }
+
+    /// Blocks a task with questions that may come with more than what it needs.
+    pub(super) fn stop(
+        &mut self,
+        id: &str,
+        needs: Option<&String>,
+        asking: &Asking<'_>,
+        retry_after: Option<Millis>,
+        reason: Option<&String>,
+    ) -> Ruling<Answer> {
+        let questions = asking.questions;
         let task = self.task(id)?;
         self.may_become(task, Status::Blocked)?;
         self.require_stopper(task, Verb::Block)?;
@@ -83,7 +96,7 @@ impl<'a> Rule<'a> {
             let asked = DecisionAsked {
                 decision: DecisionId(next),
                 question: question.trim().to_owned(),
-                context: Some(needs.to_owned()),
+                context: Some(asking.about.unwrap_or(needs).to_owned()),
                 kind: DecisionType::Free,
                 options: Vec::new(),
                 default: None,
@@ -160,6 +173,13 @@ impl<'a> Rule<'a> {
         }
         Ok(Answer::Task(task.id.clone()))
     }
+}
+
+/// What is asked when a task stops.
+pub(super) struct Asking<'c> {
+    pub(super) questions: &'c [String],
+    /// What one must know to answer; without it, what the task needs.
+    pub(super) about: Option<&'c str>,
 }
 
 /// How a task was worn out.

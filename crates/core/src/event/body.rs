@@ -59,6 +59,9 @@ pub struct TaskCreated {
     pub initiative: Option<String>,
     /// The task it is a part of.
     pub parent: Option<TaskId>,
+    /// The text that it was made of, as it came: the log keeps it for the way back, the task does not carry it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
 }
 
 /// Fields of a task were set. A field that is absent stays; an empty text clears.

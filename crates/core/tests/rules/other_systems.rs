@@ -3,9 +3,11 @@
 use crate::verbs::{task, texts};
 use crate::world::{ANN, Expect, IMPL, OTHER, PLANNER, World, id};
 use comity_core::command::{Command, ImportedTask, NewTask};
+use comity_core::event::TaskLinked;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
 use comity_core::status::Status;
+use comity_core::task::Deliverable;
 use comity_core::time::Millis;
 use serde_json::{Map, json};
 
@@ -17,6 +19,7 @@ fn imported(name: &str, status: Status, assignee: Option<&str>) -> Command {
         needs: (status == Status::Blocked).then(|| "a key".to_owned()),
         branch: None,
         source: "elsewhere".to_owned(),
+        ..ImportedTask::default()
     }))
 }
 
@@ -55,6 +58,138 @@ fn an_imported_task_is_new_says_what_it_needs_and_is_held_by_somebody() {
     };
     silent.needs = None;
     w.by(IMPL).does(Command::ImportTask(silent)).refused(Code::NeedsMissing);
+}
+
+fn with(command: Command, change: impl FnOnce(&mut ImportedTask)) -> Command {
+    let Command::ImportTask(mut imported) = command else { unreachable!() };
+    change(&mut imported);
+    Command::ImportTask(imported)
+}
+
+#[test]
+fn nobody_becomes_the_assignee_of_an_imported_task_that_names_nobody() {
+    for status in [Status::Review, Status::Done, Status::Failed, Status::Abandoned] {
+        let mut w = World::new();
+        w.by(IMPL).does(imported("task-007", status, None)).accepted();
+        assert_eq!((w.status("task-007"), &w.task("task-007").assignee), (status, &None));
+    }
+}
+
+#[test]
+fn references_and_notes_come_with_an_imported_task_or_not_at_all() {
+    let mut w = World::new();
+    let full = || {
+        with(imported("task-007", Status::Blocked, None), |imported| {
+            let link = |key: &str| TaskLinked {
+                provider: "elsewhere".to_owned(),
+                key: key.to_owned(),
+                value: "7".to_owned(),
+            };
+            imported.task.links = vec![link("id"), link("ref")];
+            imported.notes = texts(&["first", "second"]);
+            imported.reason = Some("a key is missing".to_owned());
+        })
+    };
+    let done = w.by(IMPL).does(full()).accepted();
+    let names = ["task_created", "task_linked", "task_linked", "note", "note", "status_changed"];
+    assert!(done.names().ends_with(&names), "{:?}", done.names());
+    w.by(IMPL).does(full()).refused(Code::DuplicateId);
+    let unknown = with(full(), |imported| imported.task.depends_on = texts(&["task-00"]));
+    let unknown = with(unknown, |imported| imported.task.id = Some("task-008".to_owned()));
+    w.by(IMPL).does(unknown).refused(Code::NotFound);
+}
+
+#[test]
+fn what_is_finished_elsewhere_is_a_part_of_what_is_finished_and_goes_past_merging_without_code() {
+    let mut w = World::new();
+    w.by(IMPL).does(imported("whole", Status::Done, None)).accepted();
+    let part = |status| {
+        with(imported("part", status, None), |imported| {
+            imported.task.parent = Some("whole".to_owned());
+            imported.task.deliverable = Deliverable::None;
+        })
+    };
+    w.by(IMPL).does(part(Status::Queued)).refused(Code::InvalidTransition);
+    let done = w.by(IMPL).does(part(Status::Done)).accepted();
+    assert_eq!(done.names().iter().filter(|name| **name == "status_changed").count(), 5);
+}
+
+#[test]
+fn the_state_elsewhere_counts_also_where_a_dependency_was_given_up() {
+    let mut w = World::new();
+    w.by(IMPL).does(imported("gone", Status::Abandoned, None)).accepted();
+    for status in [Status::Abandoned, Status::Done, Status::Queued] {
+        let name = format!("was-{status}");
+        let late = with(imported(&name, status, None), |imported| {
+            imported.task.depends_on = texts(&["gone"]);
+        });
+        w.by(IMPL).does(late).accepted();
+        let here = if status == Status::Queued { Status::Blocked } else { status };
+        assert_eq!(w.status(&name), here);
+    }
+}
+
+#[test]
+fn what_an_import_kept_back_a_person_accepts_at_once_with_its_gates_waived() {
+    let mut w = World::new();
+    w.policy.required_gates = texts(&["tests"]);
+    let kept = with(imported("old", Status::Queued, None), |imported| {
+        imported.task.blockers = texts(&["closed elsewhere", "on ice"]);
+    });
+    w.by(IMPL).does(kept).accepted();
+    let accept = |blocker: &str| {
+        with(imported("old", Status::Done, None), |imported| {
+            imported.kept_back = Some(blocker.to_owned());
+            imported.worker = Some(id("import:elsewhere"));
+        })
+    };
+    w.by(PLANNER).does(accept("closed elsewhere")).refused(Code::HumanOnly);
+    w.by(ANN).does(accept("something else")).refused(Code::InvalidTransition);
+    let done = w.by(ANN).does(accept("closed elsewhere")).accepted();
+    assert!(done.names().contains(&"gate_waived"));
+    let task = w.task("old");
+    assert_eq!((task.status, &task.blockers), (Status::Done, &texts(&["on ice"])));
+    assert_eq!((&task.assignee, &task.reserved_for), (&Some(id("import:elsewhere")), &None));
+    w.by(ANN).does(accept("on ice")).refused(Code::InvalidTransition);
+}
+
+#[test]
+fn what_was_kept_back_is_not_accepted_before_its_parts_and_dependencies() {
+    let mut w = World::new();
+    let kept = |name: &str, on: &[&str], parent: Option<&str>| {
+        with(imported(name, Status::Queued, None), |imported| {
+            imported.task.blockers = texts(&["closed"]);
+            imported.task.depends_on = texts(on);
+            imported.task.parent = parent.map(str::to_owned);
+        })
+    };
+    w.by(IMPL).does(kept("whole", &[], None)).accepted();
+    w.by(IMPL).does(kept("first", &[], Some("whole"))).accepted();
+    w.by(IMPL).does(kept("second", &["first"], Some("whole"))).accepted();
+    let accept = |name: &str| {
+        with(imported(name, Status::Done, None), |i| i.kept_back = Some("closed".to_owned()))
+    };
+    w.by(ANN).does(accept("whole")).refused(Code::NotReady);
+    w.by(ANN).does(accept("second")).refused(Code::NotReady);
+    for name in ["first", "second", "whole"] {
+        w.by(ANN).does(accept(name)).accepted();
+    }
+}
+
+#[test]
+fn who_may_not_block_what_nobody_holds_is_told_who_may() {
+    let mut w = World::new();
+    w.have_one(Status::Queued);
+    let block = Command::Block {
+        id: "T1".to_owned(),
+        needs: Some("a key".to_owned()),
+        questions: Vec::new(),
+        retry_after: None,
+        reason: None,
+    };
+    let refusal = w.by(IMPL).does(block).refused(Code::RoleForbidden);
+    assert!(!refusal.message.contains("implementer"), "{}", refusal.message);
+    assert!(refusal.message.contains("planner"), "{}", refusal.message);
 }
 
 #[test]

@@ -227,7 +227,8 @@ fn by_other_tools() -> impl Strategy<Value = Command> {
             let assignee = Some(crate::world::id("codex-cli"));
             let task = NewTask { id: Some(format!("x{name}")), assignee, ..task("old work") };
             Command::ImportTask(Box::new(ImportedTask {
-                task, status: Some(status), needs: Some("a key".into()), branch: None, source: "x".into(),
+                task, status: Some(status), needs: Some("a key".into()), source: "x".into(),
+                ..ImportedTask::default()
             }))
         }),
     ]

@@ -222,3 +222,30 @@ fn what_entries_say_beyond_the_protocol_is_recorded_and_bounded() {
     said.log[0].more.other.insert("x".into(), "y".repeat(70_000).into());
     w.by(IMPL).does(submitted(said)).refused(Code::InvalidInput);
 }
+
+#[test]
+fn who_answers_a_blocked_result_sees_why_the_agent_stopped_and_what_its_tools_said() {
+    let mut w = begun();
+    let mut said = report(ReportStatus::Blocked);
+    said.issues = vec![issue(IssueKind::Question, "Which selector?")];
+    said.other.insert("reason".to_owned(), "Test failure loop".into());
+    w.by(IMPL).does(submitted(said)).accepted();
+    let decision = w.decision("D1");
+    assert_eq!(decision.question, "Which selector?");
+    assert_eq!(decision.context.as_deref(), Some("Test failure loop\n\nIt does not link"));
+    assert_eq!(w.task("T1").block.as_ref().unwrap().needs, "Test failure loop");
+}
+
+#[test]
+fn what_one_must_know_to_answer_is_bounded() {
+    let mut w = begun();
+    let mut said = report(ReportStatus::Blocked);
+    let line = said.log[0].clone();
+    said.log = (0..3)
+        .map(|n| ReportedLine { message: format!("{n}{}", "é".repeat(20_000)), ..line.clone() })
+        .collect();
+    said.issues = vec![issue(IssueKind::Question, "Which?")];
+    w.by(IMPL).does(submitted(said)).accepted();
+    let length = w.decision("D1").context.as_ref().unwrap().len();
+    assert!((64 * 1024 - 1..=64 * 1024).contains(&length), "{length}");
+}

@@ -3,7 +3,7 @@
 use crate::verbs::{task, task_on, texts};
 use crate::world::{ANN, Expect, IMPL, OTHER, PLANNER, World};
 use comity_core::command::{ClaimWish, Command, ConstraintChanges, NewTask};
-use comity_core::event::TaskUpdated;
+use comity_core::event::{Event, TaskUpdated};
 use comity_core::refusal::Code;
 use comity_core::role::Role;
 use comity_core::status::Status;
@@ -424,4 +424,16 @@ fn rule_2_an_update_needs_something_to_change() {
     let mut w = World::new();
     w.have(task("a"));
     w.by(ANN).updates("T1", TaskUpdated::default()).refused(Code::InvalidInput);
+}
+
+#[test]
+fn the_text_that_a_task_is_made_of_is_in_the_log_as_it_came_and_bounded() {
+    let mut w = World::new();
+    let with = |body: String| NewTask { body: Some(body), ..task("a") };
+    let text = "Prose.\r\n\r\ngoal: a\n";
+    let done = w.by(ANN).creates(with(text.to_owned())).accepted();
+    let Event::TaskCreated(made) = &done.events[0].draft.event else { panic!("no task") };
+    assert_eq!(made.body.as_deref(), Some(text));
+    w.by(ANN).creates(with("x".repeat(256 * 1024 + 1))).refused(Code::InvalidInput);
+    w.by(ANN).creates(with("a\u{1b}b".to_owned())).refused(Code::InvalidInput);
 }

@@ -3,7 +3,8 @@
 use crate::support::World;
 use comity_core::command::{Command, NewTask, Request};
 use comity_core::refusal::Code;
-use comity_engine::Query;
+use comity_engine::{Keyed, Query};
+use serde_json::json;
 
 fn keyed(world: &World, actor: &str, key: &str, title: &str) -> Request {
     let new = NewTask { title: title.to_owned(), ..NewTask::default() };
@@ -58,5 +59,21 @@ fn rule_5_5_a_key_is_forgotten_after_seven_days() {
         world.sleep(7 * 86_400 + 60);
         let second = world.engine.execute(request).unwrap();
         assert_ne!(second["task"]["id"], first["task"]["id"]);
+    }
+}
+
+#[test]
+fn rule_5_5_what_takes_many_transactions_has_its_first_answer_remembered_too() {
+    for mut world in World::both() {
+        let asker = world.asker("agent-1");
+        let keyed = |input: &str| Keyed::new(asker.clone(), "k1", input).unwrap();
+        assert_eq!(world.engine.remembered(&keyed("a file")).unwrap(), None);
+        let first = world.engine.remember(&keyed("a file"), json!({"imported": 1})).unwrap();
+        let later = world.engine.remember(&keyed("a file"), json!({"imported": 0})).unwrap();
+        assert_eq!((&first, &later), (&json!({"imported": 1}), &first));
+        assert_eq!(world.engine.remembered(&keyed("a file")).unwrap(), Some(first));
+        let refusal = world.engine.remembered(&keyed("another")).unwrap_err();
+        assert_eq!(refusal.code, Code::IdempotencyMismatch);
+        assert!(Keyed::new(asker.clone(), &"k".repeat(500), "a file").is_err());
     }
 }

@@ -1,11 +1,13 @@
 //! New dependencies: what manifests and lockfiles name that they did not name before.
 //!
-//! A name that any manifest of the same ecosystem had before is not new. A lockfile counts only where
-//! no manifest of its ecosystem changed: its own additions then come from nowhere else.
+//! A name that another manifest of the same ecosystem had before is not new, and a new version is none either; the same name from
+//! another place is. A lockfile may grow only because a manifest that it belongs to asks for something else than before: its own
+//! additions come from nowhere then.
 
 mod go;
 mod java;
 mod node;
+mod place;
 mod python;
 mod rust;
 
@@ -13,16 +15,30 @@ use crate::check::Violation;
 use crate::diff::{Change, files_at, text_at};
 use crate::git::Git;
 use comity_core::command::FileAction;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Names of dependencies.
-pub(crate) type Names = BTreeSet<String>;
+/// Dependencies by name, with what is asked of them. One that comes from elsewhere than the ecosystem's registry has its source in
+/// its name.
+pub(crate) type Names = BTreeMap<String, String>;
 
 /// Manifests of one ecosystem that are read for what was known before.
 const MANIFESTS_MAX: usize = 300;
 
-/// What reads one kind of file; none when the text cannot be read.
-type Reader = fn(&str) -> Option<Names>;
+/// Directories whose manifests are data of tests or copies of others' work: what they name is not used by the project.
+const ASIDE: [&str; 9] = [
+    "fixtures",
+    "__fixtures__",
+    "fixture",
+    "testdata",
+    "examples",
+    "templates",
+    "node_modules",
+    "vendor",
+    "third_party",
+];
+
+/// What reads one kind of file, given its text and its directory; none when the text cannot be read.
+type Reader = fn(&str, &str) -> Option<Names>;
 
 /// The family of tools that share dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,28 +71,38 @@ const fn lock(ecosystem: Ecosystem, read: Reader) -> Option<Kind> {
     Some(Kind { ecosystem, is_lock: true, read })
 }
 
+/// Returns the directory and the name of a file.
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
 fn kind(path: &str) -> Option<Kind> {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let (dir, name) = split(path);
     match name {
         "Cargo.toml" => manifest(Ecosystem::Rust, rust::manifest),
         "Cargo.lock" => lock(Ecosystem::Rust, rust::lock),
         "package.json" => manifest(Ecosystem::Node, node::manifest),
         "package-lock.json" | "npm-shrinkwrap.json" => lock(Ecosystem::Node, node::npm_lock),
+        "pnpm-workspace.yaml" => manifest(Ecosystem::Node, node::pnpm_workspace),
         "pnpm-lock.yaml" => lock(Ecosystem::Node, node::pnpm_lock),
         "yarn.lock" => lock(Ecosystem::Node, node::yarn_lock),
         "pyproject.toml" => manifest(Ecosystem::Python, python::pyproject),
         "Pipfile" => manifest(Ecosystem::Python, python::pipfile),
+        "setup.py" => manifest(Ecosystem::Python, python::setup_py),
         "setup.cfg" => manifest(Ecosystem::Python, python::setup_cfg),
         "poetry.lock" | "uv.lock" | "pdm.lock" => lock(Ecosystem::Python, python::lock),
         "Pipfile.lock" => lock(Ecosystem::Python, python::pipfile_lock),
         "go.mod" => manifest(Ecosystem::Go, go::manifest),
         "go.sum" => lock(Ecosystem::Go, go::sum),
         "pom.xml" => manifest(Ecosystem::Java, java::maven),
-        "build.gradle" | "build.gradle.kts" | "settings.gradle" | "settings.gradle.kts" => {
-            manifest(Ecosystem::Java, java::gradle)
-        }
         "gradle.lockfile" | "buildscript-gradle.lockfile" => {
             lock(Ecosystem::Java, java::gradle_lock)
+        }
+        _ if name.ends_with(".lockfile") && dir.ends_with("dependency-locks") => {
+            lock(Ecosystem::Java, java::gradle_lock)
+        }
+        _ if name.ends_with(".gradle") || name.ends_with(".gradle.kts") => {
+            manifest(Ecosystem::Java, java::gradle)
         }
         _ if name.ends_with(".versions.toml") => manifest(Ecosystem::Java, java::catalogue),
         _ if is_requirements(path) => manifest(Ecosystem::Python, python::requirements),
@@ -86,58 +112,127 @@ fn kind(path: &str) -> Option<Kind> {
 
 /// `requirements.txt`, `requirements-dev.in`, `dev-requirements.txt`, `requirements/test.txt`.
 fn is_requirements(path: &str) -> bool {
-    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let (dir, name) = split(path);
     let text = name.strip_suffix(".txt").or_else(|| name.strip_suffix(".in"));
     text.is_some_and(|stem| {
         stem.contains("requirements") || dir.rsplit('/').next() == Some("requirements")
     })
 }
 
+/// A file beside what it is read as. What a go.mod only marks as needed by others is like a lockfile.
+fn kinds(path: &str, included: &BTreeSet<String>) -> Vec<Kind> {
+    let named = kind(path);
+    let python = || manifest(Ecosystem::Python, python::requirements);
+    let more = (split(path).1 == "go.mod").then_some(lock(Ecosystem::Go, go::indirect)).flatten();
+    let known = named.or_else(|| included.contains(path).then(python).flatten());
+    known.into_iter().chain(more).collect()
+}
+
+/// One changed file that names dependencies.
+struct Read<'a> {
+    file: &'a Change,
+    kind: Kind,
+    /// What it names; none when it cannot be read.
+    after: Option<Names>,
+    before: Names,
+}
+
 /// Lists the dependencies that the changes add.
 pub(crate) fn added(git: &Git, base: &str, commit: &str, files: &[Change]) -> Vec<Violation> {
-    let mut found = Vec::new();
     let there = |file: &&Change| file.action != FileAction::Deleted && !file.is_submodule;
+    let included = included(git, commit, files);
+    let mut read = Vec::new();
     for file in files.iter().filter(there) {
-        let Some(kind) = kind(&file.path) else { continue };
-        if kind.is_lock && has_manifest(files, kind.ecosystem) {
-            continue;
+        for kind in kinds(&file.path, &included) {
+            read.push(compare(git, base, commit, file, kind));
         }
-        let text = text_at(git, commit, &file.git_path);
-        let Some(after) = text.and_then(|text| (kind.read)(&text)) else {
-            let message =
-                format!("{} cannot be read, so new dependencies cannot be ruled out", file.path);
-            found.push(Violation::new("no_new_deps", Some(&file.path), message));
+    }
+    let mut found = Vec::new();
+    for one in &read {
+        let path = &one.file.path;
+        let Some(after) = &one.after else {
+            let message = format!("{path} cannot be read, so new dependencies cannot be ruled out");
+            found.push(Violation::new("no_new_deps", Some(path), message));
             continue;
         };
-        let old_path = file.moved_from.as_deref().unwrap_or(&file.git_path);
-        let before = text_at(git, base, old_path).and_then(|text| (kind.read)(&text));
-        let mut new: Names = after.difference(&before.unwrap_or_default()).cloned().collect();
-        if !new.is_empty() && !kind.is_lock {
-            let known = known(git, base, kind.ecosystem);
-            new.retain(|name| !known.contains(name));
+        let mut new: BTreeSet<&String> =
+            after.keys().filter(|name| !one.before.contains_key(*name)).collect();
+        if new.is_empty() || (one.kind.is_lock && is_explained(one, &read)) {
+            continue;
         }
+        let known = known(git, base, one.kind);
+        new.retain(|name| !known.contains(*name));
         for name in new {
-            let message = format!("{} adds the dependency {name}", file.path);
-            found.push(Violation::new("no_new_deps", Some(&file.path), message));
+            let message = format!("{path} adds the dependency {name}");
+            found.push(Violation::new("no_new_deps", Some(path), message));
         }
     }
     found
 }
 
-fn has_manifest(files: &[Change], ecosystem: Ecosystem) -> bool {
-    files.iter().filter_map(|file| kind(&file.path)).any(|k| k.ecosystem == ecosystem && !k.is_lock)
+fn compare<'a>(git: &Git, base: &str, commit: &str, file: &'a Change, kind: Kind) -> Read<'a> {
+    let read = |commit: &str, path: &str| {
+        text_at(git, commit, path).and_then(|text| (kind.read)(&text, split(path).0))
+    };
+    let old_path = file.moved_from.as_deref().unwrap_or(&file.git_path);
+    let after = read(commit, &file.git_path);
+    let before = read(base, old_path).unwrap_or_default();
+    Read { file, kind, after, before }
 }
 
-/// Every dependency that a manifest of the ecosystem named before.
-fn known(git: &Git, base: &str, ecosystem: Ecosystem) -> Names {
-    let mut names = Names::new();
-    let manifests = files_at(git, base)
+/// Tells whether a manifest that a lockfile belongs to asks for something else than before.
+fn is_explained(lock: &Read<'_>, read: &[Read<'_>]) -> bool {
+    let top = split(&lock.file.path).0;
+    // Gradle keeps some of its lockfiles in a directory of their own.
+    let top =
+        top.strip_suffix("gradle/dependency-locks").map_or(top, |dir| dir.trim_end_matches('/'));
+    let below = |path: &str| {
+        let dir = split(path).0;
+        dir.strip_prefix(top)
+            .is_some_and(|rest| top.is_empty() || rest.is_empty() || rest.starts_with('/'))
+    };
+    read.iter().any(|one| {
+        !one.kind.is_lock
+            && one.kind.ecosystem == lock.kind.ecosystem
+            && below(&one.file.path)
+            && one.after.as_ref() != Some(&one.before)
+    })
+}
+
+/// Lists changed files that a list of requirements includes under a name of their own.
+fn included(git: &Git, commit: &str, files: &[Change]) -> BTreeSet<String> {
+    let unnamed: BTreeSet<&str> = files
+        .iter()
+        .filter(|file| kind(&file.path).is_none())
+        .map(|file| &*file.git_path)
+        .collect();
+    let may_be = |path: &&str| path.ends_with(".txt") || path.ends_with(".in");
+    if !unnamed.iter().any(may_be) {
+        return BTreeSet::new();
+    }
+    let lists = files_at(git, commit).into_iter().filter(|path| is_requirements(path));
+    let mut found = BTreeSet::new();
+    for path in lists.take(MANIFESTS_MAX) {
+        let text = text_at(git, commit, &path).unwrap_or_default();
+        let names = python::includes(&text).into_iter();
+        found.extend(names.filter_map(|name| place::inside(split(&path).0, &name)));
+    }
+    found
+}
+
+/// Every dependency that a file of the ecosystem named before: for a manifest, another manifest; for a lockfile, any.
+fn known(git: &Git, base: &str, of: Kind) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let is_aside = |path: &str| path.split('/').any(|part| ASIDE.contains(&part));
+    let files = files_at(git, base)
         .into_iter()
+        .filter(|path| !is_aside(path))
         .filter_map(|path| Some((kind(&path)?, path)))
-        .filter(|(kind, _)| kind.ecosystem == ecosystem && !kind.is_lock);
-    for (kind, path) in manifests.take(MANIFESTS_MAX) {
+        .filter(|(kind, _)| kind.ecosystem == of.ecosystem && (of.is_lock || !kind.is_lock));
+    for (kind, path) in files.take(MANIFESTS_MAX) {
         let text = text_at(git, base, &path);
-        names.extend(text.and_then(|text| (kind.read)(&text)).unwrap_or_default());
+        let read = text.and_then(|text| (kind.read)(&text, split(&path).0));
+        names.extend(read.unwrap_or_default().into_keys());
     }
     names
 }

@@ -3,7 +3,8 @@ use super::*;
 /// Reads a file as its name says.
 fn names(path: &str, text: &str) -> Vec<String> {
     let kind = kind(path).unwrap_or_else(|| panic!("{path} is no manifest"));
-    (kind.read)(text).unwrap_or_else(|| panic!("{path} does not read")).into_iter().collect()
+    let read = (kind.read)(text, split(path).0).unwrap_or_else(|| panic!("{path} does not read"));
+    read.into_keys().collect()
 }
 
 #[test]
@@ -12,19 +13,22 @@ fn manifests_name_what_they_depend_on_and_not_what_is_their_own() {
         alias = { package = \"real_name\", version = \"2\" }\n[dev-dependencies]\nproptest = \"1\"\n\
         [target.'cfg(unix)'.dependencies]\nlibc = { git = \"https://example.org/x\" }\n\
         [workspace.dependencies]\nclap = \"4\"\n";
-    assert_eq!(names("a/Cargo.toml", cargo), ["clap", "libc", "proptest", "real-name", "serde"]);
+    let libc = "libc (https://example.org/x)";
+    assert_eq!(names("a/Cargo.toml", cargo), ["clap", libc, "proptest", "real-name", "serde"]);
     let package = r#"{"name":"x","dependencies":{"a":"^1","mine":"workspace:*"},
         "devDependencies":{"@s/b":"2","c":"file:../c"}}"#;
-    assert_eq!(names("package.json", package), ["@s/b", "a"]);
+    assert_eq!(names("a/package.json", package), ["@s/b", "a"]);
     let project = "[project]\ndependencies = [\"Requests[socks]>=2; python_version<'4'\"]\n\
         optional-dependencies.dev = [\"pytest\"]\n[dependency-groups]\nlint = [\"ruff==1\"]\n\
         [tool.poetry.dependencies]\npython = \"^3\"\nZope_Interface = \"1\"\nown = {path=\"../o\"}\n\
         [tool.poetry.group.docs.dependencies]\nsphinx = \"*\"\n[build-system]\nrequires = [\"hatchling\"]\n";
     let wanted = ["hatchling", "pytest", "requests", "ruff", "sphinx", "zope-interface"];
-    assert_eq!(names("pyproject.toml", project), wanted);
+    assert_eq!(names("a/pyproject.toml", project), wanted);
     let pip = "# all\nflask==2 # web\n-r other.txt\n--hash x\n-e .\nname @ https://example.org/n.whl\n\
         git+https://example.org/r.git#egg=egged\nlong \\\n  ==1\n";
-    assert_eq!(names("requirements-dev.txt", pip), ["egged", "flask", "long", "name"]);
+    let egged = "egged (git+https://example.org/r.git)";
+    let named = "name (https://example.org)";
+    assert_eq!(names("requirements-dev.txt", pip), ["-r other.txt", egged, "flask", "long", named]);
     assert_eq!(names("requirements/test.txt", "pytest\n"), ["pytest"]);
     let cfg = "[options]\ninstall_requires =\n  attrs\n  six>1\nzip_safe = no\n[options.extras_require]\nx = rich\n";
     assert_eq!(names("setup.cfg", cfg), ["attrs", "rich", "six"]);
@@ -71,7 +75,7 @@ fn lockfiles_name_every_package_from_elsewhere() {
 fn what_does_not_read_is_said_and_nothing_panics() {
     for path in ["Cargo.toml", "package.json", "pyproject.toml", "package-lock.json", "Cargo.lock"]
     {
-        assert_eq!((kind(path).unwrap().read)("{[<"), None, "{path}");
+        assert_eq!((kind(path).unwrap().read)("{[<", ""), None, "{path}");
     }
     let odd = [
         "",
@@ -86,6 +90,12 @@ fn what_does_not_read_is_said_and_nothing_panics() {
         "[x\n",
         "'a:b",
         "=:",
+        "install_requires=[\"",
+        "extras_require={'é':(",
+        "implementation(\"",
+        "/*",
+        "<plugin ",
+        "catalog:\n  x: ",
     ];
     for path in [
         "pnpm-lock.yaml",
@@ -98,11 +108,68 @@ fn what_does_not_read_is_said_and_nothing_panics() {
         "setup.cfg",
         "gradle.lockfile",
         "a.versions.toml",
+        "setup.py",
+        "pnpm-workspace.yaml",
     ] {
         for text in odd {
             let text = format!("packages:\n  {text}\n{text}\n {text}");
-            let _ = (kind(path).unwrap().read)(&text);
+            let _ = (kind(path).unwrap().read)(&text, "a");
         }
     }
     assert!(kind("src/main.rs").is_none() && kind("notes.txt").is_none());
+}
+
+#[test]
+fn the_less_usual_forms_are_read_too() {
+    let gradle = "plugins {\n  id 'java'\n  id(\"org.x.shadow\") version \"1\"\n  kotlin(\"jvm\")\n}\napply plugin: 'org.y.z'\n\
+        def g = 'x' // implementation 'no:no:1'\n/* api 'no:no:2' */\nrepositories { maven { url 'https://repo.example.org/a:b' } }\n\
+        dependencies {\n  implementation group: 'e', name: 'map', version: '1'\n  api(\n    group = \"e\",\n    name = \"kotlin\"\n  )\n\
+        testImplementation(\"e\", \"args\", \"1\")\n  implementation \"${g}:vil:1\"\n  println(\"a\", \"b\")\n}\n";
+    let wanted = [
+        "${g}:vil",
+        "e:args",
+        "e:kotlin",
+        "e:map",
+        "plugin org.jetbrains.kotlin.jvm",
+        "plugin org.x.shadow",
+        "plugin org.y.z",
+    ];
+    assert_eq!(names("gradle/conventions.gradle.kts", gradle), wanted);
+    let libs = "[plugins]\na = \"p.a:1\"\nb = { id = \"p.b\", version = \"1\" }\n";
+    assert_eq!(names("gradle/libs.versions.toml", libs), ["plugin p.a", "plugin p.b"]);
+    assert_eq!(names("gradle/dependency-locks/x.lockfile", "e:vil:1\n"), ["e:vil"]);
+    let pom = "<project><parent >\n<groupId>p</groupId><artifactId>q</artifactId></parent><plugins><plugin>\
+        <artifactId>r</artifactId><dependencies><dependency \n><groupId >e</groupId ><artifactId>vil</artifactId></dependency>\
+        </dependencies></plugin></plugins></project>";
+    assert_eq!(names("pom.xml", pom), ["e:vil", "org.apache.maven.plugins:r", "p:q"]);
+    let go = "require(\n\texample.org/a v1\n)\nrequire example.org/b v1 // indirect\nreplace example.org/a => evil.org/a v1\n";
+    assert_eq!(names("go.mod", go), ["evil.org/a", "example.org/a"]);
+    let marked: Vec<String> = go::indirect(go, "").unwrap().into_keys().collect();
+    assert_eq!(marked, ["example.org/b"]);
+    let setup = "from setuptools import setup\nsetup(\n  install_requires=[\"six>1\", 'attrs'],  # 'no'\n\
+        extras_require={\"dev\": [\"pytest\"]},\n  tests_require=read(),\n)\n";
+    assert_eq!(
+        names("setup.py", setup),
+        ["attrs", "pytest", "six", "tests_require that is computed"]
+    );
+    let cargo = "[dev_dependencies]\nold = \"1\"\n[patch.crates-io]\nserde = { git = \"https://e.org/s\" }\n\
+        [dependencies]\nout = { path = \"../../out\" }\nown = { path = \"../own\" }\n";
+    let wanted = ["old", "out (../../out)", "serde (https://e.org/s)"];
+    assert_eq!(names("a/Cargo.toml", cargo), wanted);
+    let poetry = "[tool.poetry.dependencies]\nout = {path = \"../out\"}\n[tool.uv.sources]\nx = {git = \"https://e.org/x\"}\ny = {workspace = true}\n";
+    assert_eq!(names("pyproject.toml", poetry), ["out (../out)", "x (https://e.org/x)"]);
+}
+
+#[test]
+fn another_source_is_another_dependency_and_another_version_is_not() {
+    let package = r#"{"dependencies":{"left":"npm:evil@1","a":"git+https://e.org/a.git#v1","b":"o/b",
+        "c":"file:../evil.tgz","d":"catalog:","e":"./packages/e"},
+        "overrides":{"x":"1.2.3","y":{"z":"npm:other@2"}}}"#;
+    let wanted = ["a (git+https://e.org/a.git)", "b (o/b)", "c (..)", "d", "evil", "other"];
+    assert_eq!(names("package.json", package), wanted);
+    let workspace = "packages:\n  - 'a/*'\ncatalog:\n  react: ^18 # x\n  'left': npm:evil@1\noverrides:\n  x: 1\n";
+    assert_eq!(names("pnpm-workspace.yaml", workspace), ["evil", "react"]);
+    let pip = "git+https://e.org/r.git@v1\nx @ git+https://e.org/x.git@v2\n../out\n./own\n";
+    let wanted = ["../out", "git+https://e.org/r.git", "x (git+https://e.org/x.git)"];
+    assert_eq!(names("requirements.txt", pip), wanted);
 }

@@ -2,6 +2,7 @@
 
 use comity_core::refusal::Refusal;
 use std::ffi::{OsStr, OsString};
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -48,6 +49,25 @@ impl Git {
         self.command(args).output().ok()
     }
 
+    /// Runs to the end with this on its standard input; by a file, so that neither side waits for the other.
+    pub(crate) fn fed<S: AsRef<OsStr>>(&self, args: &[S], input: &str) -> Option<Output> {
+        let mut file = tempfile::tempfile().ok()?;
+        file.write_all(input.as_bytes()).and_then(|()| file.rewind()).ok()?;
+        self.command(args).stdin(file).output().ok()
+    }
+
+    /// Tells whether a call succeeded.
+    pub(crate) fn does<S: AsRef<OsStr>>(&self, args: &[S]) -> bool {
+        self.output(args).is_some_and(|output| output.status.success())
+    }
+
+    /// Returns the lines of the output of a call that succeeded; none otherwise.
+    pub(crate) fn lines<S: AsRef<OsStr>>(&self, args: &[S]) -> Vec<String> {
+        let output = self.output(args).filter(|output| output.status.success());
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        text.unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
     /// Returns the first line of the output of a call that succeeded.
     pub fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Option<String> {
         let output = self.output(args)?;
@@ -77,6 +97,12 @@ impl Git {
         }
         Err(Refusal::input(format!("git knows no commit {:?}", comity_core::ids::shorten(name)))
             .hint("give a commit's hash, or a branch or tag of this repository"))
+    }
+
+    /// Returns the commit of a branch, here or as the remote has it.
+    pub fn branch_commit(&self, name: &str) -> Option<String> {
+        let places = ["refs/heads/", "refs/remotes/origin/", "refs/remotes/"];
+        places.iter().find_map(|place| self.commit(&format!("{place}{name}")))
     }
 
     /// Returns the branch that is checked out.

@@ -1,8 +1,11 @@
 //! Questions about commits, and the snapshot of a work tree that must not be committed to.
 
 use super::Git;
+use crate::names;
 use comity_core::command::Containment;
 use comity_core::refusal::{Code, Refusal};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -96,7 +99,7 @@ pub fn snapshot(tree: &Path, task: &str) -> Result<String, Refusal> {
     if head.is_some() && !done(&["read-tree", "HEAD"]) {
         return Err(failed("read the tree", task));
     }
-    if !done(&["add", "--all", "--", "."]) {
+    if !done(&["add", "--all", "--", "."]) || !without_nested(&git, &Git::at(tree)) {
         return Err(failed("add the files", task));
     }
     let tree_id = git.line(&["write-tree"]).ok_or_else(|| failed("write the tree", task))?;
@@ -109,13 +112,46 @@ pub fn snapshot(tree: &Path, task: &str) -> Result<String, Refusal> {
     git.line(&args).ok_or_else(|| failed("make the commit", task))
 }
 
-/// Keeps a snapshot from being collected. Only what was accepted may take the place of what was
-/// kept before, so that a former holder cannot replace the work of the present one.
+/// Takes other repositories and work trees that lie inside of this one out of an index: they are nobody's change. A submodule
+/// that was added on purpose is in the work tree's own index, too.
+fn without_nested(git: &Git, own: &Git) -> bool {
+    let staged = |git: &Git| {
+        let lines = git.output(&["ls-files", "--stage", "-z"]).map(|output| output.stdout);
+        let lines = lines.unwrap_or_default();
+        let lines = lines.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        let module =
+            |line: Cow<'_, str>| Some(line.strip_prefix("160000 ")?.split_once('\t')?.1.to_owned());
+        lines.filter_map(module).collect::<BTreeSet<String>>()
+    };
+    let all = staged(git);
+    if all.is_empty() {
+        return true;
+    }
+    let known = staged(own);
+    all.difference(&known).all(|path| git.does(&["update-index", "--force-remove", "--", path]))
+}
+
+/// Keeps a snapshot from being collected until it is known whether it was accepted.
+pub fn hold(tree: &Path, task: &str, commit: &str) -> Result<(), Refusal> {
+    let held = Git::at(tree).does(&["update-ref", &names::pending(commit), commit]);
+    if held { Ok(()) } else { Err(failed("keep the commit", task)) }
+}
+
+/// Lets go of a snapshot that was not accepted.
+pub fn let_go(tree: &Path, commit: &str) {
+    // What stays behind costs nothing.
+    let _ = Git::at(tree).does(&["update-ref", "-d", &names::pending(commit)]);
+}
+
+/// Keeps a snapshot that was accepted. Only that may take the place of what was kept before, so that a former
+/// holder cannot replace the work of the present one.
 pub fn keep(tree: &Path, task: &str, commit: &str) -> Result<(), Refusal> {
-    let name = format!("refs/comity/snapshots/{task}");
-    let kept = Git::at(tree).output(&["update-ref", &name, commit]);
+    let (name, pending) = (names::snapshot(task), names::pending(commit));
+    let both = format!("update {name} {commit}\ndelete {pending}\n");
+    let kept = Git::at(tree).fed(&["update-ref", "--stdin"], &both);
     if kept.is_some_and(|output| output.status.success()) {
         return Ok(());
     }
-    Err(failed("keep the commit", task).hint(format!("run `git update-ref {name} {commit}`")))
+    let message = format!("git could not write {name}; the snapshot is kept as {pending}");
+    Err(Refusal::new(Code::Internal, message))
 }

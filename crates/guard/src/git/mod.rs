@@ -4,4 +4,4 @@ mod call;
 mod commit;
 
 pub use call::{Git, version};
-pub use commit::{containment, keep, snapshot};
+pub use commit::{containment, hold, keep, let_go, snapshot};

@@ -74,18 +74,55 @@ pub(super) fn marked<'a>(line: &Line<'a>) -> Option<&'a str> {
 }
 
 impl Answer {
-    /// Finds the first answer in a comment.
+    /// Finds the answer in a comment.
     pub fn find(text: &str) -> Option<Answer> {
-        let lines = markdown::lines(text);
-        lines.iter().enumerate().find_map(|(place, line)| {
-            let rest = lines.get(place + 1..).unwrap_or_default();
-            marked(line).map(|first| Answer::read(first, rest))
-        })
+        Answer::of_lines(&markdown::lines(text))
     }
 
     /// Reads an answer that needs no word before it.
     pub fn of_text(text: &str) -> Answer {
         Answer::read("", &markdown::lines(text))
+    }
+
+    /// Reads a reply that needs no word before it: what it quotes is not its own.
+    pub(super) fn of_reply(text: &str) -> Option<Answer> {
+        let is_quote =
+            |line: &Line<'_>| line.fence.is_none() && line.text.trim_start().starts_with('>');
+        let mut lines = markdown::lines(text);
+        lines.retain(|line| !is_quote(line));
+        let answer = Answer::read("", &lines);
+        (answer != Answer::default()).then_some(answer)
+    }
+
+    /// Reads every answer from its word to the next one; somebody may begin anew for each question.
+    pub(super) fn of_lines(lines: &[Line<'_>]) -> Option<Answer> {
+        let starts: Vec<(usize, &str)> = lines
+            .iter()
+            .enumerate()
+            .filter_map(|(place, line)| marked(line).map(|first| (place, first)))
+            .collect();
+        let ends = starts.iter().skip(1).map(|(place, _)| *place).chain([lines.len()]);
+        let read = |((place, first), end): (&(usize, &str), usize)| {
+            Answer::read(first, lines.get(place + 1..end).unwrap_or_default())
+        };
+        let mut blocks: Vec<Answer> = starts.iter().zip(ends).map(read).collect();
+        if blocks.len() < 2 {
+            return blocks.pop();
+        }
+        let mut whole = Answer::default();
+        for block in blocks {
+            match (block.parts.is_empty(), block.beside.is_empty()) {
+                (_, true) => {}
+                (true, false) => {
+                    whole.parts.push(AnswerPart { number: None, text: block.beside });
+                    continue;
+                }
+                (false, false) if whole.beside.is_empty() => whole.beside = block.beside,
+                (false, false) => whole.beside = format!("{}\n\n{}", whole.beside, block.beside),
+            }
+            whole.parts.extend(block.parts);
+        }
+        Some(whole)
     }
 
     pub(super) fn read(first: &str, rest: &[Line<'_>]) -> Answer {
@@ -104,24 +141,34 @@ impl Answer {
 
     /// Gives each question its answer: by number, else by order, else the one text to all of them.
     pub fn matched(&self, questions: usize) -> Result<Matched, Mismatch> {
+        self.matched_to(&vec![true; questions])
+    }
+
+    /// The same where some questions are answered already: numbers count all of them, an answer without a number
+    /// goes to one that is open.
+    pub fn matched_to(&self, open: &[bool]) -> Result<Matched, Mismatch> {
         let given: Vec<&AnswerPart> =
             self.parts.iter().filter(|part| !part.text.is_empty()).collect();
         let beside = Some(self.beside.clone()).filter(|text| !text.is_empty());
         let numbered = given.iter().any(|part| part.number.is_some());
+        let waiting = open.iter().filter(|open| **open).count();
+        let all = |text: &String| {
+            open.iter().map(|open| open.then(|| text.clone())).collect::<Vec<Option<String>>>()
+        };
         if given.is_empty() {
             let text = beside.ok_or(Mismatch::Empty)?;
-            return Ok(Matched { answers: vec![Some(text); questions], beside: None });
+            return Ok(Matched { answers: all(&text), beside: None });
         }
-        if questions == 1 && given.len() > 1 && !numbered {
+        if waiting == 1 && given.len() > 1 && !numbered {
             // Several points, but one question: all of it answers it.
             let items: Vec<String> =
                 given.iter().map(|part| format!("- {}", part.text.replace('\n', "\n  "))).collect();
-            return Ok(Matched { answers: vec![Some(items.join("\n"))], beside });
+            return Ok(Matched { answers: all(&items.join("\n")), beside });
         }
-        if given.len() > questions && !numbered {
-            return Err(Mismatch::TooMany(given.len(), questions));
+        if given.len() > waiting && !numbered {
+            return Err(Mismatch::TooMany(given.len(), waiting));
         }
-        let mut answers: Vec<Option<String>> = vec![None; questions];
+        let mut answers: Vec<Option<String>> = vec![None; open.len()];
         for part in given.iter().filter(|part| part.number.is_some()) {
             let number = part.number.unwrap_or_default();
             let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
@@ -132,8 +179,10 @@ impl Answer {
             }
         }
         for part in given.iter().filter(|part| part.number.is_none()) {
-            let open = answers.iter_mut().find(|slot| slot.is_none());
-            *open.ok_or(Mismatch::TooMany(given.len(), questions))? = Some(part.text.clone());
+            let mut slots = answers.iter_mut().zip(open);
+            let free = slots.find(|(slot, open)| slot.is_none() && **open);
+            let (slot, _) = free.ok_or(Mismatch::TooMany(given.len(), waiting))?;
+            *slot = Some(part.text.clone());
         }
         Ok(Matched { answers, beside })
     }

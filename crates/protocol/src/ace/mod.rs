@@ -5,6 +5,7 @@ mod answer;
 mod branch;
 mod claim;
 mod contract;
+mod ending;
 mod hand_over;
 mod instructions;
 mod items;
@@ -15,10 +16,11 @@ pub use answer::{Answer, AnswerPart, Matched, Mismatch};
 pub use branch::{branch, issue_of_branch, slug};
 pub use claim::Claim;
 pub use contract::{DONE, is_workers_own};
+pub use ending::COMMENT;
 pub use hand_over::{DONE_FILE, HandOver, HandOverError, HandOverState};
 pub use instructions::instructions;
 pub use outcome::{Done, Failed};
-pub use question::Blocked;
+pub use question::{Asked, Blocked, with_options};
 
 use crate::markdown;
 
@@ -75,8 +77,8 @@ impl Comment {
         let lines = markdown::lines(text);
         for (place, line) in lines.iter().enumerate() {
             let rest = lines.get(place + 1..).unwrap_or_default();
-            if let Some(first) = answer::marked(line) {
-                return Some(Comment::Answer(Answer::read(first, rest)));
+            if answer::marked(line).is_some() {
+                return Answer::of_lines(&lines).map(Comment::Answer);
             }
             if let Some((first, generation)) = question::marked(line) {
                 return Blocked::read(first, rest, generation).map(Comment::Blocked);
@@ -112,6 +114,18 @@ impl Comment {
             (Author::Agent, Comment::Answer(_)) => None,
             (Author::Agent, comment) => Some(comment),
             (Author::Allowed | Author::Other, _) => None,
+        }
+    }
+
+    /// Reads what somebody who may answer says in a comment. The second generation asks for a plain reply, so
+    /// there an answer needs no word before it.
+    pub fn answer_in(text: &str, generation: Generation) -> Option<Answer> {
+        match (Comment::read(text, Author::Allowed), generation) {
+            (Some(Comment::Answer(answer)), _) => Some(answer),
+            (None, Generation::Project) if !is_own(text) && Comment::parse(text).is_none() => {
+                Answer::of_reply(text)
+            }
+            _ => None,
         }
     }
 

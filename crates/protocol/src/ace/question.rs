@@ -14,9 +14,31 @@ const HOW_PROJECT: &str =
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blocked {
     /// The questions, at least one.
-    pub questions: Vec<String>,
+    pub questions: Vec<Asked>,
     /// What was said before them.
     pub about: Option<String>,
+}
+
+/// One question, with the number that its answer names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// Counted from one. A question that is asked again keeps its number.
+    pub number: u32,
+    /// The question.
+    pub text: String,
+}
+
+/// Adds the keys that a question can be answered with, for who has nothing but the comment.
+pub fn with_options(question: &str, options: &[(&str, Option<&str>)]) -> String {
+    if options.is_empty() {
+        return question.to_owned();
+    }
+    let option = |(key, label): &(&str, Option<&str>)| match label {
+        Some(label) => format!("`{key}` ({label})"),
+        None => format!("`{key}`"),
+    };
+    let options: Vec<String> = options.iter().map(option).collect();
+    format!("{question} Answer with one of: {}.", options.join(", "))
 }
 
 /// Returns what follows the word on its line, and which generation's word it is.
@@ -31,11 +53,15 @@ pub(super) fn marked<'a>(line: &Line<'a>) -> Option<(&'a str, Generation)> {
 impl Blocked {
     /// Makes a comment of questions; empty ones are left out. None is left when all are.
     pub fn new(questions: &[String]) -> Option<Blocked> {
-        let questions: Vec<String> = questions
-            .iter()
-            .map(|question| tidy(question))
-            .filter(|question| !question.is_empty())
-            .collect();
+        let said = questions.iter().map(|question| tidy(question)).filter(|text| !text.is_empty());
+        let asked = (1..).zip(said).map(|(number, text)| Asked { number, text });
+        Blocked::numbered(asked)
+    }
+
+    /// Makes a comment of questions that have their numbers already.
+    pub fn numbered(questions: impl IntoIterator<Item = Asked>) -> Option<Blocked> {
+        let tidied = questions.into_iter().map(|asked| Asked { text: tidy(&asked.text), ..asked });
+        let questions: Vec<Asked> = tidied.filter(|asked| !asked.text.is_empty()).collect();
         (!questions.is_empty()).then_some(Blocked { questions, about: None })
     }
 
@@ -46,15 +72,26 @@ impl Blocked {
         if listed.items.is_empty() {
             return Blocked::new(&[before]);
         }
-        let text = |item: &Item| match generation {
-            Generation::Labels => items::label(&item.text, &["question", "q"])
-                .map_or(item.text.as_str(), |(_, text)| text)
-                .to_owned(),
-            Generation::Project => item.text.clone(),
+        let read = |item: &Item| match items::label(&item.text, &["question", "q"]) {
+            Some((number, text)) if generation == Generation::Labels => {
+                (Some(number), text.to_owned())
+            }
+            _ => (item.number, item.text.clone()),
         };
-        let questions: Vec<String> = listed.items.iter().map(text).collect();
-        let about = (!before.is_empty()).then_some(before);
-        Some(Blocked { about, ..Blocked::new(&questions)? })
+        let read: Vec<(Option<u32>, String)> = listed.items.iter().map(read).collect();
+        let numbers: Vec<u32> = read.iter().filter_map(|(number, _)| *number).collect();
+        // Numbers that do not count on are no numbers.
+        let counted = numbers.len() == read.len()
+            && numbers.first() > Some(&0)
+            && numbers.windows(2).all(|pair| pair.first() < pair.last());
+        let texts: Vec<String> = read.into_iter().map(|(_, text)| text).collect();
+        let blocked = if counted {
+            let asked = numbers.into_iter().zip(texts);
+            Blocked::numbered(asked.map(|(number, text)| Asked { number, text }))
+        } else {
+            Blocked::new(&texts)
+        };
+        Some(Blocked { about: (!before.is_empty()).then_some(before), ..blocked? })
     }
 
     pub(super) fn render(&self, generation: Generation) -> String {
@@ -65,13 +102,13 @@ impl Blocked {
         if let Some(about) = &self.about {
             out.push_str(&format!("{about}\n\n"));
         }
-        for (place, question) in (1..).zip(&self.questions) {
+        for Asked { number, text } in &self.questions {
             match generation {
                 Generation::Labels => {
-                    items::write(&mut out, &format!("- Question {place}: "), None, question);
+                    items::write(&mut out, &format!("- Question {number}: "), None, text);
                 }
                 Generation::Project => {
-                    items::write(&mut out, &format!("{place}. "), Some(place), question);
+                    items::write(&mut out, &format!("{number}. "), Some(*number), text);
                 }
             }
         }

@@ -256,6 +256,7 @@ impl Patch {
             needs: self.needs.clone(),
             branch: self.branch.clone().filter(|branch| !branch.is_empty()),
             source: source.to_owned(),
+            ..ImportedTask::default()
         }
     }
 

@@ -4,6 +4,7 @@
 //! one of another kind. Keys that another kind has speak against a kind, and what stays undecided is refused.
 
 use super::{KINDS, Kind, Mode, SURE};
+use crate::ace;
 use crate::document::Node;
 use crate::neotx::wrapped;
 use serde_json::Value;
@@ -28,6 +29,8 @@ struct Candidate {
     kind: &'static Kind,
     marks: u32,
     tree: Option<Node>,
+    /// Whether its own reader can read it.
+    readable: bool,
 }
 
 /// Looks at a text as each kind reads it.
@@ -37,14 +40,22 @@ pub(super) fn look(text: &str) -> Seen {
     let mut found = Vec::new();
     for kind in KINDS {
         let own = (kind.read)(text).ok();
-        let tree = own.as_ref().or(in_prose.as_ref());
-        let marks = (kind.marks)(text, tree);
+        let readable = own.is_some();
+        let tree = own.or_else(|| in_prose.clone());
+        let marks = (kind.marks)(text, tree.as_ref());
         if marks > 0 {
-            found.push(Candidate { kind, marks, tree: tree.cloned() });
+            found.push(Candidate { kind, marks, tree, readable });
         }
     }
     if found.iter().any(|candidate| candidate.marks >= SURE) {
         found.retain(|candidate| candidate.marks >= SURE);
+    }
+    // What can be read is meant; a comment is what is left when nothing else is in it.
+    if found.iter().any(|candidate| candidate.readable) {
+        found.retain(|candidate| candidate.readable);
+    }
+    if found.len() > 1 {
+        found.retain(|candidate| candidate.kind.name != ace::COMMENT.name);
     }
     settle(&found)
 }

@@ -261,7 +261,9 @@ fn held_against(name: &str, schema: &Value, value: &Value) {
 #[test]
 fn the_check_and_the_schema_of_every_kind_agree() {
     let names: Vec<&str> = TABLE.iter().map(|(name, ..)| *name).collect();
-    assert!(KINDS.iter().all(|kind| names.contains(&kind.name)));
+    // A comment is no JSON: its schema only says what is read out of it.
+    let documents = KINDS.iter().filter(|kind| kind.name != ace::COMMENT.name);
+    assert!(documents.into_iter().all(|kind| names.contains(&kind.name)));
     for (name, example, keys) in TABLE {
         let schema = (kind(name).unwrap().schema)();
         let good: Value = serde_json::from_str(example).unwrap();

@@ -150,17 +150,13 @@ impl Dialect {
         }
     }
 
-    /// Returns the words that may follow a word, by the table of transitions.
-    pub fn next(&self, word: &str) -> Vec<&str> {
-        let shown_as = |word: &str| -> Vec<Status> {
-            let is =
-                |status: &Status| self.words.get(status).is_some_and(|known| same(known, word));
-            Status::ALL.into_iter().filter(is).collect()
-        };
-        let from = shown_as(word);
+    /// Returns the words that may follow while a task has a state, by the table of transitions. One word shows
+    /// several states, and what may follow differs between them.
+    pub fn next(&self, status: Status) -> Vec<&str> {
+        let now = self.mark(status).word;
         let follows = |next: &&str| {
-            let to = shown_as(next);
-            !same(next, word) && from.iter().any(|from| to.iter().any(|to| from.may_become(*to)))
+            let shows = |to: &Status| self.mark(*to).word.is_some_and(|word| same(word, next));
+            !now.is_some_and(|now| same(now, next)) && status.next().iter().any(shows)
         };
         self.words().into_iter().filter(follows).collect()
     }

@@ -71,30 +71,13 @@ fn own(
             return Err(bad("states", format!("no word for {status}")));
         }
     }
-    for (status, like) in [
-        (Status::Claimed, Status::InProgress),
-        (Status::ChangesRequested, Status::InProgress),
-        (Status::Approved, Status::Review),
-        (Status::Merging, Status::Review),
-        (Status::Failed, Status::Blocked),
-    ] {
-        if let (false, Some(word)) = (words.contains_key(&status), words.get(&like).cloned()) {
+    for status in Status::ALL {
+        let like = words.get(&kin(status)).cloned();
+        if let (false, Some(word)) = (words.contains_key(&status), like) {
             words.insert(status, word);
         }
     }
-    // Two of these with one word could not be told apart when somebody sets it.
-    for (place, status) in NEEDED.iter().enumerate() {
-        for other in NEEDED.iter().skip(place + 1) {
-            let both = words.get(status).zip(words.get(other));
-            let closed = *status == Status::Review && *other == Status::Done;
-            if both.is_some_and(|(a, b)| same(a, b)) && !closed {
-                return Err(bad(
-                    format!("states.{other}"),
-                    format!("is the word of {status}, too"),
-                ));
-            }
-        }
-    }
+    tell_apart(&words)?;
     let mut dialect = Dialect {
         name: "own".to_owned(),
         carrier: Carrier::Labels,
@@ -104,6 +87,45 @@ fn own(
     };
     dialect.roles = read_roles(roles, &dialect)?;
     Ok(dialect)
+}
+
+/// A word may stand for several states only where it is read as one that is shown the same: as what they come
+/// from, or closed.
+fn tell_apart(words: &BTreeMap<Status, String>) -> Result<(), BadKey> {
+    let alike = |a: Status, b: Status| {
+        words.get(&a).zip(words.get(&b)).is_some_and(|(one, other)| same(one, other))
+    };
+    let rest = Status::ALL.into_iter().filter(|status| !NEEDED.contains(status));
+    let order: Vec<Status> = NEEDED.into_iter().chain(rest).collect();
+    for (place, status) in order.iter().enumerate() {
+        for other in order.iter().skip(place + 1) {
+            let (one, two) = (kin(*status), kin(*other));
+            let closed = match (one, two) {
+                (Status::Done, Status::Review) | (Status::Review, Status::Done) => {
+                    alike(Status::Review, Status::Done)
+                }
+                (Status::Blocked | Status::Done, Status::Abandoned) => true,
+                _ => false,
+            };
+            if alike(*status, *other) && one != two && !closed {
+                return Err(bad(
+                    format!("states.{other}"),
+                    format!("is the word of {status}, too"),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The state whose word a state has when it has none of its own.
+fn kin(status: Status) -> Status {
+    match status {
+        Status::Claimed | Status::ChangesRequested => Status::InProgress,
+        Status::Approved | Status::Merging => Status::Review,
+        Status::Failed => Status::Blocked,
+        other => other,
+    }
 }
 
 fn read_roles(

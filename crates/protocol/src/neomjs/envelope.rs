@@ -3,6 +3,10 @@
 
 use crate::document::{self, Data, Fault, Node, Place};
 use crate::markdown::indent;
+use std::ops::Range;
+
+/// Spaces before a quotation mark; more make it code.
+const QUOTE_INDENT_MAX: usize = 3;
 
 /// A contract taken out of its text, line by line.
 struct Opened {
@@ -10,6 +14,8 @@ struct Opened {
     text: String,
     /// Characters taken off the front of each line.
     taken: Vec<u32>,
+    /// The lines that may be the contract, counted from 0: the first one and the one after the last.
+    lines: Range<usize>,
 }
 
 /// Reads the contract in a text.
@@ -38,9 +44,47 @@ pub(super) fn has_header(text: &str, header: &str) -> bool {
 
 /// Returns the title that the front matter of an issue's file gives.
 pub(super) fn front_title(text: &str) -> Option<String> {
-    let end = front_matter(text).checked_sub(2)?;
-    let front: String = text.lines().skip(1).take(end).map(|line| format!("{line}\n")).collect();
-    document::read(&front).ok()?.get("title")?.written().filter(|title| !title.trim().is_empty())
+    front(text)?.get("title")?.written().filter(|title| !title.trim().is_empty())
+}
+
+/// Reads the front matter of an issue's file; its places are those of the text.
+pub(super) fn front(text: &str) -> Option<Node> {
+    let lines = front_lines(text);
+    let front = text.lines().take(lines.end).skip(lines.start);
+    // One empty line stands for the mark above.
+    let front: String = std::iter::once("").chain(front).map(|line| format!("{line}\n")).collect();
+    (!lines.is_empty()).then(|| document::read(&front).ok())?
+}
+
+/// The lines of the front matter between its marks, counted from 0.
+pub(super) fn front_lines(text: &str) -> Range<usize> {
+    1..front_matter(text.strip_prefix('\u{feff}').unwrap_or(text)).saturating_sub(1).max(1)
+}
+
+/// The lines of the contract, counted from 0.
+pub(super) fn contract_lines(text: &str) -> Range<usize> {
+    open(text).lines
+}
+
+/// Returns the contract without anything around it.
+pub(super) fn contract_in(text: &str) -> String {
+    let opened = open(text);
+    format!("{}\n", opened.text.trim_start_matches('\n').trim_end())
+}
+
+/// Tells whether the contract itself is quoted, as in a comment that repeats it.
+pub(super) fn is_quoted(text: &str) -> bool {
+    let opened = open(text);
+    opened.taken.iter().any(|taken| *taken > 0)
+}
+
+/// Takes the quotation marks off a comment that the original's tools have wrapped; counts the characters that are
+/// gone from each line. Other comments stay as they are: what they quote, somebody else has said.
+pub(super) fn unwrapped(text: &str) -> (String, Vec<u32>) {
+    let wrapped = text.lines().find(|line| !line.trim().is_empty()).is_some_and(names_agent);
+    let lines = if wrapped { unquoted_lines(text) } else { text.lines().map(|l| (l, 0)).collect() };
+    let text = lines.iter().map(|(line, _)| format!("{line}\n")).collect();
+    (text, lines.iter().map(|(_, taken)| *taken).collect())
 }
 
 impl Opened {
@@ -67,20 +111,27 @@ impl Opened {
 
 fn open(text: &str) -> Opened {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines: Vec<(&str, u32)> = text.lines().map(unquoted).collect();
-    blank(&mut lines, |place, _| place < front_matter(text));
-    match first_fence(&lines) {
-        Some((first, last)) => blank(&mut lines, |place, _| place <= first || place >= last),
+    let mut lines = unquoted_lines(text);
+    let front = front_matter(text);
+    blank(&mut lines, |place, _| place < front);
+    let range = match first_fence(&lines) {
+        Some((first, last)) => {
+            blank(&mut lines, |place, _| place <= first || place >= last);
+            first + 1..last
+        }
         // Without one of its own, the whole text is the contract; fences and the agent's name are not part of it.
-        None => blank(&mut lines, |_, line| is_fence(line) || names_agent(line)),
-    }
+        None => {
+            blank(&mut lines, |_, line| is_fence(line) || names_agent(line));
+            front..lines.len()
+        }
+    };
     let taken = lines.iter().map(|(_, taken)| *taken).collect();
     let mut text = String::new();
     for (line, _) in lines {
         text.push_str(line);
         text.push('\n');
     }
-    Opened { text, taken }
+    Opened { text, taken, lines: range }
 }
 
 fn blank(lines: &mut [(&str, u32)], outside: impl Fn(usize, &str) -> bool) {
@@ -102,19 +153,37 @@ fn front_matter(text: &str) -> usize {
     if more { place + 2 } else { 0 }
 }
 
-/// Takes quotation marks and an icon after them off a line; counts the characters.
-fn unquoted(line: &str) -> (&str, u32) {
-    let Some(rest) = line.strip_prefix('>') else { return (line, 0) };
-    let rest = rest.strip_prefix(' ').unwrap_or(rest);
-    let is_icon = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace();
-    let without = rest.trim_start_matches(is_icon);
-    let rest = match without.strip_prefix(' ') {
-        Some(without) if without.len() + 1 < rest.len() => without,
-        _ if without.is_empty() => without,
-        _ => rest,
-    };
-    let taken = line.chars().count() - rest.chars().count();
-    (rest, u32::try_from(taken).unwrap_or_default())
+/// Takes the quotation marks off all lines. Marks that are indented count only when every line has them: in a
+/// contract they are part of a text.
+fn unquoted_lines(text: &str) -> Vec<(&str, u32)> {
+    let mut said = text.lines().filter(|line| !line.trim().is_empty() && !names_agent(line));
+    let all = said.all(|line| {
+        indent(line) <= QUOTE_INDENT_MAX && line.trim_start_matches(' ').starts_with('>')
+    });
+    text.lines()
+        .map(|line| {
+            let rest = if all { line.trim_start_matches(' ') } else { line };
+            let rest = unquoted(rest);
+            let taken = line.chars().count() - rest.chars().count();
+            (rest, u32::try_from(taken).unwrap_or_default())
+        })
+        .collect()
+}
+
+/// Takes quotation marks, and an icon after each, off a line.
+fn unquoted(line: &str) -> &str {
+    let mut line = line;
+    while let Some(rest) = line.strip_prefix('>') {
+        let rest = rest.strip_prefix(' ').unwrap_or(rest);
+        let is_icon = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !c.is_whitespace();
+        let without = rest.trim_start_matches(is_icon);
+        line = match without.strip_prefix(' ') {
+            Some(without) if without.len() + 1 < rest.len() => without,
+            _ if without.is_empty() => without,
+            _ => rest,
+        };
+    }
+    line
 }
 
 /// The first fence whose language is YAML: its two ends.
@@ -136,7 +205,7 @@ fn first_fence(lines: &[(&str, u32)]) -> Option<(usize, usize)> {
 }
 
 /// A fence around a contract is at the margin; one that is indented is part of a text inside it.
-fn is_fence(line: &str) -> bool {
+pub(super) fn is_fence(line: &str) -> bool {
     let text = line.trim_start();
     indent(line) <= 1 && (text.starts_with("```") || text.starts_with("~~~"))
 }
@@ -161,12 +230,17 @@ mod tests {
             ("**Input from x:**\n\n> ✦\n> ```yaml\n> a: 1\n> ```\n", 5, 6),
             ("---\nid: 7\ntitle: a --- b\n---\n\na: 1\n", 6, 4),
             ("---\na: 1\n", 2, 4),
+            ("> > a: 1\n> > b: 2\n", 1, 8),
+            (" > a: 1\n > b: 2\n", 1, 7),
+            ("**Input from x:**\n\n> ✦ > a: 1\n> > b: 2\n", 3, 10),
         ] {
             let node = read(text).unwrap();
             let found = node.get("a").unwrap();
             assert_eq!(found.written().as_deref(), Some("1"), "{text}");
             assert_eq!(found.at, Place { line, column }, "{text}");
         }
+        let block = read("a: 1\nb: |\n  > said\n   > more\n").unwrap();
+        assert_eq!(block.get("b").unwrap().text(), Some("> said\n > more\n"));
         let fault = read("> ✦ a: 1\n> ✦ a: 2\n").unwrap_err();
         assert_eq!(fault.at, Place { line: 2, column: 5 }, "{fault}");
     }

@@ -5,10 +5,14 @@ use super::envelope;
 use crate::contract::{Mode, SURE, keys_there, says};
 use crate::document::{Data, Node, Style, to_yaml};
 use crate::problem::Problems;
-use comity_core::command::{IssueKind, ReportStatus, ReportedIssue, ReportedLine, WorkReport};
+use comity_core::command::{
+    IssueKind, REASON_KEY, ReportStatus, ReportedIssue, ReportedLine, WorkReport, grave_lines,
+};
+use comity_core::event::ResultReported;
 use serde_json::{Map, Value, json};
 
 const HEADER: &str = "# AGENT ERROR REPORT";
+const ATTEMPTS: &str = "attempts";
 const KNOWN: [&str; 5] = ["status", "reason", "error_log", "attempts", "request"];
 
 /// Why a task is stuck, and what is asked for.
@@ -75,10 +79,27 @@ impl ErrorContract {
     pub fn of(root: &Node) -> ErrorContract {
         ErrorContract {
             reason: text(root, "reason"),
-            error_log: Some(text(root, "error_log")).filter(|log| !log.trim().is_empty()),
+            error_log: Some(text(root, "error_log").trim_end().to_owned())
+                .filter(|log| !log.is_empty()),
             attempts: root.get("attempts").and_then(count).unwrap_or_default(),
             request: text(root, "request"),
             other: unknown(root, &KNOWN),
+        }
+    }
+
+    /// Returns the report that an agent handed in, from what the log keeps of it.
+    pub fn of_report(told: &ResultReported) -> ErrorContract {
+        let mut other = told.other.clone();
+        let reason = other.shift_remove(REASON_KEY);
+        let attempts = other.shift_remove(ATTEMPTS).as_ref().and_then(Value::as_u64);
+        let asked = told.issues.iter().find(|issue| issue.kind == IssueKind::Question);
+        let log = grave_lines(&told.log).join("\n");
+        ErrorContract {
+            reason: reason.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(),
+            error_log: Some(log).filter(|log| !log.is_empty()),
+            attempts: attempts.and_then(|count| u32::try_from(count).ok()).unwrap_or_default(),
+            request: asked.map(|issue| issue.description.clone()).unwrap_or_default(),
+            other,
         }
     }
 
@@ -88,7 +109,8 @@ impl ErrorContract {
         out.insert("status".to_owned(), json!("blocked"));
         out.insert("reason".to_owned(), json!(self.reason));
         if let Some(log) = &self.error_log {
-            out.insert("error_log".to_owned(), json!(log));
+            // A block ends with a line break, as the protocol shows it.
+            out.insert("error_log".to_owned(), json!(format!("{}\n", log.trim_end())));
         }
         out.insert("attempts".to_owned(), json!(self.attempts));
         out.insert("request".to_owned(), json!(self.request));
@@ -102,15 +124,15 @@ impl ErrorContract {
 /// Returns what a valid report means for the task: it waits for what is asked for.
 pub(super) fn report(root: &Node) -> WorkReport {
     let error = ErrorContract::of(root);
-    let log = error.error_log.iter().map(|log| ReportedLine::new("error", log.trim_end()));
+    let log = error.error_log.iter().map(|log| ReportedLine::new("error", log));
     let mut issues = vec![ReportedIssue::new(IssueKind::Blocker, &error.reason)];
     if !error.request.trim().is_empty() {
         // What is asked for is the question; the reason is said with it.
         issues = vec![ReportedIssue::new(IssueKind::Question, &error.request)];
     }
     let mut other = error.other.clone();
-    other.insert("reason".to_owned(), json!(error.reason));
-    other.insert("attempts".to_owned(), json!(error.attempts));
+    other.insert(REASON_KEY.to_owned(), json!(error.reason));
+    other.insert(ATTEMPTS.to_owned(), json!(error.attempts));
     WorkReport {
         contract: "neo-error".to_owned(),
         task_id: None,

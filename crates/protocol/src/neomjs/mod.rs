@@ -4,6 +4,8 @@
 mod check;
 mod envelope;
 mod error;
+mod in_place;
+mod issue;
 mod plan;
 mod result;
 pub mod safety;
@@ -12,6 +14,7 @@ mod task;
 mod tests_said;
 
 pub use error::ErrorContract;
+pub use issue::{Written, new_task, written};
 pub use plan::{PlanItem, read_plan};
 pub use result::ResultContract;
 pub use task::TaskContract;

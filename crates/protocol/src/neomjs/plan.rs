@@ -44,6 +44,9 @@ pub fn read_plan(text: &str) -> Result<Vec<PlanItem>, Problems> {
             return Err(problems);
         }
     };
+    for key in ["epic", "epic_issue"] {
+        one_text(&root, key, "", &mut problems);
+    }
     let epic = ["epic", "epic_issue"].iter().find_map(|key| root.get(key)?.written());
     let mut plan = Vec::new();
     for (place, item) in items.iter().enumerate() {
@@ -66,6 +69,18 @@ pub fn read_plan(text: &str) -> Result<Vec<PlanItem>, Problems> {
     if problems.is_valid() { Ok(plan) } else { Err(problems) }
 }
 
+/// A value of another form would be left out without a word.
+fn one_text(node: &Node, key: &str, path: &str, problems: &mut Problems) {
+    let value = node.get(key).filter(|value| value.data != Data::Null);
+    if let Some(value) = value.filter(|value| value.written().is_none()) {
+        let (full, message) = match path {
+            "" => (key.to_owned(), format!("{key} is not a text")),
+            _ => (format!("{path}.{key}"), format!("{path}: {key} is not a text")),
+        };
+        problems.error(value.at, full, message);
+    }
+}
+
 fn plan_item(item: &Node, path: &str, epic: Option<&String>, problems: &mut Problems) -> PlanItem {
     let word = |key: &str| item.get(key).and_then(Node::written).filter(|text| !text.is_empty());
     let priority = word("priority").and_then(|text| match Priority::parse(&text) {
@@ -76,6 +91,9 @@ fn plan_item(item: &Node, path: &str, epic: Option<&String>, problems: &mut Prob
             None
         }
     });
+    for key in ["key", "id", "title", "priority"] {
+        one_text(item, key, path, problems);
+    }
     for key in ["depends_on", "labels"] {
         let value = item.get(key);
         let fine = |item: &Node| item.written().is_some();
@@ -113,6 +131,7 @@ impl PlanItem {
             priority: self.priority,
             labels: self.labels.clone(),
             epic: new.epic.clone().or_else(|| self.epic.clone()),
+            body: Some(self.contract.render()),
             ..new
         };
         PlannedTask { key: self.key.clone(), task }

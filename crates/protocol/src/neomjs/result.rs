@@ -9,6 +9,7 @@ use crate::problem::Problems;
 use comity_core::command::{
     FileAction, ReportStatus, ReportedEvidence, ReportedFile, ReportedLine, WorkReport,
 };
+use comity_core::event::ResultReported;
 use comity_core::pattern::RepoPath;
 use serde_json::{Map, Value, json};
 
@@ -17,6 +18,8 @@ const HEADER: &str = "# AGENT RESULT CONTRACT";
 const CREATED: &str = "PR Created:";
 /// The gate that test results are about.
 const TESTS: &str = "tests";
+/// What stands before the words about the tests in the log.
+const TESTS_SAID: &str = "Tests: ";
 const KNOWN: [&str; 4] = ["status", "pr_url", "files_modified", "test_results"];
 /// The words that are written; more are understood.
 const WRITTEN: [&str; 3] = ["success", "failed", "blocked"];
@@ -55,10 +58,11 @@ pub(super) fn read(given: &str) -> Result<Node, Fault> {
 
 /// Finds `PR Created: <url>` at the start of a line that is no code and no quotation.
 fn created(given: &str) -> Option<(String, Place)> {
-    (1..).zip(markdown::lines(given)).find_map(|(line, text)| {
+    let (text, taken) = envelope::unwrapped(given);
+    (1..).zip(markdown::lines(&text)).zip(taken).find_map(|((line, text), taken)| {
         let url = markdown::after_word(&text, CREATED)?.split_whitespace().next()?;
         let before = text.text.find(url).and_then(|place| text.text.get(..place))?;
-        let column = u32::try_from(before.chars().count()).ok()?.saturating_add(1);
+        let column = u32::try_from(before.chars().count()).ok()?.saturating_add(taken + 1);
         Some((url.to_owned(), Place { line, column }))
     })
 }
@@ -150,6 +154,18 @@ impl ResultContract {
         }
     }
 
+    /// Returns the result that an agent handed in, from what the log keeps of it. The pull request is the task's.
+    pub fn of_report(told: &ResultReported, pr: Option<&str>) -> ResultContract {
+        let tests = told.log.iter().find_map(|line| line.message.strip_prefix(TESTS_SAID));
+        ResultContract {
+            status: DONE.first().copied().unwrap_or_default().to_owned(),
+            pr_url: pr.map(str::to_owned),
+            files_modified: told.files_modified.iter().map(|file| file.path.clone()).collect(),
+            test_results: tests.map(str::to_owned),
+            other: told.other.clone(),
+        }
+    }
+
     /// Tells what the words about the tests claim; none when they claim nothing.
     pub fn tests_pass(&self) -> Option<bool> {
         tests_said::claim(self.test_results.as_ref()?)
@@ -185,7 +201,7 @@ pub(super) fn report(root: &Node) -> WorkReport {
     };
     let said = result.test_results.iter().map(|tests| {
         let level = if result.tests_pass() == Some(false) { "error" } else { "info" };
-        ReportedLine::new(level, format!("Tests: {tests}"))
+        ReportedLine::new(level, format!("{TESTS_SAID}{tests}"))
     });
     // What the words claim counts for the gate of that name, at the lowest tier.
     let claimed = result.tests_pass().map(|pass| ReportedEvidence {

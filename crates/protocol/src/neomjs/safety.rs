@@ -1,6 +1,8 @@
 //! The protocol's safety rules, as far as text can say: what may be pushed. What may be deleted is for the guard,
 //! which sees the diff.
 
+use comity_core::pattern::{Pattern, RepoPath};
+
 /// Branches that agents never push to.
 pub const PROTECTED: [&str; 2] = ["main", "master"];
 
@@ -9,6 +11,8 @@ pub const PROTECTED: [&str; 2] = ["main", "master"];
 pub struct Push {
     /// The ref here; `(delete)` when the one there goes away.
     pub local: String,
+    /// The commit here; nothing but zeros when the one there goes away.
+    pub commit: String,
     /// The ref there.
     pub remote: String,
 }
@@ -20,8 +24,10 @@ pub fn read_pushes(text: &str) -> Result<Vec<Push>, String> {
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
-            [local, _, remote, _] => {
-                pushes.push(Push { local: (*local).to_owned(), remote: (*remote).to_owned() });
+            [local, commit, remote, _] => {
+                let [local, commit, remote] =
+                    [local, commit, remote].map(|word| (*word).to_owned());
+                pushes.push(Push { local, commit, remote });
             }
             _ => return Err(line.to_owned()),
         }
@@ -29,9 +35,28 @@ pub fn read_pushes(text: &str) -> Result<Vec<Push>, String> {
     Ok(pushes)
 }
 
+impl Push {
+    /// Returns the branch there; none when it is something else.
+    pub fn branch(&self) -> Option<&str> {
+        self.remote.strip_prefix("refs/heads/")
+    }
+}
+
+/// Tells whether a text can name branches: one, or by a glob several.
+pub fn is_pattern(text: &str) -> Result<(), String> {
+    Pattern::parse(text).map(|_| ()).map_err(|error| format!("{text:?}: {error}"))
+}
+
+/// A name without a glob is that branch only, not the ones below it.
+fn names(pattern: &str, branch: &str) -> bool {
+    let has_glob = pattern.contains(['*', '?', '[', '{']);
+    let covers = || Some(Pattern::parse(pattern).ok()?.covers(&RepoPath::parse(branch).ok()?));
+    pattern == branch || (has_glob && covers() == Some(true))
+}
+
 /// Returns the protected branches that a push would change.
 pub fn protected_pushes<'a>(pushes: &'a [Push], protected: &[String]) -> Vec<&'a str> {
-    let branch = |push: &'a Push| push.remote.strip_prefix("refs/heads/").unwrap_or(&push.remote);
-    let is_protected = |name: &&str| protected.iter().any(|other| other == name);
+    let branch = |push: &'a Push| push.branch().unwrap_or(&push.remote);
+    let is_protected = |branch: &&str| protected.iter().any(|pattern| names(pattern, branch));
     pushes.iter().map(branch).filter(is_protected).collect()
 }

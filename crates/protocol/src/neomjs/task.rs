@@ -14,8 +14,18 @@ use serde_json::{Map, Value, json};
 
 pub(super) const HEADER: &str = "# AGENT TASK CONTRACT";
 const KNOWN: [&str; 6] = ["version", "type", "role", "goal", "context", "requirements"];
-/// Where a task keeps what the contract says and a task has no field for.
-const KEPT: &str = "neo_contract";
+/// How single values are written, in the whole contract and one by one.
+pub(super) const STYLE: Style<'static> = Style {
+    literal: &[],
+    folded: &["goal"],
+    quoted: &[
+        "context.files[]",
+        "context.knowledge_base_refs[]",
+        "requirements[]",
+        "files[]",
+        "knowledge_base_refs[]",
+    ],
+};
 const TYPE_DEFAULT: &str = "implementation";
 
 /// A task as one agent hands it to another.
@@ -96,6 +106,16 @@ fn requirements(check: &mut Check<'_>) {
         check.found.warning(value.at, "requirements", message);
     }
     check.texts("requirements", Some(value));
+    // A task has each requirement once, so it could not be made.
+    let said: Vec<Option<String>> = value.items().iter().map(Node::written).collect();
+    for (place, (item, text)) in value.items().iter().zip(&said).enumerate() {
+        let first = said.iter().position(|other| other == text).filter(|_| text.is_some());
+        if let Some(first) = first.filter(|first| *first < place) {
+            let path = format!("requirements[{place}]");
+            let message = format!("{path} is requirements[{first}] again");
+            check.found.error(item.at, &path, message);
+        }
+    }
 }
 
 impl TaskContract {
@@ -114,32 +134,22 @@ impl TaskContract {
         }
     }
 
-    /// Makes a task of it. What a task has no field for is kept in its context, for the way back.
+    /// Makes a task of it.
     pub fn new_task(&self, title: Option<&str>) -> NewTask {
         let named = title.or_else(|| self.other.get("title").and_then(Value::as_str));
         let goal = self.goal.trim();
         let short = named.map_or_else(|| title_of(goal), title_of);
         let mut context = self.context.clone();
-        let files = texts(context.remove("files").as_ref());
+        let files = texts(context.shift_remove("files").as_ref());
         let epic = context.get("epic_issue").and_then(scalar);
-        let role = self.role.as_deref().and_then(|word| Role::parse(word).ok());
-        let mut kept = Map::new();
-        if let Some(word) = &self.role
-            && role.map(role_word) != Some(word.as_str())
-        {
-            kept.insert("role".to_owned(), json!(word));
-        }
-        if !self.other.is_empty() {
-            kept.insert("other".to_owned(), Value::Object(self.other.clone()));
-        }
-        if !kept.is_empty() {
-            context.insert(KEPT.to_owned(), Value::Object(kept));
+        if epic.is_some() {
+            context.shift_remove("epic_issue");
         }
         NewTask {
             description: if short == self.goal { String::new() } else { self.goal.clone() },
             title: short,
             kind: self.kind.clone(),
-            role,
+            role: self.role.as_deref().and_then(|word| Role::parse(word).ok()),
             files,
             requirements: self.requirements.clone(),
             context,
@@ -151,37 +161,31 @@ impl TaskContract {
     /// Writes a task as a contract.
     pub fn of_task(task: &Task) -> TaskContract {
         let mut context = task.context.clone();
-        let kept = context.remove(KEPT);
-        let kept = |key: &str| kept.as_ref().and_then(|kept| kept.get(key)).cloned();
-        let epic = || task.epic.as_ref().map(|epic| number_or_text(epic));
-        if let (None, Some(epic)) = (context.get("epic_issue"), epic()) {
-            context.insert("epic_issue".to_owned(), epic);
+        let stated = context.get("epic_issue").and_then(scalar);
+        if let Some(epic) = task.epic.as_ref().filter(|epic| stated.as_ref() != Some(*epic)) {
+            context.insert("epic_issue".to_owned(), number_or_text(epic));
         }
         if !task.files.is_empty() {
             context.insert("files".to_owned(), json!(task.files));
         }
-        let word = || task.role.map(|role| role_word(role).to_owned());
-        let goal = task.description.trim_end();
         TaskContract {
             kind: task.kind.clone(),
-            role: kept("role").as_ref().and_then(scalar).or_else(word),
-            goal: if goal.is_empty() { task.title.clone() } else { goal.to_owned() },
+            role: task.role.map(|role| role_word(role).to_owned()),
+            goal: goal_of(task).to_owned(),
             context,
             requirements: task.requirements.clone(),
-            other: match kept("other") {
-                Some(Value::Object(other)) => other,
-                _ => Map::new(),
-            },
+            other: Map::new(),
         }
+    }
+
+    /// Returns the repository that it is meant for, when it names one.
+    pub fn repository(&self) -> Option<&str> {
+        let named = self.other.get("repository").or_else(|| self.context.get("repository"));
+        named.and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty())
     }
 
     /// Writes the contract.
     pub fn render(&self) -> String {
-        let style = Style {
-            folded: &["goal"],
-            quoted: &["context.files[]", "context.knowledge_base_refs[]", "requirements[]"],
-            ..Style::default()
-        };
         let head = json!({
             "version": 1.0,
             "type": self.kind.as_deref().unwrap_or(TYPE_DEFAULT),
@@ -204,13 +208,21 @@ impl TaskContract {
         if !self.other.is_empty() {
             parts.push(Value::Object(self.other.clone()));
         }
-        let parts: Vec<String> = parts.iter().map(|part| to_yaml(part, &style)).collect();
+        let parts: Vec<String> = parts.iter().map(|part| to_yaml(part, &STYLE)).collect();
         format!("{HEADER}\n{}", parts.join("\n"))
     }
 }
 
+/// What a task is for: its description, or its title where it needs no more.
+pub(super) fn goal_of(task: &Task) -> &str {
+    match task.description.trim_end() {
+        "" => &task.title,
+        description => description,
+    }
+}
+
 /// The protocol's word for a role, comity's own where it has none.
-fn role_word(role: Role) -> &'static str {
+pub(super) fn role_word(role: Role) -> &'static str {
     match role {
         Role::Planner => "pm",
         Role::Implementer => "dev",
@@ -220,13 +232,13 @@ fn role_word(role: Role) -> &'static str {
 }
 
 /// One line that fits a title.
-fn title_of(text: &str) -> String {
+pub(super) fn title_of(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     line.chars().take(limits::TITLE_CHARS_MAX).map(plain).collect::<String>().trim().to_owned()
 }
 
-fn scalar(value: &Value) -> Option<String> {
+pub(super) fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -234,7 +246,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-fn number_or_text(text: &str) -> Value {
+pub(super) fn number_or_text(text: &str) -> Value {
     text.parse::<u64>()
         .ok()
         .filter(|n| n.to_string() == text)

@@ -1,13 +1,19 @@
 //! Brings a plan into an order in which it can be carried out, and takes out the links that cannot be.
 
+use super::circles::waiting_for_ever;
+use super::names::tell_apart;
 use super::{LeftOut, Plan, Planned, Target, short};
+use comity_core::limits::LIST_ENTRIES_MAX;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Removes links to nowhere, circles, and links that contradict the states; puts parents first.
+/// Gives every task its own id; removes links to nowhere, circles, and links that contradict the states; puts parents
+/// first.
 pub fn arrange(mut plan: Plan) -> Plan {
+    tell_apart(&mut plan);
     drop_dangling(&mut plan);
     drop_contradictions(&mut plan);
     break_parent_circles(&mut plan);
+    bound_dependencies(&mut plan);
     break_circles(&mut plan);
     parents_first(&mut plan);
     plan
@@ -33,6 +39,31 @@ impl Plan {
     /// Returns the places of the tasks in the order in which their states are reached.
     pub fn finishing_order(&self) -> Vec<usize> {
         finishing_order(&self.tasks)
+    }
+
+    /// Returns the places of the tasks in an order in which they can be made: the whole before its parts, and as far
+    /// as that goes, what must be done first before what waits for it.
+    pub fn creation_order(&self) -> Vec<usize> {
+        let places = places(&self.tasks);
+        let named = |task: &Planned| {
+            let named = task.parent.iter().chain(&task.depends_on);
+            named.filter_map(|id| places.get(id).copied()).collect::<Vec<usize>>()
+        };
+        let edges: Vec<Vec<usize>> = self.tasks.iter().map(named).collect();
+        let order = walk(&edges, &mut |_, _| {});
+        let mut made = vec![false; self.tasks.len()];
+        for place in &order {
+            let parent = self.tasks.get(*place).and_then(|task| task.parent.as_ref());
+            let parent = parent.and_then(|id| places.get(id));
+            if parent.is_some_and(|parent| made.get(*parent) != Some(&true)) {
+                // A whole that waits for its own parts: the plan has parents first, and what is missing is added after.
+                return (0..self.tasks.len()).collect();
+            }
+            if let Some(made) = made.get_mut(*place) {
+                *made = true;
+            }
+        }
+        order
     }
 }
 
@@ -154,22 +185,37 @@ fn break_parent_circles(plan: &mut Plan) {
     }
 }
 
+/// Keeps as many dependencies as a task may have, and names the others.
+fn bound_dependencies(plan: &mut Plan) {
+    for task in &mut plan.tasks {
+        for id in task.depends_on.drain(task.depends_on.len().min(LIST_ENTRIES_MAX)..) {
+            let why = format!("a task has at most {LIST_ENTRIES_MAX} dependencies");
+            let what = format!("dependency on {}", short(&id));
+            plan.left_out.push(LeftOut::new(&task.item, what, why));
+        }
+    }
+}
+
+/// Takes out the dependencies by which items would wait for each other for ever.
 fn break_circles(plan: &mut Plan) {
     let places = places(&plan.tasks);
-    let edges: Vec<Vec<usize>> = plan
-        .tasks
-        .iter()
-        .map(|task| task.depends_on.iter().filter_map(|id| places.get(id).copied()).collect())
-        .collect();
-    let mut closing = Vec::new();
-    walk(&edges, &mut |from, to| closing.push((from, to)));
-    for (from, to) in closing {
+    let place = |id: &String| places.get(id).copied();
+    let parents: Vec<Option<usize>> =
+        plan.tasks.iter().map(|task| task.parent.as_ref().and_then(place)).collect();
+    let depends_on: Vec<Vec<usize>> =
+        plan.tasks.iter().map(|task| task.depends_on.iter().filter_map(place).collect()).collect();
+    for (from, to) in waiting_for_ever(&depends_on, &parents) {
         let Some(on) = plan.tasks.get(to).map(|task| task.item.clone()) else { continue };
         let Some(task) = plan.tasks.get_mut(from) else { continue };
         task.depends_on.retain(|id| *id != on);
-        let what = format!("dependency on {}", short(&on));
-        let why = "it closes a circle of dependencies; choose which one goes";
-        plan.left_out.push(LeftOut::new(&task.item, what, why));
+        let up = |at: &usize| parents.get(*at).copied().flatten();
+        let is_part = std::iter::successors(Some(from), up).any(|at| at == to);
+        let why = if is_part {
+            "it is a part of that item, which is not done before its parts"
+        } else {
+            "it closes a circle of dependencies; choose which one goes"
+        };
+        plan.left_out.push(LeftOut::new(&task.item, format!("dependency on {}", short(&on)), why));
     }
 }
 
@@ -253,6 +299,63 @@ mod tests {
             ]
         );
         assert_eq!(plan.tasks.len(), 6);
+    }
+
+    #[test]
+    fn a_part_does_not_wait_for_its_whole_nor_for_what_waits_for_it() {
+        let (_, left, plan) = arranged(vec![
+            task("whole", &[], None, Target::Queued),
+            task("part", &["whole"], Some("whole"), Target::Queued),
+            task("deep", &["whole"], Some("part"), Target::Queued),
+            task("start", &["one"], None, Target::Queued),
+            task("all", &["one"], None, Target::Queued),
+            task("one", &["other"], Some("all"), Target::Queued),
+            task("other", &["all"], None, Target::Queued),
+        ]);
+        assert_eq!(
+            left,
+            ["deep: dependency on whole", "part: dependency on whole", "other: dependency on all"]
+        );
+        assert!(plan.left_out[0].why.starts_with("it is a part"), "{:?}", plan.left_out[0]);
+        assert!(plan.left_out[2].why.contains("circle"), "{:?}", plan.left_out[2]);
+    }
+
+    #[test]
+    fn dependencies_beyond_the_bound_are_all_named() {
+        let names: Vec<String> = (0..300).map(|n| format!("i{n}")).collect();
+        let on: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut tasks: Vec<Planned> =
+            on.iter().map(|name| task(name, &[], None, Target::Queued)).collect();
+        tasks.push(task("all", &on, None, Target::Queued));
+        let (_, left, plan) = arranged(tasks);
+        assert_eq!(plan.tasks[300].depends_on.len(), 200);
+        assert_eq!(left.len(), 100);
+        assert_eq!(
+            (left[0].as_str(), left[99].as_str()),
+            ("all: dependency on i200", "all: dependency on i299")
+        );
+    }
+
+    #[test]
+    fn tasks_are_made_after_what_they_name() {
+        let (items, _, plan) = arranged(vec![
+            task("c", &["b", "d"], Some("a"), Target::Queued),
+            task("b", &[], Some("a"), Target::Queued),
+            task("a", &[], None, Target::Queued),
+            task("d", &[], None, Target::Queued),
+        ]);
+        let made = |plan: &Plan| -> Vec<String> {
+            plan.creation_order().iter().map(|place| plan.tasks[*place].item.clone()).collect()
+        };
+        assert_eq!(items, ["a", "c", "b", "d"]);
+        assert_eq!(made(&plan), ["a", "b", "d", "c"]);
+        // A whole may wait for its own part: then the whole comes first all the same.
+        let (_, left, plan) = arranged(vec![
+            task("part", &[], Some("whole"), Target::Queued),
+            task("whole", &["part"], None, Target::Queued),
+        ]);
+        assert!(left.is_empty());
+        assert_eq!(made(&plan), ["whole", "part"]);
     }
 
     #[test]

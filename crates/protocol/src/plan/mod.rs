@@ -1,20 +1,30 @@
 //! What the file of another tracker becomes here: tasks with their links and states, and a list of what
-//! has no place. Pure: whoever carries a plan out does it by ordinary commands.
+//! has no place. Pure: whoever carries a plan out does it by the commands that are made here.
 
 mod arrange;
+mod circles;
 mod fields;
+mod fit;
+mod landing;
+mod mark;
+mod names;
+mod places;
 
 #[cfg(test)]
 mod garbage;
 
 pub use arrange::arrange;
 pub use fields::{Fields, Problem};
+pub use fit::{bounded, notes, one_line, requirements, title};
+pub use landing::{Rights, Source, Way};
+pub use mark::{Mark, Part};
+pub use names::{second_id, task_id};
+pub(crate) use places::{locate, repeated};
 
-use comity_core::chain::Hash;
 use comity_core::command::NewTask;
-use comity_core::ids::{TASK_ID_BYTES_MAX, TaskId, shorten};
-use comity_core::limits::{TEXT_BYTES_MAX, TITLE_CHARS_MAX};
+use comity_core::ids::shorten;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Most bytes of a file that is read as one plan.
 pub const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -28,6 +38,13 @@ pub struct Plan {
     pub tasks: Vec<Planned>,
     /// What has no place here.
     pub left_out: Vec<LeftOut>,
+}
+
+impl Plan {
+    /// Returns where each item is in the plan.
+    pub fn places(&self) -> BTreeMap<&str, usize> {
+        self.tasks.iter().enumerate().map(|(place, task)| (task.item.as_str(), place)).collect()
+    }
 }
 
 /// One item of the other tracker as a task.
@@ -116,51 +133,6 @@ impl LeftOut {
     }
 }
 
-/// Makes a valid task id of an item's id, the same one every time. An id that does not fit gets the prefix
-/// and, because two may look alike afterwards, a part of its hash.
-pub fn task_id(prefix: &str, item: &str) -> String {
-    if TaskId::parse(item).is_ok() {
-        return item.to_owned();
-    }
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
-    let prefixed = format!("{prefix}-{}", item.chars().map(plain).collect::<String>());
-    let lossless = prefixed.len() == prefix.len() + 1 + item.len()
-        && prefixed.ends_with(item)
-        && prefixed.len() <= TASK_ID_BYTES_MAX;
-    if lossless {
-        return prefixed;
-    }
-    let hash = Hash::of(item.as_bytes()).to_string();
-    let kept: String = prefixed.chars().take(40).collect();
-    format!("{kept}-{}", hash.chars().take(12).collect::<String>())
-}
-
-/// Writes a title on one line and within its bound; says so when something had to go.
-pub fn title(item: &str, text: &str, left_out: &mut Vec<LeftOut>) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= TITLE_CHARS_MAX {
-        return line;
-    }
-    let why = format!("a title has at most {TITLE_CHARS_MAX} characters");
-    left_out.push(LeftOut::new(item, "the end of the title", why));
-    line.chars().take(TITLE_CHARS_MAX).collect()
-}
-
-/// Keeps a text within its bound; says so when something had to go.
-pub fn bounded(item: &str, what: &str, mut text: String, left_out: &mut Vec<LeftOut>) -> String {
-    if text.len() <= TEXT_BYTES_MAX {
-        return text;
-    }
-    let mut end = TEXT_BYTES_MAX;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.truncate(end);
-    let why = format!("a text has at most {TEXT_BYTES_MAX} bytes");
-    left_out.push(LeftOut::new(item, format!("the end of {what}"), why));
-    text
-}
-
 /// Adds a headed part to a description.
 pub fn add_part(to: &mut String, heading: &str, text: &str) {
     if text.trim().is_empty() {
@@ -172,63 +144,7 @@ pub fn add_part(to: &mut String, heading: &str, text: &str) {
     to.push_str(&format!("## {heading}\n\n{}", text.trim_end()));
 }
 
-/// Divides a list that was written as text; prose stays in one piece.
-pub fn listed(text: &str) -> Vec<String> {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let entries: Option<Vec<String>> = lines.iter().map(|line| bullet(line)).collect();
-    match entries {
-        Some(entries) if entries.len() <= comity_core::limits::LIST_ENTRIES_MAX => entries,
-        _ if text.trim().is_empty() => Vec::new(),
-        _ => vec![text.trim().to_owned()],
-    }
-}
-
-fn bullet(line: &str) -> Option<String> {
-    let rest = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).or_else(|| {
-        let (number, rest) = line.split_once(['.', ')'])?;
-        let counted = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-        counted.then_some(rest).filter(|rest| rest.starts_with(' '))
-    })?;
-    let rest = rest.trim();
-    let rest = rest.strip_prefix("[ ] ").or_else(|| rest.strip_prefix("[x] ")).unwrap_or(rest);
-    (!rest.is_empty()).then(|| rest.to_owned())
-}
-
 /// Cuts an item's id for a message.
 pub(crate) fn short(item: &str) -> String {
     shorten(item)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_stay_as_they_are_where_they_fit_and_never_collide() {
-        assert_eq!(task_id("bd", "bd-a1b2.3"), "bd-a1b2.3");
-        assert_eq!(task_id("tm", "4.2"), "tm-4.2");
-        let (one, two) = (task_id("bd", "a b"), task_id("bd", "a/b"));
-        assert_ne!(one, two);
-        for id in [one, two, task_id("bd", &"x".repeat(500)), task_id("bd", "日本語")] {
-            assert!(TaskId::parse(&id).is_ok(), "{id}");
-        }
-    }
-
-    #[test]
-    fn a_written_list_is_divided_and_prose_is_not() {
-        assert_eq!(listed("- one\n- [ ] two\n\n3. three"), ["one", "two", "three"]);
-        assert_eq!(listed("It works.\nAlways."), ["It works.\nAlways."]);
-        assert!(listed(" \n").is_empty());
-    }
-
-    #[test]
-    fn what_is_cut_is_said() {
-        let mut left = Vec::new();
-        assert_eq!(title("a", "one\n two", &mut left), "one two");
-        assert!(left.is_empty());
-        assert_eq!(title("a", &"é".repeat(501), &mut left).chars().count(), 500);
-        let cut = bounded("a", "the notes", "é".repeat(TEXT_BYTES_MAX), &mut left);
-        assert_eq!(cut.len(), TEXT_BYTES_MAX);
-        assert_eq!(left.len(), 2);
-    }
 }

@@ -3,8 +3,8 @@
 use comity_core::command::ReportStatus;
 use comity_core::time::Timestamp;
 use comity_protocol::ace::{
-    Answer, AnswerPart, Author, Blocked, Claim, Comment, Done, Failed, Generation, HandOver,
-    HandOverError, HandOverState, Mismatch,
+    Answer, AnswerPart, Asked, Author, Blocked, Claim, Comment, Done, Failed, Generation, HandOver,
+    HandOverError, HandOverState, Mismatch, with_options,
 };
 use comity_protocol::contract::{self, Mode};
 use proptest::prelude::*;
@@ -23,9 +23,13 @@ fn blocked(questions: &[&str]) -> Comment {
 
 fn questions(text: &str) -> Vec<String> {
     match Comment::parse(text) {
-        Some(Comment::Blocked(blocked)) => blocked.questions,
+        Some(Comment::Blocked(blocked)) => texts_of(&blocked),
         other => panic!("{other:?}"),
     }
+}
+
+fn texts_of(blocked: &Blocked) -> Vec<String> {
+    blocked.questions.iter().map(|asked| asked.text.clone()).collect()
 }
 
 fn answer(text: &str) -> Answer {
@@ -141,7 +145,7 @@ fn questions_are_read_as_agents_write_them() {
     let text =
         "Some words.\n\n**BLOCKED - Agent Needs Input**\n\nI saw two ways.\n\n1. a?\n2. b?\n";
     let Some(Comment::Blocked(read)) = Comment::parse(text) else { panic!() };
-    assert_eq!(read.questions, ["a?", "b?"]);
+    assert_eq!(texts_of(&read), ["a?", "b?"]);
     assert_eq!(read.about.as_deref(), Some("I saw two ways."));
     assert_eq!(Comment::parse("BLOCKED:\n\nReply with `ANSWER:` please."), None);
 }
@@ -275,7 +279,7 @@ proptest! {
     #[test]
     fn what_is_answered_reads_back_unchanged(texts in proptest::collection::vec(text(), 1..4)) {
         let texts: Vec<String> =
-            Blocked::new(&texts).map(|tidied| tidied.questions).unwrap_or_default();
+            Blocked::new(&texts).map(|tidied| texts_of(&tidied)).unwrap_or_default();
         let parts: Vec<AnswerPart> =
             (1..).zip(&texts).map(|(number, text)| part(Some(number), text)).collect();
         let given = Answer { parts, beside: String::new() };
@@ -337,4 +341,108 @@ fn a_hand_over_is_a_contract_that_can_be_handed_in() {
         errors(r#"{"task_id":"t","summary":"s","files_changed":{}}"#),
         ["files_changed is not a list of texts"]
     );
+}
+
+#[test]
+fn a_question_that_is_asked_again_keeps_its_number() {
+    let asked =
+        Blocked::numbered([Asked { number: 2, text: "Which colours?".to_owned() }]).unwrap();
+    let comment = Comment::Blocked(asked);
+    for (generation, line) in [
+        (Generation::Labels, "- Question 2: Which colours?"),
+        (Generation::Project, "2. Which colours?"),
+    ] {
+        let text = comment.render(generation);
+        assert!(text.lines().any(|other| other == line), "{text}");
+        assert_eq!(Comment::parse(&text), Some(comment.clone()));
+    }
+    let open = [false, true];
+    let matched = |text: &str| answer(text).matched_to(&open).unwrap().answers;
+    for text in ["ANSWER:\n- Answer to question 2: blue", "ANSWER:\n- blue", "ANSWER: blue"] {
+        assert_eq!(matched(text), [None, Some("blue".to_owned())], "{text}");
+    }
+    assert_eq!(matched("ANSWER:\n- Answer to question 1: x")[0].as_deref(), Some("x"));
+    let too_many = answer("ANSWER:\n- a\n- b").matched_to(&[false, true, true, false]).unwrap();
+    assert_eq!(too_many.answers, [None, Some("a".to_owned()), Some("b".to_owned()), None]);
+}
+
+#[test]
+fn every_answer_of_a_comment_counts_and_a_byte_order_mark_hides_none() {
+    let some = |list: &[&str]| list.iter().map(|text| Some((*text).to_owned())).collect::<Vec<_>>();
+    assert_eq!(matched("\u{feff}ANSWER: yes", 1), some(&["yes"]));
+    let twice = "ANSWER:\n- Answer to question 1: a\n\nANSWER:\n- Answer to question 2: b\n";
+    assert_eq!(matched(twice, 2), some(&["a", "b"]));
+    assert_eq!(matched("ANSWER: a\n\nANSWER: b", 2), some(&["a", "b"]));
+    assert_eq!(answer("ANSWER:\n1. a\n\nANSWER:\n1. b").matched(2), Err(Mismatch::Twice(1)));
+    assert_eq!(matched("ANSWER: a\n\nANSWER:\n", 1), some(&["a"]));
+}
+
+#[test]
+fn the_second_generation_is_answered_by_a_plain_reply() {
+    let reply = |text: &str, generation| {
+        Comment::answer_in(text, generation).map(|answer| answer.matched(2).unwrap().answers)
+    };
+    let both = Some(vec![Some("yes".to_owned()), Some("no".to_owned())]);
+    let quoted = "> 1. Opt-in?\n> 2. Colours?\n\n1. yes\n2. no\n";
+    for text in ["1. yes\n2. no", quoted, "Here:\n\nANSWER:\n1. yes\n2. no"] {
+        assert_eq!(reply(text, Generation::Project), both, "{text}");
+    }
+    assert_eq!(reply("1. yes\n2. no", Generation::Labels), None);
+    for text in [
+        "<!-- comity -->\n1. yes",
+        "**Agent Resuming**\n\nContinuing with provided answers.",
+        "> quoted\n",
+        "  \n",
+    ] {
+        assert_eq!(reply(text, Generation::Project), None, "{text}");
+    }
+    let asks = blocked(&["Which?"]).render(Generation::Project);
+    assert_eq!(reply(&asks, Generation::Project), None, "the question is no reply");
+}
+
+#[test]
+fn a_question_with_options_names_its_keys() {
+    let options = [("retry", Some("Start over")), ("abandon", None)];
+    assert_eq!(
+        with_options("What now?", &options),
+        "What now? Answer with one of: `retry` (Start over), `abandon`."
+    );
+    assert_eq!(with_options("What now?", &[]), "What now?");
+}
+
+#[test]
+fn the_comments_that_end_a_piece_of_work_can_be_handed_in() {
+    let reports = |text: &str| {
+        let checked = contract::check(text, None, Mode::Full);
+        assert_eq!(checked.kind.map(|kind| kind.name), Some("ace-comment"), "{text}");
+        assert!(checked.is_valid(), "{:?}", checked.problems);
+        checked.kind.unwrap().report.unwrap()(&checked.tree.unwrap())
+    };
+    for generation in BOTH {
+        let asked = reports(&blocked(&["a?", "b?"]).render(generation));
+        assert_eq!(asked.status, ReportStatus::Blocked);
+        let questions: Vec<&str> = asked.issues.iter().map(|i| i.description.as_str()).collect();
+        assert_eq!(questions, ["a?", "b?"]);
+        let failed = Comment::Failed(Failed { error: "boom".to_owned() });
+        let failed = reports(&failed.render(generation));
+        assert_eq!((failed.status, failed.cause()), (ReportStatus::Failed, Some("boom")));
+    }
+    for (text, pr) in [
+        ("PR opened: #456", Some("#456")),
+        (
+            "**Agent Complete**\n\nPR: #5\nURL: https://x.example/pull/5\n",
+            Some("https://x.example/pull/5"),
+        ),
+        ("**Agent Complete**\n", None),
+    ] {
+        let done = reports(text);
+        assert_eq!((done.status, done.pr.as_deref()), (ReportStatus::Completed, pr), "{text}");
+    }
+    for text in ["**Agent Resuming**", "ANSWER: yes", "just words", "> BLOCKED: no"] {
+        let checked = contract::check(text, None, Mode::Full);
+        assert_eq!(checked.kind.map(|kind| kind.name), None, "{text}");
+    }
+    let report =
+        "BLOCKED: see below\n\n```yaml\n# AGENT ERROR REPORT\nstatus: blocked\nreason: r\n```\n";
+    assert_eq!(contract::recognise(report).map(|kind| kind.name), Some("neo-error"));
 }

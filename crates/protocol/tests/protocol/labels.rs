@@ -149,21 +149,24 @@ fn a_change_sets_one_state_and_leaves_foreign_labels_alone() {
 
 #[test]
 fn the_words_that_may_follow_are_those_of_the_transition_table() {
-    let ace = Dialect::ace();
-    let next = |word: &str| ace.next(word).join(" ");
-    assert_eq!(next("agent:ready"), "agent:in-progress agent:blocked agent:failed");
-    let after_work = "agent:ready agent:done agent:blocked agent:failed";
-    assert_eq!(next("agent:in-progress"), after_work);
-    assert_eq!(next("agent:blocked"), "agent:ready agent:in-progress agent:failed");
-    assert_eq!(next("agent:failed"), "agent:ready agent:in-progress agent:blocked");
-    let neo = Dialect::neo();
-    let after_review = neo.next("agent-task:review");
-    assert_eq!(
-        after_review,
-        ["agent-task:in-progress", "agent-task:completed", "agent-task:blocked"]
-    );
-    assert_eq!(neo.next("agent-task:completed"), ["agent-task:pending"]);
-    assert_eq!(neo.next("bug"), [] as [&str; 0]);
+    use Status::*;
+    for (dialect, status, words) in [
+        (Dialect::ace(), Queued, "agent:in-progress agent:blocked agent:failed"),
+        (Dialect::ace(), InProgress, "agent:ready agent:done agent:blocked agent:failed"),
+        (Dialect::ace(), Claimed, "agent:ready agent:blocked agent:failed"),
+        (Dialect::ace(), Review, "agent:in-progress agent:blocked agent:failed"),
+        (Dialect::ace(), Blocked, "agent:ready agent:in-progress agent:failed"),
+        (Dialect::ace(), Failed, "agent:ready agent:in-progress agent:blocked"),
+        (Dialect::ace(), Done, "agent:ready"),
+        (Dialect::ace(), Abandoned, "agent:ready"),
+        (Dialect::neo(), Claimed, "agent-task:pending agent-task:blocked"),
+        (Dialect::neo(), Review, "agent-task:in-progress agent-task:blocked"),
+        (Dialect::neo(), Approved, "agent-task:in-progress agent-task:completed"),
+        (Dialect::neo(), Done, "agent-task:pending"),
+        (Dialect::neo(), Abandoned, "agent-task:pending"),
+    ] {
+        assert_eq!(dialect.next(status).join(" "), words, "{} {status}", dialect.name());
+    }
 }
 
 #[test]
@@ -314,6 +317,11 @@ fn own_words_that_make_no_sense_are_named_by_their_key() {
         (None, with(("finished", "x")), none.clone(), "states.finished"),
         (None, with(("done", "TODO")), none.clone(), "states.done"),
         (None, with(("failed", "")), none.clone(), "states.failed"),
+        (None, with(("failed", "todo")), none.clone(), "states.failed"),
+        (None, with(("claimed", "Shipped")), none.clone(), "states.claimed"),
+        (None, with(("changes_requested", "look")), none.clone(), "states.changes_requested"),
+        (None, with(("approved", "shipped")), none.clone(), "states.approved"),
+        (None, with(("abandoned", "todo")), none.clone(), "states.abandoned"),
         (None, with(("failed", long)), none.clone(), "states.failed"),
         (None, table(&whole), table(&[("king", "x")]), "roles.king"),
         (None, table(&whole), table(&[("critic", "todo")]), "roles.critic"),
@@ -322,7 +330,11 @@ fn own_words_that_make_no_sense_are_named_by_their_key() {
         assert_eq!(bad.key, key, "{}", bad.message);
     }
     assert_eq!(Dialect::configured(None, &none, &none).unwrap(), Dialect::neo());
-    assert!(Dialect::configured(None, &with(("done", "look")), &none).is_ok());
+    for shared in
+        [("done", "look"), ("failed", "stuck"), ("abandoned", "stuck"), ("claimed", "doing")]
+    {
+        assert!(Dialect::configured(None, &with(shared), &none).is_ok(), "{shared:?}");
+    }
 }
 
 fn any_labels() -> impl Strategy<Value = Vec<String>> {

@@ -2,11 +2,12 @@
 
 use comity_core::chain::Hash;
 use comity_core::command::{NewTask, ReportStatus};
+use comity_core::event::ResultReported;
 use comity_core::role::Role;
 use comity_protocol::contract::{self, Checked, Mode, kind};
-use comity_protocol::neomjs::safety::{Push, protected_pushes, read_pushes};
+use comity_protocol::neomjs::safety::{Push, is_pattern, protected_pushes, read_pushes};
 use comity_protocol::neomjs::{
-    ErrorContract, ResultContract, TaskContract, fenced, read_plan, title_beside,
+    ErrorContract, ResultContract, TaskContract, fenced, new_task, read_plan, title_beside, written,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -60,6 +61,8 @@ fn a_contract_is_found_fenced_bare_quoted_and_with_any_spelling_of_its_version()
         bare.lines().skip(1).map(|line| format!("{line}\r\n")).collect(),
         format!("**Input from gemini:**\n\n{quoted}"),
         format!("**Input from gemini:**\n\n{icons}"),
+        quoted.lines().map(|line| format!("> {line}\n")).collect(),
+        quoted.lines().map(|line| format!(" {line}\n")).collect(),
         format!("---\nid: 7933\ntitle: A --- B\n---\n{bare}"),
     ] {
         assert_eq!(task(&text), wanted, "{text}");
@@ -107,6 +110,8 @@ fn everything_that_is_wrong_is_said_with_its_place() {
             "7:5 requirements[1] is empty",
         ]
     );
+    let twice = "version: 1\ntype: a\nrole: qa\ngoal: g\nrequirements: [a, b, a]\n";
+    assert_eq!(errors(twice, "neo-task"), ["5:22 requirements[2] is requirements[0] again"]);
     assert_eq!(
         errors("- a\n", "neo-task"),
         ["1:1 the task contract is not a list of keys and values"]
@@ -140,6 +145,13 @@ fn a_comment_that_names_the_pull_request_is_a_result() {
     assert_eq!(result.pr_url.as_deref(), Some("https://github.com/neomjs/neo/pull/456"));
     assert_eq!(result.status, "success");
     assert!(!check("> PR Created: https://x.example/1", "neo-result").is_valid());
+    let wrapped =
+        "**Input from Claude:**\n\n> ✦ PR Created: https://x.example/pull/456\n> Thanks.\n";
+    let checked = contract::check(wrapped, None, Mode::Full);
+    assert_eq!(checked.kind.map(|kind| kind.name), Some("neo-result"));
+    let url = checked.tree.as_ref().unwrap().get("pr_url").unwrap();
+    assert_eq!(url.text(), Some("https://x.example/pull/456"));
+    assert_eq!((url.at.line, url.at.column), (3, 17));
 }
 
 #[test]
@@ -167,7 +179,7 @@ fn a_result_reports_what_it_says_and_what_its_tests_claim() {
     let report = kind("neo-error").unwrap().report.unwrap()(&checked.tree.unwrap());
     assert_eq!(report.status, ReportStatus::Blocked);
     assert_eq!(report.issues[0].description, "Please clarify the selector for the toggle button.");
-    assert_eq!(report.cause(), Some("Please clarify the selector for the toggle button."));
+    assert_eq!(report.cause(), Some("Test failure loop"));
 }
 
 #[test]
@@ -234,13 +246,13 @@ fn a_plan_is_a_list_of_contracts_with_keys_between_them() {
     assert_eq!(tasks[1].task.depends_on, ["api", "T7"]);
     assert_eq!(tasks[1].task.epic.as_deref(), Some("13"));
     assert_eq!(tasks[1].task.role, Some(Role::Critic));
-    assert!(tasks.iter().all(|task| !task.task.context.contains_key("neo_contract")));
+    assert!(tasks.iter().all(|task| task.task.body.is_some()));
 }
 
 #[test]
 fn a_plan_with_mistakes_names_all_of_them() {
-    let text =
-        "- goal: a\n  requirements: []\n  priority: soon\n- version: 3\n  depends_on: {a: b}\n";
+    let text = "- goal: a\n  requirements: []\n  priority: soon\n- version: 3\n  depends_on: {a: b}\n  key: [a]\n  \
+         id: {a: b}\n  title: [a]\n  priority: [a]\n";
     let problems = read_plan(text).unwrap_err();
     let errors = problems.errors();
     for wanted in [
@@ -249,9 +261,15 @@ fn a_plan_with_mistakes_names_all_of_them() {
         "[1]: goal is missing",
         "[1]: requirements is missing",
         "[1]: depends_on is not a list of texts",
+        "[1]: key is not a text",
+        "[1]: id is not a text",
+        "[1]: title is not a text",
+        "[1]: priority is not a text",
     ] {
         assert!(errors.contains(&wanted), "{wanted}: {errors:?}");
     }
+    let epic = "epic: {a: b}\ntasks:\n  - goal: a\n    requirements: []\n";
+    assert_eq!(read_plan(epic).unwrap_err().errors(), ["epic is not a text"]);
     assert!(read_plan("a: 1").is_err());
     assert!(read_plan("tasks: []").is_err());
 }
@@ -266,11 +284,153 @@ fn a_push_to_a_protected_branch_is_seen_a_deletion_too() {
     let pushes = read_pushes(&text).unwrap();
     assert_eq!(
         pushes[1],
-        Push { local: "refs/heads/y".into(), remote: "refs/heads/feat/main".into() }
+        Push { local: "refs/heads/y".into(), commit: sha, remote: "refs/heads/feat/main".into() }
     );
     let protected = ["main".to_owned(), "master".to_owned()];
     assert_eq!(protected_pushes(&pushes, &protected), ["main", "master"]);
     assert!(read_pushes("refs/heads/main").is_err());
+}
+
+#[test]
+fn a_protected_branch_may_be_a_glob_and_a_plain_name_is_that_branch_only() {
+    let to = |branch: &str| format!("HEAD 1 refs/heads/{branch} 0\n");
+    let text: String = ["release/1.0", "release/1/x", "release", "main/x", "v1"].map(to).concat();
+    let pushes = read_pushes(&text).unwrap();
+    let hit = |pattern: &str| protected_pushes(&pushes, &[pattern.to_owned()]);
+    assert_eq!(hit("release/*"), ["release/1.0"]);
+    assert_eq!(hit("release/**"), ["release/1.0", "release/1/x"]);
+    assert_eq!(hit("release"), ["release"]);
+    assert_eq!(hit("{main,v[0-9]}"), ["v1"]);
+    assert!(
+        is_pattern("release/*").is_ok() && is_pattern("a{").is_err() && is_pattern("").is_err()
+    );
+}
+
+const ISSUE: &str = "---\nid: 7933\ntitle: 'Toggle: dark'   # of the issue\nlabels: [agent-role:qa, agent-task:in-progress, ui]\n\
+assignees: [ann]\nblockedBy: [7900]\nparentIssue: 7914\n---\n\nSome prose: of the issue.\n\n```yaml\n# AGENT TASK CONTRACT\n\
+requirements:\n  - Must work   # always\nversion: 1\ntype: implementation\n\n# what is wanted\ngoal: |\n  Build it.\n  # not a \
+comment\n\nx_build: 123456789012345678901234567890\ncontext:\n  neo_contract: {role: pm}\n  files: [./src/a, src/b]\n  knowledge_base_refs: []\n  # the end\n```\n\nMore prose.\n";
+
+fn issue(change: impl FnOnce(&mut Value)) -> (NewTask, String) {
+    let tree = check(ISSUE, "neo-task").tree.unwrap();
+    let new = new_task(ISSUE, &tree, None);
+    let mut task = serde_json::to_value(made(&new)).unwrap();
+    task["files"] = json!(["src/a", "src/b"]);
+    change(&mut task);
+    let back = written(&serde_json::from_value(task).unwrap(), new.body.as_deref());
+    (new, back.text)
+}
+
+#[test]
+fn an_issue_comes_back_as_it_was_with_everything_around_its_contract() {
+    let (new, back) = issue(|_| {});
+    assert_eq!(back, ISSUE);
+    assert_eq!(new.role, Some(Role::Critic), "the label says it");
+    assert_eq!(new.labels, ["ui"]);
+    assert_eq!((new.links[0].key.as_str(), new.links[0].value.as_str()), ("issue", "7933"));
+    assert_eq!(new.title, "Toggle: dark");
+    assert_eq!(new.context["neo_contract"], json!({"role": "pm"}), "a key like any other");
+    let tree = check(&ISSUE.replace('\n', "\r\n"), "neo-task").tree.unwrap();
+    let text = ISSUE.replace('\n', "\r\n");
+    let new = new_task(&text, &tree, None);
+    assert_eq!(
+        written(
+            &made(&NewTask { files: vec!["src/a".into(), "src/b".into()], ..new.clone() }),
+            new.body.as_deref()
+        )
+        .text,
+        text
+    );
+    let quoted: String = golden("task").lines().map(|line| format!("> ✦ {line}\n")).collect();
+    let tree = check(&quoted, "neo-task").tree.unwrap();
+    let new = new_task(&quoted, &tree, None);
+    assert_eq!(new.body.as_deref(), Some(golden("task").as_str()), "a quotation is no body");
+}
+
+#[test]
+fn what_a_task_says_otherwise_is_set_in_its_place_and_the_rest_stays() {
+    let changed = |before: &str, after: &str| {
+        assert!(ISSUE.contains(before), "{before}");
+        ISSUE.replace(before, after)
+    };
+    let (_, back) = issue(|task| task["title"] = json!("New title"));
+    assert_eq!(back, changed("title: 'Toggle: dark'   # of the issue", "title: New title"));
+    let (_, back) = issue(|task| task["role"] = json!("implementer"));
+    assert_eq!(back, changed("  # the end\n", "role: dev\n  # the end\n"));
+    let (_, back) = issue(|task| task["epic"] = json!("9"));
+    assert_eq!(back, changed("refs: []\n", "refs: []\n  epic_issue: 9\n"));
+    let (_, back) = issue(|task| task["description"] = json!("Build all of it."));
+    assert_eq!(
+        back,
+        changed("goal: |\n  Build it.\n  # not a comment\n", "goal: >\n  Build all of it.\n")
+    );
+    let (_, back) = issue(|task| task["requirements"] = json!(["Must be fast"]));
+    assert_eq!(back, changed("  - Must work   # always\n", "  - \"Must be fast\"\n"));
+    let (_, back) = issue(|task| task["files"] = json!([]));
+    assert_eq!(back, changed("  files: [./src/a, src/b]\n", ""));
+    let (_, back) = issue(|task| task["kind"] = json!("review"));
+    assert_eq!(back, changed("type: implementation", "type: review"));
+    let (_, back) = issue(|task| {
+        task["context"] =
+            json!({"neo_contract": {"role": "pm"}, "knowledge_base_refs": [], "x": "z"});
+    });
+    assert_eq!(back, changed("refs: []\n", "refs: []\n  x: z\n"));
+}
+
+#[test]
+fn a_contract_that_is_not_written_line_by_line_is_written_anew() {
+    for text in [
+        "{\"version\": 1, \"type\": \"a\", \"role\": \"dev\", \"goal\": \"g\", \"title\": \"t\", \"requirements\": [], \"x\": 1}",
+        "version: 1\ntype: a\nrole: dev\ngoal: g\ntitle: t\nrequirements: []\ncontext: {epic_issue: 5}\nx: 1\n",
+    ] {
+        let tree = check(text, "neo-task").tree.unwrap();
+        let new = new_task(text, &tree, None);
+        let mut task = made(&new);
+        (task.epic, task.role, task.title) = (Some("9".into()), Some(Role::Critic), "u".into());
+        let back = written(&task, new.body.as_deref());
+        let read = check(&back.text, "neo-task").tree.unwrap();
+        assert_eq!(made(&new_task(&back.text, &read, None)), task, "{}", back.text);
+        let other = TaskContract::of(&read).other;
+        assert_eq!((&other["x"], &other["title"]), (&json!(1), &json!("u")), "{}", back.text);
+    }
+}
+
+#[test]
+fn a_contract_may_be_meant_for_another_repository() {
+    let named = |extra: &str| {
+        task(&format!("version: 1\ntype: a\nrole: dev\ngoal: g\nrequirements: []\n{extra}"))
+            .repository()
+            .map(str::to_owned)
+    };
+    assert_eq!(named("repository: neomjs/middleware\n").as_deref(), Some("neomjs/middleware"));
+    assert_eq!(named("context: {repository: o/r}\n").as_deref(), Some("o/r"));
+    assert_eq!(named(""), None);
+}
+
+#[test]
+fn results_and_error_reports_come_back_from_what_the_log_keeps_of_them() {
+    let told = |text: &str, name: &str| {
+        let report = kind(name).unwrap().report.unwrap()(&check(text, name).tree.unwrap());
+        ResultReported {
+            contract: report.contract,
+            status: report.status,
+            files_modified: report.files_modified,
+            log: report.log,
+            issues: report.issues,
+            tips: Vec::new(),
+            completed_at: None,
+            other: report.other,
+            keys: Vec::new(),
+        }
+    };
+    let text = format!("{}ticket: 44\n", golden("error"));
+    assert_eq!(ErrorContract::of_report(&told(&text, "neo-error")).render(), text);
+    let silent =
+        "# AGENT ERROR REPORT\nstatus: blocked\nreason: \"r\"\nattempts: 0\nrequest: \"\"\n";
+    assert_eq!(ErrorContract::of_report(&told(silent, "neo-error")).render(), silent);
+    let text = format!("{}reviewed_by: me\n", golden("result"));
+    let pr = Some("https://github.com/neomjs/neo/pull/456");
+    assert_eq!(ResultContract::of_report(&told(&text, "neo-result"), pr).render(), text);
 }
 
 fn word() -> impl Strategy<Value = String> {
@@ -304,7 +464,9 @@ fn any_task() -> impl Strategy<Value = TaskContract> {
         proptest::collection::vec(word(), 0..4),
         (other(), other()),
     )
-        .prop_map(|((kind, role), (goal, epic, files), requirements, (more, other))| {
+        .prop_map(|((kind, role), (goal, epic, files), mut requirements, (more, other))| {
+            requirements.sort();
+            requirements.dedup();
             let mut context: Map<String, Value> = more.into_iter().collect();
             if let Some(epic) = epic {
                 context.insert("epic_issue".into(), json!(epic));
@@ -333,9 +495,37 @@ proptest! {
 
     #[test]
     fn a_contract_goes_through_a_task_and_back_without_loss(contract in any_task(), titled in any::<bool>()) {
-        let new = contract.new_task(titled.then_some("A title"));
-        let back = TaskContract::of_task(&made(&new));
-        prop_assert_eq!(back, contract);
+        let text = contract.render();
+        let tree = check(&text, "neo-task").tree.unwrap();
+        let new = new_task(&text, &tree, titled.then_some("A title"));
+        let back = written(&made(&new), new.body.as_deref());
+        prop_assert_eq!(&back.text, &text);
+        prop_assert_eq!(back.contract, text);
+    }
+
+    #[test]
+    fn a_task_that_changed_is_written_into_the_body_it_came_from(
+        contract in any_task(),
+        now in any_task(),
+        body in proptest::sample::select(vec![false, true]),
+    ) {
+        let text = if body {
+            format!("---\nid: 7\ntitle: Old\n---\nBefore.\n\n{}\nAfter.\n", fenced(&contract.render()))
+        } else {
+            contract.render()
+        };
+        let tree = check(&text, "neo-task").tree.unwrap();
+        let came = new_task(&text, &tree, None);
+        let task = made(&now.new_task(None));
+        let back = written(&task, came.body.as_deref());
+        let read = check(&back.text, "neo-task").tree.unwrap();
+        let again = made(&new_task(&back.text, &read, None));
+        prop_assert_eq!(&again, &task, "{}", back.text);
+        prop_assert_eq!(TaskContract::of(&read).other, contract.other);
+        if body {
+            let around = back.text.starts_with("---\nid: 7\n") && back.text.ends_with("```\n\nAfter.\n");
+            prop_assert!(around, "{}", back.text);
+        }
     }
 
     #[test]
@@ -374,6 +564,8 @@ proptest! {
             for name in ["neo-task", "neo-result", "neo-error"] {
                 let checked = check(&text, name);
                 if let Some(tree) = checked.tree {
+                    let new = new_task(&text, &tree, None);
+                    written(&made(&NewTask::default()), new.body.as_deref());
                     TaskContract::of(&tree).render();
                     ResultContract::of(&tree).render();
                     ErrorContract::of(&tree).render();

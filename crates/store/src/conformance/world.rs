@@ -196,6 +196,7 @@ pub(super) fn created(number: u64, change: impl FnOnce(&mut TaskCreated)) -> Dra
         prd: None,
         initiative: None,
         parent: None,
+        body: None,
     };
     change(&mut task);
     draft(Some(&format!("T{number}")), Event::TaskCreated(Box::new(task)))

@@ -5,6 +5,7 @@ use super::link::{Link, Op, values};
 use super::load::Loader;
 use super::rows;
 use super::sql;
+use crate::listing::{self, EventWay, From, Kind, TaskWay};
 use crate::{DecisionQuery, EventQuery, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
@@ -55,47 +56,31 @@ pub(super) fn due(link: &Link, now: Timestamp, limit: usize) -> Result<Vec<Key>,
             due.push((rows::time(row, 0)?, key));
         }
     }
-    due.sort();
-    due.truncate(limit);
-    Ok(due.into_iter().map(|(_, key)| key).collect())
+    Ok(listing::soonest(due, limit))
 }
 
-/// Picks the narrowest way for the first condition; the others are checked on its rows.
 pub(super) fn tasks(link: &Link, query: &TaskQuery) -> Result<Vec<Task>, DbError> {
-    if let Some((first, others)) = query.labels.split_first() {
-        let mut tasks = tasks_by(link, query, sql::TASKS_OF_LABEL, Some(first))?;
-        tasks.retain(|task| others.iter().all(|label| task.labels.contains(label)));
-        tasks.truncate(query.limit);
-        return Ok(tasks);
-    }
-    let statement = if query.assignee.is_some() {
-        sql::TASKS_OF_ASSIGNEE
-    } else if query.initiative.is_some() {
-        sql::TASKS_OF_INITIATIVE
-    } else if query.unblocked_only {
-        sql::TASKS_UNBLOCKED
-    } else if query.role.is_some() {
-        sql::TASKS_OF_ROLE
-    } else if query.statuses.is_empty() {
-        sql::TASKS_ALL
-    } else {
-        return tasks_of_statuses(link, query);
+    let text = match TaskWay::of(query) {
+        TaskWay::Label => {
+            let (first, others) = query.labels.split_first().unzip();
+            let others = others.unwrap_or_default();
+            let mut tasks = tasks_by(link, query, sql::TASKS_OF_LABEL, first.map(String::as_str))?;
+            tasks.retain(|task| others.iter().all(|label| task.labels.contains(label)));
+            tasks.truncate(query.limit);
+            return Ok(tasks);
+        }
+        TaskWay::Status => {
+            return listing::merge_statuses(query, |status| {
+                tasks_by(link, query, sql::TASKS_OF_STATUS, Some(status.as_str()))
+            });
+        }
+        TaskWay::Assignee => sql::TASKS_OF_ASSIGNEE,
+        TaskWay::Initiative => sql::TASKS_OF_INITIATIVE,
+        TaskWay::Unblocked => sql::TASKS_UNBLOCKED,
+        TaskWay::Role => sql::TASKS_OF_ROLE,
+        TaskWay::All => sql::TASKS_ALL,
     };
-    tasks_by(link, query, statement, None)
-}
-
-/// Each status has its own run in the index, so the runs are merged.
-fn tasks_of_statuses(link: &Link, query: &TaskQuery) -> Result<Vec<Task>, DbError> {
-    let mut statuses = query.statuses.clone();
-    statuses.sort();
-    statuses.dedup();
-    let mut all = Vec::new();
-    for status in statuses {
-        all.extend(tasks_by(link, query, sql::TASKS_OF_STATUS, Some(status.as_str()))?);
-    }
-    all.sort_by_key(|task| task.number);
-    all.truncate(query.limit);
-    Ok(all)
+    tasks_by(link, query, text, None)
 }
 
 fn tasks_by(
@@ -201,12 +186,12 @@ pub(super) fn status_counts(
 }
 
 pub(super) fn events(link: &Link, query: &EventQuery) -> Result<Vec<Stored>, DbError> {
-    let text = match (&query.task, &query.repo, &query.event) {
-        (Some(_), Some(_), _) => sql::EVENTS_OF_TASK,
-        (Some(_), None, _) => sql::EVENTS_OF_TASK_ANYWHERE,
-        (None, _, Some(_)) => sql::EVENTS_OF_NAME,
-        (None, Some(_), None) => sql::EVENTS_OF_REPO,
-        (None, None, None) => sql::EVENTS_ALL,
+    let text = match EventWay::of(query) {
+        EventWay::Task => sql::EVENTS_OF_TASK,
+        EventWay::TaskAnywhere => sql::EVENTS_OF_TASK_ANYWHERE,
+        EventWay::Name => sql::EVENTS_OF_NAME,
+        EventWay::Repo => sql::EVENTS_OF_REPO,
+        EventWay::All => sql::EVENTS_ALL,
     };
     let after = match query.since {
         Some(since) => query.after.0.max(last_before(link, since)?),
@@ -252,109 +237,68 @@ fn hashes_before(link: &Link, found: &[Row]) -> Result<BTreeMap<u64, Hash>, DbEr
     hashes.iter().map(|row| Ok((rows::number(row, 0)?, rows::hash(row, 1)?))).collect()
 }
 
-/// Returns the last place whose event is dated before `since`, by bisection: dates only grow.
+/// Returns the last place whose event is dated before `since`.
 fn last_before(link: &Link, since: Timestamp) -> Result<u64, DbError> {
-    let (mut low, mut high) = (0, head(link)?.seq.0);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        let found = link.query(sql::EVENT_TS, values![rows::signed(middle)])?;
+    listing::last_before(head(link)?.seq.0, |place| {
+        let found = link.query(sql::EVENT_TS, values![rows::signed(place)])?;
         let ts = found.first().map(|row| rows::time(row, 0)).transpose()?;
-        if ts.is_some_and(|ts| ts < since) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    Ok(low)
+        Ok(ts.is_some_and(|ts| ts < since))
+    })
 }
 
-/// Walks the kinds of entities in the order of their keys, each from where the last page ended.
 pub(super) fn entities(
     link: &Link,
     after: Option<&Key>,
     limit: usize,
 ) -> Result<Vec<(Key, Entity)>, DbError> {
-    let mut page = Vec::new();
-    let first = after.map_or(0, kind_of);
-    for kind in first..KINDS {
-        if page.len() < limit {
-            let after = after.filter(|key| kind_of(key) == kind);
-            page.extend(page_of(link, kind, after, rows::limit(limit - page.len()))?);
-        }
-    }
-    Ok(page)
-}
-
-/// How many kinds of entities there are.
-const KINDS: usize = 7;
-
-/// The order of the kinds is the order of the keys.
-fn kind_of(key: &Key) -> usize {
-    match key {
-        Key::Repo(_) => 0,
-        Key::Task(..) => 1,
-        Key::Lease(..) => 2,
-        Key::Decision(..) => 3,
-        Key::Agent(_) => 4,
-        Key::Memory(..) => 5,
-        Key::Directive(..) => 6,
-    }
+    listing::pages(after, limit, |kind, from, limit| page_of(link, kind, from, limit))
 }
 
 fn page_of(
     link: &Link,
-    kind: usize,
-    after: Option<&Key>,
-    limit: i64,
+    kind: Kind,
+    from: From<'_>,
+    limit: usize,
 ) -> Result<Vec<(Key, Entity)>, DbError> {
-    let (word, id, number) = match after {
-        Some(Key::Repo(repo)) => (repo.as_str(), "", 0),
-        Some(Key::Task(repo, id)) => (repo.as_str(), id.as_str(), 0),
-        Some(Key::Lease(repo, id)) => (repo.as_str(), "", rows::signed(id.0)),
-        Some(Key::Decision(repo, id)) => (repo.as_str(), "", rows::signed(id.0)),
-        Some(Key::Agent(id)) => (id.as_str(), "", 0),
-        Some(Key::Memory(repo, id)) => (repo.as_str(), "", rows::signed(id.0)),
-        Some(Key::Directive(repo, id)) => (repo.as_str(), "", rows::signed(id.0)),
-        None => ("", "", 0),
-    };
-    let (word, id) = (word.to_owned(), id.to_owned());
+    let (name, id, limit) = (from.name.to_owned(), from.id.to_owned(), rows::limit(limit));
+    let number = rows::signed(from.number);
     let found = match kind {
-        0 => link.query(sql::REPOS_AFTER, values![word, limit]),
-        1 => link.query(sql::TASKS_AFTER, values![word, id, limit]),
-        2 => link.query(sql::LEASES_AFTER, values![word, number, limit]),
-        3 => link.query(sql::DECISIONS_AFTER, values![word, number, limit]),
-        4 => link.query(sql::AGENTS_AFTER, values![word, limit]),
-        5 => link.query(sql::MEMORIES_AFTER, values![word, number, limit]),
-        _ => link.query(sql::DIRECTIVES_AFTER, values![word, number, limit]),
+        Kind::Repo => link.query(sql::REPOS_AFTER, values![name, limit]),
+        Kind::Task => link.query(sql::TASKS_AFTER, values![name, id, limit]),
+        Kind::Lease => link.query(sql::LEASES_AFTER, values![name, number, limit]),
+        Kind::Decision => link.query(sql::DECISIONS_AFTER, values![name, number, limit]),
+        Kind::Agent => link.query(sql::AGENTS_AFTER, values![name, limit]),
+        Kind::Memory => link.query(sql::MEMORIES_AFTER, values![name, number, limit]),
+        Kind::Directive => link.query(sql::DIRECTIVES_AFTER, values![name, number, limit]),
     }?;
     found.iter().map(|row| entity_of(kind, row)).collect()
 }
 
-fn entity_of(kind: usize, row: &Row) -> Result<(Key, Entity), DbError> {
+fn entity_of(kind: Kind, row: &Row) -> Result<(Key, Entity), DbError> {
     Ok(match kind {
-        0 => (Key::Repo(rows::repo(row, 0)?), Entity::Repo(rows::counters(row, 1)?)),
-        1 => (
+        Kind::Repo => (Key::Repo(rows::repo(row, 0)?), Entity::Repo(rows::counters(row, 1)?)),
+        Kind::Task => (
             Key::Task(rows::repo(row, 0)?, rows::task_id(row, 1)?),
             Entity::Task(rows::entity(row, 2)?),
         ),
-        2 => {
+        Kind::Lease => {
             let lease = rows::lease(row)?;
             (Key::Lease(lease.repo.clone(), lease.id), Entity::Lease(Box::new(lease)))
         }
-        3 => {
+        Kind::Decision => {
             let decision: Decision = rows::entity(row, 0)?;
             let key = Key::Decision(decision.repo.clone(), decision.id);
             (key, Entity::Decision(Box::new(decision)))
         }
-        4 => {
+        Kind::Agent => {
             let agent: Agent = rows::entity(row, 0)?;
             (Key::Agent(agent.id.clone()), Entity::Agent(agent))
         }
-        5 => {
+        Kind::Memory => {
             let memory: Memory = rows::entity(row, 0)?;
             (Key::Memory(memory.repo.clone(), memory.id), Entity::Memory(Box::new(memory)))
         }
-        _ => {
+        Kind::Directive => {
             let directive: Directive = rows::entity(row, 0)?;
             let key = Key::Directive(directive.repo.clone(), directive.id);
             (key, Entity::Directive(Box::new(directive)))

@@ -4,6 +4,7 @@ use super::error::DbError;
 use super::load::{Loader, counters};
 use super::rows;
 use super::sql;
+use crate::listing::{self, EventWay, From, Kind, TaskWay};
 use crate::{DecisionQuery, EventQuery, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
@@ -73,46 +74,30 @@ pub(super) fn due(conn: &Connection, now: Timestamp, limit: usize) -> Result<Vec
         let id = DirectiveId(rows::number(row, 2)?);
         Ok((rows::time(row, 0)?, Key::Directive(rows::repo(row, 1)?, id)))
     })?);
-    due.sort();
-    due.truncate(limit);
-    Ok(due.into_iter().map(|(_, key)| key).collect())
+    Ok(listing::soonest(due, limit))
 }
 
-/// Picks the narrowest index for the first condition; the others are checked on its rows.
 pub(super) fn tasks(conn: &Connection, query: &TaskQuery) -> Result<Vec<Task>, DbError> {
-    if let Some((first, others)) = query.labels.split_first() {
-        let has_all = |task: &Task| others.iter().all(|label| task.labels.contains(label));
-        return tasks_by(conn, query, sql::TASKS_OF_LABEL, Some(first), has_all);
-    }
-    let statement = if query.assignee.is_some() {
-        sql::TASKS_OF_ASSIGNEE
-    } else if query.initiative.is_some() {
-        sql::TASKS_OF_INITIATIVE
-    } else if query.unblocked_only {
-        sql::TASKS_UNBLOCKED
-    } else if query.role.is_some() {
-        sql::TASKS_OF_ROLE
-    } else if query.statuses.is_empty() {
-        sql::TASKS_ALL
-    } else {
-        return tasks_of_statuses(conn, query);
+    let text = match TaskWay::of(query) {
+        TaskWay::Label => {
+            let (first, others) = query.labels.split_first().unzip();
+            let others = others.unwrap_or_default();
+            let has_all = |task: &Task| others.iter().all(|label| task.labels.contains(label));
+            let first = first.map(String::as_str);
+            return tasks_by(conn, query, sql::TASKS_OF_LABEL, first, has_all);
+        }
+        TaskWay::Status => {
+            return listing::merge_statuses(query, |status| {
+                tasks_by(conn, query, sql::TASKS_OF_STATUS, Some(status.as_str()), |_| true)
+            });
+        }
+        TaskWay::Assignee => sql::TASKS_OF_ASSIGNEE,
+        TaskWay::Initiative => sql::TASKS_OF_INITIATIVE,
+        TaskWay::Unblocked => sql::TASKS_UNBLOCKED,
+        TaskWay::Role => sql::TASKS_OF_ROLE,
+        TaskWay::All => sql::TASKS_ALL,
     };
-    tasks_by(conn, query, statement, None, |_| true)
-}
-
-/// Each status has its own run in the index, so the runs are merged.
-fn tasks_of_statuses(conn: &Connection, query: &TaskQuery) -> Result<Vec<Task>, DbError> {
-    let mut statuses = query.statuses.clone();
-    statuses.sort();
-    statuses.dedup();
-    let mut all = Vec::new();
-    for status in statuses {
-        let run = tasks_by(conn, query, sql::TASKS_OF_STATUS, Some(status.as_str()), |_| true)?;
-        all.extend(run);
-    }
-    all.sort_by_key(|task| task.number);
-    all.truncate(query.limit);
-    Ok(all)
+    tasks_by(conn, query, text, None, |_| true)
 }
 
 fn tasks_by(
@@ -231,12 +216,12 @@ pub(super) fn status_counts(
 }
 
 pub(super) fn events(conn: &Connection, query: &EventQuery) -> Result<Vec<Stored>, DbError> {
-    let text = match (&query.task, &query.repo, &query.event) {
-        (Some(_), Some(_), _) => sql::EVENTS_OF_TASK,
-        (Some(_), None, _) => sql::EVENTS_OF_TASK_ANYWHERE,
-        (None, _, Some(_)) => sql::EVENTS_OF_NAME,
-        (None, Some(_), None) => sql::EVENTS_OF_REPO,
-        (None, None, None) => sql::EVENTS_ALL,
+    let text = match EventWay::of(query) {
+        EventWay::Task => sql::EVENTS_OF_TASK,
+        EventWay::TaskAnywhere => sql::EVENTS_OF_TASK_ANYWHERE,
+        EventWay::Name => sql::EVENTS_OF_NAME,
+        EventWay::Repo => sql::EVENTS_OF_REPO,
+        EventWay::All => sql::EVENTS_ALL,
     };
     let after = match query.since {
         Some(since) => query.after.0.max(last_before(conn, since)?),
@@ -286,138 +271,62 @@ fn hash_before(conn: &Connection, seq: Seq) -> Result<Hash, DbError> {
     found.next()?.map_or(Ok(Hash::GENESIS), |row| hash(row, 0))
 }
 
-/// Returns the last place whose event is dated before `since`, by bisection: dates only grow.
+/// Returns the last place whose event is dated before `since`.
 fn last_before(conn: &Connection, since: Timestamp) -> Result<u64, DbError> {
     let mut statement = conn.prepare_cached(sql::EVENT_TS)?;
-    let (mut low, mut high) = (0, head(conn)?.seq.0);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
+    listing::last_before(head(conn)?.seq.0, |place| {
         let ts: Option<i64> =
-            statement.query_row(params![rows::signed(middle)], |row| row.get(0)).optional()?;
-        if ts.is_some_and(|ts| ts < since.ms()) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    Ok(low)
+            statement.query_row(params![rows::signed(place)], |row| row.get(0)).optional()?;
+        Ok(ts.is_some_and(|ts| ts < since.ms()))
+    })
 }
 
-/// Walks the kinds of entities in the order of their keys, each from where the last page ended.
 pub(super) fn entities(
     conn: &Connection,
     after: Option<&Key>,
     limit: usize,
 ) -> Result<Vec<(Key, Entity)>, DbError> {
-    let mut page = Vec::new();
-    let kinds = [
-        repos_after,
-        tasks_after,
-        leases_after,
-        decisions_after,
-        agents_after,
-        memories_after,
-        directives_after,
-    ];
-    let first = after.map_or(0, kind_of);
-    for (kind, read) in kinds.iter().enumerate().skip(first) {
-        if page.len() < limit {
-            let after = after.filter(|key| kind_of(key) == kind);
-            page.extend(read(conn, after, rows::limit(limit - page.len()))?);
-        }
+    listing::pages(after, limit, |kind, from, limit| page_of(conn, kind, from, limit))
+}
+
+fn page_of(
+    conn: &Connection,
+    kind: Kind,
+    from: From<'_>,
+    limit: usize,
+) -> Result<Vec<(Key, Entity)>, DbError> {
+    let limit = rows::limit(limit);
+    let number = rows::signed(from.number);
+    let by_number = params![from.name, number, limit];
+    match kind {
+        Kind::Repo => collect(conn, sql::REPOS_AFTER, params![from.name, limit], |row| {
+            Ok((Key::Repo(rows::repo(row, 0)?), Entity::Repo(counters(row, 1)?)))
+        }),
+        Kind::Task => collect(conn, sql::TASKS_AFTER, params![from.name, from.id, limit], |row| {
+            let key = Key::Task(rows::repo(row, 0)?, rows::task_id(row, 1)?);
+            Ok((key, Entity::Task(rows::entity(row, 2)?)))
+        }),
+        Kind::Lease => collect(conn, sql::LEASES_AFTER, by_number, |row| {
+            let lease = rows::lease(row, rows::repo(row, 0)?)?;
+            Ok((Key::Lease(lease.repo.clone(), lease.id), Entity::Lease(Box::new(lease))))
+        }),
+        Kind::Decision => collect(conn, sql::DECISIONS_AFTER, by_number, |row| {
+            let decision: Decision = rows::entity(row, 0)?;
+            let key = Key::Decision(decision.repo.clone(), decision.id);
+            Ok((key, Entity::Decision(Box::new(decision))))
+        }),
+        Kind::Agent => collect(conn, sql::AGENTS_AFTER, params![from.name, limit], |row| {
+            let agent: Agent = rows::entity(row, 0)?;
+            Ok((Key::Agent(agent.id.clone()), Entity::Agent(agent)))
+        }),
+        Kind::Memory => collect(conn, sql::MEMORIES_AFTER, by_number, |row| {
+            let memory: Memory = rows::entity(row, 0)?;
+            Ok((Key::Memory(memory.repo.clone(), memory.id), Entity::Memory(Box::new(memory))))
+        }),
+        Kind::Directive => collect(conn, sql::DIRECTIVES_AFTER, by_number, |row| {
+            let directive: Directive = rows::entity(row, 0)?;
+            let key = Key::Directive(directive.repo.clone(), directive.id);
+            Ok((key, Entity::Directive(Box::new(directive))))
+        }),
     }
-    Ok(page)
-}
-
-/// The order of the kinds is the order of the keys.
-fn kind_of(key: &Key) -> usize {
-    match key {
-        Key::Repo(_) => 0,
-        Key::Task(..) => 1,
-        Key::Lease(..) => 2,
-        Key::Decision(..) => 3,
-        Key::Agent(_) => 4,
-        Key::Memory(..) => 5,
-        Key::Directive(..) => 6,
-    }
-}
-
-type Page = Result<Vec<(Key, Entity)>, DbError>;
-
-fn repos_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
-    let from = match after {
-        Some(Key::Repo(repo)) => repo.as_str(),
-        _ => "",
-    };
-    collect(conn, sql::REPOS_AFTER, params![from, limit], |row| {
-        Ok((Key::Repo(rows::repo(row, 0)?), Entity::Repo(counters(row, 1)?)))
-    })
-}
-
-fn tasks_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
-    let (repo, id) = match after {
-        Some(Key::Task(repo, id)) => (repo.as_str(), id.as_str()),
-        _ => ("", ""),
-    };
-    collect(conn, sql::TASKS_AFTER, params![repo, id, limit], |row| {
-        let key = Key::Task(rows::repo(row, 0)?, rows::task_id(row, 1)?);
-        Ok((key, Entity::Task(rows::entity(row, 2)?)))
-    })
-}
-
-fn leases_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
-    let (repo, number) = match after {
-        Some(Key::Lease(repo, id)) => (repo.as_str(), rows::signed(id.0)),
-        _ => ("", 0),
-    };
-    collect(conn, sql::LEASES_AFTER, params![repo, number, limit], |row| {
-        let lease = rows::lease(row, rows::repo(row, 0)?)?;
-        Ok((Key::Lease(lease.repo.clone(), lease.id), Entity::Lease(Box::new(lease))))
-    })
-}
-
-fn decisions_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
-    let (repo, number) = match after {
-        Some(Key::Decision(repo, id)) => (repo.as_str(), rows::signed(id.0)),
-        _ => ("", 0),
-    };
-    collect(conn, sql::DECISIONS_AFTER, params![repo, number, limit], |row| {
-        let decision: Decision = rows::entity(row, 0)?;
-        let key = Key::Decision(decision.repo.clone(), decision.id);
-        Ok((key, Entity::Decision(Box::new(decision))))
-    })
-}
-
-fn agents_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
-    let from = match after {
-        Some(Key::Agent(id)) => id.as_str(),
-        _ => "",
-    };
-    collect(conn, sql::AGENTS_AFTER, params![from, limit], |row| {
-        let agent: Agent = rows::entity(row, 0)?;
-        Ok((Key::Agent(agent.id.clone()), Entity::Agent(agent)))
-    })
-}
-
-fn memories_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
-    let (repo, number) = match after {
-        Some(Key::Memory(repo, id)) => (repo.as_str(), rows::signed(id.0)),
-        _ => ("", 0),
-    };
-    collect(conn, sql::MEMORIES_AFTER, params![repo, number, limit], |row| {
-        let memory: Memory = rows::entity(row, 0)?;
-        Ok((Key::Memory(memory.repo.clone(), memory.id), Entity::Memory(Box::new(memory))))
-    })
-}
-
-fn directives_after(conn: &Connection, after: Option<&Key>, limit: i64) -> Page {
-    let (repo, number) = match after {
-        Some(Key::Directive(repo, id)) => (repo.as_str(), rows::signed(id.0)),
-        _ => ("", 0),
-    };
-    collect(conn, sql::DIRECTIVES_AFTER, params![repo, number, limit], |row| {
-        let directive: Directive = rows::entity(row, 0)?;
-        let key = Key::Directive(directive.repo.clone(), directive.id);
-        Ok((key, Entity::Directive(Box::new(directive))))
-    })
 }

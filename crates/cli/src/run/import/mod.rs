@@ -6,25 +6,26 @@ use crate::args::ImportCommand;
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
+use crate::store::Access;
+use comity_core::chain::Hash;
 use comity_core::refusal::Refusal;
+use comity_engine::Keyed;
 use comity_protocol::plan::{FILE_BYTES_MAX, Plan, Problem};
 use comity_protocol::{beads, taskmaster};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::Read;
 use std::path::Path;
 
 pub(super) fn run(context: &Context, command: ImportCommand) -> Result<Reply, Refusal> {
     match command {
         ImportCommand::Beads { file, dry_run } => {
-            let plan = plan_of(&file, beads::read)?;
-            tasks(context, beads::PROVIDER, &plan, dry_run)
+            tasks(context, beads::PROVIDER, &file, beads::read, dry_run)
         }
         ImportCommand::Collab { dir } => super::collab::import(context, &dir),
         ImportCommand::V1 { file, agents } => super::collab::import_v1(context, &file, &agents),
         ImportCommand::Neo { dir } => super::neo::import(context, &dir),
         ImportCommand::Taskmaster { file, dry_run } => {
-            let plan = plan_of(&file, taskmaster::read)?;
-            tasks(context, taskmaster::PROVIDER, &plan, dry_run)
+            tasks(context, taskmaster::PROVIDER, &file, taskmaster::read, dry_run)
         }
     }
 }
@@ -32,12 +33,35 @@ pub(super) fn run(context: &Context, command: ImportCommand) -> Result<Reply, Re
 fn tasks(
     context: &Context,
     provider: &'static str,
-    plan: &Plan,
+    file: &Path,
+    read: fn(&str) -> Result<Plan, Vec<Problem>>,
     dry_run: bool,
 ) -> Result<Reply, Refusal> {
-    if !dry_run {
-        return Ok(Reply::new(carry::out(context, provider, plan)?, Shape::Import));
+    let text = text_of(file)?;
+    let plan = read(&text).map_err(|problems| unreadable(file, &problems))?;
+    let answer = if dry_run { foretold(&plan) } else { keyed(context, provider, &text, &plan)? };
+    Ok(Reply::new(answer, Shape::Import))
+}
+
+/// Carries the plan out, unless the caller's key says that it was: then the first answer counts.
+fn keyed(
+    context: &Context,
+    provider: &'static str,
+    text: &str,
+    plan: &Plan,
+) -> Result<Value, Refusal> {
+    let Some(key) = context.key() else { return carry::out(context, provider, plan) };
+    let input = format!("import {provider}\n{}", Hash::of(text.as_bytes()));
+    let keyed = Keyed::new(context.asker(), key, &input)?;
+    let mut engine = context.engine(Access::Write)?;
+    if let Some(first) = engine.remembered(&keyed)? {
+        return Ok(first);
     }
+    let answer = carry::out(context, provider, plan)?;
+    engine.remember(&keyed, answer)
+}
+
+fn foretold(plan: &Plan) -> Value {
     let tasks: Vec<_> = plan
         .tasks
         .iter()
@@ -50,16 +74,10 @@ fn tasks(
             })
         })
         .collect();
-    let answer = json!({
+    json!({
         "imported": 0, "existing": 0, "dry_run": true, "tasks": tasks, "changed": [],
         "left_out": plan.left_out,
-    });
-    Ok(Reply::new(answer, Shape::Import))
-}
-
-fn plan_of(file: &Path, read: fn(&str) -> Result<Plan, Vec<Problem>>) -> Result<Plan, Refusal> {
-    let text = text_of(file)?;
-    read(&text).map_err(|problems| unreadable(file, &problems))
+    })
 }
 
 /// Reads a file, or stdin for `-`, within its bound.
@@ -85,7 +103,8 @@ pub(super) fn text_of(file: &Path) -> Result<String, Refusal> {
 pub(super) fn unreadable(file: &Path, problems: &[Problem]) -> Refusal {
     const SHOWN: usize = 5;
     let place = |problem: &Problem| match (problem.line, problem.column, problem.path.as_str()) {
-        (Some(line), Some(column), _) => format!("line {line}, column {column}: "),
+        (Some(line), Some(column), "") => format!("line {line}, column {column}: "),
+        (Some(line), Some(column), path) => format!("line {line}, column {column}, {path}: "),
         (Some(line), None, "") => format!("line {line}: "),
         (Some(line), None, path) => format!("line {line}, {path}: "),
         (None, _, "") => String::new(),

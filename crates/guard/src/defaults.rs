@@ -1,0 +1,62 @@
+//! The branches that others' work comes from.
+
+use crate::git::Git;
+use crate::reflog;
+use std::collections::BTreeSet;
+
+/// Where the default branch may be found, the remote's first.
+const NAMES: [&str; 5] = [
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "refs/heads/main",
+    "refs/heads/master",
+];
+
+/// Returns the names of branches that are the default branch, as far as that is known here.
+pub(crate) fn names(git: &Git) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
+    let remote = git.line(&["symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"]);
+    let remote = remote.and_then(|name| name.strip_prefix("origin/").map(str::to_owned));
+    let configured = || git.line(&["config", "--get", "init.defaultBranch"]);
+    names.extend(remote.or_else(configured).map(|name| format!("refs/heads/{name}")));
+    names
+}
+
+/// Tells whether a branch is the default branch.
+pub(crate) fn is_default(git: &Git, branch: &str) -> bool {
+    names(git).contains(&format!("refs/heads/{branch}"))
+}
+
+/// Returns the commits of branches that others' work comes from: the default branch, and for a branch of its own the one that
+/// it was made from and the one of the main work tree. The branch that is checked out is none of them.
+pub(crate) fn tips(git: &Git, own: Option<&str>) -> Vec<String> {
+    let mut names = names(git);
+    if let Some(branch) = own
+        && !names.remove(&format!("refs/heads/{branch}"))
+    {
+        let more = [reflog::made_from(git, branch), main_tree_branch(git)];
+        let other = |name: &String| name != branch;
+        names.extend(more.into_iter().flatten().filter(other).map(|n| format!("refs/heads/{n}")));
+    }
+    let mut args = vec!["for-each-ref", "--format=%(objectname) %(refname)", "--"];
+    args.extend(names.iter().map(String::as_str));
+    let Some(output) = git.output(&args).filter(|output| output.status.success()) else {
+        return Vec::new();
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    // A pattern also finds what lies below it, which is another branch.
+    let exact = |line: &str| {
+        let (commit, name) = line.split_once(' ')?;
+        names.contains(name).then(|| commit.to_owned())
+    };
+    let found: BTreeSet<String> = text.lines().filter_map(exact).collect();
+    found.into_iter().collect()
+}
+
+/// Returns the branch of the work tree that others are linked to.
+fn main_tree_branch(git: &Git) -> Option<String> {
+    let dir = git.line(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+    let args = ["--git-dir", &dir, "symbolic-ref", "--quiet", "--short", "HEAD"];
+    git.line(&args)
+}
