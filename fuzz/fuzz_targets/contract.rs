@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|text: &str| {
     let _ = recognise(text);
     for kind in KINDS {
-        for mode in [Mode::Full, Mode::Compat] {
+        for mode in [Mode::Full, Mode::Compat, Mode::Strict] {
             let checked = check(text, Some(kind), mode);
             if let (true, Some(tree), Some(report)) =
                 (checked.is_valid(), &checked.tree, kind.report)

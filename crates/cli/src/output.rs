@@ -12,7 +12,7 @@ pub struct Reply {
     pub json: Value,
     /// How people see it.
     pub shape: Shape,
-    /// Remarks for people, on stderr.
+    /// Remarks, on stderr whatever stdout is for.
     pub notes: Vec<String>,
     /// The exit status.
     pub exit: u8,
@@ -49,10 +49,8 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
         (_, true) => line(&reply.json),
         (shape, false) => text(&human::render(shape, &reply.json, &Screen::detect())),
     };
-    if !json {
-        for note in &reply.notes {
-            remark(note);
-        }
+    for note in &reply.notes {
+        remark(note);
     }
     match written {
         Ok(()) => ExitCode::from(reply.exit),

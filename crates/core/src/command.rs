@@ -6,8 +6,8 @@ mod wish;
 
 pub use memory::{MemoryChanges, NewDirective, NewMemory};
 pub use report::{
-    FileAction, IssueKind, REASON_KEY, ReportStatus, ReportedEvidence, ReportedFile, ReportedIssue,
-    ReportedLine, TIP_LEVEL, WorkReport, grave_lines,
+    Extra, FileAction, IssueKind, REASON_KEY, ReportStatus, ReportedEvidence, ReportedFile,
+    ReportedIssue, ReportedLine, TIP_LEVEL, WorkReport, grave_lines,
 };
 pub use wish::{
     ClaimWish, ConstraintChanges, Containment, Found, GivenAnswer, ImportedTask, NewTask,

@@ -83,7 +83,9 @@ fn parse_offset(rest: &str) -> Option<i64> {
         _ => return None,
     };
     let (hours, minutes) = rest.get(1..)?.split_once(':')?;
-    if hours.len() != 2 || minutes.len() != 2 {
+    // A number may carry a sign of its own; these must not.
+    let two_digits = |text: &str| text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit());
+    if !two_digits(hours) || !two_digits(minutes) {
         return None;
     }
     let (hours, minutes): (i64, i64) = (hours.parse().ok()?, minutes.parse().ok()?);
@@ -239,6 +241,9 @@ mod tests {
             "2025-01-01T00:00:00.Z",
             "1969-12-31T23:59:59Z",
             "é025-01-01T00:00:00Z",
+            "2025-01-15T10:30:00+-1:-5",
+            "2025-01-15T10:30:00++1:00",
+            "2025-01-15T10:30:00-+1:+5",
         ] {
             assert_eq!(Timestamp::parse(text), None, "{text}");
         }

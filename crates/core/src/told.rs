@@ -91,6 +91,7 @@ mod tests {
             tips: Vec::new(),
             completed_at: None,
             other: Map::new(),
+            keys: Vec::new(),
         })
     }
 

@@ -2,13 +2,17 @@
 
 use crate::ace;
 use crate::agent_protocol::{mission_check, result, schema};
-use crate::document::{self, Fault, Node};
+use crate::document::{self, Fault, Node, Place};
 use crate::neomjs;
 use crate::neotx::{agent, architect, developer, reviewer, scout, supervisor, wrapped};
 use crate::problem::Problems;
 use comity_core::command::WorkReport;
+use recognise::Seen;
 use serde_json::Value;
 use std::fmt;
+
+mod recognise;
+mod strict;
 
 /// How strictly a contract is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub enum Mode {
     Full,
     /// Exactly what the original tool checks.
     Compat,
+    /// As in full, and nothing that comity would not write: no unknown keys, nothing that is only remarked.
+    Strict,
 }
 
 /// One kind of contract.
@@ -28,8 +34,8 @@ pub struct Kind {
     pub help: &'static str,
     /// Reads the text, which may be wrapped in something.
     pub read: fn(&str) -> Result<Node, Fault>,
-    /// Counts what speaks for this kind, in the text or in the tree when it could be read as a whole.
-    pub likeness: fn(&str, Option<&Node>) -> u32,
+    /// Counts the marks of this kind in the text, or in the tree when it could be read; none: it is something else.
+    pub marks: fn(&str, Option<&Node>) -> u32,
     /// Finds everything that is wrong.
     pub validate: fn(&Node, Mode) -> Problems,
     /// The JSON Schema.
@@ -44,13 +50,13 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// Every kind, in the order of the documentation. Of kinds that are equally likely the first is taken.
+/// Every kind, in the order of the documentation.
 pub const KINDS: &[Kind] = &[
     Kind {
         name: "mission",
         help: "Agent Protocol v1: what an agent is to do",
         read: document::read,
-        likeness: mission_check::likeness,
+        marks: mission_check::marks,
         validate: mission_check::validate,
         schema: schema::mission,
         report: None,
@@ -59,7 +65,7 @@ pub const KINDS: &[Kind] = &[
         name: "result",
         help: "Agent Protocol v1: what came of it",
         read: document::read,
-        likeness: result::likeness,
+        marks: result::marks,
         validate: result::validate,
         schema: schema::result,
         report: Some(result::report),
@@ -71,7 +77,7 @@ pub const KINDS: &[Kind] = &[
         name: "developer",
         help: "neo: what a developer reports",
         read: wrapped::read,
-        likeness: developer::likeness,
+        marks: developer::marks,
         validate: developer::validate,
         schema: developer::schema,
         report: Some(developer::report),
@@ -80,7 +86,7 @@ pub const KINDS: &[Kind] = &[
         name: "reviewer",
         help: "neo: what a reviewer found",
         read: wrapped::read,
-        likeness: reviewer::likeness,
+        marks: reviewer::marks,
         validate: reviewer::validate,
         schema: reviewer::schema,
         report: None,
@@ -89,7 +95,7 @@ pub const KINDS: &[Kind] = &[
         name: "scout",
         help: "neo: what a scout found",
         read: wrapped::read,
-        likeness: scout::likeness,
+        marks: scout::marks,
         validate: scout::validate,
         schema: scout::schema,
         report: None,
@@ -98,7 +104,7 @@ pub const KINDS: &[Kind] = &[
         name: "architect",
         help: "neo: where the plan is",
         read: wrapped::read,
-        likeness: architect::likeness,
+        marks: architect::marks,
         validate: architect::validate,
         schema: architect::schema,
         report: None,
@@ -107,7 +113,7 @@ pub const KINDS: &[Kind] = &[
         name: "supervisor",
         help: "neo: what a focused supervisor ends with",
         read: wrapped::read,
-        likeness: supervisor::likeness,
+        marks: supervisor::marks,
         validate: supervisor::validate,
         schema: supervisor::schema,
         report: Some(supervisor::report),
@@ -116,7 +122,7 @@ pub const KINDS: &[Kind] = &[
         name: "agent",
         help: "neo: the definition of an agent",
         read: document::read,
-        likeness: agent::likeness,
+        marks: agent::marks,
         validate: agent::validate,
         schema: agent::schema,
         report: None,
@@ -130,18 +136,15 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-/// Tells the kind of a contract from its content.
+/// What a contract of one of the kinds has that settles it, such as its header.
+pub const SURE: u32 = 100;
+
+/// Tells the kind of a contract from its content; none when it cannot be told.
 pub fn recognise(text: &str) -> Option<&'static Kind> {
-    // Reports may stand in prose; a contract that is the whole text is read the same way.
-    let tree = wrapped::read(text).ok();
-    let mut best: Option<(&Kind, u32)> = None;
-    for kind in KINDS {
-        let found = (kind.likeness)(text, tree.as_ref());
-        if found > best.map_or(0, |(_, most)| most) {
-            best = Some((kind, found));
-        }
+    match recognise::look(text) {
+        Seen::One(kind) => Some(kind),
+        Seen::Several(_) | Seen::Nothing => None,
     }
-    best.map(|(kind, _)| kind)
 }
 
 /// A contract that was looked at.
@@ -161,29 +164,80 @@ impl Checked {
     }
 }
 
-/// Reads and checks a contract of a given kind, or of the kind that it looks like.
+/// Reads and checks a contract of a given kind, or of the kind that its marks tell.
 pub fn check(text: &str, given: Option<&'static Kind>, mode: Mode) -> Checked {
-    let kind = given.or_else(|| recognise(text));
-    let read = kind.map_or(document::read as fn(&str) -> _, |kind| kind.read);
-    match (read(text), kind) {
-        (Err(fault), _) => Checked { kind, tree: None, problems: fault.into() },
-        (Ok(tree), Some(kind)) => {
-            Checked { kind: Some(kind), problems: (kind.validate)(&tree, mode), tree: Some(tree) }
-        }
-        (Ok(tree), None) => {
-            let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-            let mut problems = Problems::new();
-            let message = format!(
-                "the kind of this contract cannot be told from its content; give it with --kind ({})",
-                names.join(", ")
-            );
-            problems.error(tree.at, "", message);
-            Checked { kind: None, tree: Some(tree), problems }
+    let seen = given.map_or_else(|| recognise::look(text), Seen::One);
+    match seen {
+        Seen::One(kind) => of_kind(text, kind, mode),
+        Seen::Several(kinds) => undecided(text, &kinds, mode),
+        Seen::Nothing => match document::read(text) {
+            Ok(tree) => unknown(tree, mode),
+            Err(fault) => Checked { kind: None, tree: None, problems: fault.into() },
+        },
+    }
+}
+
+fn of_kind(text: &str, kind: &'static Kind, mode: Mode) -> Checked {
+    match (kind.read)(text) {
+        Err(fault) => Checked { kind: Some(kind), tree: None, problems: fault.into() },
+        Ok(tree) => {
+            let problems = problems_of(&tree, kind, mode);
+            Checked { kind: Some(kind), tree: Some(tree), problems }
         }
     }
 }
 
-/// Counts the keys that are there; what a likeness is made of.
+fn problems_of(tree: &Node, kind: &Kind, mode: Mode) -> Problems {
+    let mut problems = (kind.validate)(tree, mode);
+    if mode == Mode::Strict {
+        strict::tighten(&mut problems, tree, &(kind.schema)());
+    }
+    problems
+}
+
+/// What fits several kinds is none of them; what it lacks as each of them is said.
+fn undecided(text: &str, kinds: &[&'static Kind], mode: Mode) -> Checked {
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+    let message = format!(
+        "this contract has marks of several kinds ({}); say which it is with --kind",
+        names.join(", ")
+    );
+    let mut problems = Problems::new();
+    problems.error(Place::START, "", message);
+    let mut tree = None;
+    for kind in kinds {
+        let checked = of_kind(text, kind, mode);
+        problems.extend(checked.problems.seen_as(kind.name));
+        tree = tree.or(checked.tree);
+    }
+    Checked { kind: None, tree, problems }
+}
+
+fn unknown(tree: Node, mode: Mode) -> Checked {
+    let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    let mut problems = Problems::new();
+    let message = format!(
+        "the kind of this contract cannot be told from its content; give it with --kind ({})",
+        names.join(", ")
+    );
+    problems.error(tree.at, "", message);
+    if let Some(near) = recognise::nearest(&tree) {
+        problems.extend(problems_of(&tree, near, mode).seen_as(near.name));
+    }
+    Checked { kind: None, tree: Some(tree), problems }
+}
+
+/// Returns what a valid contract reports, for kinds that end a piece of work. Whatever the kind, a task that it
+/// names is the one it is about.
+pub fn report(kind: &Kind, tree: &Node) -> Option<WorkReport> {
+    let mut report = kind.report.map(|report| report(tree))?;
+    let named = tree.get("task_id").and_then(Node::written);
+    let named = named.filter(|id| !id.trim().is_empty() && !ace::is_workers_own(id));
+    report.task_id = report.task_id.or(named);
+    Some(report)
+}
+
+/// Counts the keys that are there; what marks are made of.
 pub fn keys_there(tree: Option<&Node>, keys: &[&str]) -> u32 {
     let Some(tree) = tree else { return 0 };
     keys.iter().map(|key| u32::from(tree.entry(key).is_some())).sum()
@@ -195,5 +249,9 @@ pub fn says(tree: Option<&Node>, key: &str, words: &[&str]) -> bool {
     text.is_some_and(|text| words.contains(&text))
 }
 
+#[cfg(test)]
+mod recognise_tests;
+#[cfg(test)]
+mod schema_tests;
 #[cfg(test)]
 mod tests;

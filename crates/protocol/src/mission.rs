@@ -2,6 +2,9 @@
 
 use crate::document::{self, Style};
 use comity_core::decision::Decision;
+use comity_core::ids::shorten;
+use comity_core::pattern::{PatternError, RepoPath};
+use comity_core::refusal::Refusal;
 use comity_core::task::Task;
 use serde_json::{Map, Value, json};
 
@@ -43,17 +46,31 @@ fn section(out: &mut String, heading: &str, items: &[String]) {
     }
     out.push_str(&format!("\n{heading}:\n"));
     for item in items {
-        out.push_str(&format!("- {}\n", item.replace('\n', "\n  ")));
+        let mut lines = item.lines();
+        out.push_str(&format!("- {}\n", lines.next().unwrap_or_default()));
+        for line in lines {
+            out.push_str(if line.is_empty() { "" } else { "  " });
+            out.push_str(line);
+            out.push('\n');
+        }
     }
+}
+
+/// The same text in lines that a `|` block can hold: line ends of one kind, and nothing on lines that look empty.
+fn plain_lines(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let plain = |line: &str| if line.trim().is_empty() { String::new() } else { line.to_owned() };
+    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
 }
 
 fn instruction(task: &Task, answered: &[&Decision]) -> String {
     let mut out = format!("{}\n", task.title);
     if !task.description.trim().is_empty() {
-        out.push_str(&format!("\n{}\n", task.description.trim_end()));
+        out.push_str(&format!("\n{}\n", plain_lines(task.description.trim_end())));
     }
-    section(&mut out, "Requirements", &task.requirements);
-    let open: Vec<String> = task.dod.iter().map(|item| item.text.clone()).collect();
+    let wanted: Vec<String> = task.requirements.iter().map(|text| plain_lines(text)).collect();
+    section(&mut out, "Requirements", &wanted);
+    let open: Vec<String> = task.dod.iter().map(|item| plain_lines(&item.text)).collect();
     section(&mut out, "Done when", &open);
     let gates: Vec<String> =
         task.gates.iter().filter(|gate| gate.required).map(|gate| gate.name.clone()).collect();
@@ -64,13 +81,14 @@ fn instruction(task: &Task, answered: &[&Decision]) -> String {
         .filter_map(|decision| {
             let answer = decision.answer.as_ref()?;
             let beside = decision.text.as_ref().map_or(String::new(), |text| format!(": {text}"));
-            Some(format!("{} — {answer}{beside}", decision.question))
+            Some(plain_lines(&format!("{} — {answer}{beside}", decision.question)))
         })
         .collect();
     section(&mut out, "Answers to earlier questions", &answers);
     if let Some(error) = &task.last_error
         && task.attempts > 0
     {
+        let error = plain_lines(error.trim_end());
         out.push_str(&format!("\nThe last attempt ended with: {error}\n"));
     }
     out
@@ -83,8 +101,9 @@ const CONTEXT_ORDER: [&str; 5] = ["dev_md", "epic_file", "task_file", "memory", 
 fn context(task: &Task) -> Value {
     let mut context = Map::new();
     for key in CONTEXT_ORDER {
-        let given =
-            task.context.get(key).filter(|value| value.as_str().is_some_and(|t| !t.is_empty()));
+        // A path that leaves the root is never handed on, however it came into the task.
+        let named = |value: &&Value| value.as_str().is_some_and(|path| file_fits(path).is_ok());
+        let given = task.context.get(key).filter(named);
         let own = match key {
             "epic_file" => Some(own_path(task.id.as_str(), EPIC_FILE)),
             "task_file" => Some(own_path(task.id.as_str(), TASK_FILE)),
@@ -97,6 +116,31 @@ fn context(task: &Task) -> Value {
     let others = task.context.iter().filter(|(key, _)| !CONTEXT_ORDER.contains(&key.as_str()));
     context.extend(others.map(|(key, value)| (key.clone(), value.clone())));
     Value::Object(context)
+}
+
+/// Refuses a context that names a file which no mission may name.
+pub fn check_context(context: &Map<String, Value>) -> Result<(), Refusal> {
+    for key in CONTEXT_ORDER {
+        let path = context.get(key).and_then(Value::as_str).filter(|path| !path.is_empty());
+        if let Some(path) = path
+            && let Err(error) = file_fits(path)
+        {
+            let shown = shorten(path);
+            return Err(Refusal::input(format!(
+                "context {key}: {shown:?} is no file here: {error}"
+            ))
+            .hint("give a path below the root"));
+        }
+    }
+    Ok(())
+}
+
+/// A file below the root, or an absolute one as the original tool writes them.
+fn file_fits(path: &str) -> Result<(), PatternError> {
+    match RepoPath::parse(path) {
+        Ok(_) | Err(PatternError::Absolute) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 const EPIC_FILE: &str = "epic.md";
@@ -248,7 +292,40 @@ mod tests {
             prop_assert_eq!(checked.kind.map(|kind| kind.name), Some("mission"));
             prop_assert!(checked.problems.is_empty(), "{:?}\n{}", checked.problems, yaml);
             prop_assert_eq!(checked.tree.unwrap().to_value(), made);
+            prop_assert!(check(&yaml, None, Mode::Strict).is_valid(), "{}", yaml);
         }
+    }
+
+    #[test]
+    fn the_instruction_is_a_block_whatever_line_ends_and_blank_lines_a_task_has() {
+        let task = task(&json!({
+            "description": "One\r\n  \r\nTwo\rThree",
+            "requirements": ["First\n\nSecond\n   \nThird", "a\r\nb"],
+            "last_error": "it broke\n\n  here\n", "attempts": 1,
+        }));
+        let yaml = to_yaml(&mission(&task, &[]));
+        let wanted = "instruction: |\n  t\n\n  One\n\n  Two\n  Three\n\n  Requirements:\n  - First\n\n    \
+                      Second\n\n    Third\n  - a\n    b\n\n  The last attempt ended with: it broke\n\n    here\ncontext:";
+        assert!(yaml.contains(wanted), "{yaml}");
+    }
+
+    #[test]
+    fn a_mission_names_no_file_outside_the_root() {
+        let out = "../../etc/passwd";
+        let task = task(&json!({
+            "context": {"epic_file": out, "dev_md": out, "task_file": "docs/t.md", "memory": "/srv/m.md"},
+        }));
+        let made = mission(&task, &[]);
+        let wanted = json!({
+            "epic_file": ".comity/missions/T1/epic.md",
+            "task_file": "docs/t.md",
+            "memory": "/srv/m.md",
+        });
+        assert_eq!(made["context"], wanted);
+        assert!(check(&to_yaml(&made), None, Mode::Full).is_valid());
+        let refusal = check_context(&task.context).unwrap_err();
+        assert!(refusal.message.starts_with("context dev_md: \"../../etc/passwd\""), "{refusal}");
+        assert!(check_context(&Map::new()).is_ok());
     }
 
     #[test]

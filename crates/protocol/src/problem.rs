@@ -79,6 +79,22 @@ impl Problems {
         self.0.retain(keep);
     }
 
+    /// Makes everything that was found an error.
+    pub fn all_errors(&mut self) {
+        for problem in &mut self.0 {
+            problem.level = Level::Error;
+        }
+    }
+
+    /// Says of each problem what the document was taken for.
+    #[must_use]
+    pub fn seen_as(mut self, what: &str) -> Problems {
+        for problem in &mut self.0 {
+            problem.message = format!("as {what}: {}", problem.message);
+        }
+        self
+    }
+
     /// Adds all problems of another check.
     pub fn extend(&mut self, others: Problems) {
         self.0.extend(others.0);

@@ -150,12 +150,8 @@ fn work(belief: &Belief, chance: &mut Chance) -> Command {
 
 /// A result contract: mostly good news.
 fn report(chance: &mut Chance) -> WorkReport {
-    let issue = |kind| ReportedIssue { kind, description: "Which way?".to_owned() };
-    let line = |level: &str| ReportedLine {
-        level: level.to_owned(),
-        message: "went on".to_owned(),
-        timestamp: None,
-    };
+    let issue = |kind| ReportedIssue::new(kind, "Which way?");
+    let line = |level: &str| ReportedLine::new(level, "went on");
     WorkReport {
         contract: "result".to_owned(),
         task_id: None,
@@ -180,6 +176,7 @@ fn report(chance: &mut Chance) -> WorkReport {
             }
         },
         other: Map::new(),
+        keys: Vec::new(),
     }
 }
 

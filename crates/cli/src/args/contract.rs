@@ -18,6 +18,9 @@ pub enum ContractCommand {
         /// Check exactly what the original tool checks
         #[arg(long)]
         compat: bool,
+        /// Take no more than comity would write: unknown keys and what is otherwise only remarked are errors
+        #[arg(long, conflicts_with = "compat")]
+        strict: bool,
     },
     /// Write a task as a contract
     #[command(after_help = "Example:\n  comity contract render mission T1 > mission.yaml")]
@@ -33,7 +36,7 @@ pub enum ContractCommand {
     #[command(
         after_help = "A review approves the task or sends it back: one CRITICAL issue, five WARNINGs or a \
         failed spec send it back whatever the verdict says. A scout's grave findings become decisions, the \
-        others notes. A developer's or supervisor's report is handed in, as by `task submit --result`.\n\nExample:\n  comity contract apply review.json --task T1"
+        others notes. Reports that end a piece of work are handed in, as by `task submit --result`.\n\nExample:\n  comity contract apply review.json --task T1"
     )]
     Apply {
         /// The file, in YAML or JSON, also inside of prose; - reads stdin

@@ -1,12 +1,13 @@
 //! `comity task …`
 
 use super::task_fields::{CreateArgs, UpdateArgs};
-use super::values::{PageArgs, agent, duration, role, status};
+use super::values::{PageArgs, agent, contract_kind, duration, role, status};
 use clap::{Args, Subcommand};
 use comity_core::ids::AgentId;
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::time::Millis;
+use comity_protocol::contract::Kind;
 
 /// What can be done with tasks.
 #[derive(Debug, Subcommand)]
@@ -105,10 +106,10 @@ pub enum TaskCommand {
     Submit {
         #[command(flatten)]
         verb: VerbArgs,
-        /// The commit (default: that of --branch, else HEAD of this work tree)
+        /// The commit (default: the one a result names, that of --branch, or HEAD of this work tree)
         #[arg(long, value_name = "SHA")]
         commit: Option<String>,
-        /// The branch (default: the one checked out)
+        /// The branch (default: the one a result names, else the one checked out)
         #[arg(long, value_name = "BRANCH")]
         branch: Option<String>,
         /// The pull request
@@ -120,6 +121,9 @@ pub enum TaskCommand {
         /// A result contract in YAML or JSON, or a comment of ACE that ends the work; - reads stdin
         #[arg(long, value_name = "FILE")]
         result: Option<String>,
+        /// What the result is (default: told from its content)
+        #[arg(long, value_name = "KIND", requires = "result", value_parser = contract_kind)]
+        kind: Option<&'static Kind>,
         /// Keep the leases during the review
         #[arg(long)]
         keep_leases: bool,

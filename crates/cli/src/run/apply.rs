@@ -1,15 +1,17 @@
 //! `comity contract apply`: does what a report asks for.
 
-use super::contract;
 use super::task_git::{self, Given};
+use super::{contract, task_result};
 use crate::args::VerbArgs;
 use crate::context::Context;
 use crate::human::Shape;
 use crate::output::Reply;
 use crate::store::Access;
+use crate::work_tree::task_of;
 use comity_core::chain::Hash;
 use comity_core::command::Request;
 use comity_core::refusal::{Code, Refusal};
+use comity_engine::Query;
 use comity_protocol::contract::{Checked, Kind, Mode, check};
 use comity_protocol::neotx::effect;
 use serde_json::{Value, json};
@@ -31,25 +33,19 @@ pub(super) fn run(
             return Err(Refusal::input(format!("a {} report ends a piece of work", kind.name))
                 .hint("name the task with --task ID"));
         };
-        if file == "-" {
-            return Err(Refusal::input("a report that is handed in must be in a file")
-                .hint("write it to a file first"));
-        }
-        let given = Given {
-            commit: None,
-            branch: None,
-            pr: None,
-            reviewer: None,
-            result: Some(file.to_owned()),
-            keep_leases: false,
-        };
+        let result = Some(task_result::handed_in(file, &checked)?);
+        let given = Given { result, ..Given::default() };
         let reply = task_git::submit(context, VerbArgs { id, reason: None }, given)?;
         let answer = json!({"kind": kind.name, "applied": [reply.json]});
         return Ok(Reply { json: answer, ..reply });
     }
     let commands = effect::commands(kind.name, tree, task.as_deref())?;
-    // The same report applied twice does nothing twice.
-    let seed = format!("{}\n{}", task.unwrap_or_default(), tree.to_value());
+    // The same report applied twice does nothing twice; a review of the next round is another one, whatever it says.
+    let round = match &task {
+        Some(id) if kind.name == "reviewer" => round_of(context, id)?,
+        _ => 0,
+    };
+    let seed = format!("{}\n{round}\n{}", task.unwrap_or_default(), tree.to_value());
     let hash = Hash::of(seed.as_bytes()).to_string();
     let requests: Vec<Request> = commands
         .into_iter()
@@ -67,7 +63,13 @@ pub(super) fn run(
     let applied = answers.into_iter().collect::<Result<Vec<Value>, Refusal>>()?;
     let words: String = applied.iter().map(said).collect();
     let answer = json!({"kind": kind.name, "applied": applied});
-    Ok(Reply::new(answer, Shape::Text(words)))
+    let notes = task_result::warnings(file, &checked);
+    Ok(notes.into_iter().fold(Reply::new(answer, Shape::Text(words)), Reply::note))
+}
+
+fn round_of(context: &Context, id: &str) -> Result<u32, Refusal> {
+    let answer = context.query(Query::Task { id: id.to_owned() })?;
+    Ok(task_of(&answer)?.round)
 }
 
 /// One line for each thing that came of it.
@@ -88,6 +90,7 @@ fn said(answer: &Value) -> String {
 fn invalid(file: &str, checked: &Checked) -> Refusal {
     let errors = checked.problems.errors().join("; ");
     let kind = checked.kind.map_or("contract", |kind| kind.name);
-    Refusal::new(Code::ContractInvalid, format!("{file} is no valid {kind}: {errors}"))
+    let name = if file == "-" { "stdin" } else { file };
+    Refusal::new(Code::ContractInvalid, format!("{name} is no valid {kind}: {errors}"))
         .detail("problems", json!(checked.problems))
 }

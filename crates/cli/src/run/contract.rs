@@ -10,9 +10,10 @@ use comity_core::event::{REPORTED_FIELD, ResultReported};
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{EventFilter, Page, Query};
+use comity_protocol::ace::{DONE_FILE, HandOverError};
 use comity_protocol::agent_protocol::result;
 use comity_protocol::contract::{self, Checked, Kind, Mode};
-use comity_protocol::document::BYTES_MAX;
+use comity_protocol::document::{BYTES_MAX, Place};
 use comity_protocol::problem::Level;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -21,8 +22,12 @@ use std::path::Path;
 
 pub(super) fn run(global: &Global, command: ContractCommand) -> Result<Reply, Refusal> {
     match command {
-        ContractCommand::Validate { file, kind, compat } => {
-            let mode = if compat { Mode::Compat } else { Mode::Full };
+        ContractCommand::Validate { file, kind, compat, strict } => {
+            let mode = match (compat, strict) {
+                (true, _) => Mode::Compat,
+                (_, true) => Mode::Strict,
+                _ => Mode::Full,
+            };
             let text = read(Path::new(&file), Path::new("."))?;
             Ok(validated(&file, &contract::check(&text, kind, mode)))
         }
@@ -60,14 +65,26 @@ pub(super) fn read(name: &Path, base: &Path) -> Result<String, Refusal> {
         File::open(base.join(name)).and_then(|file| file.take(limit).read_to_end(&mut bytes))
     };
     done.map_err(|error| {
-        Refusal::input(format!("cannot read {shown}: {error}"))
-            .hint("give a file in YAML or JSON, or - for standard input")
+        let missing = error.kind() == std::io::ErrorKind::NotFound;
+        let is_hand_over = name.file_name().is_some_and(|name| name == DONE_FILE);
+        // ACE has a name of its own for a worker that ended without a word.
+        let said = match missing && is_hand_over {
+            true => format!("{}: cannot read {shown}: {error}", HandOverError::MissingDoneFile),
+            false => format!("cannot read {shown}: {error}"),
+        };
+        Refusal::input(said).hint("give a file in YAML or JSON, or - for standard input")
     })?;
     if bytes.len() > BYTES_MAX {
         return Err(Refusal::input(format!("{shown} is longer than {BYTES_MAX} bytes")));
     }
     String::from_utf8(bytes).map_err(|error| {
-        Refusal::input(format!("{shown} is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+        let good = error.utf8_error().valid_up_to();
+        let at =
+            Place::after(&String::from_utf8_lossy(error.as_bytes().get(..good).unwrap_or(&[])));
+        let (line, column) = (at.line, at.column);
+        Refusal::input(format!("{shown}:{line}:{column}: this is not UTF-8 (byte {good})"))
+            .detail("line", line)
+            .detail("column", column)
     })
 }
 
@@ -119,6 +136,7 @@ fn render_result(context: &Context, id: String) -> Result<Reply, Refusal> {
         pr: None,
         evidence: Vec::new(),
         other: body.other,
+        keys: body.keys,
     };
     let yaml = result::to_yaml(&report);
     // What came by another kind of contract may say too little for this one.

@@ -1,6 +1,6 @@
 //! `comity task …`
 
-use super::{execute, mission, query, task_fields, task_git, words};
+use super::{execute, mission, query, task_fields, task_git, task_result, words};
 use crate::args::{ListArgs, Step, TaskCommand, VerbArgs};
 use crate::context::Context;
 use crate::human::Shape;
@@ -43,7 +43,9 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
         TaskCommand::Start { verb: VerbArgs { id, reason }, ttl } => {
             execute(context, Command::Start { id, ttl, reason }, Shape::TaskLine)
         }
-        TaskCommand::Submit { verb, commit, branch, pr, reviewer, result, keep_leases } => {
+        TaskCommand::Submit { verb, commit, branch, pr, reviewer, result, kind, keep_leases } => {
+            // A result is read before anything else: one that cannot be used moves nothing.
+            let result = result.map(|file| task_result::read(context, &file, kind)).transpose()?;
             let given = task_git::Given { commit, branch, pr, reviewer, result, keep_leases };
             task_git::submit(context, verb, given)
         }

@@ -9,6 +9,7 @@ use comity_core::command::{Command, ConstraintChanges, NewTask};
 use comity_core::event::TaskUpdated;
 use comity_core::refusal::Refusal;
 use comity_core::task::Constraints;
+use comity_protocol::mission::check_context;
 use serde_json::{Map, Value};
 
 /// Makes a task of the options of `task create`, on top of a contract when one is given, and what should be said
@@ -30,6 +31,7 @@ pub(super) fn new_task(
     for (key, text) in args.context {
         fields.insert(key, typed(&text));
     }
+    check_context(&fields)?;
     let both = |mut first: Vec<String>, more: Vec<String>| {
         first.extend(more);
         first
@@ -102,6 +104,8 @@ pub(super) fn update(context: &Context, args: UpdateArgs) -> Result<Reply, Refus
         };
         pairs.into_iter().map(entry).collect::<Map<String, Value>>()
     };
+    let context_changes = args.context.map(entries);
+    context_changes.as_ref().map_or(Ok(()), check_context)?;
     let changes = TaskUpdated {
         title: args.title,
         description: args.description,
@@ -117,7 +121,7 @@ pub(super) fn update(context: &Context, args: UpdateArgs) -> Result<Reply, Refus
         dod: cleared(args.dod),
         gates: cleared(args.gates),
         constraints: None,
-        context: args.context.map(entries),
+        context: context_changes,
         timeout: args.timeout,
         epic: args.epic,
         prd: args.prd,

@@ -1,6 +1,7 @@
 //! The commands that ask git: handing work in, and finishing it.
 
-use super::{execute, task_result};
+use super::execute;
+use super::task_result::HandedIn;
 use crate::args::VerbArgs;
 use crate::context::Context;
 use crate::git;
@@ -20,24 +21,27 @@ pub(super) struct Given {
     pub(super) branch: Option<String>,
     pub(super) pr: Option<String>,
     pub(super) reviewer: Option<AgentId>,
-    pub(super) result: Option<String>,
+    pub(super) result: Option<HandedIn>,
     pub(super) keep_leases: bool,
 }
 
 /// Hands work in, with what a result says about it.
 pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<Reply, Refusal> {
-    // A result is read before anything else: one that cannot be used moves nothing.
-    let (report, notes) = match &given.result {
-        Some(file) => {
-            let (report, notes) = task_result::read(context, file)?;
-            (Some(Box::new(report)), notes)
-        }
+    let (report, mut notes) = match given.result {
+        Some(HandedIn { report, notes }) => (Some(Box::new(report)), notes),
         None => (None, Vec::new()),
     };
+    let mut named = report.as_deref().map(Named::by).unwrap_or_default();
+    // Options count more than what a report says.
+    if given.commit.is_some() || given.branch.is_some() {
+        named = Named::default();
+    }
+    let named = named.seen(context, &verb.id)?;
+    notes.extend(named.notes);
     let submission = Submission {
         id: verb.id,
-        commit: given.commit,
-        branch: given.branch,
+        commit: given.commit.or(named.commit),
+        branch: given.branch.or(named.branch),
         pr: given.pr.or_else(|| report.as_deref().and_then(pull_request)),
         reviewer: given.reviewer,
         keep_leases: given.keep_leases,
@@ -48,6 +52,57 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
     let mut reply = execute(context, Command::Submit(submission), Shape::TaskLine)?;
     reply.notes.splice(0..0, notes);
     Ok(reply)
+}
+
+/// The commit and the branch that a report names, as far as they count.
+#[derive(Default)]
+struct Named {
+    commit: Option<String>,
+    branch: Option<String>,
+    notes: Vec<String>,
+}
+
+impl Named {
+    /// What a report of neo's agents says.
+    fn by(report: &WorkReport) -> Named {
+        if !matches!(report.contract.as_str(), "developer" | "supervisor") {
+            return Named::default();
+        }
+        let text = |value: Option<&Value>| {
+            value.and_then(Value::as_str).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+        };
+        let ended = report.other.get("branch_completion").and_then(|ended| ended.get("branch"));
+        let branch = text(ended).or_else(|| text(report.other.get("branch")));
+        Named { commit: text(report.other.get("commit")), branch, notes: Vec::new() }
+    }
+
+    /// What is seen counts more than what is said: names that git does not know are remarked and not taken.
+    fn seen(self, context: &Context, id: &str) -> Result<Named, Refusal> {
+        let Some((git, _)) = context.git() else { return Ok(self) };
+        if self.commit.is_none() && self.branch.is_none() {
+            return Ok(self);
+        }
+        let task = task_of(&context.query(Query::Task { id: id.to_owned() })?)?;
+        if task.constraints.no_git_commit {
+            // Its work is in no commit but the one that comity makes of it.
+            return Ok(Named::default());
+        }
+        let mut notes = self.notes;
+        let mut known = |what: &str, name: Option<String>, reference: &dyn Fn(&str) -> String| {
+            let name = name?;
+            let found = git.commit(&reference(&name));
+            if found.is_none() {
+                notes.push(format!("note: git does not know the {what} {name} of the report here"));
+            }
+            found.map(|commit| (name, commit))
+        };
+        let commit = known("commit", self.commit, &|name| name.to_owned());
+        let branch = known("branch", self.branch, &|name| format!("refs/heads/{name}"));
+        // A branch without a commit is handed in as it stands.
+        let tip = branch.as_ref().map(|(_, tip)| tip.clone());
+        let commit = commit.map(|(_, commit)| commit).or(tip);
+        Ok(Named { commit, branch: branch.map(|(name, _)| name), notes })
+    }
 }
 
 /// The pull request that a report names beside its contract.

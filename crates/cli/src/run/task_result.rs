@@ -3,7 +3,7 @@
 use crate::context::Context;
 use comity_core::command::WorkReport;
 use comity_core::refusal::{Code, Refusal};
-use comity_protocol::contract::{self, KINDS, Mode};
+use comity_protocol::contract::{self, Checked, KINDS, Kind, Mode};
 use comity_protocol::problem::{Level, Problem};
 use serde_json::json;
 use std::path::Path;
@@ -11,23 +11,46 @@ use std::path::Path;
 /// Problems that are repeated in the message itself; all of them are in the details.
 const SAID_MAX: usize = 5;
 
-/// Reads a result; returns what it reports and what should be said about it.
-pub(super) fn read(context: &Context, file: &str) -> Result<(WorkReport, Vec<String>), Refusal> {
-    let name = if file == "-" { "stdin" } else { file };
+/// A result that can be handed in.
+pub(super) struct HandedIn {
+    /// What it reports.
+    pub(super) report: WorkReport,
+    /// What should be said about it.
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads a result of a given kind, or of the kind that its content tells.
+pub(super) fn read(
+    context: &Context,
+    file: &str,
+    kind: Option<&'static Kind>,
+) -> Result<HandedIn, Refusal> {
     let text = super::contract::read(Path::new(file), &context.cwd)?;
-    let checked = contract::check(&text, None, Mode::Full);
-    let report = checked.kind.and_then(|kind| kind.report);
-    let (true, Some(report), Some(tree)) = (checked.is_valid(), report, &checked.tree) else {
-        return Err(refused(name, &checked));
+    handed_in(file, &contract::check(&text, kind, Mode::Full))
+}
+
+/// Takes a contract that was looked at as a result.
+pub(super) fn handed_in(file: &str, checked: &Checked) -> Result<HandedIn, Refusal> {
+    let name = if file == "-" { "stdin" } else { file };
+    let report = match (checked.kind, &checked.tree) {
+        (Some(kind), Some(tree)) if checked.is_valid() => contract::report(kind, tree),
+        _ => None,
     };
+    let Some(report) = report else { return Err(refused(name, checked)) };
+    Ok(HandedIn { report, notes: warnings(file, checked) })
+}
+
+/// What should be said about a valid contract.
+pub(super) fn warnings(file: &str, checked: &Checked) -> Vec<String> {
+    let name = if file == "-" { "stdin" } else { file };
     let warning = |problem: &Problem| {
         let (line, column) = (problem.line, problem.column);
         format!("note: {name}:{line}:{column}: {}", problem.message)
     };
-    Ok((report(tree), checked.problems.iter().map(warning).collect()))
+    checked.problems.iter().map(warning).collect()
 }
 
-fn refused(name: &str, checked: &contract::Checked) -> Refusal {
+fn refused(name: &str, checked: &Checked) -> Refusal {
     let errors: Vec<&Problem> =
         checked.problems.iter().filter(|problem| problem.level == Level::Error).collect();
     let said: Vec<String> = errors

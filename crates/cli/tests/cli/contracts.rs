@@ -174,3 +174,42 @@ fn no_link_is_followed_when_the_files_of_a_mission_are_written() {
     assert!(done.stderr.contains("is no directory"), "{}", done.stderr);
     assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
+
+#[test]
+fn strict_takes_only_what_comity_would_write() {
+    let sandbox = Sandbox::without_git();
+    assert_eq!(validate(&sandbox, RESULT, &["--strict"]).1, 0);
+    let text = format!("{}cost: 1\n", RESULT.replace("\"1\"", "1"));
+    assert_eq!(validate(&sandbox, &text, &[]).1, 0);
+    let (answer, exit) = validate(&sandbox, &text, &["--strict"]);
+    assert_eq!(exit, 2);
+    let said: Vec<&str> = answer["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(said, ["Unsupported version: 1 (expected 1)", "cost is not a key of this contract"]);
+    let both = ["contract", "validate", "-", "--strict", "--compat"];
+    assert_eq!(sandbox.comity().args(&both).done().exit, 2);
+}
+
+#[test]
+fn what_is_not_utf_8_says_where() {
+    let sandbox = Sandbox::without_git();
+    std::fs::write(sandbox.root.join("r.yaml"), b"a: b\nc: \xff\n").unwrap();
+    let (error, exit) = sandbox.comity().args(&["contract", "validate", "r.yaml"]).refusal();
+    assert_eq!(exit, 2);
+    assert_eq!((&error["details"]["line"], &error["details"]["column"]), (&json!(2), &json!(4)));
+}
+
+#[test]
+fn a_context_file_outside_the_root_is_refused() {
+    let sandbox = Sandbox::new();
+    let out = "epic_file=../../etc/passwd";
+    let create = ["task", "create", "x", "--context", out];
+    assert_eq!(sandbox.refused(&create), ("invalid-input".into(), 2));
+    sandbox.json(&["task", "create", "x", "--context", "epic_file=docs/e.md"]);
+    let update = ["task", "update", "T1", "--context", out];
+    assert_eq!(sandbox.refused(&update), ("invalid-input".into(), 2));
+}

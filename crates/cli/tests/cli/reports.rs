@@ -21,7 +21,9 @@ fn a_review_is_applied_by_a_critic_and_blocks_whatever_it_says() {
     let apply = ["contract", "apply", "review.json", "--task", "T1"];
     let by = |agent: &str| sandbox.comity().by(agent).args(&apply);
     assert_eq!(by("dev").refusal().0["code"], "role-forbidden");
-    let answer = by("rev").json();
+    let done = by("rev").args(&["--json"]).done();
+    assert!(done.stderr.contains("note: review.json:2:14: the verdict does not hold"));
+    let answer = done.json();
     assert_eq!(answer["kind"], "reviewer");
     assert_eq!(answer["applied"][0]["task"]["status"], "changes_requested");
     let told = sandbox.json(&["event", "list", "--task", "T1", "--type", "review_feedback"]);
@@ -98,4 +100,92 @@ fn a_developers_report_is_handed_in_with_its_concerns_and_pull_request() {
     assert_eq!(sandbox.json(&apply)["applied"][0]["task"]["status"], "blocked");
     let asked = sandbox.json(&["decision", "list"])["decisions"].clone();
     assert!(asked.to_string().contains("Which key signs the tokens?"), "{asked}");
+}
+
+#[test]
+fn the_same_review_in_a_later_round_sends_the_work_back_again() {
+    let sandbox = Sandbox::new();
+    in_review(&sandbox);
+    sandbox.write("review.json", REVIEWER);
+    let apply = || {
+        let args = ["contract", "apply", "review.json", "--task", "T1"];
+        sandbox.comity().by("rev").args(&args).json()["applied"][0]["task"].clone()
+    };
+    let status = || sandbox.json(&["task", "show", "T1"])["task"]["status"].clone();
+    let first = apply();
+    assert_eq!(first["status"], "changes_requested");
+    assert_eq!(apply(), first, "the same call again");
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    sandbox.json(&["task", "submit", "T1", "--as", "dev"]);
+    assert_eq!(apply()["round"], 2);
+    assert_eq!(status(), "changes_requested");
+}
+
+#[test]
+fn every_report_can_come_from_stdin() {
+    let sandbox = Sandbox::new();
+    let task = || sandbox.json(&["task", "create", "one", "--deliverable", "none"]);
+    let apply = |id: &str, text: &str| {
+        let args = ["contract", "apply", "-", "--task", id];
+        sandbox.comity().by("dev").args(&args).stdin(text).json()
+    };
+    for (id, text, status) in [
+        ("T1", "{\"task_id\":\"T1\",\"status\":\"DONE\"}", "review"),
+        ("T2", "status: success\npr_url: https://x.org/1\n", "review"),
+        ("T3", "status: blocked\nreason: stuck\nrequest: Which?\n", "blocked"),
+        ("T4", "{\"summary\":\"s\",\"commands_run\":[]}", "review"),
+    ] {
+        task();
+        sandbox.json(&["task", "start", id, "--as", "dev"]);
+        assert_eq!(apply(id, text)["applied"][0]["task"]["status"], status, "{text}");
+    }
+    let scouted = sandbox.comity().args(&["contract", "apply", "-"]).stdin(SCOUT).json();
+    assert_eq!(scouted["kind"], "scout");
+}
+
+#[test]
+fn a_report_is_found_before_code_that_follows_it() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "one", "--deliverable", "none"]);
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    let report = "```json\n{\"task_id\":\"T1\",\"status\":\"DONE\"}\n```";
+    sandbox.write("done.md", &format!("Done.\n\n{report}\n\n```\nwarning: unused\n```\n"));
+    let submit = ["task", "submit", "T1", "--result", "done.md", "--as", "dev"];
+    assert_eq!(sandbox.json(&submit)["task"]["status"], "review");
+}
+
+#[test]
+fn the_commit_and_branch_that_a_developer_reports_are_what_is_handed_in() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "one"]);
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "feat/other"]);
+    let wanted = sandbox.commit(&sandbox.root, "Work");
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "main"]);
+    let submit = |commit: &str| {
+        let report = format!(
+            "{{\"task_id\":\"T1\",\"status\":\"DONE\",\"commit\":\"{commit}\",\"branch\":\"feat/other\"}}"
+        );
+        let args = ["task", "submit", "T1", "--result", "-"];
+        sandbox.comity().by("dev").args(&args).stdin(&report)
+    };
+    let task = submit(&wanted).json()["task"].clone();
+    assert_eq!((&task["commit"], &task["branch"]), (&json!(wanted), &json!("feat/other")));
+}
+
+#[test]
+fn a_commit_that_git_does_not_know_is_remarked_and_what_is_there_is_handed_in() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "one"]);
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    let head = sandbox.commit(&sandbox.root, "Work");
+    let report = "{\"task_id\":\"T1\",\"status\":\"DONE\",\"commit\":\"deadbeef\",\"branch\":\"feat/other\"}";
+    let args = ["task", "submit", "T1", "--result", "-", "--json"];
+    let done = sandbox.comity().by("dev").args(&args).stdin(report).done();
+    let task = done.json()["task"].clone();
+    assert_eq!((&task["commit"], &task["branch"]), (&json!(head), &json!("main")));
+    for name in ["commit deadbeef", "branch feat/other"] {
+        let said = format!("git does not know the {name}");
+        assert!(done.stderr.contains(&said), "{}", done.stderr);
+    }
 }

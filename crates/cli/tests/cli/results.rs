@@ -160,3 +160,81 @@ fn secrets_in_a_result_do_not_enter_the_log() {
     let log = sandbox.json(&["event", "list", "--limit", "500"]).to_string();
     assert!(log.contains("result_reported") && !log.contains(key));
 }
+
+#[test]
+fn a_report_with_a_mistake_never_passes_for_a_good_one_of_another_kind() {
+    let sandbox = begun(&[]);
+    let before = sandbox.head();
+    for bad in [
+        r#"{"task_id":"T1","status":"INCOMPLETE","files_changed":3,"concerns":["it does not compile"]}"#,
+        r#"{"task_id":"T1","status":"DONE | DONE_WITH_CONCERNS | BLOCKED","files_changed":3}"#,
+        r#"{"task_id":"T1","status":"DONE "}"#,
+        r#"{"task_id":"T1","status":"IN_TROUBLE","tests":"3 failing"}"#,
+        r#"{"task_id":"T1","status":"FAILED"}"#,
+        r#"{"version":"1","task_id":"T1","status":"success","files_modified":[]}"#,
+        r#"{"version":"1","task_id":"T1","status":"error","summary":"s","files_changed":[]}"#,
+        // Good ones, for another task.
+        r#"{"task_id":"T99","summary":"ok","files_changed":[],"commands_run":[]}"#,
+        r#"{"task_id":"T99","status":"success","pr_url":"https://x.org/1"}"#,
+        r#"{"task_id":"T99","status":"blocked","reason":"r","request":"q"}"#,
+    ] {
+        let (error, exit) = submit(&sandbox, bad).refusal();
+        assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3), "{bad}: {error}");
+    }
+    assert_eq!(sandbox.head(), before);
+    let task = sandbox.json(&["task", "show", "T1"])["task"].clone();
+    assert_eq!((&task["status"], &task["attempts"]), (&json!("in_progress"), &json!(0)));
+    let kind = ["task", "submit", "T1", "--result", "-", "--kind"];
+    let stuck = r#"{"status":"blocked","reason":"no key","request":"Which key?"}"#;
+    let call = sandbox.comity().by("ada").args(&kind).args(&["result"]).stdin(stuck);
+    assert!(call.refusal().0["message"].as_str().unwrap().contains("is no valid result"));
+    let call = sandbox.comity().by("ada").args(&kind).args(&["neo-error"]).stdin(stuck);
+    assert_eq!(call.json()["task"]["status"], "blocked");
+}
+
+#[test]
+fn what_a_result_adds_to_its_entries_is_in_the_log_and_comes_back_in_its_place() {
+    let sandbox = begun(&[]);
+    sandbox.write("src/date.rs", "fn date() {}");
+    sandbox.commit(&sandbox.root, "Work");
+    let said = r#"{"version":"1","agent":"a1","task_id":"T1","status":"completed","files_modified":[{"path":"src/date.rs","lines":3,"action":"created"}],"log":[{"level":"info","message":"m","file":"a.rs","timestamp":"2025-01-15T10:30:00Z"},{"level":"info","message":"n","timestamp":"2025-01-15T10:30:00Z"}],"issues":[{"type":"question","description":"d","options":["x"],"severity":"high"}],"completed_at":"2025-01-15T10:45:00Z"}"#;
+    submit(&sandbox, said).json();
+    let reported = &events(&sandbox, "result_reported")[0];
+    assert_eq!(reported["files_modified"][0]["other"]["lines"], 3);
+    assert_eq!(reported["log"][0]["other"]["file"], "a.rs");
+    assert_eq!(reported["issues"][0]["other"]["options"], json!(["x"]));
+    let rendered = sandbox.json(&["contract", "render", "result", "T1"]);
+    assert_eq!(rendered["result"].to_string(), said);
+}
+
+#[test]
+fn notes_are_on_stderr_with_json_too() {
+    let sandbox = begun(&[]);
+    let said = result("failed", &[], &[]).to_string().replace("\"1\"", "1");
+    let done = submit(&sandbox, &said).args(&["--json"]).done();
+    assert_eq!(done.json()["task"]["status"], "failed");
+    assert!(
+        done.stderr.contains("note: stdin:1:12: version 1 is not in quotes"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
+fn a_missing_hand_over_has_the_name_that_its_protocol_gives_it() {
+    let sandbox = begun(&[]);
+    let args = ["task", "submit", "T1", "--result", "ACE_TASK_DONE.json"];
+    let (error, exit) = sandbox.comity().by("ada").args(&args).refusal();
+    assert_eq!(exit, 2);
+    assert!(error["message"].as_str().unwrap().starts_with("missing_done_file"), "{error}");
+}
+
+#[test]
+fn a_blocked_result_for_work_that_is_in_review_is_about_the_state() {
+    let sandbox = begun(&[]);
+    submit(&sandbox, &result("completed", &[], &[]).to_string()).json();
+    let said = result("blocked", &[], &[("blocker", "Which key?")]).to_string();
+    let (error, exit) = submit(&sandbox, &said).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("invalid-transition"), 3), "{error}");
+    assert!(error["message"].as_str().unwrap().starts_with("T1 is review"), "{error}");
+}

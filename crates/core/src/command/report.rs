@@ -35,6 +35,9 @@ pub struct WorkReport {
     /// Fields that the contract does not know; kept for the record.
     #[serde(default)]
     pub other: Map<String, Value>,
+    /// The order of all its keys, where it is not that of the protocol with unknown ones last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
 }
 
 /// How the work ended.
@@ -67,6 +70,51 @@ pub struct ReportedFile {
     pub path: String,
     /// What was done with it.
     pub action: FileAction,
+    /// What else is said about it.
+    #[serde(flatten)]
+    pub more: Extra,
+}
+
+impl ReportedFile {
+    /// A file and what was done with it.
+    pub fn new(path: impl Into<String>, action: FileAction) -> ReportedFile {
+        ReportedFile { path: path.into(), action, more: Extra::default() }
+    }
+}
+
+/// What an object has beyond the fields that its contract knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extra {
+    /// Its other fields.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub other: Map<String, Value>,
+    /// The order of all its keys, where it is not that of the protocol with unknown ones last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
+}
+
+impl Extra {
+    /// Takes from an object what is not known, and the order of its keys when it is an unusual one.
+    pub fn of(given: Map<String, Value>, known: &[&str]) -> Extra {
+        let is_known = |key: &&String| known.contains(&key.as_str());
+        let keys: Vec<String> = given.keys().cloned().collect();
+        let usual = known.iter().copied().filter(|key| given.contains_key(*key));
+        let unknown = keys.iter().filter(|key| !is_known(key)).map(String::as_str);
+        let is_usual = usual.chain(unknown).eq(keys.iter().map(String::as_str));
+        let other = given.into_iter().filter(|(key, _)| !is_known(&key)).collect();
+        Extra { other, keys: if is_usual { Vec::new() } else { keys } }
+    }
+
+    /// Puts known fields and the others together again, in the order that they had.
+    pub fn whole(&self, known: Map<String, Value>) -> Map<String, Value> {
+        let all: Map<String, Value> = known.into_iter().chain(self.other.clone()).collect();
+        let first = self.keys.iter().filter_map(|key| Some((key.clone(), all.get(key)?.clone())));
+        let mut out: Map<String, Value> = first.collect();
+        for (key, value) in all {
+            out.entry(key).or_insert(value);
+        }
+        out
+    }
 }
 
 /// What a result claims about a gate.
@@ -118,6 +166,21 @@ pub struct ReportedLine {
     /// When, in the agent's words.
     #[serde(default)]
     pub timestamp: Option<String>,
+    /// What else is said about it.
+    #[serde(flatten)]
+    pub more: Extra,
+}
+
+impl ReportedLine {
+    /// A line without a time of its own.
+    pub fn new(level: impl Into<String>, message: impl Into<String>) -> ReportedLine {
+        ReportedLine {
+            level: level.into(),
+            message: message.into(),
+            timestamp: None,
+            more: Extra::default(),
+        }
+    }
 }
 
 /// Something the agent could not settle by itself.
@@ -128,6 +191,16 @@ pub struct ReportedIssue {
     pub kind: IssueKind,
     /// What.
     pub description: String,
+    /// What else is said about it.
+    #[serde(flatten)]
+    pub more: Extra,
+}
+
+impl ReportedIssue {
+    /// An issue that is no more than its description.
+    pub fn new(kind: IssueKind, description: impl Into<String>) -> ReportedIssue {
+        ReportedIssue { kind, description: description.into(), more: Extra::default() }
+    }
 }
 
 /// The kind of an issue.
@@ -181,5 +254,45 @@ impl WorkReport {
             let grave = line("critical").or_else(|| line("error")).or_else(|| line("warn"));
             grave.or(self.log.last()).map(|line| line.message.as_str())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Map<String, Value> {
+        match value {
+            Value::Object(map) => map,
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn unknown_fields_go_back_to_where_they_stood() {
+        let known = ["path", "action"];
+        for (given, order) in [
+            (json!({"path": "a", "action": "created"}), false),
+            (json!({"path": "a", "action": "created", "lines": 3}), false),
+            (json!({"lines": 3, "path": "a", "by": "x", "action": "created"}), true),
+            (json!({"action": "created", "path": "a"}), true),
+        ] {
+            let given = object(given);
+            let extra = Extra::of(given.clone(), &known);
+            assert_eq!(!extra.keys.is_empty(), order, "{given:?}");
+            let plain = object(json!({"path": "a", "action": "created"}));
+            let whole = extra.whole(plain);
+            assert!(whole.iter().eq(given.iter()), "{whole:?}");
+        }
+    }
+
+    #[test]
+    fn what_an_entry_has_beyond_the_protocol_is_written_only_when_there_is_something() {
+        let plain = ReportedFile::new("a", FileAction::Created);
+        assert_eq!(json!(plain), json!({"path": "a", "action": "created"}));
+        let said = json!({"path": "a", "action": "created", "other": {"lines": 3}});
+        let read: ReportedFile = serde_json::from_value(said.clone()).unwrap();
+        assert_eq!((&read.more.other["lines"], json!(read)), (&json!(3), said));
     }
 }

@@ -4,7 +4,7 @@ use super::input::{Check, at_most, json_ok, line, long, optional, present, word}
 use super::stop::Asking;
 use super::{Answer, Rule};
 use crate::command::{
-    IssueKind, ReportStatus, ReportedIssue, Submission, TIP_LEVEL, WorkReport, grave_lines,
+    Extra, IssueKind, ReportStatus, ReportedIssue, Submission, TIP_LEVEL, WorkReport, grave_lines,
 };
 use crate::decision::{Addressee, DecisionPurpose, DecisionType};
 use crate::event::{DecisionAsked, Event, MemoryWritten, Note, ResultReported};
@@ -13,8 +13,9 @@ use crate::ids::{DecisionId, MemoryId};
 use crate::limits;
 use crate::memory::{GLOBAL_SCOPE, MemoryType};
 use crate::refusal::{Code, Refusal};
+use crate::status::Status;
 use crate::task::Task;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The type of the notes that a result leaves behind.
 const NOTE_KIND: &str = "discovery";
@@ -49,10 +50,22 @@ pub(super) fn check_form(report: &WorkReport) -> Check {
         optional(evidence.report.as_ref(), |text| line("report", text))?;
     }
     json_ok("unknown fields of the result", &Value::Object(report.other.clone()))?;
+    json_ok("keys of the result", &Value::from(report.keys.clone()))?;
+    let more = || {
+        let files = report.files_modified.iter().map(|file| &file.more);
+        let lines = report.log.iter().map(|entry| &entry.more);
+        files.chain(lines).chain(report.issues.iter().map(|issue| &issue.more))
+    };
+    let mut beside = 0;
+    for extra in more().filter(|extra| **extra != Extra::default()) {
+        let whole = json!(extra);
+        json_ok("unknown fields of an entry", &whole)?;
+        beside += whole.to_string().len();
+    }
     let texts = report.log.iter().map(|entry| entry.message.len());
     let issues = report.issues.iter().map(|issue| issue.description.len());
     let files = report.files_modified.iter().map(|file| file.path.len());
-    let bytes = texts.chain(issues).chain(files).sum();
+    let bytes = texts.chain(issues).chain(files).chain([beside]).sum();
     at_most("result", bytes, limits::REPORT_BYTES_MAX, "bytes")
 }
 
@@ -73,6 +86,7 @@ impl Rule<'_> {
             tips: report.tips(),
             completed_at: report.completed_at.clone(),
             other: report.other.clone(),
+            keys: report.keys.clone(),
         };
         self.push(Some(&task.id), Event::ResultReported(Box::new(body)));
         self.remember_tips(task, report)?;
@@ -84,6 +98,7 @@ impl Rule<'_> {
                 self.hand_in(task, submission, report)
             }
             ReportStatus::Blocked => {
+                self.is_under_way(task)?;
                 let mut questions: Vec<String> = Vec::new();
                 for issue in &report.issues {
                     let question = issue.description.trim().to_owned();
@@ -96,6 +111,7 @@ impl Rule<'_> {
                 self.stop(id, Some(&cause), &asking, None, submission.reason.as_ref())
             }
             ReportStatus::Failed => {
+                self.is_under_way(task)?;
                 for issue in &report.issues {
                     self.note_of(task, spoken(issue));
                 }
@@ -103,6 +119,22 @@ impl Rule<'_> {
                 self.fail(id, Some(&why))
             }
         }
+    }
+
+    /// A result ends work that is under way; what is in other hands is stopped by whoever has it.
+    fn is_under_way(&self, task: &Task) -> Ruling<()> {
+        let worked_on = task.status.is_held() || task.status == Status::ChangesRequested;
+        if worked_on || self.is_person() {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::InvalidTransition,
+            format!("{} is {}; no work is under way that a result could end", task.id, task.status),
+        )
+        .hint(format!("see `comity task show {}`", task.id))
+        .detail("task", task.id.as_str())
+        .detail("status", task.status.as_str())
+        .into())
     }
 
     /// What an agent learnt is of use beyond its task: it is remembered, with where it comes from.
@@ -180,8 +212,10 @@ fn spoken(issue: &ReportedIssue) -> String {
     format!("{kind}: {}", issue.description.trim())
 }
 
-/// A result is about the task that it names: by its id, or by its number where the id has another form.
+/// A result is about the task that it names: by its id, by its number where the id has another form, or by the
+/// issue that the task is linked to.
 fn is_about(task: &Task, report: &WorkReport) -> Ruling<()> {
+    is_about_issue(task, report)?;
     let Some(named) = &report.task_id else { return Ok(()) };
     let number = named.strip_prefix('T').and_then(|digits| digits.parse::<u64>().ok());
     if named == task.id.as_str() || number == Some(task.number) {
@@ -194,5 +228,30 @@ fn is_about(task: &Task, report: &WorkReport) -> Ruling<()> {
     .hint("hand it in for the task that its task_id names")
     .detail("task", task.id.as_str())
     .detail("task_id", named.clone())
+    .into())
+}
+
+fn is_about_issue(task: &Task, report: &WorkReport) -> Ruling<()> {
+    let linked = task.external_ids.get("github").and_then(|ids| ids.get("issue")?.as_str());
+    let named = match report.other.get("issue") {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(Value::Number(number)) => Some(number.to_string()),
+        _ => None,
+    };
+    let (Some(linked), Some(named)) = (linked, named) else { return Ok(()) };
+    let (linked, named) = (linked.trim_start_matches('#'), named.trim_start_matches('#'));
+    if linked == named {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Code::ContractInvalid,
+        format!(
+            "the result is for issue {}, but {} is linked to issue {linked}",
+            crate::ids::shorten(named),
+            task.id
+        ),
+    )
+    .hint("hand it in for the task of that issue")
+    .detail("task", task.id.as_str())
     .into())
 }

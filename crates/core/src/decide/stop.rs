@@ -29,6 +29,10 @@ impl<'a> Rule<'a> {
         if own || charged || self.roles.contains(&Role::Planner) || self.is_person() {
             return self.require(verb);
         }
+        self.require(verb)?;
+        if task.status == Status::ChangesRequested {
+            return self.require_holder(task);
+        }
         let wanted: Vec<&str> =
             in_charge.into_iter().chain([Role::Planner]).map(Role::as_str).collect();
         let roles: Vec<&str> = self.roles.iter().map(|role| role.as_str()).collect();

@@ -208,6 +208,9 @@ pub struct ResultReported {
     /// Fields that the contract does not know.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub other: Map<String, Value>,
+    /// The order of all its keys, where it is not that of the protocol with unknown ones last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
 }
 
 /// Something was said about an agent that is neither role nor skill.

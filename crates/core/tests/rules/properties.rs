@@ -116,7 +116,7 @@ fn reported() -> impl Strategy<Value = WorkReport> {
     let status = any_of(&[ReportStatus::Completed, ReportStatus::Failed, ReportStatus::Blocked]);
     let kind = any_of(&[IssueKind::Blocker, IssueKind::Question, IssueKind::Concern]);
     (status, proptest::collection::vec(kind, 0..3)).prop_map(|(status, kinds)| {
-        let issue = |kind| ReportedIssue { kind, description: "which?".into() };
+        let issue = |kind| ReportedIssue::new(kind, "which?");
         let issues = kinds.into_iter().map(issue).collect();
         WorkReport { task_id: None, issues, ..crate::results::report(status) }
     })

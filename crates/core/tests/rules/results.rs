@@ -2,7 +2,7 @@
 
 use crate::world::{ANN, Expect, IMPL, OTHER, World};
 use comity_core::command::{
-    Command, FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine,
+    Command, Extra, FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine,
     Submission, WorkReport,
 };
 use comity_core::event::Event;
@@ -15,23 +15,25 @@ pub fn report(status: ReportStatus) -> WorkReport {
         level: level.to_owned(),
         message: message.to_owned(),
         timestamp: Some("2025-01-15T10:30:00Z".to_owned()),
+        more: Extra::default(),
     };
     WorkReport {
         contract: "result".to_owned(),
         task_id: Some("T1".to_owned()),
         status,
-        files_modified: vec![ReportedFile { path: "a.rs".into(), action: FileAction::Created }],
+        files_modified: vec![ReportedFile::new("a.rs", FileAction::Created)],
         log: vec![line("error", "It does not link"), line("tip", "Use the other linker")],
         issues: Vec::new(),
         completed_at: Some("2025-01-15T10:45:00Z".to_owned()),
         pr: None,
         evidence: Vec::new(),
         other: serde_json::Map::new(),
+        keys: Vec::new(),
     }
 }
 
 fn issue(kind: IssueKind, description: &str) -> ReportedIssue {
-    ReportedIssue { kind, description: description.to_owned() }
+    ReportedIssue::new(kind, description)
 }
 
 pub fn submitted(report: WorkReport) -> Command {
@@ -172,6 +174,53 @@ fn a_result_has_bounds() {
     let mut said = report(ReportStatus::Completed);
     said.issues = (0..201).map(|n| issue(IssueKind::Question, &format!("q{n}"))).collect();
     w.by(IMPL).does(submitted(said)).refused(Code::LimitExceeded);
+}
+
+#[test]
+fn a_result_that_stops_work_is_refused_when_none_is_under_way() {
+    for stopped in [ReportStatus::Blocked, ReportStatus::Failed] {
+        for status in [Status::Queued, Status::Review, Status::Approved] {
+            let mut w = World::new();
+            w.have_one(status);
+            let refusal = w.by(IMPL).does(submitted(report(stopped))).unwrap_err();
+            assert_eq!(refusal.code, Code::InvalidTransition, "{status}: {refusal}");
+            assert_eq!(w.task("T1").status, status);
+        }
+    }
+}
+
+#[test]
+fn a_result_for_another_issue_is_refused() {
+    let mut w = begun();
+    let link = |value: &str| Command::Link {
+        id: "T1".into(),
+        provider: "github".into(),
+        key: "issue".into(),
+        value: value.into(),
+    };
+    let about = |issue: serde_json::Value| {
+        let mut said = report(ReportStatus::Completed);
+        said.other.insert("issue".to_owned(), issue);
+        submitted(said)
+    };
+    w.by(ANN).does(link("12")).accepted();
+    w.by(IMPL).does(about("#13".into())).refused(Code::ContractInvalid);
+    w.by(IMPL).does(about(7.into())).refused(Code::ContractInvalid);
+    w.by(IMPL).does(about(12.into())).accepted();
+}
+
+#[test]
+fn what_entries_say_beyond_the_protocol_is_recorded_and_bounded() {
+    let mut w = begun();
+    let mut said = report(ReportStatus::Completed);
+    said.log[0].more.other.insert("file".into(), "src/main.rs".into());
+    let done = w.by(IMPL).does(submitted(said)).accepted();
+    let Event::ResultReported(body) = &done.events[0].draft.event else { panic!("no result") };
+    assert_eq!(body.log[0].more.other["file"], "src/main.rs");
+    let mut w = begun();
+    let mut said = report(ReportStatus::Completed);
+    said.log[0].more.other.insert("x".into(), "y".repeat(70_000).into());
+    w.by(IMPL).does(submitted(said)).refused(Code::InvalidInput);
 }
 
 #[test]

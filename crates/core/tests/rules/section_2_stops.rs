@@ -386,7 +386,20 @@ fn rule_2_6_who_stops_what() {
     w.by(INTEGRATOR).fails("T3").accepted();
     assert_eq!(w.task("T3").attempts, 0, "no claim ended by it");
     w.have_one(Status::ChangesRequested);
+    w.by(OTHER).blocks("T4", "x").refused(Code::NotHolder);
     w.by(IMPL).blocks("T4", "x").accepted();
+}
+
+#[test]
+fn rule_2_6_a_refused_stop_names_who_may_do_it_and_never_the_callers_own_role() {
+    for status in [Status::Queued, Status::Review, Status::Merging] {
+        let mut w = World::new();
+        w.have_one(status);
+        let refusal = w.by(IMPL).blocks("T1", "x").unwrap_err();
+        let state = format!("agent.impl.1 may not block T1: it is {status}");
+        assert!(refusal.message.starts_with(&state), "{refusal}");
+        assert!(!refusal.message.contains("implementer"), "{refusal}");
+    }
 }
 
 #[test]

@@ -13,14 +13,14 @@ pub const COMMENT: Kind = Kind {
     name: "ace-comment",
     help: "ACE: the comment with which a worker asks, is done, or failed",
     read,
-    likeness,
+    marks,
     validate,
     schema,
     report: Some(report),
 };
 
-/// Whatever else a text may be counts more: comments have lines such as these in them.
-fn likeness(given: &str, _tree: Option<&Node>) -> u32 {
+/// One mark at most; whatever else a text may be counts more, since comments have lines such as these in them.
+fn marks(given: &str, _tree: Option<&Node>) -> u32 {
     u32::from(read(given).is_ok())
 }
 
@@ -94,17 +94,13 @@ fn report(root: &Node) -> WorkReport {
         Some("blocked") => ReportStatus::Blocked,
         _ => ReportStatus::Failed,
     };
-    let line = |level: &str, message: String| ReportedLine {
-        level: level.to_owned(),
-        message,
-        timestamp: None,
-    };
+    let line = |level: &str, message: String| ReportedLine::new(level, message);
     let about = said(root, "about").map(|text| line("info", text));
     let error = said(root, "error").map(|text| line("error", text));
     let questions = root.get("questions").map_or(&[][..], Node::items).iter();
     let asked = questions
         .filter_map(Node::written)
-        .map(|description| ReportedIssue { kind: IssueKind::Question, description });
+        .map(|question| ReportedIssue::new(IssueKind::Question, question));
     WorkReport {
         contract: COMMENT.name.to_owned(),
         task_id: None,
@@ -116,5 +112,6 @@ fn report(root: &Node) -> WorkReport {
         pr: said(root, "pr"),
         evidence: Vec::new(),
         other: Map::new(),
+        keys: Vec::new(),
     }
 }

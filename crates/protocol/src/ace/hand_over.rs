@@ -3,6 +3,9 @@
 use serde_json::{Map, Value};
 use std::fmt;
 
+/// The name of the file.
+pub const DONE_FILE: &str = "ACE_TASK_DONE.json";
+
 /// Words in a summary with which a model says that it did not do the work.
 const REFUSALS: [&str; 4] = ["refused", "i'm sorry", "i’m sorry", "i am sorry"];
 

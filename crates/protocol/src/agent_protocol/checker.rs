@@ -3,11 +3,12 @@
 //! The original validator is a program in JavaScript, and its verdicts follow from that language: what
 //! counts as missing, what a pattern matches, how a value is put into a message.
 
+use super::javascript::text_of;
+use super::time::is_iso_8601;
 use crate::contract::Mode;
 use crate::document::{Data, Node, Place, looks_like_time};
 use crate::problem::Problems;
 use comity_core::pattern::{PatternError, RepoPath};
-use comity_core::time::Timestamp;
 
 /// Longest value that is repeated in a message.
 const SHOWN_MAX: usize = 200;
@@ -21,6 +22,15 @@ pub(super) struct Checker<'a> {
 impl<'a> Checker<'a> {
     pub(super) fn new(root: &'a Node, mode: Mode) -> Checker<'a> {
         Checker { root, mode, found: Problems::new() }
+    }
+
+    /// Puts a value into a message as the original does; long ones are cut where its exact words do not matter.
+    pub(super) fn shown(&self, value: &Node) -> String {
+        let text = text_of(value, self.mode);
+        if self.mode == Mode::Compat || text.chars().count() <= SHOWN_MAX {
+            return text;
+        }
+        text.chars().take(SHOWN_MAX).chain(['…']).collect()
     }
 
     pub(super) fn error(&mut self, at: Place, path: &str, message: impl Into<String>) {
@@ -42,23 +52,26 @@ impl<'a> Checker<'a> {
         if value.text() == Some("1") {
             return;
         }
-        if self.mode == Mode::Full && shown(value) == "1" && matches!(value.data, Data::Number(_)) {
+        if self.mode == Mode::Full
+            && self.shown(value) == "1"
+            && matches!(value.data, Data::Number(_))
+        {
             let message = "version 1 is not in quotes; write it as \"1\"";
             self.found.warning(value.at, "version", message);
             return;
         }
-        let message = format!("Unsupported version: {} (expected 1)", shown(value));
+        let message = format!("Unsupported version: {} (expected 1)", self.shown(value));
         self.error(value.at, "version", message);
     }
 
     /// Checks an id that is a prefix and digits.
     pub(super) fn id(&mut self, key: &str, prefix: &str, form: &str) {
         let Some(value) = self.required(key) else { return };
-        let text = shown(value);
+        let text = self.shown(value);
         let digits = text.strip_prefix(prefix).unwrap_or_default();
         if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
             self.error(value.at, key, format!("Invalid {key} format: {text} (expected {form})"));
-        } else if self.mode == Mode::Full && value.text().is_none() {
+        } else if self.mode != Mode::Compat && value.text().is_none() {
             self.error(value.at, key, format!("Field {key} must be a string"));
         }
     }
@@ -93,7 +106,7 @@ impl<'a> Checker<'a> {
     pub(super) fn word(&mut self, path: &str, item: &'a Node, key: &str, words: &[&str]) {
         let Some(value) = self.part(path, item, key) else { return };
         if !value.text().is_some_and(|text| words.contains(&text)) {
-            let message = format!("{path}: invalid {key} '{}'", shown(value));
+            let message = format!("{path}: invalid {key} '{}'", self.shown(value));
             self.error(value.at, &format!("{path}.{key}"), message);
         }
     }
@@ -124,10 +137,10 @@ impl<'a> Checker<'a> {
     /// Beyond the original: a time that is one.
     pub(super) fn time(&mut self, path: &str, key: &str, value: Option<&Node>) {
         let Some(value) = value.filter(|value| is_truthy(value)) else { return };
-        if !value.text().is_some_and(is_time) {
+        if !value.text().is_some_and(is_iso_8601) {
             let full = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
             let name = if path.is_empty() { key.to_owned() } else { format!("{path}: {key}") };
-            let message = format!("{name} '{}' is not an ISO 8601 time", shown(value));
+            let message = format!("{name} '{}' is not an ISO 8601 time", self.shown(value));
             self.error(value.at, &full, message);
         }
     }
@@ -145,7 +158,7 @@ impl<'a> Checker<'a> {
                     PatternError::OutsideRoot | PatternError::Absolute => "leaves the root",
                     _ => "is no path below the root",
                 };
-                let message = format!("{path}: '{}' {what} ({error})", shown(value));
+                let message = format!("{path}: '{}' {what} ({error})", self.shown(value));
                 self.error(value.at, path, message);
                 None
             }
@@ -179,63 +192,4 @@ pub(super) fn is_object(value: &Node, mode: Mode) -> bool {
 /// A date without quotes is an object to the original.
 pub(super) fn is_date(value: &Node, mode: Mode) -> bool {
     mode == Mode::Compat && value.plain && value.text().is_some_and(looks_like_time)
-}
-
-/// Puts a value into a message as the original does.
-pub(super) fn shown(value: &Node) -> String {
-    let text = whole(value);
-    if text.chars().count() <= SHOWN_MAX {
-        return text;
-    }
-    text.chars().take(SHOWN_MAX).chain(['…']).collect()
-}
-
-fn whole(value: &Node) -> String {
-    match &value.data {
-        Data::Null => "null".to_owned(),
-        Data::Bool(value) => value.to_string(),
-        Data::Text(text) => text.clone(),
-        Data::Number(numeral) => match &numeral.value {
-            Some(number) if number.is_f64() => {
-                number.as_f64().map_or(numeral.text.clone(), |n| n.to_string())
-            }
-            Some(number) => number.to_string(),
-            None if numeral.text.to_ascii_lowercase().contains("nan") => "NaN".to_owned(),
-            None if numeral.text.starts_with('-') => "-Infinity".to_owned(),
-            None => "Infinity".to_owned(),
-        },
-        Data::List(items) => {
-            let item = |item: &Node| match item.data {
-                Data::Null => String::new(),
-                _ => whole(item),
-            };
-            items.iter().map(item).collect::<Vec<_>>().join(",")
-        }
-        Data::Map(_) => "[object Object]".to_owned(),
-    }
-}
-
-/// An instant, a local time, or a day.
-pub(super) fn is_time(text: &str) -> bool {
-    let text = text.trim();
-    let with = |rest: &str| Timestamp::parse(&format!("{text}{rest}")).is_some();
-    Timestamp::parse(text).is_some()
-        || with("Z")
-        || (text.len() == 10 && with("T00:00:00Z"))
-        || short_offset(text).is_some_and(|full| Timestamp::parse(&full).is_some())
-        || (text.len() == 17 && text.ends_with('Z') && minute_only(text))
-}
-
-/// `+0200` for `+02:00`.
-fn short_offset(text: &str) -> Option<String> {
-    let place = text.len().checked_sub(2)?;
-    let (before, minutes) = (text.get(..place)?, text.get(place..)?);
-    let sign = before.len().checked_sub(3)?;
-    before.get(sign..)?.starts_with(['+', '-']).then(|| format!("{before}:{minutes}"))
-}
-
-/// `2025-01-15T10:30Z`, without seconds.
-fn minute_only(text: &str) -> bool {
-    let without = text.trim_end_matches('Z');
-    Timestamp::parse(&format!("{without}:00Z")).is_some()
 }

@@ -1,6 +1,6 @@
 //! Checking a mission.
 
-use super::checker::{Checker, is_date, is_object, shown, truthy};
+use super::checker::{Checker, is_date, is_object, truthy};
 use crate::contract::{Mode, keys_there};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
@@ -9,10 +9,9 @@ use comity_core::pattern::{Pattern, PatternError, RepoPath};
 const CONTEXT_FILES: [&str; 2] = ["epic_file", "task_file"];
 const FLAGS: [&str; 2] = ["no_git_commit", "no_new_deps"];
 
-/// Counts what speaks for a mission.
-pub fn likeness(_text: &str, tree: Option<&Node>) -> u32 {
-    let own = keys_there(tree, &["epic_id", "prd_id", "instruction"]) * 2;
-    if own == 0 { 0 } else { own + keys_there(tree, &["task_id", "context", "constraints"]) }
+/// Counts the marks of a mission.
+pub fn marks(_text: &str, tree: Option<&Node>) -> u32 {
+    keys_there(tree, &["epic_id", "prd_id", "instruction"])
 }
 
 /// Finds everything that is wrong with a mission.
@@ -30,7 +29,7 @@ pub fn validate(root: &Node, mode: Mode) -> Problems {
     context(&mut check);
     constraints(&mut check);
     timeout(&mut check);
-    if mode == Mode::Full {
+    if mode != Mode::Compat {
         further(&mut check);
     }
     check.found
@@ -60,8 +59,9 @@ fn context(check: &mut Checker<'_>) {
 
 fn constraints(check: &mut Checker<'_>) {
     let Some(value) = check.root.get("constraints") else { return };
-    // The original crashes on null here.
-    if !is_object(value, check.mode) {
+    // The original crashes on null here, and takes a list for constraints that say nothing.
+    let list = matches!(value.data, Data::List(_)) && check.mode != Mode::Compat;
+    if list || !is_object(value, check.mode) {
         check.error(value.at, "constraints", "Field constraints must be an object");
         return;
     }
@@ -111,7 +111,7 @@ fn further(check: &mut Checker<'_>) {
     let Some(constraints) = check.root.get("constraints") else { return };
     if let Some(value) = constraints.get("max_files")
         && let Data::Number(numeral) = &value.data
-        && numeral.value.as_ref().and_then(serde_json::Number::as_u64).is_none()
+        && numeral.whole().is_none_or(|files| files < 0)
     {
         let path = "constraints.max_files";
         let message = format!("Field {path} must be a whole number, zero or more");
@@ -153,7 +153,7 @@ fn allow_delete(check: &mut Checker<'_>, value: &Node) {
         match parsed {
             Some(Ok(_)) => {}
             Some(Err(error)) => {
-                check.error(item.at, &path, format!("{path}: '{}': {error}", shown(item)));
+                check.error(item.at, &path, format!("{path}: '{}': {error}", check.shown(item)));
             }
             None => check.error(item.at, &path, format!("{path} must be a string")),
         }

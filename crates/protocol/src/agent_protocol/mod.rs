@@ -2,9 +2,11 @@
 //! messages and in its order; what it misses comes after them.
 
 mod checker;
+mod javascript;
 pub mod mission_check;
 pub mod result;
 pub mod schema;
+mod time;
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,15 @@
 //! Checking a result, and what it reports.
 
-use super::checker::{Checker, is_object, shown};
+use super::checker::{Checker, is_object};
 use crate::contract::{Mode, keys_there, says};
 use crate::document::{self, Data, Node, Style};
 use crate::problem::Problems;
 use comity_core::command::{
-    FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine, WorkReport,
+    Extra, FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine,
+    WorkReport,
 };
 use comity_core::pattern::RepoPath;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::HashMap;
 
 const STATUSES: [&str; 3] = ["completed", "failed", "blocked"];
@@ -17,14 +18,19 @@ const LEVELS: [&str; 5] = ["info", "tip", "warn", "error", "critical"];
 const ISSUES: [&str; 3] = ["blocker", "question", "concern"];
 /// Entries that a log must have.
 const LOG_MIN: usize = 2;
+const FILE: [&str; 2] = ["path", "action"];
+const LINE: [&str; 3] = ["level", "message", "timestamp"];
+const ISSUE: [&str; 2] = ["type", "description"];
 const KNOWN: [&str; 7] =
     ["version", "task_id", "status", "files_modified", "log", "issues", "completed_at"];
 
-/// Counts what speaks for a result.
-pub fn likeness(_text: &str, tree: Option<&Node>) -> u32 {
-    let status = 2 * u32::from(says(tree, "status", &STATUSES));
-    let own = keys_there(tree, &["files_modified", "log", "completed_at"]) + status;
-    if own == 0 { 0 } else { own + keys_there(tree, &["task_id", "status", "issues"]) }
+/// Counts the marks of a result. No other protocol has both a version and a task in what it hands in.
+pub fn marks(_text: &str, tree: Option<&Node>) -> u32 {
+    let files = tree.and_then(|tree| tree.get("files_modified")).map_or(&[][..], Node::items);
+    keys_there(tree, &["log", "completed_at"])
+        + u32::from(says(tree, "status", &STATUSES))
+        + u32::from(keys_there(tree, &["version", "task_id"]) == 2)
+        + u32::from(files.iter().any(|file| matches!(file.data, Data::Map(_))))
 }
 
 /// Finds everything that is wrong with a result.
@@ -41,7 +47,7 @@ pub fn validate(root: &Node, mode: Mode) -> Problems {
     log(&mut check);
     issues(&mut check);
     check.required("completed_at");
-    if mode == Mode::Full {
+    if mode != Mode::Compat {
         further(&mut check);
     }
     check.found
@@ -51,7 +57,7 @@ fn status(check: &mut Checker<'_>) {
     let Some(value) = check.required("status") else { return };
     if !value.text().is_some_and(|text| STATUSES.contains(&text)) {
         let known = STATUSES.join(", ");
-        let message = format!("Invalid status: {} (expected: {known})", shown(value));
+        let message = format!("Invalid status: {} (expected: {known})", check.shown(value));
         check.error(value.at, "status", message);
     }
 }
@@ -103,10 +109,11 @@ fn further(check: &mut Checker<'_>) {
         let path = format!("files_modified[{place}].path");
         let Some(value) = super::checker::truthy(item, "path") else { continue };
         let Some(name) = check.path(&path, value) else { continue };
-        if let Some(first) = seen.insert(name, place) {
+        let first = *seen.entry(name).or_insert(place);
+        if first != place {
             let message = format!(
                 "files_modified[{place}]: '{}' is listed already, as files_modified[{first}]",
-                shown(value)
+                check.shown(value)
             );
             check.error(value.at, &path, message);
         }
@@ -143,11 +150,13 @@ pub fn report(root: &Node) -> WorkReport {
             "deleted" => FileAction::Deleted,
             _ => FileAction::Modified,
         },
+        more: beyond(item, &FILE),
     };
     let line = |item: &Node| ReportedLine {
         level: text(item, "level"),
         message: text(item, "message"),
         timestamp: item.get("timestamp").and_then(Node::written),
+        more: beyond(item, &LINE),
     };
     let issue = |item: &Node| ReportedIssue {
         kind: match text(item, "type").as_str() {
@@ -156,8 +165,9 @@ pub fn report(root: &Node) -> WorkReport {
             _ => IssueKind::Concern,
         },
         description: text(item, "description"),
+        more: beyond(item, &ISSUE),
     };
-    let unknown = root.entries().iter().filter(|entry| !KNOWN.contains(&entry.key.as_str()));
+    let Extra { other, keys } = beyond(root, &KNOWN);
     WorkReport {
         contract: "result".to_owned(),
         task_id: task_id(root).map(str::to_owned),
@@ -172,24 +182,51 @@ pub fn report(root: &Node) -> WorkReport {
         completed_at: root.get("completed_at").and_then(Node::written),
         pr: None,
         evidence: Vec::new(),
-        other: unknown.map(|entry| (entry.key.clone(), entry.value.to_value())).collect(),
+        other,
+        keys,
     }
 }
 
-/// Writes a report as a result, in the order of the protocol; fields that it does not know come last.
+/// What an object has beyond the keys that the protocol knows, and the order of all of them.
+fn beyond(node: &Node, known: &[&str]) -> Extra {
+    match node.to_value() {
+        Value::Object(given) => Extra::of(given, known),
+        _ => Extra::default(),
+    }
+}
+
+/// An object of known fields with what else it had.
+fn object<const N: usize>(more: &Extra, fields: [(&str, Value); N]) -> Value {
+    let known = fields.into_iter().map(|(key, value)| (key.to_owned(), value));
+    Value::Object(more.whole(known.collect()))
+}
+
+/// Writes a report as a result: in the order that it had, else in that of the protocol with unknown fields last.
 pub fn to_value(report: &WorkReport) -> Value {
-    let mut out = Map::new();
-    let task_id = report.task_id.clone().unwrap_or_default();
-    out.insert("version".to_owned(), Value::from("1"));
-    out.insert("task_id".to_owned(), Value::from(task_id));
-    out.insert("status".to_owned(), Value::from(report.status.as_str()));
-    out.insert("files_modified".to_owned(), json!(report.files_modified));
-    out.insert("log".to_owned(), json!(report.log));
-    out.insert("issues".to_owned(), json!(report.issues));
-    let completed_at = report.completed_at.clone().unwrap_or_default();
-    out.insert("completed_at".to_owned(), Value::from(completed_at));
-    out.extend(report.other.clone());
-    Value::Object(out)
+    let file = |file: &ReportedFile| {
+        object(&file.more, [("path", json!(file.path)), ("action", json!(file.action))])
+    };
+    let line = |line: &ReportedLine| {
+        let ReportedLine { level, message, timestamp, more } = line;
+        let fields =
+            [("level", json!(level)), ("message", json!(message)), ("timestamp", json!(timestamp))];
+        object(more, fields)
+    };
+    let issue = |issue: &ReportedIssue| {
+        let fields = [("type", json!(issue.kind)), ("description", json!(issue.description))];
+        object(&issue.more, fields)
+    };
+    let more = Extra { other: report.other.clone(), keys: report.keys.clone() };
+    let fields = [
+        ("version", json!("1")),
+        ("task_id", json!(report.task_id.clone().unwrap_or_default())),
+        ("status", json!(report.status.as_str())),
+        ("files_modified", report.files_modified.iter().map(file).collect()),
+        ("log", report.log.iter().map(line).collect()),
+        ("issues", report.issues.iter().map(issue).collect()),
+        ("completed_at", json!(report.completed_at.clone().unwrap_or_default())),
+    ];
+    object(&more, fields)
 }
 
 /// Writes a report as a result in YAML.

@@ -4,6 +4,11 @@ use serde_json::{Value, json};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
+/// Agents often leave out the quotes; what comity writes has them.
+fn version() -> Value {
+    json!({"enum": ["1", 1], "description": "The version of the protocol; write it as a text."})
+}
+
 /// The schema of a mission.
 pub fn mission() -> Value {
     let path = |about: &str| json!({"type": ["string", "null"], "description": about});
@@ -14,7 +19,7 @@ pub fn mission() -> Value {
         "type": "object",
         "required": ["version", "task_id", "epic_id", "prd_id", "instruction", "context"],
         "properties": {
-            "version": {"const": "1", "description": "The version of the protocol."},
+            "version": version(),
             "task_id": {"type": "string", "pattern": "^T[0-9]+$"},
             "epic_id": {"type": "string", "pattern": "^E[0-9]+$"},
             "prd_id": {"type": "string", "pattern": "^PRD-[0-9]+$"},
@@ -32,6 +37,7 @@ pub fn mission() -> Value {
                     "memory": path("What is known from earlier work."),
                     "toolset": path("Which tools there are."),
                 },
+                "additionalProperties": true,
             },
             "constraints": {
                 "type": "object",
@@ -50,7 +56,11 @@ pub fn mission() -> Value {
 /// The schema of a result.
 pub fn result() -> Value {
     let text = json!({"type": "string", "pattern": "\\S"});
-    let time = json!({"type": "string", "description": "An ISO 8601 time."});
+    let time = json!({
+        "type": "string",
+        "pattern": "^\\s*[0-9]{4}-?[0-9]{2}-?[0-9]{2}",
+        "description": "An ISO 8601 time.",
+    });
     json!({
         "$schema": DIALECT,
         "title": "Result (Agent Protocol v1)",
@@ -58,7 +68,7 @@ pub fn result() -> Value {
         "type": "object",
         "required": ["version", "task_id", "status", "files_modified", "log", "completed_at"],
         "properties": {
-            "version": {"const": "1", "description": "The version of the protocol."},
+            "version": version(),
             "task_id": {"type": "string", "pattern": "^T[0-9]+$"},
             "status": {"enum": ["completed", "failed", "blocked"]},
             "files_modified": {

@@ -318,10 +318,92 @@ fn times_are_taken_as_iso_8601_has_them() {
         "2025-01-15 10:30:00Z",
         "2025-01-15T10:30:00+0200",
         "2025-01-15T10:30Z",
+        "2025-01-15T10:30+00:00",
+        "20250115T103000Z",
+        "\"2025-01-15T10:30:00,5Z\"",
+        "1969-07-20T20:17:40Z",
     ] {
         let text = with(RESULT, "\"2025-01-15T10:30:00Z\"", time);
         assert_eq!(errors("result", &text, Mode::Full), [""; 0], "{time}");
     }
+    for time in ["2025-01-15T10:30:00+-1:-5", "2025-01-15T10:30:00++1:00", "tomorrow"] {
+        let text = with(RESULT, "2025-01-15T10:30:00Z", time);
+        assert_eq!(errors("result", &text, Mode::Full).len(), 1, "{time}");
+    }
+}
+
+#[test]
+fn compat_puts_values_into_messages_as_javascript_does() {
+    let long = "x".repeat(300);
+    for (written, shown) in [
+        ("1e21", "1e+21"),
+        ("1e-7", "1e-7"),
+        ("12345678901234567890", "12345678901234567000"),
+        ("2025-01-15", "Wed Jan 15 2025 00:00:00 GMT+0000 (Coordinated Universal Time)"),
+        ("[1, null, [a]]", "1,,a"),
+        (long.as_str(), long.as_str()),
+    ] {
+        let text = with(RESULT, "\"T042\"", written);
+        let wanted = format!("Invalid task_id format: {shown} (expected TNNN)");
+        assert_eq!(errors("result", &text, Mode::Compat), [wanted], "{written}");
+    }
+    let text = with(RESULT, "\"T042\"", &long);
+    assert!(errors("result", &text, Mode::Full)[0].contains("xxx… (expected"), "long ones are cut");
+}
+
+#[test]
+fn a_whole_number_of_files_may_be_written_in_any_way() {
+    for (written, errors_wanted) in [("10.0", 0), ("1e1", 0), ("0", 0), ("1.5", 1), ("-1", 1)] {
+        let text = with(MISSION, "max_files: 10", &format!("max_files: {written}"));
+        assert_eq!(errors("mission", &text, Mode::Full).len(), errors_wanted, "{written}");
+    }
+}
+
+#[test]
+fn each_repetition_of_a_file_names_the_first() {
+    let files = "files_modified: [{path: a, action: created}, {path: a, action: created}, {path: a, action: created}]";
+    let text = with(RESULT, "files_modified:", &format!("{files}\nothers:"));
+    let found = errors("result", &text, Mode::Full);
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|said| said.ends_with("as files_modified[0]")), "{found:?}");
+}
+
+#[test]
+fn a_strict_reader_takes_the_goldens_and_nothing_that_is_only_tolerated() {
+    for (name, example) in [("mission", MISSION), ("result", RESULT)] {
+        assert_eq!(errors(name, example, Mode::Strict), [""; 0]);
+        let unquoted = with(example, "version: \"1\"", "version: 1");
+        let wanted = ["Unsupported version: 1 (expected 1)"];
+        assert_eq!(errors(name, &unquoted, Mode::Strict), wanted);
+    }
+    let more = with(RESULT, "    action: \"created\"", "    action: \"created\"\n    lines: 3");
+    let checked = check(&format!("{more}cost: 1\n"), None, Mode::Strict);
+    let found: Vec<(&str, u32)> =
+        checked.problems.iter().map(|p| (p.message.as_str(), p.line)).collect();
+    let wanted = [
+        ("files_modified[0].lines is not a key of this contract", 8),
+        ("cost is not a key of this contract", 23),
+    ];
+    assert_eq!(found, wanted);
+    let context = with(MISSION, "  dev_md:", "  notes: x\n  dev_md:");
+    assert_eq!(errors("mission", &context, Mode::Strict), [""; 0], "context is open");
+}
+
+#[test]
+fn unknown_keys_and_the_order_of_all_survive_a_report() {
+    let text = r#"{"agent": "a1", "status": "completed", "version": "1", "task_id": "T1",
+        "files_modified": [{"lines": 3, "path": "a", "action": "created"}],
+        "log": [{"level": "info", "file": "a", "message": "m", "timestamp": "2025-01-15"},
+                {"level": "tip", "message": "n", "timestamp": "2025-01-15"}],
+        "cost": {"usd": 1}, "issues": [{"type": "question", "description": "d", "options": ["x"]}],
+        "completed_at": "2025-01-15T10:45:00Z"}"#;
+    let tree = read(text).unwrap();
+    let report = super::result::report(&tree);
+    let sent: comity_core::command::WorkReport =
+        serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
+    let back = super::result::to_value(&sent);
+    assert_eq!(back.to_string(), tree.to_value().to_string());
+    assert!(super::result::to_yaml(&sent).starts_with("agent: a1\nstatus: completed\n"));
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn look_at(text: &str) {
     let before = Instant::now();
     let _ = recognise(text);
     for kind in KINDS {
-        for mode in [Mode::Full, Mode::Compat] {
+        for mode in [Mode::Full, Mode::Compat, Mode::Strict] {
             let checked = check(text, Some(kind), mode);
             if let (true, Some(tree), Some(report)) =
                 (checked.is_valid(), &checked.tree, kind.report)

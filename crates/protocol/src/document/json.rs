@@ -30,10 +30,7 @@ impl Reader<'_> {
 
     fn next(&mut self) -> Option<char> {
         let c = self.rest.next()?;
-        self.at = match c {
-            '\n' => Place { line: self.at.line + 1, column: 1 },
-            _ => Place { column: self.at.column + 1, ..self.at },
-        };
+        self.at = self.at.next(c);
         Some(c)
     }
 

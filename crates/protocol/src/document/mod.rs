@@ -38,6 +38,18 @@ pub struct Place {
 impl Place {
     /// The beginning of the text.
     pub const START: Place = Place { line: 1, column: 1 };
+
+    /// The place after a text.
+    pub fn after(text: &str) -> Place {
+        text.chars().fold(Place::START, Place::next)
+    }
+
+    fn next(self, c: char) -> Place {
+        match c {
+            '\n' => Place { line: self.line + 1, column: 1 },
+            _ => Place { column: self.column + 1, ..self },
+        }
+    }
 }
 
 /// Why a text cannot be read.
@@ -69,6 +81,19 @@ pub struct Numeral {
     pub text: String,
     /// Its value; none for what JSON cannot say (infinities, not a number).
     pub value: Option<Number>,
+}
+
+impl Numeral {
+    /// Returns the number when it is a whole one, however it is written: `10`, `10.0`, `1e1`.
+    pub fn whole(&self) -> Option<i64> {
+        let number = self.value.as_ref()?;
+        let real = || {
+            let real = number.as_f64().filter(|real| real.fract() == 0.0)?;
+            // Beyond this not every whole number can be told from its neighbours.
+            format!("{real:.0}").parse().ok().filter(|whole: &i64| whole.abs() < 1 << 53)
+        };
+        number.as_i64().or_else(real)
+    }
 }
 
 /// What a node is.
@@ -140,10 +165,7 @@ fn refuse_control_characters(text: &str) -> Result<(), Fault> {
             let message = format!("the control character U+{:04X} is not allowed", u32::from(c));
             return Err(Fault::new(at, message));
         }
-        at = match c {
-            '\n' => Place { line: at.line + 1, column: 1 },
-            _ => Place { column: at.column + 1, ..at },
-        };
+        at = at.next(c);
     }
     Ok(())
 }

@@ -33,9 +33,13 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
     }
 }
 
-/// Tells whether a text has the comment that heads a contract.
+/// Tells whether a text has the comment that heads a contract: before its first key, so that the same words inside
+/// a text do not count.
 pub(super) fn has_header(text: &str, header: &str) -> bool {
-    open(text).text.lines().any(|line| line.trim().eq_ignore_ascii_case(header))
+    let opened = open(text);
+    let before_keys = |line: &&str| line.is_empty() || line.starts_with('#') || *line == "---";
+    let mut head = opened.text.lines().map(str::trim).take_while(before_keys);
+    head.any(|line| line.eq_ignore_ascii_case(header))
 }
 
 /// Returns the title that the front matter of an issue's file gives.

@@ -2,7 +2,7 @@
 
 use super::check::{Check, shown, text, unknown};
 use super::envelope;
-use crate::contract::{Mode, keys_there, says};
+use crate::contract::{Mode, SURE, keys_there, says};
 use crate::document::{Data, Node, Style, to_yaml};
 use crate::problem::Problems;
 use comity_core::command::{
@@ -30,14 +30,12 @@ pub struct ErrorContract {
     pub other: Map<String, Value>,
 }
 
-pub(super) fn likeness(given: &str, tree: Option<&Node>) -> u32 {
+pub(super) fn marks(given: &str, tree: Option<&Node>) -> u32 {
     if envelope::has_header(given, HEADER) {
-        return 12;
+        return SURE;
     }
-    let own = envelope::read(given).ok();
-    let tree = own.as_ref().or(tree);
-    let found = 2 * keys_there(tree, &["reason", "error_log", "attempts", "request"]);
-    if found == 0 { 0 } else { found + u32::from(says(tree, "status", &["blocked"])) }
+    let stuck = u32::from(says(tree, "status", &["blocked"]));
+    keys_there(tree, &["error_log", "attempts", "request"]) + stuck * keys_there(tree, &["reason"])
 }
 
 pub(super) fn validate(root: &Node, _mode: Mode) -> Problems {
@@ -58,15 +56,22 @@ pub(super) fn validate(root: &Node, _mode: Mode) -> Problems {
     {
         check.found.error(log.at, "error_log", "error_log is not a text");
     }
-    if let Some(value) = check.wished("attempts") {
+    if let Some(value) = check.wished("attempts")
+        && count(value).is_none()
+    {
         let number = value.written().unwrap_or_default();
-        if number.trim().parse::<u32>().is_err() {
-            let message = format!("attempts {} is not a count", shown(&number));
-            check.found.error(value.at, "attempts", message);
-        }
+        let message = format!("attempts {} is not a count", shown(&number));
+        check.found.error(value.at, "attempts", message);
     }
     check.wished("request");
     check.found
+}
+
+fn count(value: &Node) -> Option<u32> {
+    match &value.data {
+        Data::Number(numeral) => numeral.whole().and_then(|count| u32::try_from(count).ok()),
+        _ => value.text().and_then(|text| text.trim().parse().ok()),
+    }
 }
 
 impl ErrorContract {
@@ -76,7 +81,7 @@ impl ErrorContract {
             reason: text(root, "reason"),
             error_log: Some(text(root, "error_log").trim_end().to_owned())
                 .filter(|log| !log.is_empty()),
-            attempts: text(root, "attempts").trim().parse().unwrap_or_default(),
+            attempts: root.get("attempts").and_then(count).unwrap_or_default(),
             request: text(root, "request"),
             other: unknown(root, &KNOWN),
         }
@@ -119,17 +124,11 @@ impl ErrorContract {
 /// Returns what a valid report means for the task: it waits for what is asked for.
 pub(super) fn report(root: &Node) -> WorkReport {
     let error = ErrorContract::of(root);
-    let log = error.error_log.iter().map(|log| ReportedLine {
-        level: "error".to_owned(),
-        message: log.clone(),
-        timestamp: None,
-    });
-    let mut issues =
-        vec![ReportedIssue { kind: IssueKind::Blocker, description: error.reason.clone() }];
+    let log = error.error_log.iter().map(|log| ReportedLine::new("error", log));
+    let mut issues = vec![ReportedIssue::new(IssueKind::Blocker, &error.reason)];
     if !error.request.trim().is_empty() {
         // What is asked for is the question; the reason is said with it.
-        issues =
-            vec![ReportedIssue { kind: IssueKind::Question, description: error.request.clone() }];
+        issues = vec![ReportedIssue::new(IssueKind::Question, &error.request)];
     }
     let mut other = error.other.clone();
     other.insert(REASON_KEY.to_owned(), json!(error.reason));
@@ -145,5 +144,6 @@ pub(super) fn report(root: &Node) -> WorkReport {
         pr: None,
         evidence: Vec::new(),
         other,
+        keys: Vec::new(),
     }
 }

@@ -11,6 +11,7 @@ mod result;
 pub mod safety;
 mod schema;
 mod task;
+mod tests_said;
 
 pub use error::ErrorContract;
 pub use issue::{Written, new_task, written};
@@ -25,7 +26,7 @@ pub const TASK: Kind = Kind {
     name: "neo-task",
     help: "Neo.mjs Agent Task Protocol: what an agent is to do",
     read: envelope::read,
-    likeness: task::likeness,
+    marks: task::marks,
     validate: task::validate,
     schema: schema::task,
     report: None,
@@ -36,7 +37,7 @@ pub const RESULT: Kind = Kind {
     name: "neo-result",
     help: "Neo.mjs Agent Task Protocol: what came of it",
     read: result::read,
-    likeness: result::likeness,
+    marks: result::marks,
     validate: result::validate,
     schema: schema::result,
     report: Some(result::report),
@@ -47,7 +48,7 @@ pub const ERROR: Kind = Kind {
     name: "neo-error",
     help: "Neo.mjs Agent Task Protocol: why an agent is stuck",
     read: envelope::read,
-    likeness: error::likeness,
+    marks: error::marks,
     validate: error::validate,
     schema: schema::error,
     report: Some(error::report),

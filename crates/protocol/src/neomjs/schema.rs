@@ -4,8 +4,31 @@ use serde_json::{Value, json};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
+const SCALAR: [&str; 3] = ["string", "number", "boolean"];
+
+/// A list of texts, or one text; numbers and truth values are read as they are written.
 fn texts() -> Value {
-    json!({"type": "array", "items": {"type": "string", "pattern": "\\S"}})
+    json!({
+        "type": ["array", "string", "null"],
+        "items": {"type": SCALAR, "pattern": "\\S"},
+    })
+}
+
+/// What should be there and may be missing.
+fn wished(about: &str) -> Value {
+    json!({"type": ["string", "number", "boolean", "null"], "description": about})
+}
+
+/// What must say something.
+fn needed(about: &str) -> Value {
+    json!({"type": SCALAR, "pattern": "\\S", "description": about})
+}
+
+/// Words that are read whatever their case.
+fn any_case(words: &[&str]) -> String {
+    let letter = |c: char| format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase());
+    let words: Vec<String> = words.iter().map(|word| word.chars().map(letter).collect()).collect();
+    format!("^\\s*({})\\s*$", words.join("|"))
 }
 
 /// The schema of a task contract.
@@ -14,21 +37,31 @@ pub(super) fn task() -> Value {
         "$schema": DIALECT,
         "title": "Task contract (Neo.mjs Agent Task Protocol v1.0)",
         "type": "object",
-        "required": ["version", "type", "role", "goal", "requirements"],
+        "required": ["goal", "requirements"],
         "properties": {
-            "version": {"enum": [1, "1", "1.0"]},
-            "type": {"type": "string", "description": "The kind of work, such as implementation."},
-            "role": {"type": "string", "description": "Who should do it: pm, dev or qa."},
-            "goal": {"type": "string", "pattern": "\\S"},
+            "version": {
+                "type": ["number", "string", "null"],
+                "pattern": "^\\s*1(\\.0*)?\\s*$",
+                "minimum": 1,
+                "maximum": 1,
+                "description": "1.0",
+            },
+            "type": wished("The kind of work, such as implementation."),
+            "role": wished("Who should do it: pm, dev or qa."),
+            "goal": needed("What is wanted."),
             "context": {
-                "type": "object",
+                "type": ["object", "null"],
                 "properties": {
-                    "epic_issue": {"type": ["integer", "string"]},
+                    "epic_issue": {"description": "The number of the epic."},
                     "files": texts(),
                     "knowledge_base_refs": texts(),
                 },
+                "additionalProperties": true,
             },
-            "requirements": texts(),
+            "requirements": {
+                "type": ["array", "string"],
+                "items": {"type": SCALAR, "pattern": "\\S"},
+            },
         },
     })
 }
@@ -41,10 +74,14 @@ pub(super) fn result() -> Value {
         "type": "object",
         "required": ["status"],
         "properties": {
-            "status": {"type": "string", "description": "success, or failed or blocked."},
-            "pr_url": {"type": "string", "pattern": "^https?://"},
+            "status": {
+                "type": "string",
+                "pattern": any_case(super::result::STATUSES),
+                "description": "success; also failed or blocked.",
+            },
+            "pr_url": {"type": ["string", "null"], "pattern": "^https?://"},
             "files_modified": texts(),
-            "test_results": {"type": "string", "description": "Such as: Passed (3/3)."},
+            "test_results": wished("Such as: Passed (3/3)."),
         },
     })
 }
@@ -57,11 +94,13 @@ pub(super) fn error() -> Value {
         "type": "object",
         "required": ["status", "reason"],
         "properties": {
-            "status": {"const": "blocked"},
-            "reason": {"type": "string", "pattern": "\\S"},
-            "error_log": {"type": "string"},
-            "attempts": {"type": "integer", "minimum": 0},
-            "request": {"type": "string", "description": "What is asked for."},
+            "status": {"type": "string", "pattern": any_case(&["blocked"])},
+            "reason": needed("What went wrong, in short."),
+            "error_log": wished("What the tools said."),
+            "attempts": {
+                "type": ["integer", "string", "null"], "minimum": 0, "pattern": "^\\s*[0-9]+\\s*$",
+            },
+            "request": wished("What is asked for."),
         },
     })
 }

@@ -47,13 +47,19 @@ const FIELDS: &[Field] = &[
     may("agents", Shape::Named(SUBAGENT), "agents that it may start"),
 ];
 
-/// Counts what speaks for a definition.
-pub fn likeness(_: &str, tree: Option<&Node>) -> u32 {
-    let own =
-        ["name", "model", "tools", "sandbox", "prompt", "promptAppend", "maxTurns", "maxCost"];
-    let found = keys_there(tree, &own);
-    let sure = says(tree, "sandbox", SANDBOXES) || keys_there(tree, &["tools", "prompt"]) > 0;
-    if sure && keys_there(tree, &["name"]) > 0 { found + 1 } else { 0 }
+/// Counts the marks of a definition: nothing else has a name and says how the agent works.
+pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
+    let own = [
+        "extends",
+        "tools",
+        "sandbox",
+        "prompt",
+        "promptAppend",
+        "maxTurns",
+        "maxCost",
+        "mcpServers",
+    ];
+    keys_there(tree, &["name"]) * keys_there(tree, &own)
 }
 
 /// Finds everything that is wrong.

@@ -1,7 +1,7 @@
 //! What a developer reports: one task (direct mode) or the tasks of a plan.
 
 use super::shape::{self, Field, Shape, may, must};
-use crate::contract::{Mode, keys_there, says};
+use crate::contract::{Mode, keys_there};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
 use comity_core::command::{
@@ -60,16 +60,22 @@ const FIELDS: &[Field] = &[
     may("pr_url", Shape::Text, "the pull request"),
 ];
 
-/// Counts what speaks for a developer's report.
-pub fn likeness(_: &str, tree: Option<&Node>) -> u32 {
-    let status = if says(tree, "status", STATUSES) { 4 } else { 0 };
-    let tasks = tree.and_then(|tree| tree.get("tasks")).map_or(&[][..], Node::items);
-    let steps = tasks.iter().any(|task| says(Some(task), "status", STATUSES));
-    let own = ["branch_completion", "concerns", "commit_message", "files_changed", "insertions"];
-    match status + if steps { 4 } else { 0 } {
-        0 => 0,
-        sure => sure + keys_there(tree, &own),
-    }
+/// Counts the marks of a developer's report. A status in capitals is one, also when it is none of the words.
+pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
+    let own =
+        ["branch_completion", "concerns", "commit_message", "insertions", "deletions", "tests"];
+    let get = |key: &str| tree.and_then(|tree| tree.get(key));
+    let tasks = get("tasks").map_or(&[][..], Node::items);
+    let steps = tasks.iter().any(|task| in_capitals(task.get("status")));
+    let counted = get("files_changed").is_some_and(|node| matches!(node.data, Data::Number(_)));
+    let ran = keys_there(get("evidence"), &["command", "exit_code"]) > 0;
+    let flags = [in_capitals(get("status")), steps, counted, ran];
+    keys_there(tree, &own) + flags.into_iter().map(u32::from).sum::<u32>()
+}
+
+fn in_capitals(status: Option<&Node>) -> bool {
+    let text = status.and_then(Node::text).unwrap_or_default();
+    text.contains(|c: char| c.is_ascii_uppercase()) && !text.contains(char::is_lowercase)
 }
 
 /// Finds everything that is wrong.
@@ -78,11 +84,13 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
     if !matches!(root.data, Data::Map(_)) {
         return found;
     }
-    if root.get("status").is_none() && root.get("tasks").is_none() {
-        found.error(root.at, "status", "status is missing: how the work ended");
+    let is_there = |key: &str| root.get(key).is_some_and(|value| value.data != Data::Null);
+    if !is_there("status") && !is_there("tasks") {
+        found.error(root.place_of("status"), "status", "status is missing: how the work ended");
         return found;
     }
-    let status = status(root);
+    // What follows from the status can only be said when it is one.
+    let Some(status) = known_status(root) else { return found };
     let stopped = matches!(status, "BLOCKED" | "NEEDS_CONTEXT");
     if status == "DONE_WITH_CONCERNS" && concerns(root).is_empty() {
         let at = root.place_of("status");
@@ -111,7 +119,12 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
 pub fn schema() -> Value {
     let mut schema = shape::schema("Developer report", "What a developer reports.", FIELDS);
     if let Value::Object(map) = &mut schema {
-        let either = serde_json::json!([{"required": ["status"]}, {"required": ["tasks"]}]);
+        // In so many words, since null stands for what is missing.
+        let said = |key: &str| {
+            let missing = serde_json::json!({"properties": {key: {"type": "null"}}});
+            serde_json::json!({"required": [key], "not": missing})
+        };
+        let either = serde_json::json!([said("status"), said("tasks")]);
         map.insert("anyOf".to_owned(), either);
     }
     schema
@@ -123,13 +136,17 @@ fn text(node: &Node, key: &str) -> String {
 
 /// How the work ended; a plan ended as its worst task.
 pub fn status(root: &Node) -> &'static str {
+    known_status(root).unwrap_or("BLOCKED")
+}
+
+fn known_status(root: &Node) -> Option<&'static str> {
     let rank = |node: &Node| {
-        let word = text(node, "status");
+        let word = node.get("status").and_then(Node::text)?;
         STATUSES.iter().position(|status| *status == word)
     };
     let tasks = root.get("tasks").map_or(&[][..], Node::items);
     let worst = tasks.iter().filter_map(rank).chain(rank(root)).max();
-    worst.and_then(|place| STATUSES.get(place)).copied().unwrap_or("BLOCKED")
+    worst.and_then(|place| STATUSES.get(place)).copied()
 }
 
 /// Every concern, those of a plan's tasks with the task's name before them.
@@ -153,7 +170,7 @@ fn concerns(root: &Node) -> Vec<String> {
 
 fn exit_code(root: &Node) -> Option<i64> {
     match &root.get("evidence")?.get("exit_code")?.data {
-        Data::Number(numeral) => numeral.value.as_ref()?.as_i64(),
+        Data::Number(numeral) => numeral.whole(),
         _ => None,
     }
 }
@@ -183,11 +200,7 @@ pub fn report(root: &Node) -> WorkReport {
     if said.is_empty() && status == ReportStatus::Blocked {
         said.push(notes.clone());
     }
-    let line = |level: &str, message: String| ReportedLine {
-        level: level.to_owned(),
-        message,
-        timestamp: None,
-    };
+    let line = |level: &str, message: String| ReportedLine::new(level, message);
     let mut log = Vec::new();
     for task in root.get("tasks").map_or(&[][..], Node::items) {
         let (name, ended) = (text(task, "task_id"), text(task, "status"));
@@ -216,10 +229,11 @@ pub fn report(root: &Node) -> WorkReport {
         status,
         files_modified: Vec::new(),
         log,
-        issues: said.into_iter().map(|description| ReportedIssue { kind, description }).collect(),
+        issues: said.into_iter().map(|text| ReportedIssue::new(kind, text)).collect(),
         completed_at: None,
         pr: Some(text(root, "pr_url")).filter(|url| !url.is_empty()),
         evidence: claimed.into_iter().collect(),
         other,
+        keys: Vec::new(),
     }
 }

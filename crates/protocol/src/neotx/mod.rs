@@ -17,5 +17,14 @@ pub mod wrapped;
 
 mod shape;
 
+use crate::document::Node;
+
+/// Tells whether a tree has the marks of what an agent reports.
+fn is_report(tree: &Node) -> bool {
+    let marks =
+        [developer::marks, reviewer::marks, scout::marks, architect::marks, supervisor::marks];
+    marks.iter().any(|marks| marks("", Some(tree)) > 0)
+}
+
 #[cfg(test)]
 mod tests;

@@ -49,11 +49,10 @@ const FIELDS: &[Field] = &[
     may("issues", Shape::List(&Shape::Object(ISSUE)), "everything that was found"),
 ];
 
-/// Counts what speaks for a review.
-pub fn likeness(_: &str, tree: Option<&Node>) -> u32 {
-    let sure = if says(tree, "verdict", VERDICTS) { 5 } else { 0 };
+/// Counts the marks of a review.
+pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
     let own = ["verdict", "spec_compliance", "spec_deviations", "pr_comment", "verification"];
-    sure + keys_there(tree, &own)
+    keys_there(tree, &own)
 }
 
 /// Finds everything that is wrong.

@@ -37,10 +37,10 @@ const FIELDS: &[Field] = &[
     may("strengths", Shape::List(&Shape::Text), "what is good"),
 ];
 
-/// Counts what speaks for a scout's report.
-pub fn likeness(_: &str, tree: Option<&Node>) -> u32 {
+/// Counts the marks of a scout's report.
+pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
     let own = ["findings", "health_score", "decisions_created", "memories_written", "strengths"];
-    2 * keys_there(tree, &own)
+    keys_there(tree, &own)
 }
 
 /// Finds everything that is wrong.

@@ -1,6 +1,6 @@
 //! The shape of a contract, said once: it is checked against, and it is the JSON Schema.
 
-use crate::document::{Data, Node};
+use crate::document::{Data, Node, Numeral};
 use crate::problem::Problems;
 use serde_json::{Map, Value, json};
 
@@ -77,7 +77,7 @@ fn join(path: &str, key: &str) -> String {
 
 fn fits(node: &Node, path: &str, shape: Shape, problems: &mut Problems) {
     let number = match &node.data {
-        Data::Number(numeral) => numeral.value.as_ref(),
+        Data::Number(numeral) => Some(numeral),
         _ => None,
     };
     let wanted = match shape {
@@ -88,12 +88,12 @@ fn fits(node: &Node, path: &str, shape: Shape, problems: &mut Problems) {
         },
         Shape::AnyText if node.text().is_some() => return,
         Shape::AnyText => "a text".to_owned(),
-        Shape::Whole(least, most) => match number.and_then(serde_json::Number::as_i64) {
+        Shape::Whole(least, most) => match number.and_then(Numeral::whole) {
             Some(value) if (least..=most).contains(&value) => return,
             _ if most == i64::MAX => format!("a whole number from {least} up"),
             _ => format!("a whole number from {least} to {most}"),
         },
-        Shape::Amount => match number.and_then(serde_json::Number::as_f64) {
+        Shape::Amount => match number.and_then(|number| number.value.as_ref()?.as_f64()) {
             Some(value) if value >= 0.0 => return,
             _ => "a number that is not negative".to_owned(),
         },
@@ -157,6 +157,9 @@ fn object_schema(fields: &'static [Field]) -> Value {
     let mut properties = Map::new();
     for field in fields {
         let mut value = shape_schema(field.shape);
+        if !field.required {
+            or_null(&mut value);
+        }
         if let Value::Object(map) = &mut value
             && !field.help.is_empty()
         {
@@ -165,6 +168,17 @@ fn object_schema(fields: &'static [Field]) -> Value {
         properties.insert(field.key.to_owned(), value);
     }
     json!({"type": "object", "required": required, "properties": properties})
+}
+
+/// A field that may be missing may be null instead.
+fn or_null(schema: &mut Value) {
+    let Value::Object(map) = schema else { return };
+    if let Some(Value::Array(words)) = map.get_mut("enum") {
+        words.push(Value::Null);
+    }
+    if let Some(kind) = map.get_mut("type") {
+        *kind = json!([kind.clone(), "null"]);
+    }
 }
 
 fn shape_schema(shape: Shape) -> Value {

@@ -32,13 +32,12 @@ pub fn is_blocked(root: &Node) -> bool {
     root.get("question").is_some() && root.get("criteriaResults").is_none()
 }
 
-/// Counts what speaks for a supervisor's report.
-pub fn likeness(_: &str, tree: Option<&Node>) -> u32 {
-    5 * keys_there(tree, &["criteriaResults"])
-        + match keys_there(tree, &["reason", "question", "urgency"]) {
-            3 => 6,
-            _ => 0,
-        }
+/// Counts the marks of a supervisor's report.
+pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
+    let listed = tree.and_then(|tree| tree.get("evidence"));
+    keys_there(tree, &["criteriaResults"])
+        + u32::from(listed.is_some_and(|node| matches!(node.data, Data::List(_))))
+        + u32::from(keys_there(tree, &["reason", "question", "urgency"]) >= 2)
 }
 
 /// Finds everything that is wrong.
@@ -74,8 +73,7 @@ pub fn schema() -> Value {
 /// What a valid report says, in the words of the rules.
 pub fn report(root: &Node) -> WorkReport {
     let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
-    let line =
-        |message: String| ReportedLine { level: "info".to_owned(), message, timestamp: None };
+    let line = |message: String| ReportedLine::new("info", message);
     let mut report = WorkReport {
         contract: "supervisor".to_owned(),
         task_id: None,
@@ -87,15 +85,14 @@ pub fn report(root: &Node) -> WorkReport {
         pr: None,
         evidence: Vec::new(),
         other: root.entries().iter().map(|e| (e.key.clone(), e.value.to_value())).collect(),
+        keys: Vec::new(),
     };
     if is_blocked(root) {
         let context = text(root, "context");
         let beside = if context.is_empty() { String::new() } else { format!("\n\n{context}") };
         report.status = ReportStatus::Blocked;
-        report.issues = vec![ReportedIssue {
-            kind: IssueKind::Question,
-            description: format!("{}{beside}", text(root, "question")),
-        }];
+        let asked = format!("{}{beside}", text(root, "question"));
+        report.issues = vec![ReportedIssue::new(IssueKind::Question, asked)];
         report.log = vec![line(text(root, "reason"))];
         return report;
     }

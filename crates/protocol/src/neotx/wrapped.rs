@@ -1,20 +1,43 @@
 //! Contracts in the text of an agent's last message: bare, in a fence, or after some prose.
 
+use super::is_report;
 use crate::document::{self, Data, Entry, Fault, Node, Place};
 
 /// The line that names the pull request, outside the contract.
 const PR_LINE: &str = "PR_URL:";
+/// What a report says that cannot be read.
+const REPORT_WORDS: [&str; 3] = ["\"status\"", "\"verdict\"", "\"findings\""];
+/// Most objects in prose that are looked at, from the end.
+const OBJECTS_MAX: usize = 50;
 
-/// Reads a contract that may stand in prose. Of several fenced ones the last is meant: it is the report.
+/// Reads a contract that may stand in prose. Of several the last report is meant: what follows it may be code or output.
 pub fn read(text: &str) -> Result<Node, Fault> {
     let whole = document::read(text);
-    let mut tree = match (&whole, last_fence(text)) {
-        (Ok(tree), _) if matches!(tree.data, Data::Map(_)) => return whole,
-        (_, Some(block)) => document::read(&block)?,
-        (_, None) => match last_object(text) {
-            Some(block) => document::read(&block).or(whole)?,
-            None => whole?,
-        },
+    if whole.as_ref().is_ok_and(|tree| matches!(tree.data, Data::Map(_))) {
+        return whole;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let mut fault = None;
+    let mut object = None;
+    let mut report = None;
+    for part in parts(&lines).iter().rev().take(OBJECTS_MAX) {
+        match part.read(&lines) {
+            Ok(tree) if is_report(&tree) => {
+                report = Some(tree);
+                break;
+            }
+            Ok(tree) if matches!(tree.data, Data::Map(_)) => object = object.or(Some(tree)),
+            Ok(_) => {}
+            // The last word of an agent, even if it cannot be read, is not replaced by an earlier one.
+            Err(wrong) if part.is_meant_as_report(&lines) => return Err(wrong),
+            Err(wrong) if part.named => fault = fault.or(Some(wrong)),
+            Err(_) => {}
+        }
+    }
+    let mut tree = match (report.or(object), fault) {
+        (Some(tree), _) => tree,
+        (None, Some(fault)) => return Err(fault),
+        (None, None) => whole?,
     };
     if let (Data::Map(entries), Some((url, at))) = (&mut tree.data, pull_request(text))
         && !entries.iter().any(|entry| entry.key == "pr_url")
@@ -25,47 +48,111 @@ pub fn read(text: &str) -> Result<Node, Fault> {
     Ok(tree)
 }
 
-/// The last fenced block that looks like a contract, on its own lines: what came before is blank, so that
-/// places stay those of the whole text.
-fn last_fence(text: &str) -> Option<String> {
-    let mut found = None;
-    let mut open: Option<(String, String)> = None;
-    for (number, line) in text.lines().enumerate() {
-        let bare = line.trim_start();
-        let ticks: String = bare.chars().take_while(|c| *c == '`').collect();
-        match &mut open {
-            Some((fence, block)) => {
-                if ticks.len() >= fence.len() && bare.trim_end() == ticks {
-                    let (_, block) = open.take().unwrap_or_default();
-                    if block.trim_start().starts_with('{') || block.contains(':') {
-                        found = Some(block);
-                    }
-                } else {
-                    block.push_str(line);
-                    block.push('\n');
-                }
+/// Lines of a text that may be a contract.
+struct Part {
+    first: usize,
+    end: usize,
+    /// Whether a fence says that it is JSON or YAML.
+    named: bool,
+}
+
+impl Part {
+    fn lines<'l>(&self, lines: &'l [&'l str]) -> &'l [&'l str] {
+        lines.get(self.first..self.end).unwrap_or_default()
+    }
+
+    /// Reads the part, with the places that it has in the whole text.
+    fn read(&self, lines: &[&str]) -> Result<Node, Fault> {
+        let above = u32::try_from(self.first).unwrap_or(u32::MAX);
+        match document::read(&self.lines(lines).join("\n")) {
+            Ok(mut tree) => {
+                move_down(&mut tree, above);
+                Ok(tree)
             }
-            None if ticks.len() >= 3 => {
-                let word = bare.trim_start_matches('`').trim();
-                if matches!(word, "" | "json" | "yaml" | "yml") {
-                    open = Some((ticks, "\n".repeat(number + 1)));
-                } else {
-                    open = Some((ticks, String::new()));
+            Err(fault) => Err(Fault { at: below(fault.at, above), ..fault }),
+        }
+    }
+
+    fn is_meant_as_report(&self, lines: &[&str]) -> bool {
+        let says = |line: &&str| REPORT_WORDS.iter().any(|word| line.contains(word));
+        self.named && self.lines(lines).iter().any(says)
+    }
+}
+
+fn below(at: Place, above: u32) -> Place {
+    Place { line: at.line.saturating_add(above), ..at }
+}
+
+fn move_down(node: &mut Node, above: u32) {
+    node.at = below(node.at, above);
+    match &mut node.data {
+        Data::List(items) => items.iter_mut().for_each(|item| move_down(item, above)),
+        Data::Map(entries) => {
+            for entry in entries {
+                entry.key_at = below(entry.key_at, above);
+                move_down(&mut entry.value, above);
+            }
+        }
+        Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => {}
+    }
+}
+
+/// Fenced blocks, and objects between them that begin a line, in the order of the text.
+fn parts(lines: &[&str]) -> Vec<Part> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, Option<Part>)> = None;
+    let mut after = 0;
+    let mut unclosed = 0;
+    for (number, line) in lines.iter().enumerate() {
+        let bare = line.trim_start();
+        let ticks = bare.len() - bare.trim_start_matches('`').len();
+        let word = bare.trim_start_matches('`').trim();
+        match &mut open {
+            Some((fence, part)) if ticks >= *fence && word.is_empty() => {
+                found.extend(part.take().map(|part| Part { end: number, ..part }));
+                open = None;
+            }
+            Some(_) => {}
+            None if ticks >= 3 => {
+                let named = matches!(word, "json" | "yaml" | "yml");
+                let part = Part { first: number + 1, end: number + 1, named };
+                open = Some((ticks, (named || word.is_empty()).then_some(part)));
+            }
+            // Looking for an end that is not there costs the rest of the text each time.
+            None if line.starts_with('{') && number >= after && unclosed < OBJECTS_MAX => {
+                match end_of_object(lines, number) {
+                    Some(end) => {
+                        found.push(Part { first: number, end, named: false });
+                        after = end;
+                    }
+                    None => unclosed += 1,
                 }
             }
             None => {}
         }
     }
-    found.filter(|block| block.starts_with('\n'))
+    found
 }
 
-/// From the last line that begins an object to the end of the last line that ends one.
-fn last_object(text: &str) -> Option<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let end = lines.iter().rposition(|line| line.trim_end().ends_with('}'))?;
-    let start = lines.iter().take(end + 1).rposition(|line| line.starts_with('{'))?;
-    let block = lines.get(start..=end)?.join("\n");
-    Some("\n".repeat(start) + &block)
+/// The line after the object that begins on a line: where its braces are closed, outside of texts.
+fn end_of_object(lines: &[&str], start: usize) -> Option<usize> {
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    for (number, line) in lines.iter().enumerate().skip(start) {
+        for c in line.chars() {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' if quoted => escaped = true,
+                '"' => quoted = !quoted,
+                '{' if !quoted => depth += 1,
+                '}' if !quoted => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        if depth == 0 {
+            return Some(number + 1);
+        }
+    }
+    None
 }
 
 /// `PR_URL: https://…` on a line of its own.
@@ -104,6 +191,26 @@ mod tests {
         assert!(read(text).unwrap().get("b").is_some());
         assert!(read("Here it is:\n{\n \"c\": 3\n}\n").unwrap().get("c").is_some());
         assert!(read("{\"a\":1}").unwrap().get("a").is_some());
+    }
+
+    #[test]
+    fn code_and_output_after_a_report_do_not_hide_it() {
+        let report = "```json\n{\"task_id\":\"T6\",\"status\":\"DONE\"}\n```\n";
+        for after in [
+            "```ts\nlet x: y = {};\n```\n",
+            "```\nwarning: unused\n```\n",
+            "```\nnot yaml: [\n```\n",
+            "```json\n{\"scripts\": {\"test\": \"vitest\"}}\n```\n",
+            "{ not json\n",
+            "```json\n{\n```\n",
+        ] {
+            let text = format!("I did it.\n\n{report}\nThe change:\n\n{after}");
+            assert!(read(&text).unwrap().get("status").is_some(), "{text}");
+        }
+        let broken = format!("{report}\n```json\n{{\"status\": \"BLOCKED\",\n```\n");
+        assert!(read(&broken).is_err(), "the last word cannot be read");
+        let bare = "Done:\n{\n  \"status\": \"DONE\",\n  \"notes\": \"a } in it\"\n}\n\n```ts\n{ x }\n```\n";
+        assert_eq!(read(bare).unwrap().get("status").unwrap().at.line, 3);
     }
 
     #[test]

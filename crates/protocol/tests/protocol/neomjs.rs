@@ -420,6 +420,7 @@ fn results_and_error_reports_come_back_from_what_the_log_keeps_of_them() {
             tips: Vec::new(),
             completed_at: None,
             other: report.other,
+            keys: Vec::new(),
         }
     };
     let text = format!("{}ticket: 44\n", golden("error"));

@@ -1,0 +1,154 @@
+//! Kinds are told by their own marks, and a contract with a mistake never passes for another kind.
+
+use super::*;
+
+fn kind_of(text: &str) -> Option<&'static str> {
+    recognise(text).map(|kind| kind.name)
+}
+
+fn said(text: &str) -> String {
+    check(text, None, Mode::Full).problems.errors().join("; ")
+}
+
+const WHOLE_RESULT: &str = r#"{"version":"1","task_id":"T1","status":"completed","files_modified":[],
+    "log":[{"level":"info","message":"a","timestamp":"2025-01-15"},
+           {"level":"info","message":"b","timestamp":"2025-01-15"}],
+    "completed_at":"2025-01-15"}"#;
+
+#[test]
+fn each_contract_is_what_its_marks_say() {
+    for (name, text) in [
+        ("result", "status: completed"),
+        ("result", "{version: '1', task_id: T1, status: nope}"),
+        ("result", r#"{"version":"1","task_id":"T99","status":"success","files_modified":[]}"#),
+        ("result", "status: COMPLETED\nversion: '1'\ntask_id: T1\nlog: []"),
+        ("result", WHOLE_RESULT),
+        ("mission", "version: '1'\ntask_id: T1\nepic_id: E1"),
+        ("neo-result", "status: success\nfiles_modified: [a.rs]"),
+        ("neo-result", "status: success\ntest_results: Failed (1/3)"),
+        ("neo-result", "pr_url: https://x.org/1"),
+        ("neo-error", "status: blocked\nreason: stuck"),
+        (
+            "developer",
+            r#"{"task_id":"T25","status":"INCOMPLETE","files_changed":3,"concerns":["x"]}"#,
+        ),
+        ("developer", r#"{"task_id":"T1","status":"DONE | DONE_WITH_CONCERNS | BLOCKED"}"#),
+        ("developer", r#"{"task_id":"T1","status":"DONE "}"#),
+        ("developer", r#"{"status":"IN_TROUBLE","tests":"3 failing"}"#),
+        ("developer", r#"{"task_id":"T1","status":"FAILED"}"#),
+        ("developer", r#"{"status":"completed","concerns":[]}"#),
+        ("developer", r#"{"status":"DONE","pr_url":"https://x.org/1"}"#),
+        ("developer", r#"{"status":"DONE","summary":"did it"}"#),
+        ("developer", r#"{"tasks":[{"task_id":"T1","status":"DONE"}]}"#),
+        ("ace-done", r#"{"task_id":"T99","summary":"ok","files_changed":[]}"#),
+        (
+            "ace-done",
+            r#"{"task_id":"task-1","summary":"s","status":"completed","commands_run":[]}"#,
+        ),
+        ("supervisor", r#"{"summary":"s","evidence":["x"]}"#),
+        ("supervisor", r#"{"reason":"r","question":"q","urgency":"low"}"#),
+        ("reviewer", r#"{"verdict":"MAYBE"}"#),
+    ] {
+        assert_eq!(kind_of(text), Some(name), "{text}");
+    }
+}
+
+#[test]
+fn an_invalid_report_is_not_taken_for_another_kind() {
+    for (text, wanted) in [
+        (
+            r#"{"task_id":"T25","status":"INCOMPLETE","files_changed":3,"concerns":["it breaks"]}"#,
+            "status must be one of DONE, DONE_WITH_CONCERNS",
+        ),
+        (r#"{"task_id":"T1","status":"DONE "}"#, "not \"DONE \""),
+        (r#"{"task_id":"T1","status":"FAILED","files_changed":1}"#, "not \"FAILED\""),
+        (
+            r#"{"version":"1","task_id":"T99","status":"success","files_modified":[]}"#,
+            "Invalid status: success",
+        ),
+        (
+            r#"{"task_id":"T1","summary":"s","files_changed":[],"status":"HALF"}"#,
+            "\"HALF\" is not known",
+        ),
+        (
+            r#"{"task_id":"T1","summary":"s","commands_run":[],"files_changed":3}"#,
+            "files_changed is not a list of texts",
+        ),
+    ] {
+        let checked = check(text, None, Mode::Full);
+        assert!(!checked.is_valid(), "{text}");
+        assert!(said(text).contains(wanted), "{text}: {}", said(text));
+    }
+}
+
+#[test]
+fn what_has_marks_of_several_kinds_is_refused_with_what_each_lacks() {
+    let text =
+        r#"{"version":"1","task_id":"T99","status":"error","summary":"s","files_changed":[]}"#;
+    let checked = check(text, None, Mode::Full);
+    assert!(checked.kind.is_none() && !checked.is_valid());
+    let said = said(text);
+    assert!(
+        said.starts_with("this contract has marks of several kinds (result, ace-done)"),
+        "{said}"
+    );
+    assert!(said.contains("as result: Missing required field: log"), "{said}");
+}
+
+#[test]
+fn a_good_result_stays_one_whatever_keys_it_adds() {
+    for more in [
+        r#""summary":"s","commands_run":["make"],"#,
+        r#""concerns":["x"],"commit_message":"m","#,
+        r#""pr_url":"https://x.org/1","test_results":"ok","#,
+        r#""verdict":"fine","#,
+    ] {
+        let text = WHOLE_RESULT.replacen('{', &format!("{{{more}"), 1);
+        assert_eq!(kind_of(&text), Some("result"), "{text}");
+        assert!(check(&text, None, Mode::Full).is_valid());
+    }
+}
+
+#[test]
+fn a_header_inside_a_text_decides_nothing() {
+    for header in ["# AGENT ERROR REPORT", "# AGENT RESULT CONTRACT", "# AGENT TASK CONTRACT"] {
+        let line = |message: &str| {
+            format!(
+                "  - level: info\n    timestamp: 2025-01-15T10:30:00Z\n    message: {message}\n"
+            )
+        };
+        let text = format!(
+            "version: '1'\ntask_id: T1\nstatus: completed\nfiles_modified: []\nlog:\n{}{}completed_at: 2025-01-15\n",
+            line(&format!("|\n      The report was:\n      {header}\n      status: blocked")),
+            line("done"),
+        );
+        let checked = check(&text, None, Mode::Full);
+        assert_eq!(checked.kind.map(|kind| kind.name), Some("result"), "{text}");
+        assert!(checked.is_valid(), "{:?}", checked.problems);
+    }
+    assert_eq!(kind_of("---\n# note\n# AGENT ERROR REPORT\nstatus: blocked\n"), Some("neo-error"));
+}
+
+#[test]
+fn what_has_no_marks_is_told_what_the_nearest_kind_lacks() {
+    let text = "task_id: T1\nstatus: nope\n";
+    let checked = check(text, None, Mode::Full);
+    assert!(checked.kind.is_none());
+    let said = said(text);
+    assert!(said.contains("--kind") && said.contains("as result: Invalid status: nope"), "{said}");
+    assert_eq!(check("a: b", None, Mode::Full).problems.iter().count(), 1);
+}
+
+#[test]
+fn whatever_the_kind_the_task_that_a_report_names_is_the_one_it_is_about() {
+    let named = |name: &str, text: &str| {
+        let checked = check(text, kind(name), Mode::Full);
+        report(checked.kind.unwrap(), &checked.tree.unwrap()).unwrap().task_id
+    };
+    let t9 = Some("T9".to_owned());
+    assert_eq!(named("neo-result", "{task_id: T9, status: success}"), t9);
+    assert_eq!(named("neo-error", "{task_id: T9, status: blocked, reason: r}"), t9);
+    assert_eq!(named("ace-done", r#"{"task_id":"T9","summary":"s"}"#), t9);
+    assert_eq!(named("ace-done", r#"{"task_id":"task-1","summary":"s"}"#), None);
+    assert_eq!(named("developer", r#"{"task_id":"T9","status":"DONE"}"#), t9);
+}
