@@ -142,6 +142,7 @@ mod tests {
             created_at: Timestamp::default(),
             expires_at: None,
             superseded_by: None,
+            origin: None,
         }
     }
 

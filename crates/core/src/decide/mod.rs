@@ -4,6 +4,7 @@
 //! holder → preconditions.
 
 mod access;
+mod adopt;
 mod agents;
 mod breakdown;
 mod claim;
@@ -241,6 +242,7 @@ impl<'a> Rule<'a> {
             | Command::DirectiveToggle { .. }
             | Command::DirectiveTrigger { .. }
             | Command::DirectiveDelete { .. } => self.keeping(command),
+            Command::TakeOver(adoption) => self.take_over(adoption),
             Command::AnswerTask(given) => self.answer_task(given),
             Command::Intervene { id, feedback } => self.intervene(id, feedback),
             Command::Note { kind, text, task } => self.note(kind, text, task.as_ref()),
@@ -382,7 +384,8 @@ impl Command {
             | Command::DirectiveCreate(_)
             | Command::DirectiveToggle { .. }
             | Command::DirectiveTrigger { .. }
-            | Command::DirectiveDelete { .. } => None,
+            | Command::DirectiveDelete { .. }
+            | Command::TakeOver(_) => None,
         }
     }
 }
