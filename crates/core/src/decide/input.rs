@@ -1,8 +1,8 @@
 //! Checks of form that need no state: lengths, characters, patterns. Everything wrong here is exit 2.
 
 use crate::command::{
-    Adoption, Command, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask, PlannedTask, Question,
-    Request,
+    Adoption, Command, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask, PlannedTask,
+    Question, Request,
 };
 use crate::event::TaskUpdated;
 use crate::limits;
@@ -316,7 +316,8 @@ fn adopted(adoption: &Adoption) -> Check {
     context(&adoption.origin.other)?;
     optional(adoption.answer.as_ref(), |text| long("answer", text))?;
     match adoption.made.as_ref() {
-        made @ (Command::DecisionAsk(_) | Command::MemoryWrite(_) | Command::DirectiveCreate(_)) => {
+        made
+        @ (Command::DecisionAsk(_) | Command::MemoryWrite(_) | Command::DirectiveCreate(_)) => {
             check_other(made)
         }
         _ => Err(Refusal::input("only questions, memories and directives are taken over")),

@@ -25,15 +25,12 @@ pub fn task_status(status: Status) -> &'static str {
     }
 }
 
-/// Reads neo's word for a state.
+/// Reads neo's word for a state: the table's, or the tracker's, which prompts use as well.
 pub fn read_task_status(word: &str) -> Option<Status> {
     match word {
         "pending" => Some(Status::Queued),
         "in_progress" | "in-progress" => Some(Status::InProgress),
-        "done" => Some(Status::Done),
-        "blocked" => Some(Status::Blocked),
-        "abandoned" => Some(Status::Abandoned),
-        _ => None,
+        word => read_tracker(word),
     }
 }
 
@@ -89,16 +86,6 @@ pub fn log_target(kind: &str) -> &'static str {
         "decision" | "milestone" | "blocker" => "memory",
         "discovery" => "knowledge",
         _ => "digest",
-    }
-}
-
-/// What a log entry is in the activity log.
-pub fn activity(kind: &str) -> &'static str {
-    match kind {
-        "decision" => "decision",
-        "action" => "action",
-        "blocker" => "error",
-        _ => "event",
     }
 }
 
@@ -175,19 +162,17 @@ mod tests {
 
     #[test]
     fn log_entries_go_where_neo_sends_them() {
-        let said: Vec<String> = LOG_TYPES
-            .iter()
-            .map(|kind| format!("{kind} {} {}", log_target(kind), activity(kind)))
-            .collect();
+        let said: Vec<String> =
+            LOG_TYPES.iter().map(|kind| format!("{kind} {}", log_target(kind))).collect();
         assert_eq!(
             said,
             [
-                "progress digest event",
-                "action digest action",
-                "decision memory decision",
-                "blocker memory error",
-                "milestone memory event",
-                "discovery knowledge event"
+                "progress digest",
+                "action digest",
+                "decision memory",
+                "blocker memory",
+                "milestone memory",
+                "discovery knowledge"
             ]
         );
     }
