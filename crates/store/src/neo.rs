@@ -127,10 +127,7 @@ fn is_there(connection: &Connection, name: &str) -> Result<bool, rusqlite::Error
 }
 
 /// Returns the rows of a table, and the ids of those that have bytes which are no text.
-fn rows(
-    connection: &Connection,
-    table: &str,
-) -> Result<(Vec<Row>, Vec<String>), rusqlite::Error> {
+fn rows(connection: &Connection, table: &str) -> Result<(Vec<Row>, Vec<String>), rusqlite::Error> {
     let (mut found, mut odd) = (Vec::new(), Vec::new());
     if !is_there(connection, table)? {
         return Ok((found, odd));

@@ -17,6 +17,8 @@ mod imports;
 mod memory;
 mod neo;
 mod neo_files;
+mod neo_merge;
+mod neo_words;
 mod project;
 mod protocols;
 mod reports;

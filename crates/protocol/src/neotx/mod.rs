@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod architect;
+pub mod crash;
 pub mod developer;
 pub mod effect;
 pub mod ids;

@@ -89,6 +89,17 @@ pub fn log_target(kind: &str) -> &'static str {
     }
 }
 
+/// How well things fit, in percent as neo shows it: the best has 100, the worst 0, and equals 80.
+pub fn relevance(scores: &[f64]) -> Vec<u8> {
+    let best = scores.iter().copied().fold(f64::MIN, f64::max);
+    let worst = scores.iter().copied().fold(f64::MAX, f64::min);
+    let percent = |score: &f64| {
+        let part = if best > worst { (score - worst) / (best - worst) * 100.0 } else { 80.0 };
+        (0..=100u8).find(|whole| f64::from(*whole) + 0.5 > part).unwrap_or(100)
+    };
+    scores.iter().map(percent).collect()
+}
+
 /// The mark of a task in a list.
 pub fn marker(status: &str) -> &'static str {
     match status {
@@ -158,6 +169,12 @@ mod tests {
             }
         }
         assert_eq!(read_tracker("finished"), None);
+    }
+
+    #[test]
+    fn the_best_has_a_hundred_percent_the_worst_none_and_equals_eighty() {
+        assert_eq!(relevance(&[3.0, 2.0, 1.0]), [100, 50, 0]);
+        assert_eq!((relevance(&[1.5, 1.5]), relevance(&[])), (vec![80, 80], Vec::new()));
     }
 
     #[test]

@@ -265,7 +265,8 @@ impl Carrier<'_> {
             Target::Done { why } | Target::Review { why } | Target::Abandoned { why } => {
                 Some(why.clone())
             }
-            Target::Queued | Target::Blocked { .. } => None,
+            Target::Blocked { needs } => Some(needs.clone()),
+            Target::Queued => None,
         }
     }
 
@@ -344,7 +345,9 @@ impl Carrier<'_> {
                     retry_after: None,
                     reason: None,
                 };
-                vec![self.request(block)]
+                // Who may not block it leaves it kept back: then it is no ready work either.
+                let freed = self.freed(planned, task).filter(|_| self.planner);
+                freed.into_iter().chain([self.request(block)]).collect()
             }
             Target::Blocked { .. } => Vec::new(),
             Target::Abandoned { why } if !task.status.is_finished() => {
