@@ -135,7 +135,7 @@ fn rows(connection: &Connection, table: &str) -> Result<(Vec<Row>, Vec<String>),
     // The name is one of ours, never a caller's.
     let mut statement =
         connection.prepare(&format!("SELECT * FROM {table} ORDER BY rowid LIMIT {ROWS_MAX}"))?;
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let mut out = Row::new();

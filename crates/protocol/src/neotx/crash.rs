@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn a_task_that_never_crashed_has_no_header() {
-        let task: TaskView = serde_json::from_value(json!({
+        let task: TaskView = serde_json::from_str(
+            r#"{
             "id": "T1", "number": 1, "version": 1, "repo": "r", "title": "t", "description": "",
             "type": null, "complexity": null, "deliverable": "code", "status": "queued",
             "priority": "P2", "labels": [], "role": null, "assignee": null, "reviewer": null,
@@ -66,8 +67,9 @@ mod tests {
             "subtasks": [{"id": "T1-01", "text": "a", "complete": true},
                 {"id": "T1-02", "text": "b", "complete": false}],
             "decisions": [], "retry_at": null, "claim": null, "created_by": "x",
-            "created_at": "2026-01-01T00:00:00.000Z", "updated_at": "2026-01-01T00:00:00.000Z",
-        }))
+            "created_at": "2026-01-01T00:00:00.000Z", "updated_at": "2026-01-01T00:00:00.000Z"
+        }"#,
+        )
         .unwrap();
         let mut events = vec![
             json!({"event": "task_claimed", "assignee": "neo:developer:run-7"}),

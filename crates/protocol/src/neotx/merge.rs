@@ -269,12 +269,12 @@ mod tests {
         let theirs = record(json!({"id": "a", "n": 1}));
         let bases = Bases::from([("a".to_owned(), Base::of(&theirs, &theirs))]);
         let gone = BTreeSet::from(["a".to_owned()]);
-        assert_eq!(all(&[theirs.clone()], &[], &gone, Some(&bases)).remove, ["a"]);
+        assert_eq!(all(std::slice::from_ref(&theirs), &[], &gone, Some(&bases)).remove, ["a"]);
         let edited = record(json!({"id": "a", "n": 2}));
         let done = all(&[edited], &[], &gone, Some(&bases));
         assert_eq!((done.remove.len(), done.left.len()), (0, 1));
         // And what was deleted there does not come back, unless the whole file is new.
-        let done = all(&[], &[theirs.clone()], &BTreeSet::new(), Some(&bases));
+        let done = all(&[], std::slice::from_ref(&theirs), &BTreeSet::new(), Some(&bases));
         assert_eq!((done.add.len(), done.left.len()), (0, 1));
         assert_eq!(all(&[], &[theirs], &BTreeSet::new(), None).add.len(), 1);
     }
@@ -286,7 +286,7 @@ mod tests {
         let mut base = Base::of(&theirs, &theirs);
         base.theirs.insert("m".to_owned(), "older".to_owned());
         let bases = Bases::from([("a".to_owned(), base.clone())]);
-        let done = all(&[theirs], &[ours.clone()], &BTreeSet::new(), Some(&bases));
+        let done = all(&[theirs], std::slice::from_ref(&ours), &BTreeSet::new(), Some(&bases));
         let after = &done.bases["a"];
         assert_eq!(after.theirs["n"], prints(&ours)["n"]);
         assert_eq!(after.theirs["m"], "older", "that one is still to be settled");

@@ -95,19 +95,19 @@ impl Taking<'_> {
         self.tasks(&files.tables.tasks)?;
         // What both are now is what the next edit is compared with.
         let here = find::decisions(&mut self.engine, self.context, true)?;
-        let ours = here.iter().map(|it| (decision::record(it), it.id.clone())).collect();
+        let ours: Vec<_> = here.iter().map(|it| (decision::record(it), it.id.clone())).collect();
         self.meet(&mut met.decisions, &decisions, &ours, &[]);
         let here = find::directives(&mut self.engine, self.context)?;
-        let ours = here.iter().map(|it| (directive::record(it), it.id.clone())).collect();
+        let ours: Vec<_> = here.iter().map(|it| (directive::record(it), it.id.clone())).collect();
         self.meet(&mut met.directives, &directives, &ours, &[]);
         let rows = |rows: &[Row]| rows.iter().cloned().map(Record::from_map).collect::<Vec<_>>();
         let here = find::memories(&mut self.engine, self.context, false)?;
-        let ours = here.iter().map(|it| (memory::record(it), it.id.clone())).collect();
+        let ours: Vec<_> = here.iter().map(|it| (memory::record(it), it.id.clone())).collect();
         let theirs = rows(&files.tables.memories);
         self.meet(&mut met.memories, &theirs.iter().collect::<Vec<_>>(), &ours, &[]);
         let here = find::tasks(&mut self.engine, self.context)?;
         let ids = here.iter().map(|it| it.id.clone());
-        let ours = task::records(&here).into_iter().zip(ids).collect();
+        let ours: Vec<_> = task::records(&here).into_iter().zip(ids).collect();
         let theirs = rows(&files.tables.tasks);
         let follows = super::export::FOLLOWS;
         self.meet(&mut met.tasks, &theirs.iter().collect::<Vec<_>>(), &ours, follows);
@@ -119,7 +119,7 @@ impl Taking<'_> {
         &mut self,
         bases: &mut Bases,
         theirs: &[&Record],
-        ours: &Vec<(Record, String)>,
+        ours: &[(Record, String)],
         follows: &[&str],
     ) {
         let by_id: BTreeMap<&str, &(Record, String)> =
@@ -263,7 +263,7 @@ impl Taking<'_> {
                     self.redacted(&thing.item, &sent, &here.to_string());
                 }
                 Err(refusal) if refusal.code == Code::IdempotencyMismatch => {
-                    self.count(plural, 0, 1)
+                    self.count(plural, 0, 1);
                 }
                 Err(refusal) if thing.answer.is_some() => {
                     let why = format!("{}; it stays open", refusal.message);

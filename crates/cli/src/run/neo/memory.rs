@@ -45,7 +45,7 @@ pub(super) fn run(context: &Context, command: NeoMemory) -> Result<Reply, Refusa
         NeoMemory::Update { id: Some(id), content, about } => update(context, &id, content, &about),
         NeoMemory::Update { .. } => print::refuse(UPDATE_USAGE),
         NeoMemory::Search { query: Some(query), about, shown } => {
-            search(context, query, &about, &shown)
+            search(context, &query, &about, &shown)
         }
         NeoMemory::Search { .. } => print::refuse("Usage: neo memory search <query>"),
         NeoMemory::List { about, shown } => newest(context, &about, &shown, LISTED),
@@ -272,14 +272,14 @@ fn newest(
 /// Everything that fits is found before it is cut.
 fn search(
     context: &Context,
-    query: String,
+    query: &str,
     about: &NeoAbout,
     shown: &NeoShown,
 ) -> Result<Reply, Refusal> {
     let Some(kind) = kind_of(about, None) else { return bad_type(about) };
     let mut engine = context.engine(Access::Read)?;
     let ask = |page| {
-        let (query, filter) = (query.clone(), filter(about, kind));
+        let (query, filter) = (query.to_owned(), filter(about, kind));
         Query::SearchMemories { query, filter, page }
     };
     let mut found: Vec<MemoryView> = find::all(&mut engine, context, "memories", ask)?;
@@ -288,7 +288,7 @@ fn search(
     let texts = found.iter().map(|memory| {
         std::iter::once(memory.text.as_str()).chain(memory.tags.iter().map(String::as_str))
     });
-    let scores = relevance(&Search::parse(&query).scores(texts));
+    let scores = relevance(&Search::parse(query).scores(texts));
     Ok(table(&found, shown, Some(&scores)))
 }
 
