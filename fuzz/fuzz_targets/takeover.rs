@@ -2,7 +2,9 @@
 #![no_main]
 use comity_core::time::Timestamp;
 use comity_protocol::contract::{KINDS, Mode, check};
-use comity_protocol::neotx::{effect, keep, records, resume, take};
+use comity_protocol::neotx::lines::{Change, Lines};
+use comity_protocol::neotx::records::Record;
+use comity_protocol::neotx::{effect, merge, resume, take};
 use comity_protocol::{beads, taskmaster};
 use libfuzzer_sys::fuzz_target;
 
@@ -11,11 +13,15 @@ fuzz_target!(|data: &[u8]| {
     for plan in [beads::read(text), taskmaster::read(text)].into_iter().flatten() {
         assert_eq!(plan.finishing_order().len(), plan.tasks.len());
     }
-    let (read, _) = records::read_lines(text);
-    let written = records::write_lines(&read);
-    assert_eq!(records::write_lines(&records::read_lines(&written).0), written);
+    let mut lines = Lines::read(data);
+    assert_eq!(lines.bytes(), data);
     let now = Timestamp::from_ms(1_767_225_600_000);
-    for record in &records::settled(read) {
+    let read: Vec<Record> = lines.records().into_iter().cloned().collect();
+    for record in &read {
+        let none = merge::merge(record, record, None, &[]);
+        assert!(none.change.is_empty() && none.stays.is_empty());
+        let change = Change { unset: vec!["context".to_owned()], ..Change::default() };
+        lines.change(record.text("id").unwrap_or_default(), &change);
         let _ = take::decision(record, now);
         let _ = take::directive(record);
         let _ = take::memory(record.map(), now);
@@ -28,5 +34,4 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     let _ = resume::parse(text);
-    let _ = keep::Kept::of(text);
 });

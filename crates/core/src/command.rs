@@ -4,7 +4,7 @@ mod memory;
 mod report;
 mod wish;
 
-pub use memory::{MemoryChanges, NewDirective, NewMemory};
+pub use memory::{Adoption, MemoryChanges, NewDirective, NewMemory};
 pub use report::{
     Extra, FileAction, IssueKind, REASON_KEY, ReportStatus, ReportedEvidence, ReportedFile,
     ReportedIssue, ReportedLine, TIP_LEVEL, WorkReport, grave_lines,
@@ -369,6 +369,9 @@ pub enum Command {
         /// The directive.
         id: String,
     },
+    /// Take a question, a memory or a directive over from another system. Only an import sends it: what it says
+    /// about the origin is never read from a text.
+    TakeOver(Box<Adoption>),
     /// Answer several questions of one task, all or none.
     AnswerTask(TaskAnswers),
     /// Say, as a person, what to do with a task that is stuck, and let it go on.
@@ -425,6 +428,16 @@ impl Command {
                 let mut given = new.clone();
                 given.end = End::default();
                 Cow::Owned(Command::DirectiveCreate(given))
+            }
+            // What is left until a deadline differs when the same thing is taken over again.
+            Command::TakeOver(adoption) => {
+                let mut given = adoption.clone();
+                match given.made.as_mut() {
+                    Command::DecisionAsk(question) => question.expires = None,
+                    Command::MemoryWrite(new) => new.expires = None,
+                    _ => {}
+                }
+                Cow::Owned(Command::TakeOver(given))
             }
             // Which questions are open differs when the same answer is sent again.
             Command::AnswerTask(given) if given.text.is_some() => {

@@ -1,6 +1,7 @@
 //! A question with its options, deadline and answer.
 
 use crate::ids::{AgentId, DecisionId, RepoName, TaskId};
+use crate::origin::Origin;
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -176,6 +177,9 @@ pub struct Decision {
     pub answered_by: Option<AgentId>,
     /// When.
     pub answered_at: Option<Timestamp>,
+    /// What it is in the system that it was taken over from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<Origin>>,
 }
 
 /// The options of an approval.

@@ -2,6 +2,7 @@
 
 use crate::ids::{DirectiveId, RepoName, shorten};
 use crate::limits::DIRECTIVE_KEPT;
+use crate::origin::Origin;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,9 @@ pub struct Directive {
     pub expires_at: Option<Timestamp>,
     /// When it was last followed.
     pub last_triggered_at: Option<Timestamp>,
+    /// What it is in the system that it was taken over from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<Origin>>,
 }
 
 impl Directive {

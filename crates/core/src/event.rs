@@ -114,6 +114,7 @@ events! {
     DirectiveToggled(DirectiveToggled) => "directive_toggled";
     DirectiveTriggered(DirectiveTriggered) => "directive_triggered";
     DirectiveDeleted(DirectiveDeleted) => "directive_deleted";
+    TakenOver(TakenOver) => "taken_over";
     ResultReported(Box<ResultReported>) => "result_reported";
     AgentDescribed(AgentDescribed) => "agent_described";
     ContextReset(ContextReset) => "context_reset";

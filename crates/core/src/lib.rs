@@ -16,6 +16,7 @@ pub mod lasting;
 pub mod lease;
 pub mod limits;
 pub mod memory;
+pub mod origin;
 pub mod pattern;
 pub mod policy;
 pub mod project;

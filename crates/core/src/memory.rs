@@ -1,6 +1,7 @@
 //! What agents remember: a text with its type, scope, source and life.
 
 use crate::ids::{AgentId, MemoryId, RepoName, Seq, TaskId, shorten};
+use crate::origin::Origin;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -94,6 +95,9 @@ pub struct Memory {
     pub expires_at: Option<Timestamp>,
     /// What replaced it.
     pub superseded_by: Option<MemoryId>,
+    /// What it is in the system that it was taken over from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<Origin>>,
 }
 
 impl Memory {

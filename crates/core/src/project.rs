@@ -37,6 +37,12 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         }
         Event::DecisionAnswered(e) => keys.push(Key::Decision(repo(), e.decision)),
         Event::DecisionExpired(e) => keys.push(Key::Decision(repo(), e.decision)),
+        Event::TakenOver(e) => {
+            keys.extend(e.decision.map(|id| Key::Decision(repo(), id)));
+            keys.extend(e.memory.map(|id| Key::Memory(repo(), id)));
+            keys.extend(e.directive.map(|id| Key::Directive(repo(), id)));
+            return keys;
+        }
         Event::AgentRegistered(e) | Event::AgentUpdated(e) => keys.push(Key::Agent(e.id.clone())),
         Event::AgentDescribed(e) => keys.push(Key::Agent(e.id.clone())),
         Event::Reported(_)
@@ -197,6 +203,7 @@ pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {
             text: None,
             answered_by: None,
             answered_at: None,
+            origin: None,
         }),
         Event::DecisionAnswered(e) => before.map(|mut decision| {
             decision.state = e.state;
@@ -208,6 +215,10 @@ pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {
         }),
         Event::DecisionExpired(_) => before.map(|mut decision| {
             decision.state = DecisionState::Expired;
+            decision
+        }),
+        Event::TakenOver(e) => before.map(|mut decision| {
+            decision.origin = Some(e.origin.clone());
             decision
         }),
         _ => before,

@@ -54,19 +54,27 @@ impl Search {
 
     /// Tells whether a memory has every word.
     pub fn matches(&self, memory: &Memory) -> bool {
-        let counted = Counted::of(memory);
+        let counted = Counted::of(memory.texts());
         !self.is_empty() && self.terms.iter().all(|term| counted.count(term) > 0)
     }
 
     /// Orders memories, the best first, then the newest.
     pub fn rank(&self, memories: Vec<Memory>) -> Vec<Memory> {
-        let counted: Vec<Counted> = memories.iter().map(Counted::of).collect();
-        let total: usize = counted.iter().map(|one| one.length).sum();
-        let average = (to_f64(total) / to_f64(counted.len().max(1))).max(1.0);
-        let mut scored: Vec<(f64, Memory)> =
-            counted.iter().map(|one| self.score(one, average)).zip(memories).collect();
+        let scores = self.scores(memories.iter().map(Memory::texts));
+        let mut scored: Vec<(f64, Memory)> = scores.into_iter().zip(memories).collect();
         scored.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(other.id.cmp(&one.id)));
         scored.into_iter().map(|(_, memory)| memory).collect()
+    }
+
+    /// Returns how well each of some things fits, by the texts that it is found by.
+    pub fn scores<'t, T: Iterator<Item = &'t str>>(
+        &self,
+        things: impl Iterator<Item = T>,
+    ) -> Vec<f64> {
+        let counted: Vec<Counted> = things.map(Counted::of).collect();
+        let total: usize = counted.iter().map(|one| one.length).sum();
+        let average = (to_f64(total) / to_f64(counted.len().max(1))).max(1.0);
+        counted.iter().map(|one| self.score(one, average)).collect()
     }
 
     /// BM25 without the rarity of words: every candidate has all of them.
@@ -97,9 +105,9 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(memory: &Memory) -> Counted {
+    fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Counted {
         let mut counted = Counted { words: BTreeMap::new(), stems: BTreeMap::new(), length: 0 };
-        for word in memory.texts().flat_map(split) {
+        for word in texts.flat_map(split) {
             *counted.stems.entry(stem(&word)).or_default() += 1;
             *counted.words.entry(word).or_default() += 1;
             counted.length += 1;
@@ -142,6 +150,7 @@ mod tests {
             created_at: Timestamp::default(),
             expires_at: None,
             superseded_by: None,
+            origin: None,
         }
     }
 

@@ -12,6 +12,7 @@ use crate::facts::{Facts, Presence, Ruling};
 use crate::ids::AgentId;
 use crate::lease::Lease;
 use crate::limits::TTL_DEFAULT;
+use crate::origin::Origin;
 use crate::policy::Policy;
 use crate::role::Role;
 use crate::status::Status;
@@ -179,6 +180,8 @@ pub struct DecisionView {
     pub answered_by: Option<String>,
     pub answered_at: Option<Timestamp>,
     pub state: String,
+    #[serde(default)]
+    pub origin: Option<Origin>,
 }
 
 fn text(id: Option<&AgentId>) -> Option<String> {
@@ -349,6 +352,7 @@ pub fn decision(decision: &Decision) -> DecisionView {
         answered_by: text(decision.answered_by.as_ref()),
         answered_at: decision.answered_at,
         state: decision.state.as_str().to_owned(),
+        origin: decision.origin.as_deref().cloned(),
     }
 }
 

@@ -84,7 +84,16 @@ impl Intake {
                 return Err(Refusal::input(format!("the {what} looks like a secret")));
             }
         }
-        let Command::DecisionAsk(question) = &request.command else { return Ok(()) };
+        let asked = match &request.command {
+            Command::TakeOver(adoption) => {
+                if matches!(self.redactor.text(&adoption.origin.item), Cow::Owned(_)) {
+                    return Err(Refusal::input("the id that it has there looks like a secret"));
+                }
+                adoption.made.as_ref()
+            }
+            command => command,
+        };
+        let Command::DecisionAsk(question) = asked else { return Ok(()) };
         for option in &question.options {
             if matches!(self.redactor.free_text(&option.key), Cow::Owned(_)) {
                 return Err(Refusal::input(

@@ -4,7 +4,7 @@ use crate::ace;
 use crate::agent_protocol::{mission_check, result, schema};
 use crate::document::{self, Fault, Node, Place};
 use crate::neomjs;
-use crate::neotx::{agent, architect, developer, reviewer, scout, supervisor, wrapped};
+use crate::neotx::{agent, architect, developer, resume, reviewer, scout, supervisor, wrapped};
 use crate::problem::Problems;
 use comity_core::command::WorkReport;
 use recognise::Seen;
@@ -125,6 +125,15 @@ pub const KINDS: &[Kind] = &[
         marks: agent::marks,
         validate: agent::validate,
         schema: agent::schema,
+        report: None,
+    },
+    Kind {
+        name: "resume",
+        help: "neo: where to go on after a crash",
+        read: resume::read,
+        marks: resume::marks,
+        validate: resume::validate,
+        schema: resume::schema,
         report: None,
     },
     ace::DONE,

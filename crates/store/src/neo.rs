@@ -6,7 +6,7 @@ use crate::error::StoreError;
 use rusqlite::types::{Value as Cell, ValueRef};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use serde_json::{Map, Value};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Most rows that are read of one table.
 const ROWS_MAX: usize = 100_000;
@@ -21,6 +21,28 @@ pub struct Tables {
     pub memories: Vec<Row>,
     /// What is to be done.
     pub tasks: Vec<Row>,
+    /// Rows that have bytes which are no text: table and id. They are left alone.
+    pub unreadable: Vec<(&'static str, String)>,
+}
+
+/// What is to become of one table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableChanges {
+    /// Rows to add.
+    pub add: Vec<Row>,
+    /// Rows to change: the id, and the columns that change.
+    pub change: Vec<Row>,
+    /// Rows to take out, by id.
+    pub remove: Vec<String>,
+}
+
+/// What is to become of both tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// Of what is remembered.
+    pub memories: TableChanges,
+    /// Of what is to be done.
+    pub tasks: TableChanges,
 }
 
 const SCHEMA: &str = "
@@ -61,26 +83,25 @@ CREATE INDEX IF NOT EXISTS idx_tasks_initiative ON tasks(initiative);
 CREATE INDEX IF NOT EXISTS idx_tasks_scope ON tasks(scope);
 ";
 
-/// neo keeps a full-text index beside the table, by triggers of these names. The index is a module that our SQLite
-/// is built without, so it cannot be written here: the triggers are replaced by ones that have neo's own SQLite
-/// build the whole index anew with its next write. neo makes the index and leaves triggers that are there.
-const TRIGGERS: &str = "
-CREATE TRIGGER memories_ai AFTER INSERT ON memories BEGIN
-  INSERT INTO memories_fts(memories_fts) VALUES('rebuild');
+/// neo keeps a full-text index beside the table, by these triggers. They fire for our writes as for neo's own.
+const INDEX: &str = "
+CREATE VIRTUAL TABLE IF NOT EXISTS memories_fts USING fts5(
+  content, content='memories', content_rowid='rowid', tokenize='porter'
+);
+CREATE TRIGGER IF NOT EXISTS memories_ai AFTER INSERT ON memories BEGIN
+  INSERT INTO memories_fts(rowid, content) VALUES (new.rowid, new.content);
 END;
-CREATE TRIGGER memories_ad AFTER DELETE ON memories BEGIN
-  INSERT INTO memories_fts(memories_fts) VALUES('rebuild');
+CREATE TRIGGER IF NOT EXISTS memories_ad AFTER DELETE ON memories BEGIN
+  INSERT INTO memories_fts(memories_fts, rowid, content)
+  VALUES('delete', old.rowid, old.content);
 END;
-CREATE TRIGGER memories_au AFTER UPDATE ON memories BEGIN
-  INSERT INTO memories_fts(memories_fts) VALUES('rebuild');
+CREATE TRIGGER IF NOT EXISTS memories_au AFTER UPDATE ON memories BEGIN
+  INSERT INTO memories_fts(memories_fts, rowid, content)
+  VALUES('delete', old.rowid, old.content);
+  INSERT INTO memories_fts(rowid, content) VALUES (new.rowid, new.content);
 END;
 ";
-
-const NO_TRIGGERS: &str = "
-DROP TRIGGER IF EXISTS memories_ai;
-DROP TRIGGER IF EXISTS memories_ad;
-DROP TRIGGER IF EXISTS memories_au;
-";
+const REINDEX: &str = "INSERT INTO memories_fts(memories_fts) VALUES('rebuild')";
 
 fn failed(path: &Path, error: rusqlite::Error) -> StoreError {
     StoreError::other(format!("{} cannot be used as neo's memory", path.display()), error)
@@ -90,78 +111,118 @@ fn failed(path: &Path, error: rusqlite::Error) -> StoreError {
 pub fn read(path: &Path) -> Result<Tables, StoreError> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
         .map_err(|error| failed(path, error))?;
-    let table = |name: &str| rows(&connection, name).map_err(|error| failed(path, error));
-    Ok(Tables { memories: table("memories")?, tasks: table("tasks")? })
+    let mut tables = Tables::default();
+    for (name, into) in [("memories", &mut tables.memories), ("tasks", &mut tables.tasks)] {
+        let (rows, odd) = rows(&connection, name).map_err(|error| failed(path, error))?;
+        *into = rows;
+        tables.unreadable.extend(odd.into_iter().map(|id| (name, id)));
+    }
+    Ok(tables)
 }
 
-fn rows(connection: &Connection, table: &str) -> Result<Vec<Row>, rusqlite::Error> {
-    let there: i64 = connection.query_row(
-        "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1",
-        [table],
-        |row| row.get(0),
-    )?;
-    if there == 0 {
-        return Ok(Vec::new());
+fn is_there(connection: &Connection, name: &str) -> Result<bool, rusqlite::Error> {
+    let sql = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1";
+    let found: i64 = connection.query_row(sql, [name], |row| row.get(0))?;
+    Ok(found > 0)
+}
+
+/// Returns the rows of a table, and the ids of those that have bytes which are no text.
+fn rows(connection: &Connection, table: &str) -> Result<(Vec<Row>, Vec<String>), rusqlite::Error> {
+    let (mut found, mut odd) = (Vec::new(), Vec::new());
+    if !is_there(connection, table)? {
+        return Ok((found, odd));
     }
     // The name is one of ours, never a caller's.
     let mut statement =
         connection.prepare(&format!("SELECT * FROM {table} ORDER BY rowid LIMIT {ROWS_MAX}"))?;
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    let found = statement.query_map([], |row| {
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
         let mut out = Row::new();
+        let mut whole = true;
         for (place, column) in columns.iter().enumerate() {
             let value = match row.get_ref(place)? {
                 ValueRef::Null => Value::Null,
                 ValueRef::Integer(number) => Value::from(number),
                 ValueRef::Real(number) => Value::from(number),
-                ValueRef::Text(text) => Value::from(String::from_utf8_lossy(text).into_owned()),
-                ValueRef::Blob(_) => Value::from("(binary)"),
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                    let blob = matches!(row.get_ref(place)?, ValueRef::Blob(_));
+                    whole &= !blob && std::str::from_utf8(bytes).is_ok();
+                    Value::from(String::from_utf8_lossy(bytes).into_owned())
+                }
             };
             out.insert(column.clone(), value);
         }
-        Ok(out)
-    })?;
-    found.collect()
-}
-
-/// Writes rows into the file, made with neo's schema when it is not there. A row replaces the one of the same id;
-/// every other row stays.
-pub fn write(path: &Path, tables: &Tables) -> Result<(), StoreError> {
-    put(path, tables).map_err(|error| failed(path, error))
-}
-
-fn put(path: &Path, tables: &Tables) -> Result<(), rusqlite::Error> {
-    let mut connection = Connection::open(path)?;
-    connection.busy_timeout(std::time::Duration::from_secs(10))?;
-    let transaction = connection.transaction()?;
-    transaction.execute_batch(NO_TRIGGERS)?;
-    transaction.execute_batch(SCHEMA)?;
-    for (table, rows) in [("memories", &tables.memories), ("tasks", &tables.tasks)] {
-        let known = columns(&transaction, table)?;
-        for row in rows {
-            let cells: Vec<(&String, Cell)> = row
-                .iter()
-                .filter(|(column, _)| known.contains(column))
-                .map(|(column, value)| (column, cell(value)))
-                .collect();
-            let names: Vec<&str> = cells.iter().map(|(column, _)| column.as_str()).collect();
-            let marks = vec!["?"; names.len()].join(", ");
-            let updates: Vec<String> = names
-                .iter()
-                .filter(|n| **n != "id")
-                .map(|n| format!("{n} = excluded.{n}"))
-                .collect();
-            // Column names are the table's own: others were filtered out above.
-            let sql = format!(
-                "INSERT INTO {table} ({}) VALUES ({marks}) ON CONFLICT(id) DO UPDATE SET {}",
-                names.join(", "),
-                updates.join(", ")
-            );
-            transaction.execute(&sql, params_from_iter(cells.into_iter().map(|(_, cell)| cell)))?;
+        if whole {
+            found.push(out);
+        } else {
+            odd.push(out.get("id").and_then(Value::as_str).unwrap_or("?").to_owned());
         }
     }
-    transaction.execute_batch(TRIGGERS)?;
-    transaction.commit()
+    Ok((found, odd))
+}
+
+/// Changes that are made and not yet kept; without [`Pending::keep`] the file stays as it was.
+pub struct Pending {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Pending {
+    /// Keeps the changes.
+    pub fn keep(self) -> Result<(), StoreError> {
+        self.connection.execute_batch("COMMIT").map_err(|error| failed(&self.path, error))
+    }
+}
+
+/// Makes changes in the file, which gets neo's schema when it is not there. Every other row, and every other column
+/// of a row, stays as it is.
+pub fn prepare(path: &Path, changes: &Changes) -> Result<Pending, StoreError> {
+    let connection = Connection::open(path).map_err(|error| failed(path, error))?;
+    put(&connection, changes).map_err(|error| failed(path, error))?;
+    Ok(Pending { connection, path: path.to_owned() })
+}
+
+fn put(connection: &Connection, changes: &Changes) -> Result<(), rusqlite::Error> {
+    connection.busy_timeout(std::time::Duration::from_secs(10))?;
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    connection.execute_batch(SCHEMA)?;
+    let indexed = is_there(connection, "memories_fts")?;
+    connection.execute_batch(INDEX)?;
+    if !indexed {
+        connection.execute_batch(REINDEX)?;
+    }
+    for (table, changes) in [("memories", &changes.memories), ("tasks", &changes.tasks)] {
+        let known = columns(connection, table)?;
+        // Column names are the table's own: others are left out.
+        let cells = |row: &Row| -> Vec<(String, Cell)> {
+            let ours = row.iter().filter(|(column, _)| known.contains(column));
+            ours.map(|(column, value)| (format!("\"{column}\""), cell(value))).collect()
+        };
+        for id in &changes.remove {
+            connection.execute(&format!("DELETE FROM {table} WHERE id = ?1"), [id])?;
+        }
+        for row in &changes.change {
+            let (mut names, mut given) = (Vec::new(), Vec::new());
+            for (name, cell) in cells(row).into_iter().filter(|(name, _)| name != "\"id\"") {
+                names.push(format!("{name} = ?"));
+                given.push(cell);
+            }
+            if names.is_empty() {
+                continue;
+            }
+            given.push(row.get("id").map_or(Cell::Null, cell));
+            let sql = format!("UPDATE {table} SET {} WHERE id = ?", names.join(", "));
+            connection.execute(&sql, params_from_iter(given))?;
+        }
+        for row in &changes.add {
+            let (names, given): (Vec<String>, Vec<Cell>) = cells(row).into_iter().unzip();
+            let marks = vec!["?"; names.len()].join(", ");
+            let sql = format!("INSERT INTO {table} ({}) VALUES ({marks})", names.join(", "));
+            connection.execute(&sql, params_from_iter(given))?;
+        }
+    }
+    Ok(())
 }
 
 fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, rusqlite::Error> {
@@ -202,26 +263,72 @@ mod tests {
         }))
     }
 
+    fn write(path: &Path, memories: TableChanges) -> Result<(), StoreError> {
+        prepare(path, &Changes { memories, ..Changes::default() })?.keep()
+    }
+
+    fn adding(rows: Vec<Row>) -> TableChanges {
+        TableChanges { add: rows, ..TableChanges::default() }
+    }
+
+    fn found(path: &Path, word: &str) -> Vec<String> {
+        let connection = Connection::open(path).unwrap();
+        // neo's own query.
+        let mut statement = connection
+            .prepare(
+                "SELECT m.id FROM memories_fts fts JOIN memories m ON m.rowid = fts.rowid
+                 WHERE memories_fts MATCH ? ORDER BY rank",
+            )
+            .unwrap();
+        let ids = statement.query_map([word], |row| row.get(0)).unwrap();
+        ids.collect::<Result<_, _>>().unwrap()
+    }
+
     #[test]
     fn rows_come_back_as_they_were_written_and_others_stay() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("memory.sqlite");
-        let first = Tables { memories: vec![memory("mem_1", "one")], tasks: Vec::new() };
-        write(&path, &first).unwrap();
-        assert_eq!(read(&path).unwrap(), first);
-        let second = Tables { memories: vec![memory("mem_2", "two words")], tasks: Vec::new() };
-        write(&path, &second).unwrap();
-        let changed = Tables { memories: vec![memory("mem_1", "uno")], tasks: Vec::new() };
-        write(&path, &changed).unwrap();
+        write(&path, adding(vec![memory("mem_1", "one"), memory("mem_2", "two words")])).unwrap();
+        let changed = row(&json!({"id": "mem_1", "content": "uno", "nonsense": 1}));
+        let more = TableChanges { change: vec![changed], ..TableChanges::default() };
+        write(&path, more).unwrap();
         let all = read(&path).unwrap().memories;
         assert_eq!(all, [memory("mem_1", "uno"), memory("mem_2", "two words")]);
+        let gone = TableChanges { remove: vec!["mem_2".to_owned()], ..TableChanges::default() };
+        write(&path, gone).unwrap();
+        assert_eq!(read(&path).unwrap().memories, [memory("mem_1", "uno")]);
+    }
+
+    #[test]
+    fn neos_search_finds_what_is_written_here_at_once_and_nothing_that_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("memory.sqlite");
+        write(&path, adding(vec![memory("mem_1", "builds are compiled")])).unwrap();
+        assert_eq!(found(&path, "compile"), ["mem_1"]);
+        let changed = row(&json!({"id": "mem_1", "content": "builds are interpreted"}));
+        write(&path, TableChanges { change: vec![changed], ..TableChanges::default() }).unwrap();
+        assert_eq!((found(&path, "compile").len(), found(&path, "interpret").len()), (0, 1));
+        // A file without the index gets it.
         let connection = Connection::open(&path).unwrap();
-        let triggers: i64 = connection
-            .query_row("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'", [], |r| {
-                r.get(0)
-            })
-            .unwrap();
-        assert_eq!(triggers, 3, "neo's next write builds its index anew");
+        connection.execute_batch("DROP TRIGGER memories_ai; DROP TABLE memories_fts").unwrap();
+        write(&path, adding(vec![memory("mem_2", "another build")])).unwrap();
+        assert_eq!(found(&path, "build").len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_text_is_said_and_left_alone_and_what_is_not_kept_is_not_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("memory.sqlite");
+        write(&path, adding(vec![memory("mem_1", "one"), memory("mem_2", "two")])).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        let blob = "UPDATE memories SET content = x'ff00' WHERE id = 'mem_1'";
+        connection.execute_batch(blob).unwrap();
+        let tables = read(&path).unwrap();
+        assert_eq!(tables.unreadable, [("memories", "mem_1".to_owned())]);
+        assert_eq!(tables.memories.len(), 1);
+        let more = Changes { memories: adding(vec![memory("mem_3", "x")]), ..Changes::default() };
+        drop(prepare(&path, &more).unwrap());
+        assert_eq!(read(&path).unwrap().memories.len(), 1);
     }
 
     #[test]
@@ -231,7 +338,7 @@ mod tests {
         assert!(read(&path).is_err());
         assert!(!path.exists());
         std::fs::write(&path, "this is no database, only some text that is long enough").unwrap();
-        assert!(read(&path).is_err() && write(&path, &Tables::default()).is_err());
+        assert!(read(&path).is_err() && prepare(&path, &Changes::default()).is_err());
         let empty = dir.path().join("empty.sqlite");
         Connection::open(&empty).unwrap().execute_batch("CREATE TABLE other (x)").unwrap();
         assert_eq!(read(&empty).unwrap(), Tables::default());

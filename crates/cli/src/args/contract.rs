@@ -26,7 +26,7 @@ pub enum ContractCommand {
     #[command(after_help = "Example:\n  comity contract render mission T1 > mission.yaml")]
     Render {
         /// What to write: mission, result for the last one handed in, neo-task, neo-result, neo-error, ace-task,
-        /// ace-claim, ace-blocked, ace-resuming, ace-done, ace-failed or labels
+        /// ace-claim, ace-blocked, ace-resuming, ace-done, ace-failed, labels or resume
         #[arg(value_name = "KIND")]
         kind: String,
         /// The task, or the beginning of its id

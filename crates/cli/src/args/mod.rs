@@ -272,13 +272,32 @@ fn is_everyday(arguments: impl Iterator<Item = OsString>) -> bool {
     false
 }
 
+/// Tells whether `--json` stands before the command: then comity's own shape is meant, also where the command has a
+/// flag of that name itself.
+pub fn json_comes_first() -> bool {
+    json_first(std::env::args_os().skip(1))
+}
+
+fn json_first(mut arguments: impl Iterator<Item = OsString>) -> bool {
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("--json") => return true,
+            Some(name) if WITH_VALUE.contains(&name) => drop(arguments.next()),
+            Some(option) if option.starts_with("--") => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod reference;
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, Short, WITH_VALUE, is_everyday};
+    use super::{Cli, Short, WITH_VALUE, is_everyday, json_first};
     use clap::CommandFactory;
+    use std::ffi::OsString;
 
     #[test]
     fn an_everyday_command_is_defined_alike_in_short_and_as_a_part_of_the_whole() {
@@ -352,5 +371,13 @@ mod tests {
             command.get_subcommands().for_each(|inner| walk(inner, &path));
         }
         walk(&Cli::command(), "");
+    }
+
+    #[test]
+    fn json_before_the_command_is_told_from_json_after_it() {
+        let first = |line: &str| json_first(line.split(' ').map(OsString::from));
+        assert!(first("--json neo decision list"));
+        assert!(first("--as neo --repo=x --json neo decision list"));
+        assert!(!first("neo decision list --json") && !first("--as --json neo decision list"));
     }
 }

@@ -69,7 +69,7 @@ pub enum NeoDecision {
     #[command(after_help = "Example:\n  comity neo decision get dec_00000001")]
     Get {
         /// The question: neo's id, the beginning of it, or comity's
-        id: String,
+        id: Option<String>,
         #[command(flatten)]
         supervisor: Supervisor,
     },
@@ -77,20 +77,22 @@ pub enum NeoDecision {
     #[command(after_help = "Example:\n  comity neo decision answer dec_00000001 approved")]
     Answer {
         /// The question: neo's id, the beginning of it, or comity's
-        id: String,
+        id: Option<String>,
         /// The answer: a key, 'key: text', or any text where there are no options
         #[arg(allow_hyphen_values = true)]
-        answer: String,
+        answer: Option<String>,
         #[command(flatten)]
         supervisor: Supervisor,
     },
+    #[command(external_subcommand)]
+    Other(Vec<String>),
 }
 
 /// Options of `neo decision create`.
 #[derive(Debug, Args)]
 pub struct NeoAsk {
     /// The question
-    pub question: String,
+    pub question: Option<String>,
     /// Offer answers
     #[arg(long, short, value_name = "KEY:LABEL[:DESCRIPTION],…")]
     pub options: Option<String>,
@@ -125,7 +127,7 @@ pub enum NeoTask {
     )]
     Create {
         /// What is to be done
-        title: String,
+        title: Option<String>,
         /// The repository it is about
         #[arg(long, value_name = "PATH")]
         scope: Option<String>,
@@ -150,7 +152,7 @@ pub enum NeoTask {
     )]
     Update {
         /// The task: neo's id, the beginning of it, or comity's
-        id: String,
+        id: Option<String>,
         /// pending, in_progress, done, blocked or abandoned
         #[arg(long, value_name = "STATUS")]
         status: Option<String>,
@@ -175,6 +177,8 @@ pub enum NeoTask {
         #[command(flatten)]
         supervisor: Supervisor,
     },
+    #[command(external_subcommand)]
+    Other(Vec<String>),
 }
 
 /// `neo directive …`
@@ -186,7 +190,7 @@ pub enum NeoDirective {
     )]
     Create {
         /// What is to be done
-        action: String,
+        action: Option<String>,
         /// idle, startup or shutdown
         #[arg(long, short, value_name = "TRIGGER", default_value = "idle")]
         trigger: String,
@@ -194,7 +198,7 @@ pub enum NeoDirective {
         #[arg(long, short, value_name = "DURATION")]
         duration: Option<String>,
         /// The highest comes first
-        #[arg(long, short, value_name = "N", default_value = "0")]
+        #[arg(long, short, value_name = "N", default_value = "0", allow_hyphen_values = true)]
         priority: String,
         /// Say why, or how
         #[arg(long, value_name = "TEXT")]
@@ -212,7 +216,7 @@ pub enum NeoDirective {
     #[command(after_help = "Example:\n  comity neo directive delete dir_00000001-abc")]
     Delete {
         /// The directive: neo's id, the beginning of it, or comity's
-        id: String,
+        id: Option<String>,
         #[command(flatten)]
         supervisor: Supervisor,
     },
@@ -220,7 +224,7 @@ pub enum NeoDirective {
     #[command(after_help = "Example:\n  comity neo directive toggle dir_00000001-abc")]
     Toggle {
         /// The directive: neo's id, the beginning of it, or comity's
-        id: String,
+        id: Option<String>,
         #[command(flatten)]
         supervisor: Supervisor,
     },
@@ -228,10 +232,12 @@ pub enum NeoDirective {
     #[command(after_help = "Example:\n  comity neo directive show dir_00000001-abc")]
     Show {
         /// The directive: neo's id, the beginning of it, or comity's
-        id: String,
+        id: Option<String>,
         #[command(flatten)]
         supervisor: Supervisor,
     },
+    #[command(external_subcommand)]
+    Other(Vec<String>),
 }
 
 /// `neo memory …`
@@ -243,7 +249,7 @@ pub enum NeoMemory {
     )]
     Write {
         /// What to remember
-        content: String,
+        content: Option<String>,
         #[command(flatten)]
         about: NeoAbout,
         /// Forget it after so long
@@ -257,7 +263,7 @@ pub enum NeoMemory {
     #[command(after_help = "Example:\n  comity neo memory forget mem_00000001-abc")]
     Forget {
         /// The memory: neo's id, the beginning of it, or comity's
-        id: String,
+        id: Option<String>,
         #[command(flatten)]
         supervisor: Supervisor,
     },
@@ -265,7 +271,7 @@ pub enum NeoMemory {
     #[command(after_help = "Example:\n  comity neo memory update mem_00000001-abc 'Run it twice'")]
     Update {
         /// The memory: neo's id, the beginning of it, or comity's
-        id: String,
+        id: Option<String>,
         /// What it should say
         content: Option<String>,
         #[command(flatten)]
@@ -275,7 +281,7 @@ pub enum NeoMemory {
     #[command(after_help = "Example:\n  comity neo memory search 'compiled output'")]
     Search {
         /// The words
-        query: String,
+        query: Option<String>,
         #[command(flatten)]
         about: NeoAbout,
         #[command(flatten)]
@@ -303,6 +309,8 @@ pub enum NeoMemory {
         #[command(flatten)]
         supervisor: Supervisor,
     },
+    #[command(external_subcommand)]
+    Other(Vec<String>),
 }
 
 /// What a memory is about.

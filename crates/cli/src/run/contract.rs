@@ -44,6 +44,7 @@ pub(super) fn run(global: &Global, command: ContractCommand) -> Result<Reply, Re
             match kind.as_str() {
                 "mission" => render_mission(&context, id),
                 "result" => render_result(&context, id),
+                "resume" => super::neo::render_resume(&context, &id),
                 other => super::writing::render(&context, other, id),
             }
         }

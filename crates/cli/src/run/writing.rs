@@ -19,7 +19,7 @@ pub(super) fn render(context: &Context, kind: &str, id: String) -> Result<Reply,
     let Some(writing) = Writing::parse(kind) else {
         let names: Vec<&str> = Writing::ALL.iter().map(|writing| writing.as_str()).collect();
         return Err(Refusal::input(format!("a task cannot be written as {kind:?}"))
-            .hint(format!("one of: mission, result, {}, labels", names.join(", "))));
+            .hint(format!("one of: mission, result, {}, labels, resume", names.join(", "))));
     };
     let generation = generation(context)?;
     let reply = query(context, Query::Written { id, writing, generation }, Shape::Nothing)?;

@@ -18,6 +18,8 @@ mod imports;
 mod memory;
 mod neo;
 mod neo_files;
+mod neo_merge;
+mod neo_words;
 mod project;
 mod protocols;
 mod reports;

@@ -1,6 +1,7 @@
 //! neo's files, taken over and written back.
 
 use crate::sandbox::Sandbox;
+use comity_store::neo::{Changes, Row, TableChanges};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,13 @@ const DIRECTIVES: &str = include_str!("../../../protocol/tests/golden/neotx/dire
 
 fn row(value: &Value) -> serde_json::Map<String, Value> {
     value.as_object().unwrap().clone()
+}
+
+/// Writes rows into neo's database.
+fn add_rows(dir: &Path, memories: Vec<Row>, tasks: Vec<Row>) {
+    let adding = |add: Vec<Row>| TableChanges { add, ..TableChanges::default() };
+    let changes = Changes { memories: adding(memories), tasks: adding(tasks) };
+    comity_store::neo::prepare(&dir.join("memory.sqlite"), &changes).unwrap().keep().unwrap();
 }
 
 /// A supervisor's directory as neo would have left it.
@@ -32,15 +40,12 @@ fn supervisor(sandbox: &Sandbox) -> PathBuf {
             "updated_at": "2026-01-01T09:00:00.000Z",
         }))
     };
-    let tables = comity_store::neo::Tables {
-        memories: vec![row(&memory)],
-        tasks: vec![
-            task("mem_aaaaaaaa-001", "done", Value::Null),
-            task("mem_bbbbbbbb-002", "pending", json!("mem_aaaaaaaa-001")),
-            task("mem_cccccccc-003", "blocked", Value::Null),
-        ],
-    };
-    comity_store::neo::write(&dir.join("memory.sqlite"), &tables).unwrap();
+    let tasks = vec![
+        task("mem_aaaaaaaa-001", "done", Value::Null),
+        task("mem_bbbbbbbb-002", "pending", json!("mem_aaaaaaaa-001")),
+        task("mem_cccccccc-003", "blocked", Value::Null),
+    ];
+    add_rows(&dir, vec![row(&memory)], tasks);
     std::fs::write(dir.join("activity.jsonl"), "{\"id\":\"1\"}\n").unwrap();
     dir
 }

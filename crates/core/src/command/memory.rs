@@ -1,8 +1,10 @@
-//! The parts of commands about memories and directives.
+//! The parts of commands about memories and directives, and about what is taken over from elsewhere.
 
+use super::Command;
 use crate::directive::Trigger;
 use crate::lasting::End;
 use crate::memory::MemoryType;
+use crate::origin::Origin;
 use crate::time::Millis;
 use serde::{Deserialize, Serialize};
 
@@ -72,4 +74,20 @@ pub struct NewDirective {
     /// When it ends, by the caller's clock where the local time matters.
     #[serde(default)]
     pub end: End,
+}
+
+/// Something that was made in another system, to be made here with what it is there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Adoption {
+    /// What it is there.
+    pub origin: Origin,
+    /// How it is made: a question, a memory or a directive.
+    pub made: Box<Command>,
+    /// The answer that a question has there.
+    #[serde(default)]
+    pub answer: Option<String>,
+    /// Whether a directive is switched off there.
+    #[serde(default)]
+    pub disabled: bool,
 }

@@ -1,7 +1,7 @@
 //! Checks of form that need no state: lengths, characters, patterns. Everything wrong here is exit 2.
 
 use crate::command::{
-    Command, ImportedTask, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask,
+    Adoption, Command, ImportedTask, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask,
     PlannedTask, Question, Request,
 };
 use crate::event::TaskUpdated;
@@ -126,6 +126,7 @@ fn check_other(command: &Command) -> Check {
         Command::MemoryWrite(new) => new_memory(new),
         Command::MemoryUpdate { changes, .. } => memory_changes(changes),
         Command::DirectiveCreate(new) => new_directive(new),
+        Command::TakeOver(adoption) => adopted(adoption),
         Command::AnswerTask(given) => {
             at_most("answers", given.answers.len(), limits::LIST_ENTRIES_MAX, "entries")?;
             optional(given.notes.as_ref(), |text| long("notes", text))?;
@@ -320,6 +321,20 @@ fn lease_wish(texts: &[String]) -> Check {
         return Err(Refusal::input("no pattern is given").hint("comity lease acquire src/lib.rs"));
     }
     patterns("pattern", texts)
+}
+
+fn adopted(adoption: &Adoption) -> Check {
+    word("source", &adoption.origin.source)?;
+    word("item", &adoption.origin.item)?;
+    context(&adoption.origin.other)?;
+    optional(adoption.answer.as_ref(), |text| long("answer", text))?;
+    match adoption.made.as_ref() {
+        made
+        @ (Command::DecisionAsk(_) | Command::MemoryWrite(_) | Command::DirectiveCreate(_)) => {
+            check_other(made)
+        }
+        _ => Err(Refusal::input("only questions, memories and directives are taken over")),
+    }
 }
 
 fn note(kind: &str, text: &str) -> Check {

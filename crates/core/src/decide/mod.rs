@@ -4,6 +4,7 @@
 //! holder → preconditions.
 
 mod access;
+mod adopt;
 mod agents;
 mod breakdown;
 mod claim;
@@ -247,10 +248,19 @@ impl<'a> Rule<'a> {
             | Command::DirectiveToggle { .. }
             | Command::DirectiveTrigger { .. }
             | Command::DirectiveDelete { .. } => self.keeping(command),
+            Command::TakeOver(adoption) => self.take_over(adoption),
             Command::AnswerTask(given) => self.answer_task(given),
             Command::Intervene { id, feedback } => self.intervene(id, feedback),
+            Command::Note { .. } | Command::EmitEvent { .. } => self.saying(command),
+        }
+    }
+
+    /// What only adds to the log.
+    fn saying(&mut self, command: &'a Command) -> Ruling<Answer> {
+        match command {
             Command::Note { kind, text, task } => self.note(kind, text, task.as_ref()),
             Command::EmitEvent { event } => self.emit(event),
+            _ => Err(Refusal::new(Code::Internal, "BUG: not a command that says something").into()),
         }
     }
 
@@ -388,7 +398,8 @@ impl Command {
             | Command::DirectiveCreate(_)
             | Command::DirectiveToggle { .. }
             | Command::DirectiveTrigger { .. }
-            | Command::DirectiveDelete { .. } => None,
+            | Command::DirectiveDelete { .. }
+            | Command::TakeOver(_) => None,
         }
     }
 }

@@ -1,8 +1,9 @@
-//! The fields of events about memories and directives.
+//! The fields of events about memories and directives, and about things that were taken over.
 
 use crate::directive::Trigger;
-use crate::ids::{DirectiveId, MemoryId};
+use crate::ids::{DecisionId, DirectiveId, MemoryId};
 use crate::memory::MemoryType;
+use crate::origin::Origin;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -100,4 +101,20 @@ pub struct DirectiveDeleted {
     pub directive: DirectiveId,
     /// Why, when nobody asked for it.
     pub reason: Option<String>,
+}
+
+/// A question, a memory or a directive was made in another system. One of the three is named.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TakenOver {
+    /// The question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<DecisionId>,
+    /// The memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryId>,
+    /// The directive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directive: Option<DirectiveId>,
+    /// What it is over there.
+    pub origin: Box<Origin>,
 }

@@ -45,6 +45,7 @@ pub fn memory(before: Option<Memory>, placed: &Placed) -> Option<Memory> {
             created_at: placed.ts,
             expires_at: e.expires_at,
             superseded_by: None,
+            origin: None,
         }),
         Event::MemoryUpdated(e) => before.map(|mut memory| {
             // Who says it now is its source; the task that it was learnt on stays.
@@ -61,6 +62,10 @@ pub fn memory(before: Option<Memory>, placed: &Placed) -> Option<Memory> {
         }),
         Event::MemorySuperseded(e) => before.map(|mut memory| {
             memory.superseded_by = Some(e.by);
+            memory
+        }),
+        Event::TakenOver(e) => before.map(|mut memory| {
+            memory.origin = Some(e.origin.clone());
             memory
         }),
         Event::MemoryForgotten(_) | Event::MemoryExpired(_) => None,
@@ -82,6 +87,7 @@ pub fn directive(before: Option<Directive>, placed: &Placed) -> Option<Directive
             created_at: placed.ts,
             expires_at: e.expires_at,
             last_triggered_at: None,
+            origin: None,
         }),
         Event::DirectiveToggled(e) => before.map(|mut directive| {
             directive.enabled = e.enabled;
@@ -89,6 +95,10 @@ pub fn directive(before: Option<Directive>, placed: &Placed) -> Option<Directive
         }),
         Event::DirectiveTriggered(_) => before.map(|mut directive| {
             directive.last_triggered_at = Some(placed.ts);
+            directive
+        }),
+        Event::TakenOver(e) => before.map(|mut directive| {
+            directive.origin = Some(e.origin.clone());
             directive
         }),
         Event::DirectiveDeleted(_) => None,

@@ -2,6 +2,7 @@
 
 use crate::directive::{Directive, Trigger};
 use crate::memory::{Memory, MemoryType};
+use crate::origin::Origin;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,8 @@ pub struct MemoryView {
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub superseded_by: Option<String>,
+    #[serde(default)]
+    pub origin: Option<Origin>,
 }
 
 /// Where a memory comes from.
@@ -42,6 +45,8 @@ pub struct DirectiveView {
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub last_triggered_at: Option<Timestamp>,
+    #[serde(default)]
+    pub origin: Option<Origin>,
 }
 
 /// Shows a memory.
@@ -60,6 +65,7 @@ pub fn memory(memory: &Memory) -> MemoryView {
         created_at: memory.created_at,
         expires_at: memory.expires_at,
         superseded_by: memory.superseded_by.map(|id| id.to_string()),
+        origin: memory.origin.as_deref().cloned(),
     }
 }
 
@@ -75,5 +81,6 @@ pub fn directive(directive: &Directive) -> DirectiveView {
         created_at: directive.created_at,
         expires_at: directive.expires_at,
         last_triggered_at: directive.last_triggered_at,
+        origin: directive.origin.as_deref().cloned(),
     }
 }

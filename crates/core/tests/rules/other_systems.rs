@@ -2,8 +2,14 @@
 
 use crate::verbs::{task, texts};
 use crate::world::{ANN, Done, Expect, IMPL, OTHER, PLANNER, World, id};
-use comity_core::command::{ClaimWish, Command, ImportedTask, NewTask, StepVerb};
+use comity_core::command::{
+    Adoption, ClaimWish, Command, ImportedTask, NewDirective, NewTask, Question, StepVerb,
+};
+use comity_core::decision::{Addressee, DecisionState, DecisionType};
+use comity_core::directive::Trigger;
 use comity_core::event::{Event, TaskLinked, TaskUpdated};
+use comity_core::lasting::End;
+use comity_core::origin::Origin;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
 use comity_core::status::Status;
@@ -370,4 +376,60 @@ fn a_hand_off_names_the_step_that_is_open_or_the_one_that_comes_next() {
         let done = w.by(IMPL).does(Command::Handoff { id: "T1".to_owned(), subtask }).accepted();
         assert_eq!(subtask_of(&done), named);
     }
+}
+
+fn taken(made: Command, answer: Option<&str>, disabled: bool) -> Command {
+    let mut other = Map::new();
+    other.insert("createdAt".to_owned(), json!("2026-01-01T00:00:00.000Z"));
+    let origin = Origin { source: "neo".to_owned(), item: "dec_1".to_owned(), other };
+    let answer = answer.map(str::to_owned);
+    Command::TakeOver(Box::new(Adoption { origin, made: Box::new(made), answer, disabled }))
+}
+
+fn question() -> Command {
+    Command::DecisionAsk(Box::new(Question {
+        question: "Which?".to_owned(),
+        task: None,
+        options: Vec::new(),
+        kind: Some(DecisionType::Free),
+        context: Some("neo: {\"id\":\"dec_2\"}".to_owned()),
+        default: None,
+        to: Some(Addressee::Planner),
+        expires: None,
+    }))
+}
+
+#[test]
+fn what_is_taken_over_has_its_origin_beside_it_and_no_text_says_another() {
+    let mut w = World::new();
+    w.by(IMPL).does(question()).accepted();
+    assert_eq!(w.decision("D1").origin, None, "a text is a text");
+    w.by(ANN).does(taken(question(), Some("this"), false)).accepted();
+    let decision = w.decision("D2");
+    assert_eq!(decision.origin.as_ref().unwrap().item, "dec_1");
+    assert_eq!(decision.state, DecisionState::Answered);
+}
+
+#[test]
+fn what_is_taken_over_obeys_the_rules_of_what_is_made_here_and_comes_whole_or_not_at_all() {
+    let mut w = World::new();
+    w.by(IMPL).does(taken(question(), Some("this"), false)).refused(Code::RoleForbidden);
+    assert!(w.state.decisions.is_empty(), "who may not answer has asked nothing either");
+    let directive = |text: &str| {
+        Command::DirectiveCreate(Box::new(NewDirective {
+            text: text.to_owned(),
+            trigger: Trigger::Idle,
+            priority: 0,
+            description: None,
+            duration: None,
+            end: End::Never,
+        }))
+    };
+    w.by(IMPL).does(taken(directive("scout"), None, true)).accepted();
+    let made = w.state.directives.values().next().unwrap();
+    assert!(!made.enabled && made.origin.is_some());
+    w.by(IMPL).does(taken(directive(" "), None, false)).refused(Code::InvalidInput);
+    w.by(IMPL).does(taken(Command::Heartbeat, None, false)).refused(Code::InvalidInput);
+    let inner = taken(question(), None, false);
+    w.by(IMPL).does(taken(inner, None, false)).refused(Code::InvalidInput);
 }

@@ -21,6 +21,7 @@ fn memory(text: String, tag: String) -> Memory {
         created_at: Timestamp::default(),
         expires_at: None,
         superseded_by: None,
+        origin: None,
     }
 }
 

@@ -2,10 +2,12 @@
 
 pub mod agent;
 pub mod architect;
+pub mod crash;
 pub mod developer;
 pub mod effect;
 pub mod ids;
-pub mod keep;
+pub mod lines;
+pub mod merge;
 pub mod records;
 pub mod resume;
 pub mod reviewer;

@@ -1,7 +1,5 @@
-//! neo's files: one JSON object a line. A line that was read is written back as it was, unknown keys, order
-//! and all; what is set later goes to its place, or to the end.
+//! neo's files and what is in them: objects with neo's keys, in neo's order.
 
-use crate::plan::Problem;
 use serde_json::{Map, Value};
 
 /// The files of a supervisor.
@@ -45,13 +43,6 @@ pub const DIRECTIVE_KEYS: &[&str] = &[
     "expiresAt",
     "lastTriggeredAt",
 ];
-/// Keys of an entry of the log buffer, in neo's order.
-pub const LOG_KEYS: &[&str] =
-    &["id", "type", "message", "agent", "runId", "repo", "target", "timestamp", "consolidatedAt"];
-/// Keys of a message, in neo's order.
-pub const INBOX_KEYS: &[&str] = &["id", "from", "text", "timestamp", "processedAt"];
-/// Keys of an activity, in neo's order.
-pub const ACTIVITY_KEYS: &[&str] = &["id", "type", "summary", "detail", "timestamp"];
 /// Columns of a memory, in neo's order.
 pub const MEMORY_COLUMNS: &[&str] = &[
     "id",
@@ -149,58 +140,6 @@ impl Record {
     }
 }
 
-/// Reads a file of lines. Every line that cannot be read is a problem; the good ones come back all the same.
-pub fn read_lines(text: &str) -> (Vec<Record>, Vec<Problem>) {
-    let (mut records, mut problems) = (Vec::new(), Vec::new());
-    for (place, line) in text.lines().enumerate() {
-        let line = line.trim_start_matches('\u{feff}');
-        if line.trim().is_empty() {
-            continue;
-        }
-        match serde_json::from_str::<Value>(line) {
-            Ok(Value::Object(map)) => records.push(Record(map)),
-            Ok(_) => problems.push(Problem {
-                message: "each line must be an object".to_owned(),
-                path: String::new(),
-                line: Some(place + 1),
-                column: None,
-            }),
-            Err(error) => problems.push(Problem::json(&error, place + 1)),
-        }
-    }
-    (records, problems)
-}
-
-/// Writes a file of lines.
-pub fn write_lines(records: &[Record]) -> String {
-    records.iter().map(|record| format!("{}\n", Value::Object(record.0.clone()))).collect()
-}
-
-/// Takes the last line of each id, as neo does, in the order of the first ones; a tombstone takes all.
-pub fn settled(records: Vec<Record>) -> Vec<Record> {
-    let mut kept: Vec<Record> = Vec::new();
-    let mut places: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
-    for record in records {
-        let id = record.text("id").unwrap_or_default().to_owned();
-        match places.get(&id).and_then(|place| kept.get_mut(*place)) {
-            Some(before) => *before = record,
-            None => {
-                places.insert(id, kept.len());
-                kept.push(record);
-            }
-        }
-    }
-    kept.retain(|record| {
-        record.text("action") != Some("tombstone") || record.get("trigger").is_some()
-    });
-    kept
-}
-
-/// The text of a message that tells the supervisor about an answer.
-pub fn answer_message(id: &str, answer: &str) -> String {
-    format!("decision:answer {id} {answer}")
-}
-
 /// The text of a message that tells the supervisor about a blocker.
 pub fn blocker_message(agent: Option<&str>, message: &str) -> String {
     let by = agent.map(|agent| format!(" ({agent})")).unwrap_or_default();
@@ -210,64 +149,11 @@ pub fn blocker_message(agent: Option<&str>, message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    const DECISIONS: &str = include_str!("../../tests/golden/neotx/decisions.jsonl");
-    const DIRECTIVES: &str = include_str!("../../tests/golden/neotx/directives.jsonl");
-    const LOG: &str = include_str!("../../tests/golden/neotx/log-buffer.jsonl");
-
-    #[test]
-    fn files_are_written_back_byte_for_byte() {
-        for text in [DECISIONS, DIRECTIVES, LOG] {
-            let (records, problems) = read_lines(text);
-            assert_eq!(problems, []);
-            assert_eq!(write_lines(&records), text);
-        }
-    }
-
-    #[test]
-    fn the_last_line_of_an_id_wins_and_a_tombstone_takes_it_away() {
-        let text = "{\"id\":\"a\",\"n\":1}\n{\"id\":\"b\",\"n\":2}\n{\"id\":\"a\",\"n\":3}\n\
-                    {\"action\":\"tombstone\",\"id\":\"b\",\"reason\":\"deleted\"}\n";
-        let (records, _) = read_lines(text);
-        assert_eq!(write_lines(&settled(records)), "{\"id\":\"a\",\"n\":3}\n");
-    }
 
     #[test]
     fn known_keys_come_in_neos_order_and_unknown_ones_after_them() {
         let record = Record::new().with("extra", 1).with("question", "q").with("id", "dec_1");
-        assert_eq!(
-            write_lines(&[record.in_order(DECISION_KEYS)]),
-            "{\"id\":\"dec_1\",\"question\":\"q\",\"extra\":1}\n"
-        );
-    }
-
-    #[test]
-    fn bad_lines_are_said_and_good_ones_kept() {
-        let (records, problems) = read_lines("{\"id\":\"a\"}\nnope\n3\n\n{\"id\":\"b\"}");
-        assert_eq!(records.len(), 2);
-        let lines: Vec<Option<usize>> = problems.iter().map(|problem| problem.line).collect();
-        assert_eq!(lines, [Some(2), Some(3)]);
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_written_reads_back(keys in prop::collection::vec("[a-zA-Z_]{1,8}", 0..6), text in "\\PC*") {
-            let mut record = Record::new();
-            for key in &keys {
-                record.set(key, text.clone());
-            }
-            let written = write_lines(std::slice::from_ref(&record));
-            let (read, problems) = read_lines(&written);
-            prop_assert!(problems.is_empty());
-            prop_assert_eq!(write_lines(&read), written);
-            prop_assert_eq!(read, vec![record]);
-        }
-
-        #[test]
-        fn no_text_makes_reading_panic(text in "\\PC*") {
-            let (records, _) = read_lines(&text);
-            let _ = settled(records);
-        }
+        let keys: Vec<String> = record.in_order(DECISION_KEYS).map().keys().cloned().collect();
+        assert_eq!(keys, ["id", "question", "extra"]);
     }
 }

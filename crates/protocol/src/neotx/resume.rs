@@ -1,9 +1,16 @@
 //! The header that tells a developer to go on where a crashed run stopped.
 
+use super::shape::{self, Field, Shape, may, must};
+use crate::contract::{Mode, SURE};
+use crate::document::{Data, Entry, Fault, Node, Place};
+use crate::problem::Problems;
+use serde_json::Value;
 use std::fmt::Write;
 
 /// The first line.
 pub const HEADER: &str = "RESUMING FROM CRASH";
+/// What the prompt of the crashed run stands below.
+const ORIGINAL: &str = "Original task:";
 
 /// Both spellings that are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +25,7 @@ pub enum Form {
 /// A task that is finished and on the branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completed {
-    /// The task.
+    /// The task; a name without commas and brackets.
     pub task: String,
     /// Its commit.
     pub commit: Option<String>,
@@ -51,7 +58,7 @@ pub fn render(resumption: &Resumption, form: Form) -> String {
         one(&resumption.error),
     );
     if let Some(original) = &resumption.original {
-        let _ = write!(out, "\nOriginal task:\n{original}");
+        let _ = write!(out, "\n{ORIGINAL}\n{original}");
     }
     out
 }
@@ -70,50 +77,100 @@ fn completed(tasks: &[Completed], form: Form) -> String {
         Some(commit) => format!("{} (commit {commit})", task.task),
         None => task.task.clone(),
     };
-    tasks.iter().map(each).collect::<Vec<_>>().join(", ")
+    let all = tasks.iter().map(each).collect::<Vec<_>>().join(", ");
+    // A comma shows that it is a list of one, and not the word for none.
+    if is_none(&all) { format!("{all},") } else { all }
+}
+
+fn is_none(text: &str) -> bool {
+    text.eq_ignore_ascii_case("none")
+}
+
+/// A value and where it stands.
+type Said = Option<(String, Place)>;
+
+/// What a prompt says, as far as it says it.
+#[derive(Default)]
+struct Found {
+    run: Said,
+    completed: Said,
+    failed: Said,
+    original: Said,
+}
+
+/// Looks for the header. The first line of each name counts; after the header nothing does but the original task.
+fn look(prompt: &str) -> Option<Found> {
+    let mut found: Option<Found> = None;
+    let mut at = 0;
+    for (number, line) in prompt.split_inclusive('\n').enumerate() {
+        at += line.len();
+        let text = line.trim();
+        let Some(known) = &mut found else {
+            found = (text == HEADER).then(Found::default);
+            continue;
+        };
+        let number = u32::try_from(number + 1).unwrap_or(u32::MAX);
+        let over = known.run.is_some() && known.failed.is_some();
+        let place = |name: &str| {
+            let before = line.len() - line.trim_start().len() + name.len();
+            Place { line: number, column: u32::try_from(before + 1).unwrap_or(u32::MAX) }
+        };
+        if let Some(rest) = text.strip_prefix(ORIGINAL) {
+            // What stands on the line itself belongs to it; what is below stays as it is.
+            let below = prompt.get(at..).unwrap_or_default();
+            let whole = match rest.trim() {
+                "" => below.to_owned(),
+                rest if below.is_empty() => rest.to_owned(),
+                rest => format!("{rest}\n{below}"),
+            };
+            known.original = Some((whole, place(ORIGINAL)));
+            break;
+        }
+        let names = [
+            ("Previous run:", &mut known.run),
+            ("Completed tasks:", &mut known.completed),
+            ("Failed at:", &mut known.failed),
+        ];
+        let mut ours = text.is_empty() || text.starts_with("Resume:");
+        for (name, into) in names {
+            if let Some(rest) = text.strip_prefix(name) {
+                ours = true;
+                into.get_or_insert_with(|| (rest.trim().to_owned(), place(name)));
+            }
+        }
+        if over && !ours {
+            break;
+        }
+    }
+    found
 }
 
 /// Finds the header in a prompt; none when there is none, or when it lacks the run or the task.
 pub fn parse(prompt: &str) -> Option<Resumption> {
-    let mut lines = prompt.lines().skip_while(|line| line.trim() != HEADER);
-    lines.next()?;
-    let mut found = Resumption::default();
-    let rest: Vec<&str> = lines.collect();
-    let mut end = rest.len();
-    for (number, line) in rest.iter().enumerate() {
-        let line = line.trim();
-        if let Some(text) = line.strip_prefix("Previous run:") {
-            found.previous_run = text.trim().to_owned();
-        } else if let Some(text) = line.strip_prefix("Completed tasks:") {
-            found.completed = read_completed(text.trim());
-        } else if let Some(text) = line.strip_prefix("Failed at:") {
-            (found.failed_at, found.error) = read_failure(text.trim());
-        } else if line.starts_with("Original task:") {
-            end = number;
-            break;
-        }
-    }
-    if let Some(text) = rest.get(end).and_then(|line| line.trim().strip_prefix("Original task:")) {
-        let mut original = text.trim().to_owned();
-        for line in rest.iter().skip(end + 1) {
-            if !original.is_empty() {
-                original.push('\n');
-            }
-            original.push_str(line);
-        }
-        found.original = Some(original);
-    }
-    (!found.previous_run.is_empty() && !found.failed_at.is_empty()).then_some(found)
+    let found = look(prompt)?;
+    let (failed_at, error) = read_failure(&found.failed?.0);
+    let previous_run = found.run?.0;
+    let whole = Resumption {
+        previous_run,
+        completed: found.completed.map(|(text, _)| read_completed(&text)).unwrap_or_default(),
+        failed_at,
+        error,
+        original: found.original.map(|(text, _)| text),
+    };
+    (!whole.previous_run.is_empty() && !whole.failed_at.is_empty()).then_some(whole)
 }
 
+/// The dashes that people and models put before the error.
+const DASHES: [&str; 4] = ["— error:", "– error:", "-- error:", "- error:"];
+
 fn read_failure(text: &str) -> (String, String) {
-    let parts = ["— error:", "- error:", "-- error:"].iter().find_map(|by| text.split_once(by));
+    let parts = DASHES.iter().find_map(|by| text.split_once(by));
     let (task, error) = parts.unwrap_or((text, ""));
     (task.trim().to_owned(), error.trim().to_owned())
 }
 
 fn read_completed(text: &str) -> Vec<Completed> {
-    if text.is_empty() || text.eq_ignore_ascii_case("none") {
+    if text.is_empty() || is_none(text) {
         return Vec::new();
     }
     let names = |text: &str| -> Vec<String> {
@@ -139,9 +196,78 @@ fn read_completed(text: &str) -> Vec<Completed> {
     names(text).into_iter().map(each).collect()
 }
 
+const DONE: &[Field] = &[
+    must("task", Shape::Text, "what is finished"),
+    may("commit", Shape::Text, "the commit that has it"),
+];
+const FIELDS: &[Field] = &[
+    must("previous_run", Shape::Text, "a line `Previous run: ID`"),
+    must("failed_at", Shape::Text, "a line `Failed at: TASK — error: WHAT`"),
+    may("error", Shape::AnyText, "with what it failed"),
+    may("completed", Shape::List(&Shape::Object(DONE)), "what is finished and to be skipped"),
+    may("original", Shape::AnyText, "the prompt of the run that crashed"),
+];
+
+/// Reads the header as a contract.
+pub fn read(text: &str) -> Result<Node, Fault> {
+    let Some(found) = look(text) else {
+        let message = format!("there is no line {HEADER}");
+        return Err(Fault { message, at: Place::START });
+    };
+    let mut entries = Vec::new();
+    let mut put = |key: &str, data: Data, at: Place| {
+        let value = Node { data, at, plain: true };
+        entries.push(Entry { key: key.to_owned(), key_at: at, value });
+    };
+    if let Some((run, at)) = found.run {
+        put("previous_run", Data::Text(run), at);
+    }
+    if let Some((text, at)) = found.completed {
+        let done = read_completed(&text).into_iter().map(|done| finished(done, at));
+        put("completed", Data::List(done.collect()), at);
+    }
+    if let Some((text, at)) = found.failed {
+        let (task, error) = read_failure(&text);
+        put("failed_at", Data::Text(task), at);
+        put("error", Data::Text(error), at);
+    }
+    if let Some((text, at)) = found.original {
+        put("original", Data::Text(text), at);
+    }
+    Ok(Node { data: Data::Map(entries), at: Place::START, plain: true })
+}
+
+fn finished(done: Completed, at: Place) -> Node {
+    let text = |key: &str, text: String| Entry {
+        key: key.to_owned(),
+        key_at: at,
+        value: Node { data: Data::Text(text), at, plain: true },
+    };
+    let commit = done.commit.map(|commit| text("commit", commit));
+    let entries = std::iter::once(text("task", done.task)).chain(commit).collect();
+    Node { data: Data::Map(entries), at, plain: true }
+}
+
+/// A prompt that begins with the header is nothing else, whatever it quotes further down.
+pub fn marks(text: &str, _: Option<&Node>) -> u32 {
+    let first = text.trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
+    if first.is_some_and(|line| line.trim() == HEADER) { SURE } else { 0 }
+}
+
+/// Finds what the header lacks.
+pub fn validate(root: &Node, _: Mode) -> Problems {
+    shape::check(root, FIELDS)
+}
+
+/// The JSON Schema of what the header says.
+pub fn schema() -> Value {
+    shape::schema("resume", "neo: where to go on after a crash", FIELDS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn example() -> Resumption {
         let done = |task: &str, commit: &str| Completed {
@@ -185,6 +311,55 @@ mod tests {
         for other in ["", "RESUMING", "RESUMING FROM CRASH", "RESUMING FROM CRASH\nPrevious run: x"]
         {
             assert_eq!(parse(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_task_may_be_called_none_and_an_original_task_stays_as_it_was() {
+        let done = vec![Completed { task: "none".to_owned(), commit: None }];
+        for original in ["a\n", "\na", "a\r\nb", "", "Failed at: nothing", "\n\n"] {
+            let whole = Resumption {
+                completed: done.clone(),
+                original: Some(original.to_owned()),
+                ..example()
+            };
+            for form in [Form::Each, Form::Together] {
+                assert_eq!(parse(&render(&whole, form)), Some(whole.clone()), "{original:?}");
+            }
+        }
+        let inline =
+            parse("RESUMING FROM CRASH\nPrevious run: r\nFailed at: T1\n\nOriginal task: a\nb");
+        assert_eq!(inline.unwrap().original.as_deref(), Some("a\nb"));
+    }
+
+    #[test]
+    fn the_first_line_of_a_name_counts_and_every_dash_is_understood() {
+        let text = "RESUMING FROM CRASH\nPrevious run: r\nFailed at: T3 – error: it broke\n\n\
+                    Now go on.\nFailed at: nothing\nPrevious run: other";
+        let read = parse(text).unwrap();
+        assert_eq!((read.failed_at.as_str(), read.error.as_str()), ("T3", "it broke"));
+        for dash in ["—", "–", "--", "-"] {
+            let text =
+                format!("RESUMING FROM CRASH\nFailed at: T3 {dash} error: e\nPrevious run: r");
+            let read = parse(&text).unwrap();
+            assert_eq!((read.failed_at.as_str(), read.error.as_str()), ("T3", "e"), "{dash}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_rendered_reads_back(
+            run in "[a-z0-9-]{1,12}", names in prop::collection::vec("[A-Za-z][A-Za-z0-9._-]{0,6}", 0..4),
+            with in any::<bool>(), error in "[a-z]{0,3}( [a-z:]{1,5}){0,3}", original in prop::option::of("\\PC{0,9}(\r?\n\\PC{0,9}){0,3}"),
+        ) {
+            let commit = |name: &String| with.then(|| format!("c{name}"));
+            let completed: Vec<Completed> =
+                names.iter().map(|name| Completed { task: name.clone(), commit: commit(name) }).collect();
+            let error = error.trim().to_owned();
+            let whole = Resumption { previous_run: run, completed, failed_at: "T9".to_owned(), error, original };
+            for form in [Form::Each, Form::Together] {
+                prop_assert_eq!(parse(&render(&whole, form)), Some(whole.clone()));
+            }
         }
     }
 }

@@ -1,13 +1,11 @@
 //! What neo keeps, in our words: decisions, directives, memories and tasks as commands of the rules.
 
-use super::keep::Kept;
-use super::records::{DECISION_KEYS, DIRECTIVE_KEYS, Record, TASK_COLUMNS};
+use super::records::{DECISION_KEYS, DIRECTIVE_KEYS, MEMORY_COLUMNS, Record, TASK_COLUMNS};
 use crate::plan::{LeftOut, Plan, Planned, Target, arrange, bounded, task_id, title};
 use comity_core::command::{NewDirective, NewMemory, NewTask, Question};
 use comity_core::decision::{Addressee, DecisionOption, DecisionType, read_answer};
 use comity_core::directive::Trigger;
 use comity_core::lasting::End;
-use comity_core::limits::WORD_BYTES_MAX;
 use comity_core::memory::MemoryType;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
@@ -15,13 +13,14 @@ use serde_json::{Map, Value};
 
 /// The name under which the ids of tasks are kept.
 pub const PROVIDER: &str = "neo";
-/// What the tags that keep a memory's columns begin with.
+/// What the tags begin with that keep columns of a memory which callers may set.
 const TAG: &str = "neo:";
 /// The latest deadline that is taken over.
 const DEADLINE_MAX: Millis = Millis::from_secs(366 * 86_400);
-/// Columns of a memory that are kept as tags.
-const TAGGED: &[&str] = &[
-    "id",
+/// Columns of a memory that callers may set and that have no field. Nothing else is ever read from a tag.
+const TAGGED: &[&str] = &["source", "category", "severity", "outcome"];
+/// Columns of a memory that are kept beside it.
+const BESIDE: &[&str] = &[
     "source",
     "created_at",
     "last_accessed_at",
@@ -41,6 +40,8 @@ pub struct TakenDecision {
     pub question: Question,
     /// The answer that it has over there.
     pub answer: Option<String>,
+    /// What has no field here.
+    pub other: Map<String, Value>,
 }
 
 /// A directive to be taken over.
@@ -52,6 +53,8 @@ pub struct TakenDirective {
     pub new: NewDirective,
     /// Whether it is switched on.
     pub enabled: bool,
+    /// What has no field here.
+    pub other: Map<String, Value>,
 }
 
 /// A memory to be taken over.
@@ -61,6 +64,8 @@ pub struct TakenMemory {
     pub item: String,
     /// What to write.
     pub new: NewMemory,
+    /// What has no field here.
+    pub other: Map<String, Value>,
 }
 
 fn time(record: &Record, key: &str) -> Option<Timestamp> {
@@ -90,7 +95,7 @@ pub fn decision(record: &Record, now: Timestamp) -> Result<TakenDecision, String
         (_, true) => DecisionType::Free,
         (_, false) => DecisionType::Choice,
     };
-    let mut kept = kept(record, &["id", "createdAt", "expiresAt", "metadata"], DECISION_KEYS);
+    let mut kept = kept(record, &["createdAt", "expiresAt", "metadata"], DECISION_KEYS);
     if record.text("source") != Some("supervisor") {
         kept.set("source", record.get("source").cloned().unwrap_or_default());
     }
@@ -126,12 +131,13 @@ pub fn decision(record: &Record, now: Timestamp) -> Result<TakenDecision, String
             task: None,
             options,
             kind: (wanted != DecisionType::Choice).then_some(wanted),
-            context: Kept::with(record.text("context"), &kept),
+            context: record.text("context").map(str::to_owned),
             default,
             to: Some(Addressee::Planner),
             expires,
         },
         answer,
+        other: kept.map().clone(),
     })
 }
 
@@ -157,22 +163,23 @@ pub fn directive(record: &Record) -> Result<TakenDirective, String> {
         .map_err(|refusal| refusal.message)?;
     let priority = match record.get("priority") {
         None => 0,
-        Some(value) => {
-            value.as_u64().ok_or_else(|| format!("priority {value} is not 0 or more"))?
-        }
+        // Zero is the lowest here: what comes last there comes last here.
+        Some(value) if value.as_f64().is_some_and(|rank| rank < 0.0) => 0,
+        Some(value) => value.as_u64().ok_or_else(|| format!("priority {value} is no number"))?,
     };
-    let kept = kept(record, &["id", "createdAt", "lastTriggeredAt"], DIRECTIVE_KEYS);
+    let kept = kept(record, &["createdAt", "lastTriggeredAt"], DIRECTIVE_KEYS);
     Ok(TakenDirective {
         item,
         new: NewDirective {
             text,
             trigger,
             priority,
-            description: Kept::with(record.text("description"), &kept),
+            description: record.text("description").map(str::to_owned),
             duration: None,
             end: time(record, "expiresAt").map_or(End::Never, End::At),
         },
         enabled: record.get("enabled") != Some(&Value::Bool(false)),
+        other: kept.map().clone(),
     })
 }
 
@@ -193,22 +200,12 @@ pub fn memory(row: &Map<String, Value>, now: Timestamp) -> Result<TakenMemory, S
         other => other.map(|at| at.since(now)).filter(|length| *length <= DEADLINE_MAX),
     };
     let tags = record.text("tags").unwrap_or("[]");
-    let mut tags: Vec<String> =
+    let tags: Vec<String> =
         serde_json::from_str(tags).map_err(|_| "tags must be a list of texts".to_owned())?;
-    for column in TAGGED {
-        let value = match record.get(column) {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Number(number)) => number.to_string(),
-            _ => continue,
-        };
-        let tag = column_tag(column, &value);
-        if tag.len() <= WORD_BYTES_MAX && !tag.chars().any(char::is_control) {
-            tags.push(tag);
-        }
-    }
+    let kept = kept(&record, BESIDE, MEMORY_COLUMNS);
     let scope = record.text("scope").map(str::to_owned);
     let new = NewMemory { text, kind, scope, tags, expires, task: None, supersedes: None };
-    Ok(TakenMemory { item, new })
+    Ok(TakenMemory { item, new, other: kept.map().clone() })
 }
 
 /// The tag that keeps a column.
@@ -221,9 +218,6 @@ pub fn kept_columns(tags: &[String]) -> (Vec<String>, Record) {
     let (mut own, mut kept) = (Vec::new(), Record::new());
     for tag in tags {
         match tag.strip_prefix(TAG).and_then(|rest| rest.split_once('=')) {
-            Some(("access_count", count)) => {
-                kept.set("access_count", count.parse::<u64>().unwrap_or(0));
-            }
             Some((column, value)) if TAGGED.contains(&column) => kept.set(column, value),
             _ => own.push(tag.clone()),
         }
@@ -310,7 +304,7 @@ fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
 
 #[cfg(test)]
 mod tests {
-    use super::super::records::read_lines;
+    use super::super::lines::Lines;
     use super::*;
     use serde_json::json;
 
@@ -319,7 +313,8 @@ mod tests {
     fn decisions() -> Vec<TakenDecision> {
         let text = include_str!("../../tests/golden/neotx/decisions.jsonl");
         let now = Timestamp::from_ms(NOW + 86_400_000 * 3);
-        read_lines(text).0.iter().map(|record| decision(record, now).unwrap()).collect()
+        let lines = Lines::read(text.as_bytes());
+        lines.records().into_iter().map(|record| decision(record, now).unwrap()).collect()
     }
 
     #[test]
@@ -329,14 +324,12 @@ mod tests {
         assert_eq!(first.options.len(), 2);
         assert_eq!(first.default.as_deref(), Some("sqlite"));
         assert_eq!(first.expires, None, "a deadline in a hundred years");
-        let (context, kept) = Kept::of(first.context.as_deref().unwrap());
-        assert_eq!(context, "Ten users");
-        assert_eq!(kept.text("id"), Some("dec_0123456789abcdef0123"));
-        assert_eq!(kept.get("metadata"), Some(&json!({"ticketId": "X-1"})));
+        assert_eq!(first.context.as_deref(), Some("Ten users"), "nothing stands in the text");
+        assert_eq!(taken[0].item, "dec_0123456789abcdef0123");
+        assert_eq!(taken[0].other["metadata"], json!({"ticketId": "X-1"}));
         assert_eq!(taken[1].question.kind, Some(DecisionType::Approval));
-        let answered = Kept::of(taken[2].question.context.as_deref().unwrap()).1;
-        assert_eq!(answered.text("colour"), Some("blue"));
-        assert_eq!(answered.text("source"), Some("developer"));
+        assert_eq!(taken[2].other["colour"], "blue");
+        assert_eq!(taken[2].other["source"], "developer");
         assert_eq!(taken[2].answer.as_deref(), Some("only X"));
         assert_eq!(taken[3].question.expires, Some(Millis::from_ms(1)), "long expired");
     }
@@ -350,22 +343,25 @@ mod tests {
             .with("answer", "neither");
         let taken = decision(&record, Timestamp::from_ms(NOW)).unwrap();
         assert_eq!(taken.question.kind, Some(DecisionType::Free));
-        let kept = Kept::of(taken.question.context.as_deref().unwrap()).1;
-        assert_eq!(kept.get("options"), Some(&json!([{"key": "a", "label": "A"}])));
+        assert_eq!(taken.other["options"], json!([{"key": "a", "label": "A"}]));
         assert!(decision(&Record::new(), Timestamp::from_ms(NOW)).is_err());
     }
 
     #[test]
-    fn memories_keep_their_columns_as_tags() {
+    fn memories_keep_their_columns_beside_them_and_only_what_callers_may_set_is_a_tag() {
         let row = json!({"id": "mem_1", "type": "knowledge", "subtype": "procedure", "scope": "/srv",
             "content": "run it", "source": "developer", "tags": "[\"ci\"]", "access_count": 7,
             "created_at": "2026-01-01T00:00:00.000Z", "expires_at": null});
         let taken = memory(row.as_object().unwrap(), Timestamp::from_ms(NOW)).unwrap();
         assert_eq!(taken.new.kind, MemoryType::Procedure);
-        let (own, kept) = kept_columns(&taken.new.tags);
-        assert_eq!(own, ["ci"]);
-        assert_eq!(kept.text("source"), Some("developer"));
-        assert_eq!(kept.get("access_count"), Some(&json!(7)));
+        assert_eq!(taken.new.tags, ["ci"]);
+        assert_eq!(
+            (&taken.other["source"], &taken.other["access_count"]),
+            (&json!("developer"), &json!(7))
+        );
+        let tags = ["neo:id=mem_2", "neo:created_at=x", "neo:outcome=good"].map(str::to_owned);
+        let (own, kept) = kept_columns(&tags);
+        assert_eq!((own.len(), kept.text("id"), kept.text("outcome")), (2, None, Some("good")));
         for bad in [json!({}), json!({"id": "m", "content": "c", "type": "episode"})] {
             assert!(memory(bad.as_object().unwrap(), Timestamp::from_ms(NOW)).is_err());
         }
@@ -374,10 +370,15 @@ mod tests {
     #[test]
     fn directives_and_tasks_are_read() {
         let text = include_str!("../../tests/golden/neotx/directives.jsonl");
-        let taken: Vec<TakenDirective> =
-            read_lines(text).0.iter().map(|record| directive(record).unwrap()).collect();
+        let taken: Vec<TakenDirective> = Lines::read(text.as_bytes())
+            .records()
+            .into_iter()
+            .map(|it| directive(it).unwrap())
+            .collect();
         assert_eq!((taken[0].new.priority, taken[0].enabled), (5, true));
         assert_eq!((taken[1].new.trigger, taken[1].enabled), (Trigger::Startup, false));
+        let last = Record::new().with("id", "dir_1").with("action", "a").with("priority", -3);
+        assert_eq!(directive(&last).unwrap().new.priority, 0, "last there is last here");
         let row = |id: &str, status: &str, on: Value| {
             let value = json!({"id": id, "title": id, "scope": "/srv", "status": status,
                 "priority": "high", "depends_on": on, "run_id": "r1"});

@@ -25,15 +25,12 @@ pub fn task_status(status: Status) -> &'static str {
     }
 }
 
-/// Reads neo's word for a state.
+/// Reads neo's word for a state: the table's, or the tracker's, which prompts use as well.
 pub fn read_task_status(word: &str) -> Option<Status> {
     match word {
         "pending" => Some(Status::Queued),
         "in_progress" | "in-progress" => Some(Status::InProgress),
-        "done" => Some(Status::Done),
-        "blocked" => Some(Status::Blocked),
-        "abandoned" => Some(Status::Abandoned),
-        _ => None,
+        word => read_tracker(word),
     }
 }
 
@@ -92,14 +89,15 @@ pub fn log_target(kind: &str) -> &'static str {
     }
 }
 
-/// What a log entry is in the activity log.
-pub fn activity(kind: &str) -> &'static str {
-    match kind {
-        "decision" => "decision",
-        "action" => "action",
-        "blocker" => "error",
-        _ => "event",
-    }
+/// How well things fit, in percent as neo shows it: the best has 100, the worst 0, and equals 80.
+pub fn relevance(scores: &[f64]) -> Vec<u8> {
+    let best = scores.iter().copied().fold(f64::MIN, f64::max);
+    let worst = scores.iter().copied().fold(f64::MAX, f64::min);
+    let percent = |score: &f64| {
+        let part = if best > worst { (score - worst) / (best - worst) * 100.0 } else { 80.0 };
+        (0..=100u8).find(|whole| f64::from(*whole) + 0.5 > part).unwrap_or(100)
+    };
+    scores.iter().map(percent).collect()
 }
 
 /// The mark of a task in a list.
@@ -174,20 +172,24 @@ mod tests {
     }
 
     #[test]
+    fn the_best_has_a_hundred_percent_the_worst_none_and_equals_eighty() {
+        assert_eq!(relevance(&[3.0, 2.0, 1.0]), [100, 50, 0]);
+        assert_eq!((relevance(&[1.5, 1.5]), relevance(&[])), (vec![80, 80], Vec::new()));
+    }
+
+    #[test]
     fn log_entries_go_where_neo_sends_them() {
-        let said: Vec<String> = LOG_TYPES
-            .iter()
-            .map(|kind| format!("{kind} {} {}", log_target(kind), activity(kind)))
-            .collect();
+        let said: Vec<String> =
+            LOG_TYPES.iter().map(|kind| format!("{kind} {}", log_target(kind))).collect();
         assert_eq!(
             said,
             [
-                "progress digest event",
-                "action digest action",
-                "decision memory decision",
-                "blocker memory error",
-                "milestone memory event",
-                "discovery knowledge event"
+                "progress digest",
+                "action digest",
+                "decision memory",
+                "blocker memory",
+                "milestone memory",
+                "discovery knowledge"
             ]
         );
     }

@@ -1,33 +1,40 @@
 //! `neo decision …`
 
-use super::{find, print};
+use super::{Form, find, print};
 use crate::args::{NeoAsk, NeoDecision};
 use crate::context::Context;
 use crate::human::{Shape, clean_text};
 use crate::output::{self, Reply};
 use crate::store::Access;
-use comity_core::command::{Command, Question};
+use comity_core::command::{Adoption, Command, Question};
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
+use comity_core::origin::Origin;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
 use comity_core::view::DecisionView;
 use comity_engine::{Engine, Query};
-use comity_protocol::neotx::keep::Kept;
 use comity_protocol::neotx::records::{DECISION_KEYS, Record};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// Who is asked when neo asks: its supervisor is a planner, and a person may answer for it.
 const SOURCE: &str = "supervisor";
+/// Where a question comes from that was asked here with a type of neo's.
+const HERE: &str = "neo-command";
 const RULE: &str = "─────────────────────────────────────────";
 
-pub(super) fn run(context: &Context, command: NeoDecision, json: bool) -> Result<Reply, Refusal> {
+pub(super) fn run(context: &Context, command: NeoDecision, form: Form) -> Result<Reply, Refusal> {
     match command {
-        NeoDecision::Create(args) => create(context, &args),
-        NeoDecision::List { all, .. } => list(context, all, json),
-        NeoDecision::Pending { .. } => pending(context, json),
-        NeoDecision::Get { id, .. } => get(context, &id, json),
-        NeoDecision::Answer { id, answer, .. } => answer_one(context, &id, answer),
+        NeoDecision::Create(args) => create(context, &args, form),
+        NeoDecision::List { all, .. } => list(context, all, form),
+        NeoDecision::Pending { .. } => pending(context, form),
+        NeoDecision::Get { id: Some(id), .. } => get(context, &id, form),
+        NeoDecision::Get { .. } => print::refuse("Usage: neo decision get <id>"),
+        NeoDecision::Answer { id: Some(id), answer: Some(answer), .. } => {
+            answer_one(context, &id, answer)
+        }
+        NeoDecision::Answer { .. } => print::refuse("Usage: neo decision answer <id> <answer>"),
+        NeoDecision::Other(words) => super::unknown(&words, "create, list, get, answer, pending"),
     }
 }
 
@@ -56,62 +63,72 @@ fn options(text: Option<&str>) -> Result<Vec<DecisionOption>, String> {
     text.split(',').map(one).collect()
 }
 
-/// What is asked, in our words. A type that has no place here is kept beside the context.
-fn question(args: &NeoAsk, options: Vec<DecisionOption>, expires: Millis) -> Question {
+/// What is asked, in our words. A type that has no place here is kept beside it.
+fn asked(args: &NeoAsk, question: &str, options: Vec<DecisionOption>, expires: Millis) -> Command {
     let kind = (args.kind == "approval" && options.is_empty()).then_some(DecisionType::Approval);
-    let mut kept = Record::new();
-    if args.kind != "generic" && kind.is_none() {
-        kept.set("type", args.kind.as_str());
-    }
-    Question {
-        question: args.question.clone(),
+    let own = args.kind != "generic" && kind.is_none();
+    let question = Command::DecisionAsk(Box::new(Question {
+        question: question.to_owned(),
         task: None,
         options,
         kind,
-        context: Kept::with(args.context.as_deref(), &kept),
+        context: args.context.clone(),
         default: args.default_answer.clone(),
         to: Some(Addressee::Planner),
         expires: Some(expires),
+    }));
+    if !own {
+        return question;
     }
+    let other = Map::from_iter([("type".to_owned(), Value::from(args.kind.as_str()))]);
+    let origin = Origin { source: HERE.to_owned(), item: "decision".to_owned(), other };
+    let made = Box::new(question);
+    Command::TakeOver(Box::new(Adoption { origin, made, answer: None, disabled: false }))
 }
 
-fn create(context: &Context, args: &NeoAsk) -> Result<Reply, Refusal> {
-    let options = match options(args.options.as_deref()) {
-        Ok(options) => options,
-        Err(message) => return Ok(print::error(&message)),
-    };
+const USAGE: &str = "Usage: neo decision create <question> --options 'key1:label1,key2:label2' \
+                     [--default <key>] [--expires-in 24h]";
+
+fn create(context: &Context, args: &NeoAsk, form: Form) -> Result<Reply, Refusal> {
+    let Some(question) = &args.question else { return print::refuse(USAGE) };
+    let options = options(args.options.as_deref()).or_else(print::refuse)?;
     let Some(expires) = duration(&args.expires_in) else {
-        let message = "Invalid --expires-in format. Use e.g. \"24h\", \"30m\", or \"7d\".";
-        return Ok(print::error(message));
+        return print::refuse("Invalid --expires-in format. Use e.g. \"24h\", \"30m\", or \"7d\".");
     };
     let Some(timeout) = duration(&args.timeout) else {
-        return Ok(print::error("Invalid --timeout format. Use e.g. \"30m\" or \"1h\"."));
+        return print::refuse("Invalid --timeout format. Use e.g. \"30m\" or \"1h\".");
     };
-    let asked = Command::DecisionAsk(Box::new(question(args, options, expires)));
     let mut engine = context.engine(Access::Write)?;
-    let decision = view(engine.execute(context.request(asked))?)?;
+    let request = context.request(asked(args, question, options, expires));
+    let decision = view(engine.execute(request)?)?;
     let id = find::decision_id(&decision);
     let said = print::success(&format!("Decision created: {id}")) + &id + "\n";
     if !args.wait {
         let answer = json!({"decision": record(&decision).map()});
         return Ok(Reply::new(answer, Shape::Text(said)));
     }
-    let _ = output::text(&said);
-    let _ = output::text(&format!("Waiting for answer (timeout: {})...\n", args.timeout));
+    let words = form == Form::Words;
+    if words {
+        let waits = format!("{said}Waiting for answer (timeout: {})...\n", args.timeout);
+        let _ = output::text(&waits);
+    }
     let waited =
         engine.wait_for_decision(&context.asker(), context.fence(), &decision.id, Some(timeout));
     match waited {
         Ok(answer) => {
-            let answered = answer_text(&view(answer)?).unwrap_or_default();
-            let _ = output::text(&format!("Answer: {}\n", clean_text(&answered)));
-            Ok(Reply::printed())
+            let decision = view(answer)?;
+            let answered = clean_text(&answer_text(&decision).unwrap_or_default());
+            let answer = json!({"decision": record(&decision).map()});
+            Ok(Reply::new(answer, Shape::Text(format!("Answer: {answered}\n"))))
         }
-        Err(refusal) if refusal.code == Code::TimedOut => {
-            let open = refusal.details.get("decision").and_then(|it| it.get("state"));
-            let state =
-                if open == Some(&json!("open")) { "it stays pending" } else { "it has expired" };
-            let message = format!("Decision {id} timed out after {} ({state})", args.timeout);
-            Ok(print::error(&message))
+        Err(mut refusal) if refusal.code == Code::TimedOut => {
+            let state = refusal.details.get("decision").and_then(|it| it.get("state"));
+            refusal.message = if state == Some(&json!("open")) {
+                format!("Decision {id} timed out after {} (it stays pending)", args.timeout)
+            } else {
+                format!("Decision {id} expired after {} without an answer", args.expires_in)
+            };
+            Err(refusal)
         }
         Err(refusal) => Err(refusal),
     }
@@ -133,12 +150,14 @@ fn answer_text(decision: &DecisionView) -> Option<String> {
     })
 }
 
+/// Keys of a decision that are always said by what is here.
+const KNOWN_HERE: &[&str] = &["id", "question", "context", "defaultAnswer", "answer"];
+
 /// A decision as neo's files and JSON have it.
 pub(super) fn record(decision: &DecisionView) -> Record {
-    let (context, kept) = Kept::of(decision.context.as_deref().unwrap_or_default());
     let mut out = Record::new().with("id", find::decision_id(decision));
     out.set("question", decision.question.as_str());
-    out.set("context", (!context.is_empty()).then_some(context));
+    out.set("context", decision.context.clone());
     let approval = decision.r#type == DecisionType::Approval.as_str();
     if !decision.options.is_empty() && !approval {
         let option = |option: &DecisionOption| {
@@ -159,8 +178,11 @@ pub(super) fn record(decision: &DecisionView) -> Record {
     } else if decision.state == "expired" {
         out.set("expiredAt", decision.expires_at.map(|at| at.to_string()));
     }
-    for (key, value) in kept.map() {
-        out.set(key, value.clone());
+    for (key, value) in decision.origin.iter().flat_map(|origin| &origin.other) {
+        // What it had there besides; what is known of it here is never said by it.
+        if !KNOWN_HERE.contains(&key.as_str()) {
+            out.set(key, value.clone());
+        }
     }
     out.in_order(DECISION_KEYS)
 }
@@ -170,19 +192,23 @@ fn sorted(context: &Context, settled: bool) -> Result<Vec<Record>, Refusal> {
     Ok(find::decisions(&mut engine, context, settled)?.iter().map(record).collect())
 }
 
-fn as_json(records: &[Record]) -> Reply {
+/// All of them for programs: neo's list, or comity's object.
+fn as_json(records: &[Record], form: Form) -> Reply {
     let all: Vec<Value> = records.iter().map(|it| Value::Object(it.map().clone())).collect();
-    print::json(&Value::Array(all))
+    if form == Form::Neos {
+        return print::json(&Value::Array(all));
+    }
+    Reply::new(json!({"decisions": all}), Shape::Text(String::new()))
 }
 
 fn text<'r>(record: &'r Record, key: &str) -> &'r str {
     record.text(key).unwrap_or_default()
 }
 
-fn list(context: &Context, all: bool, json: bool) -> Result<Reply, Refusal> {
+fn list(context: &Context, all: bool, form: Form) -> Result<Reply, Refusal> {
     let records = sorted(context, all)?;
-    if json {
-        return Ok(as_json(&records));
+    if form != Form::Words {
+        return Ok(as_json(&records, form));
     }
     if records.is_empty() {
         let said = if all { "No decisions.\n" } else { "No pending decisions.\n" };
@@ -218,10 +244,10 @@ fn state(record: &Record) -> &'static str {
     }
 }
 
-fn pending(context: &Context, json: bool) -> Result<Reply, Refusal> {
+fn pending(context: &Context, form: Form) -> Result<Reply, Refusal> {
     let records = sorted(context, false)?;
-    if json {
-        return Ok(as_json(&records));
+    if form != Form::Words {
+        return Ok(as_json(&records, form));
     }
     if records.is_empty() {
         let said = "No pending decisions.\n".to_owned();
@@ -264,9 +290,8 @@ fn option_lines(record: &Record, described: bool) -> String {
 /// Turns a refusal into neo's own words where it has some.
 fn in_neos_words(mut refusal: Refusal, id: &str) -> Refusal {
     match refusal.code {
-        Code::NotFound => refusal.message = format!("Decision not found: {id}"),
         Code::AlreadyAnswered => refusal.message = format!("Decision already answered: {id}"),
-        _ => {}
+        _ => return print::not_found(refusal, "Decision", "decision", id),
     }
     refusal
 }
@@ -276,12 +301,17 @@ fn found(engine: &mut Engine, context: &Context, id: &str) -> Result<DecisionVie
     view(engine.query(&context.asker(), Query::Decision { id: ours })?)
 }
 
-fn get(context: &Context, id: &str, json: bool) -> Result<Reply, Refusal> {
+fn get(context: &Context, id: &str, form: Form) -> Result<Reply, Refusal> {
     let mut engine = context.engine(Access::Read)?;
     let decision = found(&mut engine, context, id).map_err(|it| in_neos_words(it, id))?;
     let record = record(&decision);
-    if json {
-        return Ok(print::json(&Value::Object(record.map().clone())));
+    match form {
+        Form::Neos => return Ok(print::json(&Value::Object(record.map().clone()))),
+        Form::Object => {
+            let answer = json!({"decision": record.map()});
+            return Ok(Reply::new(answer, Shape::Text(String::new())));
+        }
+        Form::Words => {}
     }
     let line = |key: &str| clean_text(text(&record, key));
     let mut out = format!(

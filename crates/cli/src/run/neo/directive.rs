@@ -13,22 +13,31 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Timestamp;
 use comity_core::view::DirectiveView;
 use comity_engine::{Engine, Query};
-use comity_protocol::neotx::keep::Kept;
 use comity_protocol::neotx::records::{DIRECTIVE_KEYS, Record};
 use serde_json::{Value, json};
 
 pub(super) fn run(context: &Context, command: NeoDirective) -> Result<Reply, Refusal> {
     match command {
-        NeoDirective::Create { action, trigger, duration, priority, description, .. } => {
+        NeoDirective::Create { action: None, .. } => print::refuse(USAGE),
+        NeoDirective::Create {
+            action: Some(action),
+            trigger,
+            duration,
+            priority,
+            description,
+            ..
+        } => {
             let Ok(kind) = Trigger::parse(&trigger) else {
                 let all: Vec<&str> = Trigger::ALL.iter().map(|it| it.as_str()).collect();
                 let all = all.join(", ");
                 let message = format!("Invalid trigger \"{trigger}\". Must be one of: {all}");
-                return Ok(print::error(&message));
+                return print::refuse(message);
             };
-            let Ok(rank) = priority.parse() else {
-                let message = format!("Invalid priority \"{priority}\". Use 0 or a higher number.");
-                return Ok(print::error(&message));
+            // Zero is the lowest here: what comes last there comes last here.
+            let Ok(rank) = priority.parse::<i64>() else {
+                return print::refuse(format!(
+                    "Invalid priority \"{priority}\". Use a whole number."
+                ));
             };
             let duration = duration.filter(|text| !text.trim().is_empty());
             let Ok(end) = duration.as_deref().map(end_of).transpose() else {
@@ -37,25 +46,36 @@ pub(super) fn run(context: &Context, command: NeoDirective) -> Result<Reply, Ref
                      midnight\", \"until 18:00\", or \"indefinitely\"",
                     duration.unwrap_or_default()
                 );
-                return Ok(print::error(&message));
+                return print::refuse(message);
             };
             let end = end.unwrap_or_default();
             let new = NewDirective {
                 text: action,
                 trigger: kind,
-                priority: rank,
+                priority: u64::try_from(rank).unwrap_or(0),
                 description,
                 duration,
                 end,
             };
-            create(context, new)
+            let reply = create(context, new)?;
+            Ok(if rank < 0 {
+                reply.note(format!("note: 0 is the lowest priority here; {rank} counts as 0"))
+            } else {
+                reply
+            })
         }
         NeoDirective::List { .. } => list(context),
-        NeoDirective::Delete { id, .. } => delete(context, &id),
-        NeoDirective::Toggle { id, .. } => toggle(context, &id),
-        NeoDirective::Show { id, .. } => show(context, &id),
+        NeoDirective::Delete { id: Some(id), .. } => delete(context, &id),
+        NeoDirective::Toggle { id: Some(id), .. } => toggle(context, &id),
+        NeoDirective::Show { id: Some(id), .. } => show(context, &id),
+        NeoDirective::Delete { .. } => print::refuse("Usage: neo directive delete <id>"),
+        NeoDirective::Toggle { .. } => print::refuse("Usage: neo directive toggle <id>"),
+        NeoDirective::Show { .. } => print::refuse("Usage: neo directive show <id>"),
+        NeoDirective::Other(words) => super::unknown(&words, "create, list, delete, toggle, show"),
     }
 }
+
+const USAGE: &str = "Usage: neo directive create \"<action>\" [--trigger idle] [--duration \"2h\"]";
 
 fn view(mut answer: Value) -> Result<DirectiveView, Refusal> {
     let directive = answer.get_mut("directive").map(Value::take).unwrap_or_default();
@@ -66,17 +86,20 @@ fn view(mut answer: Value) -> Result<DirectiveView, Refusal> {
 
 /// A directive as neo's file has it.
 pub(super) fn record(directive: &DirectiveView) -> Record {
-    let (description, kept) = Kept::of(directive.description.as_deref().unwrap_or_default());
     let mut out = Record::new().with("id", find::directive_id(directive));
     out.set("trigger", directive.trigger.as_str());
     out.set("action", directive.text.as_str());
-    out.set("description", (!description.is_empty()).then_some(description));
+    out.set("description", directive.description.clone());
     out.set("priority", directive.priority);
     out.set("enabled", directive.enabled);
     out.set("createdAt", directive.created_at.to_string());
     out.set("expiresAt", directive.expires_at.map(|at| at.to_string()));
-    for (key, value) in kept.map() {
-        out.set(key, value.clone());
+    for (key, value) in directive.origin.iter().flat_map(|origin| &origin.other) {
+        // What it had there besides; what is known of it here is never said by it.
+        if key == "createdAt" || key == "lastTriggeredAt" || !DIRECTIVE_KEYS.contains(&key.as_str())
+        {
+            out.set(key, value.clone());
+        }
     }
     out.set("lastTriggeredAt", directive.last_triggered_at.map(|at| at.to_string()));
     out.in_order(DIRECTIVE_KEYS)
@@ -158,12 +181,9 @@ fn list(context: &Context) -> Result<Reply, Refusal> {
 fn found(engine: &mut Engine, context: &Context, id: &str) -> Result<DirectiveView, Refusal> {
     let ours = find::directive(engine, context, id);
     let asked = |ours| engine.query(&context.asker(), Query::Directive { id: ours });
-    ours.and_then(asked).and_then(view).map_err(|mut refusal| {
-        if refusal.code == Code::NotFound {
-            refusal.message = format!("Directive not found: {id}");
-        }
-        refusal
-    })
+    ours.and_then(asked)
+        .and_then(view)
+        .map_err(|refusal| print::not_found(refusal, "Directive", "directive", id))
 }
 
 fn delete(context: &Context, id: &str) -> Result<Reply, Refusal> {

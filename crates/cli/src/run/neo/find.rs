@@ -1,33 +1,49 @@
 //! Finds things by neo's ids: made of our numbers, or kept from an import.
 
+use crate::context::Context;
 use comity_core::directive::DirectiveFilter;
 use comity_core::limits::PAGE_MAX;
 use comity_core::memory::MemoryFilter;
+use comity_core::origin::Origin;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::{DecisionView, DirectiveView, MemoryView, TaskView};
-use comity_engine::{Engine, Page, Query, TaskFilter};
+use comity_engine::{Engine, EventFilter, Page, Query, TaskFilter};
 use comity_protocol::neotx::ids::Thing;
-use comity_protocol::neotx::keep::Kept;
-use comity_protocol::neotx::take::kept_columns;
+use comity_protocol::neotx::take::PROVIDER;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-use crate::context::Context;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The number in one of our ids.
-pub(super) fn number(id: &str) -> u64 {
+fn number(id: &str) -> u64 {
     id.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0)
 }
 
-/// neo's id of a decision: the one it came with, else one made of ours.
+/// neo's id of a thing: the one it came with, else one made of ours.
+fn neos(origin: Option<&Origin>, thing: Thing, id: &str) -> String {
+    let came = origin.filter(|origin| origin.source == PROVIDER);
+    came.map_or_else(|| thing.id(number(id)), |origin| origin.item.clone())
+}
+
+/// neo's id of a decision.
 pub(super) fn decision_id(decision: &DecisionView) -> String {
-    let kept = Kept::of(decision.context.as_deref().unwrap_or_default()).1;
-    kept.text("id").map_or_else(|| Thing::Decision.id(number(&decision.id)), str::to_owned)
+    neos(decision.origin.as_ref(), Thing::Decision, &decision.id)
+}
+
+/// neo's id of a directive.
+pub(super) fn directive_id(directive: &DirectiveView) -> String {
+    neos(directive.origin.as_ref(), Thing::Directive, &directive.id)
+}
+
+/// neo's id of a memory.
+pub(super) fn memory_id(memory: &MemoryView) -> String {
+    neos(memory.origin.as_ref(), Thing::Memory, &memory.id)
 }
 
 /// neo's id of a task.
 pub(super) fn task_id(task: &TaskView) -> String {
-    let kept = task.external_ids.get("neo").and_then(|ids| ids.get("id")).and_then(Value::as_str);
+    let kept = task.external_ids.get(PROVIDER).and_then(|ids| ids.get("id"));
+    let kept = kept.and_then(Value::as_str);
     kept.map_or_else(|| Thing::Task.id(task.number), str::to_owned)
 }
 
@@ -79,22 +95,58 @@ pub(super) fn directives(
     all(engine, context, "directives", query)
 }
 
-/// Every memory that counts.
-pub(super) fn memories(engine: &mut Engine, context: &Context) -> Result<Vec<MemoryView>, Refusal> {
-    let query = |page| Query::Memories { filter: MemoryFilter::default(), page };
-    all(engine, context, "memories", query)
+/// Every memory; those that were replaced when they are asked for.
+pub(super) fn memories(
+    engine: &mut Engine,
+    context: &Context,
+    replaced: bool,
+) -> Result<Vec<MemoryView>, Refusal> {
+    let filter = || MemoryFilter { all: replaced, ..MemoryFilter::default() };
+    all(engine, context, "memories", |page| Query::Memories { filter: filter(), page })
 }
 
-/// neo's id of a directive.
-pub(super) fn directive_id(directive: &DirectiveView) -> String {
-    let kept = Kept::of(directive.description.as_deref().unwrap_or_default()).1;
-    kept.text("id").map_or_else(|| Thing::Directive.id(number(&directive.id)), str::to_owned)
+/// neo's ids of what was deleted here.
+#[derive(Default)]
+pub(super) struct Gone {
+    pub(super) memories: BTreeSet<String>,
+    pub(super) directives: BTreeSet<String>,
 }
 
-/// neo's id of a memory.
-pub(super) fn memory_id(memory: &MemoryView) -> String {
-    let kept = kept_columns(&memory.tags).1;
-    kept.text("id").map_or_else(|| Thing::Memory.id(number(&memory.id)), str::to_owned)
+/// Finds in the log what was deleted here by somebody's word, and what was replaced.
+pub(super) fn gone(engine: &mut Engine, context: &Context) -> Result<Gone, Refusal> {
+    let mut events = |name: &str| -> Result<Vec<Value>, Refusal> {
+        let event = Some(name.to_owned());
+        let filter = |page| EventFilter { event: event.clone(), page, ..EventFilter::default() };
+        all(engine, context, "events", |page| Query::Events(filter(page)))
+    };
+    let word = |event: &Value, key: &str| event.get(key).and_then(Value::as_str).map(str::to_owned);
+    let mut items = BTreeMap::new();
+    for event in events("taken_over")? {
+        let item = event.pointer("/origin/item").and_then(Value::as_str).map(str::to_owned);
+        let ours = word(&event, "memory").or_else(|| word(&event, "directive"));
+        items.extend(ours.zip(item));
+    }
+    let neos =
+        |thing: Thing, id: String| items.get(&id).cloned().unwrap_or_else(|| thing.id(number(&id)));
+    let mut gone = Gone::default();
+    for name in ["memory_forgotten", "memory_superseded"] {
+        let ids =
+            events(name)?.iter().filter_map(|event| word(event, "memory")).collect::<Vec<_>>();
+        gone.memories.extend(ids.into_iter().map(|id| neos(Thing::Memory, id)));
+    }
+    for event in events("directive_deleted")? {
+        // One that ran out has a reason; neo removes those by itself.
+        let asked = word(&event, "reason").is_none();
+        let id = word(&event, "directive").filter(|_| asked);
+        gone.directives.extend(id.map(|id| neos(Thing::Directive, id)));
+    }
+    Ok(gone)
+}
+
+/// Tells whether a text is an id of ours with that letter.
+fn is_ours(letter: char, text: &str) -> bool {
+    let digits = text.strip_prefix(letter).unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Our id of the directive that a text names.
@@ -103,14 +155,11 @@ pub(super) fn directive(
     context: &Context,
     text: &str,
 ) -> Result<String, Refusal> {
-    if !Thing::Directive.is_id(text) {
+    if is_ours('I', text) {
         return Ok(text.to_owned());
     }
-    let fits = directives(engine, context)?
-        .into_iter()
-        .filter(|directive| directive_id(directive).starts_with(text))
-        .map(|directive| directive.id);
-    one(fits.collect(), text)
+    let all = directives(engine, context)?;
+    one(all.iter().map(|it| (directive_id(it), it.id.as_str())), text)
 }
 
 /// Our id of the memory that a text names.
@@ -119,17 +168,14 @@ pub(super) fn memory(
     context: &Context,
     text: &str,
 ) -> Result<String, Refusal> {
-    if !Thing::Memory.is_id(text) {
+    if is_ours('M', text) {
         return Ok(text.to_owned());
     }
     if let Some(number) = Thing::Memory.number(text) {
         return Ok(format!("M{number}"));
     }
-    let fits = memories(engine, context)?
-        .into_iter()
-        .filter(|memory| memory_id(memory).starts_with(text))
-        .map(|memory| memory.id);
-    one(fits.collect(), text)
+    let all = memories(engine, context, false)?;
+    one(all.iter().map(|it| (memory_id(it), it.id.as_str())), text)
 }
 
 /// Our id of the decision that a text names.
@@ -138,17 +184,14 @@ pub(super) fn decision(
     context: &Context,
     text: &str,
 ) -> Result<String, Refusal> {
-    if !Thing::Decision.is_id(text) {
+    if is_ours('D', text) {
         return Ok(text.to_owned());
     }
     if let Some(number) = Thing::Decision.number(text) {
         return Ok(format!("D{number}"));
     }
-    let fits = decisions(engine, context, true)?
-        .into_iter()
-        .filter(|decision| decision_id(decision).starts_with(text))
-        .map(|decision| decision.id);
-    one(fits.collect(), text)
+    let all = decisions(engine, context, true)?;
+    one(all.iter().map(|it| (decision_id(it), it.id.as_str())), text)
 }
 
 /// Our id of the task that a text names.
@@ -156,16 +199,19 @@ pub(super) fn task(engine: &mut Engine, context: &Context, text: &str) -> Result
     if !Thing::Task.is_id(text) {
         return Ok(text.to_owned());
     }
-    let fits = tasks(engine, context)?
-        .into_iter()
-        .filter(|task| task_id(task).starts_with(text))
-        .map(|task| task.id);
-    one(fits.collect(), text)
+    let all = tasks(engine, context)?;
+    one(all.iter().map(|it| (task_id(it), it.id.as_str())), text)
 }
 
-fn one(mut fits: Vec<String>, text: &str) -> Result<String, Refusal> {
+/// The one whose id is the text, or begins with it.
+fn one<'t>(ids: impl Iterator<Item = (String, &'t str)>, text: &str) -> Result<String, Refusal> {
+    let mut fits: Vec<(String, &str)> =
+        ids.filter(|(neos, _)| !text.is_empty() && neos.starts_with(text)).collect();
+    if let Some(exact) = fits.iter().position(|(neos, _)| neos == text) {
+        return Ok(fits.swap_remove(exact).1.to_owned());
+    }
     match (fits.len(), fits.pop()) {
-        (1, Some(id)) => Ok(id),
+        (1, Some((_, id))) => Ok(id.to_owned()),
         (0, _) => Err(Refusal::new(Code::NotFound, format!("nothing has the id {text}"))),
         _ => Err(Refusal::new(Code::AmbiguousId, format!("{text} fits several ids"))),
     }

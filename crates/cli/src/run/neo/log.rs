@@ -1,22 +1,21 @@
 //! `neo log` and `neo logs`.
 
-use super::{agent_of_run, print};
+use super::{find, print};
 use crate::args::{Global, NeoLog, NeoLogs};
 use crate::context::Context;
 use crate::env;
 use crate::human::{Shape, clean_text};
 use crate::output::{self, Reply};
 use crate::store::Access;
-use comity_core::command::{Command, NewMemory, Request};
+use comity_core::chain::Hash;
+use comity_core::command::{Command, NewMemory};
 use comity_core::memory::MemoryType;
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
 use comity_engine::{Engine, EventFilter, Page, Query, Since};
 use comity_protocol::neotx::records::blocker_message;
 use comity_protocol::neotx::words::{self, LOG_TYPES};
 use serde_json::{Value, json};
 
-/// How much of a run's id goes into the agent's.
-pub(super) const RUN_CHARS: usize = 8;
 /// Entries that are shown when nothing is logged.
 const RECENT: usize = 20;
 /// Events that are read at once on the way back through the log.
@@ -26,17 +25,14 @@ pub(super) fn run(global: &Global, args: NeoLog) -> Result<Reply, Refusal> {
     // Here `--repo` is neo's: a path that the entry is about.
     let mut own = global.clone();
     let repo = own.repo.take().or(args.scope).or(env::var("NEO_REPOSITORY")?);
-    if own.actor.is_none() && env::var("COMITY_AGENT")?.is_none() {
-        own.actor = agent_of_run()?;
-    }
     let context = Context::find(&own)?;
     let Some(kind) = args.kind else { return recent(&context) };
     if !LOG_TYPES.contains(&kind.as_str()) {
         let all = LOG_TYPES.join(", ");
-        return Ok(print::error(&format!("Invalid type \"{kind}\". Must be one of: {all}")));
+        return print::refuse(format!("Invalid type \"{kind}\". Must be one of: {all}"));
     }
     let Some(text) = args.message else {
-        return Ok(print::error(&format!("Usage: neo log {kind} <message>")));
+        return print::refuse(format!("Usage: neo log {kind} <message>"));
     };
     if args.preview && kind == "blocker" {
         return Ok(preview(&text));
@@ -61,23 +57,37 @@ pub(super) fn run(global: &Global, args: NeoLog) -> Result<Reply, Refusal> {
         }))
     });
     let mut engine = context.engine(Access::Write)?;
-    let answer = engine.execute(context.request(Command::Note { kind, text, task: None }))?;
+    let note = Command::Note { kind, text, task: None };
+    let answer = engine.execute(super::step(&context, note, 1))?;
     if let Some(memory) = memory {
-        // The key, if there is one, stands for the entry.
-        engine.execute(Request { key: None, ..context.request(memory) })?;
+        engine.execute(super::step(&context, memory, 2))?;
     }
     Ok(Reply::new(answer, Shape::Text(print::success(&said))))
 }
 
 fn preview(message: &str) -> Reply {
     let agent = env::var("NEO_AGENT_NAME").ok().flatten();
-    let inbox = json!({"from": "agent", "text": blocker_message(agent.as_deref(), message)});
+    let now = crate::human::now().to_string();
+    let inbox = json!({
+        "id": random_id(&now, message),
+        "from": "agent",
+        "text": blocker_message(agent.as_deref(), message),
+        "timestamp": now,
+    });
     let pretty = serde_json::to_string_pretty(&inbox).unwrap_or_default();
     let rule = "─".repeat(60);
     let said = format!(
         "\nPreview of inbox message:\n{rule}\n{pretty}\n{rule}\n\nUse without --preview to write to inbox.\n"
     );
     Reply::new(json!({"preview": inbox}), Shape::Text(said))
+}
+
+/// An id in the form of a UUID, for a message that is only shown.
+fn random_id(now: &str, message: &str) -> String {
+    let seed = format!("{now} {} {message}", std::process::id());
+    let hash = Hash::of(seed.as_bytes()).to_string();
+    let part = |from: usize, to: usize| hash.get(from..to).unwrap_or_default();
+    format!("{}-{}-4{}-a{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
 }
 
 /// The last events that fit, the oldest first. The log is read backwards, so that its length does not matter.
@@ -122,12 +132,10 @@ fn clock(event: &Value) -> String {
     text(event, "ts").get(11..19).unwrap_or_default().to_owned()
 }
 
-/// The name under which neo knows an agent: without our prefix and without its run.
-fn short_agent(event: &Value) -> String {
-    let agent = text(event, "agent");
-    match agent.strip_prefix("neo:") {
-        Some(name) => name.split(':').next().unwrap_or(name).to_owned(),
-        None => agent.to_owned(),
+fn agent(event: &Value) -> String {
+    match text(event, "agent") {
+        agent if agent.starts_with(super::AGENT) => super::short_agent(agent),
+        agent => agent.to_owned(),
     }
 }
 
@@ -144,7 +152,7 @@ fn recent(context: &Context) -> Result<Reply, Refusal> {
         vec![
             clock(event),
             text(event, "type").to_owned(),
-            short_agent(event),
+            agent(event),
             print::cut(text(event, "text"), 60),
         ]
     };
@@ -172,16 +180,16 @@ fn line(event: &Value, short: bool) -> String {
     let words = if short {
         format!("{time} {kind} {said}")
     } else {
-        format!("[{time}] {kind:<15} agent={}{task} {said}", short_agent(event))
+        format!("[{time}] {kind:<15} agent={}{task} {said}", agent(event))
     };
     clean_text(words.trim_end()) + "\n"
 }
 
-/// Tells whether an event was made by an agent of a run.
+/// Tells whether an event was made by an agent of a run: both ids begin alike, as far as they go.
 fn of_run(event: &Value, run: &str) -> bool {
-    let short: String = run.chars().take(RUN_CHARS).collect();
-    let made_by = text(event, "agent").rsplit(':').next().unwrap_or_default();
-    !short.is_empty() && text(event, "agent").starts_with("neo:") && made_by.starts_with(&short)
+    let run = super::plain(run, super::RUN_CHARS);
+    let made_by = text(event, "agent").strip_prefix(super::AGENT).and_then(|it| it.split_once(':'));
+    !run.is_empty() && made_by.is_some_and(|(_, made_by)| made_by.starts_with(&run))
 }
 
 pub(super) fn show(context: &Context, args: &NeoLogs) -> Result<Reply, Refusal> {
@@ -189,13 +197,14 @@ pub(super) fn show(context: &Context, args: &NeoLogs) -> Result<Reply, Refusal> 
     // An id is a run's, or a task's when there is such a task.
     let named = args.id.as_deref();
     let task = named.and_then(|id| {
-        let query = Query::Task { id: id.to_owned() };
+        let id = find::task(&mut engine, context, id).ok()?;
+        let query = Query::Task { id };
         let answer = engine.query(&context.asker(), query).ok()?;
         answer.pointer("/task/id").and_then(Value::as_str).map(str::to_owned)
     });
     let run = args.run.as_deref().or(named.filter(|_| task.is_none()));
     if args.follow && run.is_none() && task.is_none() {
-        return Ok(print::error("--follow requires --run <runId>"));
+        return print::refuse("--follow requires --run <runId>");
     }
     let fits = |event: &Value| {
         let wanted = args
@@ -221,7 +230,8 @@ pub(super) fn show(context: &Context, args: &NeoLogs) -> Result<Reply, Refusal> 
         return Ok(Reply::printed());
     }
     if events.is_empty() {
-        return Ok(print::error("No event logs found."));
+        return Err(Refusal::new(Code::NotFound, "No event logs found.")
+            .hint("without an id `comity neo logs` shows the last events of all"));
     }
     Ok(Reply::new(json!({"events": events}), Shape::Text(said)))
 }

@@ -7,13 +7,15 @@ use crate::human::Shape;
 use crate::output::Reply;
 use crate::store::Access;
 use comity_core::command::{Command, MemoryChanges, NewMemory};
-use comity_core::memory::{MemoryFilter, MemoryType};
+use comity_core::memory::{GLOBAL_SCOPE, MemoryFilter, MemoryType};
 use comity_core::refusal::{Code, Refusal};
+use comity_core::search::Search;
 use comity_core::time::Millis;
 use comity_core::view::MemoryView;
-use comity_engine::{Engine, Page, Query};
+use comity_engine::{Engine, Query};
 use comity_protocol::neotx::records::{MEMORY_COLUMNS, Record};
 use comity_protocol::neotx::take::{column_tag, kept_columns, memory_words};
+use comity_protocol::neotx::words::relevance;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -26,52 +28,66 @@ const SHOWN_FULL: usize = 500;
 const LISTED: u16 = 50;
 const RECENT: u16 = 10;
 const FOUND: u16 = 20;
+/// How many of the most used are shown, and how much of each.
+const TOP: usize = 5;
+const SHOWN_TOP: usize = 50;
 
 pub(super) fn run(context: &Context, command: NeoMemory) -> Result<Reply, Refusal> {
     match command {
-        NeoMemory::Write { content, about, expires, tags } => {
-            let Some(kind) = kind_of(&about, Some("knowledge")) else {
-                return Ok(bad_type(&about));
-            };
-            let expires = match expires.as_deref().map(Millis::parse) {
-                Some(None) => {
-                    let message = "Invalid --expires format. Use e.g. \"2h\" or \"30m\".";
-                    return Ok(print::error(message));
-                }
-                known => known.flatten(),
-            };
-            let tags = tags.unwrap_or_default();
-            let tags = tags.split(',').map(str::trim).filter(|tag| !tag.is_empty());
-            let tags = tags.map(str::to_owned).chain(columns(&about)).collect();
-            let kind = kind.unwrap_or(MemoryType::Fact);
-            let scope = about.scope;
-            let new = NewMemory {
-                text: content,
-                kind,
-                scope,
-                tags,
-                expires,
-                task: None,
-                supersedes: None,
-            };
-            let made = view(context.execute(Command::MemoryWrite(Box::new(new)))?)?;
-            let said = print::success(&format!("Memory written: {}", find::memory_id(&made)));
-            Ok(Reply::new(answer(&made), Shape::Text(said)))
+        NeoMemory::Write { content: Some(content), about, expires, tags } => {
+            write(context, content, about, expires.as_deref(), tags)
         }
-        NeoMemory::Forget { id, .. } => forget(context, &id),
-        NeoMemory::Update { id, content, about } => update(context, &id, content, &about),
-        NeoMemory::Search { query, about, shown } => {
-            let Some(kind) = kind_of(&about, None) else { return Ok(bad_type(&about)) };
-            let filter =
-                MemoryFilter { kind, scope: about.scope.clone(), ..MemoryFilter::default() };
-            let limit = shown.limit.unwrap_or(FOUND);
-            let page = Page { limit: Some(usize::from(limit)), after: None };
-            listed(context, Query::SearchMemories { query, filter, page }, &about, &shown)
+        NeoMemory::Write { .. } => {
+            print::refuse("Usage: neo memory write <content> --type <type> [--scope <scope>]")
         }
+        NeoMemory::Forget { id: Some(id), .. } => forget(context, &id),
+        NeoMemory::Forget { .. } => print::refuse("Usage: neo memory forget <id>"),
+        NeoMemory::Update { id: Some(id), content, about } => update(context, &id, content, &about),
+        NeoMemory::Update { .. } => print::refuse(UPDATE_USAGE),
+        NeoMemory::Search { query: Some(query), about, shown } => {
+            search(context, &query, &about, &shown)
+        }
+        NeoMemory::Search { .. } => print::refuse("Usage: neo memory search <query>"),
         NeoMemory::List { about, shown } => newest(context, &about, &shown, LISTED),
         NeoMemory::Recent { about, shown } => newest(context, &about, &shown, RECENT),
         NeoMemory::Stats { .. } => stats(context),
+        NeoMemory::Other(words) => {
+            super::unknown(&words, "write, forget, update, search, list, stats, recent")
+        }
     }
+}
+
+const UPDATE_USAGE: &str = "Usage: neo memory update <id> <new content>";
+
+fn write(
+    context: &Context,
+    content: String,
+    about: NeoAbout,
+    expires: Option<&str>,
+    tags: Option<String>,
+) -> Result<Reply, Refusal> {
+    let Some(kind) = kind_of(&about, Some("knowledge")) else { return bad_type(&about) };
+    let expires = match expires.map(Millis::parse) {
+        Some(None) => {
+            return print::refuse("Invalid --expires format. Use e.g. \"2h\" or \"30m\".");
+        }
+        known => known.flatten(),
+    };
+    let tags = tags.unwrap_or_default();
+    let tags = tags.split(',').map(str::trim).filter(|tag| !tag.is_empty());
+    let tags = tags.map(str::to_owned).chain(columns(&about)).collect();
+    let new = NewMemory {
+        text: content,
+        kind: kind.unwrap_or(MemoryType::Fact),
+        scope: about.scope,
+        tags,
+        expires,
+        task: None,
+        supersedes: None,
+    };
+    let made = view(context.execute(Command::MemoryWrite(Box::new(new)))?)?;
+    let said = print::success(&format!("Memory written: {}", find::memory_id(&made)));
+    Ok(Reply::new(answer(&made), Shape::Text(said)))
 }
 
 /// The type that is meant; none of none when nothing is said, none when it is no type.
@@ -97,19 +113,31 @@ fn any_knowledge(about: &NeoAbout) -> bool {
 }
 
 fn fits(about: &NeoAbout, memory: &MemoryView) -> bool {
-    !any_knowledge(about) || memory_words(memory.r#type).0 == "knowledge"
+    let record = record(memory);
+    let has = |column: &str, wanted: Option<&String>| {
+        wanted.is_none_or(|wanted| record.text(column) == Some(wanted))
+    };
+    (!any_knowledge(about) || memory_words(memory.r#type).0 == "knowledge")
+        && has("category", about.category.as_ref())
+        && has("severity", about.severity.as_ref())
 }
 
-fn bad_type(about: &NeoAbout) -> Reply {
-    match (&about.kind, &about.subtype) {
+/// Which memories are looked at; `global` is everything, as in neo.
+fn filter(about: &NeoAbout, kind: Option<MemoryType>) -> MemoryFilter {
+    let scope = about.scope.clone().filter(|scope| scope != GLOBAL_SCOPE);
+    MemoryFilter { kind, scope, ..MemoryFilter::default() }
+}
+
+fn bad_type(about: &NeoAbout) -> Result<Reply, Refusal> {
+    print::refuse(match (&about.kind, &about.subtype) {
         (None | Some(_), Some(subtype)) if kind_of(&without_subtype(about), None).is_some() => {
-            print::error(&format!("Invalid subtype \"{subtype}\". Must be one of: fact, procedure"))
+            format!("Invalid subtype \"{subtype}\". Must be one of: fact, procedure")
         }
         (kind, _) => {
             let kind = kind.as_deref().unwrap_or_default();
-            print::error(&format!("Invalid type \"{kind}\". Must be one of: {TYPES}"))
+            format!("Invalid type \"{kind}\". Must be one of: {TYPES}")
         }
-    }
+    })
 }
 
 fn without_subtype(about: &NeoAbout) -> NeoAbout {
@@ -118,9 +146,8 @@ fn without_subtype(about: &NeoAbout) -> NeoAbout {
 
 /// What has no field of its own is kept as tags.
 fn columns(about: &NeoAbout) -> Vec<String> {
-    let source = about.source.as_deref().filter(|source| *source != "user");
     [
-        ("source", source),
+        ("source", about.source.as_deref()),
         ("category", about.category.as_deref()),
         ("severity", about.severity.as_deref()),
         ("outcome", about.outcome.as_deref()),
@@ -137,6 +164,9 @@ fn view(mut answer: Value) -> Result<MemoryView, Refusal> {
     })
 }
 
+/// Columns of a memory that are always said by what is here.
+const KNOWN_HERE: &[&str] = &["id", "type", "subtype", "scope", "content", "tags", "expires_at"];
+
 /// A memory as a row of neo's table.
 pub(super) fn record(memory: &MemoryView) -> Record {
     let (tags, kept) = kept_columns(&memory.tags);
@@ -146,13 +176,19 @@ pub(super) fn record(memory: &MemoryView) -> Record {
     out.set("type", kind);
     out.set("scope", memory.scope.as_str());
     out.set("content", memory.text.as_str());
-    out.set("source", if kept.get("id").is_some() { "user" } else { memory.source.agent.as_str() });
+    out.set("source", super::short_agent(&memory.source.agent));
     out.set("tags", json!(tags).to_string());
     out.set("created_at", created.as_str());
     out.set("last_accessed_at", created.as_str());
     out.set("access_count", 0);
     out.set("expires_at", memory.expires_at.map(|at| at.to_string()));
     out.set("subtype", subtype);
+    for (column, value) in memory.origin.iter().flat_map(|origin| &origin.other) {
+        // What it had there besides; what is known of it here is never said by it.
+        if !KNOWN_HERE.contains(&column.as_str()) {
+            out.set(column, value.clone());
+        }
+    }
     for (column, value) in kept.map() {
         out.set(column, value.clone());
     }
@@ -167,11 +203,8 @@ fn named(engine: &mut Engine, context: &Context, id: &str) -> Result<String, Ref
     find::memory(engine, context, id).map_err(|refusal| in_neos_words(refusal, id))
 }
 
-fn in_neos_words(mut refusal: Refusal, id: &str) -> Refusal {
-    if refusal.code == Code::NotFound {
-        refusal.message = format!("Memory not found: {id}");
-    }
-    refusal
+fn in_neos_words(refusal: Refusal, id: &str) -> Refusal {
+    print::not_found(refusal, "Memory", "memory", id)
 }
 
 fn forget(context: &Context, id: &str) -> Result<Reply, Refusal> {
@@ -190,9 +223,9 @@ fn update(
     about: &NeoAbout,
 ) -> Result<Reply, Refusal> {
     let more = columns(about);
-    let Some(kind) = kind_of(about, None) else { return Ok(bad_type(about)) };
+    let Some(kind) = kind_of(about, None) else { return bad_type(about) };
     if content.is_none() && more.is_empty() && kind.is_none() && about.scope.is_none() {
-        return Ok(print::error("Usage: neo memory update <id> <new content>"));
+        return print::refuse(UPDATE_USAGE);
     }
     let mut engine = context.engine(Access::Write)?;
     let ours = named(&mut engine, context, id)?;
@@ -226,61 +259,69 @@ fn newest(
     shown: &NeoShown,
     otherwise: u16,
 ) -> Result<Reply, Refusal> {
-    let Some(kind) = kind_of(about, None) else { return Ok(bad_type(about)) };
+    let Some(kind) = kind_of(about, None) else { return bad_type(about) };
     let mut engine = context.engine(Access::Read)?;
-    let scope = about.scope.clone();
-    let query = |page| {
-        let filter = MemoryFilter { kind, scope: scope.clone(), ..MemoryFilter::default() };
-        Query::Memories { filter, page }
-    };
+    let query = |page| Query::Memories { filter: filter(about, kind), page };
     let mut found: Vec<MemoryView> = find::all(&mut engine, context, "memories", query)?;
     found.retain(|memory| fits(about, memory));
     found.reverse();
     found.truncate(usize::from(shown.limit.unwrap_or(otherwise)));
-    Ok(table(&found, shown))
+    Ok(table(&found, shown, None))
 }
 
-fn listed(
+/// Everything that fits is found before it is cut.
+fn search(
     context: &Context,
-    query: Query,
+    query: &str,
     about: &NeoAbout,
     shown: &NeoShown,
 ) -> Result<Reply, Refusal> {
-    let mut answer = context.query(query)?;
-    let found = answer.get_mut("memories").map(Value::take).unwrap_or_default();
-    let mut found: Vec<MemoryView> = serde_json::from_value(found).map_err(|error| {
-        Refusal::new(Code::Internal, format!("BUG: memories do not read: {error}"))
-    })?;
+    let Some(kind) = kind_of(about, None) else { return bad_type(about) };
+    let mut engine = context.engine(Access::Read)?;
+    let ask = |page| {
+        let (query, filter) = (query.to_owned(), filter(about, kind));
+        Query::SearchMemories { query, filter, page }
+    };
+    let mut found: Vec<MemoryView> = find::all(&mut engine, context, "memories", ask)?;
     found.retain(|memory| fits(about, memory));
-    Ok(table(&found, shown))
+    found.truncate(usize::from(shown.limit.unwrap_or(FOUND)));
+    let texts = found.iter().map(|memory| {
+        std::iter::once(memory.text.as_str()).chain(memory.tags.iter().map(String::as_str))
+    });
+    let scores = relevance(&Search::parse(query).scores(texts));
+    Ok(table(&found, shown, Some(&scores)))
 }
 
-fn table(found: &[MemoryView], shown: &NeoShown) -> Reply {
+fn table(found: &[MemoryView], shown: &NeoShown, scores: Option<&[u8]>) -> Reply {
     let most = if shown.full { SHOWN_FULL } else { SHOWN };
     let records: Vec<Record> = found.iter().map(record).collect();
-    let row = |record: &Record| {
+    let row = |(place, record): (usize, &Record)| {
         let text = |key: &str| record.text(key).unwrap_or_default().to_owned();
-        let accesses = record.get("access_count").cloned().unwrap_or_default();
-        vec![
-            text("id"),
-            text("type"),
-            text("scope"),
-            print::cut(&text("content"), most),
-            accesses.to_string(),
-        ]
+        let score = scores.map(|all| format!("{}%", all.get(place).copied().unwrap_or(0)));
+        let mut row = vec![text("id"), text("type"), text("scope")];
+        row.extend(score);
+        row.extend([print::cut(&text("content"), most), accesses(record).to_string()]);
+        row
     };
-    let rows: Vec<Vec<String>> = records.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = records.iter().enumerate().map(row).collect();
+    let mut heads = vec!["ID", "TYPE", "SCOPE"];
+    heads.extend(scores.map(|_| "SCORE"));
+    heads.extend(["CONTENT", "ACCESSES"]);
     let said = if rows.is_empty() {
         "No memories found.\n".to_owned()
     } else {
-        print::table(&["ID", "TYPE", "SCOPE", "CONTENT", "ACCESSES"], &rows)
+        print::table(&heads, &rows)
     };
     let maps: Vec<Value> = records.iter().map(|it| Value::Object(it.map().clone())).collect();
     Reply::new(json!({"memories": maps}), Shape::Text(said))
 }
 
+fn accesses(record: &Record) -> u64 {
+    record.get("access_count").and_then(Value::as_u64).unwrap_or(0)
+}
+
 fn stats(context: &Context) -> Result<Reply, Refusal> {
-    let found = find::memories(&mut context.engine(Access::Read)?, context)?;
+    let found = find::memories(&mut context.engine(Access::Read)?, context, false)?;
     let mut types: BTreeMap<&str, usize> = BTreeMap::new();
     let mut scopes: BTreeMap<&str, usize> = BTreeMap::new();
     for memory in &found {
@@ -297,6 +338,19 @@ fn stats(context: &Context) -> Result<Reply, Refusal> {
             said.push_str(&print::table(&[head, "COUNT"], &rows));
             said.push('\n');
         }
+    }
+    let mut top: Vec<Record> = found.iter().map(record).collect();
+    top.sort_by_key(|record| std::cmp::Reverse(accesses(record)));
+    top.truncate(TOP);
+    if !top.is_empty() {
+        let row = |record: &Record| {
+            let text = |key: &str| record.text(key).unwrap_or_default().to_owned();
+            let content = print::cut(&text("content"), SHOWN_TOP);
+            vec![text("id"), text("type"), accesses(record).to_string(), content]
+        };
+        let rows: Vec<Vec<String>> = top.iter().map(row).collect();
+        said.push_str("Top 5 most-accessed memories:\n\n");
+        said.push_str(&print::table(&["ID", "TYPE", "ACCESSES", "CONTENT"], &rows));
     }
     let answer = json!({"total": found.len(), "byType": types, "byScope": scopes});
     Ok(Reply::new(answer, Shape::Text(said)))

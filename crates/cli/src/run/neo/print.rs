@@ -3,7 +3,7 @@
 use crate::human::clean_text;
 use crate::output::{self, Reply};
 use anstyle::{AnsiColor, Style};
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Timestamp;
 use serde_json::Value;
 
@@ -23,20 +23,32 @@ pub(super) fn success(message: &str) -> String {
     format!("{} {}\n", paint(GOOD, "✓"), clean_text(message))
 }
 
-/// Says on stderr what went wrong.
-pub(super) fn error(message: &str) -> Reply {
+/// Refuses in neo's words; they say all there is to say.
+pub(super) fn refuse<T>(message: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal::input(message))
+}
+
+/// Says what was not done, as neo does, with the next step where neo's words do not say it.
+pub(super) fn failed(refusal: &Refusal) -> Reply {
     use std::io::Write;
-    let line = format!("{} {}\n", paint(BAD, "✗"), clean_text(message));
+    let line = format!("{} {}\n", paint(BAD, "✗"), clean_text(&refusal.message));
     // A message that nobody can read is not worth another failure.
     let _ = anstream::stderr().write_all(line.as_bytes());
+    let hint = refusal.hint_text();
+    let said = matches!(refusal.code, Code::InvalidInput | Code::NotFound);
+    if !(said && hint == refusal.code.default_hint()) {
+        output::remark(&format!("  {hint}"));
+    }
     Reply::printed().exit(EXIT)
 }
 
-/// Says what a rule refused, with the next step.
-pub(super) fn failed(refusal: &Refusal) -> Reply {
-    let reply = error(&refusal.message);
-    output::remark(&format!("  {}", refusal.hint_text()));
-    reply
+/// Says in neo's words that there is nothing of that id.
+pub(super) fn not_found(mut refusal: Refusal, what: &str, list: &str, id: &str) -> Refusal {
+    if refusal.code == Code::NotFound {
+        refusal.message = format!("{what} not found: {id}");
+        return refusal.hint(format!("see `comity neo {list} list`"));
+    }
+    refusal
 }
 
 /// Prints JSON over several lines, as neo does.

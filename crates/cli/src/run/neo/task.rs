@@ -8,16 +8,18 @@ use crate::output::Reply;
 use crate::store::Access;
 use crate::work_tree::execute;
 use comity_core::command::{Command, ConstraintChanges, Containment, NewTask, Submission};
+use comity_core::decide::REVIEW_GATE;
 use comity_core::event::TaskUpdated;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::Millis;
-use comity_core::view::TaskView;
+use comity_core::view::{GateView, TaskView};
 use comity_engine::{Engine, Query};
 use comity_protocol::neotx::records::{Record, TASK_COLUMNS};
 use comity_protocol::neotx::words;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// The keys under which a task's context keeps what neo says of it.
 const SCOPE: &str = "scope";
@@ -28,8 +30,12 @@ const CLAIM_LIFE: Millis = Millis::from_secs(86_400);
 
 pub(super) fn run(context: &Context, command: NeoTask) -> Result<Reply, Refusal> {
     match command {
+        NeoTask::Create { title: None, .. } => print::refuse(
+            "Usage: neo task create --scope <path> --priority <priority> [--initiative <name>] \
+             [--depends <id>] [--context <command>] <title>",
+        ),
         NeoTask::Create {
-            title,
+            title: Some(title),
             scope,
             priority,
             initiative,
@@ -55,14 +61,18 @@ pub(super) fn run(context: &Context, command: NeoTask) -> Result<Reply, Refusal>
             };
             create(context, new)
         }
-        NeoTask::Update { id, status, context: retrieve, priority, supervisor: _ } => {
+        NeoTask::Update { id: Some(id), status, context: retrieve, priority, supervisor: _ } => {
             update(context, &id, status.as_deref(), retrieve.as_ref(), priority.as_deref())
         }
+        NeoTask::Update { .. } => print::refuse(UPDATE_USAGE),
         NeoTask::List { initiative, status, supervisor: _ } => {
             list(context, initiative.as_deref(), status.as_deref())
         }
+        NeoTask::Other(words) => super::unknown(&words, "create, update, list"),
     }
 }
+
+const UPDATE_USAGE: &str = "Usage: neo task update <id> --status <status> [--context <command>]";
 
 fn view(mut answer: Value) -> Result<TaskView, Refusal> {
     let task = answer.get_mut("task").map(Value::take).unwrap_or_default();
@@ -72,7 +82,7 @@ fn view(mut answer: Value) -> Result<TaskView, Refusal> {
 }
 
 /// A task as neo's table has it.
-pub(super) fn record(task: &TaskView, depends_on: Option<String>) -> Record {
+fn record(task: &TaskView, depends_on: Option<String>) -> Record {
     let context = |key: &str| task.context.get(key).and_then(Value::as_str).map(str::to_owned);
     let priority = Priority::parse(&task.priority).unwrap_or(Priority::DEFAULT);
     let run = task.external_ids.get("neo").and_then(|ids| ids.get("run")).cloned();
@@ -91,12 +101,24 @@ pub(super) fn record(task: &TaskView, depends_on: Option<String>) -> Record {
         .in_order(TASK_COLUMNS)
 }
 
+/// All of them as neo's table has them, with neo's ids in their dependencies.
+pub(super) fn records(all: &[TaskView]) -> Vec<Record> {
+    let ids: BTreeMap<&str, String> =
+        all.iter().map(|task| (task.id.as_str(), find::task_id(task))).collect();
+    let one = |task: &TaskView| {
+        let first = task.dependencies.first().and_then(|id| ids.get(id.as_str()));
+        record(task, first.cloned())
+    };
+    all.iter().map(one).collect()
+}
+
 /// Prints the id alone on stdout, for scripts that keep it.
 fn create(context: &Context, mut new: NewTask) -> Result<Reply, Refusal> {
     let mut engine = context.engine(Access::Write)?;
     let mut depends_on = Vec::new();
     for id in &new.depends_on {
-        depends_on.push(find::task(&mut engine, context, id)?);
+        let found = find::task(&mut engine, context, id);
+        depends_on.push(found.map_err(|refusal| print::not_found(refusal, "Task", "task", id))?);
     }
     new.depends_on = depends_on;
     let task = view(engine.execute(context.request(Command::CreateTask(Box::new(new))))?)?;
@@ -117,79 +139,96 @@ fn update(
         Some(None) => {
             let words = words::TASK_STATUSES.join(", ");
             let given = status.unwrap_or_default();
-            let message = format!("Invalid status \"{given}\". Must be one of: {words}");
-            return Ok(print::error(&message));
+            return print::refuse(format!("Invalid status \"{given}\". Must be one of: {words}"));
         }
         known => known.flatten(),
     };
     if wanted.is_none() && retrieve.is_none() && priority.is_none() {
-        return Ok(print::error(
-            "Usage: neo task update <id> --status <status> [--context <command>]",
-        ));
+        return print::refuse(UPDATE_USAGE);
     }
     let mut engine = context.engine(Access::Write)?;
-    let not_found = |mut refusal: Refusal| {
-        if refusal.code == Code::NotFound {
-            refusal.message = format!("Task not found: {id}");
-        }
-        refusal
-    };
+    let not_found = |refusal: Refusal| print::not_found(refusal, "Task", "task", id);
     let ours = find::task(&mut engine, context, id).map_err(not_found)?;
-    let query = Query::Task { id: ours.clone() };
-    let mut task = engine.query(&context.asker(), query).and_then(view).map_err(not_found)?;
-    if retrieve.is_some() || priority.is_some() {
-        let fields = retrieve.map(|text| {
-            let mut map = Map::new();
-            map.insert(RETRIEVE.to_owned(), Value::from(text.as_str()));
-            map
-        });
-        let changes = TaskUpdated {
-            context: fields,
-            priority: priority.map(Priority::parse).transpose()?,
-            ..TaskUpdated::default()
-        };
-        let command = Command::UpdateTask {
-            id: ours,
-            changes: Box::new(changes),
-            constraints: ConstraintChanges::default(),
-            if_match: None,
-        };
-        task = view(engine.execute(context.request(command))?)?;
-    }
-    let mut note = None;
-    if let Some(wanted) = wanted {
-        (task, note) = walk(&mut engine, context, task, wanted, retrieve)?;
-    }
+    let query = Query::Task { id: ours };
+    let task = engine.query(&context.asker(), query).and_then(view).map_err(not_found)?;
+    let changes = changes(&task.id, retrieve, priority)?;
+    // Under a key the way begins where it began when the key was first given: doing nothing is remembered, too.
+    let nothing = Command::Several { id: task.id.clone(), steps: Vec::new() };
+    let request = context.request(nothing);
+    let task = if request.key.is_some() { view(engine.execute(request)?)? } else { task };
+    let (task, refused) = walk(&mut engine, context, task, wanted, retrieve, changes)?;
     let shown = words::task_status(task.status);
-    let said = print::success(&format!("Task updated: {id} → {shown}"));
-    let answer = json!({"task": record(&task, None).map()});
+    let reached = wanted.is_none_or(|wanted| words::task_status(wanted) == shown);
+    let tracker = words::tracker(task.status, checks(&task));
+    let said = if reached {
+        print::success(&format!("Task updated: {id} → {shown}"))
+    } else {
+        // Not where it was to go, but on the way there: neo's tracker has the finer words.
+        print::success(&format!("Task updated: {id} → {tracker}"))
+    };
+    let answer = json!({"task": record(&task, None).map(), "tracker": tracker});
     let reply = Reply::new(answer, Shape::Text(said));
-    Ok(match note {
-        Some(note) => reply.note(note),
+    Ok(match refused {
+        Some(refusal) => {
+            reply.note(format!("note: {} is in {}; {}", task.id, task.status, refusal.hint_text()))
+        }
         None => reply,
     })
 }
 
-/// Goes to a state by the verbs that lead there. What others have to do on the way is said, not done.
+/// What neo's tracker calls checks: the gates that must be met before somebody approves.
+fn checks(task: &TaskView) -> words::Checks {
+    let open =
+        |gate: &GateView| gate.required && gate.name != REVIEW_GATE && !gate.state.is_settled();
+    if task.gates.iter().any(open) { words::Checks::Pending } else { words::Checks::Passed }
+}
+
+/// The fields that are to be set.
+fn changes(
+    id: &str,
+    retrieve: Option<&String>,
+    priority: Option<&str>,
+) -> Result<Option<Command>, Refusal> {
+    if retrieve.is_none() && priority.is_none() {
+        return Ok(None);
+    }
+    let context =
+        retrieve.map(|text| Map::from_iter([(RETRIEVE.to_owned(), Value::from(text.as_str()))]));
+    let priority = priority.map(Priority::parse).transpose()?;
+    let changes = TaskUpdated { context, priority, ..TaskUpdated::default() };
+    Ok(Some(Command::UpdateTask {
+        id: id.to_owned(),
+        changes: Box::new(changes),
+        constraints: ConstraintChanges::default(),
+        if_match: None,
+    }))
+}
+
+/// Goes to a state by the verbs that lead there; fields are set with the first of them, both or none. What others have
+/// to do on the way is said, not done.
 fn walk(
     engine: &mut Engine,
     context: &Context,
     mut task: TaskView,
-    wanted: Status,
+    wanted: Option<Status>,
     needs: Option<&String>,
-) -> Result<(TaskView, Option<String>), Refusal> {
-    let first = task.status;
+    mut changes: Option<Command>,
+) -> Result<(TaskView, Option<Refusal>), Refusal> {
     // Each step leads on in the life of a task, which has eleven states.
-    for _ in 0..Status::ALL.len() {
-        let Some(command) = step(&task, wanted, needs) else { return Ok((task, None)) };
-        match execute(context, engine, context.request(command)).and_then(|(task, _)| view(task)) {
-            Ok(next) => task = next,
-            Err(refusal) if task.status == first => return Err(refusal),
-            Err(refusal) => {
-                let note =
-                    format!("note: {} is in {}; {}", task.id, task.status, refusal.hint_text());
-                return Ok((task, Some(note)));
+    for number in 1..=Status::ALL.len() {
+        let next = wanted.and_then(|wanted| step(&task, wanted, needs));
+        let command = match (changes.take(), next) {
+            (None, None) => break,
+            (Some(only), None) | (None, Some(only)) => only,
+            (Some(set), Some(next)) => {
+                Command::Several { id: task.id.clone(), steps: vec![set, next] }
             }
+        };
+        let request = super::step(context, command, number);
+        match execute(context, engine, request).and_then(|(task, _)| view(task)) {
+            Ok(next) => task = next,
+            Err(refusal) if number == 1 => return Err(refusal),
+            Err(refusal) => return Ok((task, Some(refusal))),
         }
     }
     Ok((task, None))
@@ -242,20 +281,20 @@ fn list(
         status.unwrap_or_default().split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
     if let Some(bad) = wanted.iter().find(|word| words::read_task_status(word).is_none()) {
         let all = words::TASK_STATUSES.join(", ");
-        return Ok(print::error(&format!("Invalid status \"{bad}\". Must be one of: {all}")));
+        return print::refuse(format!("Invalid status \"{bad}\". Must be one of: {all}"));
     }
     let mut engine = context.engine(Access::Read)?;
     let all = find::tasks(&mut engine, context)?;
-    let ids: std::collections::BTreeMap<&str, String> =
-        all.iter().map(|task| (task.id.as_str(), find::task_id(task))).collect();
     let mut records: Vec<Record> = all
         .iter()
-        .filter(|task| initiative.is_none() || task.initiative.as_deref() == initiative)
-        .filter(|task| wanted.is_empty() || wanted.contains(&words::task_status(task.status)))
-        .map(|task| {
-            let first = task.dependencies.first().and_then(|id| ids.get(id.as_str()));
-            record(task, first.cloned())
+        .zip(records(&all))
+        .filter(|(task, _)| initiative.is_none() || task.initiative.as_deref() == initiative)
+        .filter(|(task, _)| {
+            wanted.is_empty()
+                || wanted.contains(&words::task_status(task.status))
+                || wanted.contains(&words::tracker(task.status, checks(task)))
         })
+        .map(|(_, record)| record)
         .collect();
     // neo shows the newest first.
     records.reverse();

@@ -1,0 +1,19 @@
+//! Where a thing comes from that was made in another system.
+//!
+//! It is a field of its own and no text: what people write into texts and tags is never taken for it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a thing is over there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The system.
+    pub source: String,
+    /// Its id there.
+    pub item: String,
+    /// What it has there and has no field for here.
+    #[serde(default)]
+    pub other: Map<String, Value>,
+}
