@@ -78,7 +78,8 @@ fn a_memory_has_the_shape_of_the_interface() {
                 "source",
                 "created_at",
                 "expires_at",
-                "superseded_by"
+                "superseded_by",
+                "origin"
             ]
         );
         assert_eq!(memory["source"], json!({"agent": "agent-1", "task": null, "event": 2}));
