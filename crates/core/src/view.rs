@@ -180,7 +180,8 @@ pub struct DecisionView {
     pub answered_by: Option<String>,
     pub answered_at: Option<Timestamp>,
     pub state: String,
-    #[serde(default)]
+    /// Only where it comes from another system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 

@@ -3,7 +3,7 @@
 mod base;
 pub mod check;
 mod defaults;
-mod deps;
+pub mod deps;
 pub mod diff;
 pub mod git;
 mod names;

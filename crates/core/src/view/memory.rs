@@ -19,7 +19,8 @@ pub struct MemoryView {
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub superseded_by: Option<String>,
-    #[serde(default)]
+    /// Only where it comes from another system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 
@@ -45,7 +46,8 @@ pub struct DirectiveView {
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub last_triggered_at: Option<Timestamp>,
-    #[serde(default)]
+    /// Only where it comes from another system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 

@@ -78,8 +78,7 @@ fn a_memory_has_the_shape_of_the_interface() {
                 "source",
                 "created_at",
                 "expires_at",
-                "superseded_by",
-                "origin"
+                "superseded_by"
             ]
         );
         assert_eq!(memory["source"], json!({"agent": "agent-1", "task": null, "event": 2}));

@@ -128,6 +128,12 @@ fn kinds(path: &str, included: &BTreeSet<String>) -> Vec<Kind> {
     known.into_iter().chain(more).collect()
 }
 
+/// Returns the dependencies that a manifest or a lockfile names, with what is asked of them; none when the file is neither, or
+/// cannot be read.
+pub fn named(path: &str, text: &str) -> Option<BTreeMap<String, String>> {
+    kind(path).and_then(|kind| (kind.read)(text, split(path).0))
+}
+
 /// One changed file that names dependencies.
 struct Read<'a> {
     file: &'a Change,

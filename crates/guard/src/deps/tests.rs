@@ -2,9 +2,7 @@ use super::*;
 
 /// Reads a file as its name says.
 fn names(path: &str, text: &str) -> Vec<String> {
-    let kind = kind(path).unwrap_or_else(|| panic!("{path} is no manifest"));
-    let read = (kind.read)(text, split(path).0).unwrap_or_else(|| panic!("{path} does not read"));
-    read.into_keys().collect()
+    named(path, text).unwrap_or_else(|| panic!("{path} does not read")).into_keys().collect()
 }
 
 #[test]
