@@ -266,11 +266,7 @@ fn a_push_to_a_protected_branch_is_seen_a_deletion_too() {
     let pushes = read_pushes(&text).unwrap();
     assert_eq!(
         pushes[1],
-        Push {
-            local: "refs/heads/y".into(),
-            commit: sha,
-            remote: "refs/heads/feat/main".into()
-        }
+        Push { local: "refs/heads/y".into(), commit: sha, remote: "refs/heads/feat/main".into() }
     );
     let protected = ["main".to_owned(), "master".to_owned()];
     assert_eq!(protected_pushes(&pushes, &protected), ["main", "master"]);
