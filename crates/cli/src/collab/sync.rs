@@ -233,12 +233,19 @@ impl Syncer {
     fn take_file(&mut self, kind: Kind, file: &Found) -> Result<bool, Refusal> {
         // The last lock that is released leaves a file that was exported before. It is an edit all the same, unless
         // the rest of the tree is older, too.
-        let older = kind == Kind::Locks && self.history.is_older(kind, &etag(&file.bytes));
-        if older && !self.tree_is_older()? {
+        if !self.history.is_older(kind, &etag(&file.bytes)) {
+            return self.take_edits(kind, file);
+        }
+        if kind == Kind::Locks && !self.tree_is_older()? {
             let newest = self.history.newest(kind).cloned();
             return self.take_over(kind, file, newest);
         }
-        self.take_edits(kind, file)
+        let said = format!(
+            "{}: it is as it was exported before; what came after is put back",
+            kind.file()
+        );
+        self.report.conflicts.push(said);
+        Ok(true)
     }
 
     /// Tells whether somebody brought an older tree back, as `git checkout` and `git stash` do.
