@@ -29,6 +29,13 @@ fn a_key_stands_for_all_steps_of_a_command() {
     let head = sandbox.head();
     assert_eq!(update("k2"), first, "the first answer again");
     assert_eq!(sandbox.head(), head);
+    neo(&sandbox, "dev", &["task", "create", "two"]);
+    let review = neo(&sandbox, "dev", &["task", "update", "T2", "--status", "in review"]);
+    assert_eq!(
+        review.stdout, "✓ Task updated: T2 → in review\n",
+        "the tracker's words are taken, too"
+    );
+    assert_eq!(sandbox.json(&["task", "show", "T2"])["task"]["status"], "review");
 }
 
 #[test]

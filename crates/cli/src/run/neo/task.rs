@@ -157,15 +157,11 @@ fn update(
     let request = context.request(nothing);
     let task = if request.key.is_some() { view(engine.execute(request)?)? } else { task };
     let (task, refused) = walk(&mut engine, context, task, wanted, retrieve, changes)?;
-    let shown = words::task_status(task.status);
-    let reached = wanted.is_none_or(|wanted| words::task_status(wanted) == shown);
     let tracker = words::tracker(task.status, checks(&task));
-    let said = if reached {
-        print::success(&format!("Task updated: {id} → {shown}"))
-    } else {
-        // Not where it was to go, but on the way there: neo's tracker has the finer words.
-        print::success(&format!("Task updated: {id} → {tracker}"))
-    };
+    let fine = wanted.is_some_and(|to| to == Status::Review || !is_there(task.status, to));
+    // Not where it was to go, but on the way there: neo's tracker has the finer words.
+    let shown = if fine { tracker } else { words::task_status(task.status) };
+    let said = print::success(&format!("Task updated: {id} → {shown}"));
     let answer = json!({"task": record(&task, None).map(), "tracker": tracker});
     let reply = Reply::new(answer, Shape::Text(said));
     Ok(match refused {
@@ -234,6 +230,16 @@ fn walk(
     Ok((task, None))
 }
 
+/// Tells whether a task is where it should be: by neo's words for tasks, or by its tracker's where those are finer.
+fn is_there(now: Status, wanted: Status) -> bool {
+    match wanted {
+        Status::Review => {
+            matches!(now, Status::Review | Status::Approved | Status::Merging | Status::Done)
+        }
+        wanted => words::task_status(now) == words::task_status(wanted),
+    }
+}
+
 /// The next step from where a task is to where it should be; none when it is there.
 fn step(task: &TaskView, wanted: Status, needs: Option<&String>) -> Option<Command> {
     let id = task.id.clone();
@@ -243,17 +249,20 @@ fn step(task: &TaskView, wanted: Status, needs: Option<&String>) -> Option<Comma
         let reason = Some("neo task update".to_owned());
         Some(Command::Transition { id: task.id.clone(), status, reason, needs })
     };
-    if words::task_status(task.status) == words::task_status(wanted) {
+    if is_there(task.status, wanted) {
         return None;
     }
     match (wanted, task.status) {
-        (Status::Done, Status::Queued | Status::Failed | Status::ChangesRequested)
+        (
+            Status::Done | Status::Review,
+            Status::Queued | Status::Failed | Status::ChangesRequested,
+        )
         | (Status::InProgress, Status::Queued | Status::Failed) => {
             Some(Command::Start { id, ttl: Some(CLAIM_LIFE), reason: None })
         }
-        (Status::Done | Status::InProgress, Status::Blocked) => to(Status::Queued),
-        (Status::Done, Status::Claimed) => to(Status::InProgress),
-        (Status::Done, Status::InProgress) => {
+        (Status::Done | Status::Review | Status::InProgress, Status::Blocked) => to(Status::Queued),
+        (Status::Done | Status::Review, Status::Claimed) => to(Status::InProgress),
+        (Status::Done | Status::Review, Status::InProgress) => {
             Some(Command::Submit(Submission { id, ..Submission::default() }))
         }
         (Status::Done, Status::Review) => to(Status::Approved),
