@@ -44,7 +44,13 @@ impl Project {
     /// Makes one.
     pub fn new(binary: Option<PathBuf>) -> Outcome<Project> {
         let dir = tempfile::tempdir()?;
-        process::run(Command::new("git").args(["init", "--quiet"]).current_dir(dir.path()))?;
+        let git = |args: &[&str]| {
+            let who = ["-c", "user.name=bench", "-c", "user.email=bench@example.invalid"];
+            process::run(Command::new("git").args(who).args(args).current_dir(dir.path()))
+        };
+        git(&["init", "--quiet"])?;
+        // A claim notes the commit that it begins at.
+        git(&["commit", "--quiet", "--allow-empty", "--message", "First"])?;
         std::fs::create_dir_all(dir.path().join(".git/comity"))?;
         Ok(Project { dir, binary })
     }

@@ -280,7 +280,10 @@ fn comments(id: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Vec<S
     let mut said_there = Vec::new();
     for (place, value) in fields.list("comments").into_iter().enumerate() {
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-        match text("text").filter(|text| !text.trim().is_empty()) {
+        match text("text") {
+            Some(said) if said.trim().is_empty() => {
+                left.push(LeftOut::new(id, format!("comments[{place}]"), "it says nothing"));
+            }
             Some(said) => {
                 let author = text("author").unwrap_or_else(|| "somebody".to_owned());
                 let at = text("created_at").map(|at| format!(", {at}")).unwrap_or_default();
@@ -472,6 +475,15 @@ mod tests {
                 "the end of external_ref",
             ]
         );
+    }
+
+    #[test]
+    fn a_comment_that_says_nothing_is_listed_and_the_rest_is_taken() {
+        let text =
+            "{\"id\":\"a\",\"title\":\"t\",\"comments\":[{\"text\":\" \"},{\"text\":\"hi\"}]}";
+        let plan = read(text).unwrap();
+        assert_eq!(task(&plan, "a").notes, ["Comment in beads by somebody: hi"]);
+        assert_eq!(plan.left_out[0].what, "comments[0]");
     }
 
     #[test]

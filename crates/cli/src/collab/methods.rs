@@ -175,7 +175,8 @@ impl Collab {
         let state = self.engine.collab_state(&self.context.asker())?;
         self.history.load();
         let data = fresh(kind, &state, &self.history.progress.outside, None);
-        Ok(json!({"etag": etag(pretty(&data).as_bytes()), "data": data}))
+        let etag = etag(pretty(&data).as_bytes());
+        Ok(json!({"data": data, "etag": etag}))
     }
 
     fn list_tasks(&mut self, params: &Params) -> Answer {

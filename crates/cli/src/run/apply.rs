@@ -36,8 +36,9 @@ pub(super) fn run(
         let result = Some(task_result::handed_in(file, &checked)?);
         let given = Given { result, ..Given::default() };
         let reply = task_git::submit(context, VerbArgs { id, reason: None }, given)?;
+        let shape = Shape::Text(said(&reply.json));
         let answer = json!({"kind": kind.name, "applied": [reply.json]});
-        return Ok(Reply { json: answer, ..reply });
+        return Ok(Reply { json: answer, shape, ..reply });
     }
     let commands = effect::commands(kind.name, tree, task.as_deref())?;
     // The same report applied twice does nothing twice; a review of the next round is another one, whatever it says.

@@ -247,6 +247,31 @@ fn each_supervisor_keeps_its_own() {
 }
 
 #[test]
+fn the_first_things_of_two_projects_are_different_things_in_neos_files() {
+    let (one, two) = (Sandbox::new(), Sandbox::new());
+    let place = one.outside().join("shared").display().to_string();
+    let ask = |sandbox: &Sandbox, question: &str| {
+        let args = ["decision", "ask", question, "--option", "yes", "--option", "no"];
+        sandbox.json(&[&args[..], &["--to", "person"]].concat());
+        sandbox.json(&["memory", "write", question, "--type", "fact"]);
+    };
+    ask(&one, "Paint it blue?");
+    one.json(&["decision", "answer", "D1", "yes", "--as", "human:ann"]);
+    one.json(&["export", "neo", &place]);
+    ask(&two, "Drop the table?");
+    let imported = two.json(&["import", "neo", &place, "--as", "human:ann"]);
+    assert_eq!(imported["left_out"], serde_json::json!([]), "{imported}");
+    let decision = |id: &str| two.json(&["decision", "show", id])["decision"].clone();
+    assert_eq!(decision("D1")["state"], "open", "another project's answer");
+    assert_eq!(decision("D2")["question"], "Paint it blue?");
+    assert_eq!(two.json(&["memory", "list"])["memories"].as_array().unwrap().len(), 2);
+    two.json(&["export", "neo", &place]);
+    let lines = text(&Path::new(&place).join("decisions.jsonl"));
+    assert!(lines.contains("Paint it blue?") && lines.contains("Drop the table?"), "{lines}");
+    assert_eq!(lines.lines().count(), 2);
+}
+
+#[test]
 fn what_neo_has_blocked_or_given_up_is_no_ready_work_here() {
     let both = Both::new();
     let more = TableChanges {

@@ -141,6 +141,12 @@ fn every_report_can_come_from_stdin() {
     }
     let scouted = sandbox.comity().args(&["contract", "apply", "-"]).stdin(SCOUT).json();
     assert_eq!(scouted["kind"], "scout");
+    task();
+    sandbox.json(&["task", "start", "T5", "--as", "dev"]);
+    let args = ["contract", "apply", "-", "--task", "T5"];
+    let report = "{\"task_id\":\"T5\",\"status\":\"DONE\"}";
+    let done = sandbox.comity().by("dev").args(&args).stdin(report).done();
+    assert_eq!((done.exit, done.stdout.as_str()), (0, "T5 is review now\n"));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! neo's ids, made of ours and back.
 //!
 //! neo's are random and of a fixed form; lists cut them to twelve characters. Ours are numbers. The number
-//! stands first, so that a cut id still names one thing; the rest is a hash that a full id is checked by.
+//! stands first, so that a cut id still names one thing; the rest is a hash with the time in it at which the thing was made.
+//! neo's files belong to a user and not to a project: another project's first decision is another decision.
 
 use comity_core::chain::Hash;
+use comity_core::time::Timestamp;
 
 /// The things that have ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +41,10 @@ impl Thing {
         }
     }
 
-    /// Returns neo's id of the thing with that number.
-    pub fn id(self, number: u64) -> String {
-        let hash = Hash::of(format!("neo {} {number}", self.word()).as_bytes()).to_string();
+    /// Returns neo's id of the thing with that number, made at that time.
+    pub fn id(self, number: u64, made: Timestamp) -> String {
+        let seed = format!("neo {} {number} {}", self.word(), made.ms());
+        let hash = Hash::of(seed.as_bytes()).to_string();
         let prefix = self.prefix();
         match self {
             Thing::Decision => {
@@ -51,15 +54,14 @@ impl Thing {
         }
     }
 
-    /// Returns the number that a full id of our making stands for. A cut one may belong to an id that was taken over:
-    /// it is looked up among all.
+    /// Returns the number that an id stands for if it is of our making, here or elsewhere: whoever asks compares the id of that
+    /// thing with it.
     pub fn number(self, id: &str) -> Option<u64> {
         let digits = id.strip_prefix(self.prefix())?.get(..NUMBER_DIGITS)?;
         if !digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
             return None;
         }
-        let number = u64::from_str_radix(digits, 16).ok()?;
-        (number > 0 && self.id(number) == id).then_some(number)
+        u64::from_str_radix(digits, 16).ok().filter(|number| *number > 0)
     }
 
     /// Tells whether a text can only be an id of neo's.
@@ -75,19 +77,18 @@ mod tests {
     #[test]
     fn ids_have_neos_form_and_lead_back_and_differ_also_when_cut() {
         let things = [Thing::Decision, Thing::Memory, Thing::Directive, Thing::Task];
+        let (now, later) = (Timestamp::from_ms(1_000), Timestamp::from_ms(1_001));
         for thing in things {
             for number in [1, 17, 255, 65_536, 4_000_000_000u64] {
-                let id = thing.id(number);
+                let id = thing.id(number, now);
                 assert_eq!(id.len(), if thing == Thing::Decision { 24 } else { 16 });
                 assert_eq!(thing.number(&id), Some(number), "{id}");
-                assert_eq!(thing.number(&id[..12]), None, "it may be another's");
-                assert_ne!(thing.id(number + 1)[..12], id[..12], "a cut id names one thing");
-                assert_eq!(thing.number(&format!("{id}0")), None);
+                assert_ne!(thing.id(number + 1, now)[..12], id[..12], "a cut id names one thing");
+                assert_ne!(thing.id(number, later), id, "another store made another thing");
             }
         }
-        assert_ne!(Thing::Memory.id(3), Thing::Task.id(3));
-        for other in ["dec_", "dec_zzzzzzzz", "dec_0123456789abcdef0123", "D1", "", "dec_00000000"]
-        {
+        assert_ne!(Thing::Memory.id(3, now), Thing::Task.id(3, now));
+        for other in ["dec_", "dec_zzzzzzzz", "D1", "", "dec_00000000"] {
             assert_eq!(Thing::Decision.number(other), None, "{other}");
         }
     }

@@ -6,6 +6,7 @@ use comity_core::limits::PAGE_MAX;
 use comity_core::memory::MemoryFilter;
 use comity_core::origin::Origin;
 use comity_core::refusal::{Code, Refusal};
+use comity_core::time::Timestamp;
 use comity_core::view::{DecisionView, DirectiveView, MemoryView, TaskView};
 use comity_engine::{Engine, EventFilter, Page, Query, TaskFilter};
 use comity_protocol::neotx::ids::Thing;
@@ -20,31 +21,31 @@ fn number(id: &str) -> u64 {
 }
 
 /// neo's id of a thing: the one it came with, else one made of ours.
-fn neos(origin: Option<&Origin>, thing: Thing, id: &str) -> String {
+fn neos(origin: Option<&Origin>, thing: Thing, id: &str, made: Timestamp) -> String {
     let came = origin.filter(|origin| origin.source == PROVIDER);
-    came.map_or_else(|| thing.id(number(id)), |origin| origin.item.clone())
+    came.map_or_else(|| thing.id(number(id), made), |origin| origin.item.clone())
 }
 
 /// neo's id of a decision.
 pub(super) fn decision_id(decision: &DecisionView) -> String {
-    neos(decision.origin.as_ref(), Thing::Decision, &decision.id)
+    neos(decision.origin.as_ref(), Thing::Decision, &decision.id, decision.created_at)
 }
 
 /// neo's id of a directive.
 pub(super) fn directive_id(directive: &DirectiveView) -> String {
-    neos(directive.origin.as_ref(), Thing::Directive, &directive.id)
+    neos(directive.origin.as_ref(), Thing::Directive, &directive.id, directive.created_at)
 }
 
 /// neo's id of a memory.
 pub(super) fn memory_id(memory: &MemoryView) -> String {
-    neos(memory.origin.as_ref(), Thing::Memory, &memory.id)
+    neos(memory.origin.as_ref(), Thing::Memory, &memory.id, memory.created_at)
 }
 
 /// neo's id of a task.
 pub(super) fn task_id(task: &TaskView) -> String {
     let kept = task.external_ids.get(PROVIDER).and_then(|ids| ids.get("id"));
     let kept = kept.and_then(Value::as_str);
-    kept.map_or_else(|| Thing::Task.id(task.number), str::to_owned)
+    kept.map_or_else(|| Thing::Task.id(task.number, task.created_at), str::to_owned)
 }
 
 /// Reads all pages of a list.
@@ -126,19 +127,28 @@ pub(super) fn gone(engine: &mut Engine, context: &Context) -> Result<Gone, Refus
         let ours = word(&event, "memory").or_else(|| word(&event, "directive"));
         items.extend(ours.zip(item));
     }
-    let neos =
-        |thing: Thing, id: String| items.get(&id).cloned().unwrap_or_else(|| thing.id(number(&id)));
+    let mut made = BTreeMap::new();
+    for (name, key) in [("memory_written", "memory"), ("directive_created", "directive")] {
+        for event in events(name)? {
+            let time = word(&event, "ts").and_then(|text| Timestamp::parse(&text));
+            made.extend(word(&event, key).zip(time));
+        }
+    }
+    let neos = |thing: Thing, id: String| {
+        let ours = || made.get(&id).map(|time| thing.id(number(&id), *time));
+        items.get(&id).cloned().or_else(ours)
+    };
     let mut gone = Gone::default();
     for name in ["memory_forgotten", "memory_superseded"] {
         let ids =
             events(name)?.iter().filter_map(|event| word(event, "memory")).collect::<Vec<_>>();
-        gone.memories.extend(ids.into_iter().map(|id| neos(Thing::Memory, id)));
+        gone.memories.extend(ids.into_iter().filter_map(|id| neos(Thing::Memory, id)));
     }
     for event in events("directive_deleted")? {
         // One that ran out has a reason; neo removes those by itself.
         let asked = word(&event, "reason").is_none();
         let id = word(&event, "directive").filter(|_| asked);
-        gone.directives.extend(id.map(|id| neos(Thing::Directive, id)));
+        gone.directives.extend(id.and_then(|id| neos(Thing::Directive, id)));
     }
     Ok(gone)
 }
@@ -171,9 +181,6 @@ pub(super) fn memory(
     if is_ours('M', text) {
         return Ok(text.to_owned());
     }
-    if let Some(number) = Thing::Memory.number(text) {
-        return Ok(format!("M{number}"));
-    }
     let all = memories(engine, context, false)?;
     one(all.iter().map(|it| (memory_id(it), it.id.as_str())), text)
 }
@@ -187,8 +194,15 @@ pub(super) fn decision(
     if is_ours('D', text) {
         return Ok(text.to_owned());
     }
-    if let Some(number) = Thing::Decision.number(text) {
-        return Ok(format!("D{number}"));
+    // The one that the number names is most often the one.
+    if let Some(number) = Thing::Decision.number(text)
+        && let Ok(answer) =
+            engine.query(&context.asker(), Query::Decision { id: format!("D{number}") })
+        && let Some(Ok(view)) =
+            answer.get("decision").cloned().map(serde_json::from_value::<DecisionView>)
+        && decision_id(&view) == text
+    {
+        return Ok(view.id);
     }
     let all = decisions(engine, context, true)?;
     one(all.iter().map(|it| (decision_id(it), it.id.as_str())), text)

@@ -14,7 +14,6 @@ use comity_core::origin::Origin;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::{DecisionView, TaskView};
 use comity_engine::Engine;
-use comity_protocol::neotx::ids::Thing;
 use comity_protocol::neotx::merge::{Base, Bases, changed_there};
 use comity_protocol::neotx::records::{ACTIVITY_FILE, INBOX_FILE, LOG_BUFFER_FILE, Record};
 use comity_protocol::neotx::{take, words};
@@ -299,10 +298,6 @@ impl Taking<'_> {
                         answers.push((taken.item, there.id.clone(), answer));
                     }
                 }
-                // Our own numbers only name what is here.
-                None if Thing::Decision.number(&taken.item).is_some() => {
-                    self.left(&taken.item, "the decision", "it was written by another store");
-                }
                 None => new.push(Taken {
                     item: taken.item,
                     made: Command::DecisionAsk(Box::new(taken.question)),
@@ -368,9 +363,6 @@ impl Taking<'_> {
                 Ok(taken) if ids.contains(&taken.item) => self.count("memories", 0, 1),
                 Ok(taken) if self.gone.memories.contains(&taken.item) => {
                     self.left(&taken.item, "the memory", DELETED);
-                }
-                Ok(taken) if Thing::Memory.number(&taken.item).is_some() => {
-                    self.left(&taken.item, "the memory", "it was written by another store");
                 }
                 Ok(taken) => new.push(Taken {
                     item: taken.item,
