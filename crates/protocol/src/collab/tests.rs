@@ -377,6 +377,15 @@ fn what_is_needed_is_changed_while_blocked_and_kept_otherwise() {
     assert_eq!(task_record(&view)["needs"], "two keys");
 }
 
+/// Found by fuzzing: a long number came back as its neighbour.
+#[test]
+fn a_number_is_read_back_as_it_was_written() {
+    let text = r#"{"version": 1, "tasks": [{"id": "T-142", "estimate": {"hours": 1111111111111111111112.5}}]}"#;
+    let value = read(Kind::Tasks, text).unwrap();
+    let again = read(Kind::Tasks, &pretty(&value)).unwrap();
+    assert_eq!(again, value);
+}
+
 #[test]
 fn a_key_that_is_null_is_kept_and_one_that_is_gone_is_taken_away() {
     let mut view = task(&entries(Kind::Tasks, TASKS).remove(1));
