@@ -101,11 +101,9 @@ impl Carrier<'_> {
         if task.status == planned.target.status() {
             return true;
         }
-        let kept = self.source.kept_back(&planned.target);
-        let kept =
-            task.status == Status::Queued && kept.is_some_and(|b| task.blockers.contains(&b));
         if self.reached.get(place) == Some(&true)
-            && kept
+            && task.status == Status::Queued
+            && self.is_kept_back(planned, task)
             && let Some(open) = work.open.get_mut(&place)
         {
             let mark = [Part::Status, Part::Reason]
@@ -122,11 +120,16 @@ impl Carrier<'_> {
         false
     }
 
+    /// Tells whether a task still has the blocker that an earlier import left on it.
+    fn is_kept_back(&self, planned: &Planned, task: &TaskView) -> bool {
+        let blocker = self.source.kept_back(&planned.target);
+        blocker.is_some_and(|blocker| task.blockers.contains(&blocker))
+    }
+
     /// Says why a task is not in the state that it has over there.
     fn status_differs(&mut self, place: usize, planned: &Planned, task: &TaskView) {
         let here = task.status;
-        let kept = self.source.kept_back(&planned.target);
-        let kept = kept.is_some_and(|blocker| task.blockers.contains(&blocker));
+        let kept = self.is_kept_back(planned, task);
         let why = match (&planned.target, &task.needs) {
             (Target::Done { .. } | Target::Review { .. }, _) if kept => format!(
                 "it is {here} here and kept back by a blocker; only a person accepts work that \
