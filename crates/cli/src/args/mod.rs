@@ -3,6 +3,7 @@
 mod collab;
 mod contract;
 mod decision;
+mod deferred;
 mod export;
 mod guard;
 mod import;
@@ -17,6 +18,7 @@ mod values;
 pub use collab::{CollabCommand, CollabFields, SyncCommand, TaskOutput};
 pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
+pub use deferred::{Deferred, at_once};
 pub use export::ExportCommand;
 pub use guard::GuardCommand;
 pub use import::ImportCommand;
@@ -83,15 +85,6 @@ pub struct Global {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    #[command(flatten)]
-    Everyday(Everyday),
-    #[command(flatten)]
-    Further(Further),
-}
-
-/// What agents call all day long. A call of one of these does not pay for the definition of all the others.
-#[derive(Debug, Subcommand)]
-pub enum Everyday {
     /// Set the project up and make its store
     #[command(after_help = "Example:\n  comity init")]
     Init {
@@ -104,22 +97,22 @@ pub enum Everyday {
     Status,
     /// Plan, claim, hand in, review and finish tasks
     #[command(subcommand, after_help = "Example:\n  comity task claim")]
-    Task(Box<TaskCommand>),
+    Task(Deferred<TaskCommand>),
     /// Reserve files
     #[command(subcommand, after_help = "Example:\n  comity lease acquire 'src/**/*.rs' --ttl 30m")]
-    Lease(LeaseCommand),
+    Lease(Deferred<LeaseCommand>),
     /// See and register agents
     #[command(subcommand, after_help = "Example:\n  comity agent list")]
-    Agent(AgentCommand),
+    Agent(Deferred<AgentCommand>),
     /// Record and waive evidence
     #[command(subcommand, after_help = "Example:\n  comity gate record T1 tests pass")]
-    Gate(GateCommand),
+    Gate(Deferred<GateCommand>),
     /// Ask and answer questions
     #[command(
         subcommand,
         after_help = "Example:\n  comity decision ask 'Which parser?' --option serde --option own --wait"
     )]
-    Decision(DecisionCommand),
+    Decision(Deferred<DecisionCommand>),
     /// Write something down for the record
     #[command(after_help = "Example:\n  comity note discovery 'The parser is recursive' --task T1")]
     Note {
@@ -134,12 +127,7 @@ pub enum Everyday {
     },
     /// Read and follow the log, or add to it
     #[command(subcommand, after_help = "Example:\n  comity event tail")]
-    Event(EventCommand),
-}
-
-/// Everything else.
-#[derive(Debug, Subcommand)]
-pub enum Further {
+    Event(Deferred<EventCommand>),
     /// Check the store, the log, git and the settings
     #[command(after_help = "Example:\n  comity doctor --fix")]
     Doctor {
@@ -149,40 +137,40 @@ pub enum Further {
     },
     /// Remember things for later agents, and find them again
     #[command(subcommand, after_help = "Example:\n  comity memory search 'flaky tests'")]
-    Memory(MemoryCommand),
+    Memory(Deferred<MemoryCommand>),
     /// Give standing instructions for idle time, start and stop
     #[command(subcommand, after_help = "Example:\n  comity directive list --active")]
-    Directive(DirectiveCommand),
+    Directive(Deferred<DirectiveCommand>),
     /// Check, write and explain missions, results and other contracts
     #[command(subcommand, after_help = "Example:\n  comity contract validate result.yaml")]
-    Contract(ContractCommand),
+    Contract(Deferred<ContractCommand>),
     /// Check what was changed against what may be changed
     #[command(subcommand, after_help = "Example:\n  comity guard check T1")]
-    Guard(GuardCommand),
+    Guard(Deferred<GuardCommand>),
     /// Check the log and what was built from it
     #[command(subcommand, after_help = "Example:\n  comity log verify")]
-    Log(LogCommand),
+    Log(Deferred<LogCommand>),
     /// Move a store
     #[command(
         subcommand,
         after_help = "Example:\n  comity store copy sqlite:comity.db postgres://db/comity"
     )]
-    Store(StoreCommand),
+    Store(Deferred<StoreCommand>),
     /// Write Markdown for people, from the log
     #[command(subcommand, after_help = "Example:\n  comity report log --output LOG.md")]
-    Report(ReportCommand),
+    Report(Deferred<ReportCommand>),
     /// Use neo's commands with neo's flags
     #[command(subcommand, after_help = "Example:\n  comity neo decision list")]
-    Neo(Box<NeoCommand>),
+    Neo(Deferred<NeoCommand>),
     /// Take over what other tools keep
     #[command(subcommand, after_help = "Example:\n  comity import beads .beads/issues.jsonl")]
-    Import(ImportCommand),
+    Import(Deferred<ImportCommand>),
     /// Write what is here for other tools
     #[command(
         subcommand,
         after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor"
     )]
-    Export(ExportCommand),
+    Export(Deferred<ExportCommand>),
     /// Reclaim what is stale and apply what has expired
     #[command(after_help = "Example:\n  comity watchdog --once")]
     Watchdog {
@@ -192,7 +180,7 @@ pub enum Further {
     },
     /// Keep files of another system in step
     #[command(subcommand, after_help = "Example:\n  comity sync collab --watch")]
-    Sync(SyncCommand),
+    Sync(Deferred<SyncCommand>),
     /// Answer collab.* JSON-RPC on stdin and stdout
     #[command(
         after_help = "Example:\n  comity rpc <<<'{\"id\":1,\"method\":\"collab.create_task\",\"params\":{\"title\":\"Parse dates\"}}'"
@@ -203,7 +191,7 @@ pub enum Further {
         subcommand,
         after_help = "Example:\n  comity collab create-task --title 'Parse dates'"
     )]
-    Collab(CollabCommand),
+    Collab(Deferred<CollabCommand>),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  comity completions bash > /etc/bash_completion.d/comity")]
     Completions {
@@ -227,50 +215,17 @@ pub enum CompletionShell {
     Fish,
 }
 
-/// The command line with everyday commands only.
-#[derive(Debug, Parser)]
-#[command(name = "comity", version, max_term_width = 100)]
-struct Short {
-    #[command(flatten)]
-    global: Global,
-    #[command(subcommand)]
-    command: Everyday,
-}
-
 /// Reads the command line.
 pub fn parse() -> Result<Cli, clap::Error> {
-    if is_everyday(std::env::args_os().skip(1)) {
-        let Short { global, command } = parsed()?;
-        return Ok(Cli { global, command: Command::Everyday(command) });
-    }
-    parsed()
-}
-
-fn parsed<P: CommandFactory + FromArgMatches>() -> Result<P, clap::Error> {
     // Taking the definition apart again would cost a tenth of a short command; the process ends soon.
-    let definition: &mut clap::Command = Box::leak(Box::new(P::command()));
+    let definition: &mut clap::Command = Box::leak(Box::new(Cli::command()));
     let mut matches = definition.try_get_matches_from_mut(std::env::args_os())?;
-    P::from_arg_matches_mut(&mut matches).map_err(|error| error.format(definition))
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(definition))
 }
 
 /// Global options that are followed by a value.
 const WITH_VALUE: [&str; 6] =
     ["--root", "--store", "--as", "--repo", "--fence", "--idempotency-key"];
-
-/// Tells whether the first word names an everyday command; whatever is odd is left to the whole definition.
-fn is_everyday(arguments: impl Iterator<Item = OsString>) -> bool {
-    let mut arguments = arguments;
-    while let Some(argument) = arguments.next() {
-        let Some(text) = argument.to_str() else { return false };
-        match text.split_once('=') {
-            Some((name, _)) if WITH_VALUE.contains(&name) => {}
-            None if WITH_VALUE.contains(&text) => drop(arguments.next()),
-            None if text == "--json" => {}
-            _ => return Everyday::has_subcommand(text),
-        }
-    }
-    false
-}
 
 /// Tells whether `--json` stands before the command: then comity's own shape is meant, also where the command has a
 /// flag of that name itself.
@@ -295,22 +250,21 @@ mod reference;
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, Short, WITH_VALUE, is_everyday, json_first};
+    use super::{Cli, WITH_VALUE, json_first};
     use clap::CommandFactory;
     use std::ffi::OsString;
 
+    fn whole() -> clap::Command {
+        let mut root = Cli::command();
+        root.build();
+        root
+    }
+
     #[test]
-    fn an_everyday_command_is_defined_alike_in_short_and_as_a_part_of_the_whole() {
-        let (mut whole, mut short) = (Cli::command(), Short::command());
-        whole.build();
-        short.build();
-        for command in short.get_subcommands().filter(|command| command.get_name() != "help") {
-            let same = whole.find_subcommand(command.get_name()).unwrap();
-            let help = |command: &clap::Command| command.clone().render_long_help().to_string();
-            assert_eq!(help(command), help(same));
-        }
+    fn the_global_options_that_are_followed_by_a_value_are_known() {
+        let root = whole();
         let takes_value = |argument: &&clap::Arg| argument.get_action().takes_values();
-        let globals = whole.get_arguments().filter(|argument| argument.is_global_set());
+        let globals = root.get_arguments().filter(|argument| argument.is_global_set());
         let with_value: Vec<String> = globals
             .filter(takes_value)
             .map(|argument| format!("--{}", argument.get_long().unwrap()))
@@ -319,18 +273,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_tells_whether_a_command_is_an_everyday_one() {
-        let is = |words: &str| is_everyday(words.split(' ').map(Into::into));
-        for words in
-            ["task claim", "--json note x y", "--as a status", "--as=a --root . lease list"]
-        {
-            assert!(is(words), "{words}");
-        }
-        for words in
-            ["doctor", "help task", "--as task", "-h", "--odd task", "tas", "--version", ""]
-        {
-            assert!(!is(words), "{words}");
-        }
+    fn only_what_is_called_is_defined() {
+        let mut root = Cli::command();
+        let _ = root.try_get_matches_from_mut(["comity", "lease", "list"]).unwrap();
+        let defined = |name: &str| root.find_subcommand(name).unwrap().has_subcommands();
+        assert!(defined("lease"));
+        assert!(!defined("task") && !defined("neo"));
     }
 
     #[test]
@@ -340,13 +288,15 @@ mod tests {
 
     #[test]
     fn no_argument_of_a_command_hides_a_global_option() {
-        let root = Cli::command();
-        let globals: Vec<_> = root.get_arguments().map(clap::Arg::get_id).collect();
+        let root = whole();
+        let globals: Vec<_> =
+            root.get_arguments().filter(|argument| argument.is_global_set()).collect();
+        let globals: Vec<_> = globals.into_iter().map(clap::Arg::get_id).collect();
         let mut left: Vec<&clap::Command> = root.get_subcommands().collect();
         while let Some(command) = left.pop() {
             for argument in command.get_arguments() {
                 assert!(
-                    !globals.contains(&argument.get_id()),
+                    argument.is_global_set() || !globals.contains(&argument.get_id()),
                     "{}: {argument}",
                     command.get_name()
                 );
@@ -368,9 +318,10 @@ mod tests {
                 let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
                 assert!(!help.is_empty(), "{path}: {} has no help", argument.get_id());
             }
-            command.get_subcommands().for_each(|inner| walk(inner, &path));
+            let own = command.get_subcommands().filter(|inner| inner.get_name() != "help");
+            own.for_each(|inner| walk(inner, &path));
         }
-        walk(&Cli::command(), "");
+        walk(&whole(), "");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `comity task …`
 
+use super::deferred::Deferred;
 use super::task_fields::{CreateArgs, UpdateArgs};
 use super::values::{PageArgs, agent, contract_kind, duration, role, status};
 use clap::{Args, Subcommand};
@@ -15,7 +16,7 @@ pub enum TaskCommand {
     /// Make a task
     #[command(after_help = "Example:\n  comity task create 'Parse dates' --priority high \
         --file 'src/date/**' --gate tests --dod 'leap years work'")]
-    Create(Box<CreateArgs>),
+    Create(Deferred<CreateArgs>),
     /// Make the tasks of a plan, all or none
     #[command(after_help = "Example:\n  comity task breakdown plan.yaml --epic 12")]
     Breakdown {
@@ -27,7 +28,7 @@ pub enum TaskCommand {
     },
     /// List tasks by number
     #[command(after_help = "Example:\n  comity task list --ready")]
-    List(ListArgs),
+    List(Deferred<ListArgs>),
     /// Show one task in full
     #[command(after_help = "Example:\n  comity task show T1")]
     Show(IdArgs),
@@ -36,7 +37,7 @@ pub enum TaskCommand {
     Why(IdArgs),
     /// Change fields of a task
     #[command(after_help = "Example:\n  comity task update T1 --priority P0 --if-match 3")]
-    Update(Box<UpdateArgs>),
+    Update(Deferred<UpdateArgs>),
     /// Make a task wait for another
     #[command(after_help = "Example:\n  comity task depend T2 --on T1")]
     Depend {

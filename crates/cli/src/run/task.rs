@@ -14,14 +14,14 @@ use serde_json::Value;
 pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refusal> {
     match command {
         TaskCommand::Create(args) => {
-            let (new, note) = task_fields::new_task(context, *args)?;
+            let (new, note) = task_fields::new_task(context, *args.0)?;
             let reply = execute(context, Command::CreateTask(Box::new(new)), Shape::TaskLine)?;
             Ok(note.into_iter().fold(reply, Reply::note))
         }
-        TaskCommand::List(args) => list(context, args),
+        TaskCommand::List(args) => list(context, *args.0),
         TaskCommand::Show(args) => query(context, Query::Task { id: args.id }, Shape::Task),
         TaskCommand::Why(args) => query(context, Query::Why { id: args.id }, Shape::Why),
-        TaskCommand::Update(args) => task_fields::update(context, *args),
+        TaskCommand::Update(args) => task_fields::update(context, *args.0),
         TaskCommand::Depend { id, on, remove } => {
             execute(context, Command::Depend { id, on, remove }, Shape::TaskLine)
         }

@@ -62,6 +62,12 @@ fn completions_know_the_commands() {
     }
     let json = sandbox.json(&["completions", "bash"]);
     assert_eq!(json["shell"], "bash");
+    // Also those that `help` is asked about.
+    let script = json["script"].as_str().unwrap();
+    assert!(
+        script.contains("help,task)") && script.contains("help__subcmd__task,claim)"),
+        "{script}"
+    );
 }
 
 #[test]
