@@ -103,7 +103,7 @@ pub struct Source {
 impl Source {
     /// Names a tracker.
     pub fn new(name: &str) -> Result<Source, Refusal> {
-        let worker = AgentId::parse(&format!("import:{name}"))?;
+        let worker = AgentId::elsewhere(name)?;
         Ok(Source { name: name.to_owned(), worker })
     }
 
