@@ -1,8 +1,8 @@
 //! beads: `issues.jsonl`, one issue a line, read as a plan of tasks.
 
 use crate::plan::{
-    Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange, bounded, locate,
-    notes, one_line, repeated, requirements, task_id, title,
+    Earlier, Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange,
+    bounded, locate, notes, one_line, repeated, requirements, task_id, title,
 };
 use comity_core::command::NewTask;
 use comity_core::ids::AgentId;
@@ -20,8 +20,9 @@ const REFERENCES: [&str; 4] = ["external_ref", "created_by", "owner", "work_type
 /// What every issue has and no task can be given: the log has its own times.
 const TIMES: [&str; 3] = ["created_at", "updated_at", "closed_at"];
 
-/// Reads `issues.jsonl`. Everything that is wrong with it comes back at once.
-pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
+/// Reads `issues.jsonl`; its issues may name those of earlier imports. Everything that is wrong with it comes back at
+/// once.
+pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
     let mut reader = Reader::default();
     let mut seen = Seen::new();
     for (place, line) in text.lines().enumerate() {
@@ -38,7 +39,7 @@ pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
         reader.line(line, number, &mut seen);
         locate(line, number, reader.problems.get_mut(before..).unwrap_or_default());
     }
-    reader.finish()
+    reader.finish(earlier)
 }
 
 /// What was read so far, by id: the line and what it said.
@@ -114,6 +115,7 @@ impl Reader {
             links: Vec::new(),
             notes,
             target,
+            lacks: Vec::new(),
         };
         for key in REFERENCES {
             let value = fields.text(key).and_then(|text| one_line(&task.item, key, &text, left));
@@ -135,7 +137,7 @@ impl Reader {
         self.plan.tasks.push(task);
     }
 
-    fn finish(mut self) -> Result<Plan, Vec<Problem>> {
+    fn finish(mut self, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
         if !self.problems.is_empty() {
             return Err(self.problems);
         }
@@ -144,8 +146,8 @@ impl Reader {
             let why = "the log has its own times: those of the import";
             self.plan.left_out.push(LeftOut::new("*", names.join(", "), why));
         }
-        infer_parents(&mut self.plan.tasks);
-        Ok(arrange(self.plan))
+        infer_parents(&mut self.plan.tasks, earlier);
+        Ok(arrange(self.plan, earlier))
     }
 }
 
@@ -329,7 +331,7 @@ fn dependencies(fields: &mut Fields<'_>, task: &mut Planned, left: &mut Vec<Left
 }
 
 /// `bd-1.2` is a part of `bd-1` also where no link says so.
-fn infer_parents(tasks: &mut [Planned]) {
+fn infer_parents(tasks: &mut [Planned], earlier: &Earlier) {
     let known: BTreeSet<String> = tasks.iter().map(|task| task.item.clone()).collect();
     for task in tasks {
         if task.parent.is_some() {
@@ -339,8 +341,9 @@ fn infer_parents(tasks: &mut [Planned]) {
             .item
             .rsplit_once('.')
             .filter(|(_, part)| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
-        task.parent =
-            parent.map(|(parent, _)| parent.to_owned()).filter(|parent| known.contains(parent));
+        task.parent = parent
+            .map(|(parent, _)| parent.to_owned())
+            .filter(|parent| known.contains(parent) || earlier.has(parent));
     }
 }
 
@@ -349,6 +352,10 @@ mod tests {
     use super::*;
 
     const FILE: &str = include_str!("../tests/golden/beads/issues.jsonl");
+
+    fn read(text: &str) -> Result<Plan, Vec<Problem>> {
+        super::read(text, &Earlier::default())
+    }
 
     fn task<'a>(plan: &'a Plan, item: &str) -> &'a Planned {
         plan.tasks.iter().find(|task| task.item == item).unwrap()

@@ -2,8 +2,8 @@
 
 use crate::beads::{labels, reserve};
 use crate::plan::{
-    Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange, bounded, locate,
-    one_line, repeated, requirements, task_id, title,
+    Earlier, Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange,
+    bounded, locate, one_line, repeated, requirements, task_id, title,
 };
 use comity_core::command::NewTask;
 use comity_core::ids::TaskId;
@@ -32,8 +32,8 @@ const PARTS: [(&str, &str); 6] = [
     ("complexityReasoning", "Complexity"),
 ];
 
-/// Reads `tasks.json`. Everything that is wrong with it comes back at once.
-pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
+/// Reads `tasks.json`; its items may name those of earlier imports. Everything that is wrong with it comes back at once.
+pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = Reader::default();
     let value = serde_json::from_str::<Value>(text);
@@ -49,7 +49,7 @@ pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
         Err(error) => reader.problems.push(Problem::json(&error, 1)),
     }
     locate(text, 1, &mut reader.problems);
-    reader.finish()
+    reader.finish(earlier)
 }
 
 #[derive(Default)]
@@ -178,6 +178,7 @@ impl Reader {
             links: Vec::new(),
             notes: Vec::new(),
             target,
+            lacks: Vec::new(),
         });
         self.subtasks(subtasks, path, place.tag, &id);
     }
@@ -197,7 +198,7 @@ impl Reader {
         self.items(values, &Place { tag, path, parent: Some(parent), siblings });
     }
 
-    fn finish(mut self) -> Result<Plan, Vec<Problem>> {
+    fn finish(mut self, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
         if !self.problems.is_empty() {
             return Err(self.problems);
         }
@@ -206,7 +207,7 @@ impl Reader {
             let why = "the log has its own times and history: those of the import";
             self.plan.left_out.push(LeftOut::new("*", names.join(", "), why));
         }
-        Ok(arrange(self.plan))
+        Ok(arrange(self.plan, earlier))
     }
 }
 
@@ -365,6 +366,10 @@ mod tests {
 
     const TAGGED: &str = include_str!("../tests/golden/taskmaster/tagged.json");
     const LEGACY: &str = include_str!("../tests/golden/taskmaster/legacy.json");
+
+    fn read(text: &str) -> Result<Plan, Vec<Problem>> {
+        super::read(text, &Earlier::default())
+    }
 
     fn task<'a>(plan: &'a Plan, item: &str) -> &'a Planned {
         plan.tasks.iter().find(|task| task.item == item).unwrap()

@@ -1,7 +1,7 @@
 //! What neo keeps, in our words: decisions, directives, memories and tasks as commands of the rules.
 
 use super::records::{DECISION_KEYS, DIRECTIVE_KEYS, MEMORY_COLUMNS, Record, TASK_COLUMNS};
-use crate::plan::{LeftOut, Plan, Planned, Target, arrange, bounded, task_id, title};
+use crate::plan::{Earlier, LeftOut, Plan, Planned, Target, arrange, bounded, task_id, title};
 use comity_core::command::{NewDirective, NewMemory, NewTask, Question};
 use comity_core::decision::{Addressee, DecisionOption, DecisionType, read_answer};
 use comity_core::directive::Trigger;
@@ -235,8 +235,8 @@ pub fn memory_words(kind: MemoryType) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// Reads the rows of tasks as a plan.
-pub fn tasks(rows: &[Map<String, Value>]) -> Plan {
+/// Reads the rows of tasks as a plan; they may name those of earlier imports, and tasks that were exported.
+pub fn tasks(rows: &[Map<String, Value>], earlier: &Earlier) -> Plan {
     let mut plan = Plan::default();
     for row in rows {
         let record = Record::from_map(row.clone());
@@ -254,7 +254,7 @@ pub fn tasks(rows: &[Map<String, Value>]) -> Plan {
         let why = "the log has its own times: those of the import";
         plan.left_out.push(LeftOut::new("*", "created_at, updated_at of tasks", why));
     }
-    arrange(plan)
+    arrange(plan, earlier)
 }
 
 fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
@@ -299,6 +299,7 @@ fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
         links: run.into_iter().collect(),
         notes: Vec::new(),
         target,
+        lacks: Vec::new(),
     }
 }
 
@@ -384,11 +385,12 @@ mod tests {
                 "priority": "high", "depends_on": on, "run_id": "r1"});
             value.as_object().unwrap().clone()
         };
-        let plan = tasks(&[
+        let rows = [
             row("mem_a", "done", Value::Null),
             row("mem_b", "in_progress", json!("mem_a")),
             row("mem_c", "abandoned", json!("mem_zzz")),
-        ]);
+        ];
+        let plan = tasks(&rows, &Earlier::default());
         let states: Vec<&str> = plan.tasks.iter().map(|task| task.target.as_str()).collect();
         assert_eq!(states, ["done", "queued", "abandoned"]);
         assert_eq!(plan.tasks[1].depends_on, ["mem_a"]);

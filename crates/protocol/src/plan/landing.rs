@@ -1,7 +1,7 @@
 //! What an item becomes here for whoever imports it: one command that makes the task with everything about it, and
 //! one that brings it on when somebody imports it who may.
 
-use super::{Mark, Part, Plan, Planned, Target};
+use super::{Earlier, Mark, Part, Plan, Planned, Target};
 use comity_core::command::{Command, ConstraintChanges, ImportedTask, NewTask};
 use comity_core::event::{TaskLinked, TaskUpdated};
 use comity_core::ids::AgentId;
@@ -112,6 +112,11 @@ impl Source {
         task.external_ids.get(&self.name)?.get(ITEM)?.as_str()
     }
 
+    /// Returns what earlier imports made of this tracker's items.
+    pub fn earlier(&self, tasks: &[TaskView]) -> Earlier {
+        Earlier::of(tasks, |task| self.item_of(task).map(str::to_owned))
+    }
+
     /// Returns what of an item was taken over.
     pub fn mark_of(&self, task: &TaskView) -> Option<Mark> {
         Mark::parse(task.external_ids.get(&self.name)?.get(MARK)?.as_str()?)
@@ -211,11 +216,12 @@ impl Source {
 mod tests {
     use super::*;
     use crate::beads;
+    use crate::plan::Earlier;
 
     const FILE: &str = include_str!("../../tests/golden/beads/issues.jsonl");
 
     fn taken(item: &str, later: &[Part]) -> ImportedTask {
-        let plan = beads::read(FILE).unwrap();
+        let plan = beads::read(FILE, &Earlier::default()).unwrap();
         let task = plan.tasks.iter().find(|task| task.item == item).unwrap();
         let way = Way { id: item.to_owned(), later: later.to_vec(), ..Way::default() };
         match Source::new("beads").unwrap().take_over(task, &way) {
@@ -254,7 +260,7 @@ mod tests {
                     {\"id\":1,\"title\":\"b\",\"status\":\"done\"}]},\
                     {\"id\":2,\"title\":\"c\",\"status\":\"blocked\"},\
                     {\"id\":3,\"title\":\"d\",\"status\":\"cancelled\"}]}";
-        let plan = crate::taskmaster::read(text).unwrap();
+        let plan = crate::taskmaster::read(text, &Earlier::default()).unwrap();
         assert_eq!(plan.reached(Rights::Person), [true, true, true, true]);
         // The whole waits for its part, which only a person accepts.
         assert_eq!(plan.reached(Rights::Planner), [false, false, true, true]);

@@ -6,6 +6,7 @@ use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::Refusal;
 use comity_engine::{Engine, Query, Settings};
 use comity_protocol::beads;
+use comity_protocol::plan::Source;
 use comity_store::memory::MemoryStore;
 use comity_store::{ReadTx, Store, StoreError, SystemClock, Watch, WriteTx};
 use serde_json::Value;
@@ -62,7 +63,9 @@ fn import(store: &MemoryStore, actor: &str, text: &str, room: usize) -> Try {
         workspace: None,
         command: Command::Heartbeat,
     };
-    let plan = beads::read(text).unwrap();
+    let here = super::tasks(&mut engine, &super::asker(&by)).unwrap();
+    let earlier = Source::new(beads::PROVIDER).unwrap().earlier(&here);
+    let plan = beads::read(text, &earlier).unwrap();
     let answer = carry(&mut engine, by.clone(), beads::PROVIDER, &plan);
     let head = engine.query(&super::asker(&by), Query::Head).unwrap();
     let events = head["seq"].as_u64().unwrap_or_else(|| panic!("{head}"));
