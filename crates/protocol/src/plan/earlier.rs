@@ -138,6 +138,20 @@ mod tests {
     }
 
     #[test]
+    fn an_issue_that_was_deleted_after_its_import_names_the_task_that_is_left() {
+        let text = r#"{"id":"a","title":"t","status":"tombstone"}"#;
+        let plan = beads::read(text, &earlier(&[("a", Status::Queued, &[], None)])).unwrap();
+        assert_eq!(
+            left(&plan),
+            ["the issue: it was deleted; give a-here up with `comity task abandon`"]
+        );
+        assert_eq!(
+            left(&beads::read(text, &Earlier::default()).unwrap()),
+            ["the issue: it was deleted"]
+        );
+    }
+
+    #[test]
     fn nothing_waits_for_ever_through_what_is_here() {
         let here = earlier(&[
             ("whole", Status::Queued, &[], None),
