@@ -190,7 +190,7 @@ fn drop_late(plan: &mut Plan, earlier: &Earlier) {
             let Some(status) = here(id).filter(|status| moves_on && *status != Status::Done) else {
                 return true;
             };
-            let why = format!("{} is {word} although {} is {status} here", short(&item), short(id));
+            let why = format!("{} is {word} although {} is {status}", short(&item), short(id));
             left.push(LeftOut::new(&item, format!("dependency on {}", short(id)), why));
             lacks.push(Part::Dependencies);
             false
@@ -198,7 +198,7 @@ fn drop_late(plan: &mut Plan, earlier: &Earlier) {
         let open = !task.target.is_finished();
         let closed = |id: &mut String| open && here(id).is_some_and(Status::is_finished);
         if let Some(parent) = task.parent.take_if(closed) {
-            let why = format!("{} is finished here and takes no open parts", short(&parent));
+            let why = format!("{} is finished and takes no open parts", short(&parent));
             left.push(LeftOut::new(&item, format!("parent {}", short(&parent)), why));
             lacks.push(Part::Parent);
         }

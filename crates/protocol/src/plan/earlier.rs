@@ -21,13 +21,18 @@ pub(super) struct Before {
 }
 
 impl Earlier {
-    /// Looks at the tasks that are here; the function names the item that a task is over there, if it is one.
-    pub fn of(tasks: &[TaskView], item: impl Fn(&TaskView) -> Option<String>) -> Earlier {
+    /// Looks at the tasks that are here; the functions name the item that a task is over there, if it is one, and the state
+    /// that counts.
+    pub(super) fn of(
+        tasks: &[TaskView],
+        item: impl Fn(&TaskView) -> Option<String>,
+        state: impl Fn(&TaskView) -> Status,
+    ) -> Earlier {
         let mut earlier = Earlier::default();
         for task in tasks {
             earlier.items.extend(item(task).map(|item| (item, task.id.clone())));
             let before = Before {
-                status: task.status,
+                status: state(task),
                 depends_on: task.dependencies.clone(),
                 parent: task.parent.clone(),
             };
@@ -46,7 +51,7 @@ impl Earlier {
         self.items.contains_key(item)
     }
 
-    /// Returns the state that an item has here.
+    /// Returns the state that counts of an item that is here.
     pub(super) fn status(&self, item: &str) -> Option<Status> {
         self.tasks.get(self.task_of(item)?).map(|before| before.status)
     }
@@ -122,8 +127,8 @@ mod tests {
         assert_eq!(
             left(&plan),
             [
-                "dependency on open: d is done although open is in_progress here",
-                "parent shut: shut is finished here and takes no open parts",
+                "dependency on open: d is done although open is in_progress",
+                "parent shut: shut is finished and takes no open parts",
             ]
         );
         assert_eq!(plan.tasks[0].depends_on, ["shut"]);

@@ -114,7 +114,31 @@ impl Source {
 
     /// Returns what earlier imports made of this tracker's items.
     pub fn earlier(&self, tasks: &[TaskView]) -> Earlier {
-        Earlier::of(tasks, |task| self.item_of(task).map(str::to_owned))
+        self.earlier_as(tasks, |task| self.item_of(task).map(str::to_owned))
+    }
+
+    /// Returns the same of a tracker that names more tasks than were imported from it.
+    pub fn earlier_as(
+        &self,
+        tasks: &[TaskView],
+        item: impl Fn(&TaskView) -> Option<String>,
+    ) -> Earlier {
+        Earlier::of(tasks, item, |task| self.state_there(task))
+    }
+
+    /// What is kept back has the state already that it is kept back from.
+    fn state_there(&self, task: &TaskView) -> Status {
+        let why = String::new;
+        let targets = [
+            Target::Done { why: why() },
+            Target::Review { why: why() },
+            Target::Abandoned { why: why() },
+        ];
+        let kept = |target: &&Target| {
+            self.kept_back(target).is_some_and(|blocker| task.blockers.contains(&blocker))
+        };
+        let kept = targets.iter().find(kept).filter(|_| task.status == Status::Queued);
+        kept.map_or(task.status, Target::status)
     }
 
     /// Returns what of an item was taken over.

@@ -222,7 +222,7 @@ fn list(context: &Context, all: bool, form: Form) -> Result<Reply, Refusal> {
         let mut row = vec![
             text(record, "id").chars().take(12).collect(),
             text(record, "type").to_owned(),
-            print::cut(text(record, "question"), 50),
+            print::cut(text(record, "question"), 50, "…"),
             text(record, "source").to_owned(),
             created.map(print::ago).unwrap_or_default(),
         ];

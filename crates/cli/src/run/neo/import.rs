@@ -19,7 +19,7 @@ use comity_protocol::neotx::records::{
     ACTIVITY_FILE, DECISION_OUTCOMES, INBOX_FILE, LOG_BUFFER_FILE, Record,
 };
 use comity_protocol::neotx::{take, words};
-use comity_protocol::plan::{Earlier, LeftOut};
+use comity_protocol::plan::{LeftOut, Source};
 use comity_store::neo::Row;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -149,7 +149,8 @@ impl Taking<'_> {
         if rows.is_empty() {
             return Ok(());
         }
-        let earlier = Earlier::of(&here, |task| Some(find::task_id(task)));
+        let source = Source::new(take::PROVIDER)?;
+        let earlier = source.earlier_as(&here, |task| Some(find::task_id(task)));
         let plan = take::tasks(&rows, &earlier);
         let answer = carry::out(self.context, take::PROVIDER, &plan)?;
         let number = |key: &str| {

@@ -170,3 +170,27 @@ fn what_names_an_item_that_is_refused_is_taken_over_without_it() {
         .collect();
     assert_eq!(left, ["the task", "dependency on a\nb"]);
 }
+
+#[test]
+fn parts_of_an_export_are_joined_whoever_imports_them_first() {
+    let first = "{\"id\":\"a\",\"title\":\"a\",\"status\":\"closed\"}\n";
+    let second = "{\"id\":\"b\",\"title\":\"b\",\"status\":\"closed\",\
+                  \"dependencies\":[{\"depends_on_id\":\"a\"}]}\n";
+    let store = store();
+    // An agent may not finish them: both are kept back, and joined.
+    for text in [first, second] {
+        import(&store, "codex-cli", text, usize::MAX).answer.unwrap();
+    }
+    for text in [first, second] {
+        let answer = import(&store, "human:ann", text, usize::MAX).answer.unwrap();
+        assert_eq!(
+            (&answer["left_out"], &answer["changed"]),
+            (&Value::from([0; 0]), &Value::from([0; 0]))
+        );
+        assert_eq!(answer["tasks"][0]["status"], "done", "{answer}");
+    }
+    let done = import(&store, "human:ann", &format!("{first}{second}"), usize::MAX);
+    let whole = import(&store, "human:ann", second, usize::MAX);
+    assert_eq!(whole.events, done.events);
+    assert_eq!(whole.answer.unwrap()["changed"], Value::from([0; 0]));
+}
