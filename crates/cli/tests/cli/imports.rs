@@ -438,3 +438,18 @@ fn work_in_review_elsewhere_that_is_sent_back_is_for_whoever_claims_it() {
     assert_eq!(own.0["code"], "self-review");
     assert_eq!(task(&["approve", "tm-3"], "human:ann")["status"], "approved");
 }
+
+#[test]
+fn a_whole_that_comes_after_its_part_is_listed_each_time() {
+    let sandbox = Sandbox::new();
+    let part = json!({"id": "p", "title": "p", "dependencies":
+                      [{"depends_on_id": "w", "type": "parent-child"}]});
+    sandbox.write("p.jsonl", &lines(&[part]));
+    sandbox.write("w.jsonl", &lines(&[json!({"id": "w", "title": "w"})]));
+    for file in ["p.jsonl", "w.jsonl", "p.jsonl", "p.jsonl"] {
+        let answer = sandbox.json(&["import", "beads", file, "--as", "human:ann"]);
+        let left = if file == "p.jsonl" { vec!["p: parent w".to_owned()] } else { Vec::new() };
+        assert_eq!((left_out(&answer), &answer["changed"]), (left, &json!([])));
+    }
+    assert_eq!(sandbox.json(&["task", "show", "p"])["task"]["parent"], Value::Null);
+}

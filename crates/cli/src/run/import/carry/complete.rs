@@ -204,7 +204,9 @@ impl Carrier<'_> {
         }
         let why = match id {
             None => "that item was not taken over".to_owned(),
-            Some(id) => format!("{id} took no open parts here when the task was made"),
+            Some(id) => format!(
+                "a task is made as a part of another; {id} was not here then, or took no open parts"
+            ),
         };
         self.leave_out(place, format!("parent {item}"), why);
         false
