@@ -5,12 +5,14 @@ use comity_protocol::contract::{KINDS, Mode, check};
 use comity_protocol::neotx::lines::{Change, Lines};
 use comity_protocol::neotx::records::Record;
 use comity_protocol::neotx::{effect, merge, resume, take};
+use comity_protocol::plan::Earlier;
 use comity_protocol::{beads, taskmaster};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    for plan in [beads::read(text), taskmaster::read(text)].into_iter().flatten() {
+    let none = Earlier::default();
+    for plan in [beads::read(text, &none), taskmaster::read(text, &none)].into_iter().flatten() {
         assert_eq!(plan.finishing_order().len(), plan.tasks.len());
     }
     let mut lines = Lines::read(data);

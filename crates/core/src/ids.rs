@@ -126,6 +126,9 @@ impl RepoName {
     }
 }
 
+/// What the identities begin with that stand for somebody in another system.
+const ELSEWHERE: &str = "import:";
+
 impl AgentId {
     /// Reads an identity: letters, digits and `._-:/@+`, at most 128 bytes.
     pub fn parse(text: &str) -> Result<AgentId, Refusal> {
@@ -145,6 +148,16 @@ impl AgentId {
     /// Tells whether this is a person.
     pub fn is_person(&self) -> bool {
         self.0.starts_with("human:")
+    }
+
+    /// Returns the identity that stands for whoever did in another system what was imported from there.
+    pub fn elsewhere(system: &str) -> Result<AgentId, Refusal> {
+        AgentId::parse(&format!("{ELSEWHERE}{system}"))
+    }
+
+    /// Tells whether this stands for somebody in another system: nobody here, who could go on with the work.
+    pub fn is_elsewhere(&self) -> bool {
+        self.0.starts_with(ELSEWHERE)
     }
 }
 

@@ -1,8 +1,8 @@
 //! beads: `issues.jsonl`, one issue a line, read as a plan of tasks.
 
 use crate::plan::{
-    Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange, bounded, locate,
-    notes, one_line, repeated, requirements, task_id, title,
+    Earlier, Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange,
+    bounded, locate, notes, one_line, repeated, requirements, task_id, title,
 };
 use comity_core::command::NewTask;
 use comity_core::ids::AgentId;
@@ -20,9 +20,21 @@ const REFERENCES: [&str; 4] = ["external_ref", "created_by", "owner", "work_type
 /// What every issue has and no task can be given: the log has its own times.
 const TIMES: [&str; 3] = ["created_at", "updated_at", "closed_at"];
 
-/// Reads `issues.jsonl`. Everything that is wrong with it comes back at once.
-pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
-    let mut reader = Reader::default();
+/// What is read of a comment; its number names nothing here.
+const COMMENT_KEYS: [&str; 5] = ["id", "issue_id", "author", "text", "created_at"];
+
+/// What is read of a link, in either of its forms.
+const LINK_KEYS: [&str; 4] = ["issue_id", "depends_on_id", "id", "type"];
+
+/// Who made a link, and when: what every link has and none can be given here.
+const LINK_TIMES: [(&str, &str); 2] =
+    [("created_at", "created_at of dependencies"), ("created_by", "created_by of dependencies")];
+
+/// Reads `issues.jsonl`; its issues may name those of earlier imports. Everything that is wrong with it comes back at
+/// once.
+pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
+    let (plan, problems, times) = Default::default();
+    let mut reader = Reader { earlier, plan, problems, times };
     let mut seen = Seen::new();
     for (place, line) in text.lines().enumerate() {
         let number = place + 1;
@@ -44,14 +56,14 @@ pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
 /// What was read so far, by id: the line and what it said.
 type Seen = BTreeMap<String, (usize, Map<String, Value>)>;
 
-#[derive(Default)]
-struct Reader {
+struct Reader<'e> {
+    earlier: &'e Earlier,
     plan: Plan,
     problems: Vec<Problem>,
     times: BTreeSet<&'static str>,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn problem(&mut self, line: usize, message: String) {
         self.problems.push(Problem {
             message,
@@ -95,7 +107,11 @@ impl Reader {
         let status = fields.text("status").unwrap_or_else(|| "open".to_owned());
         let (Some(id), heading) = (id, heading) else { return };
         if status == "tombstone" || fields.take("deleted_at").is_some() {
-            left.push(LeftOut::new(id, "the issue", "it was deleted"));
+            let why = match self.earlier.task_of(&id) {
+                Some(task) => format!("it was deleted; give {task} up with `comity task abandon`"),
+                None => "it was deleted".to_owned(),
+            };
+            left.push(LeftOut::new(id, "the issue", why));
             return;
         }
         let mut new = new_task(&id, &heading.unwrap_or_default(), &mut fields, left);
@@ -114,12 +130,13 @@ impl Reader {
             links: Vec::new(),
             notes,
             target,
+            lacks: Vec::new(),
         };
         for key in REFERENCES {
             let value = fields.text(key).and_then(|text| one_line(&task.item, key, &text, left));
             task.links.extend(value.map(|value| (key.to_owned(), value)));
         }
-        dependencies(&mut fields, &mut task, left);
+        dependencies(&mut fields, &mut task, left, &mut self.times);
         for field in TIMES {
             if fields.take(field).is_some() {
                 self.times.insert(field);
@@ -141,11 +158,11 @@ impl Reader {
         }
         if !self.times.is_empty() {
             let names: Vec<&str> = self.times.into_iter().collect();
-            let why = "the log has its own times: those of the import";
+            let why = "the log has its own times and authors: those of the import";
             self.plan.left_out.push(LeftOut::new("*", names.join(", "), why));
         }
-        infer_parents(&mut self.plan.tasks);
-        Ok(arrange(self.plan))
+        infer_parents(&mut self.plan.tasks, self.earlier);
+        Ok(arrange(self.plan, self.earlier))
     }
 }
 
@@ -280,6 +297,7 @@ fn comments(id: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Vec<S
     let mut said_there = Vec::new();
     for (place, value) in fields.list("comments").into_iter().enumerate() {
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        unknown(id, &format!("comments[{place}]"), &value, &COMMENT_KEYS, left);
         match text("text") {
             Some(said) if said.trim().is_empty() => {
                 left.push(LeftOut::new(id, format!("comments[{place}]"), "it says nothing"));
@@ -295,10 +313,20 @@ fn comments(id: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Vec<S
     notes(id, said_there, left)
 }
 
-fn dependencies(fields: &mut Fields<'_>, task: &mut Planned, left: &mut Vec<LeftOut>) {
-    for (place, value) in fields.list("dependencies").into_iter().enumerate() {
+fn dependencies(
+    fields: &mut Fields<'_>,
+    task: &mut Planned,
+    left: &mut Vec<LeftOut>,
+    times: &mut BTreeSet<&'static str>,
+) {
+    for (place, mut value) in fields.list("dependencies").into_iter().enumerate() {
+        for (key, named) in LINK_TIMES {
+            let there = value.as_object_mut().and_then(|link| link.shift_remove(key));
+            times.extend(there.map(|_| named));
+        }
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         let given = value.as_str().map(str::to_owned);
+        unknown(&task.item, &format!("dependencies[{place}]"), &value, &LINK_KEYS, left);
         let Some(on) = given.or_else(|| text("depends_on_id")).or_else(|| text("id")) else {
             let path = format!("dependencies[{place}].depends_on_id");
             fields.problem(&path, "depends_on_id is missing");
@@ -328,8 +356,19 @@ fn dependencies(fields: &mut Fields<'_>, task: &mut Planned, left: &mut Vec<Left
     }
 }
 
+/// Lists what is said in a comment or a link besides what is read of it.
+fn unknown(item: &str, path: &str, value: &Value, known: &[&str], left: &mut Vec<LeftOut>) {
+    let Some(map) = value.as_object() else { return };
+    let nothing = |value: &Value| matches!(value, Value::Null) || *value == "" || *value == "{}";
+    for (key, _) in
+        map.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !nothing(value))
+    {
+        left.push(LeftOut::new(item, format!("{path}.{key}"), "it has no place here"));
+    }
+}
+
 /// `bd-1.2` is a part of `bd-1` also where no link says so.
-fn infer_parents(tasks: &mut [Planned]) {
+fn infer_parents(tasks: &mut [Planned], earlier: &Earlier) {
     let known: BTreeSet<String> = tasks.iter().map(|task| task.item.clone()).collect();
     for task in tasks {
         if task.parent.is_some() {
@@ -339,8 +378,9 @@ fn infer_parents(tasks: &mut [Planned]) {
             .item
             .rsplit_once('.')
             .filter(|(_, part)| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
-        task.parent =
-            parent.map(|(parent, _)| parent.to_owned()).filter(|parent| known.contains(parent));
+        task.parent = parent
+            .map(|(parent, _)| parent.to_owned())
+            .filter(|parent| known.contains(parent) || earlier.has(parent));
     }
 }
 
@@ -349,6 +389,10 @@ mod tests {
     use super::*;
 
     const FILE: &str = include_str!("../tests/golden/beads/issues.jsonl");
+
+    fn read(text: &str) -> Result<Plan, Vec<Problem>> {
+        super::read(text, &Earlier::default())
+    }
 
     fn task<'a>(plan: &'a Plan, item: &str) -> &'a Planned {
         plan.tasks.iter().find(|task| task.item == item).unwrap()
@@ -398,7 +442,7 @@ mod tests {
                 "bd-a1b2: link discovered-from to bd-1.1",
                 "bd-odd: status awaiting_qa",
                 "bd-gone: the issue",
-                "*: closed_at, created_at, updated_at",
+                "*: closed_at, created_at, created_at of dependencies, created_by of dependencies, updated_at",
                 "bd-a1b2: dependency on bd-missing",
             ]
         );
@@ -484,6 +528,20 @@ mod tests {
         let plan = read(text).unwrap();
         assert_eq!(task(&plan, "a").notes, ["Comment in beads by somebody: hi"]);
         assert_eq!(plan.left_out[0].what, "comments[0]");
+    }
+
+    #[test]
+    fn what_is_said_in_links_and_comments_besides_is_listed() {
+        let text = "{\"id\":\"a\",\"title\":\"t\",\"comments\":[{\"id\":7,\"text\":\"hi\",\"mood\":\"x\"}],\
+                    \"dependencies\":[{\"issue_id\":\"a\",\"depends_on_id\":\"b\",\"type\":\"blocks\",\
+                    \"created_by\":\"ann\",\"metadata\":\"{}\",\"thread_id\":\"t-1\"}]}\n\
+                    {\"id\":\"b\",\"title\":\"u\"}";
+        let plan = read(text).unwrap();
+        let left: Vec<&str> = plan.left_out.iter().map(|left| left.what.as_str()).collect();
+        assert_eq!(
+            left,
+            ["comments[0].mood", "dependencies[0].thread_id", "created_by of dependencies"]
+        );
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::beads::{labels, reserve};
 use crate::plan::{
-    Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange, bounded, locate,
-    one_line, repeated, requirements, task_id, title,
+    Earlier, Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange,
+    bounded, locate, one_line, repeated, requirements, task_id, title,
 };
 use comity_core::command::NewTask;
 use comity_core::ids::TaskId;
@@ -32,8 +32,8 @@ const PARTS: [(&str, &str); 6] = [
     ("complexityReasoning", "Complexity"),
 ];
 
-/// Reads `tasks.json`. Everything that is wrong with it comes back at once.
-pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
+/// Reads `tasks.json`; its items may name those of earlier imports. Everything that is wrong with it comes back at once.
+pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = Reader::default();
     let value = serde_json::from_str::<Value>(text);
@@ -49,7 +49,7 @@ pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
         Err(error) => reader.problems.push(Problem::json(&error, 1)),
     }
     locate(text, 1, &mut reader.problems);
-    reader.finish()
+    reader.finish(earlier)
 }
 
 #[derive(Default)]
@@ -61,11 +61,18 @@ struct Reader {
 }
 
 /// Where an item stands.
+#[derive(Default)]
 struct Place<'a> {
     tag: &'a str,
     path: String,
     parent: Option<&'a str>,
+    /// The whole ids of the subtasks beside it.
     siblings: BTreeSet<String>,
+}
+
+/// The whole id of a subtask: it may carry its parent's number already.
+fn inside(parent: &str, id: &str) -> String {
+    if id.contains('.') { id.to_owned() } else { format!("{parent}.{id}") }
 }
 
 impl Place<'_> {
@@ -74,11 +81,16 @@ impl Place<'_> {
         if self.tag == MAIN_TAG { id.to_owned() } else { format!("{}:{id}", self.tag) }
     }
 
-    /// What a dependency means: a neighbour among the subtasks, else an item of the tag.
+    /// What a dependency means: an item of the tag that it names, else a neighbour among the subtasks, else an item of
+    /// this tag.
     fn names(&self, id: &str) -> String {
-        match self.parent {
-            Some(parent) if self.siblings.contains(id) => self.item(&format!("{parent}.{id}")),
-            _ => self.item(id),
+        if let Some((tag, id)) = id.rsplit_once(':') {
+            return Place { tag, ..Place::default() }.item(id);
+        }
+        let beside = self.parent.map(|parent| inside(parent, id));
+        match beside.filter(|full| self.siblings.contains(full)) {
+            Some(full) => self.item(&full),
+            None => self.item(id),
         }
     }
 }
@@ -107,12 +119,7 @@ impl Reader {
     fn tag(&mut self, tag: &str, path: &str, mut map: Map<String, Value>) {
         match map.shift_remove("tasks") {
             Some(Value::Array(tasks)) => {
-                let place = Place {
-                    tag,
-                    path: format!("{path}tasks"),
-                    parent: None,
-                    siblings: BTreeSet::new(),
-                };
+                let place = Place { tag, path: format!("{path}tasks"), ..Place::default() };
                 self.items(tasks, &place);
             }
             _ => self.problem(&format!("{path}tasks"), "must be a list".to_owned()),
@@ -142,11 +149,7 @@ impl Reader {
         let (id, heading) = (fields.id("id"), fields.required("title"));
         let subtasks = fields.list("subtasks");
         let Some(id) = id else { return };
-        // A subtask may carry its parent's number already.
-        let id = match place.parent {
-            Some(parent) if !id.contains('.') => format!("{parent}.{id}"),
-            _ => id,
-        };
+        let id = place.parent.map_or_else(|| id.clone(), |parent| inside(parent, &id));
         let id = unrepeated(&id, place, &mut self.seen, left);
         let item = place.item(&id);
         let status = fields.text("status").unwrap_or_else(|| "pending".to_owned());
@@ -178,14 +181,15 @@ impl Reader {
             links: Vec::new(),
             notes: Vec::new(),
             target,
+            lacks: Vec::new(),
         });
         self.subtasks(subtasks, path, place.tag, &id);
     }
 
     fn subtasks(&mut self, values: Vec<Value>, path: &str, tag: &str, parent: &str) {
         let id = |value: &Value| match value.get("id") {
-            Some(Value::Number(number)) => Some(number.to_string()),
-            Some(Value::String(text)) => Some(text.clone()),
+            Some(Value::Number(number)) => Some(inside(parent, &number.to_string())),
+            Some(Value::String(text)) => Some(inside(parent, text.trim())),
             _ => None,
         };
         let siblings = values.iter().filter_map(id).collect();
@@ -197,7 +201,7 @@ impl Reader {
         self.items(values, &Place { tag, path, parent: Some(parent), siblings });
     }
 
-    fn finish(mut self) -> Result<Plan, Vec<Problem>> {
+    fn finish(mut self, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
         if !self.problems.is_empty() {
             return Err(self.problems);
         }
@@ -206,7 +210,7 @@ impl Reader {
             let why = "the log has its own times and history: those of the import";
             self.plan.left_out.push(LeftOut::new("*", names.join(", "), why));
         }
-        Ok(arrange(self.plan))
+        Ok(arrange(self.plan, earlier))
     }
 }
 
@@ -243,6 +247,8 @@ fn fields_of(item: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Ne
     for (field, heading) in PARTS {
         add_part(&mut description, heading, &text_or_list(fields, field));
     }
+    let (files, about) = files(item, fields, left);
+    add_part(&mut description, "Relevant files", &about.join("\n"));
     NewTask {
         description: bounded(item, "the description", description, left),
         priority: priority(fields),
@@ -250,7 +256,7 @@ fn fields_of(item: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Ne
         complexity: complexity(item, fields, left),
         labels: labels(item, fields.texts("tags"), left),
         requirements: requirements(item, &text_or_list(fields, "acceptanceCriteria"), left),
-        files: files(item, fields, left),
+        files,
         ..NewTask::default()
     }
 }
@@ -293,24 +299,44 @@ fn complexity(item: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> O
     number
 }
 
-/// Files that will be changed are declared; what is only to be read is not.
-fn files(item: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Vec<String> {
-    let mut files = Vec::new();
+/// Files that will be changed are declared; what is only to be read is not. What is said about them is a part of the
+/// description.
+fn files(
+    item: &str,
+    fields: &mut Fields<'_>,
+    left: &mut Vec<LeftOut>,
+) -> (Vec<String>, Vec<String>) {
+    let (mut files, mut about) = (Vec::new(), Vec::new());
     for value in fields.list("relevantFiles") {
         let path = value.get("path").or(Some(&value)).and_then(Value::as_str).unwrap_or_default();
-        let only_read = value.get("action").and_then(Value::as_str) == Some("reference");
-        if only_read || Pattern::parse(path).is_err() {
-            let why =
-                if only_read { "it is only to be read" } else { "it is no path of a project" };
-            left.push(LeftOut::new(item, format!("relevant file {path:?}"), why));
-        } else if files.len() >= PATTERNS_MAX {
-            let why = format!("a task has at most {PATTERNS_MAX} files");
-            left.push(LeftOut::new(item, format!("relevant file {path:?}"), why));
-        } else if !files.iter().any(|file| file == path) {
-            files.push(path.to_owned());
+        let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (action, what) = (text("action"), text("description"));
+        if !action.is_empty() || !what.is_empty() {
+            let action = if action.is_empty() { String::new() } else { format!(" ({action})") };
+            let what = if what.is_empty() { String::new() } else { format!(": {what}") };
+            about.push(format!("- {path}{action}{what}"));
         }
+        for (key, _) in value.as_object().into_iter().flatten() {
+            if !["path", "action", "description"].contains(&key.as_str()) {
+                let what = format!("relevant file {path:?}, field {key}");
+                left.push(LeftOut::new(item, what, "a file has no such field"));
+            }
+        }
+        let not_declared = if action == "reference" {
+            "it is only to be read"
+        } else if Pattern::parse(path).is_err() {
+            "it is no path of a project"
+        } else if files.len() >= PATTERNS_MAX {
+            "a task has no more files than that"
+        } else {
+            if !files.iter().any(|file| file == path) {
+                files.push(path.to_owned());
+            }
+            continue;
+        };
+        left.push(LeftOut::new(item, format!("relevant file {path:?}"), not_declared));
     }
-    files
+    (files, about)
 }
 
 fn dependencies(fields: &mut Fields<'_>, place: &Place<'_>) -> Vec<String> {
@@ -366,6 +392,10 @@ mod tests {
     const TAGGED: &str = include_str!("../tests/golden/taskmaster/tagged.json");
     const LEGACY: &str = include_str!("../tests/golden/taskmaster/legacy.json");
 
+    fn read(text: &str) -> Result<Plan, Vec<Problem>> {
+        super::read(text, &Earlier::default())
+    }
+
     fn task<'a>(plan: &'a Plan, item: &str) -> &'a Planned {
         plan.tasks.iter().find(|task| task.item == item).unwrap()
     }
@@ -401,7 +431,8 @@ mod tests {
         assert_eq!(two.new.labels, ["cli"]);
         assert_eq!(
             two.new.description,
-            "Commands.\n\n## Details\n\nUse a library.\n\n## Test strategy\n\nRun each."
+            "Commands.\n\n## Details\n\nUse a library.\n\n## Test strategy\n\nRun each.\n\n\
+             ## Relevant files\n\n- src/cli.ts (modify): entry\n- docs/spec.md (reference): what"
         );
         let part = task(&plan, "2.2");
         assert_eq!(part.parent.as_deref(), Some("2"));
@@ -441,6 +472,19 @@ mod tests {
         assert_eq!(items, ["4", "4.4", "4.4-2", "4.5"]);
         assert_eq!(task(&plan, "4.5").depends_on, ["4.4"]);
         assert_eq!(left(&plan), ["4.4-2: id 4.4"]);
+    }
+
+    #[test]
+    fn a_dependency_names_a_neighbour_a_task_or_an_item_of_another_tag() {
+        let text = r#"{"master":{"tasks":[
+            {"id":1,"title":"a","subtasks":[{"id":"1.1","title":"b"},{"id":"2","title":"c"},
+             {"id":3,"title":"d","dependencies":["1.1",2,"2.1","ui:1"]}]},
+            {"id":2,"title":"e","subtasks":[{"id":1,"title":"f"}]}]},
+            "ui":{"tasks":[{"id":1,"title":"g","dependencies":["master:2.1"]}]}}"#;
+        let plan = read(text).unwrap();
+        assert_eq!(task(&plan, "1.3").depends_on, ["1.1", "1.2", "2.1", "ui:1"]);
+        assert_eq!(task(&plan, "ui:1").depends_on, ["2.1"]);
+        assert!(left(&plan).is_empty(), "{:?}", left(&plan));
     }
 
     #[test]

@@ -9,17 +9,17 @@ use serde_json::Value;
 const LINES_MAX: usize = 40;
 
 pub(super) fn import(answer: &Value, screen: &Screen) -> String {
-    let number = |key: &str| answer.get(key).and_then(Value::as_u64).unwrap_or(0);
     let tasks = list(answer, "tasks");
+    let old = match number(answer, "/existing") {
+        0 => String::new(),
+        1 => ", 1 was here already".to_owned(),
+        there => format!(", {there} were here already"),
+    };
     let mut out = if answer.get("dry_run").is_some() {
-        format!("{} would be taken over\n", count(tasks.len(), "task", "tasks"))
+        let new = tasks.len().saturating_sub(number(answer, "/existing"));
+        format!("{} would be taken over{old}\n", count(new, "task", "tasks"))
     } else {
-        let new = usize::try_from(number("imported")).unwrap_or(usize::MAX);
-        let old = match number("existing") {
-            0 => String::new(),
-            there => format!(", {there} were here already"),
-        };
-        format!("{} taken over{old}\n", count(new, "task", "tasks"))
+        format!("{} taken over{old}\n", taken_over(answer))
     };
     let mut table = Table::new(&["ITEM", "TASK", "STATUS", "TITLE"], "TITLE");
     for task in tasks.iter().take(LINES_MAX) {
@@ -52,6 +52,31 @@ pub(super) fn import(answer: &Value, screen: &Screen) -> String {
         out.push_str(&rest(left.len()));
     }
     out
+}
+
+fn number(answer: &Value, at: &str) -> usize {
+    let number = answer.pointer(at).and_then(Value::as_u64).unwrap_or(0);
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// What an import may bring besides tasks: the plural, which is its name in the answer, and the singular.
+const BESIDES: [(&str, &str); 3] =
+    [("decisions", "decision"), ("directives", "directive"), ("memories", "memory")];
+
+/// Counts each kind of thing that is new here; where there are tasks only, those also when none is.
+fn taken_over(answer: &Value) -> String {
+    let mut tasks = number(answer, "/imported");
+    let mut kinds = Vec::new();
+    for (many, one) in BESIDES {
+        let new = number(answer, &format!("/{many}/imported"));
+        tasks = tasks.saturating_sub(new);
+        kinds.extend((new > 0).then(|| count(new, one, many)));
+    }
+    let only_tasks = answer.get("decisions").is_none();
+    if tasks > 0 || only_tasks {
+        kinds.push(count(tasks, "task", "tasks"));
+    }
+    if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") }
 }
 
 fn rest(all: usize) -> String {

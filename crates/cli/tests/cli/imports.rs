@@ -359,3 +359,97 @@ fn a_closed_issue_that_was_deferred_is_done_and_a_part_does_not_wait_for_its_who
     assert_eq!(left_out(&answer), ["y: defer_until 2030-01-01", "x.1: dependency on x"]);
     assert_eq!(sandbox.json(&["task", "show", "x.1"])["task"]["parent"], "x");
 }
+
+#[test]
+fn a_later_part_of_an_export_is_joined_to_what_an_earlier_one_became() {
+    let sandbox = Sandbox::new();
+    let import = |name: &str, issues: &[Value]| {
+        sandbox.write(name, &lines(issues));
+        sandbox.json(&["import", "beads", name, "--as", "human:ann"])
+    };
+    let on = |kind: &str, id: &str| json!({"depends_on_id": id, "type": kind});
+    import(
+        "1.jsonl",
+        &[
+            json!({"id": "bd-1", "title": "whole", "issue_type": "epic"}),
+            json!({"id": "1", "title": "another id here", "status": "closed"}),
+        ],
+    );
+    let second = [
+        json!({"id": "bd-3", "title": "three", "dependencies":
+               [on("blocks", "1"), on("parent-child", "bd-1"), on("blocks", "bd-9")]}),
+        json!({"id": "bd-1.1", "title": "a part by its id"}),
+    ];
+    let answer = import("2.jsonl", &second);
+    assert_eq!(left_out(&answer), ["bd-3: dependency on bd-9"]);
+    let task = |id: &str| sandbox.json(&["task", "show", id])["task"].clone();
+    let first = sandbox.json(&["import", "beads", "1.jsonl", "--dry-run"]);
+    assert_eq!(first["existing"], 2);
+    let one =
+        first["tasks"].as_array().unwrap().iter().find(|t| t["item"] == "1").unwrap()["id"].clone();
+    assert_eq!(
+        (&task("bd-3")["dependencies"], &task("bd-3")["parent"]),
+        (&json!([one]), &json!("bd-1"))
+    );
+    assert_eq!(task("bd-1.1")["parent"], "bd-1");
+    // What was unknown is joined when it is there, and then a repeated import changes nothing.
+    let head = sandbox.head();
+    assert_eq!(left_out(&import("2.jsonl", &second)), ["bd-3: dependency on bd-9"]);
+    assert_eq!(sandbox.head(), head);
+    import("3.jsonl", &[json!({"id": "bd-9", "title": "nine"})]);
+    let again = import("2.jsonl", &second);
+    assert_eq!((&again["changed"], &again["left_out"]), (&json!([]), &json!([])));
+    assert_eq!(task("bd-3")["dependencies"], json!([one, "bd-9"]));
+    let head = sandbox.head();
+    import("2.jsonl", &second);
+    assert_eq!(sandbox.head(), head);
+}
+
+#[test]
+fn a_tag_of_task_master_is_joined_to_what_another_file_became() {
+    let sandbox = Sandbox::new();
+    let import = |text: &str| {
+        sandbox.write("t.json", text);
+        sandbox.json(&["import", "taskmaster", "t.json", "--as", "human:ann"])
+    };
+    import("{\"tasks\":[{\"id\":1,\"title\":\"a\",\"subtasks\":[{\"id\":2,\"title\":\"b\"}]}]}");
+    let more = "{\"tasks\":[{\"id\":\"2\",\"title\":\"c\",\"dependencies\":[\"1.2\",1,7]}]}";
+    assert_eq!(left_out(&import(more)), ["2: dependency on 7"]);
+    let task = sandbox.json(&["task", "show", "tm-2"])["task"].clone();
+    assert_eq!(task["dependencies"], json!(["tm-1.2", "tm-1"]));
+}
+
+#[test]
+fn work_in_review_elsewhere_that_is_sent_back_is_for_whoever_claims_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write("t.json", "{\"tasks\":[{\"id\":3,\"title\":\"t\",\"status\":\"review\"}]}");
+    sandbox.json(&["import", "taskmaster", "t.json", "--as", "human:ann"]);
+    let task = |args: &[&str], who: &str| {
+        sandbox.comity().by(who).args(&["task"]).args(args).json()["task"].clone()
+    };
+    assert_eq!(task(&["show", "tm-3"], "dev")["assignee"], "import:taskmaster");
+    let sent_back = task(&["request-changes", "tm-3", "--reason", "no tests"], "human:ann");
+    assert_eq!((&sent_back["status"], &sent_back["assignee"]), (&json!("queued"), &Value::Null));
+    assert_eq!(task(&["claim"], "dev")["id"], "tm-3");
+    task(&["start", "tm-3"], "dev");
+    task(&["submit", "tm-3", "--commit", "HEAD"], "dev");
+    sandbox.json(&["agent", "register", "dev", "--role", "critic", "--as", "human:ann"]);
+    let own = sandbox.comity().by("dev").args(&["task", "approve", "tm-3"]).refusal();
+    assert_eq!(own.0["code"], "self-review");
+    assert_eq!(task(&["approve", "tm-3"], "human:ann")["status"], "approved");
+}
+
+#[test]
+fn a_whole_that_comes_after_its_part_is_listed_each_time() {
+    let sandbox = Sandbox::new();
+    let part = json!({"id": "p", "title": "p", "dependencies":
+                      [{"depends_on_id": "w", "type": "parent-child"}]});
+    sandbox.write("p.jsonl", &lines(&[part]));
+    sandbox.write("w.jsonl", &lines(&[json!({"id": "w", "title": "w"})]));
+    for file in ["p.jsonl", "w.jsonl", "p.jsonl", "p.jsonl"] {
+        let answer = sandbox.json(&["import", "beads", file, "--as", "human:ann"]);
+        let left = if file == "p.jsonl" { vec!["p: parent w".to_owned()] } else { Vec::new() };
+        assert_eq!((left_out(&answer), &answer["changed"]), (left, &json!([])));
+    }
+    assert_eq!(sandbox.json(&["task", "show", "p"])["task"]["parent"], Value::Null);
+}

@@ -309,3 +309,71 @@ fn what_people_write_is_never_taken_for_a_note_of_comitys() {
     let list = both.neo(&["memory", "list"]).stdout;
     assert!(list.contains("mem_00000001") && !list.contains("mem_ffffffff-fff"), "{list}");
 }
+
+#[test]
+fn the_default_of_a_question_that_was_overdue_is_its_answer_in_neos_file() {
+    let both = Both::new();
+    let decision = |id: &str, more: &str| {
+        format!(
+            "{{\"id\":\"dec_{id}\",\"question\":\"q\",\"type\":\"generic\",\"source\":\"supervisor\",\
+             \"createdAt\":\"2026-01-01T09:00:00.000Z\",\"expiresAt\":\"2026-01-02T09:00:00.000Z\"{more}}}"
+        )
+    };
+    let (late, lost) = (decision("1", ",\"defaultAnswer\":\"yes\""), decision("2", ""));
+    let file = both.dir.join("decisions.jsonl");
+    std::fs::write(&file, format!("{late}\n{lost}\n")).unwrap();
+    both.import();
+    both.export();
+    let after = text(&file);
+    let lines: Vec<&str> = after.lines().collect();
+    let answered = late.trim_end_matches('}').to_owned() + ",\"answeredAt\":\"";
+    assert!(
+        lines[0].starts_with(&answered) && lines[0].ends_with("\"answer\":\"yes\"}"),
+        "{after}"
+    );
+    let expired = lost.trim_end_matches('}').to_owned() + ",\"expiredAt\":\"";
+    assert!(lines[1].starts_with(&expired), "{after}");
+    // The watchdog writes down what everybody sees already: nothing is new for neo.
+    both.sandbox.json(&["watchdog", "--once"]);
+    both.export();
+    assert_eq!(text(&file), after);
+    assert_eq!(both.import()["changed"], json!([]));
+}
+
+#[test]
+fn a_new_row_of_neos_is_joined_to_tasks_that_are_here_already() {
+    let both = Both::new();
+    both.import();
+    let ours = both.neo(&["task", "create", "Ours"]).stdout.trim().to_owned();
+    both.export();
+    let after = |id: &str, on: &str| {
+        let mut row = task(id, "pending");
+        row.insert("depends_on".to_owned(), json!(on));
+        row
+    };
+    let add = vec![after("mem_55555555-eee", &ours), after("mem_66666666-fff", "mem_gone")];
+    let tasks = TableChanges { add, ..TableChanges::default() };
+    change(&both.dir, &Changes { tasks, ..Changes::default() });
+    let answer = both.import();
+    let id = |item: &str| {
+        let tasks = answer["tasks"].as_array().unwrap();
+        tasks.iter().find(|task| task["item"] == item).unwrap()["id"].clone()
+    };
+    let joined = id("mem_55555555-eee");
+    let joined = both.sandbox.json(&["task", "show", joined.as_str().unwrap()])["task"].clone();
+    assert_eq!(joined["dependencies"], json!([id(&ours)]));
+    let left = answer["left_out"].to_string();
+    assert!(left.contains("dependency on mem_gone") && !left.contains(&ours), "{left}");
+}
+
+#[test]
+fn an_import_counts_each_kind_of_thing_by_its_name() {
+    let both = Both::new();
+    let place = both.dir.display().to_string();
+    let import = || {
+        let done = both.sandbox.comity().by("human:ann").args(&["import", "neo", &place]).done();
+        done.stdout.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(import(), "1 decision, 1 directive, 2 memories, 2 tasks taken over");
+    assert_eq!(import(), "nothing taken over, 6 were here already");
+}

@@ -215,3 +215,12 @@ fn the_header_after_a_crash_is_written_from_the_log_and_checked() {
     assert_eq!(done.exit, 2);
     assert!(done.stdout.contains("previous_run is missing"), "{}", done.stdout);
 }
+
+#[test]
+fn a_long_entry_of_the_log_is_cut_as_neo_cuts_it() {
+    let sandbox = Sandbox::new();
+    let long = "x".repeat(61);
+    neo(&sandbox, "dev", &["log", "progress", &long]);
+    let shown = neo(&sandbox, "dev", &["log"]).stdout;
+    assert!(shown.contains(&format!("  {}...", "x".repeat(59))), "{shown}");
+}

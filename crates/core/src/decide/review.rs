@@ -4,7 +4,7 @@ use super::stop::{Wear, exhausted};
 use super::{Answer, Rule};
 use crate::event::{Approved, Event, Note, ReviewFeedback, ReviewTaken, StatusChanged};
 use crate::facts::Ruling;
-use crate::ids::DecisionId;
+use crate::ids::{AgentId, DecisionId};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
@@ -111,6 +111,11 @@ impl<'a> Rule<'a> {
             for event in exhausted(task, Status::ChangesRequested, &wear, DecisionId(next)) {
                 self.push(Some(&task.id), event);
             }
+        } else if task.assignee.as_ref().is_none_or(AgentId::is_elsewhere) {
+            // Imported work has no author here who could go on with it: it is for anybody.
+            let why = Some("nobody here worked on it".to_owned());
+            let change = StatusChanged::new(Status::ChangesRequested, Status::Queued, why);
+            self.push_step(task, change)?;
         }
         Ok(Answer::Task(task.id.clone()))
     }

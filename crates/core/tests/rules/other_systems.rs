@@ -1,7 +1,7 @@
 //! What other systems bring along: tasks with a state, leases of an owner that is named, agents with more fields.
 
 use crate::verbs::{task, texts};
-use crate::world::{ANN, Done, Expect, IMPL, OTHER, PLANNER, World, id};
+use crate::world::{ANN, CRITIC, Done, Expect, IMPL, OTHER, PLANNER, World, id};
 use comity_core::command::{
     Adoption, ClaimWish, Command, ImportedTask, NewDirective, NewTask, Question, StepVerb,
 };
@@ -179,6 +179,29 @@ fn what_was_kept_back_is_not_accepted_before_its_parts_and_dependencies() {
     w.by(ANN).does(accept("second")).refused(Code::NotReady);
     for name in ["first", "second", "whole"] {
         w.by(ANN).does(accept(name)).accepted();
+    }
+}
+
+#[test]
+fn imported_work_that_a_review_sends_back_is_for_anybody_who_may_claim_it() {
+    for worker in [Some("import:elsewhere"), None] {
+        let mut w = World::new();
+        let review = with(imported("old", Status::Review, None), |imported| {
+            imported.worker = worker.map(id);
+        });
+        w.by(ANN).does(review).accepted();
+        w.by(CRITIC).requests_changes("old").accepted();
+        let task = w.task("old").clone();
+        assert_eq!((task.status, task.assignee), (Status::Queued, None), "{worker:?}");
+        assert_eq!(task.review_rounds, 1, "the verdict counts");
+        w.by(IMPL).claims("old").accepted();
+        w.by(IMPL).starts("old").accepted();
+        w.by(IMPL).submits("old").accepted();
+        // By now it has an author here, who goes on with it.
+        w.by(CRITIC).requests_changes("old").accepted();
+        assert_eq!(w.status("old"), Status::ChangesRequested, "{worker:?}");
+        w.by(OTHER).starts("old").refused(Code::NotHolder);
+        w.by(IMPL).starts("old").accepted();
     }
 }
 

@@ -42,6 +42,14 @@ impl Base {
     pub fn of(theirs: &Record, ours: &Record) -> Base {
         Base { theirs: prints(theirs), ours: prints(ours) }
     }
+
+    /// Takes both as they are when a record has just been taken over. The outcomes that it has only here came of it here,
+    /// such as the default of a question whose time was up: they are to be written there.
+    pub fn taken(theirs: &Record, ours: &Record, outcomes: &[&str]) -> Base {
+        let mut base = Base::of(theirs, ours);
+        base.ours.retain(|key, _| !outcomes.contains(&key.as_str()) || theirs.get(key).is_some());
+        base
+    }
 }
 
 /// Bases by id.
@@ -61,9 +69,11 @@ pub struct Merge {
 pub fn merge(theirs: &Record, ours: &Record, base: Option<&Base>, follows: &[&str]) -> Merge {
     let (there, here) = (prints(theirs), prints(ours));
     let nothing = Base::default();
-    let keys: BTreeSet<&String> = here.keys().chain(base.unwrap_or(&nothing).ours.keys()).collect();
+    // In the order of ours, which is neo's: what is added is added in that order.
+    let mine = ours.map().keys().filter(|key| here.contains_key(*key));
+    let before = base.unwrap_or(&nothing).ours.keys().filter(|key| !here.contains_key(*key));
     let mut merge = Merge::default();
-    for key in keys.into_iter().filter(|key| !follows.contains(&key.as_str())) {
+    for key in mine.chain(before).filter(|key| !follows.contains(&key.as_str())) {
         let (now, mine) = (there.get(key), here.get(key));
         if now == mine {
             continue;
@@ -254,6 +264,19 @@ mod tests {
         let base = Base::of(&theirs, &theirs);
         let merged = merge(&theirs, &record(json!({"id": "a"})), Some(&base), &[]);
         assert_eq!(merged.change.unset, ["expires_at"]);
+    }
+
+    #[test]
+    fn what_came_of_a_record_while_it_was_taken_over_is_written_there() {
+        let theirs = record(json!({"id": "a", "defaultAnswer": "yes"}));
+        let ours = record(json!({"id": "a", "defaultAnswer": "yes", "answer": "yes", "type": "x"}));
+        let base = Base::taken(&theirs, &ours, &["answer"]);
+        let change = merge(&theirs, &ours, Some(&base), &[]).change;
+        assert_eq!(change.set.keys().collect::<Vec<_>>(), ["answer"]);
+        // An answer that it has there is neo's, whatever is here.
+        let theirs = record(json!({"id": "a", "answer": "no"}));
+        let base = Base::taken(&theirs, &ours, &["answer"]);
+        assert!(merge(&theirs, &ours, Some(&base), &[]).change.is_empty());
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub const DECISION_KEYS: &[&str] = &[
     "answer",
     "expiredAt",
 ];
+/// Keys of a decision that say what came of it.
+pub const DECISION_OUTCOMES: &[&str] = &["answeredAt", "answer", "expiredAt"];
 /// Keys of a directive, in neo's order.
 pub const DIRECTIVE_KEYS: &[&str] = &[
     "id",

@@ -1,7 +1,7 @@
 //! What neo keeps, in our words: decisions, directives, memories and tasks as commands of the rules.
 
 use super::records::{DECISION_KEYS, DIRECTIVE_KEYS, MEMORY_COLUMNS, Record, TASK_COLUMNS};
-use crate::plan::{LeftOut, Plan, Planned, Target, arrange, bounded, task_id, title};
+use crate::plan::{Earlier, LeftOut, Plan, Planned, Target, arrange, bounded, task_id, title};
 use comity_core::command::{NewDirective, NewMemory, NewTask, Question};
 use comity_core::decision::{Addressee, DecisionOption, DecisionType, read_answer};
 use comity_core::directive::Trigger;
@@ -96,6 +96,9 @@ pub fn decision(record: &Record, now: Timestamp) -> Result<TakenDecision, String
         (_, false) => DecisionType::Choice,
     };
     let mut kept = kept(record, &["createdAt", "expiresAt", "metadata"], DECISION_KEYS);
+    if !is_whole(record.get("options"), &options) {
+        kept.set("options", record.get("options").cloned().unwrap_or_default());
+    }
     if record.text("source") != Some("supervisor") {
         kept.set("source", record.get("source").cloned().unwrap_or_default());
     }
@@ -153,6 +156,14 @@ fn options(record: &Record) -> Result<Vec<DecisionOption>, String> {
         Ok(DecisionOption { key, label: text("label"), description: text("description") })
     };
     list.iter().enumerate().map(one).collect()
+}
+
+/// Tells whether options say nothing that has no field, and leave nothing out that is written for them.
+fn is_whole(given: Option<&Value>, options: &[DecisionOption]) -> bool {
+    let keys = |option: &Value| option.as_object().map_or(0, Map::len);
+    let read = |option: &DecisionOption| 2 + usize::from(option.description.is_some());
+    let list = given.and_then(Value::as_array).into_iter().flatten();
+    list.zip(options).all(|(given, option)| option.label.is_some() && keys(given) == read(option))
 }
 
 /// Reads a directive; says what is wrong with it.
@@ -235,8 +246,8 @@ pub fn memory_words(kind: MemoryType) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// Reads the rows of tasks as a plan.
-pub fn tasks(rows: &[Map<String, Value>]) -> Plan {
+/// Reads the rows of tasks as a plan; they may name those of earlier imports, and tasks that were exported.
+pub fn tasks(rows: &[Map<String, Value>], earlier: &Earlier) -> Plan {
     let mut plan = Plan::default();
     for row in rows {
         let record = Record::from_map(row.clone());
@@ -254,7 +265,17 @@ pub fn tasks(rows: &[Map<String, Value>]) -> Plan {
         let why = "the log has its own times: those of the import";
         plan.left_out.push(LeftOut::new("*", "created_at, updated_at of tasks", why));
     }
-    arrange(plan)
+    arrange(plan, earlier)
+}
+
+fn priority(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Option<Priority> {
+    let value = record.get("priority")?;
+    let priority = value.as_str().and_then(|word| Priority::parse(word).ok());
+    if priority.is_none() {
+        let why = "it is none of critical, high, medium and low";
+        left.push(LeftOut::new(item, format!("priority {value}"), why));
+    }
+    priority
 }
 
 fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
@@ -265,10 +286,10 @@ fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
             context.insert(key.to_owned(), Value::from(text));
         }
     }
-    let new = NewTask {
+    let mut new = NewTask {
         id: Some(task_id("neo", item)),
         title: title(item, record.text("title").unwrap_or("(no title)"), left),
-        priority: record.text("priority").and_then(|word| Priority::parse(word).ok()),
+        priority: priority(item, record, left),
         initiative: record.text("initiative").map(str::to_owned),
         deliverable: Deliverable::None,
         context,
@@ -282,7 +303,12 @@ fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
         "abandoned" => Target::Abandoned { why },
         "pending" => Target::Queued,
         other => {
-            let why = "nobody holds it here yet; it waits in the queue for a claim";
+            let why = if other == "in_progress" {
+                "nobody holds it here yet; it waits in the queue for a claim"
+            } else {
+                new.blockers.push(bounded(item, "the blocker", format!("{other} in neo"), left));
+                "there is no such state; it waits in the queue, kept back by a blocker"
+            };
             left.push(LeftOut::new(item, format!("status {other}"), why));
             Target::Queued
         }
@@ -299,6 +325,7 @@ fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
         links: run.into_iter().collect(),
         notes: Vec::new(),
         target,
+        lacks: Vec::new(),
     }
 }
 
@@ -348,6 +375,32 @@ mod tests {
     }
 
     #[test]
+    fn options_that_say_more_or_less_than_a_field_has_are_kept_as_they_came() {
+        let plain =
+            json!([{"key": "a", "label": "A", "description": "d"}, {"key": "b", "label": "B"}]);
+        for (options, kept) in [
+            (plain, false),
+            (json!([{"key": "a"}]), true),
+            (json!([{"key": "a", "label": "A", "colour": "red"}]), true),
+        ] {
+            let record = Record::new().with("id", "dec_1").with("question", "q");
+            let taken =
+                decision(&record.with("options", options), Timestamp::from_ms(NOW)).unwrap();
+            assert_eq!(taken.other.contains_key("options"), kept, "{:?}", taken.other);
+            assert_eq!(taken.question.options[0].key, "a");
+        }
+    }
+
+    #[test]
+    fn a_word_of_neos_that_has_no_place_is_listed_and_an_unknown_state_is_kept_back() {
+        let row = json!({"id": "mem_a", "title": "t", "status": "paused", "priority": "urgent"});
+        let plan = tasks(&[row.as_object().unwrap().clone()], &Earlier::default());
+        let left: Vec<&str> = plan.left_out.iter().map(|left| left.what.as_str()).collect();
+        assert_eq!(left[..2], ["priority \"urgent\"", "status paused"]);
+        assert_eq!(plan.tasks[0].new.blockers, ["paused in neo"]);
+    }
+
+    #[test]
     fn memories_keep_their_columns_beside_them_and_only_what_callers_may_set_is_a_tag() {
         let row = json!({"id": "mem_1", "type": "knowledge", "subtype": "procedure", "scope": "/srv",
             "content": "run it", "source": "developer", "tags": "[\"ci\"]", "access_count": 7,
@@ -384,11 +437,12 @@ mod tests {
                 "priority": "high", "depends_on": on, "run_id": "r1"});
             value.as_object().unwrap().clone()
         };
-        let plan = tasks(&[
+        let rows = [
             row("mem_a", "done", Value::Null),
             row("mem_b", "in_progress", json!("mem_a")),
             row("mem_c", "abandoned", json!("mem_zzz")),
-        ]);
+        ];
+        let plan = tasks(&rows, &Earlier::default());
         let states: Vec<&str> = plan.tasks.iter().map(|task| task.target.as_str()).collect();
         assert_eq!(states, ["done", "queued", "abandoned"]);
         assert_eq!(plan.tasks[1].depends_on, ["mem_a"]);

@@ -2,20 +2,23 @@
 
 use super::circles::waiting_for_ever;
 use super::names::tell_apart;
-use super::{LeftOut, Plan, Planned, Target, short};
+use super::{Earlier, LeftOut, Part, Plan, Planned, Target, short};
 use comity_core::limits::LIST_ENTRIES_MAX;
+use comity_core::status::Status;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Gives every task its own id; removes links to nowhere, circles, and links that contradict the states; puts parents
-/// first.
-pub fn arrange(mut plan: Plan) -> Plan {
+/// first. Links may lead to what earlier imports made.
+pub fn arrange(mut plan: Plan, earlier: &Earlier) -> Plan {
     tell_apart(&mut plan);
-    drop_dangling(&mut plan);
+    drop_dangling(&mut plan, earlier);
     drop_contradictions(&mut plan);
+    drop_late(&mut plan, earlier);
     break_parent_circles(&mut plan);
     bound_dependencies(&mut plan);
-    break_circles(&mut plan);
+    break_circles(&mut plan, earlier);
     parents_first(&mut plan);
+    name_earlier(&mut plan, earlier);
     plan
 }
 
@@ -112,25 +115,32 @@ fn walk(edges: &[Vec<usize>], circle: &mut dyn FnMut(usize, usize)) -> Vec<usize
     order
 }
 
-fn drop_dangling(plan: &mut Plan) {
-    let known: BTreeSet<String> = plan.tasks.iter().map(|task| task.item.clone()).collect();
+/// Why a link to nowhere is left out.
+const UNKNOWN: &str = "neither the file nor an earlier import has such an item";
+
+fn drop_dangling(plan: &mut Plan, earlier: &Earlier) {
+    let there: BTreeSet<String> = plan.tasks.iter().map(|task| task.item.clone()).collect();
+    let known = |id: &String| there.contains(id) || earlier.has(id);
     for task in &mut plan.tasks {
         let mut seen = BTreeSet::new();
         let item = task.item.clone();
-        let left = &mut plan.left_out;
+        let (left, lacks) = (&mut plan.left_out, &mut task.lacks);
         task.depends_on.retain(|id| {
             let why = if *id == item {
                 "an item cannot wait for itself"
-            } else if !known.contains(id) {
-                "the file has no such item"
+            } else if !known(id) {
+                lacks.push(Part::Dependencies);
+                UNKNOWN
             } else {
                 return seen.insert(id.clone());
             };
             left.push(LeftOut::new(&item, format!("dependency on {}", short(id)), why));
             false
         });
-        if let Some(parent) = task.parent.take_if(|id| *id == item || !known.contains(id)) {
-            let why = "the file has no such other item";
+        if let Some(parent) = task.parent.take_if(|id| *id == item || !known(id)) {
+            let itself = parent == item;
+            lacks.extend((!itself).then_some(Part::Parent));
+            let why = if itself { "an item is no part of itself" } else { UNKNOWN };
             left.push(LeftOut::new(&item, format!("parent {}", short(&parent)), why));
         }
     }
@@ -140,7 +150,7 @@ fn drop_dangling(plan: &mut Plan) {
 fn drop_contradictions(plan: &mut Plan) {
     let targets: BTreeMap<String, Target> =
         plan.tasks.iter().map(|task| (task.item.clone(), task.target.clone())).collect();
-    let done = |id: &String| matches!(targets.get(id), Some(Target::Done { .. }));
+    let done = |id: &String| matches!(targets.get(id), None | Some(Target::Done { .. }));
     let finished = |id: &String| targets.get(id).is_some_and(Target::is_finished);
     for task in &mut plan.tasks {
         let item = task.item.clone();
@@ -163,6 +173,34 @@ fn drop_contradictions(plan: &mut Plan) {
         if let Some(parent) = task.parent.take_if(|id| finished(id)) {
             let why = format!("{} is finished and takes no open parts", short(&parent));
             left.push(LeftOut::new(&item, format!("parent {}", short(&parent)), why));
+        }
+    }
+}
+
+/// What is new and further than something that is here already is not joined to it: a finished task waits for nothing,
+/// and a finished parent takes no open parts.
+fn drop_late(plan: &mut Plan, earlier: &Earlier) {
+    let there: BTreeSet<String> = plan.tasks.iter().map(|task| task.item.clone()).collect();
+    let here = |id: &String| earlier.status(id).filter(|_| !there.contains(id));
+    for task in plan.tasks.iter_mut().filter(|task| !earlier.has(&task.item)) {
+        let (item, word) = (task.item.clone(), task.target.as_str());
+        let (left, lacks) = (&mut plan.left_out, &mut task.lacks);
+        let moves_on = matches!(task.target, Target::Done { .. } | Target::Review { .. });
+        task.depends_on.retain(|id| {
+            let Some(status) = here(id).filter(|status| moves_on && *status != Status::Done) else {
+                return true;
+            };
+            let why = format!("{} is {word} although {} is {status}", short(&item), short(id));
+            left.push(LeftOut::new(&item, format!("dependency on {}", short(id)), why));
+            lacks.push(Part::Dependencies);
+            false
+        });
+        let open = !task.target.is_finished();
+        let closed = |id: &mut String| open && here(id).is_some_and(Status::is_finished);
+        if let Some(parent) = task.parent.take_if(closed) {
+            let why = format!("{} is finished and takes no open parts", short(&parent));
+            left.push(LeftOut::new(&item, format!("parent {}", short(&parent)), why));
+            lacks.push(Part::Parent);
         }
     }
 }
@@ -196,18 +234,50 @@ fn bound_dependencies(plan: &mut Plan) {
     }
 }
 
+/// Who waits for whom, by number: the items of the plan in their order, and after them what is here besides.
+struct Waits {
+    depends_on: Vec<Vec<usize>>,
+    parents: Vec<Option<usize>>,
+}
+
+impl Waits {
+    fn of(plan: &Plan, earlier: &Earlier) -> Waits {
+        let places = places(&plan.tasks);
+        // An item that is here already is the same thing in both.
+        let mut here: BTreeMap<&str, usize> = BTreeMap::new();
+        for (place, task) in plan.tasks.iter().enumerate() {
+            here.extend(earlier.task_of(&task.item).map(|id| (id, place)));
+        }
+        let outside: Vec<_> = earlier.tasks().filter(|(id, _)| !here.contains_key(id)).collect();
+        let numbers = plan.tasks.len()..;
+        here.extend(outside.iter().zip(numbers).map(|((id, _), number)| (*id, number)));
+        let named = |item: &String| {
+            let task = || here.get(earlier.task_of(item)?).copied();
+            places.get(item).copied().or_else(task)
+        };
+        let known = |id: &String| here.get(id.as_str()).copied();
+        let mut waits = Waits { depends_on: Vec::new(), parents: Vec::new() };
+        for task in &plan.tasks {
+            waits.depends_on.push(task.depends_on.iter().filter_map(named).collect());
+            waits.parents.push(task.parent.as_ref().and_then(named));
+        }
+        for (_, before) in outside {
+            waits.depends_on.push(before.depends_on.iter().filter_map(known).collect());
+            waits.parents.push(before.parent.as_ref().and_then(known));
+        }
+        waits
+    }
+}
+
 /// Takes out the dependencies by which items would wait for each other for ever.
-fn break_circles(plan: &mut Plan) {
-    let places = places(&plan.tasks);
-    let place = |id: &String| places.get(id).copied();
-    let parents: Vec<Option<usize>> =
-        plan.tasks.iter().map(|task| task.parent.as_ref().and_then(place)).collect();
-    let depends_on: Vec<Vec<usize>> =
-        plan.tasks.iter().map(|task| task.depends_on.iter().filter_map(place).collect()).collect();
-    for (from, to) in waiting_for_ever(&depends_on, &parents) {
-        let Some(on) = plan.tasks.get(to).map(|task| task.item.clone()) else { continue };
-        let Some(task) = plan.tasks.get_mut(from) else { continue };
-        task.depends_on.retain(|id| *id != on);
+fn break_circles(plan: &mut Plan, earlier: &Earlier) {
+    let Waits { depends_on, parents } = Waits::of(plan, earlier);
+    let items: Vec<Vec<String>> = plan.tasks.iter().map(|task| task.depends_on.clone()).collect();
+    for (from, to) in waiting_for_ever(&depends_on, &parents, plan.tasks.len()) {
+        let place = depends_on.get(from).and_then(|on| on.iter().position(|on| *on == to));
+        let on = items.get(from).zip(place).and_then(|(items, place)| items.get(place));
+        let Some((on, task)) = on.zip(plan.tasks.get_mut(from)) else { continue };
+        task.depends_on.retain(|id| id != on);
         let up = |at: &usize| parents.get(*at).copied().flatten();
         let is_part = std::iter::successors(Some(from), up).any(|at| at == to);
         let why = if is_part {
@@ -215,8 +285,17 @@ fn break_circles(plan: &mut Plan) {
         } else {
             "it closes a circle of dependencies; choose which one goes"
         };
-        plan.left_out.push(LeftOut::new(&task.item, format!("dependency on {}", short(&on)), why));
+        plan.left_out.push(LeftOut::new(&task.item, format!("dependency on {}", short(on)), why));
     }
+}
+
+/// Notes which tasks the items became that are only named.
+fn name_earlier(plan: &mut Plan, earlier: &Earlier) {
+    let there: BTreeSet<&String> = plan.tasks.iter().map(|task| &task.item).collect();
+    let named = plan.tasks.iter().flat_map(|task| task.depends_on.iter().chain(&task.parent));
+    let outside = named.filter(|item| !there.contains(item));
+    let found = outside.filter_map(|item| Some((item.clone(), earlier.task_of(item)?.to_owned())));
+    plan.earlier = found.collect();
 }
 
 /// Puts every parent before its parts and keeps the order of the file otherwise.
@@ -248,6 +327,7 @@ mod tests {
             links: Vec::new(),
             notes: Vec::new(),
             target,
+            lacks: Vec::new(),
         }
     }
 
@@ -256,7 +336,7 @@ mod tests {
     }
 
     fn arranged(tasks: Vec<Planned>) -> (Vec<String>, Vec<String>, Plan) {
-        let plan = arrange(Plan { tasks, left_out: Vec::new() });
+        let plan = arrange(Plan { tasks, ..Plan::default() }, &Earlier::default());
         let items = plan.tasks.iter().map(|task| task.item.clone()).collect();
         let left = plan.left_out.iter().map(|l| format!("{}: {}", l.item, l.what)).collect();
         (items, left, plan)

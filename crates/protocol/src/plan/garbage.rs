@@ -1,5 +1,6 @@
 //! Whatever a file holds, reading it ends with a plan or with problems.
 
+use super::Earlier;
 use crate::{beads, taskmaster};
 use proptest::prelude::*;
 
@@ -17,7 +18,8 @@ fn mutated(golden: &str, text: &str, at: usize) -> String {
 }
 
 fn looked_at(text: &str) {
-    for plan in [beads::read(text), taskmaster::read(text)].into_iter().flatten() {
+    let none = Earlier::default();
+    for plan in [beads::read(text, &none), taskmaster::read(text, &none)].into_iter().flatten() {
         let order = plan.finishing_order();
         assert_eq!(order.len(), plan.tasks.len());
         assert!(plan.tasks.iter().all(|task| task.new.id.is_some()));
@@ -54,5 +56,5 @@ fn deep_nesting_is_refused_and_not_followed() {
     for _ in 0..60 {
         nested = format!("{{\"id\":1,\"title\":\"t\",\"subtasks\":[{nested}]}}");
     }
-    assert!(taskmaster::read(&format!("{{\"tasks\":[{nested}]}}")).is_err());
+    assert!(taskmaster::read(&format!("{{\"tasks\":[{nested}]}}"), &Earlier::default()).is_err());
 }

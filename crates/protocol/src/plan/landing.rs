@@ -1,7 +1,7 @@
 //! What an item becomes here for whoever imports it: one command that makes the task with everything about it, and
 //! one that brings it on when somebody imports it who may.
 
-use super::{Mark, Part, Plan, Planned, Target};
+use super::{Earlier, Mark, Part, Plan, Planned, Target};
 use comity_core::command::{Command, ConstraintChanges, ImportedTask, NewTask};
 use comity_core::event::{TaskLinked, TaskUpdated};
 use comity_core::ids::AgentId;
@@ -103,13 +103,42 @@ pub struct Source {
 impl Source {
     /// Names a tracker.
     pub fn new(name: &str) -> Result<Source, Refusal> {
-        let worker = AgentId::parse(&format!("import:{name}"))?;
+        let worker = AgentId::elsewhere(name)?;
         Ok(Source { name: name.to_owned(), worker })
     }
 
     /// Returns the item that a task is, if it is one of this tracker.
     pub fn item_of<'t>(&self, task: &'t TaskView) -> Option<&'t str> {
         task.external_ids.get(&self.name)?.get(ITEM)?.as_str()
+    }
+
+    /// Returns what earlier imports made of this tracker's items.
+    pub fn earlier(&self, tasks: &[TaskView]) -> Earlier {
+        self.earlier_as(tasks, |task| self.item_of(task).map(str::to_owned))
+    }
+
+    /// Returns the same of a tracker that names more tasks than were imported from it.
+    pub fn earlier_as(
+        &self,
+        tasks: &[TaskView],
+        item: impl Fn(&TaskView) -> Option<String>,
+    ) -> Earlier {
+        Earlier::of(tasks, item, |task| self.state_there(task))
+    }
+
+    /// What is kept back has the state already that it is kept back from.
+    fn state_there(&self, task: &TaskView) -> Status {
+        let why = String::new;
+        let targets = [
+            Target::Done { why: why() },
+            Target::Review { why: why() },
+            Target::Abandoned { why: why() },
+        ];
+        let kept = |target: &&Target| {
+            self.kept_back(target).is_some_and(|blocker| task.blockers.contains(&blocker))
+        };
+        let kept = targets.iter().find(kept).filter(|_| task.status == Status::Queued);
+        kept.map_or(task.status, Target::status)
     }
 
     /// Returns what of an item was taken over.
@@ -211,11 +240,12 @@ impl Source {
 mod tests {
     use super::*;
     use crate::beads;
+    use crate::plan::Earlier;
 
     const FILE: &str = include_str!("../../tests/golden/beads/issues.jsonl");
 
     fn taken(item: &str, later: &[Part]) -> ImportedTask {
-        let plan = beads::read(FILE).unwrap();
+        let plan = beads::read(FILE, &Earlier::default()).unwrap();
         let task = plan.tasks.iter().find(|task| task.item == item).unwrap();
         let way = Way { id: item.to_owned(), later: later.to_vec(), ..Way::default() };
         match Source::new("beads").unwrap().take_over(task, &way) {
@@ -254,7 +284,7 @@ mod tests {
                     {\"id\":1,\"title\":\"b\",\"status\":\"done\"}]},\
                     {\"id\":2,\"title\":\"c\",\"status\":\"blocked\"},\
                     {\"id\":3,\"title\":\"d\",\"status\":\"cancelled\"}]}";
-        let plan = crate::taskmaster::read(text).unwrap();
+        let plan = crate::taskmaster::read(text, &Earlier::default()).unwrap();
         assert_eq!(plan.reached(Rights::Person), [true, true, true, true]);
         // The whole waits for its part, which only a person accepts.
         assert_eq!(plan.reached(Rights::Planner), [false, false, true, true]);

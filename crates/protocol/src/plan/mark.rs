@@ -126,9 +126,10 @@ impl Part {
 pub struct Mark(BTreeMap<Part, String>);
 
 impl Mark {
-    /// Returns the mark of an item of which everything is taken over.
+    /// Returns the mark of an item of which everything is taken over that can be.
     pub fn of(task: &Planned) -> Mark {
-        Mark(Part::ALL.into_iter().map(|part| (part, part.of(task))).collect())
+        let all = Mark(Part::ALL.into_iter().map(|part| (part, part.of(task))).collect());
+        all.without(&task.lacks)
     }
 
     /// Reads a mark; none for a text that is no mark.
@@ -189,11 +190,12 @@ impl fmt::Display for Mark {
 mod tests {
     use super::*;
     use crate::beads;
+    use crate::plan::Earlier;
 
     fn one(more: &str) -> Mark {
         let text =
             format!("{{\"id\":\"a\",\"title\":\"t\"{more}}}\n{{\"id\":\"b\",\"title\":\"u\"}}");
-        Mark::of(&beads::read(&text).unwrap().tasks[0])
+        Mark::of(&beads::read(&text, &Earlier::default()).unwrap().tasks[0])
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod arrange;
 mod circles;
+mod earlier;
 mod fields;
 mod fit;
 mod landing;
@@ -14,6 +15,7 @@ mod places;
 mod garbage;
 
 pub use arrange::arrange;
+pub use earlier::Earlier;
 pub use fields::{Fields, Problem};
 pub use fit::{bounded, notes, one_line, requirements, title};
 pub use landing::{Rights, Source, Way};
@@ -38,6 +40,8 @@ pub struct Plan {
     pub tasks: Vec<Planned>,
     /// What has no place here.
     pub left_out: Vec<LeftOut>,
+    /// The tasks that earlier imports made of items which this file only names, by item.
+    pub earlier: BTreeMap<String, String>,
 }
 
 impl Plan {
@@ -64,6 +68,8 @@ pub struct Planned {
     pub notes: Vec<String>,
     /// The state it has over there, in our words.
     pub target: Target,
+    /// Parts with something that cannot be carried over yet: a later import may, when what they name is here.
+    pub lacks: Vec<Part>,
 }
 
 /// Where a task is to be brought.

@@ -64,6 +64,7 @@ pub(super) fn tell_apart(plan: &mut Plan) {
 mod tests {
     use super::*;
     use crate::beads;
+    use crate::plan::Earlier;
 
     #[test]
     fn ids_stay_as_they_are_where_they_fit_and_never_collide() {
@@ -81,7 +82,7 @@ mod tests {
         let text = "{\"id\":\"1\",\"title\":\"open\"}\n\
                     {\"id\":\"bd-1\",\"title\":\"closed\",\"status\":\"closed\"}\n\
                     {\"id\":\"2\",\"title\":\"x\"}\n";
-        let plan = beads::read(text).unwrap();
+        let plan = beads::read(text, &Earlier::default()).unwrap();
         let ids: Vec<&str> =
             plan.tasks.iter().map(|task| task.new.id.as_deref().unwrap()).collect();
         assert_eq!(ids[1..], ["bd-1", "bd-2"]);
@@ -91,10 +92,14 @@ mod tests {
             (plan.left_out[0].item.as_str(), plan.left_out[0].what.as_str()),
             ("1", "id bd-1")
         );
-        assert_eq!(beads::read(text).unwrap(), plan, "the same ones every time");
+        assert_eq!(
+            beads::read(text, &Earlier::default()).unwrap(),
+            plan,
+            "the same ones every time"
+        );
         // Whoever has the longer name already keeps it, too.
         let third = format!("{text}{{\"id\":\"{}\",\"title\":\"y\"}}\n", ids[0]);
-        let plan = beads::read(&third).unwrap();
+        let plan = beads::read(&third, &Earlier::default()).unwrap();
         let ids: BTreeSet<&str> =
             plan.tasks.iter().map(|task| task.new.id.as_deref().unwrap()).collect();
         assert_eq!(ids.len(), 4);

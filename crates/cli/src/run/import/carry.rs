@@ -74,6 +74,14 @@ struct Item {
     fate: Fate,
 }
 
+/// An item that another one names.
+struct Named<'c> {
+    /// Where it is in the plan; none when an earlier import took it over and this file has it not.
+    place: Option<usize>,
+    id: &'c str,
+    fate: &'c Fate,
+}
+
 struct Carrier<'c> {
     engine: &'c mut Engine,
     /// Who imports.
@@ -92,6 +100,25 @@ fn asker(by: &Request) -> Asker {
     Asker { actor: by.actor.clone(), repo: by.repo.clone() }
 }
 
+/// Every task of the repository.
+pub(super) fn tasks(engine: &mut Engine, asker: &Asker) -> Result<Vec<TaskView>, Refusal> {
+    let mut found = Vec::new();
+    let mut after = None;
+    loop {
+        let page = Page { limit: Some(PAGE_MAX), after };
+        let filter = TaskFilter { page, ..TaskFilter::default() };
+        let mut answer = engine.query(asker, Query::Tasks(filter))?;
+        let page = answer.get_mut("tasks").map(Value::take).unwrap_or_default();
+        let page: Vec<TaskView> = serde_json::from_value(page)
+            .map_err(|error| Refusal::input(format!("a task cannot be read: {error}")))?;
+        found.extend(page);
+        after = answer.get("next").and_then(Value::as_str).map(str::to_owned);
+        if after.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
 fn rights(engine: &mut Engine, by: &Request) -> Rights {
     if by.actor.is_person() {
         return Rights::Person;
@@ -108,23 +135,8 @@ fn by_id(tasks: &[TaskView]) -> BTreeMap<&str, &TaskView> {
 }
 
 impl<'c> Carrier<'c> {
-    /// Every task of the repository.
     fn tasks(&mut self) -> Result<Vec<TaskView>, Refusal> {
-        let mut found = Vec::new();
-        let mut after = None;
-        loop {
-            let page = Page { limit: Some(PAGE_MAX), after };
-            let filter = TaskFilter { page, ..TaskFilter::default() };
-            let mut answer = self.engine.query(&asker(&self.by), Query::Tasks(filter))?;
-            let page = answer.get_mut("tasks").map(Value::take).unwrap_or_default();
-            let page: Vec<TaskView> = serde_json::from_value(page)
-                .map_err(|error| Refusal::input(format!("a task cannot be read: {error}")))?;
-            found.extend(page);
-            after = answer.get("next").and_then(Value::as_str).map(str::to_owned);
-            if after.is_none() {
-                return Ok(found);
-            }
-        }
+        tasks(self.engine, &asker(&self.by))
     }
 
     /// Looks for each item among the tasks that are here.
@@ -161,10 +173,20 @@ impl<'c> Carrier<'c> {
         self.plan.tasks.get(place)
     }
 
-    /// The place and the fate of an item that another one names.
-    fn named(&self, item: &str) -> Option<(usize, &Item)> {
-        let place = *self.places.get(item)?;
-        Some((place, self.items.get(place)?))
+    /// What became of an item that another one names.
+    fn named(&self, item: &str) -> Option<Named<'_>> {
+        let Some(place) = self.places.get(item).copied() else {
+            let id = self.plan.earlier.get(item)?;
+            return Some(Named { place: None, id, fate: &Fate::Here });
+        };
+        let Item { id, fate } = self.items.get(place)?;
+        Some(Named { place: Some(place), id, fate })
+    }
+
+    /// The task that an item is here by now.
+    fn task_of(&self, item: &str) -> Option<&str> {
+        let named = self.named(item)?;
+        matches!(named.fate, Fate::Made | Fate::Here).then_some(named.id)
     }
 
     fn leave_out(&mut self, place: usize, what: impl Into<String>, why: impl Into<String>) {

@@ -10,7 +10,7 @@ use crate::store::Access;
 use comity_core::chain::Hash;
 use comity_core::refusal::Refusal;
 use comity_engine::Keyed;
-use comity_protocol::plan::{FILE_BYTES_MAX, Plan, Problem};
+use comity_protocol::plan::{Earlier, FILE_BYTES_MAX, Plan, Problem, Source};
 use comity_protocol::{beads, taskmaster};
 use serde_json::{Value, json};
 use std::io::Read;
@@ -34,12 +34,15 @@ fn tasks(
     context: &Context,
     provider: &'static str,
     file: &Path,
-    read: fn(&str) -> Result<Plan, Vec<Problem>>,
+    read: fn(&str, &Earlier) -> Result<Plan, Vec<Problem>>,
     dry_run: bool,
 ) -> Result<Reply, Refusal> {
     let text = text_of(file)?;
-    let plan = read(&text).map_err(|problems| unreadable(file, &problems))?;
-    let answer = if dry_run { foretold(&plan) } else { keyed(context, provider, &text, &plan)? };
+    let here = carry::tasks(&mut context.engine(Access::Read)?, &context.asker())?;
+    let earlier = Source::new(provider)?.earlier(&here);
+    let plan = read(&text, &earlier).map_err(|problems| unreadable(file, &problems))?;
+    let answer =
+        if dry_run { foretold(&plan, &earlier) } else { keyed(context, provider, &text, &plan)? };
     Ok(Reply::new(answer, Shape::Import))
 }
 
@@ -61,21 +64,22 @@ fn keyed(
     engine.remember(&keyed, answer)
 }
 
-fn foretold(plan: &Plan) -> Value {
+fn foretold(plan: &Plan, earlier: &Earlier) -> Value {
     let tasks: Vec<_> = plan
         .tasks
         .iter()
         .map(|task| {
             json!({
                 "item": task.item,
-                "id": task.new.id,
+                "id": earlier.task_of(&task.item).or(task.new.id.as_deref()),
                 "status": task.target.as_str(),
                 "title": task.new.title,
             })
         })
         .collect();
+    let existing = plan.tasks.iter().filter(|task| earlier.has(&task.item)).count();
     json!({
-        "imported": 0, "existing": 0, "dry_run": true, "tasks": tasks, "changed": [],
+        "imported": 0, "existing": existing, "dry_run": true, "tasks": tasks, "changed": [],
         "left_out": plan.left_out,
     })
 }

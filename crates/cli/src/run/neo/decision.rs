@@ -7,7 +7,7 @@ use crate::human::{Shape, clean_text};
 use crate::output::{self, Reply};
 use crate::store::Access;
 use comity_core::command::{Adoption, Command, Question};
-use comity_core::decision::{Addressee, DecisionOption, DecisionType};
+use comity_core::decision::{Addressee, DecisionOption, DecisionState, DecisionType};
 use comity_core::origin::Origin;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
@@ -173,7 +173,10 @@ pub(super) fn record(decision: &DecisionView) -> Record {
     out.set("expiresAt", decision.expires_at.map(|at| at.to_string()));
     out.set("defaultAnswer", decision.default.clone());
     if decision.answer.is_some() {
-        out.set("answeredAt", decision.answered_at.map(|at| at.to_string()));
+        // A default is the answer from the deadline on, whenever somebody looks.
+        let defaulted = decision.state == DecisionState::Defaulted.as_str();
+        let at = if defaulted { decision.expires_at } else { decision.answered_at };
+        out.set("answeredAt", at.map(|at| at.to_string()));
         out.set("answer", answer_text(decision));
     } else if decision.state == "expired" {
         out.set("expiredAt", decision.expires_at.map(|at| at.to_string()));
@@ -219,7 +222,7 @@ fn list(context: &Context, all: bool, form: Form) -> Result<Reply, Refusal> {
         let mut row = vec![
             text(record, "id").chars().take(12).collect(),
             text(record, "type").to_owned(),
-            print::cut(text(record, "question"), 50),
+            print::cut(text(record, "question"), 50, "…"),
             text(record, "source").to_owned(),
             created.map(print::ago).unwrap_or_default(),
         ];

@@ -15,9 +15,11 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::view::{DecisionView, TaskView};
 use comity_engine::Engine;
 use comity_protocol::neotx::merge::{Base, Bases, changed_there};
-use comity_protocol::neotx::records::{ACTIVITY_FILE, INBOX_FILE, LOG_BUFFER_FILE, Record};
+use comity_protocol::neotx::records::{
+    ACTIVITY_FILE, DECISION_OUTCOMES, INBOX_FILE, LOG_BUFFER_FILE, Record,
+};
 use comity_protocol::neotx::{take, words};
-use comity_protocol::plan::LeftOut;
+use comity_protocol::plan::{LeftOut, Source};
 use comity_store::neo::Row;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,21 +97,21 @@ impl Taking<'_> {
         // What both are now is what the next edit is compared with.
         let here = find::decisions(&mut self.engine, self.context, true)?;
         let ours: Vec<_> = here.iter().map(|it| (decision::record(it), it.id.clone())).collect();
-        self.meet(&mut met.decisions, &decisions, &ours, &[]);
+        self.meet(&mut met.decisions, &decisions, &ours, OF_DECISIONS);
         let here = find::directives(&mut self.engine, self.context)?;
         let ours: Vec<_> = here.iter().map(|it| (directive::record(it), it.id.clone())).collect();
-        self.meet(&mut met.directives, &directives, &ours, &[]);
+        self.meet(&mut met.directives, &directives, &ours, Keys::default());
         let rows = |rows: &[Row]| rows.iter().cloned().map(Record::from_map).collect::<Vec<_>>();
         let here = find::memories(&mut self.engine, self.context, false)?;
         let ours: Vec<_> = here.iter().map(|it| (memory::record(it), it.id.clone())).collect();
         let theirs = rows(&files.tables.memories);
-        self.meet(&mut met.memories, &theirs.iter().collect::<Vec<_>>(), &ours, &[]);
+        self.meet(&mut met.memories, &theirs.iter().collect::<Vec<_>>(), &ours, Keys::default());
         let here = find::tasks(&mut self.engine, self.context)?;
         let ids = here.iter().map(|it| it.id.clone());
         let ours: Vec<_> = task::records(&here).into_iter().zip(ids).collect();
         let theirs = rows(&files.tables.tasks);
-        let follows = super::export::FOLLOWS;
-        self.meet(&mut met.tasks, &theirs.iter().collect::<Vec<_>>(), &ours, follows);
+        let of_tasks = Keys { follow: super::export::FOLLOWS, ..Keys::default() };
+        self.meet(&mut met.tasks, &theirs.iter().collect::<Vec<_>>(), &ours, of_tasks);
         met.save(self.context, &files.dir)
     }
 
@@ -119,7 +121,7 @@ impl Taking<'_> {
         bases: &mut Bases,
         theirs: &[&Record],
         ours: &[(Record, String)],
-        follows: &[&str],
+        keys: Keys,
     ) {
         let by_id: BTreeMap<&str, &(Record, String)> =
             ours.iter().filter_map(|it| Some((it.0.text("id")?, it))).collect();
@@ -127,10 +129,10 @@ impl Taking<'_> {
             let Some(id) = theirs.text("id") else { continue };
             let Some((ours, here)) = by_id.get(id) else { continue };
             let Some(base) = bases.get(id) else {
-                bases.insert(id.to_owned(), Base::of(theirs, ours));
+                bases.insert(id.to_owned(), Base::taken(theirs, ours, keys.outcome));
                 continue;
             };
-            let fields = changed_there(theirs, ours, base, follows);
+            let fields = changed_there(theirs, ours, base, keys.follow);
             let said = |entry: &&mut Value| entry.get("item") == Some(&json!(id));
             match self.changed.iter_mut().find(said) {
                 _ if fields.is_empty() => {}
@@ -142,11 +144,14 @@ impl Taking<'_> {
 
     /// Takes tasks over by the way that every tracker's tasks go.
     fn tasks(&mut self, rows: &[Row]) -> Result<(), Refusal> {
-        let rows = self.not_ours(rows)?;
+        let here = find::tasks(&mut self.engine, self.context)?;
+        let rows = self.not_ours(rows, &here);
         if rows.is_empty() {
             return Ok(());
         }
-        let plan = take::tasks(&rows);
+        let source = Source::new(take::PROVIDER)?;
+        let earlier = source.earlier_as(&here, |task| Some(find::task_id(task)));
+        let plan = take::tasks(&rows, &earlier);
         let answer = carry::out(self.context, take::PROVIDER, &plan)?;
         let number = |key: &str| {
             let number = answer.get(key).and_then(Value::as_u64).unwrap_or(0);
@@ -172,8 +177,7 @@ impl Taking<'_> {
     }
 
     /// Rows of tasks that were made here and written by an export are here already; neo's word about them is said.
-    fn not_ours(&mut self, rows: &[Row]) -> Result<Vec<Row>, Refusal> {
-        let here = find::tasks(&mut self.engine, self.context)?;
+    fn not_ours(&mut self, rows: &[Row], here: &[TaskView]) -> Vec<Row> {
         let by_id: BTreeMap<String, &TaskView> = here
             .iter()
             .filter(|task| !task.external_ids.contains_key(take::PROVIDER))
@@ -195,7 +199,7 @@ impl Taking<'_> {
                 self.changed.push(entry);
             }
         }
-        Ok(others)
+        others
     }
 
     /// What else a supervisor keeps has no place here, and that is said.
@@ -381,6 +385,17 @@ impl Taking<'_> {
         Ok(())
     }
 }
+
+/// Keys of one kind of thing that are not compared like the others.
+#[derive(Clone, Copy, Default)]
+struct Keys {
+    /// They only change with others.
+    follow: &'static [&'static str],
+    /// They say what came of the thing.
+    outcome: &'static [&'static str],
+}
+
+const OF_DECISIONS: Keys = Keys { follow: &[], outcome: DECISION_OUTCOMES };
 
 /// Why something does not come back.
 const DELETED: &str = "it was deleted here; an export takes it out there";

@@ -153,7 +153,7 @@ fn recent(context: &Context) -> Result<Reply, Refusal> {
             clock(event),
             text(event, "type").to_owned(),
             agent(event),
-            print::cut(text(event, "text"), 60),
+            print::cut(text(event, "text"), 60, "..."),
         ]
     };
     let rows: Vec<Vec<String>> = entries.iter().map(row).collect();

@@ -300,7 +300,7 @@ fn table(found: &[MemoryView], shown: &NeoShown, scores: Option<&[u8]>) -> Reply
         let score = scores.map(|all| format!("{}%", all.get(place).copied().unwrap_or(0)));
         let mut row = vec![text("id"), text("type"), text("scope")];
         row.extend(score);
-        row.extend([print::cut(&text("content"), most), accesses(record).to_string()]);
+        row.extend([print::cut(&text("content"), most, "…"), accesses(record).to_string()]);
         row
     };
     let rows: Vec<Vec<String>> = records.iter().enumerate().map(row).collect();
@@ -345,7 +345,7 @@ fn stats(context: &Context) -> Result<Reply, Refusal> {
     if !top.is_empty() {
         let row = |record: &Record| {
             let text = |key: &str| record.text(key).unwrap_or_default().to_owned();
-            let content = print::cut(&text("content"), SHOWN_TOP);
+            let content = print::cut(&text("content"), SHOWN_TOP, "…");
             vec![text("id"), text("type"), accesses(record).to_string(), content]
         };
         let rows: Vec<Vec<String>> = top.iter().map(row).collect();

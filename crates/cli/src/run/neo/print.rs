@@ -88,13 +88,13 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Cuts a text for a column.
-pub(super) fn cut(text: &str, most: usize) -> String {
+/// Cuts a text for a column; what ends a cut one takes the place of its last character, however long it is.
+pub(super) fn cut(text: &str, most: usize, end: &str) -> String {
     let line = text.replace('\n', " ");
     if line.chars().count() <= most {
         return line;
     }
-    line.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    line.chars().take(most.saturating_sub(1)).chain(end.chars()).collect()
 }
 
 /// How long ago something was, in neo's units.

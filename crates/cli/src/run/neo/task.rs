@@ -316,7 +316,7 @@ fn list(
                 words::marker(&text(record, "status")).to_owned(),
                 text(record, "priority"),
                 text(record, "initiative"),
-                print::cut(&text(record, "title"), 60),
+                print::cut(&text(record, "title"), 60, "…"),
             ]
         })
         .collect();

@@ -182,8 +182,7 @@ impl Carrier<'_> {
         let mut done = true;
         for item in &planned.depends_on {
             let what = format!("dependency on {item}");
-            let on = self.named(item).filter(|(_, on)| matches!(on.fate, Fate::Made | Fate::Here));
-            let Some(on) = on.map(|(_, on)| on.id.clone()) else {
+            let Some(on) = self.task_of(item).map(str::to_owned) else {
                 self.leave_out(place, what, "that item was not taken over");
                 done = false;
                 continue;
@@ -199,14 +198,15 @@ impl Carrier<'_> {
 
     fn parent(&mut self, place: usize, planned: &Planned, task: &TaskView) -> bool {
         let Some(item) = &planned.parent else { return true };
-        let whole = self.named(item).filter(|(_, on)| matches!(on.fate, Fate::Made | Fate::Here));
-        let id = whole.map(|(_, whole)| whole.id.clone());
+        let id = self.task_of(item).map(str::to_owned);
         if id.is_some() && task.parent == id {
             return true;
         }
         let why = match id {
             None => "that item was not taken over".to_owned(),
-            Some(id) => format!("{id} took no open parts here when the task was made"),
+            Some(id) => format!(
+                "a task is made as a part of another; {id} was not here then, or took no open parts"
+            ),
         };
         self.leave_out(place, format!("parent {item}"), why);
         false
@@ -248,10 +248,7 @@ impl Carrier<'_> {
     /// Tells whether an item waits for something that was not taken over.
     fn lacks_dependency(&self, place: usize) -> bool {
         let Some(planned) = self.planned(place) else { return false };
-        let here = |item: &String| {
-            self.named(item).is_some_and(|(_, on)| matches!(on.fate, Fate::Made | Fate::Here))
-        };
-        !planned.depends_on.iter().all(here)
+        !planned.depends_on.iter().all(|item| self.task_of(item).is_some())
     }
 
     /// Remembers what is taken over by now.

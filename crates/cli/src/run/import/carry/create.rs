@@ -1,6 +1,6 @@
 //! Makes the tasks that are not here yet, one command each.
 
-use super::{AT_ONCE, Carrier, Fate, by_id};
+use super::{AT_ONCE, Carrier, Fate, Named, by_id};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
 use comity_protocol::plan::{LeftOut, Part, Rights, Way, second_id};
@@ -86,29 +86,30 @@ impl Carrier<'_> {
         if other && self.rights == Rights::Other {
             way.later.push(Part::Assignee);
         }
+        let was_sent = |named: &Named<'_>| named.place.is_some_and(|place| sent.contains(&place));
         for item in &planned.depends_on {
-            let Some((on, named)) = self.named(item) else { continue };
-            match &named.fate {
-                Fate::Made | Fate::Here => way.depends_on.push(named.id.clone()),
-                Fate::Wanted if sent.contains(&on) => way.depends_on.push(named.id.clone()),
+            let Some(named) = self.named(item) else { continue };
+            match named.fate {
+                Fate::Made | Fate::Here => way.depends_on.push(named.id.to_owned()),
+                Fate::Wanted if was_sent(&named) => way.depends_on.push(named.id.to_owned()),
                 Fate::Refused(_) => return None,
                 Fate::Wanted | Fate::Lost if way.later.contains(&Part::Dependencies) => {}
                 Fate::Wanted | Fate::Lost => way.later.push(Part::Dependencies),
             }
         }
-        let Some((whole, named)) = planned.parent.as_ref().and_then(|item| self.named(item)) else {
+        let Some(named) = planned.parent.as_ref().and_then(|item| self.named(item)) else {
             return Some(way);
         };
         let open = !(reached && planned.target.is_finished());
-        match &named.fate {
+        match named.fate {
             Fate::Refused(_) => return None,
             Fate::Lost => way.later.push(Part::Parent),
             // What is finished here takes no open parts any more.
-            Fate::Here if open && finished.contains(named.id.as_str()) => {
+            Fate::Here if open && finished.contains(named.id) => {
                 way.later.push(Part::Parent);
             }
-            Fate::Wanted if !sent.contains(&whole) => return None,
-            Fate::Made | Fate::Here | Fate::Wanted => way.parent = Some(named.id.clone()),
+            Fate::Wanted if !was_sent(&named) => return None,
+            Fate::Made | Fate::Here | Fate::Wanted => way.parent = Some(named.id.to_owned()),
         }
         Some(way)
     }
@@ -155,7 +156,7 @@ impl Carrier<'_> {
         let Some(planned) = self.planned(place) else { return false };
         let refused = |item: &String| {
             self.named(item)
-                .is_some_and(|(_, named)| matches!(named.fate, Fate::Refused(_) | Fate::Lost))
+                .is_some_and(|named| matches!(named.fate, Fate::Refused(_) | Fate::Lost))
         };
         planned.depends_on.iter().chain(&planned.parent).any(refused)
     }

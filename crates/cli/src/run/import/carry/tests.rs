@@ -6,6 +6,7 @@ use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::Refusal;
 use comity_engine::{Engine, Query, Settings};
 use comity_protocol::beads;
+use comity_protocol::plan::Source;
 use comity_store::memory::MemoryStore;
 use comity_store::{ReadTx, Store, StoreError, SystemClock, Watch, WriteTx};
 use serde_json::Value;
@@ -62,7 +63,9 @@ fn import(store: &MemoryStore, actor: &str, text: &str, room: usize) -> Try {
         workspace: None,
         command: Command::Heartbeat,
     };
-    let plan = beads::read(text).unwrap();
+    let here = super::tasks(&mut engine, &super::asker(&by)).unwrap();
+    let earlier = Source::new(beads::PROVIDER).unwrap().earlier(&here);
+    let plan = beads::read(text, &earlier).unwrap();
     let answer = carry(&mut engine, by.clone(), beads::PROVIDER, &plan);
     let head = engine.query(&super::asker(&by), Query::Head).unwrap();
     let events = head["seq"].as_u64().unwrap_or_else(|| panic!("{head}"));
@@ -166,4 +169,28 @@ fn what_names_an_item_that_is_refused_is_taken_over_without_it() {
         .map(|left| left["what"].as_str().unwrap())
         .collect();
     assert_eq!(left, ["the task", "dependency on a\nb"]);
+}
+
+#[test]
+fn parts_of_an_export_are_joined_whoever_imports_them_first() {
+    let first = "{\"id\":\"a\",\"title\":\"a\",\"status\":\"closed\"}\n";
+    let second = "{\"id\":\"b\",\"title\":\"b\",\"status\":\"closed\",\
+                  \"dependencies\":[{\"depends_on_id\":\"a\"}]}\n";
+    let store = store();
+    // An agent may not finish them: both are kept back, and joined.
+    for text in [first, second] {
+        import(&store, "codex-cli", text, usize::MAX).answer.unwrap();
+    }
+    for text in [first, second] {
+        let answer = import(&store, "human:ann", text, usize::MAX).answer.unwrap();
+        assert_eq!(
+            (&answer["left_out"], &answer["changed"]),
+            (&Value::from([0; 0]), &Value::from([0; 0]))
+        );
+        assert_eq!(answer["tasks"][0]["status"], "done", "{answer}");
+    }
+    let done = import(&store, "human:ann", &format!("{first}{second}"), usize::MAX);
+    let whole = import(&store, "human:ann", second, usize::MAX);
+    assert_eq!(whole.events, done.events);
+    assert_eq!(whole.answer.unwrap()["changed"], Value::from([0; 0]));
 }
