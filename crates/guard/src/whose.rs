@@ -1,6 +1,6 @@
 //! Whose work a commit is, where it may be this task's or another's.
 
-use crate::git::Git;
+use crate::git::{Git, rebased};
 use crate::names;
 use crate::notes::Begin;
 use crate::story::{self, Other, Story};
@@ -119,44 +119,67 @@ impl Scene<'_> {
     fn evidence(&self, commits: &BTreeSet<String>) -> Evidence {
         let mut others = story::others(self.git, self.task, self.story.first);
         others.retain(|other| other.begin.is_some());
+        let this = names::escaped(self.task);
+        let (before, others): (Vec<Other>, Vec<Other>) =
+            others.into_iter().partition(|other| other.task == this);
         let range = |other: &Other, to: &str| {
-            let mut args = vec!["rev-list", to, "--not"];
-            args.extend(other.begin.as_ref().and_then(Begin::commit));
-            let listed = self.git.lines(&args).into_iter();
-            listed.filter(|commit| commits.contains(commit)).collect::<BTreeSet<_>>()
+            self.range(other, to).filter(|commit| commits.contains(commit)).collect::<BTreeSet<_>>()
         };
         // Of claims of long ago neither end is among the commits.
         let is_here = |commit: &&String| commits.contains(*commit);
-        let is_live = |other: &Other| {
-            let same = |live: &Beside| {
-                live.fence == other.fence && names::escaped(&live.task) == other.task
-            };
-            self.told.beside.iter().any(same)
-        };
-        let (mut handed_in, mut under_way) = (BTreeSet::new(), Vec::new());
-        let (this, mut done_before) = (names::escaped(self.task), BTreeSet::new());
-        for other in &others {
-            if other.task == this {
-                let end = other.end.as_ref().filter(is_here);
-                done_before.extend(end.into_iter().flat_map(|end| range(other, end)));
-                continue;
-            }
-            let handed = other.handed_in.as_ref().filter(is_here);
-            handed_in.extend(handed.into_iter().flat_map(|handed| range(other, handed)));
-            let end = other.end.as_ref().filter(is_here).map(String::as_str);
-            let end = end.or_else(|| is_live(other).then_some(self.tip));
-            under_way.extend(end.map(|end| (other.task.clone(), range(other, end))));
-        }
+        let ended = |other: &Other| other.end.as_ref().filter(is_here).map(|end| range(other, end));
+        let done_before = before.iter().filter_map(ended).flatten().collect();
+        let live = |other: &Other| self.is_live(other).then(|| range(other, self.tip));
+        let meanwhile =
+            |other: &Other| Some((other.task.clone(), ended(other).or_else(|| live(other))?));
+        let mut under_way: Vec<_> = others.iter().filter_map(meanwhile).collect();
         under_way.retain(|(_, made)| !made.is_empty());
+        let handed = |other: &Other| Some(range(other, other.handed_in.as_ref().filter(is_here)?));
+        let mut handed_in: BTreeSet<String> = others.iter().filter_map(handed).flatten().collect();
+        handed_in.extend(rebased(self.git, commits, &self.handed_in_and_gone(&others)));
         let gaps = |unnoticed: bool| -> BTreeSet<String> {
             let gaps = self.story.gaps.iter().filter(|gap| gap.unnoticed == unnoticed);
             gaps.flat_map(|gap| self.between(&gap.end, &gap.resume)).collect()
         };
-        let in_gaps = gaps(false);
+        let (mut in_gaps, unnoticed) = (gaps(false), gaps(true));
+        let gone = in_gaps.difference(commits).cloned().collect();
+        in_gaps.extend(rebased(self.git, commits, &gone));
         let doubtful = under_way.iter().flat_map(|(_, made)| made);
         let doubtful: BTreeSet<&String> = doubtful.chain(&handed_in).chain(&in_gaps).collect();
         let named = named(self.git, &doubtful);
-        Evidence { handed_in, under_way, in_gaps, unnoticed: gaps(true), done_before, named }
+        Evidence { handed_in, under_way, in_gaps, unnoticed, done_before, named }
+    }
+
+    fn is_live(&self, other: &Other) -> bool {
+        let same =
+            |live: &Beside| live.fence == other.fence && names::escaped(&live.task) == other.task;
+        self.told.beside.iter().any(same)
+    }
+
+    /// Lists the commits of a claim up to one of them.
+    fn range(&self, other: &Other, to: &str) -> impl Iterator<Item = String> {
+        let mut args = vec!["rev-list", to, "--not"];
+        args.extend(other.begin.as_ref().and_then(Begin::commit));
+        self.git.lines(&args).into_iter()
+    }
+
+    /// Lists the commits that others handed in and that are not there as they were: a rebase may have made others of them.
+    fn handed_in_and_gone(&self, others: &[Other]) -> BTreeSet<String> {
+        let ends: Vec<&str> =
+            others.iter().filter_map(|other| other.handed_in.as_deref()).collect();
+        let known = [Some(self.tip), self.story.begin.commit()];
+        let known = known.into_iter().flatten().map(|commit| format!("^{commit}\n"));
+        let ends: String = ends.into_iter().map(|end| format!("{end}\n")).chain(known).collect();
+        let output = self.git.fed(&["rev-list", "--stdin"], &ends);
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let gone: BTreeSet<String> = text.unwrap_or_default().lines().map(str::to_owned).collect();
+        let is_gone =
+            |other: &&Other| other.handed_in.as_ref().is_some_and(|end| gone.contains(end));
+        let ranges = others
+            .iter()
+            .filter(is_gone)
+            .flat_map(|other| self.range(other, other.handed_in.as_deref().unwrap_or_default()));
+        ranges.filter(|commit| gone.contains(commit)).collect()
     }
 
     /// Lists the commits between the end of a claim and the next one that are not the work's own, rebased.

@@ -25,8 +25,9 @@ pub(super) fn told<T>(
     branch: Option<&str>,
     then: impl FnOnce(Told<'_>) -> T,
 ) -> T {
+    let claims = claims::events(context, engine, &task.id, "task_claimed", 0);
     let claimed = match &context.store {
-        Place::File(_) => claim_times(context, engine, task),
+        Place::File(_) => claim_times(&claims),
         // A server's clock is another one than git's.
         Place::Server(_) => Vec::new(),
     };
@@ -40,8 +41,9 @@ pub(super) fn told<T>(
             other.id == id && other.assignee.is_some() && other.assignee != task.assignee
         })
     };
-    // A branch of the task's own name is for nothing else, however early it was made.
-    let is_named_so = branch.is_some() && branch == task.branch.as_deref();
+    // The branch that the first claim named is for nothing else, however early it was made.
+    let own_name = claims.first().and_then(|claim| claim.get("branch")).and_then(Value::as_str);
+    let is_named_so = branch.is_some() && branch == own_name;
     let not_before = if is_named_so { i64::MIN } else { task.created_at.ms() / 1000 };
     then(Told {
         not_before: Some(not_before),
@@ -52,8 +54,8 @@ pub(super) fn told<T>(
     })
 }
 
-fn claim_times(context: &Context, engine: &mut Engine, task: &TaskView) -> Vec<(u64, i64)> {
-    let claims = claims::events(context, engine, &task.id, "task_claimed", 0);
+/// Reads when a task was claimed, by the claim's fence.
+fn claim_times(claims: &[Value]) -> Vec<(u64, i64)> {
     let claim = |event: &Value| {
         let fence = event.get("fence").and_then(Value::as_u64)?;
         Some((fence, claims::seconds(event, "ts")?))

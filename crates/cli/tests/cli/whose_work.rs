@@ -134,6 +134,31 @@ fn work_that_was_rebased_while_nobody_had_the_task_counts_and_what_it_was_put_on
 }
 
 #[test]
+fn what_others_handed_in_or_made_between_two_claims_is_known_after_a_rebase() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "T1", &["--max-files", "2"]);
+    create(&sandbox, "T2", &[]);
+    by(&sandbox, "ada", &["task", "start", "T1"]);
+    commit(&sandbox, "mine", &["a"]);
+    by(&sandbox, "bob", &["task", "start", "T2"]);
+    commit(&sandbox, "second", &["x"]);
+    by(&sandbox, "bob", &["task", "submit", "T2"]);
+    by(&sandbox, "ada", &["task", "release", "T1"]);
+    commit(&sandbox, "theirs", &["o1", "o2"]);
+    by(&sandbox, "ada", &["task", "start", "T1"]);
+    git(&sandbox, &["switch", "--quiet", "-c", "other", "HEAD~3"]);
+    commit(&sandbox, "before all", &["z"]);
+    git(&sandbox, &["switch", "--quiet", "main"]);
+    git(&sandbox, &["rebase", "--quiet", "other"]);
+    git(&sandbox, &["branch", "--quiet", "-D", "other"]);
+    commit(&sandbox, "mine again", &["b"]);
+    // Nothing tells whose the commit is that all of it was put on.
+    assert_eq!(plainly(&sandbox, "ada", "T1"), too_many(3, 2));
+    person(&sandbox, &["task", "update", "T1", "--max-files", "3"]);
+    assert_eq!(hand_in(&sandbox, "ada", "T1", &["a", "b", "z"]), NOTHING);
+}
+
+#[test]
 fn what_a_holder_committed_on_main_without_holding_may_be_listed() {
     let sandbox = Sandbox::new();
     create(&sandbox, "T1", &[]);
@@ -313,6 +338,9 @@ fn what_was_committed_on_a_branch_before_the_task_was_there_does_not_count() {
     by(&sandbox, "ada", &["task", "start", "T1"]);
     commit(&sandbox, "mine", &["c"]);
     assert_eq!(hand_in(&sandbox, "ada", "T1", &["c"]), NOTHING);
+    person(&sandbox, &["task", "request-changes", "T1"]);
+    by(&sandbox, "ada", &["task", "start", "T1"]);
+    assert_eq!(hand_in(&sandbox, "ada", "T1", &["c"]), NOTHING, "in the next round, too");
 }
 
 #[test]
