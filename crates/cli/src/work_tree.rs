@@ -2,6 +2,8 @@
 //! and work that is handed in is found and held against what the task allows.
 
 mod claims;
+mod surroundings;
+mod written;
 
 use self::claims::Ends;
 use crate::context::Context;
@@ -13,6 +15,7 @@ use comity_core::task::Deliverable;
 use comity_core::view::TaskView;
 use comity_engine::{Engine, Query};
 use comity_guard::check::{Findings, Work, check};
+use comity_guard::diff::Change;
 use serde_json::Value;
 use std::path::Path;
 
@@ -92,14 +95,20 @@ impl Look<'_> {
         if !hands_in || task.deliverable != Deliverable::Code.as_str() {
             return Ok(Command::Submit(submission));
         }
-        self.handed_in(&git, tree, request, &task, submission).map(Command::Submit)
+        let given = self.handed_in(&git, tree, &task, submission)?;
+        if let Some(commit) = given.commit.as_deref() {
+            let reported = given.report.as_ref().and_then(|report| report.listed_files());
+            let work = HandedIn { commit, branch: given.branch.as_deref(), reported };
+            self.hold(engine, tree, request, &task, &work)?;
+        }
+        Ok(Command::Submit(given))
     }
 
+    /// Finds what is handed in.
     fn handed_in(
         &mut self,
         git: &Git,
         tree: &Path,
-        request: &Request,
         task: &TaskView,
         given: Submission,
     ) -> Result<Submission, Refusal> {
@@ -127,11 +136,6 @@ impl Look<'_> {
         let commit_found = must_not_commit || given.commit.is_none();
         let found = Found { commit: commit_found, branch: given.branch.is_none() };
         let branch = given.branch.clone().or_else(|| git.branch());
-        if let Some(commit) = &commit {
-            let reported = given.report.as_ref().and_then(|report| report.listed_files());
-            let branch = branch.as_deref();
-            self.hold(tree, request, task, &HandedIn { commit, branch, reported })?;
-        }
         Ok(Submission { commit, branch, found, ..given })
     }
 
@@ -149,6 +153,7 @@ impl Look<'_> {
     /// in before and gets its first answer again.
     fn hold(
         &mut self,
+        engine: &mut Engine,
         tree: &Path,
         request: &Request,
         task: &TaskView,
@@ -161,7 +166,7 @@ impl Look<'_> {
         if task.status != Status::InProgress || !may {
             return Ok(());
         }
-        let findings = examine(self.context, tree, task, self.snapshot.is_some(), work)?;
+        let findings = examine(self.context, engine, tree, task, self.snapshot.is_some(), work)?;
         match findings.refusal(&task.id) {
             Some(refusal) => Err(refusal),
             None => Ok(()),
@@ -217,22 +222,28 @@ pub struct HandedIn<'a> {
 /// Compares a commit with where the work began.
 pub fn examine(
     context: &Context,
+    engine: &mut Engine,
     tree: &Path,
     task: &TaskView,
     is_snapshot: bool,
     work: &HandedIn<'_>,
 ) -> Result<Findings, Refusal> {
     let wanted = task.branch.as_deref().filter(|_| context.config.names_branches());
-    check(&Work {
-        tree,
-        task: &task.id,
-        fence: task.fence,
-        commit: work.commit,
-        is_snapshot,
-        constraints: &task.constraints,
-        reported: work.reported,
-        round: task.round,
-        branch: work.branch,
-        wanted_branch: wanted,
+    let is_comitys = |file: &Change| written::is_comitys(context, tree, file);
+    surroundings::told(context, engine, tree, task, work.branch, |told| {
+        check(&Work {
+            tree,
+            task: &task.id,
+            fence: task.fence,
+            commit: work.commit,
+            is_snapshot,
+            constraints: &task.constraints,
+            reported: work.reported,
+            round: task.round,
+            branch: work.branch,
+            wanted_branch: wanted,
+            told,
+            is_comitys: &is_comitys,
+        })
     })
 }

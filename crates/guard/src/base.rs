@@ -1,8 +1,12 @@
 //! What belongs to a piece of work: the commit that its changes are counted from, and the commits that are its own.
 
+use crate::defaults;
 use crate::git::Git;
-use crate::notes::{Begin, begun};
-use crate::{defaults, names, reflog};
+use crate::notes::Begin;
+use crate::reflog::{self, Made};
+use crate::story;
+use crate::told::Told;
+use crate::whose::{self, Scene};
 use std::collections::BTreeSet;
 
 /// A piece of work in the history.
@@ -10,17 +14,34 @@ use std::collections::BTreeSet;
 pub(crate) struct Span {
     /// The commit, or the empty tree, that changes are counted from.
     pub(crate) base: String,
-    /// Its own commits, newest first.
+    /// Its own commits since it was claimed, newest first.
     pub(crate) commits: Vec<String>,
     /// The files that its own commits touch, when others' commits lie between them.
     pub(crate) touched: Option<BTreeSet<String>>,
 }
 
+/// What belongs to a piece of work, as far as can be told.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// What counts against constraints.
+    pub(crate) span: Span,
+    /// The same with what does not count but may be listed.
+    pub(crate) wide: Option<Span>,
+    /// The files that a list must have; all that count, when there is no doubt.
+    pub(crate) sure: Option<BTreeSet<String>>,
+    /// Whether something else is under way in the same tree, on the branch that all commit to.
+    pub(crate) is_shared: bool,
+}
+
 /// A task, and its claim as far as that is known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Claimed<'a> {
     pub(crate) task: &'a str,
     pub(crate) fence: Option<u64>,
+    /// Whether it must not commit.
+    pub(crate) must_not_commit: bool,
+    /// What the store tells.
+    pub(crate) told: Told<'a>,
 }
 
 /// Returns the branch that a commit is on: the one that it is said to be on when that has it, else one that ends there.
@@ -37,7 +58,7 @@ fn branch_of(git: &Git, tip: &str, said: Option<&str>) -> Option<String> {
     said.filter(has).map(str::to_owned).or_else(there)
 }
 
-/// The part of the history since a claim.
+/// The part of the history since the work began.
 struct Since<'a> {
     git: &'a Git,
     begin: Option<Begin>,
@@ -45,6 +66,8 @@ struct Since<'a> {
     tip: &'a str,
     /// Where others' work comes from.
     others: Vec<String>,
+    /// What was checked out at claims.
+    claimed_at: Vec<String>,
 }
 
 /// Finds what belongs to a piece of work up to a commit; none when it cannot be told where it began.
@@ -52,41 +75,118 @@ struct Since<'a> {
 /// Changes are counted from the nearest of: where a default branch was left, and where the work was when it was claimed.
 /// The first leaves out what others merged meanwhile; the second counts work on the default branch itself. A place that has
 /// the work's own commits behind it is not the beginning, whoever published them.
-pub(crate) fn span(git: &Git, claim: Claimed<'_>, tip: &str, said: Option<&str>) -> Option<Span> {
-    let Claimed { task, fence } = claim;
+pub(crate) fn find(git: &Git, claim: Claimed<'_>, tip: &str, said: Option<&str>) -> Option<Found> {
     let own = branch_of(git, tip, said);
-    let others = defaults::tips(git, own.as_deref());
-    let since = Since { git, begin: begun(git, task, fence), tip, others };
-    if since.begin.is_none() && since.others.is_empty() {
+    let made = reflog::made(git, own.as_deref());
+    let from = made.created.as_ref().and_then(|created| created.from.as_deref());
+    let others = defaults::tips(git, own.as_deref(), from);
+    let Some(story) = story::of(git, claim.task, claim.fence) else {
+        return unclaimed(git, tip, others);
+    };
+    let on_default = own.as_deref().is_some_and(|name| defaults::is_default(git, name));
+    let mut claimed_at = story.resumed.clone();
+    claimed_at.extend(story.begin.commit().map(str::to_owned));
+    let mut since = Since { git, begin: Some(story.begin.clone()), tip, others, claimed_at };
+    // What a branch has in common with the one it was made from is not its own, even when that has moved on.
+    let shared = made.created.as_ref().filter(|created| !on_default && created.from.is_some());
+    since.others.extend(shared.map(|created| created.at.clone()));
+    let goes_back = !on_default && !claim.must_not_commit && claim.told.not_before.is_some();
+    let earlier = if goes_back { since.go_back(&made) } else { BTreeSet::new() };
+    let all = since.commits(&[tip], &[]);
+    let mut commits: BTreeSet<String> = if since.others.is_empty() {
+        all.iter().cloned().collect()
+    } else {
+        since.commits(&[tip], &since.others).into_iter().collect()
+    };
+    if commits.len() < all.len() {
+        let made_here = since.made_here(&made, claim.told.claimed_at(story.first));
+        commits.extend(all.iter().filter(|commit| made_here.contains(*commit)).cloned());
+    }
+    let scene = Scene {
+        git,
+        task: claim.task,
+        told: claim.told,
+        story: &story,
+        tip,
+        on_default,
+        must_not_commit: claim.must_not_commit,
+        earlier: &earlier,
+        made: &made.on_branch,
+    };
+    Some(since.found(&scene, &all, commits))
+}
+
+/// Work whose claim is not known here. What is published may be anybody's, from any time.
+fn unclaimed(git: &Git, tip: &str, others: Vec<String>) -> Option<Found> {
+    if others.is_empty() {
         return None;
     }
-    let all = since.commits(&[tip], &[]);
-    let unpublished = match since.others.is_empty() {
-        true => all.clone(),
-        false => since.commits(&[tip], &since.others),
-    };
-    let mut commits: BTreeSet<&String> = unpublished.iter().collect();
-    if since.begin.is_none() {
-        // What is published may be anybody's, from any time.
-        let base = since.nearest(&commits)?;
-        return Some(Span { base, commits: unpublished, touched: None });
-    }
-    if unpublished.len() < all.len() {
-        let made = since.made_here(own.as_deref());
-        commits.extend(all.iter().filter(|commit| made.contains(*commit)));
-    }
-    let elsewhere = since.handed_in_elsewhere(task, &commits);
-    commits.retain(|commit| !elsewhere.contains(*commit));
-    let base = since.nearest(&commits)?;
-    let after: Vec<String> = since.commits(&[tip], std::slice::from_ref(&base));
-    let mixed = after.iter().any(|commit| !commits.contains(commit));
-    let own: Vec<String> = all.iter().filter(|commit| commits.contains(commit)).cloned().collect();
-    let touched = mixed.then(|| touched(git, &own));
-    Some(Span { base, commits: own, touched })
+    let since = Since { git, begin: None, tip, others, claimed_at: Vec::new() };
+    let commits = since.commits(&[tip], &since.others);
+    let base = since.nearest(&commits.iter().cloned().collect())?;
+    let span = Span { base, commits, touched: None };
+    Some(Found { span, wide: None, sure: None, is_shared: false })
 }
 
 impl Since<'_> {
-    /// Lists commits since the claim, newest first: those of `of` that are not of `without`.
+    /// Moves the beginning back to where a branch was made, when it was committed to before the claim; returns those commits.
+    fn go_back(&mut self, made: &Made) -> BTreeSet<String> {
+        let (Some(Begin::Commit(begin)), Some(created)) = (&self.begin, &made.created) else {
+            return BTreeSet::new();
+        };
+        let mut args = vec!["rev-list", begin.as_str(), "--not", created.at.as_str()];
+        args.extend(self.others.iter().map(String::as_str));
+        let earlier: BTreeSet<String> = self.git.lines(&args).into_iter().collect();
+        let is_behind = self.git.does(&["merge-base", "--is-ancestor", begin, self.tip]);
+        if earlier.is_empty() || !is_behind {
+            return BTreeSet::new();
+        }
+        let mut places: Vec<String> = self.others.clone();
+        places.push(created.at.clone());
+        let meet = |place: &String| self.git.line(&["merge-base", place, begin]);
+        let floor = places.iter().filter_map(meet).min_by_key(|place| self.distance(place));
+        self.begin = floor.map(Begin::Commit);
+        earlier
+    }
+
+    /// Puts together what counts, what may be listed and what must be.
+    fn found(&self, scene: &Scene<'_>, all: &[String], commits: BTreeSet<String>) -> Found {
+        let mut sorted = whose::sort(scene, commits);
+        let is_shared = scene.on_default && !scene.told.beside.is_empty();
+        let is_sure = sorted.shared.is_empty() && !is_shared;
+        let listed = |set: &BTreeSet<String>| -> Vec<String> {
+            all.iter().filter(|commit| set.contains(*commit)).cloned().collect()
+        };
+        let sure = (!is_sure).then(|| touched(self.git, &listed(&sorted.own)));
+        let mut counted = sorted.own;
+        counted.append(&mut sorted.shared);
+        let mut span = self.span(all, &counted);
+        let wide = (!sorted.left.is_empty()).then(|| {
+            let may_be = counted.union(&sorted.left).cloned().collect();
+            self.span(all, &may_be)
+        });
+        span.commits.retain(|commit| !scene.earlier.contains(commit));
+        Found { span, wide, sure, is_shared }
+    }
+
+    fn span(&self, all: &[String], own: &BTreeSet<String>) -> Span {
+        let nearest = self.nearest(own);
+        let base = nearest.unwrap_or_else(|| self.tip.to_owned());
+        let after = self.commits(&[self.tip], std::slice::from_ref(&base));
+        let mixed = after.iter().any(|commit| !own.contains(commit));
+        let commits: Vec<String> =
+            all.iter().filter(|commit| own.contains(*commit)).cloned().collect();
+        let touched = mixed.then(|| touched(self.git, &commits));
+        Span { base, commits, touched }
+    }
+
+    fn distance(&self, place: &str) -> u64 {
+        let range = format!("{place}..{}", self.tip);
+        let count = self.git.line(&["rev-list", "--count", "--end-of-options", &range]);
+        count.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX)
+    }
+
+    /// Lists commits since the work began, newest first: those of `of` that are not of `without`.
     fn commits(&self, of: &[&str], without: &[String]) -> Vec<String> {
         let mut args = vec!["rev-list"];
         args.extend(of);
@@ -99,23 +199,25 @@ impl Since<'_> {
         self.git.lines(&args)
     }
 
-    /// Lists the commits that were made for this work, as far as logs tell: on its branch, or in its work tree before the branch
-    /// was made. What was made on another branch and merged is another's work.
-    fn made_here(&self, branch: Option<&str>) -> BTreeSet<String> {
-        let made = reflog::made(self.git, branch);
-        let mut found = made.on_branch;
+    /// Lists the commits that were made for this work, as far as logs tell: on its branch, or in its work tree since the claim
+    /// and before the branch was made. What was made on another branch and merged is another's work.
+    fn made_here(&self, made: &Made, claimed: Option<i64>) -> BTreeSet<String> {
+        let mut found: BTreeSet<String> = made.on_branch.keys().cloned().collect();
         if let Some(branched_at) = &made.branched_at {
-            let before = self.commits(&[branched_at], &[]);
-            found.extend(before.into_iter().filter(|commit| made.in_tree.contains(commit)));
+            let in_tree = |commit: &String| made.in_tree.get(commit);
+            let here = |commit: &String| {
+                in_tree(commit).is_some_and(|at| claimed.is_none_or(|since| *at >= since))
+            };
+            found.extend(self.commits(&[branched_at], &[]).into_iter().filter(here));
         }
         found
     }
 
     /// Returns the nearest place that has none of the work's own commits behind it.
-    fn nearest(&self, own: &BTreeSet<&String>) -> Option<String> {
+    fn nearest(&self, own: &BTreeSet<String>) -> Option<String> {
         let merge_base = |tip: &str| self.git.line(&["merge-base", tip, self.tip]);
         let mut places: BTreeSet<String> =
-            self.others.iter().filter_map(|tip| merge_base(tip)).collect();
+            self.others.iter().chain(&self.claimed_at).filter_map(|tip| merge_base(tip)).collect();
         match &self.begin {
             // Of two histories with nothing in common only the trees can be compared.
             Some(Begin::Commit(begin)) => {
@@ -129,37 +231,12 @@ impl Since<'_> {
         if self.begin.is_some() {
             places.retain(before);
         }
-        let distance = |place: &String| {
-            let range = format!("{place}..{}", self.tip);
-            let count = self.git.line(&["rev-list", "--count", "--end-of-options", &range]);
-            count.and_then(|text| text.parse::<u64>().ok()).unwrap_or(u64::MAX)
-        };
         let nearest = if places.len() < 2 {
             places.into_iter().next()
         } else {
-            places.into_iter().min_by_key(distance)
+            places.into_iter().min_by_key(|place| self.distance(place))
         };
         nearest.or_else(|| self.begin.as_ref().map(|begin| begin.object().to_owned()))
-    }
-
-    /// Lists those of the commits that were handed in with another task: an agent may do one while another waits.
-    fn handed_in_elsewhere(&self, task: &str, own: &BTreeSet<&String>) -> BTreeSet<String> {
-        let mut found = BTreeSet::new();
-        let this = names::escaped(task);
-        let format = "--format=%(objectname) %(refname)";
-        for line in self.git.lines(&["for-each-ref", format, names::HANDED_IN]) {
-            let Some((commit, name)) = line.split_once(' ') else { continue };
-            let place = name.strip_prefix(names::HANDED_IN).and_then(|rest| rest.split_once('/'));
-            let Some((other, fence)) = place else { continue };
-            if other == this || !own.contains(&commit.to_owned()) {
-                continue;
-            }
-            let began = format!("refs/comity/begin/{other}/{fence}");
-            if let Some(began) = self.git.commit(&began) {
-                found.extend(self.commits(&[commit], &[began]));
-            }
-        }
-        found
     }
 }
 

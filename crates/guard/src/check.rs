@@ -1,9 +1,10 @@
 //! The constraints of a task against the real diff, and what an agent says it changed.
 
-use crate::base::{self, Claimed, Span};
+use crate::base::{self, Claimed, Found, Span};
 use crate::diff::{Change, changes, names_between};
 use crate::git::Git;
 use crate::notes::Claim;
+use crate::told::Told;
 use crate::{deps, names, report};
 use comity_core::command::{FileAction, ReportedFile};
 use comity_core::pattern::{Pattern, RepoPath};
@@ -17,7 +18,7 @@ use std::path::Path;
 const COMMITS_SHOWN: usize = 20;
 
 /// A piece of work to be checked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Work<'a> {
     /// The work tree.
     pub tree: &'a Path,
@@ -39,11 +40,16 @@ pub struct Work<'a> {
     pub branch: Option<&'a str>,
     /// The branch that it has to be on, where a project names the branches.
     pub wanted_branch: Option<&'a str>,
+    /// What the store tells of the task.
+    pub told: Told<'a>,
+    /// Tells whether comity wrote a file by itself: that is nobody's work.
+    pub is_comitys: &'a dyn Fn(&Change) -> bool,
 }
 
 impl Work<'_> {
     fn claimed(&self) -> Claimed<'_> {
-        Claimed { task: self.task, fence: self.fence }
+        let must_not_commit = self.constraints.no_git_commit;
+        Claimed { task: self.task, fence: self.fence, must_not_commit, told: self.told }
     }
 }
 
@@ -100,18 +106,19 @@ pub fn check(work: &Work<'_>) -> Result<Findings, Refusal> {
     }
     let tip = if work.is_snapshot { git.commit("HEAD") } else { commit.clone() };
     // A snapshot in a repository without a commit has a history of one.
-    let span = tip
+    let found = tip
         .or_else(|| commit.clone())
-        .and_then(|tip| base::span(&git, work.claimed(), &tip, work.branch));
-    let (Some(commit), Some(span)) = (&commit, span) else {
+        .and_then(|tip| base::find(&git, work.claimed(), &tip, work.branch));
+    let (Some(commit), Some(found)) = (&commit, found) else {
         unchecked(work, commit.is_some(), &mut violations);
         let commit = work.commit.to_owned();
         return Ok(Findings { base: None, commit, files: Vec::new(), violations });
     };
+    let span = &found.span;
     if work.constraints.no_git_commit {
         committed(&git, work, &span.commits, &mut violations);
     }
-    let files = changed(&git, work, &span, commit)?;
+    let Changed { files, must, may } = all_changed(&git, work, &found, commit)?;
     too_many(work, &files, &mut violations);
     deleted(work, &files, &mut violations);
     if work.constraints.no_new_deps {
@@ -119,19 +126,23 @@ pub fn check(work: &Work<'_>) -> Result<Findings, Refusal> {
     }
     if let Some(reported) = work.reported {
         let over_time = work.round > 1 || span.touched.is_some();
-        differences(reported, &files, over_time, &mut violations);
+        let (must, is_comitys) = (must.as_ref(), work.is_comitys);
+        let list = List { reported, files: &files, must, may: &may, over_time, is_comitys };
+        list.differences(&mut violations);
     }
-    Ok(Findings { base: Some(span.base), commit: commit.clone(), files, violations })
+    Ok(Findings { base: Some(found.span.base), commit: commit.clone(), files, violations })
 }
 
 /// Tells whether a commit has work on a task that was committed since a time, in seconds.
 pub fn has_work(tree: &Path, claim: Claim<'_>, commit: &str, since: i64) -> bool {
     let git = Git::at(tree);
     let commit = git.commit(commit);
-    let claimed = Claimed { task: claim.task, fence: Some(claim.fence) };
+    let (task, fence, told) = (claim.task, Some(claim.fence), Told::NOTHING);
+    let claimed = Claimed { task, fence, must_not_commit: false, told };
     let branch = git.branch();
-    let span = commit.and_then(|tip| base::span(&git, claimed, &tip, branch.as_deref()));
-    let own: String = span.into_iter().flat_map(|span| span.commits).map(|c| c + "\n").collect();
+    let found = commit.and_then(|tip| base::find(&git, claimed, &tip, branch.as_deref()));
+    let own = found.into_iter().flat_map(|found| found.span.commits);
+    let own: String = own.map(|commit| commit + "\n").collect();
     if own.is_empty() {
         return false;
     }
@@ -141,14 +152,64 @@ pub fn has_work(tree: &Path, claim: Claim<'_>, commit: &str, since: i64) -> bool
     times.lines().filter_map(|time| time.parse::<i64>().ok()).any(|time| time >= since)
 }
 
+/// What the work changed.
+struct Changed {
+    /// What counts.
+    files: Vec<Change>,
+    /// The names that a list must have; all that count, when there is no doubt.
+    must: Option<BTreeSet<String>>,
+    /// What a list may have beside.
+    may: Vec<Change>,
+}
+
+/// Finds what the work changed, and what of it is in doubt because others are at work in the same place.
+fn all_changed(
+    git: &Git,
+    work: &Work<'_>,
+    found: &Found,
+    commit: &str,
+) -> Result<Changed, Refusal> {
+    let mut must = found.sure.clone();
+    // What is in no commit is everybody's where several work in one tree.
+    if let Some(must) = must.as_mut().filter(|_| work.is_snapshot && !found.is_shared) {
+        must.extend(names_between(git, "HEAD", commit)?);
+    }
+    let wide = found.wide.as_ref().map(|wide| changed(git, work, wide, commit));
+    let mut may = wide.transpose()?.unwrap_or_default();
+    let mut files = changed(git, work, &found.span, commit)?;
+    if let (Some(must), true) = (&must, found.is_shared) {
+        let (theirs, rest): (Vec<Change>, Vec<Change>) = files
+            .into_iter()
+            .partition(|file| !is_named(file, must) && is_declared_by_another(work, file));
+        may.extend(theirs);
+        files = rest;
+    }
+    files.retain(|file| !(work.is_comitys)(file));
+    Ok(Changed { files, must, may })
+}
+
+/// Tells whether a file is one that another's task beside this one declares, and this one does not.
+fn is_declared_by_another(work: &Work<'_>, file: &Change) -> bool {
+    let Ok(path) = RepoPath::parse(&file.path) else { return false };
+    let has = |files: &[String]| {
+        let patterns = files.iter().filter_map(|text| Pattern::parse(text).ok());
+        patterns.into_iter().any(|pattern| pattern.covers(&path))
+    };
+    let mut theirs = work.told.beside.iter().filter(|other| other.is_anothers);
+    !has(work.told.files) && theirs.any(|other| has(&other.files))
+}
+
+/// Tells whether a file is among names, where it is or where it was.
+fn is_named(file: &Change, names: &BTreeSet<String>) -> bool {
+    let old = file.moved_from.as_ref();
+    names.contains(&file.git_path) || old.is_some_and(|old| names.contains(old))
+}
+
 /// Lists what the work changed: what differs from its base, less what others or an earlier time brought.
 fn changed(git: &Git, work: &Work<'_>, span: &Span, commit: &str) -> Result<Vec<Change>, Refusal> {
     let mut files = changes(git, &span.base, commit)?;
     let keep = |files: &mut Vec<Change>, names: &BTreeSet<String>| {
-        files.retain(|file| {
-            let old = file.moved_from.as_ref();
-            names.contains(&file.git_path) || old.is_some_and(|old| names.contains(old))
-        });
+        files.retain(|file| is_named(file, names));
     };
     if let Some(touched) = &span.touched {
         let mut touched = touched.clone();
@@ -249,38 +310,57 @@ fn spelled(path: &str) -> String {
     path.replace(|c: char| c == '\\' || c.is_control(), "\u{fffd}")
 }
 
-/// Compares what the agent says with what git says, both ways.
-fn differences(
-    reported: &[ReportedFile],
-    files: &[Change],
+/// What the agent says, beside what git says.
+struct List<'a> {
+    reported: &'a [ReportedFile],
+    files: &'a [Change],
+    must: Option<&'a BTreeSet<String>>,
+    may: &'a [Change],
     over_time: bool,
-    found: &mut Vec<Violation>,
-) {
-    const NAME: &str = "files_modified";
-    for said in reported {
-        let action = said.action.as_str();
-        let moved_away = files.iter().any(|file| file.moved_from.as_deref() == Some(&said.path));
-        match files.iter().find(|file| file.path == said.path) {
-            Some(file) if fits(said.action, file, over_time) => {}
-            Some(file) => {
-                let really = file.action.as_str();
-                let message = format!("{} is said to be {action}, but is {really}", said.path);
-                found.push(Violation::new(NAME, Some(&said.path), message));
-            }
-            // Who moves a file may well say that it is gone from its old place.
-            None if moved_away && said.action == FileAction::Deleted => {}
-            None => {
-                let message = format!("{} is said to be {action}, but is unchanged", said.path);
+    is_comitys: &'a dyn Fn(&Change) -> bool,
+}
+
+impl List<'_> {
+    /// Compares the two, both ways.
+    fn differences(&self, found: &mut Vec<Violation>) {
+        const NAME: &str = "files_modified";
+        for said in self.reported {
+            if let Some(message) = self.untrue(said) {
                 found.push(Violation::new(NAME, Some(&said.path), message));
             }
         }
+        for file in self.files {
+            // A name that no contract can spell cannot be asked for.
+            let can_be_listed = spelled(&file.path) == file.path;
+            let must = can_be_listed && self.must.is_none_or(|names| is_named(file, names));
+            if must && !self.reported.iter().any(|said| said.path == file.path) {
+                let message = format!("{} is {}, but not listed", file.path, file.action.as_str());
+                found.push(Violation::new(NAME, Some(&file.path), message));
+            }
+        }
     }
-    for file in files {
-        // A name that no contract can spell cannot be asked for.
-        let can_be_listed = spelled(&file.path) == file.path;
-        if can_be_listed && !reported.iter().any(|said| said.path == file.path) {
-            let message = format!("{} is {}, but not listed", file.path, file.action.as_str());
-            found.push(Violation::new(NAME, Some(&file.path), message));
+
+    /// Says what is wrong with an entry.
+    fn untrue(&self, said: &ReportedFile) -> Option<String> {
+        let ReportedFile { path, action, .. } = said;
+        let word = action.as_str();
+        let fits_here = |file: &&Change| fits(*action, file, self.over_time);
+        let is_it = |file: &&Change| file.path == *path;
+        let fits_there = |file: &Change| file.path == *path && fits(*action, file, true);
+        let moved_away = || {
+            let mut all = self.files.iter().chain(self.may);
+            all.any(|file| file.moved_from.as_deref() == Some(path))
+        };
+        let entry = Change::named(path, FileAction::Created);
+        match self.files.iter().find(is_it) {
+            Some(file) if fits_here(&file) => None,
+            _ if self.may.iter().any(fits_there) || (self.is_comitys)(&entry) => None,
+            Some(file) => {
+                Some(format!("{path} is said to be {word}, but is {}", file.action.as_str()))
+            }
+            // Who moves a file may well say that it is gone from its old place.
+            None if *action == FileAction::Deleted && moved_away() => None,
+            None => Some(format!("{path} is said to be {word}, but is unchanged")),
         }
     }
 }

@@ -29,8 +29,9 @@ pub(crate) fn is_default(git: &Git, branch: &str) -> bool {
 }
 
 /// Returns the commits of branches that others' work comes from: the default branch, and for a branch of its own the one that
-/// it was made from and the one of the main work tree. The branch that is checked out is none of them.
-pub(crate) fn tips(git: &Git, own: Option<&str>) -> Vec<String> {
+/// it was made from, by its own log or by what was checked out, and the one of the main work tree. The branch that is
+/// checked out is none of them.
+pub(crate) fn tips(git: &Git, own: Option<&str>, created_from: Option<&str>) -> Vec<String> {
     let mut names = names(git);
     if let Some(branch) = own
         && !names.remove(&format!("refs/heads/{branch}"))
@@ -38,6 +39,10 @@ pub(crate) fn tips(git: &Git, own: Option<&str>) -> Vec<String> {
         let more = [reflog::made_from(git, branch), main_tree_branch(git)];
         let other = |name: &String| name != branch;
         names.extend(more.into_iter().flatten().filter(other).map(|n| format!("refs/heads/{n}")));
+        let from = created_from.filter(|from| *from != branch && !from.contains(['*', '?', '[']));
+        let places = ["refs/heads/", "refs/remotes/", ""];
+        names
+            .extend(from.into_iter().flat_map(|from| places.map(|place| format!("{place}{from}"))));
     }
     let mut args = vec!["for-each-ref", "--format=%(objectname) %(refname)", "--"];
     args.extend(names.iter().map(String::as_str));

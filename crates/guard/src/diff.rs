@@ -32,6 +32,14 @@ pub struct Change {
     pub is_submodule: bool,
 }
 
+impl Change {
+    /// A file that something is said to have been done with.
+    pub(crate) fn named(path: &str, action: FileAction) -> Change {
+        let (path, git_path) = (path.to_owned(), path.to_owned());
+        Change { path, action, moved_from: None, git_path, is_submodule: false }
+    }
+}
+
 /// Lists what differs. Configuration of the user has no say in it, and no file's content is run or shown.
 pub fn changes(git: &Git, base: &str, commit: &str) -> Result<Vec<Change>, Refusal> {
     let args = [

@@ -11,3 +11,6 @@ pub mod notes;
 mod reflog;
 mod refs;
 mod report;
+mod story;
+pub mod told;
+mod whose;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Where the work under a claim began, below which there is one ref for each claim.
 pub(crate) fn begins(task: &str) -> String {
-    format!("refs/comity/begin/{}/", escaped(task))
+    format!("{BEGIN}{}/", escaped(task))
 }
 
 /// Where the work under one claim began.
@@ -12,12 +12,40 @@ pub(crate) fn begin(task: &str, fence: u64) -> String {
     format!("{}{fence}", begins(task))
 }
 
-/// Where the work under one claim ended.
-pub(crate) fn end(task: &str, fence: u64) -> String {
-    format!("refs/comity/end/{}/{fence}", escaped(task))
+/// Where the work under a claim ended, one ref for each claim.
+pub(crate) fn ends(task: &str) -> String {
+    format!("{END}{}/", escaped(task))
 }
 
-/// What was handed in, of all tasks.
+/// Where the work under one claim ended.
+pub(crate) fn end(task: &str, fence: u64) -> String {
+    format!("{}{fence}", ends(task))
+}
+
+/// What was checked out when a claim went on with the work of an earlier one.
+pub(crate) fn resumes(task: &str) -> String {
+    format!("refs/comity/resume/{}/", escaped(task))
+}
+
+/// What was checked out when a claim expired without its holder noticing, one ref for each claim.
+pub(crate) fn lapses(task: &str) -> String {
+    format!("{LAPSE}{}/", escaped(task))
+}
+
+/// What was checked out when this claim expired.
+pub(crate) fn lapse(task: &str, fence: u64) -> String {
+    format!("{}{fence}", lapses(task))
+}
+
+/// What was checked out when this claim went on.
+pub(crate) fn resume(task: &str, fence: u64) -> String {
+    format!("{}{fence}", resumes(task))
+}
+
+/// Where claims of all tasks began and ended, and what was handed in with them.
+pub(crate) const BEGIN: &str = "refs/comity/begin/";
+pub(crate) const END: &str = "refs/comity/end/";
+pub(crate) const LAPSE: &str = "refs/comity/lapse/";
 pub(crate) const HANDED_IN: &str = "refs/comity/handed-in/";
 
 /// What was handed in under one claim.

@@ -2,7 +2,7 @@
 
 use crate::git::{Git, snapshot};
 use crate::refs::{Known, Repository};
-use crate::{defaults, names};
+use crate::{defaults, names, reflog, story};
 use comity_core::refusal::{Code, Refusal};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -42,15 +42,30 @@ impl Begin {
     }
 }
 
+/// What the log of the store tells of a task's earlier claims.
+pub trait Past {
+    /// Tells whether the task was finished since the claim with a fence.
+    fn finished_since(&mut self, fence: u64) -> bool;
+    /// Returns how a claim ended that was made in this work tree; none when that is not known.
+    fn ended(&mut self, fence: u64) -> Option<Ended>;
+}
+
+/// How a claim ended that its holder did not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// When, in seconds.
+    pub at: i64,
+    /// Whether it expired and the one who had it takes it again: then nobody knew of the end.
+    pub unnoticed: bool,
+}
+
 /// Notes where the work under a claim begins: at what is checked out, or where an earlier claim of the task began when its
 /// work goes on. Tells whether it is the task's first. A claim that was noted before stays as it is.
-///
-/// `finished_since` tells whether the task was finished since the claim with a fence.
 pub fn begins(
     git: &Git,
     tree: &Path,
     claim: Claim<'_>,
-    finished_since: impl FnOnce(u64) -> bool,
+    past: &mut dyn Past,
 ) -> Result<bool, Refusal> {
     let name = names::begin(claim.task, claim.fence);
     let Some(last) = noted(git, tree, claim.task).last().copied() else {
@@ -59,16 +74,17 @@ pub fn begins(
     if last >= claim.fence {
         return Ok(false);
     }
-    let earlier = begun(git, claim.task, Some(last));
+    let earlier = story::of(git, claim.task, Some(last)).map(|story| story.begin);
     let goes_on = |begin: &Begin| {
         let last = Claim { fence: last, ..claim };
-        !finished_since(last.fence) && goes_on(git, last, begin)
+        !past.finished_since(last.fence) && goes_on(git, last, begin, past)
     };
-    match earlier.filter(goes_on) {
-        Some(begin) if git.does(&["update-ref", &name, begin.object()]) => Ok(false),
-        Some(_) => Err(not_noted(claim.task)),
-        None => note_head(git, tree, claim.task, &name).map(|()| false),
-    }
+    let Some(begin) = earlier.filter(goes_on) else {
+        return note_head(git, tree, claim.task, &name).map(|()| false);
+    };
+    note_head(git, tree, claim.task, &names::resume(claim.task, claim.fence))?;
+    let noted = git.does(&["update-ref", &name, begin.object()]);
+    if noted { Ok(false) } else { Err(not_noted(claim.task)) }
 }
 
 /// Notes what is in a work tree before the work on a task that must not commit, so that it is not taken for a part of it.
@@ -127,41 +143,44 @@ fn note_head(git: &Git, tree: &Path, task: &str, name: &str) -> Result<(), Refus
     if noted { Ok(()) } else { Err(not_noted(task)) }
 }
 
-/// Returns where the work under a claim began; for an unknown one, where the last one did.
-pub(crate) fn begun(git: &Git, task: &str, fence: Option<u64>) -> Option<Begin> {
-    let prefix = names::begins(task);
-    let format = "--format=%(objecttype) %(objectname) %(refname)";
-    let refs = git.lines(&["for-each-ref", format, &prefix]);
-    let read = |line: &String| {
-        let (kind, rest) = line.split_once(' ')?;
-        let (object, name) = rest.split_once(' ')?;
-        let number: u64 = name.strip_prefix(&prefix)?.parse().ok()?;
-        let object = object.to_owned();
-        let begin = if kind == "commit" { Begin::Commit(object) } else { Begin::Nothing(object) };
-        Some((number, begin))
-    };
-    let known = refs.iter().filter_map(read);
-    let until = known.filter(|(number, _)| fence.is_none_or(|fence| *number <= fence));
-    until.max_by_key(|(number, _)| *number).map(|(_, begin)| begin)
-}
-
 /// Tells whether what is checked out goes on with the work under an earlier claim: the commits that were made then are still
 /// there, as they were or rebased. On a branch of its own they may be gone, and nothing is lost by counting from there.
-fn goes_on(git: &Git, earlier: Claim<'_>, begin: &Begin) -> bool {
+fn goes_on(git: &Git, earlier: Claim<'_>, begin: &Begin, past: &mut dyn Past) -> bool {
     let on_default = git.branch().is_some_and(|branch| defaults::is_default(git, &branch));
-    let Some(end) = git.commit(&names::end(earlier.task, earlier.fence)) else {
-        return !on_default;
+    let end = match git.commit(&names::end(earlier.task, earlier.fence)) {
+        Some(end) => end,
+        None if !on_default => return true,
+        None => {
+            let Some(ended) = past.ended(earlier.fence) else { return false };
+            let end = note_end(git, earlier, ended);
+            if ended.unnoticed {
+                return true;
+            }
+            let Some(end) = end else { return false };
+            end
+        }
     };
     let Some(head) = git.commit("HEAD") else { return false };
     let mut args = vec!["rev-list", "--count", "--no-merges", &end];
     args.extend(begin.commit().map(|_| "--not"));
     args.extend(begin.commit());
     let made: usize = git.line(&args).and_then(|text| text.parse().ok()).unwrap_or_default();
-    if made == 0 || !on_default {
-        return made > 0;
+    if made == 0 {
+        // What must not be committed was handed in all the same, and somebody else may have committed it since.
+        return git.commit(&names::snapshot(earlier.task)).is_some();
+    }
+    if !on_default {
+        return true;
     }
     let mut args = vec!["cherry", &head, &end];
     args.extend(begin.commit());
     let gone = git.lines(&args).iter().filter(|line| line.starts_with('+')).count();
     gone < made
+}
+
+/// Notes where a claim ended that its holder did not end, as far as the log of HEAD tells.
+fn note_end(git: &Git, claim: Claim<'_>, ended: Ended) -> Option<String> {
+    let end = reflog::checked_out_at(git, ended.at)?;
+    let name = if ended.unnoticed { names::lapse } else { names::end };
+    git.does(&["update-ref", &name(claim.task, claim.fence), &end]).then_some(end)
 }

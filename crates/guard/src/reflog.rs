@@ -1,7 +1,7 @@
 //! What a work tree remembers of its own doing: which commits were made in it, and which only came in.
 
 use crate::git::Git;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Entries that are read of one log.
 const ENTRIES_MAX: &str = "--max-count=20000";
@@ -10,44 +10,81 @@ const ENTRIES_MAX: &str = "--max-count=20000";
 const REBASE_STEPS: [&str; 6] =
     ["(pick)", "(reword)", "(edit)", "(squash)", "(fixup)", "(continue)"];
 
-/// Commits that were made here. One that came by a pull, a checkout or a fast-forward is none of them.
+/// One entry of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    commit: String,
+    /// When, in seconds.
+    at: i64,
+    action: String,
+}
+
+/// Commits that were made here, with the time. One that came by a pull, a checkout or a fast-forward is none of them.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     /// On the branch itself, in whichever work tree.
-    pub(crate) on_branch: BTreeSet<String>,
+    pub(crate) on_branch: BTreeMap<String, i64>,
     /// In this work tree, on whichever branch.
-    pub(crate) in_tree: BTreeSet<String>,
-    /// Where the branch was made.
+    pub(crate) in_tree: BTreeMap<String, i64>,
+    /// Where the log of the branch begins.
     pub(crate) branched_at: Option<String>,
+    /// How the branch was made, when its log still tells and it is not the remote's own.
+    pub(crate) created: Option<Created>,
+}
+
+/// How a branch was made.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Created {
+    /// Its first commit, which it shares with what it was made from.
+    pub(crate) at: String,
+    /// The name of what it was made from; none for what was checked out.
+    pub(crate) from: Option<String>,
 }
 
 /// Finds the commits that were made here. Without logs there are none.
 pub(crate) fn made(git: &Git, branch: Option<&str>) -> Made {
     let mut made = Made::default();
-    for (commit, on) in attributed(&entries(git, "HEAD"), branch) {
+    for (entry, on) in attributed(&entries(git, "HEAD"), branch) {
         if on.as_deref() == branch {
-            made.on_branch.insert(commit.clone());
+            made.on_branch.insert(entry.commit.clone(), entry.at);
         }
-        made.in_tree.insert(commit);
+        made.in_tree.insert(entry.commit, entry.at);
     }
     if let Some(branch) = branch {
         let log = entries(git, &format!("refs/heads/{branch}"));
-        made.branched_at = log.last().map(|(commit, _)| commit.clone());
-        let own = log.into_iter().filter(|(_, action)| makes(action));
-        made.on_branch.extend(own.map(|(commit, _)| commit));
+        made.branched_at = log.last().map(|entry| entry.commit.clone());
+        made.created = log.last().and_then(|entry| created(entry, branch));
+        let own = log.into_iter().filter(|entry| makes(&entry.action));
+        made.on_branch.extend(own.map(|entry| (entry.commit, entry.at)));
     }
     made
 }
 
+/// Reads how a branch was made. One that was fetched goes on with what the remote has of it.
+fn created(entry: &Entry, branch: &str) -> Option<Created> {
+    let from = entry.action.strip_prefix("branch: Created from ")?;
+    let short = from.strip_prefix("refs/remotes/").unwrap_or(from);
+    if short.split_once('/').is_some_and(|(_, name)| name == branch) {
+        return None;
+    }
+    let from = (from != "HEAD").then(|| from.to_owned());
+    Some(Created { at: entry.commit.clone(), from })
+}
+
+/// Returns what was checked out at a time, in seconds.
+pub(crate) fn checked_out_at(git: &Git, time: i64) -> Option<String> {
+    entries(git, "HEAD").into_iter().find(|entry| entry.at <= time).map(|entry| entry.commit)
+}
+
 /// Says of each commit that was made on which branch that was. The log comes newest first and is read backwards; what is checked
 /// out at its end is known. While a rebase runs, no branch is checked out, but the one it returns to is meant.
-fn attributed(log: &[(String, String)], branch: Option<&str>) -> Vec<(String, Option<String>)> {
+fn attributed(log: &[Entry], branch: Option<&str>) -> Vec<(Entry, Option<String>)> {
     let mut on = branch.map(str::to_owned);
     let mut found = Vec::new();
-    for (commit, action) in log {
-        if makes(action) {
-            found.push((commit.clone(), on.clone()));
-        } else if let Some(from) = moved_from(action) {
+    for entry in log {
+        if makes(&entry.action) {
+            found.push((entry.clone(), on.clone()));
+        } else if let Some(from) = moved_from(&entry.action) {
             on = Some(from.to_owned());
         }
     }
@@ -66,24 +103,30 @@ fn moved_from(action: &str) -> Option<&str> {
 
 /// Returns the branch that was checked out when this one was made, or first came to this work tree.
 pub(crate) fn made_from(git: &Git, branch: &str) -> Option<String> {
-    let moved = |(_, action): &(String, String)| {
-        let (from, to) = action.strip_prefix("checkout: moving from ")?.rsplit_once(" to ")?;
+    let moved = |entry: &Entry| {
+        let (from, to) =
+            entry.action.strip_prefix("checkout: moving from ")?.rsplit_once(" to ")?;
         (to == branch && from != branch).then(|| from.to_owned())
     };
     entries(git, "HEAD").iter().rev().find_map(moved)
 }
 
-/// Commits and what was done, newest first.
-fn entries(git: &Git, name: &str) -> Vec<(String, String)> {
-    let args = ["log", "-g", "--no-show-signature", "--format=%H %gs", ENTRIES_MAX, name, "--"];
+/// Commits and what was done when, newest first.
+fn entries(git: &Git, name: &str) -> Vec<Entry> {
+    let format = "--format=%H %gd %gs";
+    let args = ["log", "-g", "--no-show-signature", "--date=unix", format, ENTRIES_MAX, name, "--"];
     let Some(output) = git.output(&args).filter(|output| output.status.success()) else {
         return Vec::new();
     };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let entry = |line: &str| {
-        line.split_once(' ').map(|(commit, action)| (commit.to_owned(), action.to_owned()))
-    };
-    text.lines().filter_map(entry).collect()
+    String::from_utf8_lossy(&output.stdout).lines().filter_map(entry).collect()
+}
+
+/// Reads `commit ref@{time} action`.
+fn entry(line: &str) -> Option<Entry> {
+    let (commit, rest) = line.split_once(' ')?;
+    let (selector, action) = rest.split_once(' ').unwrap_or((rest, ""));
+    let at = selector.split_once("@{")?.1.strip_suffix('}')?.parse().ok()?;
+    Some(Entry { commit: commit.to_owned(), at, action: action.to_owned() })
 }
 
 /// Tells whether an entry of a log stands for a commit that was made.
@@ -110,11 +153,28 @@ mod tests {
             ("2", "checkout: moving from work to main"),
             ("1", "commit (initial): x"),
         ];
-        let log: Vec<(String, String)> =
-            log.iter().map(|(commit, action)| ((*commit).into(), (*action).into())).collect();
-        let named = |commit: &str, on: &str| (commit.to_owned(), Some(on.to_owned()));
-        let expected = [named("6", "work"), named("3", "main"), named("1", "work")];
-        assert_eq!(attributed(&log, Some("work")), expected);
+        let read =
+            |(commit, action): &(&str, &str)| entry(&format!("{commit} HEAD@{{7}} {action}"));
+        let log: Vec<Entry> = log.iter().filter_map(read).collect();
+        let found = attributed(&log, Some("work"));
+        let found: Vec<(&str, &str)> =
+            found.iter().map(|(entry, on)| (&*entry.commit, on.as_deref().unwrap())).collect();
+        assert_eq!(found, [("6", "work"), ("3", "main"), ("1", "work")]);
+    }
+
+    #[test]
+    fn a_log_tells_what_a_branch_was_made_from() {
+        let from = |action: &str| {
+            let line = format!("c refs/heads/feat/2@{{1700000000}} {action}");
+            created(&entry(&line).unwrap(), "feat/2").map(|created| created.from)
+        };
+        let named = |name: &str| Some(Some(name.to_owned()));
+        assert_eq!(from("branch: Created from feat/1"), named("feat/1"));
+        assert_eq!(from("branch: Created from main~2"), named("main~2"));
+        assert_eq!(from("branch: Created from HEAD"), Some(None));
+        assert_eq!(from("branch: Created from refs/remotes/origin/feat/2"), None, "the same one");
+        assert_eq!(from("branch: Created from origin/feat/2"), None);
+        assert_eq!(from("commit: x"), None, "what came before is forgotten");
     }
 
     #[test]

@@ -161,6 +161,7 @@ fn report(chance: &mut Chance) -> WorkReport {
             _ => ReportStatus::Completed,
         },
         files_modified: Vec::new(),
+        lists_files: false,
         log: vec![line("info"), line("tip")],
         issues: match chance.below(4) {
             0 => vec![issue(IssueKind::Question), issue(IssueKind::Concern)],

@@ -55,13 +55,22 @@ pub struct History {
 /// Holds the tree for one process at a time; ends with the value.
 pub struct Hold(#[expect(dead_code, reason = "the lock lives as long as the file")] File);
 
+/// Tells whether a directory is a tree that was written before.
+pub fn is_written(beside: &Path, tree: &Path) -> bool {
+    dir_of(beside, tree).join("state.json").is_file()
+}
+
+fn dir_of(beside: &Path, tree: &Path) -> PathBuf {
+    let place = std::path::absolute(tree).unwrap_or_else(|_| tree.to_owned());
+    let place = std::fs::canonicalize(&place).unwrap_or(place);
+    let name: String = etag(place.as_os_str().as_encoded_bytes()).chars().take(16).collect();
+    beside.join("collab").join(name)
+}
+
 impl History {
     /// Opens the history of a tree, in a directory of its own beside the store.
     pub fn open(beside: &Path, tree: &Tree) -> Result<History, Refusal> {
-        let place = std::path::absolute(&tree.dir).unwrap_or_else(|_| tree.dir.clone());
-        let place = std::fs::canonicalize(&place).unwrap_or(place);
-        let name: String = etag(place.as_os_str().as_encoded_bytes()).chars().take(16).collect();
-        let dir = beside.join("collab").join(name);
+        let dir = dir_of(beside, &tree.dir);
         std::fs::create_dir_all(&dir).map_err(|error| failed("make", &dir, &error))?;
         Ok(History { dir, progress: Progress::default(), last: BTreeMap::new() })
     }

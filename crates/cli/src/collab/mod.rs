@@ -23,3 +23,8 @@ pub use rpc::serve;
 pub use sync::{ROUNDS_MAX, Report, Syncer};
 pub use tree::Tree;
 pub use watch::watch;
+
+/// Tells whether comity keeps a directory as a tree of this kind.
+pub fn is_written_tree(context: &crate::context::Context, dir: &std::path::Path) -> bool {
+    history::is_written(&context.beside_store(), dir)
+}

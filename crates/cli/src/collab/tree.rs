@@ -64,6 +64,20 @@ impl Tree {
         self.dir.join("logs").join("log.md")
     }
 
+    /// Returns the directory of the tree that a file would belong to, if it were one that is written here. Agents write
+    /// their own events by themselves.
+    pub fn around(file: &Path) -> Option<&Path> {
+        let dir = file.parent()?.parent()?;
+        let name = file.file_name()?.to_str()?;
+        let name = match name.strip_prefix('.').and_then(|name| name.split_once(MARK)) {
+            Some((name, _)) => name,
+            None => name,
+        };
+        let (named, tree) = (file.with_file_name(name), Tree { dir: dir.to_owned() });
+        let is_state = Kind::ALL.into_iter().any(|kind| tree.state(kind) == named);
+        (is_state || tree.events() == named || tree.log() == named).then_some(dir)
+    }
+
     /// Says what the files look like from outside.
     pub fn sight(&self) -> Sight {
         let mut paths: Vec<PathBuf> = Kind::ALL.into_iter().map(|kind| self.state(kind)).collect();
@@ -213,5 +227,23 @@ fn written_beside(path: &Path, bytes: &[u8]) -> Result<PathBuf, Refusal> {
             let _ = std::fs::remove_file(&temporary);
             Err(failed("write", &temporary, &error))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_a_tree_is_told_by_its_place_in_it() {
+        let dir =
+            |path: &'static str| Tree::around(Path::new(path)).map(|dir| dir.to_str().unwrap());
+        assert_eq!(dir("collaboration/state/tasks.json"), Some("collaboration"));
+        assert_eq!(dir("collaboration/state/.tasks.json.comity-7-0"), Some("collaboration"));
+        assert_eq!(dir("a/b/events/events.jsonl"), Some("a/b"));
+        assert_eq!(dir("logs/log.md"), Some(""));
+        assert_eq!(dir("collaboration/events/agents/ada.jsonl"), None, "agents write these");
+        assert_eq!(dir("collaboration/state/notes.json"), None);
+        assert_eq!(dir("tasks.json"), None);
     }
 }

@@ -131,6 +131,7 @@ fn render_result(context: &Context, id: String) -> Result<Reply, Refusal> {
         task_id: Some(comity_protocol::mission::task_id(&task)),
         status: body.status,
         files_modified: body.files_modified,
+        lists_files: true,
         log: body.log,
         issues: body.issues,
         completed_at: body.completed_at,

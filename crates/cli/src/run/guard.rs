@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::git::{Git, snapshot};
 use crate::human::Shape;
 use crate::output::Reply;
+use crate::store::Access;
 use crate::work_tree::{HandedIn, examine, task_of};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Deliverable;
@@ -43,7 +44,8 @@ fn check_now(context: &Context, id: Option<String>) -> Result<Reply, Refusal> {
     }
     let (commit, branch) = (what_is_there(&git, tree, &task)?, git.branch());
     let work = HandedIn { commit: &commit, branch: branch.as_deref(), reported: None };
-    let findings = examine(context, tree, &task, true, &work)?;
+    let mut engine = context.engine(Access::Read)?;
+    let findings = examine(context, &mut engine, tree, &task, true, &work)?;
     if let Some(refusal) = findings.refusal(&task.id) {
         return Err(refusal);
     }

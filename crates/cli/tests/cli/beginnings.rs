@@ -94,7 +94,7 @@ fn a_new_claim_does_not_launder_work_that_was_rebased_meanwhile() {
     git(&sandbox, &["rebase", "--quiet", "other"]);
     ada(&sandbox, &["task", "start", "T1"]);
     commit(&sandbox, &["c"]);
-    assert_eq!(refused(&sandbox), ["4 files are changed, at most 1 may be"]);
+    assert_eq!(refused(&sandbox), [TOO_MANY], "what it was put on is others'");
 }
 
 #[test]

@@ -32,3 +32,4 @@ mod shapes;
 mod streams;
 mod under_fire;
 mod usage;
+mod whose_work;

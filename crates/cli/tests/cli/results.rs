@@ -238,3 +238,23 @@ fn a_blocked_result_for_work_that_is_in_review_is_about_the_state() {
     assert_eq!((error["code"].as_str(), exit), (Some("invalid-transition"), 3), "{error}");
     assert!(error["message"].as_str().unwrap().starts_with("T1 is review"), "{error}");
 }
+
+#[test]
+fn an_empty_list_of_files_says_that_nothing_was_changed_and_none_says_nothing() {
+    let sandbox = begun(&[]);
+    sandbox.write("a.rs", "1");
+    sandbox.commit(&sandbox.root, "Work");
+    let neo = "status: success\npr_url: https://example.org/1\n";
+    let ace = r#"{"task_id":"task-1","summary":"x","files_changed":[],"commands_run":[]}"#;
+    for said in [format!("{neo}files_modified: []\n"), ace.to_owned()] {
+        let (error, exit) = submit(&sandbox, &said).refusal();
+        assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3), "{error}");
+        let found = &error["details"]["violations"][0]["message"];
+        assert_eq!(found, "a.rs is created, but not listed");
+    }
+    for said in [neo, &ace.replace("\"files_changed\":[],", "")] {
+        assert_eq!(submit(&sandbox, said).json()["task"]["status"], "review");
+        sandbox.json(&["--as", "human:ann", "task", "request-changes", "T1"]);
+        sandbox.comity().by("ada").args(&["task", "start", "T1"]).json();
+    }
+}

@@ -17,6 +17,9 @@ pub struct WorkReport {
     /// What the agent says it changed.
     #[serde(default)]
     pub files_modified: Vec<ReportedFile>,
+    /// Whether it has a list of these, which may be empty: that nothing was changed is said by it, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lists_files: bool,
     /// What it says it did.
     #[serde(default)]
     pub log: Vec<ReportedLine>,
@@ -229,10 +232,10 @@ pub fn grave_lines(log: &[ReportedLine]) -> Vec<&str> {
 }
 
 impl WorkReport {
-    /// Returns the files that it says were changed; none when the contract need not list them and does not.
+    /// Returns the files that it says were changed; none when it does not say.
     pub fn listed_files(&self) -> Option<&[ReportedFile]> {
-        let must = self.contract == "result";
-        (must || !self.files_modified.is_empty()).then_some(self.files_modified.as_slice())
+        let says = self.lists_files || !self.files_modified.is_empty();
+        says.then_some(self.files_modified.as_slice())
     }
 
     /// Returns what the agent learnt that is of use elsewhere.

@@ -22,6 +22,7 @@ pub fn report(status: ReportStatus) -> WorkReport {
         task_id: Some("T1".to_owned()),
         status,
         files_modified: vec![ReportedFile::new("a.rs", FileAction::Created)],
+        lists_files: true,
         log: vec![line("error", "It does not link"), line("tip", "Use the other linker")],
         issues: Vec::new(),
         completed_at: Some("2025-01-15T10:45:00Z".to_owned()),

@@ -5,7 +5,7 @@ use crate::names;
 use comity_core::command::Containment;
 use comity_core::refusal::{Code, Refusal};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -59,20 +59,53 @@ fn by_patch(git: &Git, submitted: &str, merged: &str) -> Containment {
     }
 }
 
+/// Commits whose patches are compared when they were rebased.
+const REBASED_MAX: usize = 500;
+
+/// Finds those of some commits that have the same patch as one of others, which are not among them.
+pub(crate) fn rebased(
+    git: &Git,
+    commits: &BTreeSet<String>,
+    others: &BTreeSet<String>,
+) -> BTreeSet<String> {
+    let patches = |commits: &BTreeSet<String>| -> BTreeMap<String, String> {
+        let listed: String =
+            commits.iter().take(REBASED_MAX).map(|commit| format!("{commit}\n")).collect();
+        let log = ["log", "-p", "--no-walk", "--no-merges", "--no-show-signature", "--stdin"];
+        let output = git.fed(&[&log, PLAIN.as_slice()].concat(), &listed);
+        let lines = output.map(|output| patch_lines(git, &output.stdout)).unwrap_or_default();
+        let read = |line: &String| {
+            line.split_once(' ').map(|(id, commit)| (commit.to_owned(), id.to_owned()))
+        };
+        lines.iter().filter_map(read).collect()
+    };
+    if commits.is_empty() || others.is_empty() {
+        return BTreeSet::new();
+    }
+    let known: BTreeSet<String> = patches(others).into_values().collect();
+    let same = patches(commits).into_iter().filter(|(_, id)| known.contains(id));
+    same.map(|(commit, _)| commit).collect()
+}
+
 /// Returns the ids of the patches that a git command prints.
 fn patch_ids(git: &Git, args: &[&str]) -> Vec<String> {
     let Some(patch) = git.output(args).filter(|output| output.status.success()) else {
         return Vec::new();
     };
+    let lines = patch_lines(git, &patch.stdout);
+    lines.iter().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect()
+}
+
+/// Returns the id of each patch, and the commit that it belongs to.
+fn patch_lines(git: &Git, patches: &[u8]) -> Vec<String> {
     let mut command = git.command(&["patch-id", "--stable"]);
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let Ok(mut child) = child else { return Vec::new() };
     if let Some(mut stdin) = child.stdin.take() {
-        let _ = stdin.write_all(&patch.stdout);
+        let _ = stdin.write_all(patches);
     }
     let Ok(output) = child.wait_with_output() else { return Vec::new() };
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect()
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
 /// The date of a snapshot without a parent.

@@ -169,6 +169,9 @@ fn report(root: &Node) -> WorkReport {
         task_id: None,
         status,
         files_modified: read.files_changed.iter().map(file).collect(),
+        lists_files: root
+            .get("files_changed")
+            .is_some_and(|files| matches!(files.data, Data::List(_))),
         log: said.into_iter().chain(ran).map(line).collect(),
         issues: asked.map(|question| ReportedIssue::new(IssueKind::Question, question)).collect(),
         completed_at: None,

@@ -106,6 +106,7 @@ fn report(root: &Node) -> WorkReport {
         task_id: None,
         status,
         files_modified: Vec::new(),
+        lists_files: false,
         log: about.into_iter().chain(error).collect(),
         issues: asked.collect(),
         completed_at: None,

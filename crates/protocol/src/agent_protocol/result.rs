@@ -177,6 +177,7 @@ pub fn report(root: &Node) -> WorkReport {
             _ => ReportStatus::Failed,
         },
         files_modified: list(root, "files_modified").iter().map(file).collect(),
+        lists_files: true,
         log: list(root, "log").iter().map(line).collect(),
         issues: list(root, "issues").iter().map(issue).collect(),
         completed_at: root.get("completed_at").and_then(Node::written),

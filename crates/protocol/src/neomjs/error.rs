@@ -138,6 +138,7 @@ pub(super) fn report(root: &Node) -> WorkReport {
         task_id: None,
         status: ReportStatus::Blocked,
         files_modified: Vec::new(),
+        lists_files: false,
         log: log.collect(),
         issues,
         completed_at: None,

@@ -218,6 +218,9 @@ pub(super) fn report(root: &Node) -> WorkReport {
         task_id: None,
         status: status(&result.status).unwrap_or(ReportStatus::Failed),
         files_modified: result.files_modified.iter().map(file).collect(),
+        lists_files: root
+            .get("files_modified")
+            .is_some_and(|files| matches!(files.data, Data::List(_))),
         log: said.collect(),
         issues: Vec::new(),
         completed_at: None,

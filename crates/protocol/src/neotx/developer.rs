@@ -228,6 +228,7 @@ pub fn report(root: &Node) -> WorkReport {
         task_id: Some(text(root, "task_id")).filter(|id| !id.is_empty()),
         status,
         files_modified: Vec::new(),
+        lists_files: false,
         log,
         issues: said.into_iter().map(|text| ReportedIssue::new(kind, text)).collect(),
         completed_at: None,

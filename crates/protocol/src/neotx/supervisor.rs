@@ -79,6 +79,7 @@ pub fn report(root: &Node) -> WorkReport {
         task_id: None,
         status: ReportStatus::Completed,
         files_modified: Vec::new(),
+        lists_files: false,
         log: Vec::new(),
         issues: Vec::new(),
         completed_at: None,
