@@ -36,6 +36,10 @@ pub(crate) struct Scene<'a> {
     pub(crate) made: &'a BTreeMap<String, i64>,
 }
 
+/// Claims whose commits are looked for in another form. Where work is squashed when it is merged, every claim of the past
+/// is one; what is rebased into unfinished work is of lately.
+const GONE_MAX: usize = 64;
+
 /// What is known of others' claims.
 struct Evidence {
     /// Handed in with another claim.
@@ -175,9 +179,11 @@ impl Scene<'_> {
         let gone: BTreeSet<String> = text.unwrap_or_default().lines().map(str::to_owned).collect();
         let is_gone =
             |other: &&Other| other.handed_in.as_ref().is_some_and(|end| gone.contains(end));
-        let ranges = others
-            .iter()
-            .filter(is_gone)
+        let mut recent: Vec<&Other> = others.iter().filter(is_gone).collect();
+        recent.sort_by_key(|other| std::cmp::Reverse(other.fence));
+        let ranges = recent
+            .into_iter()
+            .take(GONE_MAX)
             .flat_map(|other| self.range(other, other.handed_in.as_deref().unwrap_or_default()));
         ranges.filter(|commit| gone.contains(commit)).collect()
     }
