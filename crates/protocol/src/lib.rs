@@ -14,3 +14,5 @@ pub mod neotx;
 pub mod plan;
 pub mod problem;
 pub mod taskmaster;
+
+mod tests_said;

@@ -180,6 +180,21 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         &["reason", "context", "urgency", "anything"],
     ),
     (
+        "supervisor",
+        r#"{"type":"complete","supervisorId":"s","summary":"s","evidence":["e"]}"#,
+        &["type", "supervisorId", "summary", "evidence", "branch", "criteriaResults", "anything"],
+    ),
+    (
+        "supervisor",
+        r#"{"type":"blocked","reason":"r","question":"q","urgency":"low"}"#,
+        &["reason", "question", "context", "urgency", "anything"],
+    ),
+    (
+        "supervisor",
+        r#"{"type":"failed","error":"e"}"#,
+        &["type", "supervisorId", "error", "anything"],
+    ),
+    (
         "agent",
         r#"{"name":"a","prompt":"p","tools":["Read"],"agents":{"x":{"description":"d","prompt":"p"}}}"#,
         &[

@@ -11,7 +11,6 @@ mod result;
 pub mod safety;
 mod schema;
 mod task;
-mod tests_said;
 
 pub use error::ErrorContract;
 pub use issue::{Written, new_task, written};
