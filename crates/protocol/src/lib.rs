@@ -15,4 +15,5 @@ pub mod plan;
 pub mod problem;
 pub mod taskmaster;
 
+mod blocks;
 mod tests_said;

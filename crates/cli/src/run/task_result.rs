@@ -63,7 +63,12 @@ fn refused(name: &str, checked: &Checked) -> Refusal {
         more => format!("; and {more} more"),
     };
     let message = match (checked.kind, errors.is_empty()) {
-        (Some(kind), true) => format!("{name} is a {}, which hands nothing in", kind.name),
+        (Some(kind), true) => {
+            let said = checked.tree.as_ref().and_then(|tree| tree.get("comment")?.text());
+            let said = said.map(|word| format!(" ({word})")).unwrap_or_default();
+            let a = if kind.name.starts_with('a') { "an" } else { "a" };
+            format!("{name} is {a} {}{said}, which hands nothing in", kind.name)
+        }
         (Some(kind), false) => {
             format!("{name} is no valid {}: {}{more}", kind.name, said.join("; "))
         }

@@ -110,6 +110,20 @@ fn a_good_result_stays_one_whatever_keys_it_adds() {
 }
 
 #[test]
+fn a_result_in_a_message_is_one_and_two_are_none() {
+    let block = format!("```json\n{WHOLE_RESULT}\n```\n");
+    let message = format!("Done: all of it.\n\n{block}\nPR_URL: https://x.org/pull/1\n");
+    for (mode, valid) in [(Mode::Full, true), (Mode::Compat, false), (Mode::Strict, false)] {
+        let checked = check(&message, None, mode);
+        assert_eq!(checked.kind.map(|kind| kind.name), Some("result"), "{mode:?}");
+        assert_eq!(checked.is_valid(), valid, "{mode:?}: {:?}", checked.problems);
+    }
+    let twice = format!("First:\n{block}No, this:\n{block}");
+    assert_eq!(kind_of(&twice), Some("result"));
+    assert!(said(&twice).starts_with("this text has 2 blocks"), "{}", said(&twice));
+}
+
+#[test]
 fn a_header_inside_a_text_decides_nothing() {
     for header in ["# AGENT ERROR REPORT", "# AGENT RESULT CONTRACT", "# AGENT TASK CONTRACT"] {
         let line = |message: &str| {

@@ -210,7 +210,8 @@ fn a_supervisor_is_complete_only_with_evidence_and_every_criterion_met() {
     let said = problems("supervisor", &unmet);
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(said[0].contains("evidence must not be empty"));
-    let report = kind("supervisor").unwrap().report.unwrap();
+    let report =
+        |tree: &document::Node| contract::report(kind("supervisor").unwrap(), tree).unwrap();
     let blocked = report(&document::read(BLOCKED).unwrap());
     assert_eq!(blocked.status, ReportStatus::Blocked);
     assert_eq!(blocked.issues[0].description, "Which?\n\nA or B");
@@ -219,9 +220,8 @@ fn a_supervisor_is_complete_only_with_evidence_and_every_criterion_met() {
 
 #[test]
 fn the_message_of_a_supervisor_to_its_parent_ends_work_as_its_report_does() {
-    let message = |word: &str, more: &str| {
-        format!(r#"{{"type":"{word}","supervisorId":"sup_1",{more}}}"#)
-    };
+    let message =
+        |word: &str, more: &str| format!(r#"{{"type":"{word}","supervisorId":"sup_1",{more}}}"#);
     let reported = |text: &str| {
         let checked = contract::check(text, None, Mode::Full);
         assert_eq!(checked.kind.map(|kind| kind.name), Some("supervisor"), "{text}");
