@@ -102,6 +102,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         &[
             "version",
             "type",
+            "role",
             "goal",
             "context",
             "requirements",
@@ -172,7 +173,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "supervisor",
         r#"{"summary":"s","evidence":["e"],"criteriaResults":[{"criterion":"c","met":true,"evidence":"e"}]}"#,
-        &["summary", "evidence", "branch", "criteriaResults", "anything"],
+        &["summary", "evidence", "branch", "criteriaResults", "criteriaResults.0.met", "anything"],
     ),
     (
         "supervisor",
@@ -250,11 +251,17 @@ const VALUES: &[&str] = &[
     "\"Blocked\"",
     "\"2025-01-15T10:30\"",
     "1",
+    "false",
+    "\" QA\"",
 ];
 
 fn put(root: &mut Value, path: &str, value: Value) {
     let mut place = root;
     for part in path.split('.') {
+        if let Ok(number) = part.parse::<usize>() {
+            place = &mut place[number];
+            continue;
+        }
         if place.get(part).is_none() {
             place[part] = Value::Null;
         }
