@@ -62,10 +62,10 @@ fn refused(name: &str, checked: &Checked) -> Refusal {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
+    let comment = checked.tree.as_ref().and_then(|tree| tree.get("comment")?.text());
     let message = match (checked.kind, errors.is_empty()) {
         (Some(kind), true) => {
-            let said = checked.tree.as_ref().and_then(|tree| tree.get("comment")?.text());
-            let said = said.map(|word| format!(" ({word})")).unwrap_or_default();
+            let said = comment.map(|word| format!(" ({word})")).unwrap_or_default();
             let a = if kind.name.starts_with('a') { "an" } else { "a" };
             format!("{name} is {a} {}{said}, which hands nothing in", kind.name)
         }
@@ -74,12 +74,19 @@ fn refused(name: &str, checked: &Checked) -> Refusal {
         }
         (None, _) => format!("{name} is no result: {}{more}", said.join("; ")),
     };
-    let kinds = KINDS.iter().filter(|kind| kind.report.is_some()).map(|kind| kind.name);
-    Refusal::new(Code::ContractInvalid, message)
-        .hint(format!(
+    let kinds: Vec<&str> =
+        KINDS.iter().filter(|kind| kind.report.is_some()).map(|kind| kind.name).collect();
+    let hint = match comment {
+        Some("answer") => {
+            format!("an answer is given with `comity task answer ID --comment {name}`")
+        }
+        _ => format!(
             "mend it and hand it in again; nothing was changed (kinds: {})",
-            kinds.collect::<Vec<_>>().join(", ")
-        ))
+            kinds.join(", ")
+        ),
+    };
+    Refusal::new(Code::ContractInvalid, message)
+        .hint(hint)
         .detail("kind", checked.kind.map(|kind| kind.name))
         .detail("problems", json!(checked.problems))
 }

@@ -270,6 +270,12 @@ fn a_plan_with_mistakes_names_all_of_them() {
     }
     let epic = "epic: {a: b}\ntasks:\n  - goal: a\n    requirements: []\n";
     assert_eq!(read_plan(epic).unwrap_err().errors(), ["epic is not a text"]);
+    let twice =
+        "tasks:\n- {key: a, goal: a, requirements: []}\n- {id: a, goal: b, requirements: []}\n";
+    let problems = read_plan(twice).unwrap_err();
+    assert_eq!(problems.errors(), ["tasks[1]: its id is that of tasks[0], too"]);
+    let at = problems.iter().find(|problem| problem.path == "tasks[1].id").unwrap();
+    assert_eq!((at.line, at.column), (3, 8));
     assert!(read_plan("a: 1").is_err());
     assert!(read_plan("tasks: []").is_err());
 }
