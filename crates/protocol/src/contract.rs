@@ -181,9 +181,22 @@ pub fn check(text: &str, given: Option<&'static Kind>, mode: Mode) -> Checked {
         Seen::Several(kinds) => undecided(text, &kinds, mode),
         Seen::Nothing => match document::read(text) {
             Ok(tree) => unknown(tree, mode),
-            Err(fault) => Checked { kind: None, tree: None, problems: fault.into() },
+            Err(fault) => {
+                let mut problems = Problems::from(fault);
+                problems.error(Place::START, "", untold());
+                Checked { kind: None, tree: None, problems }
+            }
         },
     }
+}
+
+/// What is said of a text that has no marks.
+fn untold() -> String {
+    let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    format!(
+        "the kind of this contract cannot be told from its content; give it with --kind ({})",
+        names.join(", ")
+    )
 }
 
 fn of_kind(text: &str, kind: &'static Kind, mode: Mode) -> Checked {
@@ -223,13 +236,8 @@ fn undecided(text: &str, kinds: &[&'static Kind], mode: Mode) -> Checked {
 }
 
 fn unknown(tree: Node, mode: Mode) -> Checked {
-    let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     let mut problems = Problems::new();
-    let message = format!(
-        "the kind of this contract cannot be told from its content; give it with --kind ({})",
-        names.join(", ")
-    );
-    problems.error(tree.at, "", message);
+    problems.error(tree.at, "", untold());
     if let Some(near) = recognise::nearest(&tree) {
         problems.extend(problems_of(&tree, near, mode).seen_as(near.name));
     }

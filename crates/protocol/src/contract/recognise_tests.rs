@@ -151,6 +151,8 @@ fn what_has_no_marks_is_told_what_the_nearest_kind_lacks() {
     let said = said(text);
     assert!(said.contains("--kind") && said.contains("as result: Invalid status: nope"), "{said}");
     assert_eq!(check("a: b", None, Mode::Full).problems.iter().count(), 1);
+    let prose = self::said("I did it: all of it: really.");
+    assert!(prose.contains("--kind (mission, result,"), "{prose}");
 }
 
 #[test]
