@@ -198,9 +198,10 @@ fn what_to_know(question: &str, report: &WorkReport) -> String {
 }
 
 /// What is put together of several texts may be longer than one may be.
-fn within_bounds(text: String) -> String {
+fn within_bounds(mut text: String) -> String {
     let end = (0..=limits::TEXT_BYTES_MAX).rev().find(|end| text.is_char_boundary(*end));
-    end.and_then(|end| text.get(..end)).unwrap_or(&text).to_owned()
+    text.truncate(end.unwrap_or(0));
+    text
 }
 
 fn spoken(issue: &ReportedIssue) -> String {
