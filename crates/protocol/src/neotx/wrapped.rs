@@ -6,8 +6,8 @@ use crate::document::{self, Data, Entry, Fault, Node, Place};
 
 /// The line that names the pull request, outside the contract.
 const PR_LINE: &str = "PR_URL:";
-/// What a report says that cannot be read.
-const REPORT_WORDS: [&str; 3] = ["\"status\"", "\"verdict\"", "\"findings\""];
+/// Keys of a report by which one that cannot be read is known.
+const REPORT_KEYS: [&str; 3] = ["status", "verdict", "findings"];
 
 /// Reads a contract that may stand in prose. Of several the last report is meant: what follows it may be code or output.
 pub fn read(text: &str) -> Result<Node, Fault> {
@@ -48,7 +48,12 @@ pub fn read(text: &str) -> Result<Node, Fault> {
 }
 
 fn is_meant_as_report(block: &Block, lines: &[&str]) -> bool {
-    let says = |line: &&str| REPORT_WORDS.iter().any(|word| line.contains(word));
+    let says = |line: &&str| {
+        let in_json = |key: &&str| line.contains(&format!("\"{key}\""));
+        let in_yaml =
+            |key: &&str| line.strip_prefix(*key).is_some_and(|rest| rest.starts_with(':'));
+        REPORT_KEYS.iter().any(|key| in_json(key) || in_yaml(key))
+    };
     block.named && block.lines(lines).iter().any(says)
 }
 
@@ -106,6 +111,8 @@ mod tests {
         }
         let broken = format!("{report}\n```json\n{{\"status\": \"BLOCKED\",\n```\n");
         assert!(read(&broken).is_err(), "the last word cannot be read");
+        let broken = format!("{report}\n```yaml\nstatus: BLOCKED\nconcerns: [\n```\n");
+        assert!(read(&broken).is_err(), "nor in YAML");
         let bare = "Done:\n{\n  \"status\": \"DONE\",\n  \"notes\": \"a } in it\"\n}\n\n```ts\n{ x }\n```\n";
         assert_eq!(read(bare).unwrap().get("status").unwrap().at.line, 3);
     }
