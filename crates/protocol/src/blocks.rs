@@ -26,6 +26,16 @@ impl Block {
         lines.get(self.first..self.end).unwrap_or_default()
     }
 
+    /// How many lines it has.
+    pub(crate) fn len(&self) -> usize {
+        self.end.saturating_sub(self.first)
+    }
+
+    /// Tells whether a line is in it.
+    pub(crate) fn has(&self, line: usize) -> bool {
+        (self.first..self.end).contains(&line)
+    }
+
     /// Reads it, with the places that it has in the whole text.
     pub(crate) fn read(&self, lines: &[&str]) -> Result<Node, Fault> {
         let above = u32::try_from(self.first).unwrap_or(u32::MAX);

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use comity_core::command::WorkReport;
 use comity_core::refusal::{Code, Refusal};
+use comity_protocol::ace::COMMENT;
 use comity_protocol::contract::{self, Checked, KINDS, Kind, Mode};
 use comity_protocol::problem::{Level, Problem};
 use serde_json::json;
@@ -62,7 +63,9 @@ fn refused(name: &str, checked: &Checked) -> Refusal {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    let comment = checked.tree.as_ref().and_then(|tree| tree.get("comment")?.text());
+    let is_comment = checked.kind.is_some_and(|kind| kind.name == COMMENT.name);
+    let comment = checked.tree.as_ref().filter(|_| is_comment);
+    let comment = comment.and_then(|tree| tree.get("comment")?.text());
     let message = match (checked.kind, errors.is_empty()) {
         (Some(kind), true) => {
             let said = comment.map(|word| format!(" ({word})")).unwrap_or_default();

@@ -76,7 +76,7 @@ fn a_result_in_a_fence_with_prose_around_it_has_the_places_of_the_whole_file() {
     let (answer, exit) = validate(&sandbox, &format!("{text}{text}"), &[]);
     assert_eq!((exit, &answer["problems"][0]["line"]), (2, &json!(18)));
     let said = answer["problems"][0]["message"].as_str().unwrap();
-    assert_eq!(said, "this text has 2 blocks that could be the result (lines 4, 18); leave one");
+    assert_eq!(said, "this text has 2 parts that could be the result (lines 4, 18); leave one");
 }
 
 #[test]

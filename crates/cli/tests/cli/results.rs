@@ -109,7 +109,7 @@ fn a_result_in_an_agents_message_hands_in_and_two_are_refused() {
     let message = format!("It broke: see the log.\n\n```yaml\n{yaml}```\n");
     let (error, exit) = submit(&sandbox, &format!("{message}{message}")).refusal();
     assert_eq!((error["code"].as_str().unwrap(), exit), ("contract-invalid", 3));
-    assert!(error["message"].as_str().unwrap().contains("2 blocks"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("2 parts"), "{error}");
     assert_eq!(submit(&sandbox, &message).json()["task"]["status"], "failed");
 }
 

@@ -1,9 +1,10 @@
 //! Missions and results as agents write them: bare, or in the one block of a message that is one.
 
 use super::{mission_check, result};
-use crate::blocks::{self, BLOCKS_MAX, Block};
+use crate::blocks::{self, BLOCKS_MAX};
 use crate::contract::Mode;
 use crate::document::{self, Data, Fault, Node, Place};
+use std::collections::BTreeMap;
 
 /// Spaces before the fence of a contract; one that is further in is part of a text.
 const INDENT_MAX: usize = 1;
@@ -48,27 +49,28 @@ fn read(text: &str, mode: Mode, wanted: &Wanted) -> Result<Node, Fault> {
         return whole;
     }
     let lines: Vec<&str> = text.lines().collect();
-    let blocks = blocks::of(&lines);
-    let blocks: Vec<&Block> =
-        blocks.iter().filter(|block| block.indent <= INDENT_MAX).take(BLOCKS_MAX + 1).collect();
-    let outside = lines.iter().enumerate().filter(|(number, _)| {
-        !blocks.iter().any(|block| (block.first..block.end).contains(number))
-    });
-    let outside: Vec<&str> = outside.map(|(_, line)| *line).collect();
-    // A contract without a fence that has a mistake is not replaced by what it quotes.
-    if blocks.len() > BLOCKS_MAX || is_meant(&outside, wanted) {
-        return whole;
+    let mut blocks = blocks::of(&lines);
+    blocks.retain(|block| block.indent <= INDENT_MAX);
+    if blocks.len() > BLOCKS_MAX {
+        let message = format!("more than {BLOCKS_MAX} blocks; leave the {} alone", wanted.what);
+        return Err(Fault { message, at: Place::START });
     }
     let mut found = Vec::new();
     for block in &blocks {
         let read = block.read(&lines);
         let fits = match &read {
             Ok(tree) => (wanted.fits)(tree),
-            Err(_) => is_meant(block.lines(&lines), wanted),
+            Err(_) => meant(numbered(&lines).skip(block.first).take(block.len()), wanted).is_some(),
         };
         if fits {
             found.push((block.first, read));
         }
+    }
+    // A contract without a fence that has a mistake is not replaced by what it quotes.
+    let is_outside = |(number, _): &(usize, &str)| !blocks.iter().any(|block| block.has(*number));
+    if let Some(first) = meant(numbered(&lines).filter(is_outside), wanted) {
+        found.push((first, whole.clone()));
+        found.sort_by_key(|(first, _)| *first);
     }
     // Without any, the only block that names its language is meant.
     let mut named = blocks.iter().filter(|block| block.named);
@@ -79,25 +81,33 @@ fn read(text: &str, mode: Mode, wanted: &Wanted) -> Result<Node, Fault> {
     }
 }
 
-/// Tells whether lines are meant as the contract, whether or not they can be read.
-fn is_meant(lines: &[&str], wanted: &Wanted) -> bool {
-    let has = |key: &&&str| {
-        lines.iter().any(|line| {
-            let line = line.trim_start().trim_start_matches(['"', '\'']);
-            let rest = line.strip_prefix(**key).map(|rest| rest.trim_start_matches(['"', '\'']));
-            rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
-        })
+fn numbered<'l>(lines: &'l [&'l str]) -> impl Iterator<Item = (usize, &'l str)> {
+    lines.iter().copied().enumerate()
+}
+
+/// Returns the first line that is meant as part of the contract, whether or not it can be read.
+fn meant<'l>(lines: impl Iterator<Item = (usize, &'l str)>, wanted: &Wanted) -> Option<usize> {
+    let quotes = ['"', '\''];
+    let key_of = |line: &str| {
+        let (key, _) = line.trim_start().split_once(':')?;
+        let key = key.trim_start_matches(quotes).trim_end().trim_end_matches(quotes);
+        wanted.keys.iter().position(|wanted| *wanted == key)
     };
-    wanted.keys.iter().filter(has).count() >= MEANT_MIN
+    let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
+    for (number, line) in lines {
+        if let Some(key) = key_of(line) {
+            seen.entry(key).or_insert(number);
+        }
+    }
+    seen.values().min().copied().filter(|_| seen.len() >= MEANT_MIN)
 }
 
 fn several(found: &[(usize, Result<Node, Fault>)], wanted: &Wanted) -> Fault {
-    // A block begins after the line of its fence.
     let lines: Vec<String> = found.iter().map(|(first, _)| (first + 1).to_string()).collect();
     let second = found.get(1).map_or(0, |(first, _)| *first);
     let line = u32::try_from(second).unwrap_or(u32::MAX).saturating_add(1);
     let message = format!(
-        "this text has {} blocks that could be the {} (lines {}); leave one",
+        "this text has {} parts that could be the {} (lines {}); leave one",
         found.len(),
         wanted.what,
         lines.join(", ")
@@ -166,13 +176,16 @@ mod tests {
             [format!("{good}\n{good}"), format!("{good}{broken}"), format!("{broken}{good}")]
         {
             let fault = result(&text, Mode::Full).unwrap_err();
-            assert!(fault.message.starts_with("this text has 2 blocks that could be the result"));
+            assert!(fault.message.starts_with("this text has 2 parts that could be the result"));
             let second = text.match_indices("```yaml").nth(1).unwrap().0;
             assert_eq!(fault.at.line, Place::after(&text[..second]).line + 1);
             assert!(fault.message.contains(&format!("(lines 2, {})", fault.at.line)), "{fault}");
         }
         let bare = format!("version: '1'\nstatus: [\n\n{good}");
-        assert!(result(&bare, Mode::Full).is_err(), "what stands outside is meant");
+        let fault = result(&bare, Mode::Full).unwrap_err();
+        assert!(fault.message.contains("(lines 1, 5)"), "what stands outside is meant: {fault}");
+        let many = "```yaml\na: 1\n```\n".repeat(51);
+        assert!(result(&many, Mode::Full).unwrap_err().message.starts_with("more than 50 blocks"));
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn a_result_in_a_message_is_one_and_two_are_none() {
     }
     let twice = format!("First:\n{block}No, this:\n{block}");
     assert_eq!(kind_of(&twice), Some("result"));
-    assert!(said(&twice).starts_with("this text has 2 blocks"), "{}", said(&twice));
+    assert!(said(&twice).starts_with("this text has 2 parts"), "{}", said(&twice));
 }
 
 #[test]
