@@ -1,6 +1,7 @@
 //! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
 
 use crate::root::SETTINGS_DIR;
+use comity_core::decide::BRANCH_WORDS;
 use comity_core::ids::RepoName;
 use comity_core::policy::Policy;
 use comity_core::refusal::Refusal;
@@ -251,6 +252,13 @@ impl Config {
         if pattern.is_empty() || pattern.starts_with(['-', '/']) || pattern.contains(bad) {
             return Err(Problem::new("branch.pattern", format!("{pattern:?} is no branch's name")));
         }
+        // A word with a typo in it would stand in the name of every branch.
+        let plain = BRANCH_WORDS.iter().fold(pattern.clone(), |text, word| text.replace(word, ""));
+        if plain.contains(['{', '}']) {
+            let known = BRANCH_WORDS.join(", ");
+            let message = format!("{pattern:?} has a word that is not known; one of: {known}");
+            return Err(Problem::new("branch.pattern", message));
+        }
         Ok(pattern.clone())
     }
 
@@ -403,6 +411,7 @@ mod tests {
             ),
             ("[branch]\npattern = ''\n", "c.toml:2: key branch.pattern: \"\" is no branch's name"),
             ("[branch]\npattern = 'a b/{id}'\n", "c.toml:2: key branch.pattern"),
+            ("[branch]\npattern = 'feat/{isue}'\n", "one of: {id}, {number}, {issue}, {slug}"),
             ("[roles]\ncritic = ['reopen']\n", "only a person reopens"),
             ("[labels]\ndialect = 'jira'\n", "c.toml:2: key labels.dialect: \"jira\" is not known"),
             (

@@ -33,6 +33,24 @@ impl Role {
         Role::Observer,
     ];
 
+    /// Every word that is read: comity's own and those of the other protocols.
+    pub const WORDS: [(&'static str, Role); 14] = [
+        ("planner", Role::Planner),
+        ("pm", Role::Planner),
+        ("architect", Role::Planner),
+        ("supervisor", Role::Planner),
+        ("implementer", Role::Implementer),
+        ("dev", Role::Implementer),
+        ("developer", Role::Implementer),
+        ("critic", Role::Critic),
+        ("qa", Role::Critic),
+        ("reviewer", Role::Critic),
+        ("integrator", Role::Integrator),
+        ("watchdog", Role::Watchdog),
+        ("observer", Role::Observer),
+        ("scout", Role::Observer),
+    ];
+
     /// Returns comity's word for the role.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,19 +65,14 @@ impl Role {
 
     /// Reads a role by comity's word or by one of the other protocols' words.
     pub fn parse(text: &str) -> Result<Role, Refusal> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "planner" | "pm" | "architect" | "supervisor" => Ok(Role::Planner),
-            "implementer" | "dev" | "developer" => Ok(Role::Implementer),
-            "critic" | "qa" | "reviewer" => Ok(Role::Critic),
-            "integrator" => Ok(Role::Integrator),
-            "watchdog" => Ok(Role::Watchdog),
-            "observer" | "scout" => Ok(Role::Observer),
-            _ => Err(Refusal::input(format!("role {:?} is not known", crate::ids::shorten(text)))
-                .hint(
-                    "one of: planner (pm, architect, supervisor), implementer (dev, developer), \
-                     critic (qa, reviewer), integrator, watchdog, observer (scout)",
-                )),
-        }
+        let word = text.trim();
+        let known = Role::WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+        known.map(|(_, role)| *role).ok_or_else(|| {
+            Refusal::input(format!("role {:?} is not known", crate::ids::shorten(text))).hint(
+                "one of: planner (pm, architect, supervisor), implementer (dev, developer), \
+                 critic (qa, reviewer), integrator, watchdog, observer (scout)",
+            )
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The kinds of contract that can be read, checked and handed in: one row each.
 
 use crate::ace;
-use crate::agent_protocol::{mission_check, result, schema};
+use crate::agent_protocol::{in_prose, mission_check, result, schema};
 use crate::document::{self, Fault, Node, Place};
 use crate::neomjs;
 use crate::neotx::{agent, architect, developer, resume, reviewer, scout, supervisor, wrapped};
@@ -32,16 +32,16 @@ pub struct Kind {
     pub name: &'static str,
     /// What it is, in a few words.
     pub help: &'static str,
-    /// Reads the text, which may be wrapped in something.
-    pub read: fn(&str) -> Result<Node, Fault>,
+    /// Reads the text, which may be wrapped in something, unless it is read as the original does.
+    pub read: fn(&str, Mode) -> Result<Node, Fault>,
     /// Counts the marks of this kind in the text, or in the tree when it could be read; none: it is something else.
     pub marks: fn(&str, Option<&Node>) -> u32,
     /// Finds everything that is wrong.
     pub validate: fn(&Node, Mode) -> Problems,
     /// The JSON Schema.
     pub schema: fn() -> Value,
-    /// For those that end a piece of work: what a valid one reports.
-    pub report: Option<fn(&Node) -> WorkReport>,
+    /// For those that end a piece of work: what a valid one reports; none when it is of a form that ends nothing.
+    pub report: Option<fn(&Node) -> Option<WorkReport>>,
 }
 
 impl fmt::Debug for Kind {
@@ -55,7 +55,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "mission",
         help: "Agent Protocol v1: what an agent is to do",
-        read: document::read,
+        read: in_prose::mission,
         marks: mission_check::marks,
         validate: mission_check::validate,
         schema: schema::mission,
@@ -64,11 +64,11 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "result",
         help: "Agent Protocol v1: what came of it",
-        read: document::read,
+        read: in_prose::result,
         marks: result::marks,
         validate: result::validate,
         schema: schema::result,
-        report: Some(result::report),
+        report: Some(|tree| Some(result::report(tree))),
     },
     neomjs::TASK,
     neomjs::RESULT,
@@ -76,16 +76,16 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "developer",
         help: "neo: what a developer reports",
-        read: wrapped::read,
+        read: |text, _| wrapped::read(text),
         marks: developer::marks,
         validate: developer::validate,
         schema: developer::schema,
-        report: Some(developer::report),
+        report: Some(|tree| Some(developer::report(tree))),
     },
     Kind {
         name: "reviewer",
         help: "neo: what a reviewer found",
-        read: wrapped::read,
+        read: |text, _| wrapped::read(text),
         marks: reviewer::marks,
         validate: reviewer::validate,
         schema: reviewer::schema,
@@ -94,7 +94,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "scout",
         help: "neo: what a scout found",
-        read: wrapped::read,
+        read: |text, _| wrapped::read(text),
         marks: scout::marks,
         validate: scout::validate,
         schema: scout::schema,
@@ -103,7 +103,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "architect",
         help: "neo: where the plan is",
-        read: wrapped::read,
+        read: |text, _| wrapped::read(text),
         marks: architect::marks,
         validate: architect::validate,
         schema: architect::schema,
@@ -112,16 +112,16 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "supervisor",
         help: "neo: what a focused supervisor ends with",
-        read: wrapped::read,
+        read: |text, _| wrapped::read(text),
         marks: supervisor::marks,
         validate: supervisor::validate,
         schema: supervisor::schema,
-        report: Some(supervisor::report),
+        report: Some(|tree| Some(supervisor::report(tree))),
     },
     Kind {
         name: "agent",
         help: "neo: the definition of an agent",
-        read: document::read,
+        read: |text, _| document::read(text),
         marks: agent::marks,
         validate: agent::validate,
         schema: agent::schema,
@@ -130,7 +130,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "resume",
         help: "neo: where to go on after a crash",
-        read: resume::read,
+        read: |text, _| resume::read(text),
         marks: resume::marks,
         validate: resume::validate,
         schema: resume::schema,
@@ -181,13 +181,26 @@ pub fn check(text: &str, given: Option<&'static Kind>, mode: Mode) -> Checked {
         Seen::Several(kinds) => undecided(text, &kinds, mode),
         Seen::Nothing => match document::read(text) {
             Ok(tree) => unknown(tree, mode),
-            Err(fault) => Checked { kind: None, tree: None, problems: fault.into() },
+            Err(fault) => {
+                let mut problems = Problems::from(fault);
+                problems.error(Place::START, "", untold());
+                Checked { kind: None, tree: None, problems }
+            }
         },
     }
 }
 
+/// What is said of a text that has no marks.
+fn untold() -> String {
+    let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    format!(
+        "the kind of this contract cannot be told from its content; give it with --kind ({})",
+        names.join(", ")
+    )
+}
+
 fn of_kind(text: &str, kind: &'static Kind, mode: Mode) -> Checked {
-    match (kind.read)(text) {
+    match (kind.read)(text, mode) {
         Err(fault) => Checked { kind: Some(kind), tree: None, problems: fault.into() },
         Ok(tree) => {
             let problems = problems_of(&tree, kind, mode);
@@ -223,13 +236,8 @@ fn undecided(text: &str, kinds: &[&'static Kind], mode: Mode) -> Checked {
 }
 
 fn unknown(tree: Node, mode: Mode) -> Checked {
-    let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     let mut problems = Problems::new();
-    let message = format!(
-        "the kind of this contract cannot be told from its content; give it with --kind ({})",
-        names.join(", ")
-    );
-    problems.error(tree.at, "", message);
+    problems.error(tree.at, "", untold());
     if let Some(near) = recognise::nearest(&tree) {
         problems.extend(problems_of(&tree, near, mode).seen_as(near.name));
     }
@@ -239,7 +247,7 @@ fn unknown(tree: Node, mode: Mode) -> Checked {
 /// Returns what a valid contract reports, for kinds that end a piece of work. Whatever the kind, a task that it
 /// names is the one it is about.
 pub fn report(kind: &Kind, tree: &Node) -> Option<WorkReport> {
-    let mut report = kind.report.map(|report| report(tree))?;
+    let mut report = kind.report.and_then(|report| report(tree))?;
     let named = tree.get("task_id").and_then(Node::written);
     let named = named.filter(|id| !id.trim().is_empty() && !ace::is_workers_own(id));
     report.task_id = report.task_id.or(named);

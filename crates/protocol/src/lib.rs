@@ -14,3 +14,6 @@ pub mod neotx;
 pub mod plan;
 pub mod problem;
 pub mod taskmaster;
+
+mod blocks;
+mod tests_said;

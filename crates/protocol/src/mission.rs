@@ -14,7 +14,7 @@ pub const MISSIONS_DIR: &str = ".comity/missions";
 /// Makes the mission for a task, with the answers to its questions.
 ///
 /// The protocol wants ids of one form: a task id of another form is given as `T<number>`, and a task
-/// without epic or requirements document gets `E0` and `PRD-0`.
+/// without epic or requirements document gets `E0` and `PRD-0`; an epic that is only a number gets its letter.
 pub fn mission(task: &Task, answered: &[&Decision]) -> Value {
     json!({
         "version": "1",
@@ -34,8 +34,10 @@ pub fn task_id(task: &Value) -> String {
     numbered(Some(word(task, "id")), "T").unwrap_or(format!("T{number}"))
 }
 
+/// An id of the protocol's form; other protocols number their epics without a letter.
 fn numbered(id: Option<&str>, prefix: &str) -> Option<String> {
-    let digits = id?.strip_prefix(prefix)?;
+    let id = id?;
+    let digits = id.strip_prefix(prefix).unwrap_or(id);
     let fits = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     fits.then(|| format!("{prefix}{digits}"))
 }
@@ -293,6 +295,21 @@ mod tests {
             prop_assert!(checked.problems.is_empty(), "{:?}\n{}", checked.problems, yaml);
             prop_assert_eq!(checked.tree.unwrap().to_value(), made);
             prop_assert!(check(&yaml, None, Mode::Strict).is_valid(), "{}", yaml);
+        }
+    }
+
+    #[test]
+    fn an_epic_that_is_only_a_number_is_named_by_it() {
+        for (epic, prd, wanted) in [
+            (json!("12"), json!("3"), ("E12", "PRD-3")),
+            (json!("E012"), json!("PRD-3"), ("E012", "PRD-3")),
+            (json!("auth"), json!(null), ("E0", "PRD-0")),
+        ] {
+            let made = mission(&task(&json!({"epic": epic, "prd": prd})), &[]);
+            assert_eq!(
+                (made["epic_id"].as_str(), made["prd_id"].as_str()),
+                (Some(wanted.0), Some(wanted.1))
+            );
         }
     }
 

@@ -29,11 +29,11 @@ pub(super) fn run(
         return Err(invalid(file, &checked));
     };
     if kind.report.is_some() {
+        let result = Some(task_result::handed_in(file, &checked)?);
         let Some(id) = task else {
-            return Err(Refusal::input(format!("a {} report ends a piece of work", kind.name))
+            return Err(Refusal::input(format!("{} ends a piece of work", kind.name))
                 .hint("name the task with --task ID"));
         };
-        let result = Some(task_result::handed_in(file, &checked)?);
         let given = Given { result, ..Given::default() };
         let reply = task_git::submit(context, VerbArgs { id, reason: None }, given)?;
         let shape = Shape::Text(said(&reply.json));

@@ -73,7 +73,11 @@ impl Named {
         };
         let ended = report.other.get("branch_completion").and_then(|ended| ended.get("branch"));
         let branch = text(ended).or_else(|| text(report.other.get("branch")));
-        Named { commit: text(report.other.get("commit")), branch, notes: Vec::new() }
+        let steps = report.other.get("tasks").and_then(Value::as_array);
+        let mut steps = steps.map_or(&[][..], Vec::as_slice).iter().rev();
+        // A plan has a commit for each task; without a branch the last one is what was made.
+        let last = steps.find_map(|step| text(step.get("commit"))).filter(|_| branch.is_none());
+        Named { commit: text(report.other.get("commit")).or(last), branch, notes: Vec::new() }
     }
 
     /// What is seen counts more than what is said: names that git does not know are remarked and not taken.

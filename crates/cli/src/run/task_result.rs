@@ -3,6 +3,7 @@
 use crate::context::Context;
 use comity_core::command::WorkReport;
 use comity_core::refusal::{Code, Refusal};
+use comity_protocol::ace::COMMENT;
 use comity_protocol::contract::{self, Checked, KINDS, Kind, Mode};
 use comity_protocol::problem::{Level, Problem};
 use serde_json::json;
@@ -62,19 +63,33 @@ fn refused(name: &str, checked: &Checked) -> Refusal {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
+    let is_comment = checked.kind.is_some_and(|kind| kind.name == COMMENT.name);
+    let comment = checked.tree.as_ref().filter(|_| is_comment);
+    let comment = comment.and_then(|tree| tree.get("comment")?.text());
     let message = match (checked.kind, errors.is_empty()) {
-        (Some(kind), true) => format!("{name} is a {}, which hands nothing in", kind.name),
+        (Some(kind), true) => {
+            let said = comment.map(|word| format!(" ({word})")).unwrap_or_default();
+            let a = if kind.name.starts_with('a') { "an" } else { "a" };
+            format!("{name} is {a} {}{said}, which hands nothing in", kind.name)
+        }
         (Some(kind), false) => {
             format!("{name} is no valid {}: {}{more}", kind.name, said.join("; "))
         }
         (None, _) => format!("{name} is no result: {}{more}", said.join("; ")),
     };
-    let kinds = KINDS.iter().filter(|kind| kind.report.is_some()).map(|kind| kind.name);
-    Refusal::new(Code::ContractInvalid, message)
-        .hint(format!(
+    let kinds: Vec<&str> =
+        KINDS.iter().filter(|kind| kind.report.is_some()).map(|kind| kind.name).collect();
+    let hint = match comment {
+        Some("answer") => {
+            format!("an answer is given with `comity task answer ID --comment {name}`")
+        }
+        _ => format!(
             "mend it and hand it in again; nothing was changed (kinds: {})",
-            kinds.collect::<Vec<_>>().join(", ")
-        ))
+            kinds.join(", ")
+        ),
+    };
+    Refusal::new(Code::ContractInvalid, message)
+        .hint(hint)
         .detail("kind", checked.kind.map(|kind| kind.name))
         .detail("problems", json!(checked.problems))
 }

@@ -24,7 +24,8 @@ pub(super) fn render(context: &Context, kind: &str, id: String) -> Result<Reply,
     let generation = generation(context)?;
     let reply = query(context, Query::Written { id, writing, generation }, Shape::Nothing)?;
     let text = reply.json.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let text = format!("{}\n", text.trim_end_matches('\n'));
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let text = format!("{text}{end}");
     Ok(Reply::new(reply.json, Shape::Text(text)))
 }
 

@@ -62,6 +62,24 @@ fn compat_gives_the_verdict_of_the_original_and_full_a_warning() {
 }
 
 #[test]
+fn a_result_in_a_fence_with_prose_around_it_has_the_places_of_the_whole_file() {
+    let sandbox = Sandbox::without_git();
+    let message = |text: &str| format!("I did it: all of it.\n\n```yaml\n{text}```\n\nBye.\n");
+    let text = message(RESULT);
+    let (answer, exit) = validate(&sandbox, &text, &[]);
+    assert_eq!((answer, exit), (json!({"valid": true, "kind": "result", "problems": []}), 0));
+    let (answer, exit) = validate(&sandbox, &text, &["--compat"]);
+    assert_eq!((&answer["kind"], exit), (&json!("result"), 2), "the original reads no fence");
+    let (answer, _) = validate(&sandbox, &message(&RESULT.replace("completed\n", "done\n")), &[]);
+    let problem = &answer["problems"][0];
+    assert_eq!((&problem["line"], &problem["column"]), (&json!(6), &json!(9)), "{problem}");
+    let (answer, exit) = validate(&sandbox, &format!("{text}{text}"), &[]);
+    assert_eq!((exit, &answer["problems"][0]["line"]), (2, &json!(18)));
+    let said = answer["problems"][0]["message"].as_str().unwrap();
+    assert_eq!(said, "this text has 2 parts that could be the result (lines 4, 18); leave one");
+}
+
+#[test]
 fn what_cannot_be_read_says_where() {
     let sandbox = Sandbox::without_git();
     let text = format!("---\n{RESULT}---\n\nAll done!\n");

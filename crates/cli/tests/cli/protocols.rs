@@ -39,6 +39,10 @@ fn a_contract_becomes_a_task_and_comes_back_word_for_word() {
     assert_eq!(rendered(&sandbox, "neo-task", "T1"), TASK);
     let plain = sandbox.comity().args(&["contract", "render", "neo-task", "T1"]).done();
     assert_eq!(plain.stdout, TASK);
+    let spaced = format!("{TASK}\n\n");
+    sandbox.comity().args(&["task", "create", "--contract", "-"]).stdin(&spaced).json();
+    let plain = sandbox.comity().args(&["contract", "render", "neo-task", "T2"]).done();
+    assert_eq!(plain.stdout, spaced, "blank lines at the end, too");
 }
 
 #[test]

@@ -180,6 +180,43 @@ fn the_commit_and_branch_that_a_developer_reports_are_what_is_handed_in() {
 }
 
 #[test]
+fn a_plan_hands_in_the_commit_of_its_last_task_and_claims_its_tests() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "one", "--gate", "tests"]);
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "feat/other"]);
+    let first = sandbox.commit(&sandbox.root, "One");
+    let last = sandbox.commit(&sandbox.root, "Two");
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "main"]);
+    let step = |id: &str, commit: &str| json!({"task_id": id, "status": "DONE", "commit": commit});
+    let report = json!({"tasks": [step("T1", &first), step("T2", &last)], "tests": "all passing"});
+    let submit = ["task", "submit", "T1", "--result", "-"];
+    let call = sandbox.comity().by("dev").args(&submit).stdin(&report.to_string());
+    let task = call.json()["task"].clone();
+    assert_eq!(task["commit"], json!(last));
+    let gate = &task["gates"][0];
+    assert_eq!((&gate["state"], &gate["tier"]), (&json!("met"), &json!("claimed")));
+}
+
+#[test]
+fn a_message_of_a_supervisor_hands_in_or_uses_an_attempt() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "one"]);
+    let submit = |message: serde_json::Value| {
+        sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+        let args = ["contract", "apply", "-", "--task", "T1"];
+        let call = sandbox.comity().by("dev").args(&args).stdin(&message.to_string());
+        call.json()["applied"][0]["task"].clone()
+    };
+    let failed = submit(json!({"type": "failed", "supervisorId": "s", "error": "out of budget"}));
+    assert_eq!((&failed["status"], &failed["attempts"]), (&json!("failed"), &json!(1)));
+    let url = "https://github.com/o/r/pull/42";
+    let done = json!({"type": "complete", "supervisorId": "s", "summary": "ok", "evidence": [url]});
+    let done = submit(done);
+    assert_eq!((&done["status"], &done["pr"]), (&json!("review"), &json!(url)));
+}
+
+#[test]
 fn a_commit_that_git_does_not_know_is_remarked_and_what_is_there_is_handed_in() {
     let sandbox = Sandbox::new();
     sandbox.json(&["task", "create", "one"]);

@@ -84,13 +84,50 @@ fn a_blocked_result_opens_decisions_and_their_answers_resume_the_task() {
     let issues = [("blocker", "Which key?"), ("question", "Which calendar?")];
     let task =
         submit(&sandbox, &result("blocked", &[], &issues).to_string()).json()["task"].clone();
-    assert_eq!((&task["status"], &task["needs"]), (&json!("blocked"), &json!("Which key?")));
+    let needs = json!("Which key?; Which calendar?");
+    assert_eq!((&task["status"], &task["needs"]), (&json!("blocked"), &needs));
     let decisions = sandbox.json(&["decision", "list"]);
-    assert_eq!(decisions["decisions"].as_array().unwrap().len(), 2);
+    let said = |key: &str| -> Vec<String> {
+        let list = decisions["decisions"].as_array().unwrap().iter();
+        list.map(|decision| decision[key].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(said("question"), ["Which key?", "Which calendar?"]);
+    let own = ["Which key?\n\nIt was hard", "Which calendar?\n\nIt was hard"];
+    assert_eq!(said("context"), own, "each has its own");
     for id in ["D1", "D2"] {
         sandbox.json(&["--as", "human:ann", "decision", "answer", id, "that one"]);
     }
     assert_eq!(sandbox.json(&["task", "show", "T1"])["task"]["status"], "queued");
+}
+
+#[test]
+fn a_result_in_an_agents_message_hands_in_and_two_are_refused() {
+    let sandbox = begun(&[]);
+    let yaml = "version: \"1\"\ntask_id: T1\nstatus: failed\nfiles_modified: []\nlog:\n\
+        - {level: info, message: Began, timestamp: 2025-01-15}\n\
+        - {level: error, message: Broke, timestamp: 2025-01-15}\ncompleted_at: 2025-01-15\n";
+    let message = format!("It broke: see the log.\n\n```yaml\n{yaml}```\n");
+    let (error, exit) = submit(&sandbox, &format!("{message}{message}")).refusal();
+    assert_eq!((error["code"].as_str().unwrap(), exit), ("contract-invalid", 3));
+    assert!(error["message"].as_str().unwrap().contains("2 parts"), "{error}");
+    assert_eq!(submit(&sandbox, &message).json()["task"]["status"], "failed");
+}
+
+#[test]
+fn a_comment_that_ends_nothing_is_recognised_and_not_handed_in() {
+    let sandbox = begun(&[]);
+    for (text, said) in [
+        ("**Agent Claim**\n\n- Agent ID: a1\n", "stdin is an ace-comment (claim), which"),
+        ("ANSWER: the old one\n", "stdin is an ace-comment (answer), which"),
+        ("**Agent Resuming**\n", "stdin is an ace-comment (resuming), which"),
+    ] {
+        let validate = sandbox.comity().args(&["contract", "validate", "-"]);
+        let done = validate.stdin(text).json();
+        assert_eq!((&done["valid"], &done["kind"]), (&json!(true), &json!("ace-comment")));
+        let (error, exit) = submit(&sandbox, text).refusal();
+        assert_eq!((error["code"].as_str().unwrap(), exit), ("contract-invalid", 3));
+        assert!(error["message"].as_str().unwrap().starts_with(said), "{error}");
+    }
 }
 
 #[test]

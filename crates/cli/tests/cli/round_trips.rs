@@ -39,7 +39,8 @@ fn working() -> Sandbox {
 fn an_agents_own_error_report_is_shown_as_it_was_handed_in() {
     let sandbox = working();
     let report = format!("{ERROR}ticket: 44\n");
-    assert_eq!(submit(&sandbox, &report)["needs"], "Test failure loop");
+    let needs = "Test failure loop; Please clarify the selector for the toggle button.";
+    assert_eq!(submit(&sandbox, &report)["needs"], needs);
     assert_eq!(text(&sandbox, "neo-error"), report);
     let shown = sandbox.json(&["task", "intervene", "T1"]);
     assert_eq!(shown["error"], report);

@@ -244,16 +244,45 @@ impl WorkReport {
         tips.map(|line| line.message.clone()).collect()
     }
 
+    /// Returns why the agent stopped, where it says so apart from what it asks.
+    pub fn reason(&self) -> Option<&str> {
+        let reason = self.other.get(REASON_KEY).and_then(Value::as_str).map(str::trim);
+        reason.filter(|reason| !reason.is_empty())
+    }
+
+    /// Returns what the agent could not settle, each thing once.
+    pub fn questions(&self) -> Vec<&str> {
+        let mut questions = Vec::new();
+        for issue in &self.issues {
+            let question = issue.description.trim();
+            if !questions.contains(&question) {
+                questions.push(question);
+            }
+        }
+        questions
+    }
+
+    /// Returns all that the agent stopped for: the reason, and everything that it asks. Without either it is what
+    /// its log says last.
+    pub fn needs(&self) -> Option<String> {
+        let mut parts = self.questions();
+        if let Some(reason) = self.reason().filter(|reason| !parts.contains(reason)) {
+            parts.insert(0, reason);
+        }
+        if parts.is_empty() {
+            parts.extend(self.cause());
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
     /// Returns the gravest thing that the agent says of why it stopped. A reason that stands apart counts more
     /// than a question, which says what is wanted and not why.
     pub fn cause(&self) -> Option<&str> {
         let blocker = self.issues.iter().find(|issue| issue.kind == IssueKind::Blocker);
         let blocker = blocker.map(|issue| issue.description.as_str());
-        let reason = self.other.get(REASON_KEY).and_then(Value::as_str);
-        let reason = reason.filter(|reason| !reason.trim().is_empty());
         let issue = || self.issues.first().map(|issue| issue.description.as_str());
         let line = |level: &str| self.log.iter().rev().find(|line| line.level == level);
-        blocker.or(reason).or_else(issue).or_else(|| {
+        blocker.or(self.reason()).or_else(issue).or_else(|| {
             let grave = line("critical").or_else(|| line("error")).or_else(|| line("warn"));
             grave.or(self.log.last()).map(|line| line.message.as_str())
         })

@@ -425,6 +425,9 @@ fn issue_number(task: &Task) -> String {
     number.filter(is_number).map_or_else(|| task.number.to_string(), str::to_owned)
 }
 
+/// What is filled into the branch pattern.
+pub const BRANCH_WORDS: [&str; 4] = ["{id}", "{number}", "{issue}", "{slug}"];
+
 /// Fills in the branch pattern.
 pub fn branch_name(pattern: &str, task: &Task) -> String {
     pattern

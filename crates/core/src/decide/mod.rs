@@ -28,7 +28,7 @@ mod together;
 mod work;
 
 pub use access::{find_decision, find_task, not_found};
-pub use claim::{branch_name, slug};
+pub use claim::{BRANCH_WORDS, branch_name, slug};
 pub use directives::find_directive;
 pub use gates::{
     Missing, REVIEW_GATE, checklist_missing, gate_state, missing_for_approval, required_gates,

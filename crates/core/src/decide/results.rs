@@ -1,7 +1,7 @@
 //! Handing in with a result contract: what it says becomes events, and its status decides the step.
 
 use super::input::{Check, at_most, json_ok, line, long, optional, present, word};
-use super::stop::Asking;
+use super::stop::Asked;
 use super::{Answer, Rule};
 use crate::command::{
     Extra, IssueKind, ReportStatus, ReportedIssue, Submission, TIP_LEVEL, WorkReport, grave_lines,
@@ -90,7 +90,6 @@ impl Rule<'_> {
         };
         self.push(Some(&task.id), Event::ResultReported(Box::new(body)));
         self.remember_tips(task, report)?;
-        let cause = report.cause().unwrap_or(NO_NEEDS).to_owned();
         let id = &submission.id;
         match report.status {
             ReportStatus::Completed => {
@@ -99,23 +98,19 @@ impl Rule<'_> {
             }
             ReportStatus::Blocked => {
                 self.is_under_way(task)?;
-                let mut questions: Vec<String> = Vec::new();
-                for issue in &report.issues {
-                    let question = issue.description.trim().to_owned();
-                    if !questions.contains(&question) {
-                        questions.push(question);
-                    }
-                }
-                let about = what_went_wrong(&cause, report);
-                let asking = Asking { questions: &questions, about: Some(&about) };
-                self.stop(id, Some(&cause), &asking, None, submission.reason.as_ref())
+                let needs = within_bounds(report.needs().unwrap_or_else(|| NO_NEEDS.to_owned()));
+                let ask =
+                    |question| Asked { question, about: Some(what_to_know(question, report)) };
+                let asked: Vec<Asked<'_>> = report.questions().into_iter().map(ask).collect();
+                self.stop(id, Some(&needs), &asked, None, submission.reason.as_ref())
             }
             ReportStatus::Failed => {
                 self.is_under_way(task)?;
                 for issue in &report.issues {
                     self.note_of(task, spoken(issue));
                 }
-                let why = submission.reason.clone().unwrap_or(cause);
+                let cause = report.cause().unwrap_or(NO_NEEDS);
+                let why = submission.reason.clone().unwrap_or_else(|| cause.to_owned());
                 self.fail(id, Some(&why))
             }
         }
@@ -190,17 +185,23 @@ impl Rule<'_> {
     }
 }
 
-/// Who answers must see why the agent stopped and what its tools said.
-fn what_went_wrong(cause: &str, report: &WorkReport) -> String {
-    let mut parts = vec![cause];
+/// Who answers must see why the agent stopped, which is the question itself where no reason stands apart, and what
+/// its tools said.
+fn what_to_know(question: &str, report: &WorkReport) -> String {
+    let mut parts = vec![report.reason().unwrap_or(question)];
     for line in grave_lines(&report.log) {
         if !parts.contains(&line) {
             parts.push(line);
         }
     }
-    let text = parts.join("\n\n");
+    within_bounds(parts.join("\n\n"))
+}
+
+/// What is put together of several texts may be longer than one may be.
+fn within_bounds(mut text: String) -> String {
     let end = (0..=limits::TEXT_BYTES_MAX).rev().find(|end| text.is_char_boundary(*end));
-    end.and_then(|end| text.get(..end)).unwrap_or(&text).to_owned()
+    text.truncate(end.unwrap_or(0));
+    text
 }
 
 fn spoken(issue: &ReportedIssue) -> String {

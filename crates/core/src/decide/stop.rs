@@ -59,7 +59,9 @@ impl<'a> Rule<'a> {
         retry_after: Option<Millis>,
         reason: Option<&String>,
     ) -> Ruling<Answer> {
-        self.stop(id, needs, &Asking { questions, about: None }, retry_after, reason)
+        let asked: Vec<Asked<'_>> =
+            questions.iter().map(|question| Asked { question, about: None }).collect();
+        self.stop(id, needs, &asked, retry_after, reason)
     }
 
     /// Blocks a task with questions that may come with more than what it needs.
@@ -67,11 +69,10 @@ impl<'a> Rule<'a> {
         &mut self,
         id: &str,
         needs: Option<&String>,
-        asking: &Asking<'_>,
+        asked: &[Asked<'_>],
         retry_after: Option<Millis>,
         reason: Option<&String>,
     ) -> Ruling<Answer> {
-        let questions = asking.questions;
         let task = self.task(id)?;
         self.may_become(task, Status::Blocked)?;
         self.require_stopper(task, Verb::Block)?;
@@ -83,20 +84,20 @@ impl<'a> Rule<'a> {
             )
             .into());
         };
-        if !questions.is_empty() {
-            self.list_bound("decisions", task.decisions.len() + questions.len())?;
+        if !asked.is_empty() {
+            self.list_bound("decisions", task.decisions.len() + asked.len())?;
         }
         let mut change = StatusChanged::new(task.status, Status::Blocked, reason.cloned());
         change.needs = Some(needs.to_owned());
         change.retry_at = retry_after.map(|wait| self.now().plus(wait));
         let mut next = self.facts.counters(&self.request.repo)?.decisions;
-        for question in questions {
+        for Asked { question, about } in asked {
             next += 1;
             change.questions.push(DecisionId(next));
-            let asked = DecisionAsked {
+            let body = DecisionAsked {
                 decision: DecisionId(next),
                 question: question.trim().to_owned(),
-                context: Some(asking.about.unwrap_or(needs).to_owned()),
+                context: Some(about.clone().unwrap_or_else(|| needs.to_owned())),
                 kind: DecisionType::Free,
                 options: Vec::new(),
                 default: None,
@@ -104,7 +105,7 @@ impl<'a> Rule<'a> {
                 purpose: DecisionPurpose::Question,
                 expires_at: None,
             };
-            self.push(Some(&task.id), Event::DecisionAsked(Box::new(asked)));
+            self.push(Some(&task.id), Event::DecisionAsked(Box::new(body)));
         }
         self.end_claim_and_step(task, change)?;
         Ok(Answer::Task(task.id.clone()))
@@ -175,11 +176,11 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// What is asked when a task stops.
-pub(super) struct Asking<'c> {
-    pub(super) questions: &'c [String],
-    /// What one must know to answer; without it, what the task needs.
-    pub(super) about: Option<&'c str>,
+/// One question of a task that stops.
+pub(super) struct Asked<'c> {
+    pub(super) question: &'c str,
+    /// What one must know to answer it; without it, what the task needs.
+    pub(super) about: Option<String>,
 }
 
 /// How a task was worn out.

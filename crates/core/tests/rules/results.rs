@@ -110,7 +110,12 @@ fn a_blocked_result_opens_a_decision_for_each_issue_and_answers_resume_it() {
     let task = w.task("T1");
     assert_eq!(task.status, Status::Blocked);
     let block = task.block.as_ref().unwrap();
-    assert_eq!((block.needs.as_str(), block.questions.len()), ("Where is the key?", 2));
+    let needs = "Which calendar?; Where is the key?";
+    assert_eq!((block.needs.as_str(), block.questions.len()), (needs, 2), "all of them");
+    for (id, question) in [("D1", "Which calendar?"), ("D2", "Where is the key?")] {
+        let context = w.decision(id).context.clone().unwrap();
+        assert_eq!(context, format!("{question}\n\nIt does not link"), "its own");
+    }
     w.by(ANN).answers("D1", "the old one").accepted();
     w.by(ANN).answers("D2", "in the drawer").accepted();
     assert_eq!(w.task("T1").status, Status::Queued);
@@ -234,7 +239,8 @@ fn who_answers_a_blocked_result_sees_why_the_agent_stopped_and_what_its_tools_sa
     let decision = w.decision("D1");
     assert_eq!(decision.question, "Which selector?");
     assert_eq!(decision.context.as_deref(), Some("Test failure loop\n\nIt does not link"));
-    assert_eq!(w.task("T1").block.as_ref().unwrap().needs, "Test failure loop");
+    let needs = "Test failure loop; Which selector?";
+    assert_eq!(w.task("T1").block.as_ref().unwrap().needs, needs);
 }
 
 #[test]
@@ -245,8 +251,11 @@ fn what_one_must_know_to_answer_is_bounded() {
     said.log = (0..3)
         .map(|n| ReportedLine { message: format!("{n}{}", "é".repeat(20_000)), ..line.clone() })
         .collect();
-    said.issues = vec![issue(IssueKind::Question, "Which?")];
+    let long = |word: &str| issue(IssueKind::Question, &word.repeat(16_000));
+    said.issues = vec![issue(IssueKind::Question, "Which?"), long("one "), long("two ")];
     w.by(IMPL).does(submitted(said)).accepted();
-    let length = w.decision("D1").context.as_ref().unwrap().len();
-    assert!((64 * 1024 - 1..=64 * 1024).contains(&length), "{length}");
+    let context = w.decision("D1").context.as_ref().unwrap().len();
+    for length in [context, w.task("T1").block.as_ref().unwrap().needs.len()] {
+        assert!((64 * 1024 - 1..=64 * 1024).contains(&length), "{length}");
+    }
 }

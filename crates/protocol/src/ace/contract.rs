@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 pub const DONE: Kind = Kind {
     name: "ace-done",
     help: "ACE: what a worker leaves behind in ACE_TASK_DONE.json",
-    read: document::read,
+    read: |text, _| document::read(text),
     marks,
     validate,
     schema,
-    report: Some(report),
+    report: Some(|tree| Some(report(tree))),
 };
 
 /// Lists that a worker leaves behind.

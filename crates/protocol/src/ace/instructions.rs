@@ -1,8 +1,11 @@
 //! `ACE_TASK.md`: what a worker finds in its work tree.
 
+use crate::neomjs::safety::PROTECTED;
+
 /// Writes the instructions for a worker: the task, the rules of the protocol, and how to say that it is through.
 pub fn instructions(id: &str, instruction: &str, branch: Option<&str>) -> String {
-    let branch = branch.map_or_else(
+    // Work that was handed in from a protected branch does not make that branch the one to work on.
+    let branch = branch.filter(|branch| !PROTECTED.contains(branch)).map_or_else(
         || "- Work on a branch of your own; never on main or master.".to_owned(),
         |branch| format!("- Work on the branch `{branch}`; never on main or master."),
     );
@@ -18,4 +21,19 @@ pub fn instructions(id: &str, instruction: &str, branch: Option<&str>) -> String
          When you are stuck, add `\"blocked\": true` and `\"blocked_questions\": [\"…\"]`.\n",
         instruction.trim_end(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_branch_to_work_on_is_never_one_that_is_forbidden() {
+        let named = instructions("T1", "Do it", Some("feat/T1-it"));
+        assert!(named.contains("- Work on the branch `feat/T1-it`; never on main or master.\n"));
+        for branch in [None, Some("main"), Some("master")] {
+            let own = instructions("T1", "Do it", branch);
+            assert!(own.contains("- Work on a branch of your own; never on main or master.\n"));
+        }
+    }
 }

@@ -5,24 +5,24 @@ mod answer;
 mod branch;
 mod claim;
 mod contract;
-mod ending;
 mod hand_over;
 mod instructions;
 mod items;
 mod outcome;
+mod posted;
 mod question;
 
 pub use answer::{Answer, AnswerPart, Matched, Mismatch};
 pub use branch::{branch, issue_of_branch, slug};
 pub use claim::Claim;
 pub use contract::{DONE, is_workers_own};
-pub use ending::COMMENT;
 pub use hand_over::{DONE_FILE, HandOver, HandOverError, HandOverState};
 pub use instructions::instructions;
 pub use outcome::{Done, Failed};
+pub use posted::COMMENT;
 pub use question::{Asked, Blocked, with_options};
 
-use crate::markdown;
+use crate::markdown::{self, Line};
 
 /// Which of the two forms is written. Both are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,36 +71,57 @@ const COMPLETE: &str = "**Agent Complete**";
 const OPENED: &str = "PR opened:";
 const FAILED: &str = "**Agent Failed**";
 
+/// The words that tell what a comment is, with what follows them on their line where it counts.
+enum Word<'a> {
+    Answer,
+    Blocked(&'a str, Generation),
+    Claim,
+    Resuming,
+    Complete,
+    Opened(&'a str),
+    Failed,
+}
+
+impl<'a> Word<'a> {
+    fn of(line: &Line<'a>) -> Option<Word<'a>> {
+        let says = |word| markdown::after_word(line, word);
+        let asked = || {
+            let (first, generation) = question::marked(line)?;
+            Some(Word::Blocked(first, generation))
+        };
+        let answered = answer::marked(line).map(|_| Word::Answer);
+        answered
+            .or_else(asked)
+            .or_else(|| says(CLAIM).map(|_| Word::Claim))
+            .or_else(|| says(RESUMING).map(|_| Word::Resuming))
+            .or_else(|| says(COMPLETE).map(|_| Word::Complete))
+            .or_else(|| says(OPENED).map(Word::Opened))
+            .or_else(|| says(FAILED).map(|_| Word::Failed))
+    }
+
+    /// The first one, with the line that it is on, counted from 0.
+    fn first(lines: &[Line<'a>]) -> Option<(usize, Word<'a>)> {
+        lines.iter().enumerate().find_map(|(place, line)| Some((place, Word::of(line)?)))
+    }
+}
+
 impl Comment {
     /// Reads a comment, whoever wrote it. The first line that says what it is decides.
     pub fn parse(text: &str) -> Option<Comment> {
         let lines = markdown::lines(text);
-        for (place, line) in lines.iter().enumerate() {
-            let rest = lines.get(place + 1..).unwrap_or_default();
-            if answer::marked(line).is_some() {
-                return Answer::of_lines(&lines).map(Comment::Answer);
+        let (place, word) = Word::first(&lines)?;
+        let rest = lines.get(place + 1..).unwrap_or_default();
+        match word {
+            Word::Answer => Answer::of_lines(&lines).map(Comment::Answer),
+            Word::Blocked(first, generation) => {
+                Blocked::read(first, rest, generation).map(Comment::Blocked)
             }
-            if let Some((first, generation)) = question::marked(line) {
-                return Blocked::read(first, rest, generation).map(Comment::Blocked);
-            }
-            let says = |word| markdown::after_word(line, word);
-            if says(CLAIM).is_some() {
-                return Some(Comment::Claim(Claim::read(rest)));
-            }
-            if says(RESUMING).is_some() {
-                return Some(Comment::Resuming);
-            }
-            if says(COMPLETE).is_some() {
-                return Some(Comment::Done(Done::read(rest)));
-            }
-            if let Some(what) = says(OPENED) {
-                return Some(Comment::Done(Done::opened(what)));
-            }
-            if says(FAILED).is_some() {
-                return Some(Comment::Failed(Failed::read(rest)));
-            }
+            Word::Claim => Some(Comment::Claim(Claim::read(rest))),
+            Word::Resuming => Some(Comment::Resuming),
+            Word::Complete => Some(Comment::Done(Done::read(rest))),
+            Word::Opened(what) => Some(Comment::Done(Done::opened(what))),
+            Word::Failed => Some(Comment::Failed(Failed::read(rest))),
         }
-        None
     }
 
     /// Reads a comment as far as its author may say it: answers come from who is allowed to answer, everything

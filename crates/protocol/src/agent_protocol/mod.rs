@@ -2,6 +2,7 @@
 //! messages and in its order; what it misses comes after them.
 
 mod checker;
+pub mod in_prose;
 mod javascript;
 pub mod mission_check;
 pub mod result;

@@ -45,7 +45,7 @@ pub fn mission() -> Value {
                     "max_files": {"type": "integer", "minimum": 0},
                     "no_git_commit": {"type": "boolean"},
                     "no_new_deps": {"type": "boolean"},
-                    "allow_delete": {"type": "array", "items": {"type": "string"}},
+                    "allow_delete": {"type": "array", "items": {"type": "string", "minLength": 1}},
                 },
             },
             "timeout": {"type": "number", "minimum": 0, "description": "Seconds; 0 is no limit."},

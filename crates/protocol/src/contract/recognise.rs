@@ -39,7 +39,7 @@ pub(super) fn look(text: &str) -> Seen {
     let in_prose = wrapped::read(text).ok();
     let mut found = Vec::new();
     for kind in KINDS {
-        let own = (kind.read)(text).ok();
+        let own = (kind.read)(text, Mode::Full).ok();
         let readable = own.is_some();
         let tree = own.or_else(|| in_prose.clone());
         let marks = (kind.marks)(text, tree.as_ref());

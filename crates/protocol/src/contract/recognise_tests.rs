@@ -110,6 +110,20 @@ fn a_good_result_stays_one_whatever_keys_it_adds() {
 }
 
 #[test]
+fn a_result_in_a_message_is_one_and_two_are_none() {
+    let block = format!("```json\n{WHOLE_RESULT}\n```\n");
+    let message = format!("Done: all of it.\n\n{block}\nPR_URL: https://x.org/pull/1\n");
+    for (mode, valid) in [(Mode::Full, true), (Mode::Compat, false), (Mode::Strict, false)] {
+        let checked = check(&message, None, mode);
+        assert_eq!(checked.kind.map(|kind| kind.name), Some("result"), "{mode:?}");
+        assert_eq!(checked.is_valid(), valid, "{mode:?}: {:?}", checked.problems);
+    }
+    let twice = format!("First:\n{block}No, this:\n{block}");
+    assert_eq!(kind_of(&twice), Some("result"));
+    assert!(said(&twice).starts_with("this text has 2 parts"), "{}", said(&twice));
+}
+
+#[test]
 fn a_header_inside_a_text_decides_nothing() {
     for header in ["# AGENT ERROR REPORT", "# AGENT RESULT CONTRACT", "# AGENT TASK CONTRACT"] {
         let line = |message: &str| {
@@ -137,6 +151,8 @@ fn what_has_no_marks_is_told_what_the_nearest_kind_lacks() {
     let said = said(text);
     assert!(said.contains("--kind") && said.contains("as result: Invalid status: nope"), "{said}");
     assert_eq!(check("a: b", None, Mode::Full).problems.iter().count(), 1);
+    let prose = self::said("I did it: all of it: really.");
+    assert!(prose.contains("--kind (mission, result,"), "{prose}");
 }
 
 #[test]

@@ -102,6 +102,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         &[
             "version",
             "type",
+            "role",
             "goal",
             "context",
             "requirements",
@@ -172,12 +173,27 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "supervisor",
         r#"{"summary":"s","evidence":["e"],"criteriaResults":[{"criterion":"c","met":true,"evidence":"e"}]}"#,
-        &["summary", "evidence", "branch", "criteriaResults", "anything"],
+        &["summary", "evidence", "branch", "criteriaResults", "criteriaResults.0.met", "anything"],
     ),
     (
         "supervisor",
         r#"{"reason":"r","question":"q","context":"c","urgency":"low"}"#,
         &["reason", "context", "urgency", "anything"],
+    ),
+    (
+        "supervisor",
+        r#"{"type":"complete","supervisorId":"s","summary":"s","evidence":["e"]}"#,
+        &["type", "supervisorId", "summary", "evidence", "branch", "criteriaResults", "anything"],
+    ),
+    (
+        "supervisor",
+        r#"{"type":"blocked","reason":"r","question":"q","urgency":"low"}"#,
+        &["reason", "question", "context", "urgency", "anything"],
+    ),
+    (
+        "supervisor",
+        r#"{"type":"failed","error":"e"}"#,
+        &["type", "supervisorId", "error", "anything"],
     ),
     (
         "agent",
@@ -235,11 +251,19 @@ const VALUES: &[&str] = &[
     "\"Blocked\"",
     "\"2025-01-15T10:30\"",
     "1",
+    "false",
+    "\" \"",
+    "[\"\"]",
+    "\" QA\"",
 ];
 
 fn put(root: &mut Value, path: &str, value: Value) {
     let mut place = root;
     for part in path.split('.') {
+        if let Ok(number) = part.parse::<usize>() {
+            place = &mut place[number];
+            continue;
+        }
         if place.get(part).is_none() {
             place[part] = Value::Null;
         }

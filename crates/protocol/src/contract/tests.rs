@@ -13,6 +13,9 @@ const GOLDENS: &[&str] = &[
     include_str!("../../tests/golden/neomjs/task.yaml"),
     include_str!("../../tests/golden/neomjs/result.yaml"),
     include_str!("../../tests/golden/neomjs/error.yaml"),
+    concat!("Done: see.\n\n```yaml\n", include_str!("../../goldens/result.yaml"), "```\n\nBye.\n"),
+    include_str!("../../tests/golden/ace/claim-labels.md"),
+    include_str!("../../tests/golden/ace/blocked-project.md"),
 ];
 const PIECES: &[&str] = &[
     "\n",
@@ -69,6 +72,9 @@ const PIECES: &[&str] = &[
     "[null]",
     "{}",
     "[]",
+    "\n```yaml\n",
+    "\n```\n",
+    "\nANSWER:",
 ];
 /// What one small contract may take, on a slow and busy machine.
 const TIME_MAX: Duration = Duration::from_secs(2);

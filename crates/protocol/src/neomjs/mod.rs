@@ -11,7 +11,6 @@ mod result;
 pub mod safety;
 mod schema;
 mod task;
-mod tests_said;
 
 pub use error::ErrorContract;
 pub use issue::{Written, new_task, written};
@@ -25,7 +24,7 @@ use crate::contract::Kind;
 pub const TASK: Kind = Kind {
     name: "neo-task",
     help: "Neo.mjs Agent Task Protocol: what an agent is to do",
-    read: envelope::read,
+    read: |text, _| envelope::read(text),
     marks: task::marks,
     validate: task::validate,
     schema: schema::task,
@@ -36,22 +35,22 @@ pub const TASK: Kind = Kind {
 pub const RESULT: Kind = Kind {
     name: "neo-result",
     help: "Neo.mjs Agent Task Protocol: what came of it",
-    read: result::read,
+    read: |text, _| result::read(text),
     marks: result::marks,
     validate: result::validate,
     schema: schema::result,
-    report: Some(result::report),
+    report: Some(|tree| Some(result::report(tree))),
 };
 
 /// Why a task is stuck.
 pub const ERROR: Kind = Kind {
     name: "neo-error",
     help: "Neo.mjs Agent Task Protocol: why an agent is stuck",
-    read: envelope::read,
+    read: |text, _| envelope::read(text),
     marks: error::marks,
     validate: error::validate,
     schema: schema::error,
-    report: Some(error::report),
+    report: Some(|tree| Some(error::report(tree))),
 };
 
 /// Returns the title that the front matter of an issue's file gives.

@@ -48,9 +48,9 @@ pub fn read_plan(text: &str) -> Result<Vec<PlanItem>, Problems> {
         one_text(&root, key, "", &mut problems);
     }
     let epic = ["epic", "epic_issue"].iter().find_map(|key| root.get(key)?.written());
-    let mut plan = Vec::new();
+    let mut plan: Vec<PlanItem> = Vec::new();
     for (place, item) in items.iter().enumerate() {
-        let path = format!("{path}[{place}]");
+        let (list, path) = (path, format!("{path}[{place}]"));
         for problem in task::validate(item, Mode::Full).iter() {
             let at = item.place_of(&problem.path);
             let inner = if problem.path.is_empty() { "" } else { "." };
@@ -61,7 +61,14 @@ pub fn read_plan(text: &str) -> Result<Vec<PlanItem>, Problems> {
                 Level::Warning => problems.warning(at, full, message),
             }
         }
-        plan.push(plan_item(item, &path, epic.as_ref(), &mut problems));
+        let planned = plan_item(item, &path, epic.as_ref(), &mut problems);
+        let same = |other: &PlanItem| planned.key.is_some() && other.key == planned.key;
+        if let Some(first) = plan.iter().position(same) {
+            let key = if item.get("key").is_some() { "key" } else { "id" };
+            let message = format!("{path}: its {key} is that of {list}[{first}], too");
+            problems.error(item.place_of(key), format!("{path}.{key}"), message);
+        }
+        plan.push(planned);
     }
     if items.is_empty() {
         problems.error(root.at, "tasks", "there is no task in the plan");

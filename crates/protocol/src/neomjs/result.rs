@@ -1,11 +1,12 @@
 //! The contract of a result: the work is done and a pull request is open.
 
 use super::check::{Check, list, shown, text, unknown};
-use super::{envelope, tests_said};
+use super::envelope;
 use crate::contract::{Mode, SURE, keys_there, says};
 use crate::document::{Data, Entry, Fault, Node, Place, Style, to_yaml};
 use crate::markdown;
 use crate::problem::Problems;
+use crate::tests_said;
 use comity_core::command::{
     FileAction, ReportStatus, ReportedEvidence, ReportedFile, ReportedLine, WorkReport,
 };

@@ -1,5 +1,6 @@
 //! JSON Schemas of the three contracts.
 
+use comity_core::role::Role;
 use serde_json::{Value, json};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -47,7 +48,11 @@ pub(super) fn task() -> Value {
                 "description": "1.0",
             },
             "type": wished("The kind of work, such as implementation."),
-            "role": wished("Who should do it: pm, dev or qa."),
+            "role": {
+                "type": ["string", "null"],
+                "pattern": any_case(&Role::WORDS.map(|(word, _)| word)),
+                "description": "Who should do it: pm, dev or qa.",
+            },
             "goal": needed("What is wanted."),
             "context": {
                 "type": ["object", "null"],

@@ -4,6 +4,7 @@ use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, keys_there};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
+use crate::tests_said;
 use comity_core::command::{
     IssueKind, ReportStatus, ReportedEvidence, ReportedIssue, ReportedLine, WorkReport,
 };
@@ -35,11 +36,13 @@ const STEP: &[Field] = &[
     must("task_id", Shape::Text, "the task of the plan"),
     must("status", Shape::Word(STATUSES), "how it ended"),
     may("concerns", Shape::List(&Shape::Text), "doubts, questions, what is missing"),
+    may("evidence", Shape::Object(EVIDENCE), "the check that was run last"),
     may("commit", Shape::Text, "its commit"),
     may("commit_message", Shape::AnyText, "the message of the commit"),
     may("files_changed", Shape::Whole(0, ANY), "how many files"),
     may("insertions", Shape::Whole(0, ANY), "how many lines came"),
     may("deletions", Shape::Whole(0, ANY), "how many lines went"),
+    may("tests", Shape::AnyText, "how the tests ended"),
     may("notes", Shape::AnyText, "remarks for later tasks"),
 ];
 
@@ -101,10 +104,10 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
         let message = format!("{status} must say in concerns or notes what is needed");
         found.error(at, "concerns", message);
     }
-    if let Some(code) = exit_code(root).filter(|code| *code != 0 && !stopped) {
-        let at = root.place_of("evidence.exit_code");
-        let message = format!("{status} does not go with evidence that failed (exit code {code})");
-        found.error(at, "evidence.exit_code", message);
+    failed_evidence(root, status, "", &mut found);
+    for (place, task) in tasks(root).iter().enumerate() {
+        let status = task.get("status").and_then(Node::text).unwrap_or_default();
+        failed_evidence(task, status, &format!("tasks[{place}]."), &mut found);
     }
     let advice = root.get("branch_completion").map(|node| text(node, "recommendation"));
     if exit_code(root).is_some_and(|code| code != 0) && advice.is_some_and(|word| word != "keep") {
@@ -113,6 +116,15 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
         found.warning(at, "branch_completion.recommendation", message);
     }
     found
+}
+
+/// Work that is done has no evidence that failed.
+fn failed_evidence(node: &Node, status: &str, before: &str, found: &mut Problems) {
+    let done = matches!(status, "DONE" | "DONE_WITH_CONCERNS");
+    let Some(code) = exit_code(node).filter(|code| *code != 0 && done) else { return };
+    let at = node.place_of("evidence.exit_code");
+    let message = format!("{status} does not go with evidence that failed (exit code {code})");
+    found.error(at, format!("{before}evidence.exit_code"), message);
 }
 
 /// The JSON Schema.
@@ -144,8 +156,7 @@ fn known_status(root: &Node) -> Option<&'static str> {
         let word = node.get("status").and_then(Node::text)?;
         STATUSES.iter().position(|status| *status == word)
     };
-    let tasks = root.get("tasks").map_or(&[][..], Node::items);
-    let worst = tasks.iter().filter_map(rank).chain(rank(root)).max();
+    let worst = tasks(root).iter().filter_map(rank).chain(rank(root)).max();
     worst.and_then(|place| STATUSES.get(place)).copied()
 }
 
@@ -156,7 +167,7 @@ fn concerns(root: &Node) -> Vec<String> {
         items.iter().filter_map(Node::written).filter(|text| !text.trim().is_empty()).collect()
     };
     let mut all = list(root);
-    for task in root.get("tasks").map_or(&[][..], Node::items) {
+    for task in tasks(root) {
         let name = text(task, "task_id");
         all.extend(list(task).into_iter().map(|concern| format!("{name}: {concern}")));
         let note = text(task, "notes");
@@ -175,12 +186,36 @@ fn exit_code(root: &Node) -> Option<i64> {
     }
 }
 
-/// The gate that the evidence speaks for, and whether it passed.
-pub fn evidence(root: &Node) -> Option<(bool, String)> {
-    let code = exit_code(root)?;
-    let evidence = root.get("evidence")?;
-    let (command, summary) = (text(evidence, "command"), text(evidence, "summary"));
-    Some((code == 0, format!("{command} (exit {code}) {summary}").trim().to_owned()))
+/// The tasks of a plan; none in direct mode.
+fn tasks(root: &Node) -> &[Node] {
+    root.get("tasks").map_or(&[], Node::items)
+}
+
+/// Everything that a report says about tests, and whether they passed: for the whole, for the branch, and for each
+/// task of a plan. What was run counts more than words; words that are unclear claim nothing.
+fn tests_of(root: &Node) -> Vec<(bool, String)> {
+    let of = |node: &Node| {
+        let words = text(node, "tests");
+        let ran = exit_code(node).zip(node.get("evidence")).map(|(code, evidence)| {
+            let (command, summary) = (text(evidence, "command"), text(evidence, "summary"));
+            (code == 0, format!("{command} (exit {code}) {summary}").trim().to_owned())
+        });
+        ran.or_else(|| Some((tests_said::claim(&words)?, words)))
+    };
+    let named = |task: &Node| {
+        let (pass, words) = of(task)?;
+        Some((pass, format!("{}: {words}", text(task, "task_id"))))
+    };
+    let branch = root.get("branch_completion").and_then(of);
+    of(root).into_iter().chain(tasks(root).iter().filter_map(named)).chain(branch).collect()
+}
+
+/// What all of it claims for the gate: one that failed is enough to fail.
+fn claimed(said: &[(bool, String)]) -> Option<ReportedEvidence> {
+    let pass = said.iter().all(|(pass, _)| *pass);
+    let (_, words) = said.iter().find(|(passed, _)| *passed == pass)?;
+    let report = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(ReportedEvidence { gate: TESTS.to_owned(), pass, report: Some(report) })
 }
 
 /// What a valid report says, in the words of the rules.
@@ -202,7 +237,7 @@ pub fn report(root: &Node) -> WorkReport {
     }
     let line = |level: &str, message: String| ReportedLine::new(level, message);
     let mut log = Vec::new();
-    for task in root.get("tasks").map_or(&[][..], Node::items) {
+    for task in tasks(root) {
         let (name, ended) = (text(task, "task_id"), text(task, "status"));
         let commit = match text(task, "commit") {
             commit if commit.is_empty() => String::new(),
@@ -210,10 +245,10 @@ pub fn report(root: &Node) -> WorkReport {
         };
         log.push(line("info", format!("{name} {ended}{commit}")));
     }
-    let claimed = evidence(root).map(|(pass, words)| {
-        log.push(line(if pass { "info" } else { "error" }, words.clone()));
-        ReportedEvidence { gate: TESTS.to_owned(), pass, report: Some(words) }
-    });
+    let tests = tests_of(root);
+    for (pass, words) in &tests {
+        log.push(line(if *pass { "info" } else { "error" }, words.clone()));
+    }
     if !notes.is_empty() {
         log.push(line("info", notes));
     }
@@ -233,7 +268,7 @@ pub fn report(root: &Node) -> WorkReport {
         issues: said.into_iter().map(|text| ReportedIssue::new(kind, text)).collect(),
         completed_at: None,
         pr: Some(text(root, "pr_url")).filter(|url| !url.is_empty()),
-        evidence: claimed.into_iter().collect(),
+        evidence: claimed(&tests).into_iter().collect(),
         other,
         keys: Vec::new(),
     }

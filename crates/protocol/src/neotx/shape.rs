@@ -15,8 +15,8 @@ pub(super) enum Shape {
     Whole(i64, i64),
     /// Any number that is not negative.
     Amount,
-    /// True or false.
-    Flag,
+    /// True; a contract that says false does not hold.
+    True,
     /// One of some words.
     Word(&'static [&'static str]),
     /// A list.
@@ -97,8 +97,8 @@ fn fits(node: &Node, path: &str, shape: Shape, problems: &mut Problems) {
             Some(value) if value >= 0.0 => return,
             _ => "a number that is not negative".to_owned(),
         },
-        Shape::Flag if matches!(node.data, Data::Bool(_)) => return,
-        Shape::Flag => "true or false".to_owned(),
+        Shape::True if node.data == Data::Bool(true) => return,
+        Shape::True => "true".to_owned(),
         Shape::Word(words) if node.text().is_some_and(|text| words.contains(&text)) => return,
         Shape::Word(words) => format!("one of {}", words.join(", ")),
         Shape::List(inner) | Shape::Some(inner) => match &node.data {
@@ -190,7 +190,7 @@ fn shape_schema(shape: Shape) -> Value {
             json!({"type": "integer", "minimum": least, "maximum": most})
         }
         Shape::Amount => json!({"type": "number", "minimum": 0}),
-        Shape::Flag => json!({"type": "boolean"}),
+        Shape::True => json!({"enum": [true]}),
         Shape::Word(words) => json!({"enum": words}),
         Shape::List(inner) => json!({"type": "array", "items": shape_schema(*inner)}),
         Shape::Some(inner) => {

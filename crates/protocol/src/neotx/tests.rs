@@ -129,6 +129,37 @@ fn a_developer_report_ends_as_its_worst_task() {
 }
 
 #[test]
+fn what_a_developer_says_about_tests_is_claimed_wherever_it_stands() {
+    let claimed = |text: &str| {
+        let checked = contract::check(text, kind("developer"), Mode::Full);
+        assert!(checked.is_valid(), "{text}: {:?}", checked.problems);
+        let report = contract::report(checked.kind.unwrap(), &checked.tree.unwrap()).unwrap();
+        let one = report.evidence.first().cloned();
+        one.map(|said| (said.gate, said.pass, said.report.unwrap_or_default()))
+    };
+    let tests = |pass: bool, said: &str| Some(("tests".to_owned(), pass, said.to_owned()));
+    let plan = |step: &str, more: &str| {
+        let other = r#"{"task_id":"T2","status":"DONE"}"#;
+        format!(r#"{{"tasks":[{{"task_id":"T1","status":"DONE"{step}}},{other}]{more}}}"#)
+    };
+    let ran = r#","evidence":{"command":"make test","exit_code":0,"summary":"34/34\npassing"}"#;
+    let branch = |said: &str| {
+        format!(r#","branch_completion":{{"branch":"b","tests":"{said}","recommendation":"keep"}}"#)
+    };
+    assert_eq!(claimed(&plan("", ran)), tests(true, "make test (exit 0) 34/34 passing"));
+    assert_eq!(claimed(&plan(ran, "")), tests(true, "T1: make test (exit 0) 34/34 passing"));
+    assert_eq!(claimed(&plan(r#","tests":"3 passed""#, "")), tests(true, "T1: 3 passed"));
+    assert_eq!(claimed(&plan("", &branch("all passing"))), tests(true, "all passing"));
+    assert_eq!(claimed(&plan("", r#","tests":"all passing""#)), tests(true, "all passing"));
+    assert_eq!(claimed(&plan(ran, &branch("2 failed"))), tests(false, "2 failed"));
+    assert_eq!(claimed(&plan("", &branch("not run"))), None);
+    assert_eq!(claimed(r#"{"status":"DONE","tests":"all passing"}"#), tests(true, "all passing"));
+    let failed = plan(&ran.replace(":0", ":1"), "");
+    let wanted = "DONE does not go with evidence that failed (exit code 1)";
+    assert!(problems("developer", &failed)[0].ends_with(wanted), "{failed}");
+}
+
+#[test]
 fn a_developer_cannot_be_done_with_failing_tests_or_stopped_without_a_word() {
     let failing = DEVELOPER.replace("\"exit_code\": 0", "\"exit_code\": 1");
     assert_eq!(
@@ -179,11 +210,48 @@ fn a_supervisor_is_complete_only_with_evidence_and_every_criterion_met() {
     let said = problems("supervisor", &unmet);
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(said[0].contains("evidence must not be empty"));
-    let report = kind("supervisor").unwrap().report.unwrap();
+    let report =
+        |tree: &document::Node| contract::report(kind("supervisor").unwrap(), tree).unwrap();
     let blocked = report(&document::read(BLOCKED).unwrap());
     assert_eq!(blocked.status, ReportStatus::Blocked);
     assert_eq!(blocked.issues[0].description, "Which?\n\nA or B");
     assert_eq!(report(&document::read(COMPLETE).unwrap()).log.len(), 3);
+}
+
+#[test]
+fn the_message_of_a_supervisor_to_its_parent_ends_work_as_its_report_does() {
+    let message =
+        |word: &str, more: &str| format!(r#"{{"type":"{word}","supervisorId":"sup_1",{more}}}"#);
+    let reported = |text: &str| {
+        let checked = contract::check(text, None, Mode::Full);
+        assert_eq!(checked.kind.map(|kind| kind.name), Some("supervisor"), "{text}");
+        assert!(checked.is_valid(), "{text}: {:?}", checked.problems);
+        contract::report(checked.kind.unwrap(), &checked.tree.unwrap()).unwrap()
+    };
+    let url = "https://github.com/org/repo/pull/42";
+    let done = message("complete", &format!(r#""summary":"Done","evidence":["CI ran","{url}"]"#));
+    let done = reported(&done);
+    assert_eq!((done.status, done.pr.as_deref()), (ReportStatus::Completed, Some(url)));
+    assert_eq!(done.log.len(), 3);
+    let failed = reported(&message("failed", r#""error":"budget exceeded""#));
+    assert_eq!((failed.status, failed.cause()), (ReportStatus::Failed, Some("budget exceeded")));
+    let asks = r#""reason":"two designs","question":"Which?","urgency":"high""#;
+    assert_eq!(reported(&message("blocked", asks)).issues[0].description, "Which?");
+    reported(r#"{"type":"failed","error":"boom"}"#);
+    reported(&format!(r#"{{"type":"complete","summary":"Done","evidence":["{url}"]}}"#));
+    for (text, wanted) in [
+        (message("complete", r#""summary":"s","evidence":[]"#), "evidence must not be empty"),
+        (message("failed", r#""summary":"s""#), "error is missing: what went wrong"),
+        (
+            message("progress", r#""summary":"s","costDelta":0.1"#),
+            "type must be one of complete, blocked, failed, not \"progress\", which ends nothing",
+        ),
+        (message("done", r#""summary":"s""#), "type must be one of complete, blocked, failed"),
+    ] {
+        let checked = contract::check(&text, None, Mode::Full);
+        let said = checked.problems.errors().join("; ");
+        assert!(said.contains(wanted), "{text}: {said}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use comity_protocol::ace::{
     HandOverError, HandOverState, Mismatch, with_options,
 };
 use comity_protocol::contract::{self, Mode};
+use comity_protocol::problem::Level;
 use proptest::prelude::*;
 
 const BOTH: [Generation; 2] = [Generation::Labels, Generation::Project];
@@ -322,7 +323,7 @@ fn a_hand_over_is_a_contract_that_can_be_handed_in() {
     assert!(checked.is_valid(), "{:?}", checked.problems);
     let reports = |text: &str| {
         let tree = contract::check(text, contract::kind("ace-done"), Mode::Full).tree.unwrap();
-        contract::kind("ace-done").unwrap().report.unwrap()(&tree)
+        contract::kind("ace-done").unwrap().report.unwrap()(&tree).unwrap()
     };
     let report = reports(text);
     assert_eq!((report.status, report.task_id), (ReportStatus::Completed, None));
@@ -411,12 +412,59 @@ fn a_question_with_options_names_its_keys() {
 }
 
 #[test]
+fn every_comment_of_both_generations_is_recognised_and_only_an_end_is_handed_in() {
+    for (name, comment, ends) in [
+        ("claim-labels", "claim", false),
+        ("claim-project", "claim", false),
+        ("blocked-labels", "blocked", true),
+        ("blocked-project", "blocked", true),
+        ("answer", "answer", false),
+        ("resuming", "resuming", false),
+        ("done-labels", "done", true),
+        ("done-project", "done", true),
+        ("failed-labels", "failed", true),
+        ("failed-project", "failed", true),
+    ] {
+        let checked = contract::check(&golden(name), None, Mode::Strict);
+        assert_eq!(checked.kind.map(|kind| kind.name), Some("ace-comment"), "{name}");
+        assert!(checked.is_valid(), "{name}: {:?}", checked.problems);
+        let (kind, tree) = (checked.kind.unwrap(), checked.tree.unwrap());
+        assert_eq!(tree.get("comment").unwrap().text(), Some(comment), "{name}");
+        assert_eq!(contract::report(kind, &tree).is_some(), ends, "{name}");
+    }
+    let about = "BLOCKED: two ways are open.\n\n- Question 1: A?\n- Question 2: B?\n";
+    let checked = contract::check(about, None, Mode::Full);
+    let asked = contract::report(checked.kind.unwrap(), &checked.tree.unwrap()).unwrap();
+    assert_eq!(asked.needs().as_deref(), Some("two ways are open.; A?; B?"));
+}
+
+#[test]
+fn a_comment_with_a_mistake_is_named_with_its_place() {
+    for (text, wanted) in [
+        ("Hello.\n\n BLOCKED:\n", "error 3:2 the comment asks, and no question follows"),
+        ("Hi\nANSWER:\n", "error 2:1 the answer is empty"),
+        ("**Agent Claim**\n", "warning 1:1 the claim names neither agent nor branch"),
+        ("**Agent Complete**\n", "warning 1:1 the comment names no pull request"),
+        ("**Agent Failed**\n", "warning 1:1 the comment does not say what went wrong"),
+    ] {
+        let checked = contract::check(text, None, Mode::Full);
+        assert_eq!(checked.kind.map(|kind| kind.name), Some("ace-comment"), "{text}");
+        let problem = checked.problems.iter().next().unwrap();
+        let level = if problem.level == Level::Error { "error" } else { "warning" };
+        let (line, column) = (problem.line, problem.column);
+        assert_eq!(format!("{level} {line}:{column} {}", problem.message), wanted);
+    }
+    let none = contract::check("just words", contract::kind("ace-comment"), Mode::Full);
+    assert!(none.problems.errors()[0].contains("**Agent Claim**, BLOCKED:, ANSWER:"));
+}
+
+#[test]
 fn the_comments_that_end_a_piece_of_work_can_be_handed_in() {
     let reports = |text: &str| {
         let checked = contract::check(text, None, Mode::Full);
         assert_eq!(checked.kind.map(|kind| kind.name), Some("ace-comment"), "{text}");
         assert!(checked.is_valid(), "{:?}", checked.problems);
-        checked.kind.unwrap().report.unwrap()(&checked.tree.unwrap())
+        checked.kind.unwrap().report.unwrap()(&checked.tree.unwrap()).unwrap()
     };
     for generation in BOTH {
         let asked = reports(&blocked(&["a?", "b?"]).render(generation));
@@ -438,7 +486,7 @@ fn the_comments_that_end_a_piece_of_work_can_be_handed_in() {
         let done = reports(text);
         assert_eq!((done.status, done.pr.as_deref()), (ReportStatus::Completed, pr), "{text}");
     }
-    for text in ["**Agent Resuming**", "ANSWER: yes", "just words", "> BLOCKED: no"] {
+    for text in ["just words", "> BLOCKED: no", "say `ANSWER: yes`"] {
         let checked = contract::check(text, None, Mode::Full);
         assert_eq!(checked.kind.map(|kind| kind.name), None, "{text}");
     }

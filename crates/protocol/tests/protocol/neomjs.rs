@@ -157,7 +157,7 @@ fn a_comment_that_names_the_pull_request_is_a_result() {
 #[test]
 fn a_result_reports_what_it_says_and_what_its_tests_claim() {
     let checked = check(&golden("result"), "neo-result");
-    let report = kind("neo-result").unwrap().report.unwrap()(&checked.tree.unwrap());
+    let report = kind("neo-result").unwrap().report.unwrap()(&checked.tree.unwrap()).unwrap();
     assert_eq!(report.status, ReportStatus::Completed);
     assert_eq!(report.files_modified[0].path, "src/view/Main.mjs");
     let claims = |words: &str| {
@@ -176,7 +176,7 @@ fn a_result_reports_what_it_says_and_what_its_tests_claim() {
         assert_eq!(claims(words), claim, "{words}");
     }
     let checked = check(&golden("error"), "neo-error");
-    let report = kind("neo-error").unwrap().report.unwrap()(&checked.tree.unwrap());
+    let report = kind("neo-error").unwrap().report.unwrap()(&checked.tree.unwrap()).unwrap();
     assert_eq!(report.status, ReportStatus::Blocked);
     assert_eq!(report.issues[0].description, "Please clarify the selector for the toggle button.");
     assert_eq!(report.cause(), Some("Test failure loop"));
@@ -270,6 +270,12 @@ fn a_plan_with_mistakes_names_all_of_them() {
     }
     let epic = "epic: {a: b}\ntasks:\n  - goal: a\n    requirements: []\n";
     assert_eq!(read_plan(epic).unwrap_err().errors(), ["epic is not a text"]);
+    let twice =
+        "tasks:\n- {key: a, goal: a, requirements: []}\n- {id: a, goal: b, requirements: []}\n";
+    let problems = read_plan(twice).unwrap_err();
+    assert_eq!(problems.errors(), ["tasks[1]: its id is that of tasks[0], too"]);
+    let at = problems.iter().find(|problem| problem.path == "tasks[1].id").unwrap();
+    assert_eq!((at.line, at.column), (3, 8));
     assert!(read_plan("a: 1").is_err());
     assert!(read_plan("tasks: []").is_err());
 }
@@ -410,7 +416,7 @@ fn a_contract_may_be_meant_for_another_repository() {
 #[test]
 fn results_and_error_reports_come_back_from_what_the_log_keeps_of_them() {
     let told = |text: &str, name: &str| {
-        let report = kind(name).unwrap().report.unwrap()(&check(text, name).tree.unwrap());
+        let report = kind(name).unwrap().report.unwrap()(&check(text, name).tree.unwrap()).unwrap();
         ResultReported {
             contract: report.contract,
             status: report.status,

@@ -112,7 +112,7 @@ struct Found {
 }
 
 /// Tells what the words claim; none when they claim nothing.
-pub(super) fn claim(said: &str) -> Option<bool> {
+pub(crate) fn claim(said: &str) -> Option<bool> {
     let mut found = Found::default();
     for clause in clauses(&said.to_lowercase()) {
         clause_says(&clause, &mut found);
