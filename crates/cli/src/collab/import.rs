@@ -136,7 +136,8 @@ impl Import<'_> {
             let (patterns, purpose) = (vec![lock.path], lock.purpose);
             let wish =
                 Command::LeaseAcquire { patterns, task: None, purpose, ttl: None, shared: false };
-            self.attempt(&what, Command::LeaseFor { owner, command: Box::new(wish) })?;
+            let wish = Command::LeaseFor { owner, since: None, command: Box::new(wish) };
+            self.attempt(&what, wish)?;
         }
         Ok(())
     }

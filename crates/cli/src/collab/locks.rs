@@ -151,7 +151,7 @@ impl Takeover<'_> {
 
     fn grant(&mut self, wish: Wish) -> Result<(), Refusal> {
         let Wish { what, owner, command, theirs } = wish;
-        let command = Command::LeaseFor { owner, command: Box::new(command) };
+        let command = Command::LeaseFor { owner, since: None, command: Box::new(command) };
         let answer = self.syncer.execute(command, None);
         if let (Ok(answer), Some(theirs)) = (&answer, theirs) {
             let lease = answer.get("leases").and_then(|leases| leases.get(0));

@@ -319,7 +319,7 @@ impl Collab {
             shared: false,
         };
         let answer = self
-            .execute(Command::LeaseFor { owner, command: Box::new(wish) })
+            .execute(Command::LeaseFor { owner, since: None, command: Box::new(wish) })
             .map_err(|failure| self.held_words(failure, &path))?;
         let id =
             answer.get("leases").and_then(|leases| leases.get(0)).and_then(|l| l.get("lock_id"));
@@ -359,7 +359,7 @@ impl Collab {
             Command::LeaseRelease { ids, all: false }
         };
         let owner = owner.clone();
-        self.execute(Command::LeaseFor { owner, command: Box::new(command) })
+        self.execute(Command::LeaseFor { owner, since: None, command: Box::new(command) })
     }
 
     fn renew_lease(&mut self, params: &Params) -> Answer {
