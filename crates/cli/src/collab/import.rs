@@ -1,7 +1,8 @@
 //! Taking a tree over without writing to it, and the older `state.json`.
 
 use super::history::Progress;
-use super::sync::{Report, Syncer};
+use super::report::Report;
+use super::sync::Syncer;
 use super::tree::Tree;
 use crate::context::Context;
 use crate::store::Access;

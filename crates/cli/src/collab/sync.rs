@@ -2,6 +2,7 @@
 
 use super::edits::Takeover;
 use super::history::History;
+use super::report::Report;
 use super::tree::{Published, Tree, failed};
 use crate::context::Context;
 use crate::store::Access;
@@ -13,7 +14,7 @@ use comity_protocol::collab::{
     Etags, Kind, OutsideLock, agent_record, document, etag, lock_record, pretty, read_bytes,
     task_record,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
@@ -22,67 +23,6 @@ use std::time::Duration;
 pub const ROUNDS_MAX: usize = 6;
 /// Times that a file is written again when somebody else writes it, too, before others get their turn.
 const WRITES_MAX: usize = 2;
-
-/// What came of keeping a tree in step.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
-    /// Edits that were taken over.
-    pub taken: Vec<String>,
-    /// Edits that the rules refused; the store's value is put back.
-    pub refused: Vec<String>,
-    /// Values that were changed in both places, and what counts.
-    pub conflicts: Vec<String>,
-    /// Files that are not overwritten, because what is in them cannot be read.
-    pub problems: Vec<String>,
-    /// Files that were written.
-    pub written: Vec<String>,
-    /// Whether a file lacks something still, because somebody writes it all the time.
-    pub unsettled: bool,
-}
-
-impl Report {
-    /// Returns it for programs.
-    pub fn json(&self) -> Value {
-        json!({
-            "taken": self.taken,
-            "refused": self.refused,
-            "conflicts": self.conflicts,
-            "problems": self.problems,
-            "written": self.written,
-        })
-    }
-
-    /// Adds what came of another go.
-    fn add(&mut self, later: Report) {
-        self.taken.extend(later.taken);
-        self.refused.extend(later.refused);
-        self.conflicts.extend(later.conflicts);
-        self.problems = later.problems;
-        self.written.extend(later.written);
-        self.unsettled = later.unsettled;
-    }
-
-    /// Tells whether there is anything that somebody has to know.
-    pub fn says_something(&self) -> bool {
-        !(self.taken.is_empty()
-            && self.refused.is_empty()
-            && self.conflicts.is_empty()
-            && self.problems.is_empty())
-    }
-
-    /// Returns it for people, a line each.
-    pub fn lines(&self) -> Vec<String> {
-        let all = [
-            ("taken over", &self.taken),
-            ("refused", &self.refused),
-            ("conflict", &self.conflicts),
-            ("problem", &self.problems),
-        ];
-        all.iter()
-            .flat_map(|(word, list)| list.iter().map(move |text| format!("{word}: {text}")))
-            .collect()
-    }
-}
 
 /// A tree with the store beside it.
 pub struct Syncer {
