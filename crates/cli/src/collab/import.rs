@@ -45,7 +45,7 @@ pub fn import_v1(context: &Context, path: &Path, agents: &[String]) -> Result<Re
         return Err(Refusal::input(format!("{} is a directory", path.display()))
             .hint("give the file state.json itself"));
     }
-    let bytes = Tree::read(path)?
+    let bytes = Tree::bytes(path)?
         .ok_or_else(|| Refusal::input(format!("{} is not there", path.display())))?;
     let v1 = read_v1(&bytes).map_err(|problems| {
         let said: Vec<String> = problems.iter().map(ToString::to_string).collect();

@@ -168,7 +168,7 @@ impl Collab {
     /// What the file holds; where it cannot be read, what it would hold.
     fn state_file(&mut self, kind: Kind) -> Answer {
         self.export_now()?;
-        let bytes = Tree::read(&self.tree.state(kind))?.unwrap_or_default();
+        let bytes = Tree::read(&self.tree.state(kind)).ok().flatten().unwrap_or_default();
         if let Ok(data) = serde_json::from_slice::<Value>(&bytes) {
             return Ok(json!({"data": data, "etag": etag(&bytes)}));
         }
