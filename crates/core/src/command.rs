@@ -19,7 +19,7 @@ use crate::ids::{AgentId, Fence, RepoName};
 use crate::lasting::End;
 use crate::role::Role;
 use crate::status::Status;
-use crate::time::Millis;
+use crate::time::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -271,6 +271,9 @@ pub enum Command {
     LeaseFor {
         /// Whose leases they are.
         owner: AgentId,
+        /// When the owner took or renewed them elsewhere; none is now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Timestamp>,
         /// The lease command.
         command: Box<Command>,
     },

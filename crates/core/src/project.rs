@@ -163,12 +163,12 @@ pub fn lease(before: Option<Lease>, id: LeaseId, placed: &Placed) -> Option<Leas
             purpose: e.purpose.clone(),
             claim_of: e.claim_of.clone(),
             fence: e.fence,
-            acquired_at: placed.ts,
-            renewed_at: placed.ts,
+            acquired_at: e.since.unwrap_or(placed.ts),
+            renewed_at: e.since.unwrap_or(placed.ts),
             ttl: e.ttl,
         }),
         Event::LeaseRenewed(e) => before.map(|mut lease| {
-            lease.renewed_at = placed.ts;
+            lease.renewed_at = lease.renewed_at.max(e.since.unwrap_or(placed.ts));
             lease.ttl = e.ttl;
             lease.mode = e.mode;
             if e.detached_from.is_some() {

@@ -15,15 +15,16 @@ use comity_core::memory::MemoryType;
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
-use comity_core::time::Millis;
+use comity_core::time::{Millis, Timestamp};
 use serde_json::{Map, Value};
 
-/// What agents can know by looking: ids by status, open decisions, live leases.
+/// What agents can know by looking: ids by status, open decisions, live leases, the clock.
 #[derive(Default)]
 pub(crate) struct Sight {
     pub(crate) tasks: Vec<(String, Status)>,
     pub(crate) decisions: Vec<(String, bool)>,
     pub(crate) leases: Vec<String>,
+    pub(crate) now: Timestamp,
 }
 
 impl Sight {
@@ -334,6 +335,12 @@ fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
     }
 }
 
+/// When a tool took a lease: now, before, or by a clock that runs ahead.
+fn since(sight: &Sight, chance: &mut Chance) -> Option<Timestamp> {
+    let apart = chance.between(0, 2_000_000) - 1_800_000;
+    chance.percent(60).then(|| Timestamp::from_ms(sight.now.ms() + apart))
+}
+
 /// What the files and doors of other systems ask for.
 fn by_other_tools(id: String, sight: &Sight, chance: &mut Chance) -> Command {
     let Ok(somebody) = AgentId::parse(&format!("tool-{}", chance.below(3))) else {
@@ -342,6 +349,7 @@ fn by_other_tools(id: String, sight: &Sight, chance: &mut Chance) -> Command {
     match chance.below(6) {
         0 => Command::LeaseFor {
             owner: somebody,
+            since: since(sight, chance),
             command: Box::new(Command::LeaseAcquire {
                 patterns: vec![pattern(chance)],
                 task: None,
@@ -352,6 +360,7 @@ fn by_other_tools(id: String, sight: &Sight, chance: &mut Chance) -> Command {
         },
         1 => Command::LeaseFor {
             owner: somebody,
+            since: None,
             command: Box::new(Command::LeaseRelease {
                 ids: chance.pick(&sight.leases).cloned().into_iter().collect(),
                 all: false,

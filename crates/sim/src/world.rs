@@ -9,6 +9,7 @@ use comity_core::command::{Command, Request};
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
+use comity_core::time::Timestamp;
 use comity_engine::{Intake, Prepared, Settings, run_batch};
 use comity_store::memory::MemoryStore;
 use comity_store::postgres::{OpenOptions as PgOptions, PgStore};
@@ -351,7 +352,8 @@ impl World {
 
     /// What everybody can see; a look at the model, at most a page of each.
     fn look(&mut self) -> Result<Sight, Violation> {
-        let mut sight = Sight::default();
+        let now = Timestamp::from_ms(self.wall());
+        let mut sight = Sight { now, ..Sight::default() };
         let mut tx = self.model.read()?;
         for status in Status::ALL {
             let query =

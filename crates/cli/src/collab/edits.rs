@@ -1,15 +1,16 @@
 //! What others changed in a state file, as commands.
 
+use super::history::by_id;
+use super::records::Entry;
 use super::sync::Syncer;
 use comity_core::command::Command;
 use comity_core::ids::TaskId;
 use comity_core::refusal::{Code, Refusal};
-use comity_core::time::Timestamp;
 use comity_core::view::TaskView;
 use comity_engine::{CollabState, Query};
-use comity_protocol::collab::{Change, Edit, Kind, Patch, edits, read_agent_at, task_record};
+use comity_protocol::collab::{Change, Edit, Kind, Patch, edits, etag, read_agent_at, task_record};
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where imported tasks come from.
 const SOURCE: &str = "collaboration/";
@@ -21,9 +22,16 @@ const AT_ONCE: usize = 200;
 pub(super) struct Takeover<'s> {
     pub(super) syncer: &'s mut Syncer,
     pub(super) state: CollabState,
-    pub(super) now: Timestamp,
+    kind: Kind,
+    base: &'s Value,
+    pub(super) file: &'s Value,
+    /// The entries of both by what tells them apart.
+    old: BTreeMap<&'s str, &'s Entry>,
+    pub(super) new: BTreeMap<&'s str, &'s Entry>,
     /// Whether nothing was exported there before; then what is missing was never there.
     pub(super) first_time: bool,
+    /// The keys that the rules refused, by entry; the one that names the entry stands for all of it.
+    refused: BTreeMap<String, BTreeSet<String>>,
 }
 
 pub(super) type Problems = Vec<String>;
@@ -37,17 +45,24 @@ enum TaskEdit {
     Old(Patch, Change),
 }
 
-impl Takeover<'_> {
-    /// Takes the edits over, or says everything that cannot be read; then nothing is taken.
-    pub(super) fn run(
-        &mut self,
+impl<'s> Takeover<'s> {
+    /// Begins with a file and what it was made from.
+    pub(super) fn new(
+        syncer: &'s mut Syncer,
+        state: CollabState,
         kind: Kind,
-        base: &Value,
-        file: &Value,
-        text: &str,
-    ) -> Result<Result<(), Problems>, Refusal> {
-        let found = edits(kind, base, file);
-        match kind {
+        (base, file): (&'s Value, &'s Value),
+        first_time: bool,
+    ) -> Takeover<'s> {
+        let (old, new) = (by_id(kind)(base), by_id(kind)(file));
+        let refused = BTreeMap::new();
+        Takeover { syncer, state, kind, base, file, old, new, first_time, refused }
+    }
+
+    /// Takes the edits over, or says everything that cannot be read; then nothing is taken.
+    pub(super) fn run(&mut self, text: &str) -> Result<Result<(), Problems>, Refusal> {
+        let found = edits(self.kind, self.base, self.file);
+        match self.kind {
             Kind::Tasks => match task_edits(found, text) {
                 Ok(edits) => self.tasks(edits).map(Ok),
                 Err(problems) => Ok(Err(problems)),
@@ -57,8 +72,49 @@ impl Takeover<'_> {
         }
     }
 
-    pub(super) fn attempt(&mut self, what: &str, command: Command) -> Result<bool, Refusal> {
-        let answer = self.syncer.execute(command, None);
+    /// Returns the entries as they are settled now: whoever writes one again has changed nothing. What the rules refused
+    /// is not settled, so that it is looked at again.
+    pub(super) fn settled(&self) -> Vec<Entry> {
+        let differ = |(id, entry): &(&&str, &&Entry)| self.old.get(**id) != Some(*entry);
+        let looked_at = self.new.iter().filter(|pair| self.first_time || differ(pair));
+        looked_at.filter_map(|(id, entry)| self.settled_entry(id, entry)).collect()
+    }
+
+    fn settled_entry(&self, id: &str, entry: &Entry) -> Option<Entry> {
+        let mut known = entry.clone();
+        for key in self.refused.get(id).into_iter().flatten() {
+            if key == self.kind.key() {
+                return None;
+            }
+            match self.old.get(id).and_then(|old| old.get(key)) {
+                Some(value) => known.insert(key.clone(), value.clone()),
+                None => known.shift_remove(key),
+            };
+        }
+        Some(known)
+    }
+
+    /// Remembers which values of an entry the rules refused.
+    pub(super) fn keep_back(&mut self, id: &str, keys: &[&str]) {
+        let refused = self.refused.entry(id.to_owned()).or_default();
+        refused.extend(keys.iter().map(|key| (*key).to_owned()));
+    }
+
+    /// The key of a command that an entry leads to. A process may be killed before it has written down what it took
+    /// over; the same edit of the same value is then not done a second time, also when what is left to do of it has
+    /// become another command meanwhile.
+    pub(super) fn key(&self, id: &str, command: &Command) -> Option<String> {
+        let tree = self.syncer.history.name();
+        let edit =
+            (tree, self.kind.list(), id, self.old.get(id), self.new.get(id), part_of(command));
+        let text = serde_json::to_string(&edit).ok()?;
+        Some(format!("collab-edit:{}", etag(text.as_bytes())))
+    }
+
+    /// Does what an entry asks for; true when the rules allow it.
+    fn attempt(&mut self, id: &str, what: &str, command: Command) -> Result<bool, Refusal> {
+        let key = self.key(id, &command);
+        let answer = self.syncer.execute(command, key);
         self.noted(what, answer)
     }
 
@@ -73,6 +129,8 @@ impl Takeover<'_> {
                 self.syncer.report.taken.push(what.to_owned());
                 Ok(true)
             }
+            // It was taken over before, and what came after counts.
+            Err(refusal) if refusal.code == Code::IdempotencyMismatch => Ok(true),
             // The store itself does not answer: that is no verdict on the edit.
             Err(refusal) if refusal.code.exit_status() == 5 || refusal.code.exit_status() == 1 => {
                 Err(refusal)
@@ -99,14 +157,17 @@ impl Takeover<'_> {
             let id = change.id.clone();
             let Some(task) = self.task(&id)? else {
                 self.refuse(format!("{id}: there is no such task here"));
+                self.keep_back(&id, &["id"]);
                 continue;
             };
             self.conflicts(&task, &change.values, &change.was);
-            for key in patch.without(&change.gone) {
+            let left_out = patch.without(&change.gone);
+            for key in &left_out {
                 self.refuse(format!("{id}: {key} is not taken away by leaving it out"));
             }
             let mut keys: Vec<&str> = change.values.keys().map(String::as_str).collect();
-            keys.extend(change.gone.iter().map(String::as_str));
+            let gone = change.gone.iter().filter(|key| !left_out.contains(key));
+            keys.extend(gone.map(String::as_str));
             self.change(&task, &patch, &keys)?;
         }
         Ok(())
@@ -132,11 +193,18 @@ impl Takeover<'_> {
             _ => vec![Command::Several { id: id.clone(), steps }],
         };
         for command in steps {
-            self.attempt(&format!("{id}: {}", words.join(", ")), command)?;
+            if !self.attempt(id, &format!("{id}: {}", words.join(", ")), command)? {
+                let said = ["status", "assignee", "needs"];
+                let said: Vec<&str> = said.into_iter().filter(|key| keys.contains(key)).collect();
+                self.keep_back(id, &said);
+            }
         }
         for command in rest {
             let what = format!("{id}: {}", what_of(&command, keys));
-            self.attempt(&what, command)?;
+            let about = keys_of(&command, keys);
+            if !self.attempt(id, &what, command)? {
+                self.keep_back(id, &about);
+            }
         }
         Ok(())
     }
@@ -154,8 +222,8 @@ impl Takeover<'_> {
                 for on in patch.dependencies().to_vec() {
                     if !known.contains(&on) {
                         patch.forget_dependency(&on);
-                        let said = format!("{id}: depends on {on}, which is not there before it");
-                        self.syncer.report.refused.push(said);
+                        self.refuse(format!("{id}: depends on {on}, which is not there before it"));
+                        self.keep_back(&id, &["dependencies"]);
                     }
                 }
             }
@@ -176,7 +244,8 @@ impl Takeover<'_> {
             let mut patch = patch.clone();
             self.complete(id, &mut patch);
             let command = Command::ImportTask(Box::new(patch.imported_task(id.clone(), SOURCE)));
-            requests.push(self.syncer.request(command, None));
+            let key = self.key(id, &command);
+            requests.push(self.syncer.request(command, key));
             patches.push((id, patch, entry));
         }
         let answers = self.syncer.engine.execute_all(requests);
@@ -186,7 +255,9 @@ impl Takeover<'_> {
                     self.second(id, &patch, entry)?;
                 }
                 answer => {
-                    self.noted(&format!("{id}: new task"), answer)?;
+                    if !self.noted(&format!("{id}: new task"), answer)? {
+                        self.keep_back(id, &["id"]);
+                    }
                 }
             }
         }
@@ -220,7 +291,10 @@ impl Takeover<'_> {
         let said = format!("{id}: another task has this id; the one in the file gets a new one");
         self.syncer.report.conflicts.push(said);
         let what = format!("a second {id}: new task");
-        self.attempt(&what, Command::ImportTask(Box::new(imported))).map(drop)
+        if !self.attempt(id, &what, Command::ImportTask(Box::new(imported)))? {
+            self.keep_back(id, &["id"]);
+        }
+        Ok(())
     }
 
     /// The same task was made in both places: what the file says otherwise is an edit of the one that is here.
@@ -300,7 +374,9 @@ impl Takeover<'_> {
             return Ok(Err(problems));
         }
         for (id, command) in commands {
-            self.attempt(&format!("agent {id}"), command)?;
+            if !self.attempt(&id, &format!("agent {id}"), command)? {
+                self.keep_back(&id, &["id"]);
+            }
         }
         Ok(Ok(()))
     }
@@ -334,6 +410,29 @@ fn is_step(command: &Command) -> bool {
     matches!(command, Command::Claim(_) | Command::Assign { .. } | Command::Transition { .. })
 }
 
+/// Names the part of an edit that a command does.
+fn part_of(command: &Command) -> String {
+    match command {
+        Command::ImportTask(imported) => format!("new {:?}", imported.task.id),
+        Command::Depend { on, remove, .. } => format!("dependency {on} {remove}"),
+        Command::Link { provider, key, .. } => format!("reference {provider} {key}"),
+        Command::UpdateTask { .. } => "values".to_owned(),
+        _ => "state".to_owned(),
+    }
+}
+
+/// Keys that have a command of their own.
+const APART: [&str; 3] = ["status", "assignee", "dependencies"];
+
+/// Returns which of the edited keys are settled by a command, beside the state and who works on it.
+fn keys_of<'k>(command: &Command, keys: &[&'k str]) -> Vec<&'k str> {
+    match command {
+        Command::Depend { .. } => vec!["dependencies"],
+        Command::Link { .. } => vec!["external_ids"],
+        _ => keys.iter().copied().filter(|key| !APART.contains(key)).collect(),
+    }
+}
+
 /// Says which of the edited values a command is about.
 fn what_of(command: &Command, keys: &[&str]) -> String {
     match command {
@@ -347,10 +446,6 @@ fn what_of(command: &Command, keys: &[&str]) -> String {
             format!("{} dependency {on}", if *remove { "without" } else { "with" })
         }
         Command::Link { provider, .. } => format!("reference to {provider}"),
-        _ => {
-            let other = ["status", "assignee", "dependencies"];
-            let rest: Vec<&str> = keys.iter().copied().filter(|key| !other.contains(key)).collect();
-            rest.join(", ")
-        }
+        command => keys_of(command, keys).join(", "),
     }
 }

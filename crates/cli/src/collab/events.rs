@@ -68,6 +68,8 @@ pub(super) enum There {
     Only(BTreeSet<u64>),
     /// Somebody is writing a line of it.
     Open,
+    /// It is no file.
+    Odd,
 }
 
 impl Syncer {
@@ -80,6 +82,10 @@ impl Syncer {
             self.history.progress.events = Mark::default();
         }
         let path = self.tree.events();
+        if !self.is_plain(&path)? {
+            self.agents_own()?;
+            return Ok(There::Odd);
+        }
         let found = added(&path, &self.history.progress.events)?;
         let (anew, open, end) = (found.anew, found.open, found.end);
         let there = self.take_lines(&path, ALL, None, &found)?;
@@ -100,6 +106,9 @@ impl Syncer {
         names.sort();
         for name in names {
             let path = self.tree.agent_events().join(&name);
+            if !self.is_plain(&path)? {
+                continue;
+            }
             let mark = self.history.progress.agents.get(&name).cloned().unwrap_or_default();
             let found = added(&path, &mark)?;
             let end = found.end;
@@ -237,6 +246,7 @@ impl Syncer {
                 self.report.unsettled = true;
                 return Ok(());
             }
+            There::Odd => return Ok(()),
         };
         let path = self.tree.events();
         let mut out: Option<Appender> = None;
@@ -283,6 +293,10 @@ impl Syncer {
     /// Writes the log for people when there is something new in it.
     pub(super) fn write_log(&mut self) -> Result<(), Refusal> {
         let path = self.tree.log();
+        // What the log is made of cannot be read; that was said.
+        if Tree::is_there(&self.tree.events()).is_err() || !self.is_plain(&path)? {
+            return Ok(());
+        }
         let tag = Tree::read(&path)?.map(|bytes| etag(&bytes));
         let progress = &self.history.progress;
         if progress.log_seq == progress.events_seq && tag.as_ref() == Some(&progress.log_tag) {

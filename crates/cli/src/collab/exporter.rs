@@ -1,6 +1,7 @@
 //! Exports beside the requests: a thread that writes the tree soon after something changed.
 
-use super::sync::{Report, Syncer};
+use super::report::Report;
+use super::sync::Syncer;
 use super::tree::{Sight, Tree};
 use crate::output;
 use comity_core::refusal::{Code, Refusal};

@@ -1,10 +1,10 @@
-//! What was exported, beside the store: what an edit is compared with.
+//! What was exported and what was taken over, beside the store: what an edit is compared with.
 
 use super::mark::Mark;
 use super::records::{Entry, Records};
 use super::tree::{Tree, failed};
 use comity_core::refusal::Refusal;
-use comity_protocol::collab::{Kind, OutsideLock, base, distance, etag, parse_lock_id};
+use comity_protocol::collab::{Kind, OutsideLock, base, distance, doubtful, etag, parse_lock_id};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +32,8 @@ pub struct Progress {
     pub log_tag: String,
     /// What other tools call their leases, by the lease's id.
     pub outside: BTreeMap<String, OutsideLock>,
+    /// The files with entries that the store has not, because the rules refused them.
+    pub waiting: BTreeSet<String>,
 }
 
 impl Progress {
@@ -41,6 +43,14 @@ impl Progress {
         let ours = || parse_lock_id(text).map(|id| id.to_string());
         theirs.map(|(id, _)| id.clone()).or_else(ours)
     }
+}
+
+/// What a file is compared with.
+pub struct Base {
+    /// The values that its entries were made from.
+    pub document: Value,
+    /// What is taken for an old copy, and may be meant.
+    pub doubts: Vec<String>,
 }
 
 /// The exports of one tree.
@@ -191,29 +201,47 @@ impl History {
         self.last.get(&kind).map(|(_, value)| value)
     }
 
-    /// Makes the document that a file was made from; none when nothing was exported before. So what an editor read a
+    /// Remembers entries as they were taken over: whoever wrote them may write them again, and that is no edit.
+    pub fn learn(&self, kind: Kind, entries: &[Entry]) -> Result<(), Refusal> {
+        self.records(kind).add(&entries.iter().collect::<Vec<_>>())
+    }
+
+    /// Makes the document that a file was made from; none when nothing of it is known. So what an editor read or wrote a
     /// while ago and did not touch is no edit.
-    pub fn base(&mut self, kind: Kind, file: &Value) -> Option<Value> {
-        let newest = self.newest(kind)?.clone();
+    pub fn base(&mut self, kind: Kind, file: &Value) -> Option<Base> {
         // Which locks are not there matters, too: that takes a whole export.
         if kind == Kind::Locks {
-            return self.nearest(kind, file);
+            let document = self.nearest(kind, file)?;
+            return Some(Base { document, doubts: Vec::new() });
         }
-        let newest = by_id(kind)(&newest);
+        let exported = self.newest(kind).cloned();
+        let newest = exported.as_ref().map(by_id(kind)).unwrap_or_default();
         let theirs = by_id(kind)(file);
         let differ = |(id, entry): &(&&str, &&Entry)| newest.get(**id) != Some(*entry);
         let wanted: BTreeSet<&str> = theirs.iter().filter(differ).map(|(id, _)| *id).collect();
         let known = self.records(kind).of(&wanted);
+        if exported.is_none() && known.is_empty() {
+            return None;
+        }
         let mut entries = Vec::new();
+        let mut doubts = Vec::new();
         for (id, entry) in &theirs {
             if !wanted.contains(id) {
                 entries.push(Value::Object((*entry).clone()));
-            } else if let Some(values) = known.get(*id) {
-                let values: Vec<&Entry> = values.iter().collect();
-                entries.extend(base(kind, &values, entry).cloned().map(Value::Object));
+                continue;
             }
+            let values: Vec<&Entry> = known.get(*id).into_iter().flatten().collect();
+            let Some(base) = base(kind, &values, entry) else { continue };
+            let doubtful = newest.get(id).map(|newest| doubtful(kind, newest, base, entry));
+            doubts.extend(doubtful.into_iter().flatten().map(|(key, value)| {
+                format!(
+                    "{id}: {key} is {value} in the file as it was before; what came after stays"
+                )
+            }));
+            entries.push(Value::Object(base.clone()));
         }
-        Some(Value::Object(Map::from_iter([(kind.list().to_owned(), Value::Array(entries))])))
+        let list = Map::from_iter([(kind.list().to_owned(), Value::Array(entries))]);
+        Some(Base { document: Value::Object(list), doubts })
     }
 
     /// The export that a file differs from least, the newest of equals.
@@ -223,9 +251,9 @@ impl History {
         all.min_by_key(|value| distance(kind, value, file))
     }
 
-    /// Tells which of these entries were exported at any time.
-    pub fn were_exported(&self, kind: Kind, ids: &BTreeSet<&str>) -> BTreeSet<String> {
-        self.records(kind).of(ids).into_keys().collect()
+    /// Returns the values that these entries were exported and taken over with, the oldest first.
+    pub fn known(&self, kind: Kind, ids: &BTreeSet<&str>) -> BTreeMap<String, Vec<Entry>> {
+        self.records(kind).of(ids)
     }
 }
 
@@ -234,7 +262,7 @@ fn parsed(path: &Path) -> Option<Value> {
 }
 
 /// Returns the entries of a document by what tells them apart.
-fn by_id(kind: Kind) -> impl Fn(&Value) -> BTreeMap<&str, &Entry> {
+pub(super) fn by_id(kind: Kind) -> impl Fn(&Value) -> BTreeMap<&str, &Entry> {
     move |document| {
         let list = document.get(kind.list()).and_then(Value::as_array).into_iter().flatten();
         let entries = list.filter_map(Value::as_object);

@@ -1,7 +1,8 @@
 //! Taking a tree over without writing to it, and the older `state.json`.
 
 use super::history::Progress;
-use super::sync::{Report, Syncer};
+use super::report::Report;
+use super::sync::Syncer;
 use super::tree::Tree;
 use crate::context::Context;
 use crate::store::Access;
@@ -44,7 +45,7 @@ pub fn import_v1(context: &Context, path: &Path, agents: &[String]) -> Result<Re
         return Err(Refusal::input(format!("{} is a directory", path.display()))
             .hint("give the file state.json itself"));
     }
-    let bytes = Tree::read(path)?
+    let bytes = Tree::bytes(path)?
         .ok_or_else(|| Refusal::input(format!("{} is not there", path.display())))?;
     let v1 = read_v1(&bytes).map_err(|problems| {
         let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -136,7 +137,8 @@ impl Import<'_> {
             let (patterns, purpose) = (vec![lock.path], lock.purpose);
             let wish =
                 Command::LeaseAcquire { patterns, task: None, purpose, ttl: None, shared: false };
-            self.attempt(&what, Command::LeaseFor { owner, command: Box::new(wish) })?;
+            let wish = Command::LeaseFor { owner, since: None, command: Box::new(wish) };
+            self.attempt(&what, wish)?;
         }
         Ok(())
     }

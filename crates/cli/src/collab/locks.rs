@@ -1,20 +1,25 @@
 //! What others changed in `locks.json`, as commands.
 
 use super::edits::{Problems, Takeover};
+use super::records::Entry;
 use comity_core::command::Command;
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
 use comity_core::time::Timestamp;
 use comity_protocol::collab::{Change, Edit, Kind, LockRecord, OutsideLock, read_lock};
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Something to be done with a lease.
 struct Wish {
     what: String,
     owner: AgentId,
     command: Command,
-    /// What a new one is called there.
+    /// When that was done there.
+    since: Option<Timestamp>,
+    /// What it is called there.
+    name: String,
+    /// The same of a new one, with what else is said of it.
     theirs: Option<OutsideLock>,
 }
 
@@ -24,23 +29,35 @@ impl Takeover<'_> {
         found: Vec<Edit>,
         text: &str,
     ) -> Result<Result<(), Problems>, Refusal> {
-        let ended = self.ended(&found);
+        // What has ended here is taken anew, however much of it is as it was.
+        let found: Vec<Edit> = found.into_iter().map(|edit| self.anew(edit)).collect();
+        let known = self.known(&found);
+        let is_old = |takeover: &Self, entry: &Entry| {
+            let id = id_of(entry);
+            takeover.held(id).is_none() && known.get(id).is_some_and(|known| !is_news(entry, known))
+        };
+        let older =
+            found.iter().any(|edit| matches!(edit, Edit::Added(_, entry) if is_old(self, entry)));
+        let listed = self.file.get(Kind::Locks.list()).is_some();
+        if !listed {
+            let said = "locks.json: it has no list of locks; they are put back";
+            self.syncer.report.conflicts.push(said.to_owned());
+        }
         let mut wishes = Vec::new();
         let mut problems = Vec::new();
         for edit in found {
             match edit {
-                // It was exported, and is no more: an older value is no edit.
-                Edit::Added(_, entry) if ended.contains(&id_of(&entry)) => {}
+                // An older value is no edit.
+                Edit::Added(_, entry) if is_old(self, &entry) => {}
+                Edit::Changed(change) if self.is_known(&change.id, &known) => {}
                 Edit::Added(n, entry) => match read_lock(&entry, n, text) {
                     Ok(lock) => wishes.extend(self.new_lock(lock)),
                     Err(found) => problems.extend(found.iter().map(ToString::to_string)),
                 },
                 Edit::Changed(change) => wishes.extend(self.changed_lock(&change)),
-                Edit::Missing(..) if self.first_time => {}
+                Edit::Missing(..) if self.first_time || !listed => {}
                 // A file that has what ended long ago is older than what it lacks.
-                Edit::Missing(id, _) => {
-                    wishes.extend(self.missing_lock(&id, !ended.is_empty()));
-                }
+                Edit::Missing(id, _) => wishes.extend(self.missing_lock(&id, older)),
             }
         }
         if !problems.is_empty() {
@@ -52,34 +69,49 @@ impl Takeover<'_> {
         Ok(Ok(()))
     }
 
-    /// Locks that were exported once and have ended since.
-    fn ended(&self, found: &[Edit]) -> BTreeSet<String> {
-        let added = found.iter().filter_map(|edit| match edit {
-            Edit::Added(_, entry) => entry.get(Kind::Locks.key())?.as_str(),
-            _ => None,
-        });
-        let added: BTreeSet<&str> = added.collect();
-        if added.is_empty() {
-            return BTreeSet::new();
+    fn anew(&self, edit: Edit) -> Edit {
+        match edit {
+            Edit::Changed(change) if self.held(&change.id).is_none() => {
+                let entry = self.new.get(change.id.as_str()).copied().cloned();
+                Edit::Added(change.place, entry.unwrap_or_default())
+            }
+            edit => edit,
         }
-        let mut known = self.syncer.history.were_exported(Kind::Locks, &added);
-        known.retain(|id| self.held(id).is_none());
-        known
+    }
+
+    /// What is known of the locks that a file says something new of.
+    fn known(&self, found: &[Edit]) -> BTreeMap<String, Vec<Entry>> {
+        let said = found.iter().filter_map(|edit| match edit {
+            Edit::Added(_, entry) => Some(id_of(entry)),
+            Edit::Changed(change) => Some(change.id.as_str()),
+            Edit::Missing(..) => None,
+        });
+        let said: BTreeSet<&str> = said.collect();
+        if said.is_empty() {
+            BTreeMap::new()
+        } else {
+            self.syncer.history.known(Kind::Locks, &said)
+        }
+    }
+
+    /// Tells whether a lock was exactly so before.
+    fn is_known(&self, id: &str, known: &BTreeMap<String, Vec<Entry>>) -> bool {
+        let entry = self.new.get(id);
+        entry.zip(known.get(id)).is_some_and(|(entry, known)| known.contains(*entry))
     }
 
     /// Another tool took it.
     fn new_lock(&mut self, lock: LockRecord) -> Option<Wish> {
         let LockRecord { theirs, path, owner, purpose, ttl, alive } = lock;
-        if alive.plus(ttl) < self.now {
-            self.refuse(format!("lock {}: it has run out", theirs.lock_id));
-            return None;
+        if alive.plus(ttl) <= self.state.now {
+            return self.refuse_lock(&theirs.lock_id, "it has run out");
         }
         let what = format!("lock {} on {path}", theirs.lock_id);
         let path = match self.syncer.context.root_mapper().pattern(&path) {
             Ok(path) => path,
             Err(refusal) => {
-                self.refuse(format!("{what}: {}", refusal.message));
-                return None;
+                let said = format!("on {path}: {}", refusal.message);
+                return self.refuse_lock(&theirs.lock_id, &said);
             }
         };
         let mut leases = self.state.leases.iter();
@@ -92,19 +124,18 @@ impl Takeover<'_> {
         let (ttl, shared) = (Some(ttl), false);
         let command =
             Command::LeaseAcquire { patterns: vec![path], task: None, purpose, ttl, shared };
-        Some(Wish { what, owner, command, theirs: Some(theirs) })
+        let (since, name) = (Some(alive), theirs.lock_id.clone());
+        Some(Wish { what, owner, command, since, name, theirs: Some(theirs) })
     }
 
     /// Another tool renewed it, or says something else of it.
     fn changed_lock(&mut self, change: &Change) -> Option<Wish> {
-        let Change { id: name, values, was, .. } = change;
+        let Change { id: name, values, .. } = change;
         let (id, owner) = self.held(name)?;
         let fixed = ["path", "owner", "purpose", "ttl_seconds"];
         if let Some(key) = fixed.iter().find(|key| values.contains_key(**key)) {
-            let said =
-                format!("lock {name}: {key} stays; a lease is renewed or released, not changed");
-            self.refuse(said);
-            return None;
+            let said = format!("{key} stays; a lease is renewed or released, not changed");
+            return self.refuse_lock(name, &said);
         }
         let other = values.iter().filter(|(key, _)| !key.ends_with("_at"));
         let other: Map<String, Value> =
@@ -114,19 +145,22 @@ impl Takeover<'_> {
             let known = self.syncer.history.progress.outside.entry(id.clone());
             known.or_insert(OutsideLock { lock_id, extras: Map::new() }).extras.extend(other);
         }
-        let time = |record: &Map<String, Value>| {
-            record.get("heartbeat_at").and_then(Value::as_str).and_then(Timestamp::parse)
-        };
-        let said = values.get("heartbeat_at")?;
-        let Some(alive) = time(values) else {
-            self.refuse(format!("lock {name}: heartbeat_at {said} is not a time"));
-            return None;
-        };
-        // What is older is no sign of life.
-        (time(was).is_none_or(|before| before < alive)).then(|| Wish {
+        let mut alive = None;
+        for key in ["acquired_at", "heartbeat_at"] {
+            let Some(said) = values.get(key) else { continue };
+            let Some(time) = said.as_str().and_then(Timestamp::parse) else {
+                return self.refuse_lock(name, &format!("{key} {said} is not a time"));
+            };
+            alive = alive.max(Some(time));
+        }
+        // What is older than the last sign of life is none. Files have their times to the second.
+        let heard = self.state.leases.iter().find(|lease| lease.lock_id == id)?.heartbeat_at;
+        alive.filter(|alive| alive.ms() / 1000 > heard.ms() / 1000).map(|alive| Wish {
             what: format!("lock {name}: renewed"),
             owner,
             command: Command::LeaseRenew { ids: vec![id], ttl: None },
+            since: Some(alive),
+            name: name.clone(),
             theirs: None,
         })
     }
@@ -146,20 +180,32 @@ impl Takeover<'_> {
             return None;
         }
         let command = Command::LeaseRelease { ids: vec![id], all: false };
-        Some(Wish { what: format!("lock {name}: released"), owner, command, theirs: None })
+        let (what, name) = (format!("lock {name}: released"), name.to_owned());
+        Some(Wish { what, owner, command, since: None, name, theirs: None })
     }
 
     fn grant(&mut self, wish: Wish) -> Result<(), Refusal> {
-        let Wish { what, owner, command, theirs } = wish;
-        let command = Command::LeaseFor { owner, command: Box::new(command) };
-        let answer = self.syncer.execute(command, None);
+        let Wish { what, owner, command, since, name, theirs } = wish;
+        let command = Command::LeaseFor { owner, since, command: Box::new(command) };
+        let key = self.key(&name, &command);
+        let answer = self.syncer.execute(command, key);
         if let (Ok(answer), Some(theirs)) = (&answer, theirs) {
             let lease = answer.get("leases").and_then(|leases| leases.get(0));
             let id = lease.and_then(|lease| lease.get("lock_id")).and_then(Value::as_str);
             let outside = &mut self.syncer.history.progress.outside;
             outside.extend(id.map(|id| (id.to_owned(), theirs)));
         }
-        self.noted(&what, answer).map(drop)
+        if !self.noted(&what, answer)? {
+            self.keep_back(&name, &[Kind::Locks.key()]);
+        }
+        Ok(())
+    }
+
+    /// Says what is not done with a lock; it is looked at again when it is written again.
+    fn refuse_lock(&mut self, name: &str, why: &str) -> Option<Wish> {
+        self.refuse(format!("lock {name}: {why}"));
+        self.keep_back(name, &[Kind::Locks.key()]);
+        None
     }
 
     /// A live lease by what it is called in the file, with its owner.
@@ -170,6 +216,15 @@ impl Takeover<'_> {
     }
 }
 
-fn id_of(entry: &Map<String, Value>) -> String {
-    entry.get(Kind::Locks.key()).and_then(Value::as_str).unwrap_or_default().to_owned()
+fn id_of(entry: &Entry) -> &str {
+    entry.get(Kind::Locks.key()).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Tells whether a lock shows life after all that is known of it.
+fn is_news(entry: &Entry, known: &[Entry]) -> bool {
+    let alive = |entry: &Entry| {
+        let time = |key: &str| entry.get(key).and_then(Value::as_str).and_then(Timestamp::parse);
+        time("acquired_at").max(time("heartbeat_at"))
+    };
+    alive(entry) > known.iter().filter_map(alive).max()
 }

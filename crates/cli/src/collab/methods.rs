@@ -168,7 +168,7 @@ impl Collab {
     /// What the file holds; where it cannot be read, what it would hold.
     fn state_file(&mut self, kind: Kind) -> Answer {
         self.export_now()?;
-        let bytes = Tree::read(&self.tree.state(kind))?.unwrap_or_default();
+        let bytes = Tree::read(&self.tree.state(kind)).ok().flatten().unwrap_or_default();
         if let Ok(data) = serde_json::from_slice::<Value>(&bytes) {
             return Ok(json!({"data": data, "etag": etag(&bytes)}));
         }
@@ -319,7 +319,7 @@ impl Collab {
             shared: false,
         };
         let answer = self
-            .execute(Command::LeaseFor { owner, command: Box::new(wish) })
+            .execute(Command::LeaseFor { owner, since: None, command: Box::new(wish) })
             .map_err(|failure| self.held_words(failure, &path))?;
         let id =
             answer.get("leases").and_then(|leases| leases.get(0)).and_then(|l| l.get("lock_id"));
@@ -359,7 +359,7 @@ impl Collab {
             Command::LeaseRelease { ids, all: false }
         };
         let owner = owner.clone();
-        self.execute(Command::LeaseFor { owner, command: Box::new(command) })
+        self.execute(Command::LeaseFor { owner, since: None, command: Box::new(command) })
     }
 
     fn renew_lease(&mut self, params: &Params) -> Answer {

@@ -11,6 +11,7 @@ mod mark;
 mod methods;
 mod params;
 mod records;
+mod report;
 mod rpc;
 mod sync;
 mod tree;
@@ -19,8 +20,9 @@ mod wire;
 
 pub use import::import_v1;
 pub use methods::{Collab, Failure};
+pub use report::Report;
 pub use rpc::serve;
-pub use sync::{ROUNDS_MAX, Report, Syncer};
+pub use sync::{ROUNDS_MAX, Syncer};
 pub use tree::Tree;
 pub use watch::watch;
 

@@ -1,5 +1,5 @@
-//! Every value that an entry of a state file was exported with, beside the store: what an edit of it is compared with,
-//! however many exports came after.
+//! Every value that an entry of a state file was exported or taken over with, beside the store: what an edit of it is
+//! compared with, however many exports came after.
 
 use super::tree::failed;
 use comity_core::refusal::Refusal;

@@ -1,7 +1,8 @@
 //! Keeping a tree and the store in step: outside edits in, exports out.
 
 use super::edits::Takeover;
-use super::history::History;
+use super::history::{History, by_id};
+use super::report::Report;
 use super::tree::{Published, Tree, failed};
 use crate::context::Context;
 use crate::store::Access;
@@ -13,7 +14,7 @@ use comity_protocol::collab::{
     Etags, Kind, OutsideLock, agent_record, document, etag, lock_record, pretty, read_bytes,
     task_record,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
@@ -23,67 +24,6 @@ pub const ROUNDS_MAX: usize = 6;
 /// Times that a file is written again when somebody else writes it, too, before others get their turn.
 const WRITES_MAX: usize = 2;
 
-/// What came of keeping a tree in step.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
-    /// Edits that were taken over.
-    pub taken: Vec<String>,
-    /// Edits that the rules refused; the store's value is put back.
-    pub refused: Vec<String>,
-    /// Values that were changed in both places, and what counts.
-    pub conflicts: Vec<String>,
-    /// Files that are not overwritten, because what is in them cannot be read.
-    pub problems: Vec<String>,
-    /// Files that were written.
-    pub written: Vec<String>,
-    /// Whether a file lacks something still, because somebody writes it all the time.
-    pub unsettled: bool,
-}
-
-impl Report {
-    /// Returns it for programs.
-    pub fn json(&self) -> Value {
-        json!({
-            "taken": self.taken,
-            "refused": self.refused,
-            "conflicts": self.conflicts,
-            "problems": self.problems,
-            "written": self.written,
-        })
-    }
-
-    /// Adds what came of another go.
-    fn add(&mut self, later: Report) {
-        self.taken.extend(later.taken);
-        self.refused.extend(later.refused);
-        self.conflicts.extend(later.conflicts);
-        self.problems = later.problems;
-        self.written.extend(later.written);
-        self.unsettled = later.unsettled;
-    }
-
-    /// Tells whether there is anything that somebody has to know.
-    pub fn says_something(&self) -> bool {
-        !(self.taken.is_empty()
-            && self.refused.is_empty()
-            && self.conflicts.is_empty()
-            && self.problems.is_empty())
-    }
-
-    /// Returns it for people, a line each.
-    pub fn lines(&self) -> Vec<String> {
-        let all = [
-            ("taken over", &self.taken),
-            ("refused", &self.refused),
-            ("conflict", &self.conflicts),
-            ("problem", &self.problems),
-        ];
-        all.iter()
-            .flat_map(|(word, list)| list.iter().map(move |text| format!("{word}: {text}")))
-            .collect()
-    }
-}
-
 /// A tree with the store beside it.
 pub struct Syncer {
     pub(super) context: Context,
@@ -91,6 +31,8 @@ pub struct Syncer {
     pub(super) tree: Tree,
     pub(super) history: History,
     pub(super) report: Report,
+    /// What was said of the files when they were last looked at.
+    said: BTreeMap<Kind, BTreeSet<String>>,
 }
 
 /// What is in a state file.
@@ -107,7 +49,8 @@ impl Syncer {
         let tree = Tree::at(dir);
         let beside = context.beside_store();
         let history = History::open(&beside, &tree)?;
-        Ok(Syncer { context, engine, tree, history, report: Report::default() })
+        let (report, said) = (Report::default(), BTreeMap::new());
+        Ok(Syncer { context, engine, tree, history, report, said })
     }
 
     /// Takes over what others wrote, and writes what is new. With `log`, also the log for people.
@@ -138,8 +81,8 @@ impl Syncer {
         self.is_ours_to_read()?;
         self.recover()?;
         for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
-            if let Some(file) = self.look(kind)? {
-                if let Some(file) = &file
+            if let Some(mut file) = self.look(kind)? {
+                if let Some(file) = &mut file
                     && !self.take_file(kind, file)?
                 {
                     continue;
@@ -159,7 +102,8 @@ impl Syncer {
     /// The successor keeps other things under the same names: of such a tree nothing is read and nothing written.
     pub(super) fn is_ours_to_read(&self) -> Result<(), Refusal> {
         let path = self.tree.state(Kind::Locks);
-        let bytes = Tree::read(&path)?.unwrap_or_default();
+        // What cannot be read is said when it is looked at.
+        let bytes = Tree::read(&path).ok().flatten().unwrap_or_default();
         match serde_json::from_slice::<Value>(&bytes) {
             Ok(Value::Array(_)) => Err(Refusal::input(format!(
                 "{} is a list: this is a kyros-praxis tree, which comity does not read; nothing is changed",
@@ -174,9 +118,9 @@ impl Syncer {
     fn recover(&mut self) -> Result<(), Refusal> {
         for kind in Kind::ALL {
             for path in Tree::left_behind(&self.tree.state(kind)) {
-                let bytes = Tree::read(&path)?.unwrap_or_default();
-                let taken = match parsed(kind, bytes) {
-                    Ok(file) => self.take_edits(kind, &file)?,
+                let taken = match Syncer::found(kind, &path)?.transpose() {
+                    Ok(None) => continue,
+                    Ok(Some(file)) => self.take_edits(kind, &file)?,
                     Err(_) => false,
                 };
                 if taken {
@@ -214,9 +158,8 @@ impl Syncer {
                 }
                 jitter(round);
             }
-            let Some(bytes) = Tree::read(&path)? else { return Ok(Some(None)) };
-            match parsed(kind, bytes) {
-                Ok(file) => return Ok(Some(Some(file))),
+            match Syncer::found(kind, &path)?.transpose() {
+                Ok(file) => return Ok(Some(file)),
                 Err(found) => problems = found,
             }
         }
@@ -224,22 +167,57 @@ impl Syncer {
         Ok(None)
     }
 
+    /// Reads a state file, or says why it cannot be read; none when it is not there.
+    fn found(kind: Kind, path: &Path) -> Result<Option<Result<Found, Vec<String>>>, Refusal> {
+        let bytes = match Tree::read(path) {
+            Ok(None) => return Ok(None),
+            Ok(Some(bytes)) => bytes,
+            Err(refusal) if refusal.code == Code::InvalidInput => {
+                let said = refusal.message.strip_prefix(&format!("{}: ", path.display()));
+                return Ok(Some(Err(vec![said.unwrap_or(&refusal.message).to_owned()])));
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        let found = read_bytes(kind, &bytes).map(|value| Found { value, bytes });
+        Ok(Some(found.map_err(|problems| problems.iter().map(ToString::to_string).collect())))
+    }
+
     pub(super) fn complain(&mut self, path: &Path, problems: &[String]) {
         let file = path.display();
         self.report.problems.extend(problems.iter().map(|text| format!("{file}: {text}")));
     }
 
+    /// Tells whether events can be read from a file and added to it; what is no plain file is a problem of its own.
+    pub(super) fn is_plain(&mut self, path: &Path) -> Result<bool, Refusal> {
+        match Tree::is_there(path) {
+            Err(refusal) if refusal.code == Code::InvalidInput => {
+                self.report.problems.push(refusal.message);
+                Ok(false)
+            }
+            looked => looked.map(|_| true),
+        }
+    }
+
     /// Takes over what is in a file of the tree.
-    fn take_file(&mut self, kind: Kind, file: &Found) -> Result<bool, Refusal> {
+    fn take_file(&mut self, kind: Kind, file: &mut Found) -> Result<bool, Refusal> {
+        let tag = etag(&file.bytes);
+        // Nobody wrote it since; but what was refused may be allowed by now.
+        if self.history.is_newest(kind, &tag) && self.history.progress.waiting.contains(kind.list())
+        {
+            let document = self.history.newest(kind).cloned().unwrap_or_default();
+            return self.take_over(kind, file, Some(document));
+        }
         // The last lock that is released leaves a file that was exported before. It is an edit all the same, unless
         // the rest of the tree is older, too.
-        if !self.history.is_older(kind, &etag(&file.bytes)) {
+        if !self.history.is_older(kind, &tag) {
             return self.take_edits(kind, file);
         }
         if kind == Kind::Locks && !self.tree_is_older()? {
             let newest = self.history.newest(kind).cloned();
             return self.take_over(kind, file, newest);
         }
+        // Also what the store has not: entries that were refused, and what stands beside the list.
+        file.value = self.history.newest(kind).cloned().unwrap_or_default();
         let said = format!(
             "{}: it is as it was exported before; what came after is put back",
             kind.file()
@@ -251,7 +229,7 @@ impl Syncer {
     /// Tells whether somebody brought an older tree back, as `git checkout` and `git stash` do.
     fn tree_is_older(&self) -> Result<bool, Refusal> {
         for kind in [Kind::Tasks, Kind::Agents] {
-            let bytes = Tree::read(&self.tree.state(kind))?.unwrap_or_default();
+            let bytes = Tree::read(&self.tree.state(kind)).ok().flatten().unwrap_or_default();
             if bytes.is_empty() || self.history.is_older(kind, &etag(&bytes)) {
                 return Ok(true);
             }
@@ -266,6 +244,10 @@ impl Syncer {
             return Ok(true);
         }
         let base = self.history.base(kind, &file.value);
+        let base = base.map(|base| {
+            self.report.conflicts.extend(base.doubts);
+            base.document
+        });
         self.take_over(kind, file, base)
     }
 
@@ -276,21 +258,77 @@ impl Syncer {
         file: &Found,
         base: Option<Value>,
     ) -> Result<bool, Refusal> {
-        let asker = self.context.asker();
-        let state = self.engine.collab_state(&asker)?;
-        let now = state.now;
+        let state = self.engine.collab_state(&self.context.asker())?;
         let first_time = base.is_none();
         let outside = &self.history.progress.outside;
-        let base = base.unwrap_or_else(|| fresh(kind, &state, outside, None));
-        let text = String::from_utf8_lossy(&file.bytes).into_owned();
-        let mut takeover = Takeover { syncer: self, state, now, first_time };
-        match takeover.run(kind, &base, &file.value, &text)? {
-            Ok(()) => Ok(true),
+        let mut base = base.unwrap_or_else(|| fresh(kind, &state, outside, None));
+        let (beside, lost) = self.outside_the_store(kind, &file.value, &state);
+        if kind != Kind::Locks {
+            // What the store has not is new, whatever was exported.
+            let ours = ids(kind, &state, &base);
+            let list = base.get_mut(kind.list()).and_then(Value::as_array_mut);
+            let is_ours = |entry: &Value| {
+                entry.get(kind.key()).and_then(Value::as_str).is_some_and(|id| ours.contains(id))
+            };
+            list.into_iter().for_each(|list| list.retain(is_ours));
+        }
+        let untouched = self.history.is_newest(kind, &etag(&file.bytes));
+        let before = (self.report.refused.len(), self.report.conflicts.len());
+        let mut takeover = Takeover::new(self, state, kind, (&base, &file.value), first_time);
+        let outcome = takeover.run(&String::from_utf8_lossy(&file.bytes))?;
+        let settled = takeover.settled();
+        self.say_once(kind, untouched, before);
+        match outcome {
+            Ok(()) => {
+                self.report.taken.extend(beside);
+                self.report.conflicts.extend(lost);
+                self.history.learn(kind, &settled)?;
+                Ok(true)
+            }
             Err(problems) => {
                 let path = self.tree.state(kind);
                 self.complain(&path, &problems);
                 Ok(false)
             }
+        }
+    }
+
+    /// Says what changed in a file that the store has no place for: what stands beside the list, and entries that were
+    /// refused and have gone.
+    fn outside_the_store(
+        &mut self,
+        kind: Kind,
+        file: &Value,
+        state: &CollabState,
+    ) -> (Option<String>, Vec<String>) {
+        let Some(newest) = self.history.newest(kind) else { return (None, Vec::new()) };
+        let name = kind.file();
+        let documents = [newest, file].into_iter().filter_map(Value::as_object);
+        let keys: BTreeSet<&str> = documents.flat_map(Map::keys).map(String::as_str).collect();
+        let differs = |key: &&str| *key != kind.list() && newest.get(*key) != file.get(*key);
+        let keys: Vec<&str> = keys.into_iter().filter(differs).collect();
+        let beside = (!keys.is_empty()).then(|| format!("{name}: {}", keys.join(", ")));
+        let (ours, there) = (ids(kind, state, newest), by_id(kind)(file));
+        let lost = |id: &&str| !ours.contains(*id) && !there.contains_key(id);
+        let lost = by_id(kind)(newest).into_keys().filter(lost);
+        let said = |id: &str| format!("{name}: {id} was refused and is no longer in the file");
+        (beside, lost.map(said).collect())
+    }
+
+    /// Leaves out what was said before of a file that nobody touched since.
+    fn say_once(&mut self, kind: Kind, untouched: bool, (refused, conflicts): (usize, usize)) {
+        let report = &mut self.report;
+        let now: BTreeSet<String> = report
+            .refused
+            .iter()
+            .skip(refused)
+            .chain(report.conflicts.iter().skip(conflicts))
+            .cloned()
+            .collect();
+        let known = self.said.insert(kind, now).filter(|_| untouched).unwrap_or_default();
+        for (lines, old) in [(&mut report.refused, refused), (&mut report.conflicts, conflicts)] {
+            let new = lines.split_off(old);
+            lines.extend(new.into_iter().filter(|line| !known.contains(line)));
         }
     }
 
@@ -347,6 +385,12 @@ impl Syncer {
         let tag = file.map(|file| etag(&file.bytes));
         let Next { text, value, ours } = next;
         let next = text.as_bytes();
+        let waiting = &mut self.history.progress.waiting;
+        if by_id(kind)(&value).keys().all(|id| ours.contains(*id)) {
+            waiting.remove(kind.list());
+        } else {
+            waiting.insert(kind.list().to_owned());
+        }
         // Kept before it can be seen: whoever edits it has edited something that is known. What was exported before is
         // kept again, so that the last one is the newest.
         if !self.history.is_newest(kind, &etag(next)) {
@@ -367,11 +411,10 @@ impl Syncer {
             if round > 0 {
                 jitter(round);
             }
-            let bytes = Tree::read(&displaced)?.unwrap_or_default();
-            match parsed(kind, bytes) {
+            match Syncer::found(kind, &displaced)?.transpose() {
                 Ok(theirs) => {
                     let _ = std::fs::remove_file(&displaced);
-                    return Ok(Some(theirs));
+                    return Ok(theirs);
                 }
                 Err(found) => problems = found,
             }
@@ -403,9 +446,12 @@ impl Syncer {
         self.is_ours_to_read()?;
         for kind in Kind::ALL {
             let path = self.tree.state(kind);
-            if let Some(bytes) = Tree::read(&path)?
-                && !self.history.knows(kind, &etag(&bytes))
-            {
+            let known = match Tree::read(&path) {
+                Ok(bytes) => bytes.is_none_or(|bytes| self.history.knows(kind, &etag(&bytes))),
+                Err(refusal) if refusal.code == Code::InvalidInput => false,
+                Err(refusal) => return Err(refusal),
+            };
+            if !known {
                 return Err(Refusal::new(
                     Code::EtagMismatch,
                     format!("{} is not what was exported last", path.display()),
@@ -436,13 +482,6 @@ fn ids(kind: Kind, state: &CollabState, document: &Value) -> BTreeSet<String> {
             let ids = entries.filter_map(|entry| entry.get(kind.key())?.as_str());
             ids.map(str::to_owned).collect()
         }
-    }
-}
-
-fn parsed(kind: Kind, bytes: Vec<u8>) -> Result<Found, Vec<String>> {
-    match read_bytes(kind, &bytes) {
-        Ok(value) => Ok(Found { value, bytes }),
-        Err(problems) => Err(problems.iter().map(ToString::to_string).collect()),
     }
 }
 

@@ -94,8 +94,34 @@ impl Tree {
         paths.into_iter().map(look).collect()
     }
 
-    /// Reads a file; one that is not there is none.
+    /// Looks at a file. Only a plain one is read and written: a link may lead anywhere, and what is neither may never end.
+    /// False when nothing is there.
+    pub fn is_there(path: &Path) -> Result<bool, Refusal> {
+        let found = match std::fs::symlink_metadata(path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(failed("read", path, &error)),
+        };
+        let what = match found.file_type() {
+            kind if kind.is_file() => return Ok(true),
+            kind if kind.is_dir() => "a directory",
+            kind if kind.is_symlink() => "a link",
+            _ => "a pipe or a device",
+        };
+        Err(Refusal::input(format!(
+            "{}: this is {what} and no file; it is left alone",
+            path.display()
+        ))
+        .hint("put a plain file there, or take it away"))
+    }
+
+    /// Reads a file of a tree; one that is not there is none.
     pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
+        if Tree::is_there(path)? { Tree::bytes(path) } else { Ok(None) }
+    }
+
+    /// Reads a file that somebody named, whatever it is.
+    pub fn bytes(path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
         match std::fs::metadata(path) {
             Ok(found) if found.len() > FILE_BYTES_MAX => {
                 return Err(Refusal::new(
@@ -156,12 +182,13 @@ impl Tree {
             }
             Err(error) => return Err(failed("replace", path, &error.into())),
         }
-        let displaced =
-            std::fs::read(temporary).map_err(|error| failed("read", temporary, &error))?;
-        if expected == Some(etag(&displaced).as_str()) {
-            return Ok(Published::Done);
+        match Tree::read(temporary) {
+            Ok(Some(displaced)) if expected == Some(etag(&displaced).as_str()) => {
+                Ok(Published::Done)
+            }
+            // Also when it is no file at all: whoever put it there may want it.
+            _ => Ok(Published::Overtaken(temporary.to_owned())),
         }
-        Ok(Published::Overtaken(temporary.to_owned()))
     }
 
     /// Finds what a process left that was killed while it replaced a file: the new text, or what somebody else had

@@ -1,7 +1,8 @@
 //! `sync collab --watch`: woken by commits, and by a look at the files twice a second.
 
 use super::exporter::say;
-use super::sync::{Report, Syncer};
+use super::report::Report;
+use super::sync::Syncer;
 use crate::output;
 use comity_core::refusal::{Code, Refusal};
 use signal_hook::consts::{SIGINT, SIGTERM};

@@ -12,7 +12,8 @@ use comity_protocol::collab::{Legacy, normal_event, pretty_ascii, task_lines};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// Exit status of the tree's own command line when something fails.
+/// Exit status of the tree's own command line when something fails, for scripts that were written for it. Who asks for
+/// JSON asks in comity's words and gets comity's statuses.
 const FAILED: u8 = 1;
 
 /// Finds the root as the tree's own tools do: `COLLAB_ROOT`, else where we are.
@@ -60,9 +61,7 @@ pub(super) fn run(global: &Global, command: CollabCommand) -> Result<Reply, Refu
     match done {
         Ok(reply) => Ok(reply),
         Err(failure) if global.json => {
-            let refusal = failure.refusal.unwrap_or_else(|| Refusal::input(failure.message));
-            output::refusal(&refusal, true);
-            Ok(Reply::printed().exit(FAILED))
+            Err(failure.refusal.unwrap_or_else(|| Refusal::input(failure.message)))
         }
         Err(failure) => {
             output::remark(&format!("Error: {}", failure.message));

@@ -333,6 +333,7 @@ impl<'a> Rule<'a> {
                     claim_of: Some(task.id.clone()),
                     fence,
                     ttl,
+                    since: None,
                 }),
             );
         }

@@ -9,7 +9,7 @@ use crate::lease::{Lease, LeaseMode};
 use crate::pattern::{Pattern, overlap, surely_apart};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
-use crate::time::Millis;
+use crate::time::{Millis, Timestamp};
 use serde_json::json;
 
 /// A wanted pattern and a live lease that overlap.
@@ -137,15 +137,19 @@ impl<'a> Rule<'a> {
             }
             Command::LeaseRenew { ids, ttl } => self.renew(ids, *ttl),
             Command::LeaseRelease { ids, all } => self.release_leases(ids, *all),
+            Command::LeaseFor { owner, since, command } => {
+                self.lease_command_for(owner, *since, command)
+            }
             _ => Err(Refusal::new(Code::Internal, "BUG: not a lease command").into()),
         }
     }
 
     /// A lease command for an owner that the caller names. The caller stays the one who acts; naming the
     /// owner is what proves a hold here, so it has to be the right one, also for a person.
-    pub(super) fn lease_command_for(
+    fn lease_command_for(
         &mut self,
         owner: &'a AgentId,
+        since: Option<Timestamp>,
         command: &'a Command,
     ) -> Ruling<Answer> {
         self.not_for_a_person(owner)?;
@@ -153,6 +157,8 @@ impl<'a> Rule<'a> {
             self.meet(owner)?;
         }
         self.owner = Some(owner);
+        // A clock that runs ahead elsewhere gives nobody a longer life here.
+        self.since = since.map(|since| since.min(self.facts.moment.now));
         self.lease_command(command)
     }
 
@@ -186,6 +192,7 @@ impl<'a> Rule<'a> {
             }
         };
         self.require(Verb::Lease)?;
+        self.still_lives(ttl.unwrap_or(self.policy.default_ttl))?;
         let actor = self.owner();
         let held_by_caller = |claim: &crate::task::Claim| claim.agent == *actor;
         let claim_of = task.filter(|task| task.claim.as_ref().is_some_and(held_by_caller));
@@ -244,6 +251,18 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
+    /// One that was taken elsewhere has only what is left of its life.
+    fn still_lives(&self, ttl: Millis) -> Ruling<()> {
+        let now = self.facts.moment.now;
+        match self.since.map(|since| since.plus(ttl)) {
+            Some(end) if end <= now => {
+                let message = format!("it ran out {} ago", now.since(end));
+                Err(Refusal::input(message).hint("take it anew").into())
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn grant_leases(&mut self, patterns: &[Pattern], wish: &Wish<'_>) -> Ruling<Answer> {
         let mut next = self.facts.counters(&self.request.repo)?.leases;
         let mut ids = Vec::new();
@@ -268,6 +287,7 @@ impl<'a> Rule<'a> {
                 claim_of: wish.claim_of.cloned(),
                 fence,
                 ttl: wish.ttl.unwrap_or(self.policy.default_ttl),
+                since: self.since,
             });
             self.push(wish.claim_of.or(wish.task), event);
         }
@@ -293,6 +313,7 @@ impl<'a> Rule<'a> {
             ttl,
             mode,
             detached_from: None,
+            since: self.since,
         });
         self.push(None, event);
     }

@@ -106,7 +106,7 @@ pub fn needs(request: &Request) -> Vec<Need> {
         needs.push(Need::Grant(fence));
     }
     let command = match &request.command {
-        Command::LeaseFor { owner, command } => {
+        Command::LeaseFor { owner, command, .. } => {
             needs.push(Need::Entity(Key::Agent(owner.clone())));
             command
         }
@@ -163,8 +163,15 @@ fn kept_key(repo: &RepoName, text: &str) -> Option<Key> {
 
 /// Decides a command.
 pub fn decide(facts: &Facts, request: &Request, policy: &Policy) -> Ruling<Outcome> {
-    let mut rule =
-        Rule { facts, request, policy, events: Vec::new(), roles: Vec::new(), owner: None };
+    let mut rule = Rule {
+        facts,
+        request,
+        policy,
+        events: Vec::new(),
+        roles: Vec::new(),
+        owner: None,
+        since: None,
+    };
     rule.meet_actor()?;
     let answer = rule.dispatch(&request.command)?;
     Ok(Outcome { events: rule.events, answer })
@@ -179,6 +186,8 @@ struct Rule<'a> {
     roles: Vec<Role>,
     /// Whose leases a lease command is about, when the caller names somebody.
     owner: Option<&'a AgentId>,
+    /// When that owner took its leases elsewhere.
+    since: Option<Timestamp>,
 }
 
 impl<'a> Rule<'a> {
@@ -226,8 +235,8 @@ impl<'a> Rule<'a> {
             }
             Command::LeaseAcquire { .. }
             | Command::LeaseRenew { .. }
-            | Command::LeaseRelease { .. } => self.lease_command(command),
-            Command::LeaseFor { owner, command } => self.lease_command_for(owner, command),
+            | Command::LeaseRelease { .. }
+            | Command::LeaseFor { .. } => self.lease_command(command),
             Command::Sweep => self.fence_is_own().map(|()| Answer::Swept),
             Command::AgentRegister { id, roles, skills } => self.register(id, roles, skills),
             Command::AgentDescribe { id, roles, skills, about } => {

@@ -34,6 +34,7 @@ impl Rule<'_> {
             events: Vec::new(),
             roles: self.roles.clone(),
             owner: self.owner,
+            since: self.since,
         };
         let answer = rule.dispatch(&request.command)?;
         for draft in rule.events {

@@ -119,6 +119,7 @@ impl<'a> Rule<'a> {
                     ttl: lease.ttl,
                     mode: lease.mode,
                     detached_from: Some(task.id.clone()),
+                    since: None,
                 });
                 self.push(Some(&task.id), event);
             }

@@ -248,6 +248,9 @@ pub struct FileLocked {
     pub fence: Fence,
     /// How long it lives without a sign of life.
     pub ttl: Millis,
+    /// When it was taken elsewhere; none is when it was granted here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
 }
 
 /// A lease was renewed by its owner.
@@ -266,6 +269,9 @@ pub struct LeaseRenewed {
     /// The task whose claim it no longer ends with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detached_from: Option<TaskId>,
+    /// When it was renewed elsewhere; none is when it was renewed here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
 }
 
 /// A lease ended.

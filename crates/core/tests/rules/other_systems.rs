@@ -14,7 +14,7 @@ use comity_core::refusal::Code;
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::task::Deliverable;
-use comity_core::time::Millis;
+use comity_core::time::{Millis, Timestamp};
 use serde_json::{Map, json};
 
 fn imported(name: &str, status: Status, assignee: Option<&str>) -> Command {
@@ -35,7 +35,7 @@ fn lease(path: &str) -> Command {
 }
 
 fn named(owner: &str, command: Command) -> Command {
-    Command::LeaseFor { owner: id(owner), command: Box::new(command) }
+    Command::LeaseFor { owner: id(owner), since: None, command: Box::new(command) }
 }
 
 fn ids(list: &[&str]) -> Vec<String> {
@@ -255,6 +255,42 @@ fn a_lease_for_an_owner_that_is_named_is_the_owners_and_its_event_names_who_acte
     w.by(OTHER).leases(&["a.rs"]).refused(Code::LeaseHeld);
     w.by(IMPL).does(named(OTHER, lease("a.rs"))).refused(Code::LeaseHeld);
     w.by(IMPL).leases(&["a.rs"]).refused(Code::LeaseHeld);
+}
+
+/// The same, done some seconds before now elsewhere; after now when they are negative.
+fn ago(w: &World, secs: i64, command: Command) -> Command {
+    let since = Some(Timestamp::from_ms(w.now().ms() - secs * 1000));
+    Command::LeaseFor { owner: id("codex-cli"), since, command: Box::new(command) }
+}
+
+#[test]
+fn a_lease_that_was_taken_elsewhere_has_what_is_left_of_its_life() {
+    for (taken_ago, left) in [(500, 400), (899, 1), (0, 900), (-500, 900)] {
+        let mut w = World::new();
+        let taken = ago(&w, taken_ago, lease("a.rs"));
+        w.by(IMPL).does(taken).accepted();
+        w.pass(left - 1);
+        w.by(OTHER).does(lease("a.rs")).refused(Code::LeaseHeld);
+        w.pass(1);
+        w.by(OTHER).does(lease("a.rs")).accepted();
+    }
+    let mut w = World::new();
+    let taken = ago(&w, 900, lease("a.rs"));
+    w.by(IMPL).does(taken).refused(Code::InvalidInput);
+    w.by(OTHER).does(lease("a.rs")).accepted();
+}
+
+#[test]
+fn a_renewal_elsewhere_counts_from_when_it_was_and_never_shortens_a_life() {
+    let mut w = World::new();
+    let taken = ago(&w, 500, lease("a.rs"));
+    w.by(IMPL).does(taken).accepted();
+    for (ago_secs, left) in [(100, 800), (700, 800)] {
+        let renew = ago(&w, ago_secs, Command::LeaseRenew { ids: ids(&["L1"]), ttl: None });
+        w.by(IMPL).does(renew).accepted();
+        let expiry = w.read(|facts| facts.lease_expiry(w.lease("L1").unwrap()));
+        assert_eq!(expiry, w.now().plus(Millis::from_secs(left)));
+    }
 }
 
 #[test]

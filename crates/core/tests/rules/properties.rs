@@ -14,7 +14,7 @@ use comity_core::memory::MemoryType;
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::task::Priority;
-use comity_core::time::Millis;
+use comity_core::time::{Millis, Timestamp};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -77,6 +77,14 @@ fn files() -> impl Strategy<Value = Vec<String>> {
 
 fn ttl() -> impl Strategy<Value = Option<Millis>> {
     proptest::option::of((1..2000i64).prop_map(Millis::from_secs))
+}
+
+/// When something was done elsewhere, around the time of the world.
+fn since() -> impl Strategy<Value = Option<Timestamp>> {
+    let begin = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
+    proptest::option::of(
+        (-2000..4000i64).prop_map(move |secs| Timestamp::from_ms(begin.ms() + secs * 1000)),
+    )
 }
 
 fn new_task() -> impl Strategy<Value = NewTask> {
@@ -203,8 +211,8 @@ fn lease_ids() -> impl Strategy<Value = Vec<String>> {
 /// What other tools ask for: leases for somebody they name, agents as they describe them, tasks as they stand.
 fn by_other_tools() -> impl Strategy<Value = Command> {
     prop_oneof![
-        1 => (any_of(&["codex-cli", IMPL, OTHER, ANN]), files(), lease_ids(), 0..3u8).prop_map(
-            |(owner, patterns, ids, verb)| {
+        1 => (any_of(&["codex-cli", IMPL, OTHER, ANN]), files(), lease_ids(), 0..3u8, since()).prop_map(
+            |(owner, patterns, ids, verb, since)| {
                 let command = match verb {
                     0 => Command::LeaseAcquire {
                         patterns, task: None, purpose: None, ttl: None, shared: false,
@@ -212,7 +220,8 @@ fn by_other_tools() -> impl Strategy<Value = Command> {
                     1 => Command::LeaseRenew { ids, ttl: None },
                     _ => Command::LeaseRelease { ids, all: false },
                 };
-                Command::LeaseFor { owner: crate::world::id(owner), command: Box::new(command) }
+                let owner = crate::world::id(owner);
+                Command::LeaseFor { owner, since, command: Box::new(command) }
             }
         ),
         1 => (any_of(&["codex-cli", OTHER]), any::<bool>()).prop_map(|(who, critic)| {

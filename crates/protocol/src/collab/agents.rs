@@ -21,9 +21,11 @@ pub fn agent_record(
     put("role", json!(agent.roles.first()));
     put("skills", json!(agent.skills));
     put("status", agent.about.get("status").cloned().unwrap_or_else(|| json!(status)));
-    // Where it never was heard of, it counts what others say.
+    // What others say counts where it is later, or where the agent never was heard of here.
     let told = agent.about.get("last_seen").cloned().unwrap_or_default();
-    put("last_seen", last_seen.map_or(told, |time| json!(seconds(time))));
+    let later = told.as_str().and_then(Timestamp::parse) > last_seen;
+    let here = last_seen.filter(|_| !later);
+    put("last_seen", here.map_or(told, |time| json!(seconds(time))));
     if agent.roles.len() > 1 {
         put("roles", json!(agent.roles));
     }

@@ -1,6 +1,7 @@
 //! What somebody changed in a state file, seen against the export that the change was made on.
 
 use super::document::Kind;
+use comity_core::time::Timestamp;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -81,7 +82,12 @@ pub fn edits(kind: Kind, base: &Value, file: &Value) -> Vec<Edit> {
             out.push(Edit::Added(*place, (*entry).clone()));
             continue;
         };
-        let (values, gone) = changed(kind, before, entry);
+        let (mut values, gone) = changed(kind, before, entry);
+        // Who was heard of elsewhere was heard of.
+        if kind == Kind::Agents && is_heard_later(before, entry) {
+            let key = stamp(kind);
+            values.extend(entry.get(key).map(|time| (key.to_owned(), time.clone())));
+        }
         if !(values.is_empty() && gone.is_empty()) {
             let touched = |key: &&String| values.contains_key(key.as_str()) || gone.contains(key);
             let was = before.iter().filter(|(key, _)| touched(key));
@@ -108,25 +114,64 @@ fn apart(kind: Kind, old: &Entry, new: &Entry) -> usize {
     values.len() + gone.len()
 }
 
-/// Finds the exported value that an entry was made from, among all that it had, the oldest first.
+/// Finds the value that an entry was made from, among all that are known of it, the oldest first: those it was exported
+/// with, and those it was taken over with, which an editor may still have.
 ///
-/// The stamp in the entry says when that was, to the second. Where several exports have that stamp, or somebody set
-/// another one, it is the value that the entry differs from least, the newest of equals. Of several that were exported
-/// in one second and differ from the entry in the same way the oldest counts: what changed in between is then said to
-/// be a conflict, which is noise at worst, while the other choice would be silence.
-pub fn base<'v>(kind: Kind, exported: &[&'v Entry], entry: &Entry) -> Option<&'v Entry> {
+/// The stamp in the entry says when that was, to the second. Where several values have that stamp, or somebody set
+/// another one, it is the value that the entry differs from least, the newest of equals. Of several with one stamp that
+/// differ from the entry in the same way the oldest counts: what changed in between is then said to be a conflict, which
+/// is noise at worst, while the other choice would be silence.
+///
+/// A stamp after the newest value says that something was set just now. Where all is as in an older value, it was set
+/// back to that: then it was made from the newest.
+pub fn base<'v>(kind: Kind, known: &[&'v Entry], entry: &Entry) -> Option<&'v Entry> {
     let stamp = stamp(kind);
     let said = entry.get(stamp).filter(|said| !said.is_null());
     let fits = |known: &&&Entry| said.is_some() && known.get(stamp) == said;
-    let same: Vec<&'v Entry> = exported.iter().filter(fits).copied().collect();
+    let same: Vec<&'v Entry> = known.iter().filter(fits).copied().collect();
     let stamped = !same.is_empty();
-    let among: &[&'v Entry] = if stamped { &same } else { exported };
+    let among: &[&'v Entry] = if stamped { &same } else { known };
     let nearest = among.iter().rev().min_by_key(|known| apart(kind, known, entry))?;
     if !stamped {
-        return Some(nearest);
+        let newest = known.last().filter(|newest| is_before(kind, newest, entry));
+        let back = newest.filter(|_| apart(kind, nearest, entry) == 0);
+        return Some(back.unwrap_or(nearest));
     }
     let change = changed(kind, nearest, entry);
     among.iter().find(|known| changed(kind, known, entry) == change).copied()
+}
+
+fn time(kind: Kind, entry: &Entry) -> Option<Timestamp> {
+    Timestamp::parse(entry.get(stamp(kind))?.as_str()?)
+}
+
+/// Tells whether the stamps say that one entry is older than another.
+fn is_before(kind: Kind, one: &Entry, other: &Entry) -> bool {
+    time(kind, one).zip(time(kind, other)).is_some_and(|(one, other)| one < other)
+}
+
+/// Tells whether an agent was seen after what is known, or for the first time.
+fn is_heard_later(before: &Entry, entry: &Entry) -> bool {
+    time(Kind::Agents, entry) > time(Kind::Agents, before)
+}
+
+/// Returns the values of an entry that are those of its base and not the newest ones, where the stamps do not say that
+/// the entry is older: somebody may have set them back on purpose.
+pub fn doubtful<'e>(
+    kind: Kind,
+    newest: &Entry,
+    base: &Entry,
+    entry: &'e Entry,
+) -> Vec<(&'e str, &'e Value)> {
+    if is_before(kind, entry, newest) {
+        return Vec::new();
+    }
+    let old = |(key, value): &(&'e String, &'e Value)| {
+        !follows(kind, key)
+            && base.get(key.as_str()) == Some(*value)
+            && newest.get(key.as_str()) != Some(*value)
+    };
+    entry.iter().filter(old).map(|(key, value)| (key.as_str(), value)).collect()
 }
 
 /// Tells how far a file is from a base: the number of values that differ. An entry that the base has not counts with all

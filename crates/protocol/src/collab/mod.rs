@@ -22,7 +22,7 @@ mod v1;
 pub use agents::{agent_record, read_agent, read_agent_at};
 pub use board::board;
 pub use commit_message::{TYPES as COMMIT_TYPES, check as check_commit_message};
-pub use diff::{Change, Edit, base, distance, edits};
+pub use diff::{Change, Edit, base, distance, doubtful, edits};
 pub use document::{Kind, document, read, read_bytes};
 pub use events::{Etags, ORIGIN_LINE, event_line, line_mark};
 pub use handoff::handoff;

@@ -316,6 +316,55 @@ fn the_stamp_of_an_entry_names_the_export_it_was_made_on() {
     assert_eq!(base(Kind::Tasks, &[], &a), None);
 }
 
+fn stamped(at: &str, title: &str, text: &str) -> Map<String, Value> {
+    let value = json!({"id": "a", "title": title, "description": text,
+        "updated_at": format!("2026-01-01T00:00:0{at}Z")});
+    value.as_object().unwrap().clone()
+}
+
+#[test]
+fn a_stamp_after_the_newest_value_sets_an_older_one_again() {
+    let known = [stamped("1", "A", "d"), stamped("2", "B", "d"), stamped("3", "C", "d")];
+    let known: Vec<&Map<String, Value>> = known.iter().collect();
+    let of =
+        |entry: Map<String, Value>| base(Kind::Tasks, &known, &entry).unwrap()["title"].clone();
+    assert_eq!(of(stamped("9", "A", "d")), "C", "it is set back, just now");
+    assert_eq!(of(stamped("9", "A", "new")), "A", "somebody had read it long ago");
+    assert_eq!(of(stamped("0", "A", "d")), "A", "an old copy, of an export that is forgotten");
+    assert_eq!(of(stamped("1", "A", "d")), "A");
+    let mut bare = stamped("1", "B", "d");
+    bare.shift_remove("updated_at");
+    assert_eq!(of(bare), "B");
+}
+
+#[test]
+fn an_agent_that_was_seen_later_is_an_edit_and_an_earlier_sight_is_none() {
+    let at = |seen: Value| json!({"agents": [{"id": "a", "last_seen": seen}]});
+    let heard = |before: Value, after: Value| edits(Kind::Agents, &at(before), &at(after)).len();
+    let [early, late] = [json!("2026-01-01T00:00:00Z"), json!("2026-01-01T00:05:00Z")];
+    assert_eq!(heard(early.clone(), late.clone()), 1);
+    assert_eq!(heard(Value::Null, early.clone()), 1);
+    assert_eq!(heard(late.clone(), early), 0);
+    assert_eq!(heard(late.clone(), json!("soon")) + heard(late, Value::Null), 0);
+}
+
+#[test]
+fn what_may_be_set_back_on_purpose_is_doubtful() {
+    let keys = |base: &Map<String, Value>, entry: &Map<String, Value>| {
+        let newest = stamped("3", "C", "d");
+        let found = doubtful(Kind::Tasks, &newest, base, entry);
+        found.into_iter().map(|(key, _)| key.to_owned()).collect::<Vec<_>>()
+    };
+    let old = stamped("1", "A", "d");
+    assert_eq!(keys(&old, &old), [""; 0], "an old copy");
+    assert_eq!(keys(&old, &stamped("9", "A", "new")), ["title"], "the description is an edit");
+    let same = stamped("3", "A", "d");
+    assert_eq!(keys(&same, &same), ["title"], "changed twice within a second");
+    let mut bare = old;
+    bare.shift_remove("updated_at");
+    assert_eq!(keys(&bare, &bare), ["title"]);
+}
+
 #[test]
 fn what_a_reader_would_change_without_a_word_is_a_problem() {
     let twice = "{\"tasks\": [{\"id\": \"a\"}],\n \"tasks\": []}";

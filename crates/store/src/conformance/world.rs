@@ -234,6 +234,7 @@ pub(super) fn locked(number: u64, path: &str, owner: &str, fence_number: u64) ->
         claim_of: (number.is_multiple_of(5)).then(|| task_id("T1")),
         fence: fence(fence_number),
         ttl: Millis::from_secs(60),
+        since: (number.is_multiple_of(7)).then(|| Timestamp::from_ms(1_000)),
     };
     draft(None, Event::FileLocked(lock))
 }

@@ -123,6 +123,27 @@ fn every_one_of_them_answers_with_one_object_when_asked_to() {
 }
 
 #[test]
+fn who_asks_for_json_gets_the_statuses_of_every_other_command() {
+    let (sandbox, _root) = empty_root();
+    prints(&sandbox, &["create-task", "--title", "One"]);
+    prints(&sandbox, &["acquire-lease", "a.py", "codex-cli", "task-001"]);
+    for (args, code, status) in [
+        (&["transition-task", "nope", "claimed"][..], "not-found", 4),
+        (&["transition-task", "task-001", "done"], "invalid-transition", 3),
+        (&["acquire-lease", "a.py", "other", "x"], "lease-held", 3),
+        (&["renew-lease", "L-00000009", "codex-cli"], "not-found", 4),
+        (&["release-lease", "L-00000001", "other"], "not-holder", 3),
+        (&["create-task", "--title", "One", "--id", "task-001"], "duplicate-id", 3),
+        (&["emit-event", "{"], "invalid-input", 2),
+    ] {
+        let call = sandbox.comity().by("human:ann").args(&["collab"]).args(args);
+        let (error, exit) = call.refusal();
+        assert_eq!((error["code"].as_str(), exit), (Some(code), status), "{args:?}");
+        assert!(fails(&sandbox, args).starts_with("Error: "), "{args:?}");
+    }
+}
+
+#[test]
 fn the_hand_off_is_printed_and_written_down() {
     let sandbox = Sandbox::new();
     sandbox.json(&["task", "create", "Parse dates", "--dod", "Tests pass"]);

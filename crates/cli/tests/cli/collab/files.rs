@@ -162,6 +162,45 @@ fn an_invalid_edit_is_reported_with_its_place_and_not_overwritten() {
 }
 
 #[test]
+fn what_is_no_file_is_a_problem_of_its_own_and_left_alone() {
+    let (sandbox, root) = seeded();
+    sandbox.json(&["task", "create", "One", "--id", "task-001"]);
+    sync(&sandbox);
+    let elsewhere = sandbox.outside().join("elsewhere.json");
+    std::fs::write(&elsewhere, "{}").unwrap();
+    let make = |what: &str, path: &std::path::Path| match what {
+        "a directory" => std::fs::create_dir(path).unwrap(),
+        "a link" => std::os::unix::fs::symlink(&elsewhere, path).unwrap(),
+        _ => {
+            let done = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+            assert!(done.success());
+        }
+    };
+    let events = root.join("collaboration/events/events.jsonl");
+    let log = root.join("collaboration/logs/log.md");
+    for path in [state_file(&root, "tasks"), state_file(&root, "locks"), events, log] {
+        for what in ["a directory", "a link", "a pipe"] {
+            std::fs::remove_file(&path).unwrap();
+            make(what, &path);
+            let kind = std::fs::symlink_metadata(&path).unwrap().file_type();
+            sandbox.json(&["lease", "acquire", "src/a"]);
+            let done = sandbox.comity().by("human:ann").args(&["sync", "collab"]).done();
+            let said = format!("{}: this is {what}", path.display());
+            assert!(done.exit == 2 && done.stdout.contains(&said), "{said}: {}", done.stdout);
+            assert_eq!(std::fs::symlink_metadata(&path).unwrap().file_type(), kind);
+            if kind.is_dir() {
+                std::fs::remove_dir(&path).unwrap();
+                std::fs::write(&path, "").unwrap();
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+        sync(&sandbox);
+    }
+    assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "{}");
+    assert_eq!(sandbox.json(&["lease", "list"])["leases"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn what_the_rules_refuse_is_said_and_put_back() {
     let (sandbox, root) = seeded();
     sandbox.json(&["task", "create", "One", "--id", "task-001"]);

@@ -1,5 +1,6 @@
 //! The `collaboration/` tree from outside: JSON-RPC, the command line of agents.md, and the files themselves.
 
+mod again;
 mod command_line;
 mod edits;
 mod event_files;

@@ -55,3 +55,28 @@ fn changes_go_both_ways_while_it_watches_and_it_is_silent_when_idle() {
     let log = std::fs::read_to_string(root.join("collaboration/logs/log.md")).unwrap();
     assert!(log.contains("## task-002"), "{log}");
 }
+
+#[test]
+fn what_is_refused_and_stays_is_said_once_as_long_as_nobody_touches_it() {
+    let (sandbox, root) = empty_root();
+    sandbox.comity().by("human:ann").args(&["init", "--yes"]).json();
+    let watching = sandbox.comity().by("gemini").args(&["sync", "collab", "--watch"]).spawn();
+    until("the first export", || state_file(&root, "agents").exists());
+    edit(&root, "agents", |agents| {
+        let new = json!({"id": "crit-1", "role": "critic"});
+        agents["agents"].as_array_mut().unwrap().push(new);
+    });
+    for n in 1..=3 {
+        std::thread::sleep(Duration::from_millis(700));
+        sandbox.json(&["task", "create", &format!("Task {n}")]);
+        until("a new task in the file", || {
+            state(&root, "tasks")["tasks"].as_array().unwrap().len() == n
+        });
+    }
+    let mut said = String::new();
+    let mut watching = watching;
+    let mut output = watching.stderr.take().unwrap();
+    stop(watching);
+    std::io::Read::read_to_string(&mut output, &mut said).unwrap();
+    assert_eq!(said.matches("refused: agent crit-1").count(), 1, "{said}");
+}
