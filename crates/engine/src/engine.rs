@@ -10,6 +10,7 @@ use comity_core::ids::{AgentId, RepoName};
 use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_store::Store;
+use comity_store::memory::MemoryStore;
 use serde_json::Value;
 
 /// Most commands in one transaction of [`Engine::execute_all`].
@@ -45,6 +46,13 @@ impl Engine {
     pub fn new(store: Box<dyn Store>, settings: Settings) -> Result<Engine, Refusal> {
         let intake = Intake::new(settings.redact.clone())?;
         Ok(Engine { store, settings, intake })
+    }
+
+    /// Returns a copy of what the store holds now, in memory and without the log: what is done there is thrown away with
+    /// it, and is what would be done here.
+    pub fn trial(&mut self) -> Result<Engine, Refusal> {
+        let copy = MemoryStore::copy_of(self.store.read()?.as_mut())?;
+        Engine::new(Box::new(copy), self.settings.clone())
     }
 
     /// Runs a command; when this returns, what was acknowledged is durable.

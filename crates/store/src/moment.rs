@@ -21,7 +21,7 @@ pub(crate) struct Noted {
 }
 
 impl Noted {
-    fn of(reading: &Reading, woke_at: Option<Timestamp>) -> Noted {
+    pub(crate) fn of(reading: &Reading, woke_at: Option<Timestamp>) -> Noted {
         Noted {
             wall_ms: reading.wall_ms,
             boot_ms: reading.boot_ms,

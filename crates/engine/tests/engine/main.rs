@@ -15,6 +15,7 @@ mod recall;
 mod redaction;
 mod signs_of_life;
 mod support;
+mod trying;
 mod two_writers;
 mod waiting;
 mod whole_piece_of_work;

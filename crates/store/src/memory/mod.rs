@@ -1,6 +1,7 @@
 //! The model: core's state in maps, found by looking at everything. It is the executable
 //! specification that the databases are tested against, so it must stay too simple to be wrong.
 
+mod copied;
 mod data;
 mod tx;
 
@@ -52,8 +53,19 @@ impl Drop for Turn<'_> {
 impl MemoryStore {
     /// Makes an empty store.
     pub fn new(clock: Arc<dyn Clock>) -> MemoryStore {
+        MemoryStore::with(Data::default(), clock)
+    }
+
+    /// Copies everything that a transaction of another store sees, but only the last event of the log, which the
+    /// next one follows. The time stands still at that of the transaction.
+    pub fn copy_of(tx: &mut dyn ReadTx) -> Result<MemoryStore, StoreError> {
+        let (data, clock) = copied::all(tx)?;
+        Ok(MemoryStore::with(data, Arc::new(clock)))
+    }
+
+    fn with(data: Data, clock: Arc<dyn Clock>) -> MemoryStore {
         let shared = Shared {
-            data: Mutex::default(),
+            data: Mutex::new(Arc::new(data)),
             committed: Condvar::new(),
             writing: Mutex::new(false),
             freed: Condvar::new(),

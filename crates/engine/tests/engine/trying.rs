@@ -1,0 +1,64 @@
+//! What is tried in a copy of a store is what the store then does, and the store knows nothing of it.
+
+use crate::support::{World, claim, claim_best, request, retitle, start};
+use comity_core::command::{Command, Request};
+use comity_engine::{Engine, Query};
+use serde_json::Value;
+
+fn answers(engine: &mut Engine, requests: &[Request]) -> Vec<Result<Value, String>> {
+    let answer = |request: &Request| {
+        engine.execute(request.clone()).map_err(|refusal| refusal.code.as_str().to_owned())
+    };
+    requests.iter().map(answer).collect()
+}
+
+#[test]
+fn a_trial_answers_to_the_letter_what_the_store_answers_afterwards() {
+    for mut world in World::both() {
+        for n in 0..4 {
+            world.create(&format!("Task {n}"), |new| new.files = vec![format!("f{n}")]);
+        }
+        world.run("agent-1", claim("T1"));
+        world.sleep(600);
+        world.run("agent-2", claim("T2"));
+        // The first claim has run out, and no write has noticed yet.
+        world.sleep(600);
+        let keyed = |title: &str| Request {
+            key: Some("k".to_owned()),
+            ..request("human:ann", retitle("T4", title))
+        };
+        world.engine.execute(keyed("Fourth")).unwrap();
+        let by = |actor: &str, command: Command| request(actor, command);
+        let requests = [
+            by("agent-3", claim_best()),
+            by("agent-3", start("T1")),
+            by("agent-4", claim("T2")),
+            by("agent-2", start("T2")),
+            keyed("Fourth"),
+            keyed("Fifth"),
+            by("human:ann", Command::Assign { id: "T3".to_owned(), agent: None }),
+        ];
+        let head = world.ask("human:ann", Query::Head);
+        let mut trial = world.engine.trial().unwrap();
+        let tried = answers(&mut trial, &requests);
+        assert_eq!(world.ask("human:ann", Query::Head), head);
+        assert!(tried.iter().any(Result::is_err) && tried.iter().any(Result::is_ok));
+        assert_eq!(answers(&mut world.engine, &requests), tried);
+        let asker = world.asker("human:ann");
+        assert_eq!(
+            world.ask("human:ann", Query::Head),
+            trial.query(&asker, Query::Head).unwrap(),
+            "the same events in the same order"
+        );
+        world.assert_log_is_sound();
+    }
+}
+
+#[test]
+fn an_empty_store_can_be_tried_too() {
+    for mut world in World::both() {
+        let mut trial = world.engine.trial().unwrap();
+        let wanted = [request("human:ann", claim_best()), request("a", Command::Heartbeat)];
+        assert_eq!(answers(&mut trial, &wanted), answers(&mut world.engine, &wanted));
+    }
+}
