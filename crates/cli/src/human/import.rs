@@ -15,12 +15,8 @@ pub(super) fn import(answer: &Value, screen: &Screen) -> String {
         1 => ", 1 was here already".to_owned(),
         there => format!(", {there} were here already"),
     };
-    let mut out = if answer.get("dry_run").is_some() {
-        let new = tasks.len().saturating_sub(number(answer, "/existing"));
-        format!("{} would be taken over{old}\n", count(new, "task", "tasks"))
-    } else {
-        format!("{} taken over{old}\n", taken_over(answer))
-    };
+    let would = if answer.get("dry_run").is_some() { "would be " } else { "" };
+    let mut out = format!("{} {would}taken over{old}\n", taken_over(answer));
     let mut table = Table::new(&["ITEM", "TASK", "STATUS", "TITLE"], "TITLE");
     for task in tasks.iter().take(LINES_MAX) {
         table.row(vec![

@@ -146,14 +146,96 @@ fn a_closed_whole_with_closed_parts_is_done_and_required_gates_are_waived_by_the
 }
 
 #[test]
-fn an_id_that_another_task_has_is_left_alone() {
+fn an_item_whose_id_another_task_has_is_taken_over_under_another_id_and_its_links_lead_there() {
     let sandbox = Sandbox::new();
     sandbox.json(&["task", "create", "Mine", "--id", "bd-9"]);
-    sandbox.write("i.jsonl", "{\"id\":\"bd-9\",\"title\":\"Theirs\"}\n{\"id\":\"bd-8\",\"title\":\"t\",\"dependencies\":[{\"depends_on_id\":\"bd-9\"}]}\n");
+    let on = |kind: &str| json!([{"depends_on_id": "bd-9", "type": kind}]);
+    let text = lines(&[
+        json!({"id": "bd-9", "title": "Theirs", "issue_type": "epic"}),
+        json!({"id": "bd-9.1", "title": "A part"}),
+        json!({"id": "bd-8", "title": "After it", "dependencies": on("blocks")}),
+    ]);
+    sandbox.write("i.jsonl", &text);
     let answer = sandbox.json(&["import", "beads", "i.jsonl"]);
-    assert_eq!(statuses(&answer), ["bd-8 queued"]);
-    assert_eq!(left_out(&answer), ["bd-9: the task", "bd-8: dependency on bd-9"]);
-    assert_eq!(sandbox.json(&["task", "show", "bd-9"])["task"]["title"], "Mine");
+    assert_eq!((&answer["imported"], left_out(&answer)), (&json!(3), vec!["bd-9: id bd-9".into()]));
+    let task = |id: &str| sandbox.json(&["task", "show", id])["task"].clone();
+    let theirs = answer["tasks"][0]["id"].as_str().unwrap();
+    assert_eq!(
+        (&task("bd-9")["title"], &task(theirs)["title"]),
+        (&json!("Mine"), &json!("Theirs"))
+    );
+    assert_eq!(task("bd-9.1")["parent"], theirs);
+    assert_eq!(task("bd-8")["dependencies"], json!([theirs]));
+    let head = sandbox.head();
+    let again = sandbox.json(&["import", "beads", "i.jsonl"]);
+    assert_eq!((&again["imported"], &again["existing"]), (&json!(0), &json!(3)));
+    assert_eq!((&again["tasks"], &again["left_out"]), (&answer["tasks"], &answer["left_out"]));
+    assert_eq!(sandbox.head(), head);
+}
+
+/// Imports as somebody, after a dry run that has to tell all of it and to change nothing.
+fn foretold(sandbox: &Sandbox, who: &str, import: &[&str]) -> Value {
+    let run = || sandbox.comity().by(who).args(import);
+    let head = sandbox.head();
+    let mut told = run().args(&["--dry-run"]).json();
+    assert_eq!(sandbox.head(), head);
+    assert_eq!(told.as_object_mut().unwrap().remove("dry_run"), Some(json!(true)));
+    let done = run().json();
+    assert_eq!(told, done);
+    done
+}
+
+#[test]
+fn a_dry_run_tells_what_the_import_then_does() {
+    let sandbox = Sandbox::new();
+    let import = ["import", "beads", "i.jsonl"];
+    let mut issues = [
+        json!({"id": "bd-1", "title": "Epic", "issue_type": "epic"}),
+        json!({"id": "bd-2", "title": "Child", "assignee": "bob", "dependencies":
+               [{"depends_on_id": "bd-1", "type": "parent-child"}, {"depends_on_id": "bd-3"}]}),
+        json!({"id": "bd-3", "title": "Closed", "status": "closed"}),
+        json!({"id": "bd-4", "title": "Blocked", "status": "blocked"}),
+        json!({"id": "T1", "title": "its number is taken"}),
+        json!({"id": "no\nreference", "title": "refused"}),
+    ];
+    sandbox.write("i.jsonl", &lines(&issues));
+    sandbox.json(&["task", "create", "Mine", "--id", "bd-1"]);
+    let by_agent = foretold(&sandbox, "codex-cli", &import);
+    assert_eq!(by_agent["imported"], 5, "{by_agent}");
+    for left in ["bd-1: id bd-1", "bd-3: status done", "bd-2: assignee bob", "T1: id T1"] {
+        assert!(left_out(&by_agent).contains(&left.to_owned()), "{left} in {by_agent}");
+    }
+    // A person brings on what was kept back, in the same run that sees what changed over there.
+    issues[1]["title"] = json!("Child, renamed");
+    issues[3]["status"] = json!("closed");
+    sandbox.write("i.jsonl", &lines(&issues));
+    let by_person = foretold(&sandbox, "human:ann", &import);
+    assert_eq!(
+        by_person["changed"],
+        json!([
+            {"item": "bd-2", "id": "bd-2", "fields": ["title"]},
+            {"item": "bd-4", "id": "bd-4", "fields": ["status"]},
+        ])
+    );
+    assert!(statuses(&by_person).contains(&"bd-3 done".to_owned()), "{by_person}");
+    assert!(statuses(&by_person).contains(&"bd-4 blocked".to_owned()), "{by_person}");
+    // A key that was used gives the first answer, told or done.
+    let keyed = ["import", "beads", "i.jsonl", "--idempotency-key", "k"];
+    let once = foretold(&sandbox, "human:ann", &keyed);
+    sandbox.json(&["task", "update", "bd-4", "--title", "Mine now", "--as", "human:ann"]);
+    assert_eq!(foretold(&sandbox, "human:ann", &keyed), once);
+}
+
+#[test]
+fn a_dry_run_of_task_master_tells_the_same_and_makes_no_store() {
+    let sandbox = Sandbox::new();
+    sandbox.write("t.json", TAGGED);
+    let files = || std::fs::read_dir(sandbox.root.join(".git")).unwrap().count();
+    let before = files();
+    let told = sandbox.json(&["import", "taskmaster", "t.json", "--dry-run", "--as", "dev"]);
+    assert_eq!((&told["imported"], files()), (&json!(7), before));
+    foretold(&sandbox, "dev", &["import", "taskmaster", "t.json"]);
+    foretold(&sandbox, "human:ann", &["import", "taskmaster", "t.json"]);
 }
 
 #[test]

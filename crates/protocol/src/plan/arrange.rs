@@ -7,10 +7,10 @@ use comity_core::limits::LIST_ENTRIES_MAX;
 use comity_core::status::Status;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Gives every task its own id; removes links to nowhere, circles, and links that contradict the states; puts parents
+/// Gives every task an id of its own, also beside what is here; removes links to nowhere, circles, and links that contradict the states; puts parents
 /// first. Links may lead to what earlier imports made.
 pub fn arrange(mut plan: Plan, earlier: &Earlier) -> Plan {
-    tell_apart(&mut plan);
+    tell_apart(&mut plan, earlier);
     drop_dangling(&mut plan, earlier);
     drop_contradictions(&mut plan);
     drop_late(&mut plan, earlier);

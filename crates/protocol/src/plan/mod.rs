@@ -20,7 +20,7 @@ pub use fields::{Fields, Problem};
 pub use fit::{bounded, notes, one_line, requirements, title};
 pub use landing::{Rights, Source, Way};
 pub use mark::{Mark, Part};
-pub use names::{second_id, task_id};
+pub use names::task_id;
 pub(crate) use places::{locate, repeated};
 
 use comity_core::command::NewTask;

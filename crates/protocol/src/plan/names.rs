@@ -1,6 +1,7 @@
 //! The ids of tasks: the same one every time for the same item, and none for two items.
 
-use super::{LeftOut, Plan, short};
+use super::earlier::Before;
+use super::{Earlier, LeftOut, Plan, short};
 use comity_core::chain::Hash;
 use comity_core::ids::{TASK_ID_BYTES_MAX, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,19 +27,38 @@ fn other_id(id: &str, item: &str, digits: usize) -> String {
     format!("{kept}-{}", hash.chars().take(digits).collect::<String>())
 }
 
-/// Makes an id for an item whose own one belongs to something else, and says so.
-pub fn second_id(item: &str, id: &str, whose: &str, left_out: &mut Vec<LeftOut>) -> String {
-    let second = other_id(id, item, 12);
-    let why = format!("{whose} has it; the task is {second} here");
-    left_out.push(LeftOut::new(item, format!("id {id}"), why));
-    second
+/// Makes an id for an item whose own one belongs to something else, one that nothing has; the same one every time. None
+/// when they are all taken.
+fn free_id(id: &str, item: &str, taken: impl Fn(&str) -> bool) -> Option<String> {
+    (12..=22).map(|digits| other_id(id, item, digits)).find(|other| !taken(other))
 }
 
-/// Gives items whose ids meet different ones: `1` becomes `bd-1`, which another item may be called already. Who
-/// carries the id over there keeps it.
-pub(super) fn tell_apart(plan: &mut Plan) {
+fn has_another_id(item: &str, id: &str, whose: &str, other: &str) -> LeftOut {
+    LeftOut::new(item, format!("id {id}"), format!("{whose} has it; the task is {other} here"))
+}
+
+impl Plan {
+    /// Gives an item another id because its own one was taken meanwhile, and says so; none when no other can be had.
+    pub fn second_id(
+        &self,
+        item: &str,
+        id: &str,
+        whose: &str,
+        here: impl Fn(&str) -> bool,
+        left_out: &mut Vec<LeftOut>,
+    ) -> Option<String> {
+        let planned = |id: &str| self.tasks.iter().any(|task| task.new.id.as_deref() == Some(id));
+        let second = free_id(id, item, |id| here(id) || planned(id))?;
+        left_out.push(has_another_id(item, id, whose, &second));
+        Some(second)
+    }
+}
+
+/// Gives items whose ids meet different ones: `1` becomes `bd-1`, which another item may be called already, or a task
+/// that is here. A task that is here keeps its id; of the others, who carries it over there.
+pub(super) fn tell_apart(plan: &mut Plan, earlier: &Earlier) {
     let mut owners: BTreeMap<String, String> = BTreeMap::new();
-    for task in &plan.tasks {
+    for task in plan.tasks.iter().filter(|task| !earlier.has(&task.item)) {
         let Some(id) = &task.new.id else { continue };
         if task.item == *id || !owners.contains_key(id) {
             owners.insert(id.clone(), task.item.clone());
@@ -47,16 +67,23 @@ pub(super) fn tell_apart(plan: &mut Plan) {
     let mut given: BTreeSet<String> = owners.keys().cloned().collect();
     for task in &mut plan.tasks {
         let Some(id) = task.new.id.clone() else { continue };
-        let Some(owner) = owners.get(&id).filter(|owner| **owner != task.item) else { continue };
-        let mut digits = 12;
-        let mut second = other_id(&id, &task.item, digits);
-        while !given.insert(second.clone()) && digits < 22 {
-            digits += 1;
-            second = other_id(&id, &task.item, digits);
-        }
-        let why = format!("the item {} has it here; this one is {second}", short(owner));
-        plan.left_out.push(LeftOut::new(&task.item, format!("id {id}"), why));
-        task.new.id = Some(second);
+        let here = earlier.task_of(&task.item);
+        let whose = match (earlier.task(&id), owners.get(&id)) {
+            _ if here == Some(&id) => continue,
+            (Some(Before { item: Some(item), .. }), _) => format!("the item {}", short(item)),
+            (Some(_), _) => "another task".to_owned(),
+            (None, Some(owner)) if *owner != task.item => format!("the item {}", short(owner)),
+            // Ids stay, so only its number can have been in the way.
+            (None, _) if here.is_some() => "another task by its number".to_owned(),
+            (None, _) => continue,
+        };
+        let taken = |id: &str| given.contains(id) || earlier.task(id).is_some();
+        let other = here.map(str::to_owned).or_else(|| free_id(&id, &task.item, taken));
+        // Where all are taken, the one that cannot be had is refused when the task is made.
+        let Some(other) = other else { continue };
+        plan.left_out.push(has_another_id(&task.item, &id, &whose, &other));
+        given.insert(other.clone());
+        task.new.id = Some(other);
     }
 }
 
@@ -64,7 +91,6 @@ pub(super) fn tell_apart(plan: &mut Plan) {
 mod tests {
     use super::*;
     use crate::beads;
-    use crate::plan::Earlier;
 
     #[test]
     fn ids_stay_as_they_are_where_they_fit_and_never_collide() {
@@ -103,5 +129,38 @@ mod tests {
         let ids: BTreeSet<&str> =
             plan.tasks.iter().map(|task| task.new.id.as_deref().unwrap()).collect();
         assert_eq!(ids.len(), 4);
+    }
+
+    fn ids(plan: &Plan) -> Vec<&str> {
+        plan.tasks.iter().map(|task| task.new.id.as_deref().unwrap()).collect()
+    }
+
+    #[test]
+    fn an_item_whose_id_a_task_here_has_gets_another_one_and_keeps_it() {
+        let text = "{\"id\":\"bd-1\",\"title\":\"theirs\"}\n{\"id\":\"bd-2\",\"title\":\"x\"}\n";
+        let first = beads::read(text, &Earlier::queued(&[("bd-1", None)])).unwrap();
+        let other = ids(&first)[0];
+        assert!(other.starts_with("bd-1-") && TaskId::parse(other).is_ok(), "{other}");
+        assert_eq!(ids(&first)[1], "bd-2");
+        let said = format!("another task has it; the task is {other} here");
+        assert_eq!(first.left_out, [LeftOut::new("bd-1", "id bd-1", said)]);
+        // It is found again, and that is said each time; another item that is called so has to give way.
+        let again =
+            beads::read(text, &Earlier::queued(&[("bd-1", None), (other, Some("bd-1"))])).unwrap();
+        assert_eq!((ids(&again), &again.left_out), (ids(&first), &first.left_out));
+        let taken =
+            beads::read(text, &Earlier::queued(&[("bd-1", Some("1")), (other, None)])).unwrap();
+        assert!(ids(&taken)[0].starts_with(other) && ids(&taken)[0] != other);
+        assert!(taken.left_out[0].why.starts_with("the item 1 has it; "));
+    }
+
+    #[test]
+    fn an_item_that_is_here_keeps_its_id_when_the_one_comes_that_is_called_so() {
+        let text = "{\"id\":\"1\",\"title\":\"a\"}\n{\"id\":\"bd-1\",\"title\":\"b\"}\n";
+        let plan = beads::read(text, &Earlier::queued(&[("bd-1", Some("1"))])).unwrap();
+        assert_eq!(ids(&plan)[0], "bd-1");
+        assert!(ids(&plan)[1].starts_with("bd-1-"));
+        let items: Vec<&str> = plan.left_out.iter().map(|left| left.item.as_str()).collect();
+        assert_eq!(items, ["bd-1"]);
     }
 }

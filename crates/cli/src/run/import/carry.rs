@@ -8,14 +8,13 @@ mod create;
 mod tests;
 
 use crate::context::Context;
-use crate::store::Access;
 use comity_core::command::{Command, Request};
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::Refusal;
 use comity_core::role::Role;
 use comity_core::view::TaskView;
 use comity_engine::{Asker, Engine, Page, Query, TaskFilter};
-use comity_protocol::plan::{LeftOut, Mark, Plan, Planned, Rights, Source, second_id};
+use comity_protocol::plan::{LeftOut, Mark, Plan, Planned, Rights, Source};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -24,13 +23,13 @@ const AT_ONCE: usize = 256;
 
 /// Carries a plan out; the answer says what became of it.
 pub(in crate::run) fn out(
+    engine: &mut Engine,
     context: &Context,
     provider: &str,
     plan: &Plan,
 ) -> Result<Value, Refusal> {
-    let mut engine = context.engine(Access::Write)?;
     let by = Request { key: None, ..context.request(Command::Heartbeat) };
-    carry(&mut engine, by, provider, plan)
+    carry(engine, by, provider, plan)
 }
 
 fn carry(engine: &mut Engine, by: Request, provider: &str, plan: &Plan) -> Result<Value, Refusal> {
@@ -141,29 +140,12 @@ impl<'c> Carrier<'c> {
 
     /// Looks for each item among the tasks that are here.
     fn meet(&mut self, here: &[TaskView]) {
-        let by_id = by_id(here);
         let by_item: BTreeMap<&str, &TaskView> =
             here.iter().filter_map(|task| Some((self.source.item_of(task)?, task))).collect();
         for planned in &self.plan.tasks {
-            let wanted = planned.new.id.clone().unwrap_or_default();
-            if let Some(task) = by_item.get(planned.item.as_str()) {
-                self.items.push(Item { id: task.id.clone(), fate: Fate::Here });
-                continue;
-            }
-            let other = by_id.get(wanted.as_str()).map(|task| self.source.item_of(task));
-            let item = match other {
-                None => Item { id: wanted, fate: Fate::Wanted },
-                // Another item of the same tracker came first; both are taken over.
-                Some(Some(other)) => {
-                    let whose = format!("the item {other}");
-                    let id = second_id(&planned.item, &wanted, &whose, &mut self.left_out);
-                    Item { id, fate: Fate::Wanted }
-                }
-                Some(None) => {
-                    let why = format!("another task has the id {wanted}");
-                    self.left_out.push(LeftOut::new(&planned.item, "the task", why));
-                    Item { id: wanted, fate: Fate::Lost }
-                }
+            let item = match by_item.get(planned.item.as_str()) {
+                Some(task) => Item { id: task.id.clone(), fate: Fate::Here },
+                None => Item { id: planned.new.id.clone().unwrap_or_default(), fate: Fate::Wanted },
             };
             self.items.push(item);
         }

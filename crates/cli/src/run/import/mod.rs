@@ -9,7 +9,7 @@ use crate::output::Reply;
 use crate::store::Access;
 use comity_core::chain::Hash;
 use comity_core::refusal::Refusal;
-use comity_engine::Keyed;
+use comity_engine::{Engine, Keyed};
 use comity_protocol::plan::{Earlier, FILE_BYTES_MAX, Plan, Problem, Source};
 use comity_protocol::{beads, taskmaster};
 use serde_json::{Value, json};
@@ -38,50 +38,41 @@ fn tasks(
     dry_run: bool,
 ) -> Result<Reply, Refusal> {
     let text = text_of(file)?;
-    let here = carry::tasks(&mut context.engine(Access::Read)?, &context.asker())?;
+    let mut engine = context.engine(Access::Read)?;
+    // What is only told is done to a copy that is thrown away: nothing else knows all that the rules will say.
+    if dry_run {
+        engine = engine.trial()?;
+    }
+    let here = carry::tasks(&mut engine, &context.asker())?;
     let earlier = Source::new(provider)?.earlier(&here);
     let plan = read(&text, &earlier).map_err(|problems| unreadable(file, &problems))?;
-    let answer =
-        if dry_run { foretold(&plan, &earlier) } else { keyed(context, provider, &text, &plan)? };
+    // A store that is not there is made when there is something to import.
+    if !dry_run {
+        engine = context.engine(Access::Write)?;
+    }
+    let mut answer = keyed(&mut engine, context, provider, &text, &plan)?;
+    if let Some(fields) = answer.as_object_mut().filter(|_| dry_run) {
+        fields.insert("dry_run".to_owned(), Value::Bool(true));
+    }
     Ok(Reply::new(answer, Shape::Import))
 }
 
 /// Carries the plan out, unless the caller's key says that it was: then the first answer counts.
 fn keyed(
+    engine: &mut Engine,
     context: &Context,
     provider: &'static str,
     text: &str,
     plan: &Plan,
 ) -> Result<Value, Refusal> {
-    let Some(key) = context.key() else { return carry::out(context, provider, plan) };
+    let Some(key) = context.key() else { return carry::out(engine, context, provider, plan) };
     let input = format!("import {provider}\n{}", Hash::of(text.as_bytes()));
     let keyed = Keyed::new(context.asker(), key, &input)?;
-    let mut engine = context.engine(Access::Write)?;
     if let Some(first) = engine.remembered(&keyed)? {
         return Ok(first);
     }
-    let answer = carry::out(context, provider, plan)?;
+    let answer = carry::out(engine, context, provider, plan)?;
     engine.remember(&keyed, answer)
-}
-
-fn foretold(plan: &Plan, earlier: &Earlier) -> Value {
-    let tasks: Vec<_> = plan
-        .tasks
-        .iter()
-        .map(|task| {
-            json!({
-                "item": task.item,
-                "id": earlier.task_of(&task.item).or(task.new.id.as_deref()),
-                "status": task.target.as_str(),
-                "title": task.new.title,
-            })
-        })
-        .collect();
-    let existing = plan.tasks.iter().filter(|task| earlier.has(&task.item)).count();
-    json!({
-        "imported": 0, "existing": existing, "dry_run": true, "tasks": tasks, "changed": [],
-        "left_out": plan.left_out,
-    })
 }
 
 /// Reads a file, or stdin for `-`, within its bound.

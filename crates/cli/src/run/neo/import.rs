@@ -152,7 +152,7 @@ impl Taking<'_> {
         let source = Source::new(take::PROVIDER)?;
         let earlier = source.earlier_as(&here, |task| Some(find::task_id(task)));
         let plan = take::tasks(&rows, &earlier);
-        let answer = carry::out(self.context, take::PROVIDER, &plan)?;
+        let answer = carry::out(&mut self.engine, self.context, take::PROVIDER, &plan)?;
         let number = |key: &str| {
             let number = answer.get(key).and_then(Value::as_u64).unwrap_or(0);
             usize::try_from(number).unwrap_or(usize::MAX)

@@ -3,7 +3,7 @@
 use super::{AT_ONCE, Carrier, Fate, Named, by_id};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
-use comity_protocol::plan::{LeftOut, Part, Rights, Way, second_id};
+use comity_protocol::plan::{LeftOut, Part, Rights, Way};
 use std::collections::BTreeSet;
 
 /// How often what named something that was refused is tried again without it.
@@ -172,27 +172,31 @@ impl Carrier<'_> {
         else {
             return false;
         };
-        let task = by_id(here).get(item.id.as_str()).copied();
-        let same = |task: &TaskView| self.source.item_of(task) == Some(planned.item.as_str());
-        let left = &mut self.left_out;
-        match task.map(|task| (task, self.source.item_of(task))) {
-            Some((task, _)) if same(task) => item.fate = Fate::Here,
-            // Another item of the same tracker came first; both are taken over.
-            Some((_, Some(other))) if second.insert(place) => {
-                item.id = second_id(&planned.item, &item.id, &format!("the item {other}"), left);
-                return true;
+        let by_id = by_id(here);
+        let task = by_id.get(item.id.as_str());
+        let whose = match task.map(|task| self.source.item_of(task)) {
+            Some(Some(same)) if same == planned.item => {
+                item.fate = Fate::Here;
+                return false;
             }
+            Some(Some(other)) => format!("the item {other}"),
+            Some(None) => "another task".to_owned(),
             // No task has it: its number was given to another one.
-            None if second.insert(place) => {
-                item.id = second_id(&planned.item, &item.id, "another task by its number", left);
-                return true;
-            }
-            _ => {
-                let why = format!("another task has the id {}", item.id);
-                left.push(LeftOut::new(&planned.item, "the task", why));
-                item.fate = Fate::Lost;
-            }
+            None => "another task by its number".to_owned(),
+        };
+        let left = &mut self.left_out;
+        let taken = |id: &str| by_id.contains_key(id);
+        let other = second
+            .insert(place)
+            .then(|| self.plan.second_id(&planned.item, &item.id, &whose, taken, left))
+            .flatten();
+        if let Some(other) = other {
+            item.id = other;
+            return true;
         }
+        let why = format!("{whose} has the id {}", item.id);
+        left.push(LeftOut::new(&planned.item, "the task", why));
+        item.fate = Fate::Lost;
         false
     }
 }
