@@ -437,6 +437,7 @@ mod tests {
             left,
             [
                 "bd-1.1: field estimated_minutes",
+                "bd-1.2: the line breaks of the title",
                 "bd-1.2: status in_progress",
                 "bd-a1b2: link related to bd-1",
                 "bd-a1b2: link discovered-from to bd-1.1",
@@ -512,6 +513,7 @@ mod tests {
             left,
             [
                 "1 control characters of the description",
+                "the line breaks of the type",
                 "the end of the acceptance criteria",
                 "the end of the reason",
                 "defer_until 2030-01-01",

@@ -516,6 +516,8 @@ mod tests {
             read(text).unwrap_err().iter().map(|p| (p.line.unwrap(), p.column.unwrap())).collect();
         assert_eq!(places, [(1, 11), (1, 25), (1, 58), (2, 62), (2, 78)]);
         assert_eq!(read("{").unwrap_err()[0].line, Some(1));
+        let on_an_empty_line = &read("{\"tasks\":[\n").unwrap_err()[0];
+        assert_eq!((on_an_empty_line.line, on_an_empty_line.column), (Some(2), Some(1)));
         for bad in ["[]", "{}", "null", "{\"a\":{\"b\":1}}", "{\"tasks\":{}}"] {
             assert_eq!(read(bad).unwrap_err().len(), 1, "{bad}");
         }

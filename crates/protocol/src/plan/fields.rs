@@ -25,7 +25,8 @@ impl Problem {
             message: format!("not valid JSON: {message}"),
             path: String::new(),
             line: Some(first_line + error.line().saturating_sub(1)),
-            column: Some(error.column()),
+            // The reader counts what it has read of the line, which is nothing on an empty one.
+            column: Some(error.column().max(1)),
         }
     }
 }

@@ -24,6 +24,10 @@ pub fn one_line(item: &str, what: &str, text: &str, left_out: &mut Vec<LeftOut>)
 }
 
 fn joined(item: &str, what: &str, text: &str, left_out: &mut Vec<LeftOut>) -> String {
+    if text.trim().contains(['\n', '\r']) {
+        let why = "it is one line here; a space is in their place";
+        left_out.push(LeftOut::new(item, format!("the line breaks of {what}"), why));
+    }
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     plain(item, what, line, left_out)
 }
@@ -119,7 +123,7 @@ mod tests {
     #[test]
     fn what_is_cut_is_said() {
         let mut left = Vec::new();
-        assert_eq!(title("a", "one\n two", &mut left), "one two");
+        assert_eq!(title("a", " one  two\n", &mut left), "one two");
         assert!(left.is_empty());
         assert_eq!(title("a", &"é".repeat(501), &mut left).chars().count(), 500);
         let cut = bounded("a", "the notes", "é".repeat(TEXT_BYTES_MAX), &mut left);
@@ -133,8 +137,17 @@ mod tests {
         assert_eq!(bounded("a", "the log", "\u{1b}[31mred\n".into(), &mut left), "[31mred\n");
         assert_eq!(title("a", "\u{7}", &mut left), "(no title)");
         assert_eq!(one_line("a", "the type", " a\n b\u{0}", &mut left).as_deref(), Some("a b"));
-        assert_eq!(left.len(), 3);
+        assert_eq!(left.len(), 4);
         assert_eq!(left[0].what, "1 control characters of the log");
+    }
+
+    #[test]
+    fn line_breaks_that_become_spaces_are_said() {
+        let mut left = Vec::new();
+        assert_eq!(title("a", "one\n two\r\nthree", &mut left), "one two three");
+        assert_eq!(one_line("a", "owner", "\nann", &mut left).as_deref(), Some("ann"));
+        let what: Vec<&str> = left.iter().map(|left| left.what.as_str()).collect();
+        assert_eq!(what, ["the line breaks of the title"]);
     }
 
     #[test]
