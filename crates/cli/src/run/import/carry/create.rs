@@ -172,13 +172,15 @@ impl Carrier<'_> {
         else {
             return false;
         };
+        // Another import may have made it meanwhile, under this id or another one.
+        let same = |task: &&TaskView| self.source.item_of(task) == Some(planned.item.as_str());
+        if let Some(task) = here.iter().find(same) {
+            (item.id, item.fate) = (task.id.clone(), Fate::Here);
+            return false;
+        }
         let by_id = by_id(here);
         let task = by_id.get(item.id.as_str());
         let whose = match task.map(|task| self.source.item_of(task)) {
-            Some(Some(same)) if same == planned.item => {
-                item.fate = Fate::Here;
-                return false;
-            }
             Some(Some(other)) => format!("the item {other}"),
             Some(None) => "another task".to_owned(),
             // No task has it: its number was given to another one.
