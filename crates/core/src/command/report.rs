@@ -108,9 +108,13 @@ impl Extra {
         Extra { other, keys: if is_usual { Vec::new() } else { keys } }
     }
 
-    /// Puts known fields and the others together again, in the order that they had.
+    /// Puts known fields and the others together again, in the order that they had. Where both name one, the known
+    /// field counts.
     pub fn whole(&self, known: Map<String, Value>) -> Map<String, Value> {
-        let all: Map<String, Value> = known.into_iter().chain(self.other.clone()).collect();
+        let mut all = known;
+        for (key, value) in &self.other {
+            all.entry(key).or_insert_with(|| value.clone());
+        }
         let first = self.keys.iter().filter_map(|key| Some((key.clone(), all.get(key)?.clone())));
         let mut out: Map<String, Value> = first.collect();
         for (key, value) in all {
