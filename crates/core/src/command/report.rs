@@ -226,6 +226,8 @@ pub enum IssueKind {
 pub const TIP_LEVEL: &str = "tip";
 /// The key of a contract that says why the agent stopped, apart from what it asks.
 pub const REASON_KEY: &str = "reason";
+/// The key of a contract that says what one must know to answer what it asks.
+pub const CONTEXT_KEY: &str = "context";
 /// Levels of log lines that tell what went wrong.
 const GRAVE: [&str; 2] = ["critical", "error"];
 
@@ -250,8 +252,17 @@ impl WorkReport {
 
     /// Returns why the agent stopped, where it says so apart from what it asks.
     pub fn reason(&self) -> Option<&str> {
-        let reason = self.other.get(REASON_KEY).and_then(Value::as_str).map(str::trim);
-        reason.filter(|reason| !reason.is_empty())
+        self.said_apart(REASON_KEY)
+    }
+
+    /// Returns what one must know to answer what the agent asks, where it says so apart from that.
+    pub fn context(&self) -> Option<&str> {
+        self.said_apart(CONTEXT_KEY)
+    }
+
+    fn said_apart(&self, key: &str) -> Option<&str> {
+        let said = self.other.get(key).and_then(Value::as_str).map(str::trim);
+        said.filter(|said| !said.is_empty())
     }
 
     /// Returns what the agent could not settle, each thing once.

@@ -257,7 +257,9 @@ fn a_supervisor_is_complete_only_with_evidence_and_every_criterion_met() {
         |tree: &document::Node| contract::report(kind("supervisor").unwrap(), tree).unwrap();
     let blocked = report(&document::read(BLOCKED).unwrap());
     assert_eq!(blocked.status, ReportStatus::Blocked);
-    assert_eq!(blocked.issues[0].description, "Which?\n\nA or B");
+    assert_eq!(blocked.issues[0].description, "Which?");
+    assert_eq!((blocked.reason(), blocked.context()), (Some("two designs"), Some("A or B")));
+    assert_eq!(blocked.needs().as_deref(), Some("two designs; Which?"));
     assert_eq!(report(&document::read(COMPLETE).unwrap()).log.len(), 3);
 }
 
