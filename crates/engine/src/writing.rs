@@ -4,7 +4,7 @@ use crate::answer::mission_of;
 use crate::batch::settle;
 use crate::read::Reader;
 use comity_core::chain::Stored;
-use comity_core::command::grave_lines;
+use comity_core::command::{Extra, grave_lines};
 use comity_core::decision::{Decision, DecisionState};
 use comity_core::event::{ErrorReport, Event, ResultReported};
 use comity_core::ids::Seq;
@@ -19,7 +19,7 @@ use comity_protocol::ace::{
 };
 use comity_protocol::neomjs::{self, ErrorContract, ResultContract, Written, written};
 use comity_store::EventQuery;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::VecDeque;
 
 /// Entries of the log that a person who intervenes is shown.
@@ -198,9 +198,9 @@ impl Reader<'_> {
         Ok(Some(ErrorContract {
             reason,
             error_log: Some(log).filter(|log| !log.is_empty()).or(error),
-            attempts: task.attempts,
-            request,
-            other: Map::new(),
+            attempts: Some(task.attempts),
+            request: Some(request),
+            more: Extra::default(),
         }))
     }
 
@@ -291,9 +291,9 @@ fn worn(report: &ErrorReport) -> ErrorContract {
     ErrorContract {
         reason: report.reason.clone(),
         error_log: report.error_log.clone(),
-        attempts: report.attempts,
-        request: report.request.clone(),
-        other: Map::new(),
+        attempts: Some(report.attempts),
+        request: Some(report.request.clone()),
+        more: Extra::default(),
     }
 }
 
@@ -328,6 +328,6 @@ fn result(task: &Task, told: Option<&ResultReported>) -> Result<ResultContract, 
         pr_url: task.pr.clone(),
         files_modified: said.files_modified,
         test_results: said.test_results.filter(|_| own).or(gates),
-        other: if own { said.other } else { Map::new() },
+        more: if own { said.more } else { Extra::default() },
     })
 }

@@ -126,6 +126,8 @@ fn render_result(context: &Context, id: String) -> Result<Reply, Refusal> {
     let body: ResultReported = serde_json::from_value(last).map_err(|error| {
         Refusal::new(Code::Internal, format!("BUG: the result does not read: {error}"))
     })?;
+    // Another kind of contract has other keys, in an order of its own.
+    let keys = if body.contract == "result" { body.keys } else { Vec::new() };
     let report = WorkReport {
         contract: body.contract,
         task_id: Some(comity_protocol::mission::task_id(&task)),
@@ -138,7 +140,7 @@ fn render_result(context: &Context, id: String) -> Result<Reply, Refusal> {
         pr: None,
         evidence: Vec::new(),
         other: body.other,
-        keys: body.keys,
+        keys,
     };
     let yaml = result::to_yaml(&report);
     // What came by another kind of contract may say too little for this one.

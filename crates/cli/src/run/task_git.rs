@@ -111,7 +111,8 @@ impl Named {
 
 /// The pull request that a report names beside its contract.
 fn pull_request(report: &WorkReport) -> Option<String> {
-    report.other.get("pr_url").and_then(Value::as_str).map(str::to_owned)
+    let url = report.other.get("pr_url").and_then(Value::as_str);
+    url.filter(|url| !url.trim().is_empty()).map(str::to_owned)
 }
 
 /// Finishes a task; git is asked whether the merged commit has the work.

@@ -35,6 +35,37 @@ fn a_review_is_applied_by_a_critic_and_blocks_whatever_it_says() {
 }
 
 #[test]
+fn a_critical_finding_blocks_whatever_words_stand_beside_it() {
+    let sandbox = Sandbox::new();
+    in_review(&sandbox);
+    let review = json!({
+        "verdict": "APPROVED", "summary": "s", "pr_comment": "",
+        "verification": {"typecheck": "passed", "secrets_scan": "pass"},
+        "spec_deviations": [{"type": "wrong", "description": "d"}],
+        "issues": [{"severity": "CRITICAL", "lens": "correctness", "file": "a.rs",
+                    "line": "10-12", "description": "Leaks"}],
+    });
+    let apply = ["contract", "apply", "-", "--task", "T1"];
+    let answer = sandbox.comity().by("rev").args(&apply).stdin(&review.to_string()).json();
+    assert_eq!(answer["applied"][0]["task"]["status"], "changes_requested");
+    let told = sandbox.json(&["event", "list", "--task", "T1", "--type", "review_feedback"]);
+    assert!(told["events"][0]["notes"].as_str().unwrap().contains("CRITICAL a.rs:10-12: Leaks"));
+}
+
+#[test]
+fn a_supervisors_context_is_what_one_must_know_to_answer_it() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "one", "--deliverable", "none"]);
+    sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+    let report = r#"{"reason":"r","question":"q?","context":"ctx","urgency":"low"}"#;
+    let submit = ["task", "submit", "T1", "--result", "-"];
+    let task = sandbox.comity().by("dev").args(&submit).stdin(report).json()["task"].clone();
+    assert_eq!(task["needs"], "r; q?");
+    let asked = sandbox.json(&["decision", "list"])["decisions"][0].clone();
+    assert_eq!((&asked["question"], &asked["context"]), (&json!("q?"), &json!("r\n\nctx")));
+}
+
+#[test]
 fn a_scouts_report_applied_twice_asks_once() {
     let sandbox = Sandbox::new();
     sandbox.write("scout.md", &format!("I looked around.\n\n```json\n{SCOUT}```\n"));

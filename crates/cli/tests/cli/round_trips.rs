@@ -135,6 +135,38 @@ fn a_result_comes_back_as_it_was_handed_in_and_counts_for_its_round() {
 }
 
 #[test]
+fn keys_come_back_in_the_order_they_had_and_only_those_that_were_there() {
+    let sandbox = working();
+    let report = "# AGENT ERROR REPORT\nrequest: \"Which?\"\nstatus: blocked\nreason: \"Stuck\"\n";
+    submit(&sandbox, report);
+    assert_eq!(text(&sandbox, "neo-error"), report);
+    sandbox.comity().args(&["task", "answer", "T1", "#toggle"]).by(PERSON).json();
+    agent(&sandbox, &["task", "start", "T1"]);
+    let result = "# AGENT RESULT CONTRACT\npr_url: \"https://x.org/a/b/pull/1\"\nstatus: success\n\
+        extra: 1\ntest_results: \"Passed\"\nfiles_modified: []\n";
+    submit(&sandbox, result);
+    assert_eq!(text(&sandbox, "neo-result"), result);
+}
+
+#[test]
+fn the_report_on_the_third_failure_has_what_an_agents_log_says() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Dark mode"]);
+    let at = "timestamp: \"2025-01-15T10:30:00Z\"";
+    let result = format!(
+        "version: \"1\"\ntask_id: T1\nstatus: failed\nfiles_modified: []\nlog:\n\
+         \x20 - {{level: info, message: Began, {at}}}\n  - {{level: error, message: boom, {at}}}\n\
+         issues: [{{type: blocker, description: No key}}]\ncompleted_at: \"2025-01-15T10:45:00Z\"\n"
+    );
+    for _ in 0..3 {
+        agent(&sandbox, &["task", "start", "T1"]);
+        submit(&sandbox, &result);
+    }
+    let report = text(&sandbox, "neo-error");
+    assert!(report.contains("error_log: |\n  No key\n\n  boom\nattempts: 3\n"), "{report}");
+}
+
+#[test]
 fn an_old_error_report_is_not_shown_for_a_new_failure() {
     let sandbox = Sandbox::new();
     sandbox.json(&["task", "create", "Dark mode"]);

@@ -108,9 +108,13 @@ impl Extra {
         Extra { other, keys: if is_usual { Vec::new() } else { keys } }
     }
 
-    /// Puts known fields and the others together again, in the order that they had.
+    /// Puts known fields and the others together again, in the order that they had. Where both name one, the known
+    /// field counts.
     pub fn whole(&self, known: Map<String, Value>) -> Map<String, Value> {
-        let all: Map<String, Value> = known.into_iter().chain(self.other.clone()).collect();
+        let mut all = known;
+        for (key, value) in &self.other {
+            all.entry(key).or_insert_with(|| value.clone());
+        }
         let first = self.keys.iter().filter_map(|key| Some((key.clone(), all.get(key)?.clone())));
         let mut out: Map<String, Value> = first.collect();
         for (key, value) in all {
@@ -222,6 +226,8 @@ pub enum IssueKind {
 pub const TIP_LEVEL: &str = "tip";
 /// The key of a contract that says why the agent stopped, apart from what it asks.
 pub const REASON_KEY: &str = "reason";
+/// The key of a contract that says what one must know to answer what it asks.
+pub const CONTEXT_KEY: &str = "context";
 /// Levels of log lines that tell what went wrong.
 const GRAVE: [&str; 2] = ["critical", "error"];
 
@@ -246,8 +252,17 @@ impl WorkReport {
 
     /// Returns why the agent stopped, where it says so apart from what it asks.
     pub fn reason(&self) -> Option<&str> {
-        let reason = self.other.get(REASON_KEY).and_then(Value::as_str).map(str::trim);
-        reason.filter(|reason| !reason.is_empty())
+        self.said_apart(REASON_KEY)
+    }
+
+    /// Returns what one must know to answer what the agent asks, where it says so apart from that.
+    pub fn context(&self) -> Option<&str> {
+        self.said_apart(CONTEXT_KEY)
+    }
+
+    fn said_apart(&self, key: &str) -> Option<&str> {
+        let said = self.other.get(key).and_then(Value::as_str).map(str::trim);
+        said.filter(|said| !said.is_empty())
     }
 
     /// Returns what the agent could not settle, each thing once.

@@ -199,7 +199,7 @@ impl<'a> Rule<'a> {
             Status::Merging => self.merge(id, reason),
             Status::Done => self.done(id, None, Containment::Unknown, reason),
             Status::Blocked => self.block(id, needs, &[], None, reason),
-            Status::Failed => self.fail(id, reason),
+            Status::Failed => self.fail(id, reason.map(String::as_str), None),
             Status::Abandoned => self.abandon(id, reason),
             Status::Queued => match task.status {
                 Status::Claimed | Status::InProgress => self.release(id, reason),

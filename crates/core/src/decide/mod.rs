@@ -221,7 +221,7 @@ impl<'a> Rule<'a> {
                 self.block(id, needs.as_ref(), questions, *retry_after, reason.as_ref())
             }
             Command::Unblock { id, reason } => self.unblock(id, reason.as_ref()),
-            Command::Fail { id, reason } => self.fail(id, reason.as_ref()),
+            Command::Fail { id, reason } => self.fail(id, reason.as_deref(), None),
             Command::Release { id, reason } => self.release(id, reason.as_ref()),
             Command::Abandon { id, reason } => self.abandon(id, reason.as_ref()),
             Command::Requeue { id, reason } => self.requeue(id, reason.as_ref()),

@@ -99,8 +99,7 @@ impl Rule<'_> {
             ReportStatus::Blocked => {
                 self.is_under_way(task)?;
                 let needs = within_bounds(report.needs().unwrap_or_else(|| NO_NEEDS.to_owned()));
-                let ask =
-                    |question| Asked { question, about: Some(what_to_know(question, report)) };
+                let ask = |question| Asked { question, about: what_to_know(question, report) };
                 let asked: Vec<Asked<'_>> = report.questions().into_iter().map(ask).collect();
                 self.stop(id, Some(&needs), &asked, None, submission.reason.as_ref())
             }
@@ -110,8 +109,9 @@ impl Rule<'_> {
                     self.note_of(task, spoken(issue));
                 }
                 let cause = report.cause().unwrap_or(NO_NEEDS);
-                let why = submission.reason.clone().unwrap_or_else(|| cause.to_owned());
-                self.fail(id, Some(&why))
+                let why = submission.reason.as_deref().unwrap_or(cause);
+                let said = [why, cause].into_iter().chain(grave_lines(&report.log));
+                self.fail(id, Some(why), each_once(said))
             }
         }
     }
@@ -185,16 +185,22 @@ impl Rule<'_> {
     }
 }
 
-/// Who answers must see why the agent stopped, which is the question itself where no reason stands apart, and what
-/// its tools said.
-fn what_to_know(question: &str, report: &WorkReport) -> String {
-    let mut parts = vec![report.reason().unwrap_or(question)];
-    for line in grave_lines(&report.log) {
-        if !parts.contains(&line) {
-            parts.push(line);
+/// Who answers must see why the agent stopped, what it says beside that, and what its tools said. None of it is the
+/// question again.
+fn what_to_know(question: &str, report: &WorkReport) -> Option<String> {
+    let apart = report.reason().into_iter().chain(report.context());
+    each_once(apart.chain(grave_lines(&report.log)).filter(|said| *said != question))
+}
+
+/// Puts texts together, none of them twice; nothing when there are none.
+fn each_once<'t>(texts: impl Iterator<Item = &'t str>) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for text in texts.map(str::trim_end) {
+        if !text.is_empty() && !parts.contains(&text) {
+            parts.push(text);
         }
     }
-    within_bounds(parts.join("\n\n"))
+    (!parts.is_empty()).then(|| within_bounds(parts.join("\n\n")))
 }
 
 /// What is put together of several texts may be longer than one may be.

@@ -59,12 +59,13 @@ impl<'a> Rule<'a> {
         retry_after: Option<Millis>,
         reason: Option<&String>,
     ) -> Ruling<Answer> {
-        let asked: Vec<Asked<'_>> =
-            questions.iter().map(|question| Asked { question, about: None }).collect();
+        let about = needs.map(|needs| needs.trim().to_owned());
+        let ask = |question| Asked { question, about: about.clone() };
+        let asked: Vec<Asked<'_>> = questions.iter().map(String::as_str).map(ask).collect();
         self.stop(id, needs, &asked, retry_after, reason)
     }
 
-    /// Blocks a task with questions that may come with more than what it needs.
+    /// Blocks a task with questions, each with what one must know to answer it.
     pub(super) fn stop(
         &mut self,
         id: &str,
@@ -97,7 +98,7 @@ impl<'a> Rule<'a> {
             let body = DecisionAsked {
                 decision: DecisionId(next),
                 question: question.trim().to_owned(),
-                context: Some(about.clone().unwrap_or_else(|| needs.to_owned())),
+                context: about.clone(),
                 kind: DecisionType::Free,
                 options: Vec::new(),
                 default: None,
@@ -156,18 +157,28 @@ impl<'a> Rule<'a> {
         .into())
     }
 
-    pub(super) fn fail(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
+    /// Ends an attempt; the report of the last one has the log, where there is more of it than the reason.
+    pub(super) fn fail(
+        &mut self,
+        id: &str,
+        reason: Option<&str>,
+        log: Option<String>,
+    ) -> Ruling<Answer> {
         let task = self.task(id)?;
         self.may_become(task, Status::Failed)?;
         self.require_stopper(task, Verb::Fail)?;
-        let why = reason.cloned().or_else(|| Some("failed".to_owned()));
-        let mut change = StatusChanged::new(task.status, Status::Failed, why.clone());
+        let why = reason.unwrap_or("failed").to_owned();
+        let mut change = StatusChanged::new(task.status, Status::Failed, Some(why.clone()));
         change.uses_attempt = task.status.is_held();
         let attempts = task.attempts + u32::from(change.uses_attempt);
         self.end_claim_and_step(task, change)?;
         if attempts >= self.policy.max_attempts {
             let next = self.facts.counters(&self.request.repo)?.decisions + 1;
-            let wear = Wear { attempts, what: format!("{attempts} attempts failed"), log: why };
+            let wear = Wear {
+                attempts,
+                what: format!("{attempts} attempts failed"),
+                log: Some(log.unwrap_or(why)),
+            };
             for event in exhausted(task, Status::Failed, &wear, DecisionId(next)) {
                 self.push(Some(&task.id), event);
             }
@@ -179,7 +190,7 @@ impl<'a> Rule<'a> {
 /// One question of a task that stops.
 pub(super) struct Asked<'c> {
     pub(super) question: &'c str,
-    /// What one must know to answer it; without it, what the task needs.
+    /// What one must know to answer it.
     pub(super) about: Option<String>,
 }
 

@@ -113,8 +113,8 @@ fn a_blocked_result_opens_a_decision_for_each_issue_and_answers_resume_it() {
     let needs = "Which calendar?; Where is the key?";
     assert_eq!((block.needs.as_str(), block.questions.len()), (needs, 2), "all of them");
     for (id, question) in [("D1", "Which calendar?"), ("D2", "Where is the key?")] {
-        let context = w.decision(id).context.clone().unwrap();
-        assert_eq!(context, format!("{question}\n\nIt does not link"), "its own");
+        assert_eq!(w.decision(id).question, question);
+        assert_eq!(w.decision(id).context.as_deref(), Some("It does not link"));
     }
     w.by(ANN).answers("D1", "the old one").accepted();
     w.by(ANN).answers("D2", "in the drawer").accepted();
@@ -146,6 +146,29 @@ fn a_failed_result_uses_an_attempt_and_the_third_asks_what_to_do() {
     }
     assert_eq!(w.task("T1").status, Status::Blocked);
     assert_eq!(w.task("T1").decisions.len(), 1);
+}
+
+#[test]
+fn the_report_on_the_third_failure_has_the_issue_and_the_log() {
+    let mut w = begun();
+    let mut said = report(ReportStatus::Failed);
+    said.issues = vec![issue(IssueKind::Blocker, "No key")];
+    for _ in 1..3 {
+        w.by(IMPL).does(submitted(said.clone())).accepted();
+        assert_eq!(w.task("T1").last_error.as_deref(), Some("No key"));
+        w.by(IMPL).starts("T1").accepted();
+    }
+    let mut last = Submission { id: "T1".into(), ..Submission::default() };
+    (last.report, last.reason) = (Some(Box::new(said)), Some("I give up".into()));
+    let done = w.by(IMPL).does(Command::Submit(last)).accepted();
+    let errors = done.events.iter().filter_map(|happened| match &happened.draft.event {
+        Event::Error(error) => error.error_log.as_deref(),
+        _ => None,
+    });
+    let whole = "I give up\n\nNo key\n\nIt does not link";
+    assert_eq!(errors.collect::<Vec<_>>(), [whole]);
+    assert_eq!(w.decision("D1").context.as_deref(), Some(whole));
+    assert_eq!(w.task("T1").attempts, 3);
 }
 
 #[test]
@@ -241,6 +264,31 @@ fn who_answers_a_blocked_result_sees_why_the_agent_stopped_and_what_its_tools_sa
     assert_eq!(decision.context.as_deref(), Some("Test failure loop\n\nIt does not link"));
     let needs = "Test failure loop; Which selector?";
     assert_eq!(w.task("T1").block.as_ref().unwrap().needs, needs);
+}
+
+#[test]
+fn what_an_agent_says_beside_its_question_is_what_one_must_know_to_answer_it() {
+    let mut w = begun();
+    let mut said = report(ReportStatus::Blocked);
+    said.issues = vec![issue(IssueKind::Question, "Which?")];
+    said.other.insert("reason".to_owned(), "Two designs".into());
+    said.other.insert("context".to_owned(), "A is faster".into());
+    w.by(IMPL).does(submitted(said)).accepted();
+    let context = w.decision("D1").context.as_deref();
+    assert_eq!(context, Some("Two designs\n\nA is faster\n\nIt does not link"));
+    assert_eq!(w.task("T1").block.as_ref().unwrap().needs, "Two designs; Which?");
+}
+
+#[test]
+fn a_question_that_comes_alone_is_not_said_twice() {
+    let mut w = begun();
+    let mut said = report(ReportStatus::Blocked);
+    said.issues = vec![issue(IssueKind::Question, "Which?")];
+    said.other.insert("reason".to_owned(), "Which?".into());
+    said.log = vec![ReportedLine::new("error", "Which?"), ReportedLine::new("info", "Began")];
+    w.by(IMPL).does(submitted(said)).accepted();
+    assert_eq!(w.decision("D1").question, "Which?");
+    assert_eq!(w.decision("D1").context, None);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::document::{Data, Node};
 use crate::problem::Problems;
+use comity_core::command::Extra;
 use serde_json::{Map, Value};
 
 /// Longest value that is repeated in a message.
@@ -102,6 +103,33 @@ pub(super) fn list(value: Option<&Node>) -> Vec<String> {
         Some((_, Data::List(items))) => items.iter().filter_map(Node::written).collect(),
         Some((_, Data::Text(text))) if !text.trim().is_empty() => vec![text.clone()],
         _ => Vec::new(),
+    }
+}
+
+/// What a contract has beyond the known keys that say something, and the order of all its keys. A known key that is
+/// there and says nothing, such as an empty list, comes back as it was given.
+pub(super) fn beyond(root: &Node, known: &[&str]) -> Extra {
+    let Value::Object(given) = root.to_value() else { return Extra::default() };
+    let order: Vec<String> = given.keys().cloned().collect();
+    let silent: Map<String, Value> = given
+        .iter()
+        .filter(|(key, value)| known.contains(&key.as_str()) && says_nothing(value))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let mut extra = Extra::of(given, known);
+    if !silent.is_empty() {
+        extra.keys = order;
+        extra.other.extend(silent);
+    }
+    extra
+}
+
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
     }
 }
 

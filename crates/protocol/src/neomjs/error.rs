@@ -1,12 +1,13 @@
 //! The report of an error: an agent is stuck and says what it needs.
 
-use super::check::{Check, shown, text, unknown};
+use super::check::{Check, beyond, shown, text};
 use super::envelope;
 use crate::contract::{Mode, SURE, keys_there, says};
 use crate::document::{Data, Node, Style, to_yaml};
 use crate::problem::Problems;
 use comity_core::command::{
-    IssueKind, REASON_KEY, ReportStatus, ReportedIssue, ReportedLine, WorkReport, grave_lines,
+    Extra, IssueKind, REASON_KEY, ReportStatus, ReportedIssue, ReportedLine, WorkReport,
+    grave_lines,
 };
 use comity_core::event::ResultReported;
 use serde_json::{Map, Value, json};
@@ -22,12 +23,12 @@ pub struct ErrorContract {
     pub reason: String,
     /// What the tools said.
     pub error_log: Option<String>,
-    /// Attempts that were made.
-    pub attempts: u32,
+    /// Attempts that were made, where it counts them.
+    pub attempts: Option<u32>,
     /// What is asked for.
-    pub request: String,
-    /// Keys that the protocol does not know.
-    pub other: Map<String, Value>,
+    pub request: Option<String>,
+    /// Everything else that it has, and the order of its keys.
+    pub more: Extra,
 }
 
 pub(super) fn marks(given: &str, tree: Option<&Node>) -> u32 {
@@ -81,9 +82,9 @@ impl ErrorContract {
             reason: text(root, "reason"),
             error_log: Some(text(root, "error_log").trim_end().to_owned())
                 .filter(|log| !log.is_empty()),
-            attempts: root.get("attempts").and_then(count).unwrap_or_default(),
-            request: text(root, "request"),
-            other: unknown(root, &KNOWN),
+            attempts: root.get(ATTEMPTS).and_then(count),
+            request: Some(text(root, "request")).filter(|request| !request.trim().is_empty()),
+            more: beyond(root, &KNOWN),
         }
     }
 
@@ -91,15 +92,18 @@ impl ErrorContract {
     pub fn of_report(told: &ResultReported) -> ErrorContract {
         let mut other = told.other.clone();
         let reason = other.shift_remove(REASON_KEY);
-        let attempts = other.shift_remove(ATTEMPTS).as_ref().and_then(Value::as_u64);
+        let attempts = other.get(ATTEMPTS).and_then(Value::as_u64);
+        if attempts.is_some() {
+            other.shift_remove(ATTEMPTS);
+        }
         let asked = told.issues.iter().find(|issue| issue.kind == IssueKind::Question);
         let log = grave_lines(&told.log).join("\n");
         ErrorContract {
             reason: reason.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(),
             error_log: Some(log).filter(|log| !log.is_empty()),
-            attempts: attempts.and_then(|count| u32::try_from(count).ok()).unwrap_or_default(),
-            request: asked.map(|issue| issue.description.clone()).unwrap_or_default(),
-            other,
+            attempts: attempts.and_then(|count| u32::try_from(count).ok()),
+            request: asked.map(|issue| issue.description.clone()),
+            more: Extra { other, keys: told.keys.clone() },
         }
     }
 
@@ -112,9 +116,13 @@ impl ErrorContract {
             // A block ends with a line break, as the protocol shows it.
             out.insert("error_log".to_owned(), json!(format!("{}\n", log.trim_end())));
         }
-        out.insert("attempts".to_owned(), json!(self.attempts));
-        out.insert("request".to_owned(), json!(self.request));
-        out.extend(self.other.clone());
+        if let Some(attempts) = self.attempts {
+            out.insert(ATTEMPTS.to_owned(), json!(attempts));
+        }
+        if let Some(request) = &self.request {
+            out.insert("request".to_owned(), json!(request));
+        }
+        let out = self.more.whole(out);
         let style =
             Style { literal: &["error_log"], quoted: &["reason", "request"], ..Style::default() };
         format!("{HEADER}\n{}", to_yaml(&Value::Object(out), &style))
@@ -126,13 +134,15 @@ pub(super) fn report(root: &Node) -> WorkReport {
     let error = ErrorContract::of(root);
     let log = error.error_log.iter().map(|log| ReportedLine::new("error", log));
     let mut issues = vec![ReportedIssue::new(IssueKind::Blocker, &error.reason)];
-    if !error.request.trim().is_empty() {
+    if let Some(request) = &error.request {
         // What is asked for is the question; the reason is said with it.
-        issues = vec![ReportedIssue::new(IssueKind::Question, &error.request)];
+        issues = vec![ReportedIssue::new(IssueKind::Question, request)];
     }
-    let mut other = error.other.clone();
+    let Extra { mut other, keys } = error.more;
     other.insert(REASON_KEY.to_owned(), json!(error.reason));
-    other.insert(ATTEMPTS.to_owned(), json!(error.attempts));
+    if let Some(attempts) = error.attempts {
+        other.insert(ATTEMPTS.to_owned(), json!(attempts));
+    }
     WorkReport {
         contract: "neo-error".to_owned(),
         task_id: None,
@@ -145,6 +155,6 @@ pub(super) fn report(root: &Node) -> WorkReport {
         pr: None,
         evidence: Vec::new(),
         other,
-        keys: Vec::new(),
+        keys,
     }
 }

@@ -1,6 +1,6 @@
 //! The contract of a result: the work is done and a pull request is open.
 
-use super::check::{Check, list, shown, text, unknown};
+use super::check::{Check, beyond, list, shown, text};
 use super::envelope;
 use crate::contract::{Mode, SURE, keys_there, says};
 use crate::document::{Data, Entry, Fault, Node, Place, Style, to_yaml};
@@ -8,7 +8,7 @@ use crate::markdown;
 use crate::problem::Problems;
 use crate::tests_said;
 use comity_core::command::{
-    FileAction, ReportStatus, ReportedEvidence, ReportedFile, ReportedLine, WorkReport,
+    Extra, FileAction, ReportStatus, ReportedEvidence, ReportedFile, ReportedLine, WorkReport,
 };
 use comity_core::event::ResultReported;
 use comity_core::pattern::RepoPath;
@@ -41,8 +41,8 @@ pub struct ResultContract {
     pub files_modified: Vec<String>,
     /// How the tests went, in words.
     pub test_results: Option<String>,
-    /// Keys that the protocol does not know.
-    pub other: Map<String, Value>,
+    /// Everything else that it has, and the order of its keys.
+    pub more: Extra,
 }
 
 /// Reads a result; a comment that only says where the pull request is counts as one.
@@ -151,7 +151,7 @@ impl ResultContract {
             pr_url: given("pr_url"),
             files_modified: list(root.get("files_modified")),
             test_results: given("test_results"),
-            other: unknown(root, &KNOWN),
+            more: beyond(root, &KNOWN),
         }
     }
 
@@ -163,7 +163,7 @@ impl ResultContract {
             pr_url: pr.map(str::to_owned),
             files_modified: told.files_modified.iter().map(|file| file.path.clone()).collect(),
             test_results: tests.map(str::to_owned),
-            other: told.other.clone(),
+            more: Extra { other: told.other.clone(), keys: told.keys.clone() },
         }
     }
 
@@ -185,7 +185,7 @@ impl ResultContract {
         if let Some(tests) = &self.test_results {
             out.insert("test_results".to_owned(), json!(tests));
         }
-        out.extend(self.other.clone());
+        let out = self.more.whole(out);
         let quoted = ["pr_url", "files_modified[]", "test_results"];
         let style = Style { quoted: &quoted, ..Style::default() };
         format!("{HEADER}\n{}", to_yaml(&Value::Object(out), &style))
@@ -227,7 +227,7 @@ pub(super) fn report(root: &Node) -> WorkReport {
         completed_at: None,
         evidence: claimed.into_iter().collect(),
         pr: result.pr_url,
-        other: result.other,
-        keys: Vec::new(),
+        other: result.more.other,
+        keys: result.more.keys,
     }
 }

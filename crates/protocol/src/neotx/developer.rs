@@ -13,54 +13,57 @@ use serde_json::{Map, Value};
 /// How a developer's work may end, the gravest last.
 const STATUSES: &[&str] = &["DONE", "DONE_WITH_CONCERNS", "NEEDS_CONTEXT", "BLOCKED"];
 const OPTIONS: &[&str] = &["push", "pr", "keep", "discard"];
-const ANY: i64 = i64::MAX;
+/// Counts and words that no document fixes, as they usually are.
+const COUNT: Shape = Shape::Whole(0, i64::MAX);
+const TEXT: Shape = Shape::AnyText;
+const OPTION: Shape = Shape::Word(OPTIONS);
 /// The gate that a developer's evidence speaks for.
 const TESTS: &str = "tests";
 
 const EVIDENCE: &[Field] = &[
     must("command", Shape::Text, "the command that was run"),
-    must("exit_code", Shape::Whole(-256, 256), "its exit status"),
+    must("exit_code", Shape::Whole(-(1 << 31), (1 << 32) - 1), "its exit status"),
     may("summary", Shape::AnyText, "what it said"),
 ];
 
 const COMPLETION: &[Field] = &[
     must("branch", Shape::Text, "the branch of the work"),
-    may("commits", Shape::Whole(0, ANY), "how many commits it has"),
-    may("tests", Shape::AnyText, "how the tests ended"),
-    may("options", Shape::List(&Shape::Word(OPTIONS)), "what could be done with it"),
-    must("recommendation", Shape::Word(OPTIONS), "what should be done with it"),
+    may("commits", Shape::Usually(&COUNT), "how many commits it has"),
+    may("tests", Shape::Usually(&TEXT), "how the tests ended"),
+    may("options", Shape::List(&OPTION), "what could be done with it"),
+    may("recommendation", Shape::Usually(&OPTION), "what should be done with it"),
     may("reason", Shape::AnyText, "why"),
 ];
 
 const STEP: &[Field] = &[
     must("task_id", Shape::Text, "the task of the plan"),
     must("status", Shape::Word(STATUSES), "how it ended"),
-    may("concerns", Shape::List(&Shape::Text), "doubts, questions, what is missing"),
+    may("concerns", Shape::List(&Shape::AnyText), "doubts, questions, what is missing"),
     may("evidence", Shape::Object(EVIDENCE), "the check that was run last"),
-    may("commit", Shape::Text, "its commit"),
+    may("commit", Shape::AnyText, "its commit"),
     may("commit_message", Shape::AnyText, "the message of the commit"),
-    may("files_changed", Shape::Whole(0, ANY), "how many files"),
-    may("insertions", Shape::Whole(0, ANY), "how many lines came"),
-    may("deletions", Shape::Whole(0, ANY), "how many lines went"),
-    may("tests", Shape::AnyText, "how the tests ended"),
+    may("files_changed", Shape::Usually(&COUNT), "how many files"),
+    may("insertions", Shape::Usually(&COUNT), "how many lines came"),
+    may("deletions", Shape::Usually(&COUNT), "how many lines went"),
+    may("tests", Shape::Usually(&TEXT), "how the tests ended"),
     may("notes", Shape::AnyText, "remarks for later tasks"),
 ];
 
 const FIELDS: &[Field] = &[
-    may("task_id", Shape::Text, "the task"),
+    may("task_id", Shape::AnyText, "the task"),
     may("status", Shape::Word(STATUSES), "how the work ended; in plan mode each task says so"),
-    may("concerns", Shape::List(&Shape::Text), "doubts, questions, what is missing"),
+    may("concerns", Shape::List(&Shape::AnyText), "doubts, questions, what is missing"),
     may("evidence", Shape::Object(EVIDENCE), "the check that was run last"),
-    may("commit", Shape::Text, "the commit"),
+    may("commit", Shape::AnyText, "the commit"),
     may("commit_message", Shape::AnyText, "the message of the commit"),
-    may("files_changed", Shape::Whole(0, ANY), "how many files"),
-    may("insertions", Shape::Whole(0, ANY), "how many lines came"),
-    may("deletions", Shape::Whole(0, ANY), "how many lines went"),
-    may("tests", Shape::AnyText, "how the tests ended"),
+    may("files_changed", Shape::Usually(&COUNT), "how many files"),
+    may("insertions", Shape::Usually(&COUNT), "how many lines came"),
+    may("deletions", Shape::Usually(&COUNT), "how many lines went"),
+    may("tests", Shape::Usually(&TEXT), "how the tests ended"),
     may("notes", Shape::AnyText, "remarks for later tasks"),
     may("tasks", Shape::Some(&Shape::Object(STEP)), "the tasks of a plan"),
     may("branch_completion", Shape::Object(COMPLETION), "what should become of the branch"),
-    may("pr_url", Shape::Text, "the pull request"),
+    may("pr_url", Shape::AnyText, "the pull request"),
 ];
 
 /// Counts the marks of a developer's report. A status in capitals is one, also when it is none of the words.
@@ -110,7 +113,9 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
         failed_evidence(task, status, &format!("tasks[{place}]."), &mut found);
     }
     let advice = root.get("branch_completion").map(|node| text(node, "recommendation"));
-    if exit_code(root).is_some_and(|code| code != 0) && advice.is_some_and(|word| word != "keep") {
+    if exit_code(root).is_some_and(|code| code != 0)
+        && advice.is_some_and(|word| !word.is_empty() && word != "keep")
+    {
         let at = root.place_of("branch_completion.recommendation");
         let message = "a branch with failing tests can only be kept";
         found.warning(at, "branch_completion.recommendation", message);

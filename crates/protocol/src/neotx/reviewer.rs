@@ -12,31 +12,34 @@ pub const WARNINGS_MAX: usize = 5;
 const VERDICTS: &[&str] = &["APPROVED", "CHANGES_REQUESTED"];
 const COMPLIANCE: &[&str] = &["PASS", "FAIL"];
 const SEVERITIES: &[&str] = &["CRITICAL", "WARNING", "SUGGESTION"];
-const LENSES: &[&str] = &["quality", "standards", "security", "performance", "coverage"];
+
+/// Words that are usual. Only those above are fixed: none of these makes a review worthless.
+const LENSES: Shape = Shape::Word(&["quality", "standards", "security", "performance", "coverage"]);
+const DEVIATIONS: Shape = Shape::Word(&["missing", "extra", "misunderstood"]);
+const TYPECHECK: Shape = Shape::Word(&["pass", "fail", "skipped"]);
+const SECRETS_SCAN: Shape = Shape::Word(&["clean", "flagged", "skipped"]);
+const PR_COMMENT: Shape = Shape::Word(&["posted", "failed"]);
+const LINE: Shape = Shape::Whole(0, i64::MAX);
 
 const DEVIATION: &[Field] = &[
-    must("type", Shape::Word(&["missing", "extra", "misunderstood"]), "how it deviates"),
+    may("type", Shape::Usually(&DEVIATIONS), "how it deviates"),
     may("file", Shape::AnyText, "where"),
     must("description", Shape::Text, "what is wrong"),
 ];
 
 const ISSUE: &[Field] = &[
-    may("lens", Shape::Word(LENSES), "what was looked for"),
+    may("lens", Shape::Usually(&LENSES), "what was looked for"),
     must("severity", Shape::Word(SEVERITIES), "how grave it is"),
     may("category", Shape::AnyText, "what kind of issue it is"),
     may("file", Shape::AnyText, "where"),
-    may("line", Shape::Whole(0, i64::MAX), "on which line"),
+    may("line", Shape::Usually(&LINE), "on which line"),
     must("description", Shape::Text, "what is wrong"),
     may("suggestion", Shape::AnyText, "how to mend it"),
 ];
 
 const VERIFICATION: &[Field] = &[
-    may("typecheck", Shape::Word(&["pass", "fail", "skipped"]), "whether types fit"),
-    may(
-        "secrets_scan",
-        Shape::Word(&["clean", "flagged", "skipped"]),
-        "whether secrets were found",
-    ),
+    may("typecheck", Shape::Usually(&TYPECHECK), "whether types fit"),
+    may("secrets_scan", Shape::Usually(&SECRETS_SCAN), "whether secrets were found"),
 ];
 
 const FIELDS: &[Field] = &[
@@ -44,7 +47,7 @@ const FIELDS: &[Field] = &[
     may("spec_compliance", Shape::Word(COMPLIANCE), "whether it is what was asked for"),
     may("spec_deviations", Shape::List(&Shape::Object(DEVIATION)), "where it is not"),
     must("summary", Shape::Text, "the review in a sentence or two"),
-    may("pr_comment", Shape::Word(&["posted", "failed"]), "whether the comment was posted"),
+    may("pr_comment", Shape::Usually(&PR_COMMENT), "whether the comment was posted"),
     may("verification", Shape::Object(VERIFICATION), "what was run"),
     may("issues", Shape::List(&Shape::Object(ISSUE)), "everything that was found"),
 ];
@@ -113,8 +116,9 @@ pub fn outcome(root: &Node) -> Outcome {
     }
     for item in root.get("spec_deviations").map_or(&[][..], Node::items) {
         let (kind, file) = (text(item, "type"), text(item, "file"));
+        let kind = if kind.is_empty() { String::new() } else { format!(", {kind}") };
         let place = if file.is_empty() { String::new() } else { format!(" {file}") };
-        notes.push_str(&format!("\n- spec, {kind}{place}: {}", text(item, "description")));
+        notes.push_str(&format!("\n- spec{kind}{place}: {}", text(item, "description")));
     }
     // The gravest first: that is what is to be mended first.
     for severity in SEVERITIES {

@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 /// Most findings of one report.
 pub const FINDINGS_MAX: usize = 20;
 
+/// How many there are; no document fixes that these are numbers.
+const COUNT: Shape = Shape::Whole(0, i64::MAX);
 const SEVERITIES: &[&str] = &["CRITICAL", "HIGH", "MEDIUM", "LOW"];
 
 const FINDING: &[Field] = &[
@@ -22,7 +24,7 @@ const FINDING: &[Field] = &[
     must("severity", Shape::Word(SEVERITIES), "how grave it is"),
     must("title", Shape::Text, "in a few words"),
     may("description", Shape::AnyText, "what it is and why it matters"),
-    may("files", Shape::List(&Shape::Text), "where: path or path:line"),
+    may("files", Shape::List(&Shape::AnyText), "where: path or path:line"),
     may("suggestion", Shape::AnyText, "what to do"),
     may("effort", Shape::Word(&["XS", "S", "M", "L"]), "how much work it is"),
     may("decision_id", Shape::AnyText, "the decision that was asked for it"),
@@ -32,9 +34,9 @@ const FIELDS: &[Field] = &[
     must("summary", Shape::Text, "the state of the code in a sentence or two"),
     may("health_score", Shape::Whole(1, 10), "1 to 10"),
     must("findings", Shape::List(&Shape::Object(FINDING)), "what was found"),
-    may("decisions_created", Shape::Whole(0, i64::MAX), "how many decisions were asked"),
-    may("memories_written", Shape::Whole(0, i64::MAX), "how many memories were written"),
-    may("strengths", Shape::List(&Shape::Text), "what is good"),
+    may("decisions_created", Shape::Usually(&COUNT), "how many decisions were asked"),
+    may("memories_written", Shape::Usually(&COUNT), "how many memories were written"),
+    may("strengths", Shape::List(&Shape::AnyText), "what is good"),
 ];
 
 /// Counts the marks of a scout's report.

@@ -27,6 +27,9 @@ pub(super) enum Shape {
     Object(&'static [Field]),
     /// An object of objects of one shape.
     Named(&'static [Field]),
+    /// What is usually of a shape, though no document says so: anything else is remarked and taken. Only for a
+    /// field that may be missing, and of what it holds nothing is checked.
+    Usually(&'static Shape),
 }
 
 /// A field of an object.
@@ -76,56 +79,72 @@ fn join(path: &str, key: &str) -> String {
 }
 
 fn fits(node: &Node, path: &str, shape: Shape, problems: &mut Problems) {
+    match (shape, &node.data) {
+        (Shape::Usually(inner), _) => {
+            if let Some(usual) = unlike(node, *inner) {
+                let message = format!("{path} should be {usual}, not {}", shown(node));
+                problems.warning(node.at, path, message);
+            }
+        }
+        (Shape::Text, Data::Text(text)) if text.trim().is_empty() => {
+            problems.error(node.at, path, format!("{path} is blank"));
+        }
+        (Shape::List(inner) | Shape::Some(inner), Data::List(items)) => {
+            if items.is_empty() && matches!(shape, Shape::Some(_)) {
+                problems.error(node.at, path, format!("{path} must not be empty"));
+            }
+            for (place, item) in items.iter().enumerate() {
+                fits(item, &format!("{path}[{place}]"), *inner, problems);
+            }
+        }
+        (Shape::Object(fields), Data::Map(_)) => object(node, path, fields, problems),
+        (Shape::Named(fields), Data::Map(entries)) => {
+            for entry in entries {
+                let path = join(path, &entry.key);
+                fits(&entry.value, &path, Shape::Object(fields), problems);
+            }
+        }
+        _ => {
+            if let Some(wanted) = unlike(node, shape) {
+                let message = format!("{path} must be {wanted}, not {}", shown(node));
+                problems.error(node.at, path, message);
+            }
+        }
+    }
+}
+
+/// Says what a value should have been; none when it is that. What it holds is not looked at.
+fn unlike(node: &Node, shape: Shape) -> Option<String> {
     let number = match &node.data {
         Data::Number(numeral) => Some(numeral),
         _ => None,
     };
-    let wanted = match shape {
-        Shape::Text => match node.text() {
-            Some(text) if !text.trim().is_empty() => return,
-            Some(_) => return problems.error(node.at, path, format!("{path} is blank")),
-            None => "a text".to_owned(),
-        },
-        Shape::AnyText if node.text().is_some() => return,
-        Shape::AnyText => "a text".to_owned(),
-        Shape::Whole(least, most) => match number.and_then(Numeral::whole) {
-            Some(value) if (least..=most).contains(&value) => return,
-            _ if most == i64::MAX => format!("a whole number from {least} up"),
-            _ => format!("a whole number from {least} to {most}"),
-        },
-        Shape::Amount => match number.and_then(|number| number.value.as_ref()?.as_f64()) {
-            Some(value) if value >= 0.0 => return,
-            _ => "a number that is not negative".to_owned(),
-        },
-        Shape::True if node.data == Data::Bool(true) => return,
-        Shape::True => "true".to_owned(),
-        Shape::Word(words) if node.text().is_some_and(|text| words.contains(&text)) => return,
-        Shape::Word(words) => format!("one of {}", words.join(", ")),
-        Shape::List(inner) | Shape::Some(inner) => match &node.data {
-            Data::List(items) => {
-                if items.is_empty() && matches!(shape, Shape::Some(_)) {
-                    problems.error(node.at, path, format!("{path} must not be empty"));
-                }
-                for (place, item) in items.iter().enumerate() {
-                    fits(item, &format!("{path}[{place}]"), *inner, problems);
-                }
-                return;
-            }
-            _ => "a list".to_owned(),
-        },
-        Shape::Object(fields) if matches!(node.data, Data::Map(_)) => {
-            return object(node, path, fields, problems);
+    let (is_so, wanted) = match shape {
+        Shape::Text | Shape::AnyText => (node.text().is_some(), "a text".to_owned()),
+        Shape::Whole(least, most) => {
+            let value = number.and_then(Numeral::whole);
+            let up_to = if most == i64::MAX { "up".to_owned() } else { format!("to {most}") };
+            let is_so = value.is_some_and(|value| (least..=most).contains(&value));
+            (is_so, format!("a whole number from {least} {up_to}"))
         }
-        Shape::Named(fields) if matches!(node.data, Data::Map(_)) => {
-            for entry in node.entries() {
-                let path = join(path, &entry.key);
-                fits(&entry.value, &path, Shape::Object(fields), problems);
-            }
-            return;
+        Shape::Amount => {
+            let value = number.and_then(|number| number.value.as_ref()?.as_f64());
+            (value.is_some_and(|value| value >= 0.0), "a number that is not negative".to_owned())
         }
-        Shape::Object(_) | Shape::Named(_) => "an object".to_owned(),
+        Shape::True => (node.data == Data::Bool(true), "true".to_owned()),
+        Shape::Word(words) => {
+            let is_so = node.text().is_some_and(|text| words.contains(&text));
+            (is_so, format!("one of {}", words.join(", ")))
+        }
+        Shape::Usually(inner) => return unlike(node, *inner),
+        Shape::List(_) | Shape::Some(_) => {
+            (matches!(node.data, Data::List(_)), "a list".to_owned())
+        }
+        Shape::Object(_) | Shape::Named(_) => {
+            (matches!(node.data, Data::Map(_)), "an object".to_owned())
+        }
     };
-    problems.error(node.at, path, format!("{path} must be {wanted}, not {}", shown(node)));
+    (!is_so).then_some(wanted)
 }
 
 /// Puts a value into a message.
@@ -200,5 +219,7 @@ fn shape_schema(shape: Shape) -> Value {
         Shape::Named(fields) => {
             json!({"type": "object", "additionalProperties": object_schema(fields)})
         }
+        // The first form is what to write, the second what is read.
+        Shape::Usually(inner) => json!({"anyOf": [shape_schema(*inner), {}]}),
     }
 }

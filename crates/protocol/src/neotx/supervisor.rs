@@ -185,11 +185,9 @@ pub fn report(root: &Node) -> WorkReport {
     match Form::of(root) {
         Some(Form::Complete | Form::CompleteMessage) => completed(root, &mut report),
         Some(Form::Blocked | Form::BlockedMessage) => {
-            let context = text(root, "context");
-            let beside = if context.is_empty() { String::new() } else { format!("\n\n{context}") };
-            let asked = format!("{}{beside}", text(root, "question"));
+            // Reason and context stay apart from the question: they are what one must know to answer it.
             report.status = ReportStatus::Blocked;
-            report.issues = vec![ReportedIssue::new(IssueKind::Question, asked)];
+            report.issues = vec![ReportedIssue::new(IssueKind::Question, text(root, "question"))];
             report.log = vec![ReportedLine::new("info", text(root, "reason"))];
         }
         Some(Form::FailedMessage) | None => {

@@ -68,7 +68,7 @@ fn all_problems_of_a_review_come_at_once_with_their_places() {
             "error 1:1 summary is missing: the review in a sentence or two",
             "error 3:18 verification must be an object, not 3",
             "error 2:26 issues[0].severity must be one of CRITICAL, WARNING, SUGGESTION, not \"BAD\"",
-            "error 2:41 issues[0].line must be a whole number from 0 up, not -1",
+            "warning 2:41 issues[0].line should be a whole number from 0 up, not -1",
             "error 2:13 issues[0].description is missing: what is wrong",
         ]
     );
@@ -112,6 +112,49 @@ fn a_review_blocks_on_one_critical_five_warnings_or_a_failed_spec_whatever_it_sa
             ),
         }]
     );
+}
+
+#[test]
+fn words_that_no_document_fixes_are_remarked_and_never_make_a_report_worthless() {
+    let review = |verdict: &str| {
+        format!(
+            r#"{{"verdict":"{verdict}","summary":"s","pr_comment":"LGTM","verification":{{"typecheck":"passed",
+            "secrets_scan":["none"]}},"spec_deviations":[{{"type":"wrong","description":"d"}},{{"description":"e"}}],
+            "issues":[{{"severity":"CRITICAL","lens":"correctness","line":"10-12","file":"a","description":"f"}}]}}"#
+        )
+    };
+    let said = problems("reviewer", &review("CHANGES_REQUESTED"));
+    let wanted = [
+        r#"spec_deviations[0].type should be one of missing, extra, misunderstood, not "wrong""#,
+        r#"pr_comment should be one of posted, failed, not "LGTM""#,
+        r#"verification.typecheck should be one of pass, fail, skipped, not "passed""#,
+        "verification.secrets_scan should be one of clean, flagged, skipped, not a list",
+        "issues[0].lens should be one of quality, standards, security, performance, coverage, not \
+         \"correctness\"",
+        r#"issues[0].line should be a whole number from 0 up, not "10-12""#,
+    ];
+    assert_eq!(said.len(), wanted.len(), "{said:#?}");
+    for (said, wanted) in said.iter().zip(wanted) {
+        assert!(said.starts_with("warning ") && said.ends_with(wanted), "{said}");
+    }
+    let outcome = reviewer::outcome(&document::read(&review("APPROVED")).unwrap());
+    let notes = "s\nBlocks: 1 CRITICAL\n- spec, wrong: d\n- spec: e\n- CRITICAL a:10-12: f";
+    assert_eq!((outcome.approved, outcome.notes.as_str()), (false, notes));
+    let developer = r#"{"status":"DONE","task_id":"","commit":"","pr_url":"","concerns":[""],"tests":{"passed":3},
+        "files_changed":["a"],"evidence":{"command":"make","exit_code":0},
+        "branch_completion":{"branch":"b","commits":["abc"],"recommendation":"merge"}}"#;
+    let scout =
+        r#"{"summary":"s","findings":[],"decisions_created":["dec_1"],"memories_written":"two"}"#;
+    for (name, text, remarks) in [
+        ("reviewer", review("APPROVED"), 7),
+        ("developer", developer.into(), 4),
+        ("scout", scout.into(), 2),
+    ] {
+        let said = problems(name, &text);
+        assert!(said.iter().all(|line| line.starts_with("warning ")), "{said:#?}");
+        assert_eq!(said.len(), remarks, "{said:#?}");
+        assert!(!contract::check(&text, kind(name), Mode::Strict).is_valid(), "{name}");
+    }
 }
 
 #[test]
@@ -214,7 +257,9 @@ fn a_supervisor_is_complete_only_with_evidence_and_every_criterion_met() {
         |tree: &document::Node| contract::report(kind("supervisor").unwrap(), tree).unwrap();
     let blocked = report(&document::read(BLOCKED).unwrap());
     assert_eq!(blocked.status, ReportStatus::Blocked);
-    assert_eq!(blocked.issues[0].description, "Which?\n\nA or B");
+    assert_eq!(blocked.issues[0].description, "Which?");
+    assert_eq!((blocked.reason(), blocked.context()), (Some("two designs"), Some("A or B")));
+    assert_eq!(blocked.needs().as_deref(), Some("two designs; Which?"));
     assert_eq!(report(&document::read(COMPLETE).unwrap()).log.len(), 3);
 }
 

@@ -1,7 +1,7 @@
 //! The Neo.mjs Agent Task Protocol.
 
 use comity_core::chain::Hash;
-use comity_core::command::{NewTask, ReportStatus};
+use comity_core::command::{Extra, NewTask, ReportStatus};
 use comity_core::event::ResultReported;
 use comity_core::role::Role;
 use comity_protocol::contract::{self, Checked, Mode, kind};
@@ -426,17 +426,40 @@ fn results_and_error_reports_come_back_from_what_the_log_keeps_of_them() {
             tips: Vec::new(),
             completed_at: None,
             other: report.other,
-            keys: Vec::new(),
+            keys: report.keys,
         }
     };
+    for keys in [
+        "status: blocked\nreason: \"r\"\nattempts: 0\nrequest: \"\"\n",
+        "status: blocked\nreason: \"r\"\n",
+        "status: blocked\nreason: \"r\"\nattempts: null\nrequest: \"q\"\n",
+        "request: \"q\"\nticket: 44\nattempts: 2\nreason: \"r\"\nstatus: blocked\n",
+    ] {
+        let text = format!("# AGENT ERROR REPORT\n{keys}");
+        assert_eq!(ErrorContract::of_report(&told(&text, "neo-error")).render(), text);
+    }
     let text = format!("{}ticket: 44\n", golden("error"));
     assert_eq!(ErrorContract::of_report(&told(&text, "neo-error")).render(), text);
-    let silent =
-        "# AGENT ERROR REPORT\nstatus: blocked\nreason: \"r\"\nattempts: 0\nrequest: \"\"\n";
-    assert_eq!(ErrorContract::of_report(&told(silent, "neo-error")).render(), silent);
-    let text = format!("{}reviewed_by: me\n", golden("result"));
     let pr = Some("https://github.com/neomjs/neo/pull/456");
+    let url = "pr_url: \"https://github.com/neomjs/neo/pull/456\"\n";
+    for keys in [
+        format!("status: success\n{url}files_modified: []\ntest_results: \"Passed\"\n"),
+        format!("status: success\n{url}test_results: \"Passed\"\n"),
+        format!("{url}status: success\nextra: 1\ntest_results: \"\"\nfiles_modified: []\n"),
+        format!("{url}status: success\nextra: 1\nfiles_modified:\n  - \"a\"\n"),
+    ] {
+        let text = format!("# AGENT RESULT CONTRACT\n{keys}");
+        assert_eq!(ResultContract::of_report(&told(&text, "neo-result"), pr).render(), text);
+    }
+    let text = format!("{}reviewed_by: me\n", golden("result"));
     assert_eq!(ResultContract::of_report(&told(&text, "neo-result"), pr).render(), text);
+    let unnamed = told("status: success\npr_url: null\n", "neo-result");
+    let later = ResultContract::of_report(&unnamed, pr).render();
+    assert_eq!(later, format!("# AGENT RESULT CONTRACT\nstatus: success\n{url}"), "the task's");
+}
+
+fn beside(note: Value) -> Extra {
+    Extra { other: Map::from_iter([("x_note".to_owned(), note)]), keys: Vec::new() }
 }
 
 fn word() -> impl Strategy<Value = String> {
@@ -539,14 +562,14 @@ proptest! {
         url in proptest::option::of("https://[a-z]{1,8}/pull/[0-9]{1,3}"),
         files in proptest::collection::btree_set("[a-z]{1,6}\\.rs", 0..3),
         words in proptest::collection::vec(word(), 4),
-        attempts in 0..9u32,
+        attempts in proptest::option::of(0..9u32),
     ) {
         let result = ResultContract {
             status: "success".into(),
             pr_url: url,
             files_modified: files.into_iter().collect(),
             test_results: Some(words[0].clone()),
-            other: Map::from_iter([("x_note".to_owned(), json!(words[1]))]),
+            more: beside(json!(words[1])),
         };
         let checked = check(&result.render(), "neo-result");
         prop_assert!(checked.is_valid(), "{:?}\n{}", checked.problems, result.render());
@@ -555,8 +578,8 @@ proptest! {
             reason: words[1].clone(),
             error_log: Some(words.join("\n")),
             attempts,
-            request: words[2].clone(),
-            other: Map::from_iter([("x_note".to_owned(), json!(words[3]))]),
+            request: Some(words[2].clone()),
+            more: beside(json!(words[3])),
         };
         let checked = check(&error.render(), "neo-error");
         prop_assert!(checked.is_valid(), "{:?}\n{}", checked.problems, error.render());
