@@ -5,22 +5,61 @@ use crate::markdown::indent;
 
 /// Most blocks of one text that are looked at.
 pub(crate) const BLOCKS_MAX: usize = 50;
-/// Spaces before the end of a fence that is at the margin; a line that has more is inside of it.
+/// Spaces before the end of a fence that is at the margin.
 const FENCE_INDENT_MAX: usize = 3;
 
-/// Lines of a text that may be a contract.
+/// The lines of a text; a byte order mark is no part of the first.
+pub(crate) fn lines(text: &str) -> Vec<&str> {
+    text.strip_prefix('\u{feff}').unwrap_or(text).lines().collect()
+}
+
+/// What the fence of a block says of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// It is JSON or YAML.
+    Data,
+    /// Nothing, or there is no fence.
+    Unsaid,
+    /// It is something else.
+    Other,
+}
+
+impl Language {
+    /// The first word counts; what follows it may name a file.
+    fn of(info: &str) -> Language {
+        let is_part = |c: char| c.is_alphanumeric() || "+-#_".contains(c);
+        let end = info.find(|c| !is_part(c)).unwrap_or(info.len());
+        match info.get(..end).unwrap_or_default().to_ascii_lowercase().as_str() {
+            "json" | "yaml" | "yml" => Language::Data,
+            "" => Language::Unsaid,
+            _ => Language::Other,
+        }
+    }
+}
+
+/// Lines of a text that are apart from the rest.
 pub(crate) struct Block {
     /// Its first line, counted from 0.
     pub(crate) first: usize,
     /// The line after its last.
     pub(crate) end: usize,
-    /// Whether a fence says that it is JSON or YAML.
-    pub(crate) named: bool,
+    /// What it is written in.
+    pub(crate) language: Language,
     /// Spaces before its fence.
     pub(crate) indent: usize,
 }
 
 impl Block {
+    /// Tells whether it may hold a contract.
+    pub(crate) fn may_be_contract(&self) -> bool {
+        self.language != Language::Other
+    }
+
+    /// Tells whether a fence says that it is JSON or YAML.
+    pub(crate) fn is_named(&self) -> bool {
+        self.language == Language::Data
+    }
+
     /// Its lines.
     pub(crate) fn lines<'l>(&self, lines: &'l [&'l str]) -> &'l [&'l str] {
         lines.get(self.first..self.end).unwrap_or_default()
@@ -67,32 +106,69 @@ fn move_down(node: &mut Node, above: u32) {
     }
 }
 
-/// A fence that is open, with the block in it when it may be a contract.
+/// A fence that is open.
 struct Fence<'l> {
     mark: &'l str,
-    block: Option<Block>,
-    indent: usize,
+    block: Block,
+    /// The keys' indentation, when what is in it begins as a map of YAML does.
+    keys: Option<usize>,
+    is_empty: bool,
+    /// Whether a line was seen that is an end of it, unless it is part of a text.
+    may_have_ended: bool,
 }
 
 impl<'l> Fence<'l> {
     fn opened_by(line: &'l str, number: usize) -> Option<Fence<'l>> {
         let (mark, info) = fence_of(line)?;
-        let language = info.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-        let named = matches!(language.as_str(), "json" | "yaml" | "yml");
-        let indent = indent(line);
-        let block = Block { first: number + 1, end: number + 1, named, indent };
-        let may_be = named || language.is_empty();
-        Some(Fence { mark, block: may_be.then_some(block), indent })
+        let (first, language) = (number + 1, Language::of(info));
+        let block = Block { first, end: first, language, indent: indent(line) };
+        Some(Fence { mark, block, keys: None, is_empty: true, may_have_ended: false })
     }
 
-    /// A line that is further in than a fence can be belongs to a text of the contract.
+    /// The first line of what is in it tells whether the rest is YAML.
+    fn take(&mut self, line: &str) {
+        if self.is_empty && !line.trim().is_empty() {
+            self.is_empty = false;
+            self.keys = begins_yaml(line, self.block.language).then(|| indent(line));
+        }
+        self.may_have_ended |= self.looks_closed_by(line);
+    }
+
+    /// In YAML every line of a text is further in than the keys, so that one which looks like the end of the fence
+    /// is no end. What is not YAML ends where Markdown ends it.
     fn is_closed_by(&self, line: &str) -> bool {
-        let closes = |(mark, info): (&str, &str)| mark.starts_with(self.mark) && info.is_empty();
-        indent(line) <= self.indent.max(FENCE_INDENT_MAX) && fence_of(line).is_some_and(closes)
+        let is_in_text = |keys: usize| indent(line) > keys.min(self.block.indent);
+        self.looks_closed_by(line) && !self.keys.is_some_and(is_in_text)
     }
 
-    fn closed(self, end: usize) -> Option<Block> {
-        self.block.map(|block| Block { end, ..block })
+    fn looks_closed_by(&self, line: &str) -> bool {
+        let closes = |(mark, info): (&str, &str)| mark.starts_with(self.mark) && info.is_empty();
+        indent(line) <= self.block.indent.max(FENCE_INDENT_MAX)
+            && fence_of(line).is_some_and(closes)
+    }
+
+    /// After what may have been its end, a fence that opens at the margin of the keys is no part of YAML.
+    fn is_left_by(&self, line: &str) -> bool {
+        let opens = |(mark, info): (&str, &str)| mark.starts_with(self.mark) && !info.is_empty();
+        self.may_have_ended
+            && self.keys.is_some_and(|keys| indent(line) <= keys)
+            && fence_of(line).is_some_and(opens)
+    }
+
+    fn closed(self, end: usize) -> Block {
+        Block { end, ..self.block }
+    }
+}
+
+fn begins_yaml(line: &str, language: Language) -> bool {
+    let text = line.trim_start();
+    let is_key = |(key, _): (&str, &str)| !key.contains([' ', '{', '(']);
+    match language {
+        Language::Data => !text.starts_with(['{', '[']),
+        Language::Unsaid => {
+            text.starts_with(['#', '-']) || text.split_once(':').is_some_and(is_key)
+        }
+        Language::Other => false,
     }
 }
 
@@ -105,35 +181,53 @@ fn fence_of(line: &str) -> Option<(&str, &str)> {
     (mark.len() >= 3 && !(with == '`' && info.contains('`'))).then(|| (mark, info.trim()))
 }
 
-/// Fenced blocks, and objects between them that begin a line, in the order of the text. A fence that is never closed
-/// ends with the text.
+/// Fenced blocks of any language, and objects between them that begin a line, in the order of the text. A fence that
+/// is never closed ends with the text.
 pub(crate) fn of(lines: &[&str]) -> Vec<Block> {
     let mut found = Vec::new();
     let mut open: Option<Fence<'_>> = None;
     let mut after = 0;
     let mut unclosed = 0;
     for (number, line) in lines.iter().enumerate() {
-        if let Some(fence) = open.take() {
-            match fence.is_closed_by(line) {
-                true => found.extend(fence.closed(number)),
-                false => open = Some(fence),
+        if let Some(mut fence) = open.take() {
+            if fence.is_closed_by(line) {
+                found.push(fence.closed(number));
+                continue;
             }
-            continue;
+            if !fence.is_left_by(line) {
+                fence.take(line);
+                open = Some(fence);
+                continue;
+            }
+            found.push(fence.closed(number));
         }
         open = Fence::opened_by(line, number);
         // Looking for an end that is not there costs the rest of the text each time.
         if open.is_none() && line.starts_with('{') && number >= after && unclosed < BLOCKS_MAX {
             match end_of_object(lines, number) {
                 Some(end) => {
-                    found.push(Block { first: number, end, named: false, indent: 0 });
+                    found.push(Block { first: number, end, language: Language::Unsaid, indent: 0 });
                     after = end;
                 }
                 None => unclosed += 1,
             }
         }
     }
-    found.extend(open.and_then(|fence| fence.closed(lines.len())));
+    found.extend(open.map(|fence| fence.closed(lines.len())));
     found
+}
+
+/// The lines that are in none of the blocks, with their numbers from 0.
+pub(crate) fn outside<'l>(
+    lines: &'l [&'l str],
+    blocks: impl IntoIterator<Item = &'l Block>,
+) -> impl Iterator<Item = (usize, &'l str)> {
+    let mut inside = vec![false; lines.len()];
+    for block in blocks {
+        inside.get_mut(block.first..block.end).unwrap_or_default().fill(true);
+    }
+    let numbered = lines.iter().copied().enumerate();
+    numbered.zip(inside).filter(|(_, inside)| !inside).map(|(line, _)| line)
 }
 
 /// The line after the object that begins on a line: where its braces are closed, outside of texts.

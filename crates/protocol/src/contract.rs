@@ -7,10 +7,11 @@ use crate::neomjs;
 use crate::neotx::{agent, architect, developer, resume, reviewer, scout, supervisor, wrapped};
 use crate::problem::Problems;
 use comity_core::command::WorkReport;
-use recognise::Seen;
+use recognise::{Purpose, Seen};
 use serde_json::Value;
 use std::fmt;
 
+mod odds;
 mod recognise;
 mod strict;
 
@@ -150,9 +151,9 @@ pub const SURE: u32 = 100;
 
 /// Tells the kind of a contract from its content; none when it cannot be told.
 pub fn recognise(text: &str) -> Option<&'static Kind> {
-    match recognise::look(text) {
+    match recognise::look(text, Purpose::Check) {
         Seen::One(kind) => Some(kind),
-        Seen::Several(_) | Seen::Nothing => None,
+        Seen::Several(_) | Seen::AtOdds(_) | Seen::Nothing => None,
     }
 }
 
@@ -175,10 +176,20 @@ impl Checked {
 
 /// Reads and checks a contract of a given kind, or of the kind that its marks tell.
 pub fn check(text: &str, given: Option<&'static Kind>, mode: Mode) -> Checked {
-    let seen = given.map_or_else(|| recognise::look(text), Seen::One);
+    look(text, given, mode, Purpose::Check)
+}
+
+/// Reads and checks what an agent hands in, which may repeat what the agent was given.
+pub fn check_handed_in(text: &str, given: Option<&'static Kind>) -> Checked {
+    look(text, given, Mode::Full, Purpose::HandIn)
+}
+
+fn look(text: &str, given: Option<&'static Kind>, mode: Mode, purpose: Purpose) -> Checked {
+    let seen = given.map_or_else(|| recognise::look(text, purpose), Seen::One);
     match seen {
         Seen::One(kind) => of_kind(text, kind, mode),
         Seen::Several(kinds) => undecided(text, &kinds, mode),
+        Seen::AtOdds(fault) => Checked { kind: None, tree: None, problems: fault.into() },
         Seen::Nothing => match document::read(text) {
             Ok(tree) => unknown(tree, mode),
             Err(fault) => {

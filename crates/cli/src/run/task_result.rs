@@ -4,7 +4,7 @@ use crate::context::Context;
 use comity_core::command::WorkReport;
 use comity_core::refusal::{Code, Refusal};
 use comity_protocol::ace::COMMENT;
-use comity_protocol::contract::{self, Checked, KINDS, Kind, Mode};
+use comity_protocol::contract::{self, Checked, KINDS, Kind};
 use comity_protocol::problem::{Level, Problem};
 use serde_json::json;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(super) fn read(
     kind: Option<&'static Kind>,
 ) -> Result<HandedIn, Refusal> {
     let text = super::contract::read(Path::new(file), &context.cwd)?;
-    handed_in(file, &contract::check(&text, kind, Mode::Full))
+    handed_in(file, &contract::check_handed_in(&text, kind))
 }
 
 /// Takes a contract that was looked at as a result.

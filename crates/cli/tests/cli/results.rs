@@ -113,6 +113,23 @@ fn a_result_in_an_agents_message_hands_in_and_two_are_refused() {
 }
 
 #[test]
+fn a_message_loses_no_part_of_its_result_and_one_that_contradicts_itself_moves_nothing() {
+    let sandbox = begun(&["--deliverable", "none"]);
+    let yaml = "version: \"1\"\ntask_id: T1\nstatus: completed\nfiles_modified: []\nlog:\n\
+        - {level: info, message: Began, timestamp: 2025-01-15}\n\
+        - {level: info, message: Ended, timestamp: 2025-01-15}\ncompleted_at: 2025-01-15\n\
+        notes: |\n  I ran\n  ```\n  make\n  ```\nissues: [{type: question, description: Which key?}]\n";
+    let mission = sandbox.comity().args(&["contract", "render", "mission", "T1"]).done().stdout;
+    let message = format!("```yaml\n{mission}```\n\nDone.\n\n```yaml\n{yaml}```\n");
+    let (error, exit) = submit(&sandbox, &format!("{message}\nBLOCKED: which key?\n")).refusal();
+    assert_eq!((error["code"].as_str().unwrap(), exit), ("contract-invalid", 3));
+    assert!(error["message"].as_str().unwrap().contains("this text reports completed"), "{error}");
+    assert_eq!(sandbox.json(&["task", "show", "T1"])["task"]["status"], "in_progress");
+    let task = &submit(&sandbox, &message).json()["task"];
+    assert_eq!((&task["status"], &task["decisions"]), (&json!("review"), &json!(["D1"])));
+}
+
+#[test]
 fn a_comment_that_ends_nothing_is_recognised_and_not_handed_in() {
     let sandbox = begun(&[]);
     for (text, said) in [

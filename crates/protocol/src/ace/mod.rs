@@ -20,9 +20,11 @@ pub use hand_over::{DONE_FILE, HandOver, HandOverError, HandOverState};
 pub use instructions::instructions;
 pub use outcome::{Done, Failed};
 pub use posted::COMMENT;
+pub(crate) use posted::ends;
 pub use question::{Asked, Blocked, with_options};
 
 use crate::markdown::{self, Line};
+use comity_core::command::ReportStatus;
 
 /// Which of the two forms is written. Both are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,9 +101,19 @@ impl<'a> Word<'a> {
             .or_else(|| says(FAILED).map(|_| Word::Failed))
     }
 
-    /// The first one, with the line that it is on, counted from 0.
-    fn first(lines: &[Line<'a>]) -> Option<(usize, Word<'a>)> {
-        lines.iter().enumerate().find_map(|(place, line)| Some((place, Word::of(line)?)))
+    /// All of them, with the lines that they are on, counted from 0.
+    fn all(lines: &[Line<'a>]) -> impl Iterator<Item = (usize, Word<'a>)> {
+        lines.iter().enumerate().filter_map(|(place, line)| Some((place, Word::of(line)?)))
+    }
+
+    /// How the work ended, for words that end it.
+    fn status(&self) -> Option<ReportStatus> {
+        match self {
+            Word::Blocked(..) => Some(ReportStatus::Blocked),
+            Word::Complete | Word::Opened(_) => Some(ReportStatus::Completed),
+            Word::Failed => Some(ReportStatus::Failed),
+            Word::Answer | Word::Claim | Word::Resuming => None,
+        }
     }
 }
 
@@ -109,7 +121,7 @@ impl Comment {
     /// Reads a comment, whoever wrote it. The first line that says what it is decides.
     pub fn parse(text: &str) -> Option<Comment> {
         let lines = markdown::lines(text);
-        let (place, word) = Word::first(&lines)?;
+        let (place, word) = Word::all(&lines).next()?;
         let rest = lines.get(place + 1..).unwrap_or_default();
         match word {
             Word::Answer => Answer::of_lines(&lines).map(Comment::Answer),

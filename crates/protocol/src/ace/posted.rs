@@ -4,7 +4,7 @@
 use super::{Answer, Blocked, Claim, Comment, Done, Failed, Word};
 use crate::contract::{Kind, Mode};
 use crate::document::{Data, Entry, Fault, Node, Place};
-use crate::markdown;
+use crate::markdown::{self, Line};
 use crate::problem::Problems;
 use comity_core::command::{
     IssueKind, REASON_KEY, ReportStatus, ReportedIssue, ReportedLine, WorkReport,
@@ -36,10 +36,36 @@ fn marks(given: &str, _tree: Option<&Node>) -> u32 {
 /// Where the word is that tells what the comment is.
 fn word_at(given: &str) -> Option<Place> {
     let lines = markdown::lines(given);
-    let (place, _) = Word::first(&lines)?;
-    let before = lines.get(place).map_or(0, |line| markdown::indent(line.text));
+    let (place, _) = Word::all(&lines).next()?;
+    Some(place_in(&lines, place))
+}
+
+fn place_in(lines: &[Line<'_>], number: usize) -> Place {
+    let before = lines.get(number).map_or(0, |line| markdown::indent(line.text));
     let from_one = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).saturating_add(1);
-    Some(Place { line: from_one(place), column: from_one(before) })
+    Place { line: from_one(number), column: from_one(before) }
+}
+
+/// Where a text says that the work ended, and how.
+pub(crate) fn ends(given: &str) -> Vec<(Place, ReportStatus)> {
+    let lines = markdown::lines(given);
+    let words = Word::all(&lines);
+    words.filter_map(|(number, word)| Some((place_in(&lines, number), word.status()?))).collect()
+}
+
+/// What contradicts the first word, which decides what the comment is.
+fn contradiction(given: &str, first: Place) -> Option<Fault> {
+    let ends = ends(given);
+    let (_, decided) = ends.first().filter(|(at, _)| *at == first)?;
+    let (at, other) = ends.iter().find(|(_, status)| status != decided)?;
+    let message = format!(
+        "this text reports {} (line {}) and {} (line {}); leave one",
+        decided.as_str(),
+        first.line,
+        other.as_str(),
+        at.line
+    );
+    Some(Fault { message, at: *at })
 }
 
 fn read(given: &str) -> Result<Node, Fault> {
@@ -48,6 +74,9 @@ fn read(given: &str) -> Result<Node, Fault> {
                        **Agent Resuming**, PR opened:, **Agent Complete** or **Agent Failed**";
         return Err(Fault { message: message.to_owned(), at: Place::START });
     };
+    if let Some(fault) = contradiction(given, at) {
+        return Err(fault);
+    }
     let (name, parts) = match Comment::parse(given) {
         Some(Comment::Claim(claim)) => ("claim", taken(claim)),
         Some(Comment::Blocked(blocked)) => ("blocked", asked(blocked, at)),

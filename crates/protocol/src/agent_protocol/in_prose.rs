@@ -1,13 +1,13 @@
 //! Missions and results as agents write them: bare, or in the one block of a message that is one.
 
 use super::{mission_check, result};
-use crate::blocks::{self, BLOCKS_MAX};
+use crate::blocks::{self, BLOCKS_MAX, Block};
 use crate::contract::Mode;
 use crate::document::{self, Data, Fault, Node, Place};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Spaces before the fence of a contract; one that is further in is part of a text.
-const INDENT_MAX: usize = 1;
+/// Spaces before the fence of a contract, as in an item of a list; one that is further in is part of a text.
+const INDENT_MAX: usize = 3;
 /// Keys of a contract in a text that cannot be read, from which on it is meant as one.
 const MEANT_MIN: usize = 2;
 
@@ -15,6 +15,8 @@ const MEANT_MIN: usize = 2;
 struct Wanted {
     what: &'static str,
     keys: &'static [&'static str],
+    /// Keys that the other contracts do not have, or not together.
+    own: &'static [&'static [&'static str]],
     /// Whether a tree has its marks, and not those of the other contract of the protocol.
     fits: fn(&Node) -> bool,
 }
@@ -22,12 +24,14 @@ struct Wanted {
 const MISSION: Wanted = Wanted {
     what: "mission",
     keys: &["version", "task_id", "epic_id", "prd_id", "instruction", "context"],
+    own: &[&["epic_id"], &["prd_id"], &["instruction"]],
     fits: |tree| mission_check::marks("", Some(tree)) > 0,
 };
 
 const RESULT: Wanted = Wanted {
     what: "result",
     keys: &["version", "task_id", "status", "files_modified", "log", "completed_at"],
+    own: &[&["version", "task_id"], &["log"], &["completed_at"]],
     fits: |tree| result::marks("", Some(tree)) > 0 && mission_check::marks("", Some(tree)) == 0,
 };
 
@@ -41,6 +45,29 @@ pub fn result(text: &str, mode: Mode) -> Result<Node, Fault> {
     read(text, mode, &RESULT)
 }
 
+/// Tells whether what cannot be read of a text is meant as a mission.
+pub fn is_meant_as_mission(text: &str) -> bool {
+    is_meant(text, &MISSION)
+}
+
+/// Tells whether what cannot be read of a text is meant as a result.
+pub fn is_meant_as_result(text: &str) -> bool {
+    is_meant(text, &RESULT)
+}
+
+fn is_meant(text: &str, wanted: &Wanted) -> bool {
+    let lines = blocks::lines(text);
+    let blocks = blocks::of(&lines);
+    let (may_be, code): (Vec<&Block>, Vec<&Block>) =
+        blocks.iter().partition(|block| block.may_be_contract());
+    let looked_at = may_be.into_iter().take(BLOCKS_MAX);
+    let read = looked_at.filter(|block| block.read(&lines).is_ok()).chain(code);
+    let unread = blocks::outside(&lines, read);
+    let seen: BTreeSet<&str> = unread.filter_map(|(_, line)| key_of(line)).collect();
+    let there = |keys: &&&[&str]| keys.iter().all(|key| seen.contains(key));
+    wanted.own.iter().filter(there).count() >= MEANT_MIN
+}
+
 /// The original reads bare documents, and comity writes no others; what is around a contract is left aside only
 /// where neither is asked for.
 fn read(text: &str, mode: Mode, wanted: &Wanted) -> Result<Node, Fault> {
@@ -48,8 +75,9 @@ fn read(text: &str, mode: Mode, wanted: &Wanted) -> Result<Node, Fault> {
     if mode != Mode::Full || whole.as_ref().is_ok_and(|tree| matches!(tree.data, Data::Map(_))) {
         return whole;
     }
-    let lines: Vec<&str> = text.lines().collect();
-    let mut blocks = blocks::of(&lines);
+    let lines = blocks::lines(text);
+    let (mut blocks, code): (Vec<Block>, Vec<Block>) =
+        blocks::of(&lines).into_iter().partition(Block::may_be_contract);
     blocks.retain(|block| block.indent <= INDENT_MAX);
     if blocks.len() > BLOCKS_MAX {
         let message = format!("more than {BLOCKS_MAX} blocks; leave the {} alone", wanted.what);
@@ -67,13 +95,13 @@ fn read(text: &str, mode: Mode, wanted: &Wanted) -> Result<Node, Fault> {
         }
     }
     // A contract without a fence that has a mistake is not replaced by what it quotes.
-    let is_outside = |(number, _): &(usize, &str)| !blocks.iter().any(|block| block.has(*number));
-    if let Some(first) = meant(numbered(&lines).filter(is_outside), wanted) {
+    let outside = blocks::outside(&lines, blocks.iter().chain(&code));
+    if let Some(first) = meant(outside, wanted) {
         found.push((first, whole.clone()));
         found.sort_by_key(|(first, _)| *first);
     }
     // Without any, the only block that names its language is meant.
-    let mut named = blocks.iter().filter(|block| block.named);
+    let mut named = blocks.iter().filter(|block| block.is_named());
     match (found.len(), named.next(), named.next()) {
         (0, Some(only), None) => only.read(&lines),
         (0 | 1, ..) => found.pop().map_or(whole, |(_, read)| read),
@@ -87,19 +115,20 @@ fn numbered<'l>(lines: &'l [&'l str]) -> impl Iterator<Item = (usize, &'l str)> 
 
 /// Returns the first line that is meant as part of the contract, whether or not it can be read.
 fn meant<'l>(lines: impl Iterator<Item = (usize, &'l str)>, wanted: &Wanted) -> Option<usize> {
-    let quotes = ['"', '\''];
-    let key_of = |line: &str| {
-        let (key, _) = line.trim_start().split_once(':')?;
-        let key = key.trim_start_matches(quotes).trim_end().trim_end_matches(quotes);
-        wanted.keys.iter().position(|wanted| *wanted == key)
-    };
-    let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for (number, line) in lines {
-        if let Some(key) = key_of(line) {
+        if let Some(key) = key_of(line).filter(|key| wanted.keys.contains(key)) {
             seen.entry(key).or_insert(number);
         }
     }
     seen.values().min().copied().filter(|_| seen.len() >= MEANT_MIN)
+}
+
+/// The key that a line begins with.
+fn key_of(line: &str) -> Option<&str> {
+    let quotes = ['"', '\''];
+    let (key, _) = line.trim_start().split_once(':')?;
+    Some(key.trim_start_matches(quotes).trim_end().trim_end_matches(quotes))
 }
 
 fn several(found: &[(usize, Result<Node, Fault>)], wanted: &Wanted) -> Fault {
@@ -118,6 +147,10 @@ fn several(found: &[(usize, Result<Node, Fault>)], wanted: &Wanted) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use serde_json::json;
 
     const RESULT: &str = include_str!("../../goldens/result.yaml");
 
@@ -167,6 +200,118 @@ mod tests {
             "```yaml\nversion: '1'\ntask_id: T1\nlog:\n  - message: {message}completed_at: now\n```\n"
         );
         assert_eq!(line_of(&text, "completed_at"), 10);
+    }
+
+    #[test]
+    fn a_fence_further_in_than_the_keys_closes_nothing() {
+        for inside in ["  ```\n  make\n  ```\n", " ```\n", "   ```sh\n   make\n   ```\n"] {
+            let early = format!("notes: |\n{inside}{RESULT}more: 1\n");
+            let late = format!("{RESULT}notes: |\n{inside}more: 1\n");
+            for text in [early, late] {
+                let bare = document::read(&text).unwrap().to_value();
+                let message = format!("Done.\n\n{}Bye.\n", fenced(&text));
+                assert_eq!(result(&message, Mode::Full).unwrap().to_value(), bare, "{message}");
+                let unnamed = message.replace("```yaml", "```");
+                assert_eq!(result(&unnamed, Mode::Full).unwrap().to_value(), bare, "{unnamed}");
+            }
+        }
+        // Keys that are less far in than their fence leave its end open, and nothing is dropped.
+        let less = format!(
+            "-\n  ```yaml\n{RESULT}notes: |\n  ```\n  make\n  ```\nissue: []\n  ```\nBye.\n"
+        );
+        assert!(result(&less, Mode::Full).is_err());
+    }
+
+    #[test]
+    fn code_in_another_language_is_no_result() {
+        let (shape, block) = ("version: string;\nstatus: Status;\nlog: Line[];\n", fenced(RESULT));
+        for language in ["ts", "diff", "c++", "text title=x"] {
+            let code = format!("```{language}\n{shape}```\n");
+            for text in [format!("{code}{block}"), format!("Done.\n{block}{code}")] {
+                assert!(result(&text, Mode::Full).is_ok(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_hides_nothing_and_moves_no_place() {
+        let json = document::read(RESULT).unwrap().to_value().to_string();
+        for (text, line, column) in
+            [(format!("{}Bye.\n", fenced(RESULT)), 2, 1), (format!("{json}\nBye.\n"), 1, 2)]
+        {
+            let tree = result(&format!("\u{feff}{text}"), Mode::Full).unwrap();
+            assert_eq!(tree, result(&text, Mode::Full).unwrap());
+            assert_eq!(tree.entry("version").unwrap().key_at, Place { line, column });
+        }
+    }
+
+    #[test]
+    fn a_fence_may_name_a_file_and_stand_in_a_list() {
+        let block = fenced(RESULT);
+        for info in ["yaml:result.yaml", "YAML{1,2}", "yaml, title"] {
+            let text = format!("Done.\n{}", block.replace("yaml", info));
+            assert!(result(&text, Mode::Full).is_ok(), "{text}");
+        }
+        for indent in 1..=3 {
+            let text = format!("1. Done.\n{}", moved_in(&block, indent));
+            let tree = result(&text, Mode::Full).unwrap();
+            assert_eq!(tree.to_value(), document::read(RESULT).unwrap().to_value());
+            let column = u32::try_from(indent).unwrap() + 1;
+            assert_eq!(tree.entry("version").unwrap().key_at, Place { line: 3, column });
+        }
+        let deep = format!("- Done.\n{}", moved_in(&block, 4));
+        assert!(result(&deep, Mode::Full).is_err(), "this is code");
+    }
+
+    fn moved_in(text: &str, indent: usize) -> String {
+        text.lines().map(|line| format!("{}{line}\n", " ".repeat(indent))).collect()
+    }
+
+    fn any_text() -> impl Strategy<Value = String> {
+        let line = select(vec![
+            "```",
+            "```yaml",
+            "~~~",
+            "  ```",
+            "    ```",
+            "``` x",
+            "status: failed",
+            "log:",
+            "---",
+            "{",
+            "}",
+            "",
+            "made it",
+            "- a",
+            "# b",
+            " c",
+            "\t```",
+            "> d",
+        ]);
+        vec(line, 0..7).prop_map(|lines| lines.join("\n"))
+    }
+
+    proptest! {
+        #[test]
+        fn in_a_fence_a_result_reads_as_it_does_bare(
+            texts in vec(any_text(), 4),
+            mark in select(vec!["```", "~~~", "````"]),
+            info in select(vec!["yaml", "", "yml x"]),
+            indent in 0usize..4,
+        ) {
+            let line = |message: &str| json!({"level": "info", "message": message, "timestamp": "2025-01-15"});
+            let value = json!({
+                "version": "1", "task_id": "T1", "notes": texts[0], "status": "completed",
+                "files_modified": [], "log": [line(&texts[1]), line(&texts[2])],
+                "issues": [{"type": "concern", "description": texts[3]}],
+                "completed_at": "2025-01-15",
+            });
+            let bare = document::to_yaml(&value, &document::Style::default());
+            prop_assert_eq!(&document::read(&bare).unwrap().to_value(), &value);
+            let block = moved_in(&format!("{mark}{info}\n{bare}{mark}\n"), indent);
+            let text = format!("Here it is.\n\n{block}\nBye.\n");
+            prop_assert_eq!(result(&text, Mode::Full).unwrap().to_value(), value, "{}", text);
+        }
     }
 
     #[test]

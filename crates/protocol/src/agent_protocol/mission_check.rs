@@ -1,6 +1,7 @@
 //! Checking a mission.
 
 use super::checker::{Checker, is_date, is_object, truthy};
+use super::in_prose;
 use crate::contract::{Mode, keys_there};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
@@ -10,7 +11,10 @@ const CONTEXT_FILES: [&str; 2] = ["epic_file", "task_file"];
 const FLAGS: [&str; 2] = ["no_git_commit", "no_new_deps"];
 
 /// Counts the marks of a mission.
-pub fn marks(_text: &str, tree: Option<&Node>) -> u32 {
+pub fn marks(text: &str, tree: Option<&Node>) -> u32 {
+    if tree.is_none() {
+        return u32::from(in_prose::is_meant_as_mission(text));
+    }
     keys_there(tree, &["epic_id", "prd_id", "instruction"])
 }
 

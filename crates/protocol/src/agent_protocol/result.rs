@@ -1,6 +1,7 @@
 //! Checking a result, and what it reports.
 
 use super::checker::{Checker, is_object};
+use super::in_prose;
 use crate::contract::{Mode, keys_there, says};
 use crate::document::{self, Data, Node, Style};
 use crate::problem::Problems;
@@ -25,7 +26,10 @@ const KNOWN: [&str; 7] =
     ["version", "task_id", "status", "files_modified", "log", "issues", "completed_at"];
 
 /// Counts the marks of a result. No other protocol has both a version and a task in what it hands in.
-pub fn marks(_text: &str, tree: Option<&Node>) -> u32 {
+pub fn marks(text: &str, tree: Option<&Node>) -> u32 {
+    if tree.is_none() {
+        return u32::from(in_prose::is_meant_as_result(text));
+    }
     let files = tree.and_then(|tree| tree.get("files_modified")).map_or(&[][..], Node::items);
     keys_there(tree, &["log", "completed_at"])
         + u32::from(says(tree, "status", &STATUSES))

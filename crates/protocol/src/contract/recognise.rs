@@ -3,9 +3,9 @@
 //! What is handed in moves tasks, so a contract of one kind that has a mistake in it must never pass for a good
 //! one of another kind. Keys that another kind has speak against a kind, and what stays undecided is refused.
 
-use super::{KINDS, Kind, Mode, SURE};
+use super::{KINDS, Kind, Mode, SURE, odds};
 use crate::ace;
-use crate::document::Node;
+use crate::document::{self, Data, Fault, Node, Place};
 use crate::neotx::wrapped;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -15,12 +15,26 @@ const NEAR_MIN: usize = 2;
 /// Required keys from which on having them all says something.
 const WHOLE_MIN: usize = 2;
 
+/// What an agent is given, and may repeat in what it hands in.
+const GIVEN: [&str; 4] = ["mission", "neo-task", "agent", "resume"];
+
+/// What a text is looked at for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To say what is wrong with it.
+    Check,
+    /// To end a piece of work with it.
+    HandIn,
+}
+
 /// What a text was seen to be.
 pub(super) enum Seen {
     /// A contract of this kind.
     One(&'static Kind),
     /// One of these.
     Several(Vec<&'static Kind>),
+    /// Reports of several kinds that contradict each other.
+    AtOdds(Fault),
     /// Nothing that has marks.
     Nothing,
 }
@@ -31,10 +45,66 @@ struct Candidate {
     tree: Option<Node>,
     /// Whether its own reader can read it.
     readable: bool,
+    /// Whether it cannot, and the text shows that it is meant.
+    meant: bool,
+}
+
+impl Candidate {
+    /// Where its own reader finds it.
+    fn at(&self) -> Option<Place> {
+        self.tree.as_ref().filter(|_| self.readable).map(|tree| tree.at)
+    }
+
+    fn is_comment(&self) -> bool {
+        self.kind.name == ace::COMMENT.name
+    }
 }
 
 /// Looks at a text as each kind reads it.
-pub(super) fn look(text: &str) -> Seen {
+pub(super) fn look(text: &str, purpose: Purpose) -> Seen {
+    let mut found = candidates(text);
+    if purpose == Purpose::HandIn && !is_bare(text) {
+        found = leave_given(found);
+    }
+    match choose(found) {
+        Seen::One(kind) => odds::find(text, kind).map_or(Seen::One(kind), Seen::AtOdds),
+        other => other,
+    }
+}
+
+/// The kind of a contract that stands alone.
+pub(super) fn kind_of(text: &str) -> Option<&'static Kind> {
+    match choose(candidates(text)) {
+        Seen::One(kind) => Some(kind),
+        _ => None,
+    }
+}
+
+/// Tells whether the whole text is one contract, with nothing around it.
+pub(super) fn is_bare(text: &str) -> bool {
+    let whole = document::read(text).ok().filter(|tree| matches!(tree.data, Data::Map(_)));
+    whole.is_some_and(|tree| KINDS.iter().any(|kind| (kind.marks)("", Some(&tree)) > 0))
+}
+
+/// What was given to an agent cannot be handed in; beside a report that stands elsewhere it is only repeated.
+fn leave_given(found: Vec<Candidate>) -> Vec<Candidate> {
+    let (mut given, mut others): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|candidate| GIVEN.contains(&candidate.kind.name));
+    // What is wholly one thing is not half another.
+    let whole: Vec<Place> =
+        given.iter().filter(|c| is_whole(c)).filter_map(Candidate::at).collect();
+    others.retain(|other| !other.at().is_some_and(|at| whole.contains(&at)) || is_whole(other));
+    let reports: Vec<Option<Place>> = others
+        .iter()
+        .filter(|other| other.kind.report.is_some() && (other.readable || other.meant))
+        .map(Candidate::at)
+        .collect();
+    given.retain(|candidate| reports.iter().all(|at| *at == candidate.at()));
+    given.extend(others);
+    given
+}
+
+fn candidates(text: &str) -> Vec<Candidate> {
     // What its own reader cannot read may still show what it was meant to be.
     let in_prose = wrapped::read(text).ok();
     let mut found = Vec::new();
@@ -42,20 +112,28 @@ pub(super) fn look(text: &str) -> Seen {
         let own = (kind.read)(text, Mode::Full).ok();
         let readable = own.is_some();
         let tree = own.or_else(|| in_prose.clone());
-        let marks = (kind.marks)(text, tree.as_ref());
+        let by_text = if readable { 0 } else { (kind.marks)(text, None) };
+        let marks = (kind.marks)(text, tree.as_ref()).max(by_text);
         if marks > 0 {
-            found.push(Candidate { kind, marks, tree, readable });
+            found.push(Candidate { kind, marks, tree, readable, meant: by_text > 0 });
         }
     }
+    found
+}
+
+fn choose(mut found: Vec<Candidate>) -> Seen {
     if found.iter().any(|candidate| candidate.marks >= SURE) {
         found.retain(|candidate| candidate.marks >= SURE);
     }
-    // What can be read is meant; a comment is what is left when nothing else is in it.
-    if found.iter().any(|candidate| candidate.readable) {
+    // What is meant and cannot be read is not replaced by what can be; otherwise what can be read is meant.
+    if found.iter().any(|candidate| candidate.meant && !candidate.is_comment()) {
+        found.retain(|candidate| candidate.meant);
+    } else if found.iter().any(|candidate| candidate.readable) {
         found.retain(|candidate| candidate.readable);
     }
+    // A comment is what is left when nothing else is in it.
     if found.len() > 1 {
-        found.retain(|candidate| candidate.kind.name != ace::COMMENT.name);
+        found.retain(|candidate| !candidate.is_comment());
     }
     settle(&found)
 }
@@ -111,7 +189,7 @@ fn forms(schema: &Value) -> Vec<&Value> {
 }
 
 /// The keys that a kind knows at the top.
-fn keys(schema: &Value) -> BTreeSet<String> {
+pub(super) fn keys(schema: &Value) -> BTreeSet<String> {
     let properties = |form: &Value| form.get("properties").and_then(Value::as_object).cloned();
     let known = forms(schema).into_iter().filter_map(properties);
     known.flat_map(|map| map.into_iter().map(|(key, _)| key)).collect()

@@ -168,3 +168,158 @@ fn whatever_the_kind_the_task_that_a_report_names_is_the_one_it_is_about() {
     assert_eq!(named("ace-done", r#"{"task_id":"task-1","summary":"s"}"#), None);
     assert_eq!(named("developer", r#"{"task_id":"T9","status":"DONE"}"#), t9);
 }
+
+/// A fenced result that is valid and has that status.
+fn fenced_result(status: &str) -> String {
+    format!("```json\n{}\n```\n", WHOLE_RESULT.replace("completed\",", &format!("{status}\",")))
+}
+
+#[test]
+fn reports_that_contradict_each_other_are_refused_and_both_places_named() {
+    let (result, created) = (fenced_result("completed"), "PR Created: https://x.org/pull/1");
+    let developer = r#"{"task_id":"T1","status":"BLOCKED","concerns":["no db"]}"#;
+    let done = r#"{"task_id":"T1","status":"DONE","files_changed":1}"#;
+    for (text, first, second) in [
+        (
+            format!("{developer}\n\n{result}"),
+            "blocked (line 1, developer)",
+            "completed (line 4, result)",
+        ),
+        (
+            format!("```json\n{developer}\n```\n{result}"),
+            "blocked (line 2, developer)",
+            "completed (line 5,",
+        ),
+        (
+            format!("BLOCKED: which key?\n\n{result}"),
+            "blocked (line 1, ace-comment)",
+            "completed (line 4,",
+        ),
+        (
+            format!("{result}\nBLOCKED: which key?\n"),
+            "completed (line 2, result)",
+            "blocked (line 8,",
+        ),
+        (
+            format!("**Agent Failed**\n\n{result}"),
+            "failed (line 1, ace-comment)",
+            "completed (line 4,",
+        ),
+        (
+            format!("**Agent Failed**\n\nboom\n\n{done}\n"),
+            "failed (line 1,",
+            "completed (line 5, developer)",
+        ),
+        (
+            format!("{created}\n\nBLOCKED: which key?\n"),
+            "completed (line 1, neo-result)",
+            "blocked (line 3,",
+        ),
+        (
+            format!("{created}\n\n{}", fenced_result("failed")),
+            "completed (line 1,",
+            "failed (line 4, result)",
+        ),
+        (
+            "**Agent Complete**\n\nPR: #5\n\n**Agent Failed**\n\nboom\n".to_owned(),
+            "completed (line 1)",
+            "failed (line 5)",
+        ),
+        ("PR opened: #5\nBLOCKED: why?\n".to_owned(), "completed (line 1)", "blocked (line 2)"),
+    ] {
+        let checked = check(&text, None, Mode::Full);
+        assert!(!checked.is_valid(), "{text}");
+        let said = said(&text);
+        assert!(
+            said.starts_with(&format!("this text reports {first}"))
+                && said.contains(&format!(" and {second}")),
+            "{text}: {said}"
+        );
+        assert!(!check_handed_in(&text, None).is_valid());
+    }
+    let text = format!("BLOCKED: which key?\n\n{result}");
+    for name in ["result", "ace-comment"] {
+        assert!(
+            check(&text, kind(name), Mode::Full).is_valid(),
+            "who says which is meant is heard"
+        );
+    }
+}
+
+#[test]
+fn words_of_other_reports_decide_nothing_where_they_are_not_said() {
+    let result = fenced_result("completed");
+    for around in [
+        "The BLOCKED: mark is gone, and so is **Agent Failed**.",
+        "> BLOCKED: which key?",
+        "`BLOCKED: which key?`",
+        "```\nBLOCKED: which key?\n```",
+        "```ts\nBLOCKED: 1,\n```",
+        "    **Agent Failed**",
+        "PR opened: #5",
+        "**Agent Complete**\n\nPR: #5",
+        "PR Created: https://x.org/pull/1",
+        "```json\n{\"status\": \"BLOCKED\"}\n```",
+        "```json\n{\"task_id\":\"T1\",\"status\":\"DONE\",\"files_changed\":1}\n```",
+    ] {
+        let text = format!("{around}\n\n{result}\n{around}\n");
+        let checked = check(&text, None, Mode::Full);
+        assert!(checked.is_valid(), "{text}: {:?}", checked.problems);
+        assert_eq!(checked.kind.map(|kind| kind.name), Some("result"), "{text}");
+    }
+    let bare = "version: '1'\ntask_id: T1\nstatus: completed\nfiles_modified: []\nlog:\n- {level: info, message: a, timestamp: 2025-01-15}\n- level: info\n  timestamp: 2025-01-15\n  message: |\n   It said:\n   BLOCKED: x\nnotes: |\n BLOCKED: y\ncompleted_at: 2025-01-15\n";
+    assert!(check(bare, None, Mode::Full).is_valid(), "{}", said(bare));
+    let message = format!("Done.\n\n```yaml\n{bare}```\n");
+    assert!(check(&message, None, Mode::Full).is_valid(), "{}", said(&message));
+    // Of neo's own reports the last is meant.
+    let neo =
+        "{\"task_id\":\"T1\",\"status\":\"BLOCKED\"}\n\n{\"task_id\":\"T1\",\"status\":\"DONE\"}\n";
+    assert_eq!(kind_of(&format!("First:\n{neo}")), Some("developer"));
+}
+
+#[test]
+fn what_an_agent_was_given_may_be_repeated_in_what_it_hands_in() {
+    let mission = include_str!("../../goldens/mission.yaml");
+    let quoted = format!("I was asked:\n```yaml\n{mission}```\n");
+    let name = |text: &str| {
+        let checked = check_handed_in(text, None);
+        (checked.kind.map(|kind| kind.name), checked.is_valid())
+    };
+    let result = fenced_result("completed");
+    assert_eq!(name(&format!("{quoted}{result}")), (Some("result"), true));
+    assert_eq!(name(&format!("{result}{quoted}")), (Some("result"), true));
+    assert_eq!(name(&format!("{quoted}\nBLOCKED: which key?\n")), (Some("ace-comment"), true));
+    let broken = result.replace("\"log\":[", "\"log\":[[");
+    assert_eq!(
+        name(&format!("{quoted}{broken}")),
+        (Some("result"), false),
+        "its own problem is said"
+    );
+    assert_eq!(name(&quoted), (Some("mission"), true), "which reports nothing");
+    assert_eq!(name(mission), (Some("mission"), true));
+    assert!(
+        said(&format!("{quoted}{result}")).contains("(mission, result)"),
+        "to look at, both count"
+    );
+}
+
+#[test]
+fn what_is_meant_as_a_result_and_cannot_be_read_has_its_own_problem_alone() {
+    let result = include_str!("../../goldens/result.yaml");
+    let mission = include_str!("../../goldens/mission.yaml");
+    for (text, name, wanted) in [
+        (format!("{result}---\nThat is all I did.\n"), "result", "expected a single document"),
+        (format!("{result}---\nBLOCKED: which key?\n"), "result", "expected a single document"),
+        (format!("{result}status: failed\n"), "result", "the key \"status\" is given twice"),
+        (format!("Done.\n```yaml\n{result}status: failed\n```\n"), "result", "the key \"status\""),
+        (format!("{mission}timeout: 1\n"), "mission", "the key \"timeout\" is given twice"),
+    ] {
+        let checked = check(&text, None, Mode::Full);
+        assert_eq!(checked.kind.map(|kind| kind.name), Some(name), "{text}");
+        let errors = checked.problems.errors();
+        assert!(errors.len() == 1 && errors[0].starts_with(wanted), "{errors:?}");
+    }
+    let developer = "```json\n{\"task_id\":\"T1\",\"status\":\"DONE\"}\n```\n";
+    let both = format!("```yaml\n{result}status: failed\n```\n{developer}");
+    assert_eq!(kind_of(&both), Some("result"), "it is not replaced by what can be read");
+}

@@ -19,6 +19,7 @@ pub use result::ResultContract;
 pub use task::TaskContract;
 
 use crate::contract::Kind;
+use crate::document::Place;
 
 /// The kinds of contract of this protocol.
 pub const TASK: Kind = Kind {
@@ -52,6 +53,11 @@ pub const ERROR: Kind = Kind {
     schema: schema::error,
     report: Some(|tree| Some(error::report(tree))),
 };
+
+/// Where a text says that a pull request was created, which counts as a result.
+pub(crate) fn created_at(text: &str) -> Option<Place> {
+    result::created(text).map(|(_, at)| at)
+}
 
 /// Returns the title that the front matter of an issue's file gives.
 pub fn title_beside(text: &str) -> Option<String> {

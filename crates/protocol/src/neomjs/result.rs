@@ -58,7 +58,7 @@ pub(super) fn read(given: &str) -> Result<Node, Fault> {
 }
 
 /// Finds `PR Created: <url>` at the start of a line that is no code and no quotation.
-fn created(given: &str) -> Option<(String, Place)> {
+pub(super) fn created(given: &str) -> Option<(String, Place)> {
     let (text, taken) = envelope::unwrapped(given);
     (1..).zip(markdown::lines(&text)).zip(taken).find_map(|((line, text), taken)| {
         let url = markdown::after_word(&text, CREATED)?.split_whitespace().next()?;

@@ -15,11 +15,13 @@ pub fn read(text: &str) -> Result<Node, Fault> {
     if whole.as_ref().is_ok_and(|tree| matches!(tree.data, Data::Map(_))) {
         return whole;
     }
-    let lines: Vec<&str> = text.lines().collect();
+    let lines = blocks::lines(text);
     let mut fault = None;
     let mut object = None;
     let mut report = None;
-    for block in blocks::of(&lines).iter().rev().take(BLOCKS_MAX) {
+    let blocks = blocks::of(&lines);
+    let may_be = blocks.iter().rev().filter(|block| block.may_be_contract());
+    for block in may_be.take(BLOCKS_MAX) {
         match block.read(&lines) {
             Ok(tree) if is_report(&tree) => {
                 report = Some(tree);
@@ -29,7 +31,7 @@ pub fn read(text: &str) -> Result<Node, Fault> {
             Ok(_) => {}
             // The last word of an agent, even if it cannot be read, is not replaced by an earlier one.
             Err(wrong) if is_meant_as_report(block, &lines) => return Err(wrong),
-            Err(wrong) if block.named => fault = fault.or(Some(wrong)),
+            Err(wrong) if block.is_named() => fault = fault.or(Some(wrong)),
             Err(_) => {}
         }
     }
@@ -54,7 +56,7 @@ fn is_meant_as_report(block: &Block, lines: &[&str]) -> bool {
             |key: &&str| line.strip_prefix(*key).is_some_and(|rest| rest.starts_with(':'));
         REPORT_KEYS.iter().any(|key| in_json(key) || in_yaml(key))
     };
-    block.named && block.lines(lines).iter().any(says)
+    block.is_named() && block.lines(lines).iter().any(says)
 }
 
 /// `PR_URL: https://…` on a line of its own.
@@ -88,6 +90,12 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_hides_no_contract() {
+        let text = "\u{feff}{\"status\": \"DONE\"}\nBye\n";
+        assert_eq!(read(text).unwrap().get("status").unwrap().at, Place { line: 1, column: 12 });
+    }
+
+    #[test]
     fn of_several_the_last_is_meant_and_code_is_not() {
         let text = "```json\n{\"a\":1}\n```\n```ts\nlet x: y = {};\n```\n```json\n{\"b\":2}\n```\n";
         assert!(read(text).unwrap().get("b").is_some());
@@ -109,6 +117,9 @@ mod tests {
             let text = format!("I did it.\n\n{report}\nThe change:\n\n{after}");
             assert!(read(&text).unwrap().get("status").is_some(), "{text}");
         }
+        let loose = "```\nwarning: unused\n  ```\n";
+        let text = report.replace("DONE", "BLOCKED") + loose + report;
+        assert_eq!(read(&text).unwrap().get("status").unwrap().text(), Some("DONE"), "{text}");
         let broken = format!("{report}\n```json\n{{\"status\": \"BLOCKED\",\n```\n");
         assert!(read(&broken).is_err(), "the last word cannot be read");
         let broken = format!("{report}\n```yaml\nstatus: BLOCKED\nconcerns: [\n```\n");
