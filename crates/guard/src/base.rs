@@ -2,10 +2,11 @@
 
 use crate::defaults;
 use crate::git::Git;
+use crate::merges::{self, Touched};
 use crate::notes::Begin;
 use crate::reflog::{self, Made};
-use crate::story;
-use crate::told::Told;
+use crate::story::{self, Story};
+use crate::told::{Taken, Told};
 use crate::whose::{self, Scene};
 use std::collections::BTreeSet;
 
@@ -16,8 +17,8 @@ pub(crate) struct Span {
     pub(crate) base: String,
     /// Its own commits since it was claimed, newest first.
     pub(crate) commits: Vec<String>,
-    /// The files that its own commits touch, when others' commits lie between them.
-    pub(crate) touched: Option<BTreeSet<String>>,
+    /// What its own commits touch, when others' commits lie between them.
+    pub(crate) touched: Option<Touched>,
 }
 
 /// What belongs to a piece of work, as far as can be told.
@@ -31,6 +32,8 @@ pub(crate) struct Found {
     pub(crate) sure: Option<BTreeSet<String>>,
     /// Whether something else is under way in the same tree, on the branch that all commit to.
     pub(crate) is_shared: bool,
+    /// Commits of a task that must not commit, which were left on another branch.
+    pub(crate) aside: Vec<String>,
 }
 
 /// A task, and its claim as far as that is known.
@@ -66,6 +69,8 @@ struct Since<'a> {
     tip: &'a str,
     /// Where others' work comes from.
     others: Vec<String>,
+    /// Those of them that are the default branch.
+    published: Vec<String>,
     /// What was checked out at claims.
     claimed_at: Vec<String>,
 }
@@ -77,31 +82,46 @@ struct Since<'a> {
 /// the work's own commits behind it is not the beginning, whoever published them.
 pub(crate) fn find(git: &Git, claim: Claimed<'_>, tip: &str, said: Option<&str>) -> Option<Found> {
     let own = branch_of(git, tip, said);
-    let made = reflog::made(git, own.as_deref());
+    let mut made = reflog::made(git, own.as_deref());
     let from = made.created.as_ref().and_then(|created| created.from.as_deref());
-    let others = defaults::tips(git, own.as_deref(), from);
+    let tips = defaults::tips(git, own.as_deref(), from);
+    let others = [tips.published.clone(), tips.sources].concat();
     let Some(story) = story::of(git, claim.task, claim.fence) else {
         return unclaimed(git, tip, others);
     };
-    let on_default = own.as_deref().is_some_and(|name| defaults::is_default(git, name));
+    let branch = own.as_deref().filter(|name| !defaults::is_default(git, name));
+    let on_default = own.is_some() && branch.is_none();
     let mut claimed_at = story.resumed.clone();
     claimed_at.extend(story.begin.commit().map(str::to_owned));
-    let mut since = Since { git, begin: Some(story.begin.clone()), tip, others, claimed_at };
+    let (begin, published) = (Some(story.begin.clone()), tips.published);
+    let mut since = Since { git, begin, tip, others, published, claimed_at };
     // What a branch has in common with the one it was made from is not its own, even when that has moved on.
     let shared = made.created.as_ref().filter(|created| !on_default && created.from.is_some());
     since.others.extend(shared.map(|created| created.at.clone()));
+    let claimed = claim.told.claimed_at(story.first);
+    if let (Some(_), Some(time)) = (branch, claimed) {
+        since.begin_on_branch(&made, time);
+    }
     let goes_back = !on_default && !claim.must_not_commit && claim.told.not_before.is_some();
     let earlier = if goes_back { since.go_back(&made) } else { BTreeSet::new() };
+    let mut came = branch.map(|branch| since.without_fetched(branch)).unwrap_or_default();
     let all = since.commits(&[tip], &[]);
     let mut commits: BTreeSet<String> = if since.others.is_empty() {
         all.iter().cloned().collect()
     } else {
         since.commits(&[tip], &since.others).into_iter().collect()
     };
+    let mut elsewhere = BTreeSet::new();
     if commits.len() < all.len() {
-        let made_here = since.made_here(&made, claim.told.claimed_at(story.first));
-        commits.extend(all.iter().filter(|commit| made_here.contains(*commit)).cloned());
+        made.in_others = made_in_others(&claim, &story);
+        let here = since.made_here(&made, &story, claimed);
+        commits.extend(all.iter().filter(|commit| here.contains(*commit)).cloned());
+        elsewhere = since.made_before(&made);
+        elsewhere.extend(since.in_another_form(&made, &all, &commits, claimed));
+        elsewhere.retain(|commit| !commits.contains(commit));
+        commits.extend(elsewhere.iter().cloned());
     }
+    came.retain(|commit| !commits.contains(commit));
     let scene = Scene {
         git,
         task: claim.task,
@@ -111,9 +131,25 @@ pub(crate) fn find(git: &Git, claim: Claimed<'_>, tip: &str, said: Option<&str>)
         on_default,
         must_not_commit: claim.must_not_commit,
         earlier: &earlier,
+        elsewhere: &elsewhere,
         made: &made.on_branch,
     };
-    Some(since.found(&scene, &all, commits))
+    let mut found = since.found(&scene, &all, commits, came);
+    let last = claim.fence.and_then(|fence| claim.told.claimed_at(fence));
+    if let Some(time) = last.filter(|_| claim.must_not_commit && claim.told.beside.is_empty()) {
+        found.aside = since.left_aside(&scene, &made, time);
+    }
+    Some(found)
+}
+
+/// Lists the commits that were made in the work trees that a task was claimed in, since then.
+fn made_in_others(claim: &Claimed<'_>, story: &Story) -> BTreeSet<String> {
+    let of_story = |taken: &&Taken| {
+        taken.fence >= story.first && claim.fence.is_none_or(|fence| taken.fence <= fence)
+    };
+    let claims = claim.told.taken.iter().filter(of_story);
+    let logs = claims.filter_map(|taken| Some((Git::at(taken.tree.as_ref()?), taken.at)));
+    logs.flat_map(|(git, at)| reflog::made_since(&git, at)).collect()
 }
 
 /// Work whose claim is not known here. What is published may be anybody's, from any time.
@@ -121,52 +157,101 @@ fn unclaimed(git: &Git, tip: &str, others: Vec<String>) -> Option<Found> {
     if others.is_empty() {
         return None;
     }
-    let since = Since { git, begin: None, tip, others, claimed_at: Vec::new() };
+    let (published, claimed_at) = (Vec::new(), Vec::new());
+    let since = Since { git, begin: None, tip, others, published, claimed_at };
     let commits = since.commits(&[tip], &since.others);
     let base = since.nearest(&commits.iter().cloned().collect())?;
     let span = Span { base, commits, touched: None };
-    Some(Found { span, wide: None, sure: None, is_shared: false })
+    Some(Found { span, wide: None, sure: None, is_shared: false, aside: Vec::new() })
 }
 
 impl Since<'_> {
+    /// Moves the beginning to where a branch was at the claim, when something else was checked out then.
+    fn begin_on_branch(&mut self, made: &Made, claimed: i64) {
+        let (Some(Begin::Commit(begin)), Some(place)) = (&self.begin, made.before(claimed)) else {
+            return;
+        };
+        if !self.is_behind(place, begin) && self.is_behind(place, self.tip) {
+            self.others.push(begin.clone());
+            self.begin = Some(Begin::Commit(place.to_owned()));
+        }
+    }
+
     /// Moves the beginning back to where a branch was made, when it was committed to before the claim; returns those commits.
     fn go_back(&mut self, made: &Made) -> BTreeSet<String> {
-        let (Some(Begin::Commit(begin)), Some(created)) = (&self.begin, &made.created) else {
-            return BTreeSet::new();
-        };
-        let mut args = vec!["rev-list", begin.as_str(), "--not", created.at.as_str()];
-        args.extend(self.others.iter().map(String::as_str));
-        let earlier: BTreeSet<String> = self.git.lines(&args).into_iter().collect();
-        let is_behind = self.git.does(&["merge-base", "--is-ancestor", begin, self.tip]);
-        if earlier.is_empty() || !is_behind {
-            return BTreeSet::new();
-        }
+        let Some(Begin::Commit(begin)) = &self.begin else { return BTreeSet::new() };
         let mut places: Vec<String> = self.others.clone();
-        places.push(created.at.clone());
+        places.extend(made.created.as_ref().map(|created| created.at.clone()));
+        let mut args = vec!["rev-list", begin.as_str(), "--not"];
+        args.extend(places.iter().map(String::as_str));
         let meet = |place: &String| self.git.line(&["merge-base", place, begin]);
         let floor = places.iter().filter_map(meet).min_by_key(|place| self.distance(place));
-        self.begin = floor.map(Begin::Commit);
+        let Some(floor) = floor.filter(|_| self.is_behind(begin, self.tip)) else {
+            return BTreeSet::new();
+        };
+        let earlier: BTreeSet<String> = self.git.lines(&args).into_iter().collect();
+        if !earlier.is_empty() {
+            self.begin = Some(Begin::Commit(floor));
+        }
         earlier
     }
 
+    fn is_behind(&self, place: &str, of: &str) -> bool {
+        self.git.does(&["merge-base", "--is-ancestor", place, of])
+    }
+
+    /// Takes out what came with a fetch of the same branch, which was made elsewhere; returns those commits.
+    fn without_fetched(&mut self, branch: &str) -> BTreeSet<String> {
+        let Some(fetched) = reflog::fetched(self.git, branch) else { return BTreeSet::new() };
+        if !self.is_behind(&fetched, self.tip) {
+            return BTreeSet::new();
+        }
+        let came = self.commits(&[&fetched], &self.others);
+        self.others.push(fetched);
+        came.into_iter().collect()
+    }
+
     /// Puts together what counts, what may be listed and what must be.
-    fn found(&self, scene: &Scene<'_>, all: &[String], commits: BTreeSet<String>) -> Found {
+    fn found(
+        &self,
+        scene: &Scene<'_>,
+        all: &[String],
+        commits: BTreeSet<String>,
+        came: BTreeSet<String>,
+    ) -> Found {
         let mut sorted = whose::sort(scene, commits);
+        sorted.left.extend(came);
         let is_shared = scene.on_default && !scene.told.beside.is_empty();
         let is_sure = sorted.shared.is_empty() && !is_shared;
         let listed = |set: &BTreeSet<String>| -> Vec<String> {
             all.iter().filter(|commit| set.contains(*commit)).cloned().collect()
         };
-        let sure = (!is_sure).then(|| touched(self.git, &listed(&sorted.own)));
+        let sure = (!is_sure).then(|| merges::touched(self.git, &listed(&sorted.own)).names);
         let mut counted = sorted.own;
         counted.append(&mut sorted.shared);
         let mut span = self.span(all, &counted);
-        let wide = (!sorted.left.is_empty()).then(|| {
-            let may_be = counted.union(&sorted.left).cloned().collect();
-            self.span(all, &may_be)
+        // What others put on the default branch in another form differs from the beginning only.
+        let begin = self.begin.as_ref().map_or(&*span.base, Begin::object).to_owned();
+        let wide = (!sorted.left.is_empty() || begin != span.base).then(|| {
+            let commits = listed(&counted.union(&sorted.left).cloned().collect());
+            let touched = Some(merges::touched(self.git, &commits));
+            Span { base: begin, commits, touched }
         });
         span.commits.retain(|commit| !scene.earlier.contains(commit));
-        Found { span, wide, sure, is_shared }
+        Found { span, wide, sure, is_shared, aside: Vec::new() }
+    }
+
+    /// Lists the commits that were made in this work tree since the last claim, and are on another branch now.
+    fn left_aside(&self, scene: &Scene<'_>, made: &Made, claimed: i64) -> Vec<String> {
+        let since = made.in_tree.iter().filter(|(_, at)| **at >= claimed);
+        let made: BTreeSet<&String> = since.map(|(commit, _)| commit).collect();
+        if made.is_empty() {
+            return Vec::new();
+        }
+        let kept = self.commits(&["--branches", "--remotes"], &[self.tip.to_owned()]);
+        let kept = kept.into_iter().filter(|commit| made.contains(commit)).collect();
+        let scene = Scene { on_default: true, ..*scene };
+        whose::sort(&scene, kept).own.into_iter().collect()
     }
 
     fn span(&self, all: &[String], own: &BTreeSet<String>) -> Span {
@@ -176,7 +261,7 @@ impl Since<'_> {
         let mixed = after.iter().any(|commit| !own.contains(commit));
         let commits: Vec<String> =
             all.iter().filter(|commit| own.contains(*commit)).cloned().collect();
-        let touched = mixed.then(|| touched(self.git, &commits));
+        let touched = mixed.then(|| merges::touched(self.git, &commits));
         Span { base, commits, touched }
     }
 
@@ -200,8 +285,8 @@ impl Since<'_> {
     }
 
     /// Lists the commits that were made for this work, as far as logs tell: on its branch, or in its work tree since the claim
-    /// and before the branch was made. What was made on another branch and merged is another's work.
-    fn made_here(&self, made: &Made, claimed: Option<i64>) -> BTreeSet<String> {
+    /// and before the branch was made; and what an earlier claim of it ended with, when the branch was made from that.
+    fn made_here(&self, made: &Made, story: &Story, claimed: Option<i64>) -> BTreeSet<String> {
         let mut found: BTreeSet<String> = made.on_branch.keys().cloned().collect();
         if let Some(branched_at) = &made.branched_at {
             let in_tree = |commit: &String| made.in_tree.get(commit);
@@ -209,6 +294,49 @@ impl Since<'_> {
                 in_tree(commit).is_some_and(|at| claimed.is_none_or(|since| *at >= since))
             };
             found.extend(self.commits(&[branched_at], &[]).into_iter().filter(here));
+        }
+        let Some(created) = &made.created else { return found };
+        for end in story.gaps.iter().map(|gap| &gap.end) {
+            let has_it = |place: &String| self.is_behind(end, place);
+            if has_it(&created.at) && !self.published.iter().any(has_it) {
+                let others = self.others.iter().filter(|place| !has_it(place)).cloned();
+                found.extend(self.commits(&[end], &others.collect::<Vec<_>>()));
+            }
+        }
+        found
+    }
+
+    /// Lists the commits that were made before the branch was, in another work tree that the task was claimed in, since then.
+    fn made_before(&self, made: &Made) -> BTreeSet<String> {
+        let Some(branched_at) = made.branched_at.as_ref().filter(|_| !made.in_others.is_empty())
+        else {
+            return BTreeSet::new();
+        };
+        let before = self.commits(&[branched_at], &[]).into_iter();
+        before.filter(|commit| made.in_others.contains(commit)).collect()
+    }
+
+    /// Lists the commits that were made in this work tree since the claim, on another branch, and touch only what the work
+    /// itself touches: it was squashed or picked there. What touches something else may be a colleague's.
+    fn in_another_form(
+        &self,
+        made: &Made,
+        all: &[String],
+        own: &BTreeSet<String>,
+        claimed: Option<i64>,
+    ) -> BTreeSet<String> {
+        let since = |commit: &String| {
+            claimed.is_some_and(|time| made.in_tree.get(commit).is_some_and(|at| *at >= time))
+        };
+        let mut found: BTreeSet<String> =
+            all.iter().filter(|commit| !own.contains(*commit) && since(commit)).cloned().collect();
+        if !found.is_empty() {
+            let own: Vec<String> = own.iter().cloned().collect();
+            let known = merges::touched(self.git, &own).names;
+            found.retain(|commit| {
+                let names = merges::touched(self.git, std::slice::from_ref(commit)).names;
+                !names.is_empty() && names.is_subset(&known)
+            });
         }
         found
     }
@@ -238,25 +366,4 @@ impl Since<'_> {
         };
         nearest.or_else(|| self.begin.as_ref().map(|begin| begin.object().to_owned()))
     }
-}
-
-/// Lists the files that commits touch. Of a merge it is what differs from all of its parents: the rest came with them.
-fn touched(git: &Git, commits: &[String]) -> BTreeSet<String> {
-    let args = [
-        "diff-tree",
-        "--stdin",
-        "--root",
-        "-r",
-        "-c",
-        "-z",
-        "--name-only",
-        "--no-commit-id",
-        "--no-renames",
-        "--no-ext-diff",
-    ];
-    let listed: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
-    let output = git.fed(&args, &listed).filter(|output| output.status.success());
-    let names = output.map(|output| output.stdout).unwrap_or_default();
-    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
 }

@@ -116,7 +116,8 @@ pub fn check(work: &Work<'_>) -> Result<Findings, Refusal> {
     };
     let span = &found.span;
     if work.constraints.no_git_commit {
-        committed(&git, work, &span.commits, &mut violations);
+        let commits: Vec<&String> = span.commits.iter().chain(&found.aside).collect();
+        committed(&git, work, &commits, &mut violations);
     }
     let Changed { files, must, may } = all_changed(&git, work, &found, commit)?;
     too_many(work, &files, &mut violations);
@@ -212,11 +213,19 @@ fn changed(git: &Git, work: &Work<'_>, span: &Span, commit: &str) -> Result<Vec<
         files.retain(|file| is_named(file, names));
     };
     if let Some(touched) = &span.touched {
-        let mut touched = touched.clone();
+        let mut names = touched.names.clone();
         if work.is_snapshot {
-            touched.extend(names_between(git, "HEAD", commit)?);
+            names.extend(names_between(git, "HEAD", commit)?);
         }
-        keep(&mut files, &touched);
+        keep(&mut files, &names);
+        // What a merge took away of what others had added is no difference from the base.
+        for merge in &touched.amended {
+            let mut more = changes(git, &merge.clean, commit)?;
+            more.retain(|file| {
+                is_named(file, &merge.names) && files.iter().all(|known| known.path != file.path)
+            });
+            files.append(&mut more);
+        }
     }
     let before = || git.commit(&names::before(work.task));
     if work.is_snapshot
@@ -272,9 +281,9 @@ fn on_branch(
     found.push(Violation::new("branch", None, message));
 }
 
-fn committed(git: &Git, work: &Work<'_>, commits: &[String], found: &mut Vec<Violation>) {
+fn committed(git: &Git, work: &Work<'_>, commits: &[&String], found: &mut Vec<Violation>) {
     // A snapshot is comity's own.
-    let made = commits.iter().filter(|commit| !work.is_snapshot || *commit != work.commit);
+    let made = commits.iter().filter(|commit| !work.is_snapshot || **commit != work.commit);
     for commit in made.take(COMMITS_SHOWN) {
         let short: String = commit.chars().take(10).collect();
         let subject = git.line(&["show", "--no-patch", "--format=%s", commit]).unwrap_or_default();

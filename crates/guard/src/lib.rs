@@ -6,6 +6,7 @@ mod defaults;
 pub mod deps;
 pub mod diff;
 pub mod git;
+mod merges;
 mod names;
 pub mod notes;
 mod reflog;

@@ -1,7 +1,7 @@
 //! What a work tree remembers of its own doing: which commits were made in it, and which only came in.
 
 use crate::git::Git;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Entries that are read of one log.
 const ENTRIES_MAX: &str = "--max-count=20000";
@@ -24,12 +24,23 @@ struct Entry {
 pub(crate) struct Made {
     /// On the branch itself, in whichever work tree.
     pub(crate) on_branch: BTreeMap<String, i64>,
-    /// In this work tree, on whichever branch.
+    /// In this work tree, on whichever branch; none when the branch is not the one that is checked out here.
     pub(crate) in_tree: BTreeMap<String, i64>,
+    /// In other work trees that the task was claimed in, since then.
+    pub(crate) in_others: BTreeSet<String>,
     /// Where the log of the branch begins.
     pub(crate) branched_at: Option<String>,
     /// How the branch was made, when its log still tells and it is not the remote's own.
     pub(crate) created: Option<Created>,
+    /// The log of the branch.
+    log: Vec<Entry>,
+}
+
+impl Made {
+    /// Returns where the branch was before a time, in seconds; none when it is not as old as that.
+    pub(crate) fn before(&self, time: i64) -> Option<&str> {
+        self.log.iter().find(|entry| entry.at < time).map(|entry| &*entry.commit)
+    }
 }
 
 /// How a branch was made.
@@ -44,20 +55,44 @@ pub(crate) struct Created {
 /// Finds the commits that were made here. Without logs there are none.
 pub(crate) fn made(git: &Git, branch: Option<&str>) -> Made {
     let mut made = Made::default();
-    for (entry, on) in attributed(&entries(git, "HEAD"), branch) {
+    let checked_out = git.branch();
+    let is_here = checked_out.is_none() || checked_out.as_deref() == branch;
+    let at_end = checked_out.as_deref().or(branch);
+    for (entry, on) in attributed(&entries(git, "HEAD"), at_end) {
         if on.as_deref() == branch {
             made.on_branch.insert(entry.commit.clone(), entry.at);
         }
-        made.in_tree.insert(entry.commit, entry.at);
+        if is_here {
+            made.in_tree.insert(entry.commit, entry.at);
+        }
     }
     if let Some(branch) = branch {
-        let log = entries(git, &format!("refs/heads/{branch}"));
-        made.branched_at = log.last().map(|entry| entry.commit.clone());
-        made.created = log.last().and_then(|entry| created(entry, branch));
-        let own = log.into_iter().filter(|entry| makes(&entry.action));
-        made.on_branch.extend(own.map(|entry| (entry.commit, entry.at)));
+        made.log = entries(git, &format!("refs/heads/{branch}"));
+        made.branched_at = made.log.last().map(|entry| entry.commit.clone());
+        made.created = made.log.last().and_then(|entry| created(entry, branch));
+        let own = made.log.iter().filter(|entry| makes(&entry.action));
+        made.on_branch.extend(own.map(|entry| (entry.commit.clone(), entry.at)));
     }
     made
+}
+
+/// Finds the commits that were made in a work tree since a time, in seconds.
+pub(crate) fn made_since(git: &Git, time: Option<i64>) -> Vec<String> {
+    let is_later = move |entry: &Entry| time.is_none_or(|time| entry.at >= time);
+    let made = |entry: &Entry| makes(&entry.action);
+    let found = entries(git, "HEAD").into_iter().filter(is_later).filter(made);
+    found.map(|entry| entry.commit).collect()
+}
+
+/// Returns what the remote's branch of the same name last brought: a fetch brings what was made elsewhere, a push does not.
+/// What has no log came with the clone.
+pub(crate) fn fetched(git: &Git, branch: &str) -> Option<String> {
+    let name = format!("refs/remotes/origin/{branch}");
+    let log = entries(git, &name);
+    if log.is_empty() {
+        return git.commit(&name);
+    }
+    log.into_iter().find(|entry| entry.action != "update by push").map(|entry| entry.commit)
 }
 
 /// Reads how a branch was made. One that was fetched goes on with what the remote has of it.

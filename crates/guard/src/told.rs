@@ -1,18 +1,33 @@
 //! What the store knows of a task and its surroundings, and git does not.
 
+use std::path::PathBuf;
+
 /// What the store tells.
 #[derive(Clone, Copy)]
 pub struct Told<'a> {
     /// What was committed on the task's branch before this time, in seconds, was not for the task.
     pub not_before: Option<i64>,
-    /// When it was claimed, in seconds, by the claim's fence, as far as git and the store have one clock.
-    pub claimed: &'a [(u64, i64)],
+    /// The claims of the task.
+    pub taken: &'a [Taken],
     /// Patterns of the files that the task declares.
     pub files: &'a [String],
     /// What else is under way in the same work tree.
     pub beside: &'a [Beside],
+    /// What else is under way in other work trees that the task was claimed in.
+    pub behind: &'a [Beside],
     /// Tells whether another agent has a task.
     pub is_anothers: &'a dyn Fn(&str) -> bool,
+}
+
+/// Where and when a task was claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The claim's fence.
+    pub fence: u64,
+    /// When, in seconds, as far as git and the store have one clock.
+    pub at: Option<i64>,
+    /// The work tree, when it is on this machine.
+    pub tree: Option<PathBuf>,
 }
 
 /// A live claim of another task, in the same work tree.
@@ -30,11 +45,17 @@ pub struct Beside {
 
 impl Told<'_> {
     /// Nothing is known.
-    pub const NOTHING: Told<'static> =
-        Told { not_before: None, claimed: &[], files: &[], beside: &[], is_anothers: &|_| false };
+    pub const NOTHING: Told<'static> = Told {
+        not_before: None,
+        taken: &[],
+        files: &[],
+        beside: &[],
+        behind: &[],
+        is_anothers: &|_| false,
+    };
 
     /// Returns when a claim was made.
     pub(crate) fn claimed_at(&self, fence: u64) -> Option<i64> {
-        self.claimed.iter().find(|(number, _)| *number == fence).map(|(_, at)| *at)
+        self.taken.iter().find(|claim| claim.fence == fence).and_then(|claim| claim.at)
     }
 }

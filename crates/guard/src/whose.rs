@@ -1,6 +1,7 @@
 //! Whose work a commit is, where it may be this task's or another's.
 
-use crate::git::{Git, rebased};
+use crate::git::{Git, rebased, squashed};
+use crate::merges::plain_merges;
 use crate::names;
 use crate::notes::Begin;
 use crate::story::{self, Other, Story};
@@ -32,6 +33,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) must_not_commit: bool,
     /// Commits that were made on the task's branch before it was claimed.
     pub(crate) earlier: &'a BTreeSet<String>,
+    /// Commits that were made since the claim on another branch, in a work tree that the task was claimed in.
+    pub(crate) elsewhere: &'a BTreeSet<String>,
     /// When commits were made on the branch.
     pub(crate) made: &'a BTreeMap<String, i64>,
 }
@@ -46,6 +49,8 @@ struct Evidence {
     handed_in: BTreeSet<String>,
     /// Made while a task was under way, each under the task's name as refs spell it.
     under_way: Vec<(String, BTreeSet<String>)>,
+    /// Made while a task was under way in another work tree that this one was claimed in.
+    behind: BTreeSet<String>,
     /// Made while nobody had the task.
     in_gaps: BTreeSet<String>,
     /// Made after the claim had expired, which its holder did not notice.
@@ -54,6 +59,13 @@ struct Evidence {
     done_before: BTreeSet<String>,
     /// The task that a commit names.
     named: BTreeMap<String, String>,
+}
+
+/// What others handed in and is not there as it was.
+struct Gone {
+    commits: BTreeSet<String>,
+    /// The last commit of each claim.
+    ends: Vec<String>,
 }
 
 enum Share {
@@ -107,6 +119,11 @@ impl Scene<'_> {
         if in_gap {
             return Share::Shared;
         }
+        if self.elsewhere.contains(commit)
+            && (evidence.behind.contains(commit) || beside.clone().next().is_some())
+        {
+            return Share::Left;
+        }
         // A branch of its own has what was made there for this work; on the default branch everybody's commits meet.
         let beside: Vec<&str> =
             beside.filter(|_| self.on_default).map(|(task, _)| task.as_str()).collect();
@@ -133,14 +150,19 @@ impl Scene<'_> {
         let is_here = |commit: &&String| commits.contains(*commit);
         let ended = |other: &Other| other.end.as_ref().filter(is_here).map(|end| range(other, end));
         let done_before = before.iter().filter_map(ended).flatten().collect();
-        let live = |other: &Other| self.is_live(other).then(|| range(other, self.tip));
+        let live =
+            |other: &Other| is_among(self.told.beside, other).then(|| range(other, self.tip));
+        let there = others.iter().filter(|other| is_among(self.told.behind, other));
+        let behind = there.flat_map(|other| range(other, self.tip)).collect();
         let meanwhile =
             |other: &Other| Some((other.task.clone(), ended(other).or_else(|| live(other))?));
         let mut under_way: Vec<_> = others.iter().filter_map(meanwhile).collect();
         under_way.retain(|(_, made)| !made.is_empty());
         let handed = |other: &Other| Some(range(other, other.handed_in.as_ref().filter(is_here)?));
         let mut handed_in: BTreeSet<String> = others.iter().filter_map(handed).flatten().collect();
-        handed_in.extend(rebased(self.git, commits, &self.handed_in_and_gone(&others)));
+        let gone = self.handed_in_and_gone(&others);
+        handed_in.extend(rebased(self.git, commits, &gone.commits));
+        handed_in.extend(self.integrated(commits, &others, &handed_in, &gone.ends));
         let gaps = |unnoticed: bool| -> BTreeSet<String> {
             let gaps = self.story.gaps.iter().filter(|gap| gap.unnoticed == unnoticed);
             gaps.flat_map(|gap| self.between(&gap.end, &gap.resume)).collect()
@@ -151,13 +173,26 @@ impl Scene<'_> {
         let doubtful = under_way.iter().flat_map(|(_, made)| made);
         let doubtful: BTreeSet<&String> = doubtful.chain(&handed_in).chain(&in_gaps).collect();
         let named = named(self.git, &doubtful);
-        Evidence { handed_in, under_way, in_gaps, unnoticed, done_before, named }
+        Evidence { handed_in, under_way, behind, in_gaps, unnoticed, done_before, named }
     }
 
-    fn is_live(&self, other: &Other) -> bool {
-        let same =
-            |live: &Beside| live.fence == other.fence && names::escaped(&live.task) == other.task;
-        self.told.beside.iter().any(same)
+    /// Lists the commits that only put on the default branch what others handed in: merges, and what was squashed.
+    fn integrated(
+        &self,
+        commits: &BTreeSet<String>,
+        others: &[Other],
+        handed_in: &BTreeSet<String>,
+        gone: &[String],
+    ) -> BTreeSet<String> {
+        if !self.on_default {
+            return BTreeSet::new();
+        }
+        let ends = others.iter().filter_map(|other| other.handed_in.clone());
+        let theirs = ends.chain(handed_in.iter().cloned()).collect();
+        let listed: Vec<String> = commits.iter().cloned().collect();
+        let mut found = plain_merges(self.git, &listed, &theirs);
+        found.extend(squashed(self.git, commits, self.tip, gone));
+        found
     }
 
     /// Lists the commits of a claim up to one of them.
@@ -168,7 +203,7 @@ impl Scene<'_> {
     }
 
     /// Lists the commits that others handed in and that are not there as they were: a rebase may have made others of them.
-    fn handed_in_and_gone(&self, others: &[Other]) -> BTreeSet<String> {
+    fn handed_in_and_gone(&self, others: &[Other]) -> Gone {
         let ends: Vec<&str> =
             others.iter().filter_map(|other| other.handed_in.as_deref()).collect();
         let known = [Some(self.tip), self.story.begin.commit()];
@@ -181,11 +216,12 @@ impl Scene<'_> {
             |other: &&Other| other.handed_in.as_ref().is_some_and(|end| gone.contains(end));
         let mut recent: Vec<&Other> = others.iter().filter(is_gone).collect();
         recent.sort_by_key(|other| std::cmp::Reverse(other.fence));
+        recent.truncate(GONE_MAX);
         let ranges = recent
-            .into_iter()
-            .take(GONE_MAX)
+            .iter()
             .flat_map(|other| self.range(other, other.handed_in.as_deref().unwrap_or_default()));
-        ranges.filter(|commit| gone.contains(commit)).collect()
+        let commits = ranges.filter(|commit| gone.contains(commit)).collect();
+        Gone { commits, ends: recent.iter().filter_map(|other| other.handed_in.clone()).collect() }
     }
 
     /// Lists the commits between the end of a claim and the next one that are not the work's own, rebased.
@@ -198,6 +234,12 @@ impl Scene<'_> {
         let merges = self.git.lines(&["rev-list", "--merges", resume, "--not", end]);
         new.chain(merges).collect()
     }
+}
+
+fn is_among(live: &[Beside], other: &Other) -> bool {
+    let same =
+        |live: &Beside| live.fence == other.fence && names::escaped(&live.task) == other.task;
+    live.iter().any(same)
 }
 
 /// Finds the tasks that commits name: `type(task-id): summary`.

@@ -8,10 +8,10 @@ use comity_core::status::Status;
 use comity_core::task::Deliverable;
 use comity_core::view::{ClaimView, TaskView};
 use comity_engine::{Engine, Page, Query, TaskFilter};
-use comity_guard::told::{Beside, Told};
+use comity_guard::told::{Beside, Taken, Told};
 use serde_json::Value;
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Tasks that are under way and looked at.
 const TASKS_MAX: usize = 500;
@@ -26,12 +26,10 @@ pub(super) fn told<T>(
     then: impl FnOnce(Told<'_>) -> T,
 ) -> T {
     let claims = claims::events(context, engine, &task.id, "task_claimed", 0);
-    let claimed = match &context.store {
-        Place::File(_) => claim_times(&claims),
-        // A server's clock is another one than git's.
-        Place::Server(_) => Vec::new(),
-    };
-    let beside = beside(context, engine, tree, task);
+    // A server's clock is another one than git's.
+    let is_one_clock = matches!(&context.store, Place::File(_));
+    let taken: Vec<Taken> = claims.iter().filter_map(|claim| taken(claim, is_one_clock)).collect();
+    let (beside, behind) = under_way(context, engine, tree, task, &taken);
     let engine = RefCell::new(engine);
     let is_anothers = |id: &str| {
         let query = Query::Task { id: id.to_owned() };
@@ -47,43 +45,56 @@ pub(super) fn told<T>(
     let not_before = if is_named_so { i64::MIN } else { task.created_at.ms() / 1000 };
     then(Told {
         not_before: Some(not_before),
-        claimed: &claimed,
+        taken: &taken,
         files: &task.files,
         beside: &beside,
+        behind: &behind,
         is_anothers: &is_anothers,
     })
 }
 
-/// Reads when a task was claimed, by the claim's fence.
-fn claim_times(claims: &[Value]) -> Vec<(u64, i64)> {
-    let claim = |event: &Value| {
-        let fence = event.get("fence").and_then(Value::as_u64)?;
-        Some((fence, claims::seconds(event, "ts")?))
-    };
-    claims.iter().filter_map(claim).collect()
+/// Reads when and where a task was claimed.
+fn taken(event: &Value, is_one_clock: bool) -> Option<Taken> {
+    let text = |key: &str| event.get(key).and_then(Value::as_str);
+    let fence = event.get("fence").and_then(Value::as_u64)?;
+    let at = if is_one_clock { claims::seconds(event, "ts") } else { None };
+    let is_here = text("host") == env::host().as_deref();
+    let tree = text("workspace").filter(|_| is_here).map(PathBuf::from);
+    Some(Taken { fence, at, tree })
 }
 
-/// Lists the claims of other tasks in the same work tree.
-fn beside(context: &Context, engine: &mut Engine, tree: &Path, task: &TaskView) -> Vec<Beside> {
+/// Lists the claims of other tasks in the same work tree, and in others that the task was claimed in.
+fn under_way(
+    context: &Context,
+    engine: &mut Engine,
+    tree: &Path,
+    task: &TaskView,
+    taken: &[Taken],
+) -> (Vec<Beside>, Vec<Beside>) {
     let filter = TaskFilter {
         statuses: vec![Status::Claimed, Status::InProgress],
         page: Page { limit: Some(TASKS_MAX), after: None },
         ..TaskFilter::default()
     };
     let Ok(answer) = engine.query(&context.asker(), Query::Tasks(filter)) else {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     };
     let tasks = answer.get("tasks").and_then(Value::as_array).cloned().unwrap_or_default();
     let tasks = tasks.into_iter().filter_map(|task| serde_json::from_value::<TaskView>(task).ok());
-    let (host, place) = (env::host(), tree.to_string_lossy());
+    let host = env::host();
     let other = |other: TaskView| {
-        let is_here =
-            |claim: &ClaimView| claim.host == host && claim.workspace.as_deref() == Some(&*place);
-        let claim = other.claim.filter(is_here)?;
+        let claim: ClaimView = other.claim.filter(|claim| claim.host == host)?;
+        let place = PathBuf::from(claim.workspace?);
+        let is_known = place == tree || taken.iter().any(|one| one.tree.as_ref() == Some(&place));
         let is_anothers = Some(&claim.agent) != task.assignee.as_ref();
-        let counts = other.id != task.id && other.deliverable == Deliverable::Code.as_str();
+        let counts =
+            is_known && other.id != task.id && other.deliverable == Deliverable::Code.as_str();
         let (fence, files) = (claim.fence, other.files);
-        counts.then_some(Beside { task: other.id, fence, is_anothers, files })
+        let beside = Beside { task: other.id, fence, is_anothers, files };
+        counts.then_some((place == tree, beside))
     };
-    tasks.filter_map(other).collect()
+    let (here, there): (Vec<_>, Vec<_>) =
+        tasks.filter_map(other).partition(|(is_here, _)| *is_here);
+    let only = |found: Vec<(bool, Beside)>| found.into_iter().map(|(_, beside)| beside).collect();
+    (only(here), only(there))
 }

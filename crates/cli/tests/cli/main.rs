@@ -16,6 +16,7 @@ mod idempotency;
 mod identity;
 mod imports;
 mod memory;
+mod moved_work;
 mod neo;
 mod neo_files;
 mod neo_merge;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
-fn by(sandbox: &Sandbox, agent: &str, args: &[&str]) -> Value {
+pub fn by(sandbox: &Sandbox, agent: &str, args: &[&str]) -> Value {
     sandbox.comity().by(agent).args(args).json()
 }
 
@@ -14,21 +14,21 @@ fn person(sandbox: &Sandbox, args: &[&str]) -> Value {
     by(sandbox, "human:ann", args)
 }
 
-fn git(sandbox: &Sandbox, args: &[&str]) -> String {
+pub fn git(sandbox: &Sandbox, args: &[&str]) -> String {
     sandbox.git(&sandbox.root, args)
 }
 
-fn create(sandbox: &Sandbox, id: &str, more: &[&str]) {
+pub fn create(sandbox: &Sandbox, id: &str, more: &[&str]) {
     let args = ["task", "create", "Parse dates", "--id", id];
     person(sandbox, &[&args, more].concat());
 }
 
 /// Commits files that are new.
-fn commit(sandbox: &Sandbox, message: &str, files: &[&str]) -> String {
+pub fn commit(sandbox: &Sandbox, message: &str, files: &[&str]) -> String {
     commit_in(sandbox, &sandbox.root, message, files)
 }
 
-fn commit_in(sandbox: &Sandbox, tree: &Path, message: &str, files: &[&str]) -> String {
+pub fn commit_in(sandbox: &Sandbox, tree: &Path, message: &str, files: &[&str]) -> String {
     for file in files {
         let path = tree.join(file);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -38,16 +38,16 @@ fn commit_in(sandbox: &Sandbox, tree: &Path, message: &str, files: &[&str]) -> S
 }
 
 /// Logs of git count in seconds.
-fn a_second() {
+pub fn a_second() {
     std::thread::sleep(Duration::from_millis(1100));
 }
 
 /// Hands a result in that lists files as created; returns nothing, or what is wrong with it.
-fn hand_in(sandbox: &Sandbox, agent: &str, id: &str, files: &[&str]) -> Vec<String> {
+pub fn hand_in(sandbox: &Sandbox, agent: &str, id: &str, files: &[&str]) -> Vec<String> {
     hand_in_from(sandbox, &sandbox.root, agent, id, files)
 }
 
-fn hand_in_from(
+pub fn hand_in_from(
     sandbox: &Sandbox,
     tree: &Path,
     agent: &str,
@@ -62,11 +62,11 @@ fn hand_in_from(
 }
 
 /// Hands work in without a list.
-fn plainly(sandbox: &Sandbox, agent: &str, id: &str) -> Vec<String> {
+pub fn plainly(sandbox: &Sandbox, agent: &str, id: &str) -> Vec<String> {
     outcome(&sandbox.comity().by(agent).args(&["task", "submit", id, "--json"]).done())
 }
 
-fn outcome(done: &Done) -> Vec<String> {
+pub fn outcome(done: &Done) -> Vec<String> {
     if done.exit == 0 {
         assert_eq!(done.json()["task"]["status"], "review");
         return Vec::new();
@@ -77,9 +77,9 @@ fn outcome(done: &Done) -> Vec<String> {
     list.iter().map(|one| one["message"].as_str().unwrap().to_owned()).collect()
 }
 
-const NOTHING: [&str; 0] = [];
+pub const NOTHING: [&str; 0] = [];
 
-fn too_many(files: usize, most: usize) -> Vec<String> {
+pub fn too_many(files: usize, most: usize) -> Vec<String> {
     vec![format!("{files} files are changed, at most {most} may be")]
 }
 

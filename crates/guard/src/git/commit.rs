@@ -68,23 +68,48 @@ pub(crate) fn rebased(
     commits: &BTreeSet<String>,
     others: &BTreeSet<String>,
 ) -> BTreeSet<String> {
-    let patches = |commits: &BTreeSet<String>| -> BTreeMap<String, String> {
-        let listed: String =
-            commits.iter().take(REBASED_MAX).map(|commit| format!("{commit}\n")).collect();
-        let log = ["log", "-p", "--no-walk", "--no-merges", "--no-show-signature", "--stdin"];
-        let output = git.fed(&[&log, PLAIN.as_slice()].concat(), &listed);
-        let lines = output.map(|output| patch_lines(git, &output.stdout)).unwrap_or_default();
-        let read = |line: &String| {
-            line.split_once(' ').map(|(id, commit)| (commit.to_owned(), id.to_owned()))
-        };
-        lines.iter().filter_map(read).collect()
-    };
     if commits.is_empty() || others.is_empty() {
         return BTreeSet::new();
     }
-    let known: BTreeSet<String> = patches(others).into_values().collect();
-    let same = patches(commits).into_iter().filter(|(_, id)| known.contains(id));
+    let known: BTreeSet<String> = patches(git, others).into_values().collect();
+    let same = patches(git, commits).into_iter().filter(|(_, id)| known.contains(id));
     same.map(|(commit, _)| commit).collect()
+}
+
+/// Branches that are looked for as one commit.
+const SQUASHED_MAX: usize = 16;
+
+/// Finds those of some commits, which a tip has behind it, that have all of a branch as one patch. The first of the branches,
+/// by their ends, are looked at.
+pub(crate) fn squashed(
+    git: &Git,
+    commits: &BTreeSet<String>,
+    tip: &str,
+    ends: &[String],
+) -> BTreeSet<String> {
+    if commits.is_empty() || ends.is_empty() {
+        return BTreeSet::new();
+    }
+    let whole = |end: &String| {
+        let base = git.line(&["merge-base", end, tip])?;
+        let diff = [&["diff"], PLAIN.as_slice(), &[&base, end]].concat();
+        patch_ids(git, &diff).into_iter().next()
+    };
+    let known: BTreeSet<String> = ends.iter().take(SQUASHED_MAX).filter_map(whole).collect();
+    let same = patches(git, commits).into_iter().filter(|(_, id)| known.contains(id));
+    same.map(|(commit, _)| commit).collect()
+}
+
+/// Returns the ids of the patches of commits.
+fn patches(git: &Git, commits: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let listed: String =
+        commits.iter().take(REBASED_MAX).map(|commit| format!("{commit}\n")).collect();
+    let log = ["log", "-p", "--no-walk", "--no-merges", "--no-show-signature", "--stdin"];
+    let output = git.fed(&[&log, PLAIN.as_slice()].concat(), &listed);
+    let lines = output.map(|output| patch_lines(git, &output.stdout)).unwrap_or_default();
+    let read =
+        |line: &String| line.split_once(' ').map(|(id, commit)| (commit.to_owned(), id.to_owned()));
+    lines.iter().filter_map(read).collect()
 }
 
 /// Returns the ids of the patches that a git command prints.

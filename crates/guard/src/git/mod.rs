@@ -4,5 +4,5 @@ mod call;
 mod commit;
 
 pub use call::{Git, version};
-pub(crate) use commit::rebased;
 pub use commit::{containment, hold, keep, let_go, snapshot};
+pub(crate) use commit::{rebased, squashed};
