@@ -24,10 +24,15 @@ type Files<'a> = &'a [(&'a str, &'a str)];
 
 /// Commits files and then others; returns what that adds.
 fn added_by(before: Files<'_>, after: Files<'_>) -> Vec<String> {
+    added_last(&repository(&[before, after]))
+}
+
+/// Makes a repository with a commit for each list of files.
+fn repository(commits: &[Files<'_>]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     git(dir.path(), &["init", "--quiet"]);
-    for files in [before, after] {
-        for (path, text) in files {
+    for files in commits {
+        for (path, text) in *files {
             let path = dir.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
@@ -35,6 +40,11 @@ fn added_by(before: Files<'_>, after: Files<'_>) -> Vec<String> {
         git(dir.path(), &["add", "--force", "--all"]);
         git(dir.path(), &["commit", "--quiet", "--allow-empty", "-m", "x"]);
     }
+    dir
+}
+
+/// What the last commit adds.
+fn added_last(dir: &tempfile::TempDir) -> Vec<String> {
     let git = Git::at(dir.path());
     let files = changes(&git, "HEAD~1", "HEAD").unwrap();
     let found = added(&git, &git.commit("HEAD~1").unwrap(), &git.commit("HEAD").unwrap(), &files);
@@ -162,7 +172,8 @@ fn forms_of_python_are_read() {
         ),
         (
             "poetry.lock",
-            "[[package]]\nname = \"a\"\n[package.source]\ntype = \"legacy\"\nurl = \"https://pypi.org/simple\"\n",
+            "[[package]]\nname = \"a\"\n[package.source]\ntype = \"legacy\"\nurl = \"https://pypi.org/simple\"\n\
+             [[package]]\nname = \"own\"\n[package.source]\ntype = \"directory\"\nurl = \"libs/own\"\n",
             &["a"],
         ),
     ]);
@@ -289,6 +300,11 @@ fn data_of_tests_names_no_dependencies() {
     assert_eq!(added_by(&[], &after), [""; 0]);
     let found = added_by(&[], &[("app/package.json", "{")]);
     assert_eq!(found, ["app/package.json cannot be read, so new dependencies cannot be ruled out"]);
+    let moved = [("tests/fixtures/a/Cargo.toml", cargo)];
+    let dir = repository(&[&moved, &[("Cargo.toml", cargo)]]);
+    git(dir.path(), &["rm", "--quiet", "--cached", "tests/fixtures/a/Cargo.toml"]);
+    git(dir.path(), &["commit", "--quiet", "--amend", "-m", "x"]);
+    assert_eq!(added_last(&dir), ["Cargo.toml adds the dependency evil"], "moved out of it");
     let listed = [("requirements.txt", "-r tests/fixtures/requirements.txt\n")];
     let found = added_by(&[], &listed);
     let named = "requirements.txt adds the dependency -r tests/fixtures/requirements.txt";
@@ -325,4 +341,7 @@ fn a_lockfile_takes_nothing_from_elsewhere_and_asks_for_nothing_by_itself() {
     ];
     let found = added_by(&lists, &[("deps.txt", "six\nevil\n")]);
     assert_eq!(found, ["deps.txt adds the dependency evil"], "a list that setuptools reads");
+    let lists = [("setup.cfg", "[options]\ninstall_requires = file: deps.txt\n"), lists[1]];
+    let found = added_by(&lists, &[("deps.txt", "six\nevil\n")]);
+    assert_eq!(found, ["deps.txt adds the dependency evil"], "in its older form, too");
 }

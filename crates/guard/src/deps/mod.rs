@@ -227,7 +227,9 @@ fn compare<'a>(git: &Git, base: &str, commit: &str, file: &'a Change, kind: Kind
     };
     let old_path = file.moved_from.as_deref().unwrap_or(&file.git_path);
     let after = read(commit, &file.git_path);
-    let before = read(base, old_path).unwrap_or_default();
+    // What was data of tests before made nothing known.
+    let before = Some(old_path).filter(|path| !is_aside(path) || is_aside(&file.path));
+    let before = before.and_then(|path| read(base, path)).unwrap_or_default();
     Read { file, kind, after, before }
 }
 
@@ -269,13 +271,16 @@ fn included(git: &Git, commit: &str, files: &[Change]) -> BTreeSet<String> {
     if !unnamed.iter().any(may_be) {
         return BTreeSet::new();
     }
-    let is_list = |path: &String| is_requirements(path) || split(path).1 == "pyproject.toml";
+    let is_list = |path: &String| {
+        is_requirements(path) || ["pyproject.toml", "setup.cfg"].contains(&split(path).1)
+    };
     let lists = files_at(git, commit).into_iter().filter(is_list);
     let mut found = BTreeSet::new();
     for path in lists.take(MANIFESTS_MAX) {
         let text = text_at(git, commit, &path).unwrap_or_default();
         let names = match split(&path).1 {
             "pyproject.toml" => python::dynamic_lists(&text),
+            "setup.cfg" => python::cfg_lists(&text),
             _ => python::includes(&text),
         };
         let inside = |name: String| place::inside(split(&path).0, &name);

@@ -236,6 +236,10 @@ pub(super) fn pnpm_lock(text: &str, dir: &str) -> Option<Names> {
             let named = package.get("name").and_then(Value::as_str);
             let name = named.unwrap_or_else(|| before_version(key));
             let field = |key: &str| package.pointer(&format!("/resolution/{key}"));
+            let own = field("directory").and_then(Value::as_str);
+            if own.is_some_and(|path| place::is_own(dir, path)) {
+                continue;
+            }
             let source = field("tarball").or_else(|| field("repo")).and_then(Value::as_str);
             let source = source.unwrap_or_default();
             let name = match field("repo") {

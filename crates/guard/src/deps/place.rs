@@ -56,7 +56,7 @@ pub(super) fn other_host<'u>(url: &'u str, usual: &[&str]) -> Option<&'u str> {
     let is_usual = |place: &&str| {
         url.strip_prefix(*place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     };
-    if usual.iter().any(|place| is_usual(place)) {
+    if usual.iter().any(is_usual) {
         return None;
     }
     let end = url.get(at..)?.find('/').map_or(url.len(), |slash| at + slash);

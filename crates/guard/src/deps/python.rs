@@ -191,7 +191,9 @@ fn locked(package: &Value, dir: &str) -> Option<(String, String)> {
     let text = |key: &str| source.get(key).and_then(Value::as_str);
     let inner = |key: &str, field: &str| source.get(key)?.get(field)?.as_str();
     // uv lists the project itself, as a source that is its own directory; pylock.toml has tables.
-    let directory = ["virtual", "editable", "directory"].iter().find_map(|key| text(key));
+    let directory = ["virtual", "editable", "directory", "path"].iter().find_map(|key| text(key));
+    let is_directory = text("type") == Some("directory");
+    let directory = directory.or_else(|| text("url").filter(|_| is_directory));
     let directory = directory.or_else(|| inner("directory", "path"));
     if directory.is_some_and(|path| place::is_own(dir, path)) {
         return None;
@@ -310,6 +312,13 @@ pub(super) fn requirements(text: &str, dir: &str) -> Option<Names> {
 fn is_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+'))
+}
+
+/// The lists that a setup.cfg takes dependencies from.
+pub(super) fn cfg_lists(text: &str) -> Vec<String> {
+    let files = text.lines().filter_map(|line| line.split_once("file:"));
+    let files = files.flat_map(|(_, files)| files.split(',').map(str::trim));
+    files.map(str::to_owned).collect()
 }
 
 /// The lists of `install_requires`, `tests_require` and `[options.extras_require]`.

@@ -5,6 +5,9 @@ use super::python::requirement;
 
 const KEYS: [&str; 4] = ["install_requires", "setup_requires", "tests_require", "extras_require"];
 
+/// Names that a list may be made of.
+const NAMES_MAX: usize = 64;
+
 /// A piece of Python.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
@@ -153,9 +156,12 @@ pub(super) fn manifest(text: &str, _dir: &str) -> Option<Names> {
         while let Some(name) = known.get(next).copied() {
             next += 1;
             let values = given(&all, name);
-            let is_unknown = values.is_empty() && name != key;
+            let is_unknown = (values.is_empty() && name != key) || next > NAMES_MAX;
             if is_unknown {
                 names.insert(format!("{key} that is computed"), String::new());
+            }
+            if next > NAMES_MAX {
+                break;
             }
             for value in values {
                 let (texts, words) = parts(value);
