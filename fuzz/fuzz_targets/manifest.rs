@@ -3,7 +3,7 @@
 use comity_guard::deps::named;
 use libfuzzer_sys::fuzz_target;
 
-const FILES: [&str; 20] = [
+const FILES: [&str; 25] = [
     "Cargo.toml",
     "Cargo.lock",
     "package.json",
@@ -24,6 +24,11 @@ const FILES: [&str; 20] = [
     "build.gradle",
     "gradle/libs.versions.toml",
     "gradle.lockfile",
+    "package.yaml",
+    "pylock.toml",
+    "go.work",
+    ".cargo/config.toml",
+    ".mvn/extensions.xml",
 ];
 
 fuzz_target!(|text: &str| {

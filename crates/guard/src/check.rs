@@ -4,7 +4,7 @@ use crate::base::{self, Claimed, Found, Span};
 use crate::diff::{Change, changes, names_between};
 use crate::git::Git;
 use crate::notes::Claim;
-use crate::told::Told;
+use crate::told::{Beside, Told};
 use crate::{deps, names, report};
 use comity_core::command::{FileAction, ReportedFile};
 use comity_core::pattern::{Pattern, RepoPath};
@@ -86,6 +86,12 @@ pub struct Findings {
     pub files: Vec<Change>,
     /// What is not as it should be.
     pub violations: Vec<Violation>,
+    /// Other tasks that are under way in the same tree, where files that count may be theirs.
+    #[serde(skip)]
+    pub(crate) beside: Vec<Beside>,
+    /// The commit that `git reset --soft` goes back to without taking others' commits along.
+    #[serde(skip)]
+    pub(crate) undone_at: Option<String>,
 }
 
 impl Findings {
@@ -111,8 +117,9 @@ pub fn check(work: &Work<'_>) -> Result<Findings, Refusal> {
         .and_then(|tip| base::find(&git, work.claimed(), &tip, work.branch));
     let (Some(commit), Some(found)) = (&commit, found) else {
         unchecked(work, commit.is_some(), &mut violations);
-        let commit = work.commit.to_owned();
-        return Ok(Findings { base: None, commit, files: Vec::new(), violations });
+        let (commit, files) = (work.commit.to_owned(), Vec::new());
+        let (beside, undone_at) = (Vec::new(), None);
+        return Ok(Findings { base: None, commit, files, violations, beside, undone_at });
     };
     let span = &found.span;
     if work.constraints.no_git_commit {
@@ -131,7 +138,11 @@ pub fn check(work: &Work<'_>) -> Result<Findings, Refusal> {
         let list = List { reported, files: &files, must, may: &may, over_time, is_comitys };
         list.differences(&mut violations);
     }
-    Ok(Findings { base: Some(found.span.base), commit: commit.clone(), files, violations })
+    let in_doubt = must.as_ref().is_some_and(|must| files.iter().any(|file| !is_named(file, must)));
+    let beside = if in_doubt { work.told.beside.to_vec() } else { Vec::new() };
+    let undone_at = span.touched.is_none().then(|| git.commit(&span.base)).flatten();
+    let base = Some(found.span.base);
+    Ok(Findings { base, commit: commit.clone(), files, violations, beside, undone_at })
 }
 
 /// Tells whether a commit has work on a task that was committed since a time, in seconds.

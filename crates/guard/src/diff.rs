@@ -18,13 +18,13 @@ const SUBMODULE: &str = "160000";
 /// One changed file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// Its path; bytes that are no text are replaced.
+    /// Its path; bytes that are no text are written as `\xff`, which no contract can spell.
     pub path: String,
     /// What happened to it.
     pub action: FileAction,
     /// Where it was before, when it was moved: a move is neither a deletion nor a second file.
     pub moved_from: Option<String>,
-    /// The path as git spells it.
+    /// The path as git spells it; bytes that are no text are replaced.
     #[serde(skip)]
     pub git_path: String,
     /// Whether it is a submodule.
@@ -50,6 +50,8 @@ pub fn changes(git: &Git, base: &str, commit: &str) -> Result<Vec<Change>, Refus
         "--no-commit-id",
         SAME,
         RENAMES_MAX,
+        // All empty files are alike: one that is deleted is not moved to where another one is made.
+        "--no-rename-empty",
         "--no-ext-diff",
         "--ignore-submodules=none",
         "--end-of-options",
@@ -80,9 +82,10 @@ pub(crate) fn names_between(
 
 /// Reads `:mode mode sha sha STATUS\0path\0[path\0]`, again and again.
 fn parse(raw: &[u8]) -> Vec<Change> {
-    let mut fields = raw.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let mut fields = raw.split(|byte| *byte == 0);
     let mut found = Vec::new();
     while let Some(head) = fields.next() {
+        let head = String::from_utf8_lossy(head);
         let Some(head) = head.strip_prefix(':').map(str::to_owned) else { continue };
         let words: Vec<&str> = head.split(' ').collect();
         let status = words.get(4).and_then(|word| word.chars().next()).unwrap_or('M');
@@ -90,7 +93,7 @@ fn parse(raw: &[u8]) -> Vec<Change> {
         let second = if matches!(status, 'R' | 'C') { fields.next() } else { None };
         let is_submodule = words.iter().take(2).any(|mode| *mode == SUBMODULE);
         let (path, moved_from) = match second {
-            Some(to) if status == 'R' => (to, Some(one_spelling(&first))),
+            Some(to) if status == 'R' => (to, Some(one_spelling(&String::from_utf8_lossy(first)))),
             Some(to) => (to, None),
             None => (first, None),
         };
@@ -99,11 +102,20 @@ fn parse(raw: &[u8]) -> Vec<Change> {
             'D' => FileAction::Deleted,
             _ => FileAction::Modified,
         };
-        let git_path = path.into_owned();
-        let path = one_spelling(&git_path);
+        let git_path = String::from_utf8_lossy(path).into_owned();
+        let path = one_spelling(&escaped(path));
         found.push(Change { path, action, moved_from, git_path, is_submodule });
     }
     found
+}
+
+/// A name with its odd bytes written out, so that two names stay two.
+fn escaped(name: &[u8]) -> String {
+    let part = |chunk: std::str::Utf8Chunk<'_>| {
+        let odd: String = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")).collect();
+        chunk.valid().to_owned() + &odd
+    };
+    name.utf8_chunks().map(part).collect()
 }
 
 /// The spelling that leases and contracts use; what cannot be spelled so stays as it is.
@@ -158,5 +170,12 @@ mod tests {
         assert_eq!(found[2].moved_from.as_deref(), Some("old\u{fffd}name"));
         assert!(found[3].is_submodule && !found[4].is_submodule);
         assert!(parse(b"").is_empty());
+    }
+
+    #[test]
+    fn names_that_differ_in_bytes_that_are_no_text_are_two_names() {
+        let raw = b":000000 100644 0 1 A\0bad\xff.txt\0:000000 100644 0 1 A\0bad\xfe.txt\0";
+        let found: Vec<String> = parse(raw).into_iter().map(|change| change.path).collect();
+        assert_eq!(found, ["bad\\xff.txt", "bad\\xfe.txt"]);
     }
 }

@@ -147,6 +147,8 @@ fn file_fits(path: &str) -> Result<(), PatternError> {
 
 const EPIC_FILE: &str = "epic.md";
 const TASK_FILE: &str = "task.md";
+/// The names of all files that are written for a mission.
+pub const MISSION_FILES: [&str; 2] = [TASK_FILE, EPIC_FILE];
 
 fn own_path(task: &str, file: &str) -> String {
     format!("{MISSIONS_DIR}/{task}/{file}")

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::root::SETTINGS_DIR;
 use comity_core::command::FileAction;
 use comity_guard::diff::Change;
+use comity_protocol::mission::MISSION_FILES;
 use std::path::Path;
 
 /// Tells whether comity wrote a file by itself.
@@ -19,14 +20,19 @@ pub(super) fn is_comitys(context: &Context, tree: &Path, file: &Change) -> bool 
     places.iter().any(|place| is_written_tree(context, place))
 }
 
-/// What `comity init`, a mission and a store of its own put into the directory of settings. The settings themselves are
-/// work as soon as they are changed.
+/// What stands behind the name of the database in the names of the store's files.
+const STORE_FILES: [&str; 7] = ["", "-wal", "-shm", "-journal", ".lock", ".turn", ".wake"];
+
+/// What `comity init`, a mission and a store of its own put into the directory of settings, by its exact names: anything
+/// else that lies there is somebody's work. The settings themselves are work as soon as they are changed.
 fn is_of_settings(path: &Path, action: FileAction) -> bool {
-    let mut parts = path.iter().map(|part| part.to_string_lossy());
-    match (parts.next().as_deref(), parts.next()) {
-        (Some("missions"), Some(_)) | (Some(".gitignore"), None) => true,
-        (Some("config.toml"), None) => action == FileAction::Created,
-        (Some(name), None) => name.starts_with("comity.db"),
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
+    match parts.as_slice() {
+        [".gitignore"] | ["missions", ".gitignore"] => true,
+        ["missions", _, name] => MISSION_FILES.contains(name),
+        ["config.toml"] => action == FileAction::Created,
+        [name] => name.strip_prefix("comity.db").is_some_and(|end| STORE_FILES.contains(&end)),
         _ => false,
     }
 }
@@ -43,7 +49,12 @@ mod tests {
         assert!(!own("config.toml", FileAction::Deleted));
         assert!(own(".gitignore", FileAction::Modified));
         assert!(own("missions/T1/task.md", FileAction::Deleted));
+        assert!(own("missions/.gitignore", FileAction::Created));
         assert!(own("comity.db-wal", FileAction::Created));
+        for other in ["missions/T1/evil.rs", "missions/T1/a/task.md", "missions/x", "comity.dbx"] {
+            assert!(!own(other, FileAction::Created), "{other}");
+            assert!(!own(other, FileAction::Deleted), "{other}");
+        }
         assert!(!own("agents/ada.yaml", FileAction::Created));
         assert!(!own("missions", FileAction::Created));
     }

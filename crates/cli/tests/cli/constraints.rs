@@ -247,6 +247,92 @@ fn what_only_looks_known_is_new() {
 }
 
 #[test]
+fn the_refusal_names_the_files_and_says_how_to_go_on() {
+    let sandbox = begun(&["--max-files", "1"]);
+    (1..=10).for_each(|number| sandbox.write(&format!("f{number:02}.rs"), "x"));
+    sandbox.commit(&sandbox.root, "Many");
+    let done = sandbox.comity().by("ada").args(&["task", "submit", "T1"]).done();
+    assert!(done.stderr.contains("at most 1 may be: f01.rs, f02.rs"), "{}", done.stderr);
+    let rest = "f08.rs and 2 more (`comity guard check T1 --json` lists all)";
+    assert!(done.stderr.contains(rest), "{}", done.stderr);
+    let sandbox = begun(&["--no-git-commit"]);
+    let base = sandbox.git(&sandbox.root, &["rev-parse", "HEAD"]);
+    sandbox.write("a.rs", "1");
+    sandbox.commit(&sandbox.root, "Not allowed");
+    let done = sandbox.comity().by("ada").args(&["task", "submit", "T1"]).done();
+    let way = format!("`git reset --soft {}`", &base[..10]);
+    assert!(done.stderr.contains(&way), "{}", done.stderr);
+    sandbox.git(&sandbox.root, &["reset", "--quiet", "--soft", &base[..10]]);
+    accepted(&sandbox);
+}
+
+#[test]
+fn others_in_the_same_tree_are_named_when_their_commits_are_counted() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Parse dates", "--max-files", "1"]);
+    sandbox.json(&["task", "create", "Another one"]);
+    sandbox.comity().by("ada").args(&["task", "start", "T1"]).json();
+    sandbox.comity().by("bob").args(&["task", "start", "T2"]).json();
+    sandbox.write("a.rs", "1");
+    sandbox.write("b.rs", "1");
+    sandbox.commit(&sandbox.root, "Whose?");
+    let done = sandbox.comity().by("ada").args(&["task", "submit", "T1"]).done();
+    assert!(done.stderr.contains("while T2 is under way"), "{}", done.stderr);
+    assert!(done.stderr.contains("`type(T2): …`"), "{}", done.stderr);
+}
+
+#[test]
+fn an_empty_file_that_is_deleted_is_not_moved() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/e1", "");
+    sandbox.commit(&sandbox.root, "Empty");
+    sandbox.json(&["task", "create", "Parse dates"]);
+    sandbox.comity().by("ada").args(&["task", "start", "T1"]).json();
+    sandbox.git(&sandbox.root, &["rm", "--quiet", "src/e1"]);
+    sandbox.write("x1", "");
+    sandbox.commit(&sandbox.root, "Moved?");
+    let message = "src/e1 is deleted, which allow_delete does not allow";
+    assert_eq!(refused(&sandbox).1, [named("allow_delete", message)]);
+}
+
+#[test]
+fn what_git_shows_in_the_place_of_a_commit_is_not_believed() {
+    let sandbox = begun(&["--max-files", "1"]);
+    sandbox.write("a.rs", "1");
+    sandbox.write("b.rs", "2");
+    sandbox.commit(&sandbox.root, "Both");
+    sandbox.git(&sandbox.root, &["replace", "main", "HEAD"]);
+    assert_eq!(refused(&sandbox).0, "limit-exceeded");
+}
+
+#[test]
+fn what_lies_in_comitys_directory_under_another_name_is_work() {
+    let sandbox = begun(&["--max-files", "1"]);
+    sandbox.write(".comity/missions/T1/evil.rs", "1");
+    sandbox.write(".comity/comity.db.rs", "2");
+    sandbox.git(&sandbox.root, &["add", "--force", ".comity"]);
+    sandbox.commit(&sandbox.root, "Hidden");
+    assert_eq!(refused(&sandbox).0, "limit-exceeded");
+}
+
+#[test]
+fn names_that_are_no_text_are_counted_and_not_asked_for() {
+    use std::os::unix::ffi::OsStrExt;
+    let sandbox = begun(&["--max-files", "1"]);
+    for name in [b"bad\xff.txt", b"bad\xfe.txt"] {
+        // Some file systems take no such name.
+        if std::fs::write(sandbox.root.join(std::ffi::OsStr::from_bytes(name)), "x").is_err() {
+            return;
+        }
+    }
+    sandbox.commit(&sandbox.root, "Odd");
+    let said = result("completed", &[], &[]).to_string();
+    let (error, _) = submit(&sandbox, &said).refusal();
+    let two = "2 files are changed, at most 1 may be";
+    assert_eq!(violations(&error), [named("max_files", two)]);
+}
+
+#[test]
 fn what_a_result_says_is_held_against_the_diff_both_ways() {
     let sandbox = begun(&[]);
     sandbox.write("src/ä b.rs", "1");

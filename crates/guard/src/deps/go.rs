@@ -1,6 +1,7 @@
 //! Go modules.
 
-use super::Names;
+use super::{Names, place};
+use std::collections::BTreeSet;
 
 /// One line of a go.mod: its verb, its words, and what is said behind them.
 struct Line<'t> {
@@ -29,27 +30,57 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     found
 }
 
-/// What `require` names, except for what is marked as needed by others, and what `replace` puts in its place.
-pub(super) fn manifest(text: &str, _dir: &str) -> Option<Names> {
+fn plain(word: &str) -> String {
+    word.trim_matches('"').to_owned()
+}
+
+/// Tells whether a word is a directory, and not a module.
+fn is_path(word: &str) -> bool {
+    word.starts_with(['.', '/'])
+}
+
+/// What `require` names, except for what is marked as needed by others, and what `replace` puts in its place. What is replaced by a
+/// directory of the repository is its own; in a go.work, `use` of another directory is a dependency.
+pub(super) fn manifest(text: &str, dir: &str) -> Option<Names> {
     let mut names = Names::new();
+    let mut own = BTreeSet::new();
     for Line { verb, words, comment } in lines(text) {
-        let plain = |word: &str| word.trim_matches('"').to_owned();
         match (verb, words.as_slice()) {
             ("require" | "tool", [module, rest @ ..]) if !comment.starts_with("indirect") => {
                 names.insert(plain(module), rest.join(" "));
             }
-            ("replace", words) => {
+            ("use", [target]) if place::inside(dir, &plain(target)).is_none() => {
+                names.insert(plain(target), String::new());
+            }
+            ("replace", [module, ..]) => {
                 let mut after = words.iter().skip_while(|word| **word != "=>").skip(1);
-                let target = after.next().copied().unwrap_or_default();
-                let own = target.starts_with("./") || target.starts_with("../");
-                if !target.is_empty() && !own {
-                    names.insert(plain(target), after.copied().collect::<String>());
+                let target = after.next().map(|word| plain(word)).unwrap_or_default();
+                if is_path(&target) && place::inside(dir, &target).is_some() {
+                    own.insert(plain(module));
+                } else if is_path(&target) {
+                    names.insert(place::from(&plain(module), &target), String::new());
+                } else if !target.is_empty() {
+                    names.insert(target, after.copied().collect::<String>());
                 }
             }
             _ => {}
         }
     }
+    names.retain(|name, _| !own.contains(name));
     Some(names)
+}
+
+/// The directories that a go.work uses.
+pub(super) fn used(text: &str, dir: &str) -> Vec<String> {
+    let words = lines(text).into_iter().filter(|line| line.verb == "use");
+    let target = |line: Line<'_>| place::inside(dir, &plain(line.words.first()?));
+    words.filter_map(target).collect()
+}
+
+/// The name that a go.mod gives to its module.
+pub(super) fn module(text: &str) -> Option<String> {
+    let line = lines(text).into_iter().find(|line| line.verb == "module")?;
+    line.words.first().map(|word| plain(word))
 }
 
 /// What is marked as needed by others.

@@ -1,12 +1,19 @@
 //! npm, pnpm and yarn.
 
-use super::{Names, place};
+use super::{Names, place, yaml};
+use comity_core::pattern::{Pattern, RepoPath};
 use serde_json::{Map, Value};
 
 const SECTIONS: [&str; 4] =
     ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
 /// What puts something else in the place of a dependency.
 const REPLACEMENTS: [&str; 3] = ["/overrides", "/resolutions", "/pnpm/overrides"];
+/// What gives dependencies to others' packages.
+const EXTENSIONS: [&str; 2] = ["/packageExtensions", "/pnpm/packageExtensions"];
+/// Where packages come from that come from nowhere else.
+const REGISTRIES: [&str; 2] = ["https://registry.npmjs.org", "https://registry.yarnpkg.com"];
+/// Words that stand for a version.
+const TAGS: [&str; 5] = ["latest", "next", "beta", "alpha", "canary"];
 /// What points to a directory.
 const LOCAL: [&str; 3] = ["file:", "link:", "portal:"];
 /// How what comes from elsewhere than the registry begins.
@@ -15,9 +22,30 @@ const ELSEWHERE: [&str; 9] =
 
 pub(super) fn manifest(text: &str, dir: &str) -> Option<Names> {
     let root: Value = serde_json::from_str(text).ok()?;
+    Some(of_package(&root, dir))
+}
+
+/// package.yaml, which pnpm takes for a package.json.
+pub(super) fn yaml_manifest(text: &str, dir: &str) -> Option<Names> {
+    let documents = yaml::read(text)?;
+    Some(documents.iter().flat_map(|root| of_package(root, dir)).collect())
+}
+
+fn of_package(root: &Value, dir: &str) -> Names {
     let mut names = Names::new();
+    sections(root, dir, &mut names);
+    for place in REPLACEMENTS {
+        replaced(root.pointer(place), dir, &mut names);
+    }
+    for place in EXTENSIONS {
+        extended(root.pointer(place), dir, &mut names);
+    }
+    names
+}
+
+fn sections(package: &Value, dir: &str, names: &mut Names) {
     for section in SECTIONS {
-        let entries = root.get(section).and_then(Value::as_object);
+        let entries = package.get(section).and_then(Value::as_object);
         for (name, wanted) in entries.into_iter().flatten() {
             let wanted = wanted.as_str().unwrap_or_default();
             if let Some(name) = named(name, wanted, dir) {
@@ -25,10 +53,53 @@ pub(super) fn manifest(text: &str, dir: &str) -> Option<Names> {
             }
         }
     }
-    for place in REPLACEMENTS {
-        replaced(root.pointer(place), dir, &mut names);
+}
+
+fn extended(packages: Option<&Value>, dir: &str, names: &mut Names) {
+    for package in packages.and_then(Value::as_object).into_iter().flatten() {
+        sections(package.1, dir, names);
     }
-    Some(names)
+}
+
+/// The patterns of a workspace's members.
+pub(super) fn members(file: &str, text: &str) -> Vec<String> {
+    let roots = match file {
+        "package.json" => serde_json::from_str(text).into_iter().collect(),
+        _ => yaml::read(text).unwrap_or_default(),
+    };
+    let list = |root: &Value| {
+        let keys: &[&str] = match file {
+            "package.json" => &["/workspaces", "/workspaces/packages"],
+            _ => &["/packages"],
+        };
+        let lists = keys.iter().filter_map(|key| root.pointer(key)?.as_array());
+        let texts = lists.flatten().filter_map(Value::as_str);
+        texts.map(str::to_owned).collect::<Vec<String>>()
+    };
+    roots.iter().flat_map(list).collect()
+}
+
+/// Tells whether a directory, relative to the workspace's, is a member of it.
+pub(super) fn is_member(dir: &str, patterns: &[String]) -> bool {
+    let matches = |pattern: &str| {
+        let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
+        if !pattern.contains(['*', '?', '[', '{']) {
+            return pattern == dir;
+        }
+        let pattern = Pattern::parse(pattern).ok();
+        let path = RepoPath::parse(dir).ok();
+        pattern.zip(path).is_some_and(|(pattern, path)| pattern.covers(&path))
+    };
+    let (without, with): (Vec<&String>, Vec<&String>) =
+        patterns.iter().partition(|pattern| pattern.starts_with('!'));
+    with.into_iter().any(|pattern| matches(pattern))
+        && !without.into_iter().any(|pattern| matches(pattern.trim_start_matches('!')))
+}
+
+/// The name of a package.
+pub(super) fn package_name(text: &str) -> Option<String> {
+    let root: Value = serde_json::from_str(text).ok()?;
+    root.get("name")?.as_str().map(str::to_owned)
 }
 
 /// The package that an entry stands for; none when it is the repository's own.
@@ -41,8 +112,12 @@ fn named(name: &str, wanted: &str, dir: &str) -> Option<String> {
     if wanted.starts_with("workspace:") {
         return None;
     }
-    if let Some(real) = wanted.strip_prefix("npm:") {
-        return Some(before_version(real).to_owned());
+    // A change to a package that the repository has as a file.
+    if wanted.starts_with("patch:") {
+        return Some(name.to_owned());
+    }
+    if let Some(wanted) = wanted.strip_prefix("npm:") {
+        return Some(if is_version(wanted) { name } else { before_version(wanted) }.to_owned());
     }
     // `owner/repository` is GitHub's.
     let short = wanted.contains('/') && !wanted.starts_with('@');
@@ -50,6 +125,15 @@ fn named(name: &str, wanted: &str, dir: &str) -> Option<String> {
         return Some(place::from(name, wanted));
     }
     Some(name.to_owned())
+}
+
+/// Tells a version, a range of them or a tag from the name of a package.
+fn is_version(text: &str) -> bool {
+    let number = text.strip_prefix('v').unwrap_or(text).starts_with(is_digit);
+    number
+        || text.is_empty()
+        || text.starts_with(['^', '~', '<', '>', '=', '*'])
+        || TAGS.contains(&text)
 }
 
 /// What a replacement names, when it is more than another version; they may be nested, as deep as the JSON reader allows.
@@ -67,80 +151,102 @@ fn replacement(name: &str, wanted: &str, dir: &str, names: &mut Names) {
     }
 }
 
-/// Names of `catalog:` and `catalogs:`, and what `overrides:` puts in their place. Read by lines, as far as such files are written.
+/// Names of `catalog:` and `catalogs:`, what `overrides:` puts in their place, and what `packageExtensions:` adds.
 pub(super) fn pnpm_workspace(text: &str, dir: &str) -> Option<Names> {
     let mut names = Names::new();
-    let mut section = "";
-    for line in text.lines() {
-        let code = line.split(" #").next().unwrap_or(line).trim_end();
-        if !code.starts_with([' ', '#']) && !code.is_empty() {
-            section = code.trim_end_matches(':');
-            continue;
+    for root in yaml::read(text)? {
+        let catalogs = root.get("catalogs").and_then(Value::as_object).into_iter().flatten();
+        let catalogs = catalogs.map(|(_, catalog)| catalog).chain(root.get("catalog"));
+        for (name, wanted) in catalogs.filter_map(Value::as_object).flatten() {
+            let wanted = wanted.as_str().unwrap_or_default();
+            names.extend(named(name, wanted, dir).map(|name| (name, wanted.to_owned())));
         }
-        let Some((name, wanted)) = code.trim().split_once(": ") else { continue };
-        let (name, wanted) = (unquoted(name), unquoted(wanted));
-        match section {
-            "catalog" | "catalogs" => {
-                names.extend(named(name, wanted, dir).map(|name| (name, wanted.to_owned())));
-            }
-            "overrides" => replacement(name, wanted, dir, &mut names),
-            _ => {}
-        }
+        replaced(root.get("overrides"), dir, &mut names);
+        extended(root.get("packageExtensions"), dir, &mut names);
     }
     Some(names)
 }
 
-fn unquoted(text: &str) -> &str {
-    text.trim().trim_matches(['\'', '"'])
+/// A name with where it was taken from, when that is not the registry.
+fn resolved(name: &str, source: &str, dir: &str) -> String {
+    let path = LOCAL.iter().find_map(|prefix| source.strip_prefix(prefix));
+    if source.starts_with("git") || path.is_some_and(|path| !place::is_own(dir, path)) {
+        return place::from(name, source);
+    }
+    let host = place::other_host(source, &REGISTRIES);
+    host.map_or_else(|| name.to_owned(), |host| place::from(name, host))
 }
 
-pub(super) fn npm_lock(text: &str, _dir: &str) -> Option<Names> {
+pub(super) fn npm_lock(text: &str, dir: &str) -> Option<Names> {
     let root: Value = serde_json::from_str(text).ok()?;
     let mut names = Names::new();
     if let Some(packages) = root.get("packages").and_then(Value::as_object) {
         for (place, package) in packages {
             let linked = package.get("link").and_then(Value::as_bool) == Some(true);
+            let text = |key: &str| package.get(key).and_then(Value::as_str);
+            let source = text("resolved").unwrap_or_default();
+            let leaves = linked && place::inside(dir, source).is_none();
             if let Some((_, name)) = place.rsplit_once("node_modules/")
-                && !linked
+                && (!linked || leaves)
             {
-                let source = package.get("resolved").and_then(Value::as_str).unwrap_or_default();
-                let git = source.starts_with("git");
-                let name = if git { place::from(name, source) } else { name.to_owned() };
+                let name = text("name").unwrap_or(name);
+                let name =
+                    if leaves { place::from(name, source) } else { resolved(name, source, dir) };
                 names.insert(name, String::new());
             }
         }
     } else if let Some(dependencies) = root.get("dependencies").and_then(Value::as_object) {
-        nested(dependencies, &mut names);
+        nested(dependencies, dir, &mut names);
+    }
+    Some(names)
+}
+
+/// What npm's lockfile says that the repository's own packages ask for, which they have to ask for themselves.
+pub(super) fn npm_lock_wishes(text: &str, dir: &str) -> Option<Names> {
+    let root: Value = serde_json::from_str(text).ok()?;
+    let mut names = Names::new();
+    let packages = root.get("packages").and_then(Value::as_object).into_iter().flatten();
+    for (place, package) in packages.filter(|(place, _)| !place.contains("node_modules/")) {
+        let dir = place::inside(dir, place).unwrap_or_default();
+        sections(package, &dir, &mut names);
     }
     Some(names)
 }
 
 /// The first form of npm's lockfile; nesting is bounded by the JSON reader.
-fn nested(dependencies: &Map<String, Value>, names: &mut Names) {
+fn nested(dependencies: &Map<String, Value>, dir: &str, names: &mut Names) {
     for (name, entry) in dependencies {
-        names.insert(name.clone(), String::new());
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
+        let alias = text("version").strip_prefix("npm:").map(before_version);
+        names.insert(resolved(alias.unwrap_or(name), text("resolved"), dir), String::new());
         if let Some(inner) = entry.get("dependencies").and_then(Value::as_object) {
-            nested(inner, names);
+            nested(inner, dir, names);
         }
     }
 }
 
-/// The keys below `packages:` — `name@1.0.0`, `/name@1.0.0` or `/name/1.0.0`. Read by lines: such files
-/// are large, and written by one program in one form.
-pub(super) fn pnpm_lock(text: &str, _dir: &str) -> Option<Names> {
+/// The keys below `packages:` — `name@1.0.0`, `/name@1.0.0` or `/name/1.0.0` — with where they come from.
+pub(super) fn pnpm_lock(text: &str, dir: &str) -> Option<Names> {
     let mut names = Names::new();
-    let mut inside = false;
-    for line in text.lines() {
-        if !line.starts_with(' ') && !line.is_empty() {
-            inside = line.trim_end() == "packages:";
-            continue;
-        }
-        let key = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '));
-        let Some(key) = key.and_then(|key| key.trim_end().split(": ").next()) else { continue };
-        if inside && !key.is_empty() {
-            let key = key.trim_end_matches(':').trim_matches(['\'', '"']).trim_start_matches('/');
+    for root in yaml::read(text)? {
+        let packages = root.get("packages").and_then(Value::as_object);
+        for (key, package) in packages.into_iter().flatten() {
+            let key = key.trim_start_matches('/');
             let key = key.split('(').next().unwrap_or(key);
-            names.insert(before_version(key).to_owned(), String::new());
+            let named = package.get("name").and_then(Value::as_str);
+            let name = named.unwrap_or_else(|| before_version(key));
+            let field = |key: &str| package.pointer(&format!("/resolution/{key}"));
+            let own = field("directory").and_then(Value::as_str);
+            if own.is_some_and(|path| place::is_own(dir, path)) {
+                continue;
+            }
+            let source = field("tarball").or_else(|| field("repo")).and_then(Value::as_str);
+            let source = source.unwrap_or_default();
+            let name = match field("repo") {
+                Some(_) => place::from(name, source),
+                None => resolved(name, source, dir),
+            };
+            names.insert(name, String::new());
         }
     }
     Some(names)
@@ -159,18 +265,47 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
-/// Lines such as `"@scope/name@^1.0.0", name@npm:^2:` at the left margin.
-pub(super) fn yarn_lock(text: &str, _dir: &str) -> Option<Names> {
+/// Keys such as `"@scope/name@^1.0.0", name@npm:^2:` at the left margin, each with what stands below it.
+pub(super) fn yarn_lock(text: &str, dir: &str) -> Option<Names> {
     let mut names = Names::new();
+    let mut current: Vec<String> = Vec::new();
     for line in text.lines() {
-        if line.starts_with([' ', '#']) || !line.trim_end().ends_with(':') {
-            continue;
-        }
-        let first = line.split(',').next().unwrap_or(line);
-        let key = first.trim_end().trim_end_matches(':').trim_matches('"');
-        if key.contains('@') && !key.contains("@workspace:") {
-            names.insert(before_version(key).to_owned(), String::new());
+        if !line.starts_with([' ', '#']) && line.trim_end().ends_with(':') {
+            current = patterns(line, dir);
+            names.extend(current.iter().map(|name| (name.clone(), String::new())));
+        } else if let Some(source) = line.trim().strip_prefix("resolved ") {
+            for name in &current {
+                let other = resolved(name, source.trim_matches('"'), dir);
+                if other != *name && !name.contains(" (") {
+                    names.remove(name);
+                    names.insert(other, String::new());
+                }
+            }
         }
     }
     Some(names)
+}
+
+/// The packages that a key of yarn's lockfile names; one that is a part of the workspace is its own under each of its ranges.
+fn patterns(line: &str, dir: &str) -> Vec<String> {
+    let key = line.trim_end().trim_end_matches(':');
+    let split = |pattern: &'_ str| {
+        let pattern = pattern.trim().trim_matches('"').to_owned();
+        let name = pattern_name(&pattern).to_owned();
+        let range = pattern.get(name.len() + 1..).unwrap_or_default().to_owned();
+        (name, range)
+    };
+    let all: Vec<(String, String)> =
+        key.split(',').filter(|part| part.contains('@')).map(split).collect();
+    let own = |name: &str| {
+        all.iter().any(|(other, range)| other == name && range.starts_with("workspace:"))
+    };
+    let foreign = all.iter().filter(|(name, _)| !own(name));
+    foreign.filter_map(|(name, range)| named(name, range, dir)).collect()
+}
+
+/// The name before the `@` of a range.
+fn pattern_name(pattern: &str) -> &str {
+    let at = pattern.char_indices().skip(1).find(|(_, c)| *c == '@').map(|(place, _)| place);
+    pattern.get(..at.unwrap_or(pattern.len())).unwrap_or(pattern)
 }

@@ -1,7 +1,7 @@
 //! Where dependencies come from.
 
 /// Ends of files that are a package in themselves.
-const ARCHIVES: [&str; 6] = [".tgz", ".tar.gz", ".zip", ".whl", ".jar", ".tar"];
+const ARCHIVES: [&str; 7] = [".tgz", ".tar.gz", ".zip", ".whl", ".jar", ".aar", ".tar"];
 
 /// Returns a path that is relative to a directory of the repository; none when it leaves the repository.
 pub(super) fn inside(dir: &str, relative: &str) -> Option<String> {
@@ -26,7 +26,8 @@ pub(super) fn is_own(dir: &str, relative: &str) -> bool {
     inside(dir, relative).is_some() && !is_archive(relative)
 }
 
-fn is_archive(text: &str) -> bool {
+/// Tells whether a name is that of a package in itself.
+pub(super) fn is_archive(text: &str) -> bool {
     ARCHIVES.iter().any(|end| text.ends_with(end))
 }
 
@@ -49,6 +50,19 @@ pub(super) fn without_version(source: &str) -> &str {
     }
 }
 
+/// Returns the scheme and host of an address, when it is at none of the usual places.
+pub(super) fn other_host<'u>(url: &'u str, usual: &[&str]) -> Option<&'u str> {
+    let at = url.find("://")? + 3;
+    let is_usual = |place: &&str| {
+        url.strip_prefix(*place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+    };
+    if usual.iter().any(is_usual) {
+        return None;
+    }
+    let end = url.get(at..)?.find('/').map_or(url.len(), |slash| at + slash);
+    url.get(..end)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +73,15 @@ mod tests {
         assert_eq!(inside("a", "../../c"), None);
         assert!(is_own("a", "./b") && !is_own("", "../b") && !is_own("a", "b.tgz"));
         assert!(!is_own("a", "/etc"));
+    }
+
+    #[test]
+    fn another_host_is_told_from_the_usual_one_by_all_of_its_name() {
+        let usual = ["https://pypi.org"];
+        assert_eq!(other_host("https://pypi.org/simple", &usual), None);
+        assert_eq!(other_host("x", &usual), None);
+        let evil = "https://pypi.org.evil.org/simple";
+        assert_eq!(other_host(evil, &usual), Some("https://pypi.org.evil.org"));
     }
 
     #[test]

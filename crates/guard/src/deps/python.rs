@@ -3,6 +3,11 @@
 use super::{Names, place};
 use toml::{Table, Value};
 
+/// Where packages come from that come from nowhere else.
+const REGISTRIES: [&str; 2] = ["https://pypi.org", "https://files.pythonhosted.org"];
+/// Options of pip that name other places.
+const INDEXES: [&str; 5] = ["-i", "--index-url", "--extra-index-url", "-f", "--find-links"];
+
 /// `Zope.Interface` and `zope-interface` are one name.
 fn normal(name: &str) -> String {
     let mut out = String::new();
@@ -16,7 +21,7 @@ fn normal(name: &str) -> String {
 }
 
 /// The name at the beginning of `name[extra] >= 1.0; python_version < "3"`, or of `name @ URL`, with all of it.
-fn requirement(text: &str) -> Option<(String, String)> {
+pub(super) fn requirement(text: &str) -> Option<(String, String)> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)));
     let (name, rest) = text.split_at_checked(end.unwrap_or(text.len()))?;
@@ -42,16 +47,23 @@ fn listed(value: Option<&Value>, names: &mut Names) {
     names.extend(items.filter_map(Value::as_str).filter_map(requirement));
 }
 
+/// The forms of an entry: a table or text, or a list of them for different surroundings.
+fn forms(value: &Value) -> Vec<&Value> {
+    value.as_array().map_or_else(|| vec![value], |list| list.iter().collect())
+}
+
 /// Keys of a table; what has only a path inside of the repository is its own.
 fn keyed(entries: Option<&Table>, dir: &str, names: &mut Names) {
     for (name, value) in entries.into_iter().flatten() {
-        let text = |key: &str| value.as_table().and_then(|entry| entry.get(key)?.as_str());
-        let own = text("path").is_some_and(|path| place::is_own(dir, path));
-        let source = text("git").or_else(|| text("url")).or_else(|| text("path"));
-        if name != "python" && !own {
-            let name = normal(name);
-            let name = source.map_or_else(|| name.clone(), |source| place::from(&name, source));
-            names.insert(name, value.to_string());
+        for form in forms(value) {
+            let text = |key: &str| form.as_table().and_then(|entry| entry.get(key)?.as_str());
+            let own = text("path").is_some_and(|path| place::is_own(dir, path));
+            let source = ["git", "url", "file", "path"].iter().find_map(|key| text(key));
+            if name != "python" && !own {
+                let name = normal(name);
+                let name = source.map_or_else(|| name.clone(), |source| place::from(&name, source));
+                names.insert(name, value.to_string());
+            }
         }
     }
 }
@@ -60,12 +72,66 @@ fn keyed(entries: Option<&Table>, dir: &str, names: &mut Names) {
 fn sources(entries: Option<&Table>, dir: &str, names: &mut Names) {
     for (name, value) in entries.into_iter().flatten() {
         let elsewhere =
-            |entry: &Table| ["git", "url", "path"].iter().any(|key| entry.contains_key(*key));
-        if value.as_table().is_some_and(elsewhere) {
-            let one = Table::from_iter([(name.clone(), value.clone())]);
+            |form: &&Value| ["git", "url", "path"].iter().any(|key| form.get(key).is_some());
+        for form in forms(value).into_iter().filter(elsewhere) {
+            let one = Table::from_iter([(name.clone(), form.clone())]);
             keyed(Some(&one), dir, names);
         }
     }
+}
+
+/// Names that a pyproject.toml takes from the repository itself, for everything below it.
+pub(super) fn own_sources(text: &str, dir: &str) -> Vec<String> {
+    let root: Table = text.parse().unwrap_or_default();
+    let is_own = |form: &&Value| {
+        let path = form.get("path").and_then(Value::as_str);
+        form.get("workspace").and_then(Value::as_bool) == Some(true)
+            || path.is_some_and(|path| place::is_own(dir, path))
+    };
+    let entries = table(&root, &["tool", "uv", "sources"]).into_iter().flatten();
+    let own = entries.filter(|(_, value)| {
+        let forms = forms(value);
+        !forms.is_empty() && forms.iter().all(is_own)
+    });
+    own.map(|(name, _)| normal(name)).collect()
+}
+
+/// Other places that packages are taken from.
+fn indexes(root: &Table, names: &mut Names) {
+    let places: [&[&str]; 4] = [
+        &["tool", "uv", "index"],
+        &["tool", "poetry", "source"],
+        &["tool", "pdm", "source"],
+        &["source"],
+    ];
+    for path in places {
+        let Some((last, above)) = path.split_last() else { continue };
+        let list = table(root, above).and_then(|table| table.get(*last)?.as_array());
+        for entry in list.into_iter().flatten() {
+            names.extend(entry.get("url").and_then(Value::as_str).and_then(index));
+        }
+    }
+    let uv = table(root, &["tool", "uv"]);
+    for key in ["index-url", "extra-index-url", "find-links"] {
+        let value = uv.and_then(|uv| uv.get(key)).into_iter().flat_map(forms);
+        names.extend(value.filter_map(Value::as_str).filter_map(index));
+    }
+}
+
+fn index(url: &str) -> Option<(String, String)> {
+    let host = place::other_host(url, &REGISTRIES)?;
+    Some((format!("index {host}"), String::new()))
+}
+
+/// The lists that setuptools takes dependencies from.
+pub(super) fn dynamic_lists(text: &str) -> Vec<String> {
+    let root: Table = text.parse().unwrap_or_default();
+    let Some(dynamic) = table(&root, &["tool", "setuptools", "dynamic"]) else { return Vec::new() };
+    let optional = dynamic.get("optional-dependencies").and_then(Value::as_table);
+    let entries = optional.into_iter().flatten().map(|(_, entry)| entry);
+    let entries = entries.chain(dynamic.get("dependencies"));
+    let files = entries.filter_map(|entry| entry.get("file")).flat_map(forms);
+    files.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 pub(super) fn pyproject(text: &str, dir: &str) -> Option<Names> {
@@ -81,48 +147,83 @@ pub(super) fn pyproject(text: &str, dir: &str) -> Option<Names> {
         groups.into_iter().flatten().for_each(|(_, list)| listed(Some(list), &mut names));
     }
     listed(table(&root, &["tool", "uv"]).and_then(|t| t.get("dev-dependencies")), &mut names);
+    let mut replaced = Names::new();
+    listed(
+        table(&root, &["tool", "uv"]).and_then(|t| t.get("override-dependencies")),
+        &mut replaced,
+    );
+    // What only asks for another version of something adds nothing.
+    names.extend(replaced.into_iter().filter(|(name, _)| name.ends_with(')')));
     sources(table(&root, &["tool", "uv", "sources"]), dir, &mut names);
+    indexes(&root, &mut names);
+    names.extend(dynamic_lists(text).iter().filter_map(|list| included(list, dir)));
     for section in ["dependencies", "dev-dependencies"] {
         keyed(table(&root, &["tool", "poetry", section]), dir, &mut names);
     }
     for (_, group) in table(&root, &["tool", "poetry", "group"]).into_iter().flatten() {
         keyed(group.get("dependencies").and_then(Value::as_table), dir, &mut names);
     }
+    // A project may ask for its own extras, and for what it takes from the repository.
+    let own = own_sources(text, dir);
+    let project = |table: Option<&Table>| normal(table?.get("name")?.as_str()?).into();
+    let itself: [Option<String>; 2] =
+        [project(table(&root, &["project"])), project(table(&root, &["tool", "poetry"]))];
+    names.retain(|name, _| !own.contains(name) && !itself.contains(&Some(name.clone())));
     Some(names)
 }
 
+/// Every table but those that say how to install; there may be groups of any name.
 pub(super) fn pipfile(text: &str, dir: &str) -> Option<Names> {
     let root: Table = text.parse().ok()?;
     let mut names = Names::new();
-    for section in ["packages", "dev-packages"] {
-        keyed(root.get(section).and_then(Value::as_table), dir, &mut names);
+    let others = ["requires", "scripts", "pipenv", "pipfile"];
+    for (_, section) in root.iter().filter(|(name, _)| !others.contains(&name.as_str())) {
+        keyed(section.as_table(), dir, &mut names);
     }
+    indexes(&root, &mut names);
     Some(names)
 }
 
-pub(super) fn lock(text: &str, _dir: &str) -> Option<Names> {
+/// A package of a lockfile, with where it comes from when that is not the registry; none when it is the repository's own.
+fn locked(package: &Value, dir: &str) -> Option<(String, String)> {
+    let name = normal(package.get("name")?.as_str()?);
+    let source = package.get("source").filter(|source| source.is_table()).unwrap_or(package);
+    let text = |key: &str| source.get(key).and_then(Value::as_str);
+    let inner = |key: &str, field: &str| source.get(key)?.get(field)?.as_str();
+    // uv lists the project itself, as a source that is its own directory; pylock.toml has tables.
+    let directory = ["virtual", "editable", "directory", "path"].iter().find_map(|key| text(key));
+    let is_directory = text("type") == Some("directory");
+    let directory = directory.or_else(|| text("url").filter(|_| is_directory));
+    let directory = directory.or_else(|| inner("directory", "path"));
+    if directory.is_some_and(|path| place::is_own(dir, path)) {
+        return None;
+    }
+    // poetry says what kind of address it is.
+    let is_index = text("type") == Some("legacy");
+    let address = text("url").filter(|_| !is_index);
+    let elsewhere = text("git").or(address).or_else(|| inner("vcs", "url")).or(directory);
+    let elsewhere = elsewhere.or_else(|| inner("archive", "url"));
+    let index = text("registry").or_else(|| text("index")).or_else(|| text("url"));
+    let host = index.and_then(|url| place::other_host(url, &REGISTRIES));
+    let other = elsewhere.or(host);
+    Some((other.map_or_else(|| name.clone(), |other| place::from(&name, other)), String::new()))
+}
+
+pub(super) fn lock(text: &str, dir: &str) -> Option<Names> {
     let root: Table = text.parse().ok()?;
-    let packages = root.get("package").and_then(Value::as_array);
-    let named = |package: &Value| {
-        let source = package.get("source").and_then(Value::as_table);
-        // uv lists the project itself, as a source that is its own directory.
-        let own = ["virtual", "editable", "directory"];
-        if source.is_some_and(|source| own.iter().any(|key| source.contains_key(*key))) {
-            return None;
-        }
-        let name = normal(package.get("name")?.as_str()?);
-        let git = source.and_then(|source| source.get("git")?.as_str());
-        Some((git.map_or_else(|| name.clone(), |git| place::from(&name, git)), String::new()))
-    };
-    Some(packages.into_iter().flatten().filter_map(named).collect())
+    let lists = ["package", "packages"].iter().filter_map(|key| root.get(*key)?.as_array());
+    Some(lists.flatten().filter_map(|package| locked(package, dir)).collect())
 }
 
 pub(super) fn pipfile_lock(text: &str, _dir: &str) -> Option<Names> {
     let root: serde_json::Value = serde_json::from_str(text).ok()?;
     let mut names = Names::new();
-    for section in ["default", "develop"] {
-        let entries = root.get(section).and_then(serde_json::Value::as_object);
-        names.extend(entries.into_iter().flatten().map(|(name, _)| (normal(name), String::new())));
+    let sections = root.as_object().into_iter().flatten().filter(|(name, _)| *name != "_meta");
+    for (name, entry) in sections.filter_map(|(_, section)| section.as_object()).flatten() {
+        let source = ["git", "url", "file"].iter().find_map(|key| entry.get(key)?.as_str());
+        let name = normal(name);
+        let name = source.map_or_else(|| name.clone(), |source| place::from(&name, source));
+        names.insert(name, String::new());
     }
     Some(names)
 }
@@ -134,12 +235,39 @@ fn wanted(text: &str) -> Vec<String> {
     joined.lines().map(line).filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
 }
 
-/// What follows one of the options, after a space or `=`.
+/// What follows one of the options, after a space or `=`; a short one may have it at once.
 fn option<'t>(line: &'t str, names: &[&str]) -> Option<&'t str> {
     names.iter().find_map(|name| {
         let rest = line.strip_prefix(name)?;
-        rest.starts_with([' ', '=', '\t']).then(|| rest.trim_start_matches(['=', ' ', '\t']).trim())
+        let fits =
+            rest.starts_with([' ', '=', '\t']) || (!name.starts_with("--") && !rest.is_empty());
+        fits.then(|| rest.trim_start_matches(['=', ' ', '\t']).trim())
     })
+}
+
+/// Tells prose from a list: pip takes no file with a line like this one.
+fn is_prose(line: &str) -> bool {
+    if let Some(rest) = line.strip_prefix('-') {
+        return !rest.starts_with(|c: char| c == '-' || c.is_ascii_alphabetic());
+    }
+    if is_url(line) || line.starts_with(['.', '/', '$']) {
+        return false;
+    }
+    let name_end = line.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)));
+    let (name, rest) = line.split_at_checked(name_end.unwrap_or(line.len())).unwrap_or((line, ""));
+    let rest = rest.trim_start();
+    let goes_on = rest.is_empty()
+        || rest.starts_with(['[', '@', ';', '=', '<', '>', '!', '~', '(', '#', '$', '/', '\\'])
+        || rest.starts_with("--");
+    !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !goes_on
+}
+
+/// A list that another one includes; one under a usual name is read for itself.
+fn included(list: &str, dir: &str) -> Option<(String, String)> {
+    let there = place::inside(dir, list);
+    let is_read =
+        there.is_some_and(|path| super::is_requirements(&path) && !super::is_test_data(&path));
+    (!is_read).then(|| (format!("-r {list}"), String::new()))
 }
 
 /// The other lists that a list includes.
@@ -150,13 +278,17 @@ pub(super) fn includes(text: &str) -> Vec<String> {
 
 pub(super) fn requirements(text: &str, dir: &str) -> Option<Names> {
     let mut names = Names::new();
-    for line in wanted(text) {
-        // A list under a usual name is read for itself.
+    let lines = wanted(text);
+    if lines.iter().any(|line| is_prose(line)) {
+        return Some(names);
+    }
+    for line in lines {
         if let Some(other) = option(&line, &["-r", "--requirement"]) {
-            let there = place::inside(dir, other);
-            if !there.is_some_and(|path| super::is_requirements(&path)) {
-                names.insert(format!("-r {other}"), String::new());
-            }
+            names.extend(included(other, dir));
+            continue;
+        }
+        if let Some(url) = option(&line, &INDEXES) {
+            names.extend(index(url));
             continue;
         }
         let wanted = option(&line, &["-e", "--editable"]).unwrap_or(&line);
@@ -165,7 +297,7 @@ pub(super) fn requirements(text: &str, dir: &str) -> Option<Names> {
             names.extend(name.map(|name| (name, line.clone())));
         } else if is_url(wanted) {
             names.insert(place::without_version(wanted).to_owned(), line.clone());
-        } else if wanted.starts_with(['.', '/']) {
+        } else if wanted.starts_with(['.', '/', '$']) {
             if !place::is_own(dir, wanted) {
                 names.insert(wanted.to_owned(), String::new());
             }
@@ -182,72 +314,15 @@ fn is_url(text: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+'))
 }
 
-/// Lists of `setup()` in a setup.py, as far as they are written out; one that is not is named as such.
-pub(super) fn setup_py(text: &str, _dir: &str) -> Option<Names> {
-    let code: String = text.lines().map(|line| without_comment(line) + "\n").collect();
-    let mut names = Names::new();
-    for key in ["install_requires", "setup_requires", "tests_require", "extras_require"] {
-        for (place, _) in code.match_indices(key) {
-            let rest = code.get(place + key.len()..).unwrap_or_default().trim_start();
-            let rest = rest.trim_start_matches(['"', '\'']).trim_start();
-            let Some(value) = rest.strip_prefix(['=', ':']).map(str::trim_start) else { continue };
-            match written_out(value) {
-                Some(list) => names.extend(list.into_iter().filter_map(requirement)),
-                None => {
-                    names.insert(format!("{key} that is computed"), String::new());
-                }
-            }
-        }
-    }
-    Some(names)
-}
-
-/// Takes a comment off a line of Python; a `#` inside of quotes is none.
-fn without_comment(line: &str) -> String {
-    let mut quote = None;
-    let end = line.char_indices().find(|(_, c)| {
-        match (quote, *c) {
-            (None, '"' | '\'') => quote = Some(*c),
-            (Some(open), close) if open == close => quote = None,
-            (None, '#') => return true,
-            _ => {}
-        }
-        false
-    });
-    end.map_or(line, |(place, _)| line.get(..place).unwrap_or(line)).to_owned()
-}
-
-/// The texts of a list or of the lists of a table; none when it is anything else.
-fn written_out(value: &str) -> Option<Vec<&str>> {
-    let mut depth = 0_usize;
-    let mut texts = Vec::new();
-    let mut open: Option<(char, usize)> = None;
-    for (place, c) in value.char_indices() {
-        match (open, c) {
-            (Some((quote, from)), c) if quote == c => {
-                let after = value.get(place + 1..).unwrap_or_default().trim_start();
-                // Names of extras are followed by a colon.
-                if !after.starts_with(':') {
-                    texts.extend(value.get(from..place));
-                }
-                open = None;
-            }
-            (Some(_), _) => {}
-            (None, '"' | '\'') => open = Some((c, place + 1)),
-            (None, '[' | '(' | '{') => depth += 1,
-            (None, ']' | ')' | '}') => depth = depth.saturating_sub(1),
-            (None, c) if depth == 0 && !c.is_whitespace() => return None,
-            (None, _) => {}
-        }
-        if depth == 0 && open.is_none() {
-            return Some(texts);
-        }
-    }
-    None
+/// The lists that a setup.cfg takes dependencies from.
+pub(super) fn cfg_lists(text: &str) -> Vec<String> {
+    let files = text.lines().filter_map(|line| line.split_once("file:"));
+    let files = files.flat_map(|(_, files)| files.split(',').map(str::trim));
+    files.map(str::to_owned).collect()
 }
 
 /// The lists of `install_requires`, `tests_require` and `[options.extras_require]`.
-pub(super) fn setup_cfg(text: &str, _dir: &str) -> Option<Names> {
+pub(super) fn setup_cfg(text: &str, dir: &str) -> Option<Names> {
     let mut names = Names::new();
     let (mut extras, mut inside) = (false, false);
     for line in text.lines() {
@@ -258,11 +333,15 @@ pub(super) fn setup_cfg(text: &str, _dir: &str) -> Option<Names> {
             if inside {
                 names.extend(requirement(line));
             }
-        } else if let Some((key, value)) = line.split_once('=') {
+        } else if let Some((key, value)) = line.split_once(['=', ':']) {
             let key = key.trim();
             inside =
                 extras || ["install_requires", "setup_requires", "tests_require"].contains(&key);
-            if inside {
+            let value = value.trim_start();
+            if let Some(files) = value.strip_prefix("file:").filter(|_| inside) {
+                let lists = files.split(',').map(str::trim);
+                names.extend(lists.filter_map(|list| included(list, dir)));
+            } else if inside {
                 names.extend(value.split(';').filter_map(requirement));
             }
         }

@@ -12,6 +12,10 @@ const SECTIONS: [&str; 5] = [
     "build_dependencies",
 ];
 
+/// Where crates.io is.
+const REGISTRY: [&str; 2] =
+    ["https://github.com/rust-lang/crates.io-index", "https://index.crates.io"];
+
 pub(super) fn manifest(text: &str, dir: &str) -> Option<Names> {
     let root: Table = text.parse().ok()?;
     let mut names = Names::new();
@@ -29,18 +33,43 @@ pub(super) fn manifest(text: &str, dir: &str) -> Option<Names> {
     Some(names)
 }
 
+/// `.cargo/config.toml`: what is put in the place of dependencies, or of the registry they come from.
+pub(super) fn config(text: &str, dir: &str) -> Option<Names> {
+    let root: Table = text.parse().ok()?;
+    let mut names = Names::new();
+    // Its paths are relative to where `.cargo` is.
+    let dir = dir.strip_suffix(".cargo").unwrap_or(dir).trim_end_matches('/');
+    let tables = |key: &str| root.get(key).and_then(Value::as_table).into_iter().flatten();
+    for (_, patch) in tables("patch") {
+        entries(patch.as_table(), dir, &mut names);
+    }
+    let paths = root.get("paths").and_then(Value::as_array).into_iter().flatten();
+    let outside = |path: &&str| !place::is_own(dir, path);
+    for path in paths.filter_map(Value::as_str).filter(outside) {
+        names.insert(format!("paths ({path})"), String::new());
+    }
+    for (name, source) in tables("source") {
+        for key in ["replace-with", "registry", "local-registry", "directory", "git"] {
+            if let Some(other) = source.get(key).and_then(Value::as_str) {
+                names.insert(place::from(&format!("source {name}"), other), String::new());
+            }
+        }
+    }
+    Some(names)
+}
+
 fn entries(table: Option<&Table>, dir: &str, names: &mut Names) {
     for (key, value) in table.into_iter().flatten() {
         let field = |name: &str| value.as_table().and_then(|entry| entry.get(name));
         let text = |name: &str| field(name).and_then(Value::as_str);
-        // What the workspace names is counted there; what has only a path is the repository's own.
+        // What the workspace names is counted there. A path in the repository is its own, whatever version is published with it.
         let inherited = field("workspace").and_then(Value::as_bool) == Some(true);
         let own = text("path").is_some_and(|path| place::is_own(dir, path));
-        if inherited || (own && field("version").is_none()) {
+        if inherited || own {
             continue;
         }
         let name = text("package").unwrap_or(key).replace('_', "-");
-        let source = text("git").or_else(|| text("registry"));
+        let source = text("git").or_else(|| text("registry")).or_else(|| text("registry-index"));
         let source = source.or_else(|| text("path").filter(|_| !own));
         let name = source.map_or_else(|| name.clone(), |source| place::from(&name, source));
         names.insert(name, value.to_string());
@@ -55,7 +84,9 @@ pub(super) fn lock(text: &str, _dir: &str) -> Option<Names> {
         let source = package.get("source")?.as_str()?;
         let name = package.get("name")?.as_str()?.replace('_', "-");
         let git = source.strip_prefix("git+");
-        Some((git.map_or_else(|| name.clone(), |git| place::from(&name, git)), String::new()))
+        let registry = ["registry+", "sparse+"].iter().find_map(|kind| source.strip_prefix(kind));
+        let other = git.or_else(|| registry.and_then(|url| place::other_host(url, &REGISTRY)));
+        Some((other.map_or_else(|| name.clone(), |url| place::from(&name, url)), String::new()))
     };
     Some(packages.into_iter().flatten().filter_map(named).collect())
 }

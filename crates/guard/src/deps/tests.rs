@@ -32,7 +32,7 @@ fn manifests_name_what_they_depend_on_and_not_what_is_their_own() {
     assert_eq!(names("setup.cfg", cfg), ["attrs", "rich", "six"]);
     let go = "module x\n\ngo 1.22\n\nrequire example.org/a v1\nrequire (\n\texample.org/b v2\n\texample.org/c v3 // indirect\n)\n\
         replace example.org/z => ../z\n";
-    assert_eq!(names("go.mod", go), ["example.org/a", "example.org/b"]);
+    assert_eq!(names("a/go.mod", go), ["example.org/a", "example.org/b"]);
     let pom = "<project><!-- <dependency><groupId>no</groupId><artifactId>no</artifactId></dependency> -->\n\
         <dependencies><dependency>\n<groupId>org.x</groupId>\n<artifactId>y</artifactId>\n</dependency></dependencies></project>";
     assert_eq!(names("pom.xml", pom), ["org.x:y"]);

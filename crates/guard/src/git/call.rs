@@ -36,6 +36,8 @@ impl Git {
             .args(args)
             .current_dir(&self.dir)
             .env("GIT_TERMINAL_PROMPT", "0")
+            // What `git replace` shows in the place of a commit is not what was committed.
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("LC_ALL", "C")
             .stdin(Stdio::null());
         for (name, value) in &self.extra {
