@@ -3,10 +3,9 @@
 use crate::Outcome;
 use crate::script::{Client, register, repo};
 use comity_core::command::Request;
-use comity_engine::{Engine, Intake, Settings, run_batch};
+use comity_engine::{Intake, Reply, Service, Settings, run_batch};
 use comity_store::Store;
 use comity_store::sqlite::{OpenOptions, SqliteStore};
-use serde_json::Value;
 use std::path::Path;
 
 /// Opens a store, making it when it is not there.
@@ -14,9 +13,8 @@ pub fn open(path: &Path) -> Outcome<Box<dyn Store>> {
     Ok(Box::new(SqliteStore::open(path, OpenOptions::default())?))
 }
 
-/// Opens an engine over a store.
-pub fn engine(path: &Path) -> Outcome<Engine> {
-    Ok(Engine::new(open(path)?, Settings::default())?)
+pub fn service(path: &Path) -> Outcome<Service> {
+    Ok(Service::inline(open(path)?, crate::script::without_git())?)
 }
 
 /// A store that takes requests by the batch.
@@ -29,18 +27,17 @@ pub struct Filler {
 impl Filler {
     /// Opens a store to fill.
     pub fn open(path: &Path) -> Outcome<Filler> {
-        let settings = Settings::default();
+        let settings = crate::script::without_git();
         let intake = Intake::new(settings.redact.clone())?;
         Ok(Filler { store: open(path)?, settings, intake })
     }
 
     /// Runs requests in one transaction; a refusal of any is an error of the benchmark.
-    pub fn batch(&mut self, requests: impl IntoIterator<Item = Request>) -> Outcome<Vec<Value>> {
+    pub fn batch(&mut self, requests: impl IntoIterator<Item = Request>) -> Outcome<Vec<Reply>> {
         let prepared: Result<Vec<_>, _> =
             requests.into_iter().map(|request| self.intake.prepare(request)).collect();
         let answers = run_batch(self.store.as_mut(), &self.settings, &prepared?);
-        let answers: Result<Vec<Value>, _> = answers.into_iter().collect();
-        Ok(answers?)
+        Ok(answers.into_iter().collect::<Result<_, _>>()?)
     }
 
     /// Returns the seq of the last event.

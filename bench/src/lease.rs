@@ -5,11 +5,11 @@ use crate::script::{register, repo, request};
 use crate::stats::{count, median, ms, process_cpu};
 use crate::table::Table;
 use crate::{Outcome, Scale, cli, fill};
-use comity_core::command::Command;
+use comity_core::command::{Command, LeaseChange};
 use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::Code;
 use comity_core::time::Millis;
-use comity_engine::Engine;
+use comity_engine::Service;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,13 @@ const AREAS: usize = 40;
 const TTL: Millis = Millis::from_secs(86_400);
 
 fn acquire(patterns: Vec<String>) -> Command {
-    Command::LeaseAcquire { patterns, task: None, purpose: None, ttl: Some(TTL), shared: false }
+    Command::Lease(LeaseChange::Acquire {
+        patterns,
+        task: None,
+        purpose: None,
+        ttl: Some(TTL),
+        shared: false,
+    })
 }
 
 /// Half are globs, nine in ten have a literal first segment, no two overlap.
@@ -56,7 +62,7 @@ fn fill_leases(path: &Path, held: usize) -> Outcome<()> {
 /// One store with its engine and what was measured on it.
 struct Place {
     held: usize,
-    engine: Engine,
+    service: Service,
     taker: AgentId,
     repo: RepoName,
     wall: Vec<f64>,
@@ -71,15 +77,15 @@ impl Place {
         let wanted = format!("area-{}/new-{turn}/{end}", turn % AREAS);
         let command = request(&self.taker, &self.repo, None, acquire(vec![wanted]));
         let (start, cpu) = (Instant::now(), process_cpu());
-        self.engine.execute(command)?;
+        self.service.execute(command)?;
         self.wall.push(ms(start.elapsed()));
         self.cpu.push(ms(process_cpu().saturating_sub(cpu)));
         self.release()
     }
 
     fn release(&mut self) -> Outcome<()> {
-        let command = Command::LeaseRelease { ids: Vec::new(), all: true };
-        self.engine.execute(request(&self.taker, &self.repo, None, command))?;
+        let command = Command::Lease(LeaseChange::Release { ids: Vec::new(), all: true });
+        self.service.execute(request(&self.taker, &self.repo, None, command))?;
         Ok(())
     }
 
@@ -101,7 +107,7 @@ pub fn run(scale: Scale) -> Outcome<()> {
         fill_leases(&project.store(), held)?;
         let place = Place {
             held,
-            engine: fill::engine(&project.store())?,
+            service: fill::service(&project.store())?,
             taker: AgentId::parse("taker")?,
             repo: repo()?,
             wall: Vec::new(),
@@ -167,10 +173,10 @@ fn print(places: &[(cli::Project, Place)], turns: usize) {
 fn question_marks() -> Outcome<()> {
     let project = cli::Project::new(None)?;
     fill_leases(&project.store(), 0)?;
-    let mut engine = fill::engine(&project.store())?;
+    let service = fill::service(&project.store())?;
     let (owner, taker, repo) = (AgentId::parse("owner-00")?, AgentId::parse("taker")?, repo()?);
     let held = format!("{}*a", "?".repeat(40));
-    engine.execute(request(&owner, &repo, None, acquire(vec![held])))?;
+    service.execute(request(&owner, &repo, None, acquire(vec![held])))?;
     let mut table =
         Table::new(&["wanted, beside one held `?`×40 `*a`", "answer", "wall ms", "CPU ms"]);
     for (name, end, conflicts) in
@@ -180,7 +186,7 @@ fn question_marks() -> Outcome<()> {
         let wanted = format!("{start}{}{end}", "?".repeat(40));
         let before = process_cpu();
         let begin = Instant::now();
-        let answer = engine.execute(request(&taker, &repo, None, acquire(vec![wanted])));
+        let answer = service.execute(request(&taker, &repo, None, acquire(vec![wanted])));
         let (wall, cpu) = (begin.elapsed(), process_cpu().saturating_sub(before));
         let word = match answer {
             Ok(_) if !conflicts => "granted",

@@ -6,7 +6,7 @@ use crate::stats::{count, process_cpu, whole};
 use crate::table::Table;
 use crate::{Outcome, Scale, fill};
 use comity_core::ids::AgentId;
-use comity_engine::Asker;
+use comity_engine::Caller;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Instant;
@@ -114,11 +114,11 @@ fn task_count(path: &Path) -> Outcome<u64> {
 }
 
 fn verify(path: &Path) -> Outcome<(u64, u64)> {
-    let found = fill::engine(path)?.verify()?;
-    if found.get("ok") != Some(&Value::Bool(true)) {
-        return Err(format!("the log does not verify: {found}").into());
+    let found = fill::service(path)?.verify()?;
+    if !found.ok {
+        return Err(format!("the log does not verify: {:?}", found.problems).into());
     }
-    Ok((found.get("events").and_then(Value::as_u64).unwrap_or(0), task_count(path)?))
+    Ok((found.events, task_count(path)?))
 }
 
 /// Counts lines instead of keeping them.
@@ -137,10 +137,9 @@ impl std::io::Write for Lines {
 }
 
 fn report(path: &Path) -> Outcome<(u64, u64)> {
-    let mut engine = fill::engine(path)?;
-    let asker = Asker { actor: AgentId::parse("human:bench")?, repo: repo()? };
+    let caller = Caller::new(AgentId::parse("human:bench")?, repo()?);
     let mut lines = Lines::default();
-    engine.report_log(&asker, &mut lines)?;
+    fill::service(path)?.report_log(&caller, &mut lines)?;
     let events = fill::Filler::open(path)?.head()?;
     // Every event has its line in some timeline.
     if lines.0 < events {

@@ -3,8 +3,10 @@
 use crate::Outcome;
 use comity_core::command::{ClaimWish, Command, NewTask, Request, Submission};
 use comity_core::ids::{AgentId, Fence, RepoName};
+use comity_core::observed::Observed;
+use comity_core::policy::Policy;
 use comity_core::role::Role;
-use serde_json::Value;
+use comity_engine::{Answer, Reply, Settings};
 
 /// Commands in the life of one task.
 pub const LIFE: usize = 7;
@@ -34,9 +36,10 @@ pub fn request(
         repo: repo.clone(),
         fence,
         key: None,
-        host: None,
+        via: comity_core::via::Via::default(),
         workspace: None,
         command,
+        observed: Observed::default(),
     }
 }
 
@@ -117,10 +120,12 @@ impl Client {
     }
 
     /// Remembers the fence of a claim until the task is handed in.
-    pub fn learn(&mut self, answer: &Value) {
-        match self.sent % LIFE {
-            2 => self.fence = answer.get("fence").and_then(Value::as_u64).and_then(Fence::new),
-            0 => self.fence = None,
+    pub fn learn(&mut self, answer: &Reply) {
+        match (self.sent % LIFE, answer) {
+            (2, Reply::New(Answer::Claim(claim))) => {
+                self.fence = claim.fence.and_then(Fence::new);
+            }
+            (0, _) => self.fence = None,
             _ => {}
         }
     }
@@ -128,4 +133,10 @@ impl Client {
 
 fn note(id: String, text: &str) -> Command {
     Command::Note { kind: "progress".to_owned(), text: text.to_owned(), task: Some(id) }
+}
+
+/// Settings of a project without git: nothing is looked at before a command is decided.
+pub fn without_git() -> Settings {
+    let policy = Policy { has_git: false, ..Policy::default() };
+    Settings { policy, ..Settings::default() }
 }

@@ -1,4 +1,4 @@
-//! Durable commands a second through the write loop, beside the raw limit.
+//! Durable commands a second through a started service, beside the raw limit.
 
 use crate::raw::{self, RawHandle};
 use crate::record::{Writes, record};
@@ -6,7 +6,7 @@ use crate::script::{Client, LIFE, LIFE_WORDS};
 use crate::stats::{at_fraction, count, median, ms, process_cpu, whole};
 use crate::table::Table;
 use crate::{Outcome, Scale, fill};
-use comity_engine::{Settings, WriteHandle, WriteLoop};
+use comity_engine::Service;
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::{Arc, Barrier};
@@ -34,13 +34,12 @@ pub trait Sender: Send {
 pub struct EngineSender {
     /// Who sends.
     pub client: Client,
-    /// Where to.
-    pub handle: WriteHandle,
+    pub service: Service,
 }
 
 impl Sender for EngineSender {
     fn send(&mut self) -> Outcome<()> {
-        let answer = self.handle.execute(self.client.next())?;
+        let answer = self.service.execute(self.client.next())?;
         self.client.learn(&answer);
         Ok(())
     }
@@ -103,14 +102,9 @@ pub fn drive<S: Sender>(senders: Vec<S>, commands: usize) -> Outcome<Sample> {
 
 fn engine_run(path: &Path, clients: usize, commands: usize) -> Outcome<Sample> {
     let clients = fill::with_clients(path, clients)?;
-    let write_loop = WriteLoop::start(fill::open(path)?, Settings::default())?;
-    let senders = clients
-        .into_iter()
-        .map(|client| {
-            let handle = write_loop.handle().ok_or("the write loop has ended")?;
-            Ok(EngineSender { client, handle })
-        })
-        .collect::<Outcome<Vec<_>>>()?;
+    let service = Service::start(fill::open(path)?, crate::script::without_git())?;
+    let sender = |client| EngineSender { client, service: service.clone() };
+    let senders = clients.into_iter().map(sender).collect();
     drive(senders, commands)
 }
 
@@ -201,7 +195,7 @@ pub fn run(scale: Scale) -> Outcome<()> {
             whole(of(&raw, |s| s.cpu_us)),
         ]);
     }
-    table.print("write: durable commands through the write loop");
+    table.print("write: durable commands through a started service");
     println!(
         "\nEach client waits for each answer and goes through the life of a task: {LIFE_WORDS}. Raw: the rows \
          that the engine wrote for these commands, by plain rusqlite (events, tasks, labels, leases, signs of \

@@ -1,10 +1,10 @@
 //! Queries and durations as people write them: reading them never crashes, and whatever has a word is found
 //! by it.
 #![no_main]
-use comity_core::lasting::{Lasting, fixed_offset};
+use comity_core::directive_duration::{DirectiveDuration, fixed_offset};
 use comity_core::search::Search;
 use comity_core::time::Timestamp;
-use comity_core::words::{split, terms};
+use comity_core::search_terms::{split, terms};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(search.is_empty() == split(text).is_empty());
     let found = terms([text].into_iter());
     assert!(split(text).iter().all(|word| found.contains(word)));
-    if let Ok(lasting) = Lasting::parse(text) {
+    if let Ok(lasting) = DirectiveDuration::parse(text) {
         let now = Timestamp::from_ms(1_767_225_600_000);
         let end = lasting.end(now, &fixed_offset(3_600_000)).seen_from(now);
         assert!(end.is_none_or(|end| end > now));

@@ -13,7 +13,7 @@ use crate::table::Table;
 use crate::write::{EngineSender, drive};
 use crate::{Outcome, Scale};
 use comity_core::command::Request;
-use comity_engine::{Intake, Settings, WriteLoop, run_batch};
+use comity_engine::{Intake, Service, run_batch};
 use comity_store::Store;
 use comity_store::conformance::server::{Cluster, empty_store_at, open, psql};
 use serde_json::{Value, json};
@@ -139,7 +139,7 @@ fn seconds_of(printed: &[u8]) -> Outcome<f64> {
 }
 
 fn introduce(url: &str, clients: usize) -> Outcome<()> {
-    let settings = Settings::default();
+    let settings = crate::script::without_git();
     let intake = Intake::new(settings.redact.clone())?;
     let requests: Vec<Request> = (0..clients)
         .map(|number| register(&Client::new(number)?.agent, &repo()?))
@@ -160,12 +160,9 @@ pub fn step(arguments: &[String]) -> Outcome<()> {
     };
     let (first, workers): (usize, usize) = (first.parse()?, workers.parse()?);
     let tasks: usize = tasks.parse()?;
-    let write_loop = WriteLoop::start(Box::new(open(url)), Settings::default())?;
+    let service = Service::start(Box::new(open(url)), crate::script::without_git())?;
     let senders = (first..first + workers)
-        .map(|number| {
-            let handle = write_loop.handle().ok_or("the write loop has ended")?;
-            Ok(EngineSender { client: Client::new(number)?, handle })
-        })
+        .map(|number| Ok(EngineSender { client: Client::new(number)?, service: service.clone() }))
         .collect::<Outcome<Vec<_>>>()?;
     let start = UNIX_EPOCH + Duration::from_millis(start.parse()?);
     std::thread::sleep(start.duration_since(SystemTime::now()).unwrap_or_default());

@@ -10,10 +10,10 @@ use crate::write::{Sender, drive};
 use crate::{Outcome, Scale};
 use comity_core::command::{ClaimWish, Command as Order, Request, Submission};
 use comity_core::ids::{AgentId, Fence, RepoName};
-use comity_engine::{Intake, Settings, WriteHandle, WriteLoop, run_batch};
+use comity_engine::{Answer, Intake, Reply, Service, run_batch};
 use comity_store::Store;
 use comity_store::conformance::server::{Cluster, empty_store_at, open, psql};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 
@@ -122,7 +122,7 @@ fn our_seconds(server: &Cluster, jobs: usize) -> Outcome<f64> {
         let task = new_task(None, &format!("part-{number}"));
         request(&planner, &repo, None, Order::CreateTask(Box::new(task)))
     });
-    let settings = Settings::default();
+    let settings = crate::script::without_git();
     let intake = Intake::new(settings.redact.clone())?;
     let wishes: Result<Vec<_>, _> = wishes.map(|wish| intake.prepare(wish)).collect();
     let mut store = open(&url);
@@ -143,7 +143,7 @@ fn our_seconds(server: &Cluster, jobs: usize) -> Outcome<f64> {
 struct Worker {
     agent: AgentId,
     repo: RepoName,
-    handle: WriteHandle,
+    service: Service,
     sent: usize,
     task: String,
     fence: Option<Fence>,
@@ -163,11 +163,13 @@ impl Worker {
 
 impl Sender for Worker {
     fn send(&mut self) -> Outcome<()> {
-        let answer = self.handle.execute(self.next())?;
+        let answer = self.service.execute(self.next())?;
         if self.sent.is_multiple_of(STEPS) {
-            self.fence = answer.get("fence").and_then(Value::as_u64).and_then(Fence::new);
-            let task = answer.pointer("/task/id").and_then(Value::as_str);
-            self.task = task.ok_or("a claim without a task")?.to_owned();
+            let Reply::New(Answer::Claim(claim)) = answer else {
+                return Err("a claim without a task".into());
+            };
+            self.fence = claim.fence.and_then(Fence::new);
+            self.task = claim.task.id;
         }
         self.sent += 1;
         Ok(())
@@ -180,12 +182,18 @@ pub fn step(arguments: &[String]) -> Outcome<()> {
         return Err("a step of postgres-queue takes three arguments".into());
     };
     let (workers, tasks): (usize, usize) = (workers.parse()?, tasks.parse()?);
-    let write_loop = WriteLoop::start(Box::new(open(url)), Settings::default())?;
+    let service = Service::start(Box::new(open(url)), crate::script::without_git())?;
     let senders = (0..workers)
         .map(|number| {
-            let handle = write_loop.handle().ok_or("the write loop has ended")?;
             let agent = crate::script::Client::new(number)?.agent;
-            Ok(Worker { agent, repo: repo()?, handle, sent: 0, task: String::new(), fence: None })
+            Ok(Worker {
+                agent,
+                repo: repo()?,
+                service: service.clone(),
+                sent: 0,
+                task: String::new(),
+                fence: None,
+            })
         })
         .collect::<Outcome<Vec<_>>>()?;
     let sample = drive(senders, tasks * STEPS)?;

@@ -1,59 +1,51 @@
-//! The one place that reads the environment of the process.
+//! The one place that reads the environment, the working directory and the terminal of the process.
 
+use crate::args::Global;
 use comity_core::refusal::Refusal;
-use std::collections::BTreeMap;
+use comity_project::{Context, Environment, Machine};
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::OnceLock;
-
-/// Variables from files, which the environment itself overrides.
-static FROM_FILES: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
 /// Returns a variable; an empty one counts as unset, one that is not UTF-8 is refused.
 pub fn var(name: &str) -> Result<Option<String>, Refusal> {
-    match std::env::var(name) {
-        Ok(text) if text.is_empty() => Ok(None),
-        Ok(text) => Ok(Some(text)),
-        Err(std::env::VarError::NotPresent) => {
-            Ok(FROM_FILES.get().and_then(|known| known.get(name)).cloned())
-        }
-        Err(std::env::VarError::NotUnicode(_)) => {
-            Err(Refusal::input(format!("the environment variable {name} is not UTF-8")))
-        }
-    }
+    let own = std::env::var_os(name).map(|value| (name.into(), value));
+    Environment::new(own).get(name)
 }
 
-/// Reads variables from files such as `.env`, once a process. The first file that has one counts.
-pub fn load_files(files: &[PathBuf]) {
-    let mut known = BTreeMap::new();
-    for file in files {
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        for (name, value) in text.lines().filter_map(assignment) {
-            known.entry(name).or_insert(value);
-        }
-    }
-    known.retain(|_, value| !value.is_empty());
-    // Who comes second keeps what the first one read.
-    let _ = FROM_FILES.set(known);
+/// Finds the project that the process runs in.
+pub fn project(global: &Global) -> Result<Context, Refusal> {
+    Context::find(&machine()?, &global.asked())
 }
 
-/// Reads `NAME=value`, with `export` before it or quotes around the value.
-fn assignment(line: &str) -> Option<(String, String)> {
-    let line = line.trim();
-    let line = line.strip_prefix("export ").unwrap_or(line);
-    let (name, value) = line.split_once('=')?;
-    let name = name.trim();
-    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-        return None;
+/// Says what the process knows about itself.
+pub fn machine() -> Result<Machine, Refusal> {
+    let terminal = terminal();
+    Ok(Machine {
+        cwd: working_directory()?,
+        environment: Environment::new(std::env::vars_os()),
+        at_terminal: terminal.is_some(),
+        login: login(),
+        host: host(),
+        terminal: terminal.flatten(),
+    })
+}
+
+pub fn working_directory() -> Result<PathBuf, Refusal> {
+    let cwd = std::env::current_dir()
+        .map_err(|error| Refusal::input(format!("the working directory is gone: {error}")))?;
+    Ok(std::fs::canonicalize(&cwd).unwrap_or(cwd))
+}
+
+/// Looks for a terminal on stdin, stdout and stderr, so that a person is also seen inside a pipe. The inner value is its
+/// name, where the system tells one.
+fn terminal() -> Option<Option<String>> {
+    fn name(stream: impl AsFd + IsTerminal) -> Option<Option<String>> {
+        let named = |stream| rustix::termios::ttyname(stream, Vec::new()).ok()?.into_string().ok();
+        stream.is_terminal().then(|| named(stream))
     }
-    let value = value.trim();
-    let quoted = |mark: char| {
-        let inner = value.strip_prefix(mark)?;
-        inner.find(mark).and_then(|end| inner.get(..end))
-    };
-    let plain = || value.split(" #").next().unwrap_or_default().trim_end();
-    let value = quoted('"').or_else(|| quoted('\'')).unwrap_or_else(plain);
-    Some((name.to_owned(), value.to_owned()))
+    let (stdin, stdout, stderr) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
+    name(stdin).or_else(|| name(stdout)).or_else(|| name(stderr))
 }
 
 /// Returns the name of the user, in the characters of an identity.
@@ -76,30 +68,7 @@ fn name_of(uid: u32) -> Option<String> {
     table.lines().find_map(entry)
 }
 
-/// Returns the name of this host.
 pub fn host() -> Option<String> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     (!name.is_empty()).then_some(name)
-}
-
-/// Tells whether a person is likely to be at the other end.
-pub fn is_interactive() -> bool {
-    std::io::stdin().is_terminal()
-        && (std::io::stdout().is_terminal() || std::io::stderr().is_terminal())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::assignment;
-
-    #[test]
-    fn lines_of_an_env_file_are_read_as_shells_write_them() {
-        let read = |line: &str| assignment(line).map(|(name, value)| format!("{name}|{value}"));
-        assert_eq!(read("COLLAB_TTL=60").as_deref(), Some("COLLAB_TTL|60"));
-        assert_eq!(read("export A = 'x # y' # z").as_deref(), Some("A|x # y"));
-        assert_eq!(read("B=\"q\" # z").as_deref(), Some("B|q"));
-        assert_eq!(read("C=plain # z").as_deref(), Some("C|plain"));
-        assert_eq!(read("# no=thing"), None);
-        assert_eq!(read("nothing"), None);
-    }
 }

@@ -1,6 +1,6 @@
 //! The local clock: where the words of a duration depend on it.
 
-use comity_core::lasting::{End, Lasting};
+use comity_core::directive_duration::{DirectiveDuration, End};
 use comity_core::refusal::Refusal;
 use comity_core::time::Timestamp;
 use jiff::ToSpan;
@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 /// Reads how long something counts, in the words that people write, by the local clock.
 pub fn end_of(duration: &str) -> Result<End, Refusal> {
     let zone = TimeZone::system();
-    Ok(Lasting::parse(duration)?
+    Ok(DirectiveDuration::parse(duration)?
         .end(crate::human::now(), &|at, days, time| instants(&zone, at, days, time)))
 }
 
@@ -49,7 +49,7 @@ mod tests {
     fn until(text: &str, now: &str, wanted: &str) {
         let zone = berlin();
         let now = Timestamp::parse(now).unwrap();
-        let lasting = Lasting::parse(text).unwrap();
+        let lasting = DirectiveDuration::parse(text).unwrap();
         let end = lasting.end(now, &|at, days, time| instants(&zone, at, days, time));
         let End::At(end) = end else { panic!("{text}: {end:?}") };
         assert_eq!(end.to_string(), wanted, "{text}");

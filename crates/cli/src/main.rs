@@ -5,21 +5,16 @@
 
 mod args;
 mod collab;
-mod config;
-mod context;
 mod demo;
 mod doctor;
 mod env;
 mod git;
 mod human;
-mod identity;
 mod init;
 mod local_time;
 mod output;
-mod paths;
-mod root;
 mod run;
-mod store;
+mod wording;
 mod work_tree;
 
 use std::process::ExitCode;

@@ -1,37 +1,81 @@
 //! What a command leaves behind: data on stdout, everything else on stderr, an exit status.
 
-use crate::human::{self, Screen, Shape};
+use crate::human::{self, Screen};
+use crate::wording::CommandLine;
 use comity_core::refusal::{Code, Refusal};
-use serde_json::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+/// Words for an answer.
+pub type Words<A> = fn(&A, &Screen) -> String;
+
 /// What a command answers with.
 pub struct Reply {
-    /// For programs.
-    pub json: Value,
-    /// How people see it.
-    pub shape: Shape,
+    /// None when the command has written its own stream.
+    answer: Option<Box<dyn Answer>>,
     /// Remarks, on stderr whatever stdout is for.
     pub notes: Vec<String>,
-    /// The exit status.
     pub exit: u8,
 }
 
+/// An answer that is made JSON or words of, whichever is wanted.
+trait Answer {
+    fn json(&self) -> Result<String, serde_json::Error>;
+    fn words(&self, screen: &Screen) -> Result<String, serde_json::Error>;
+}
+
+struct Typed<A>(A, Words<A>);
+
+impl<A: Serialize + DeserializeOwned> Answer for Typed<A> {
+    fn json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(&self.0)
+    }
+
+    fn words(&self, screen: &Screen) -> Result<String, serde_json::Error> {
+        // Whatever an answer holds was written by somebody: it never reaches a terminal as it is.
+        Ok((self.1)(&human::clean(&self.0)?, screen))
+    }
+}
+
+struct Text<A>(A, String);
+
+impl<A: Serialize> Answer for Text<A> {
+    fn json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(&self.0)
+    }
+
+    fn words(&self, _: &Screen) -> Result<String, serde_json::Error> {
+        Ok(self.1.clone())
+    }
+}
+
 impl Reply {
-    /// A plain answer.
-    pub fn new(json: Value, shape: Shape) -> Reply {
-        Reply { json, shape, notes: Vec::new(), exit: 0 }
+    /// An answer and how people see it.
+    pub fn new<A: Serialize + DeserializeOwned + 'static>(answer: A, words: Words<A>) -> Reply {
+        Reply { answer: Some(Box::new(Typed(answer, words))), notes: Vec::new(), exit: 0 }
+    }
+
+    /// An answer for programs, and a text for people.
+    pub fn text<A: Serialize + 'static>(answer: A, text: impl Into<String>) -> Reply {
+        Reply { answer: Some(Box::new(Text(answer, text.into()))), notes: Vec::new(), exit: 0 }
     }
 
     /// Nothing more to print: the command has written its own stream.
     pub fn printed() -> Reply {
-        Reply::new(Value::Null, Shape::Nothing)
+        Reply { answer: None, notes: Vec::new(), exit: 0 }
     }
 
     /// Adds a remark.
     pub fn note(mut self, text: impl Into<String>) -> Reply {
         self.notes.push(text.into());
+        self
+    }
+
+    /// Adds remarks before those that are there.
+    pub fn noted(mut self, notes: Vec<String>) -> Reply {
+        self.notes.splice(0..0, notes);
         self
     }
 
@@ -44,10 +88,16 @@ impl Reply {
 
 /// Prints an answer.
 pub fn reply(reply: &Reply, json: bool) -> ExitCode {
-    let written = match (&reply.shape, json) {
-        (Shape::Nothing, _) => Ok(()),
-        (_, true) => line(&reply.json),
-        (shape, false) => text(&human::render(shape, &reply.json, &Screen::detect())),
+    let made = match &reply.answer {
+        None => Ok(None),
+        Some(answer) if json => answer.json().map(|line| Some(line + "\n")),
+        Some(answer) => answer.words(&Screen::detect()).map(Some),
+    };
+    let written = match made {
+        Ok(None) => Ok(()),
+        Ok(Some(line)) if json => raw(&line),
+        Ok(Some(words)) => text(&words),
+        Err(error) => Err(io::Error::other(error)),
     };
     for note in &reply.notes {
         remark(note);
@@ -64,9 +114,13 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
 }
 
 /// Prints one JSON object on one line.
-pub fn line(value: &Value) -> io::Result<()> {
+pub fn line(value: &impl Serialize) -> io::Result<()> {
+    raw(&(serde_json::to_string(value)? + "\n"))
+}
+
+fn raw(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{value}")?;
+    out.write_all(text.as_bytes())?;
     out.flush()
 }
 
@@ -86,7 +140,7 @@ pub fn remark(text: &str) {
 /// Prints a refusal.
 pub fn refusal(refusal: &Refusal, json: bool) -> ExitCode {
     if json {
-        let _ = writeln!(io::stderr(), "{}", refusal.to_json());
+        let _ = writeln!(io::stderr(), "{}", refusal.to_json(&CommandLine));
     } else {
         let _ = anstream::stderr().write_all(human::refusal(refusal).as_bytes());
     }

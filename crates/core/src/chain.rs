@@ -80,7 +80,7 @@ pub struct Stored {
 impl Stored {
     /// Seals an event: encodes its fields and links it to its predecessor.
     pub fn seal(placed: &Placed, prev: Hash) -> Result<Stored, serde_json::Error> {
-        let body = placed.draft.event.encode()?;
+        let body = placed.draft.encode()?;
         let mut stored = Stored {
             seq: placed.seq,
             ts: placed.ts,

@@ -1,25 +1,31 @@
 //! Commands: everything that a caller can ask to be changed.
 
+mod lease;
 mod memory;
 mod report;
+mod verb;
 mod wish;
 
-pub use memory::{Adoption, MemoryChanges, NewDirective, NewMemory};
+pub use lease::LeaseChange;
+pub use memory::{Adoption, Made, MemoryChanges, NewDirective, NewMemory};
 pub use report::{
     Extra, FileAction, IssueKind, REASON_KEY, ReportStatus, ReportedEvidence, ReportedFile,
     ReportedIssue, ReportedLine, TIP_LEVEL, WorkReport, grave_lines,
 };
+pub use verb::TaskVerb;
 pub use wish::{
-    ClaimWish, ConstraintChanges, Containment, Found, GivenAnswer, ImportedTask, NewTask,
-    PlannedTask, Question, StepVerb, Submission, TaskAnswers,
+    ClaimWish, ConstraintChanges, GivenAnswer, ImportedTask, NewTask, PlannedTask, Question,
+    StepVerb, Submission, TaskAnswers,
 };
 
+use crate::directive_duration::End;
 use crate::event::TaskUpdated;
 use crate::ids::{AgentId, Fence, RepoName};
-use crate::lasting::End;
+use crate::observed::Observed;
 use crate::role::Role;
 use crate::status::Status;
 use crate::time::{Millis, Timestamp};
+use crate::via::Via;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -35,12 +41,14 @@ pub struct Request {
     pub fence: Option<Fence>,
     /// The idempotency key.
     pub key: Option<String>,
-    /// The host it comes from.
-    pub host: Option<String>,
+    /// The process it comes from, as the door saw it.
+    pub via: Via,
     /// The work tree it comes from.
     pub workspace: Option<String>,
     /// What is asked.
     pub command: Command,
+    /// What the door saw; no caller can state it.
+    pub observed: Observed,
 }
 
 /// What is asked. Ids are given as text and may be unambiguous prefixes.
@@ -109,38 +117,20 @@ pub enum Command {
         /// The task.
         id: String,
         /// The life of the claim, when one is taken on the way.
+        #[serde(default, with = "crate::time::written")]
         ttl: Option<Millis>,
         /// What to say.
         reason: Option<String>,
     },
     /// Hand the work in.
     Submit(Submission),
-    /// Take a review.
-    Review {
+    /// Do what takes nothing but a reason.
+    Move {
+        /// What is done.
+        verb: TaskVerb,
         /// The task.
         id: String,
-        /// What to say.
-        reason: Option<String>,
-    },
-    /// Accept the work.
-    Approve {
-        /// The task.
-        id: String,
-        /// What to say.
-        reason: Option<String>,
-    },
-    /// Send the work back.
-    RequestChanges {
-        /// The task.
-        id: String,
-        /// What is to be changed.
-        reason: Option<String>,
-    },
-    /// Begin to integrate.
-    Merge {
-        /// The task.
-        id: String,
-        /// What to say.
+        /// Why, or what to say.
         reason: Option<String>,
     },
     /// Finish.
@@ -149,8 +139,9 @@ pub enum Command {
         id: String,
         /// The commit that has the work merged.
         merged: Option<String>,
-        /// What git says about it.
-        containment: Containment,
+        /// Whether a person says that the work was not merged.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unmerged: bool,
         /// What to say.
         reason: Option<String>,
     },
@@ -163,50 +154,9 @@ pub enum Command {
         /// Questions that must be answered.
         questions: Vec<String>,
         /// When to try again without an answer.
+        #[serde(default, with = "crate::time::written")]
         retry_after: Option<Millis>,
         /// What to say.
-        reason: Option<String>,
-    },
-    /// Say that nothing is in the way any more.
-    Unblock {
-        /// The task.
-        id: String,
-        /// Why.
-        reason: Option<String>,
-    },
-    /// Say that the attempt failed.
-    Fail {
-        /// The task.
-        id: String,
-        /// Why.
-        reason: Option<String>,
-    },
-    /// Give the task back.
-    Release {
-        /// The task.
-        id: String,
-        /// Why.
-        reason: Option<String>,
-    },
-    /// Give the task up.
-    Abandon {
-        /// The task.
-        id: String,
-        /// Why.
-        reason: Option<String>,
-    },
-    /// Put a task back into the queue.
-    Requeue {
-        /// The task.
-        id: String,
-        /// Why.
-        reason: Option<String>,
-    },
-    /// Take a finished task up again.
-    Reopen {
-        /// The task.
-        id: String,
-        /// Why.
         reason: Option<String>,
     },
     /// Settle a checklist item.
@@ -240,33 +190,8 @@ pub enum Command {
         /// What is needed, when blocked.
         needs: Option<String>,
     },
-    /// Take leases, all or none.
-    LeaseAcquire {
-        /// The patterns.
-        patterns: Vec<String>,
-        /// The task they are for.
-        task: Option<String>,
-        /// What they are for, in words.
-        purpose: Option<String>,
-        /// Their life.
-        ttl: Option<Millis>,
-        /// Whether others may share them.
-        shared: bool,
-    },
-    /// Renew leases.
-    LeaseRenew {
-        /// The leases.
-        ids: Vec<String>,
-        /// Their new life.
-        ttl: Option<Millis>,
-    },
-    /// End leases.
-    LeaseRelease {
-        /// The leases.
-        ids: Vec<String>,
-        /// All of the caller's own.
-        all: bool,
-    },
+    /// Take, renew or end leases of the caller.
+    Lease(LeaseChange),
     /// Do one of the lease commands for an owner that the caller names.
     LeaseFor {
         /// Whose leases they are.
@@ -275,7 +200,7 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<Timestamp>,
         /// The lease command.
-        command: Box<Command>,
+        command: LeaseChange,
     },
     /// Apply what has expired and nothing else.
     Sweep,
@@ -406,26 +331,10 @@ pub const NOTE_TYPES: [&str; 6] =
     ["progress", "action", "decision", "blocker", "milestone", "discovery"];
 
 impl Command {
-    /// Returns the command as its caller gave it, without what was found on the way: what an
-    /// idempotency key stands for.
+    /// Returns what an idempotency key stands for: the command without what differs when the same thing is said again.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most commands are as they were given")]
     pub fn as_given(&self) -> Cow<'_, Command> {
         match self {
-            Command::Submit(submission) if submission.found != Found::default() => {
-                let mut given = submission.clone();
-                given.commit = given.commit.filter(|_| !submission.found.commit);
-                given.branch = given.branch.filter(|_| !submission.found.branch);
-                Cow::Owned(Command::Submit(given))
-            }
-            Command::Done { id, merged, reason, .. } => Cow::Owned(Command::Done {
-                id: id.clone(),
-                merged: merged.clone(),
-                containment: Containment::default(),
-                reason: reason.clone(),
-            }),
-            Command::Several { id, steps } => Cow::Owned(Command::Several {
-                id: id.clone(),
-                steps: steps.iter().map(|step| step.as_given().into_owned()).collect(),
-            }),
             // Said again later, the same words may mean another time.
             Command::DirectiveCreate(new) if new.duration.is_some() => {
                 let mut given = new.clone();
@@ -435,10 +344,10 @@ impl Command {
             // What is left until a deadline differs when the same thing is taken over again.
             Command::TakeOver(adoption) => {
                 let mut given = adoption.clone();
-                match given.made.as_mut() {
-                    Command::DecisionAsk(question) => question.expires = None,
-                    Command::MemoryWrite(new) => new.expires = None,
-                    _ => {}
+                match &mut given.made {
+                    Made::Decision(question) => question.expires = None,
+                    Made::Memory(new) => new.expires = None,
+                    Made::Directive(_) => {}
                 }
                 Cow::Owned(Command::TakeOver(given))
             }

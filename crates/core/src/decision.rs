@@ -4,10 +4,13 @@ use crate::ids::{AgentId, DecisionId, RepoName, TaskId};
 use crate::origin::Origin;
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What kind of answer is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionType {
     /// `approved`, `approved_with_changes` or `rejected`.
@@ -85,7 +88,9 @@ pub enum DecisionPurpose {
 }
 
 /// Who is asked.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub enum Addressee {
     /// Any person.
@@ -125,7 +130,7 @@ impl TryFrom<String> for Addressee {
 }
 
 /// One way to answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionOption {
     /// The word to answer with.

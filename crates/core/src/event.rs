@@ -12,6 +12,7 @@ pub use talk::*;
 
 use crate::ids::{AgentId, RepoName, Seq, TaskId};
 use crate::time::Timestamp;
+use crate::via::{Via, without_via};
 use serde_json::{Map, Value};
 
 /// The version of every event's fields that this build writes.
@@ -39,7 +40,7 @@ macro_rules! events {
                 }
             }
 
-            /// Returns the fields as the exact bytes that are stored and hashed.
+            /// Returns the fields; [`Draft::encode`] adds what the process was.
             pub fn encode(&self) -> Result<Vec<u8>, serde_json::Error> {
                 match self {
                     $(Event::$variant(body) => serde_json::to_vec(body),)*
@@ -47,8 +48,10 @@ macro_rules! events {
                 }
             }
 
-            /// Reads the fields back. A reported event stays one whatever its name.
+            /// Reads the fields back, with `via` among them or not. A reported event stays one whatever its name.
             pub fn decode(name: &str, body: &[u8]) -> Result<Event, serde_json::Error> {
+                // Some bodies refuse what they do not know.
+                let body = &*without_via(body);
                 if is_reported(body) {
                     let fields = serde_json::from_slice(body)?;
                     return Ok(Event::Reported(Reported { name: name.to_owned(), fields }));
@@ -142,6 +145,22 @@ pub struct Draft {
     pub task: Option<TaskId>,
     /// What happened.
     pub event: Event,
+    /// The process that caused it.
+    pub via: Via,
+}
+
+impl Draft {
+    /// What time alone brought about. Whoever stores it adds the process that noticed.
+    pub fn by_watchdog(repo: RepoName, task: Option<TaskId>, event: Event) -> Draft {
+        Draft { repo, agent: AgentId::watchdog(), task, event, via: Via::default() }
+    }
+
+    /// Returns the body as the exact bytes that are stored and hashed: the fields, and `via` as the last of them.
+    pub fn encode(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let mut body = self.event.encode()?;
+        self.via.append_to(&mut body)?;
+        Ok(body)
+    }
 }
 
 /// An event in its place.

@@ -202,10 +202,7 @@ impl Facts {
 
     /// Tells whether this need has been answered.
     pub fn has_answer(&self, need: &Need) -> bool {
-        match need {
-            Need::Entity(key) => self.knows(key),
-            _ => self.answered.contains(need),
-        }
+        if let Need::Entity(key) = need { self.knows(key) } else { self.answered.contains(need) }
     }
 
     /// Puts in an entity, or its absence. What is known already stays as it is.

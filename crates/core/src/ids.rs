@@ -1,5 +1,6 @@
 //! Names and numbers that identify things. Each kind has a type of its own, so that none is taken for another.
 
+use crate::hint::say;
 use crate::refusal::Refusal;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -63,6 +64,20 @@ macro_rules! text_id {
             }
         }
 
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({"type": "string"})
+            }
+        }
+
         impl From<$name> for String {
             fn from(id: $name) -> String {
                 id.0.as_ref().to_owned()
@@ -121,8 +136,10 @@ impl RepoName {
         {
             return Ok(RepoName(text.into()));
         }
-        Err(Refusal::input(format!("repository name {text:?} is not valid"))
-            .hint("use letters, digits and ._-:/@+, at most 200 bytes; set it with --repo NAME"))
+        Err(Refusal::input(format!("repository name {text:?} is not valid")).hint(
+            say("use letters, digits and ._-:/@+, at most 200 bytes; set it with ")
+                .ask("repo", "NAME"),
+        ))
     }
 }
 

@@ -3,32 +3,41 @@
 //! A command is decided against [`facts::Facts`] by [`decide`], which answers with events or with a
 //! refusal; events are projected onto entities by [`project`]. Time, ids and chance are arguments.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod agent;
 pub mod chain;
 pub mod command;
 pub mod decide;
 pub mod decision;
 pub mod directive;
+pub mod directive_duration;
 pub mod event;
 pub mod facts;
+pub mod hint;
 pub mod ids;
-pub mod lasting;
+pub mod last_report;
 pub mod lease;
 pub mod limits;
 pub mod memory;
+pub mod observed;
 pub mod origin;
 pub mod pattern;
 pub mod policy;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "`touched` names every event; each entity takes the few events that change it"
+)]
 pub mod project;
 pub mod ready;
 pub mod refusal;
 pub mod role;
 pub mod search;
+pub mod search_terms;
 pub mod state;
 pub mod status;
 pub mod task;
 pub mod time;
-pub mod told;
+pub mod via;
 pub mod view;
 pub mod why;
-pub mod words;

@@ -4,6 +4,7 @@ use crate::ids::{AgentId, MemoryId, RepoName, Seq, TaskId, shorten};
 use crate::origin::Origin;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +13,9 @@ use std::fmt;
 pub const GLOBAL_SCOPE: &str = "global";
 
 /// What kind of thing is remembered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryType {
     /// A stable truth.
@@ -113,12 +116,12 @@ impl Memory {
 
     /// Returns everything that it is found by: words and stems.
     pub fn terms(&self) -> BTreeSet<String> {
-        crate::words::terms(self.texts())
+        crate::search_terms::terms(self.texts())
     }
 }
 
 /// Which memories are wanted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
 pub struct MemoryFilter {
     /// Of this type.
     pub kind: Option<MemoryType>,

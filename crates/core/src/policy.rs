@@ -4,7 +4,18 @@ use crate::pattern::CaseRule;
 use crate::role::{Role, Verb};
 use crate::task::Tier;
 use crate::time::Millis;
+use serde::Deserialize;
 use std::collections::BTreeSet;
+
+/// What happens to changed files that a task neither declared nor leased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Undeclared {
+    Allow,
+    #[default]
+    Warn,
+    Refuse,
+}
 
 /// A project's settings, as far as rules depend on them.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +40,12 @@ pub struct Policy {
     pub branch_pattern: String,
     /// Life of a claim or lease when none is asked for.
     pub default_ttl: Millis,
+    /// Whether the project has git. Without it, code is handed in and finished unseen.
+    pub has_git: bool,
+    /// Whether the project itself names the branches of tasks, so that work belongs there and nowhere else.
+    pub names_branches: bool,
+    /// What happens to changed files that a task did not declare.
+    pub undeclared: Undeclared,
     /// Whether paths differ only by case are the same, as on the store's file system.
     pub fold_case: bool,
 }
@@ -46,6 +63,9 @@ impl Default for Policy {
             extra_permissions: BTreeSet::new(),
             branch_pattern: "feat/{id}-{slug}".to_owned(),
             default_ttl: crate::limits::TTL_DEFAULT,
+            has_git: true,
+            names_branches: false,
+            undeclared: Undeclared::Warn,
             fold_case: false,
         }
     }

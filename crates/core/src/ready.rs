@@ -2,6 +2,7 @@
 
 use crate::decide::{Conflict, conflicts};
 use crate::facts::{Facts, Ruling};
+use crate::hint::{Hint, op, say};
 use crate::ids::{AgentId, TaskId};
 use crate::lease::LeaseMode;
 use crate::pattern::Pattern;
@@ -156,9 +157,9 @@ pub(crate) fn abandoned_dependency<'t>(
 }
 
 /// Says what helps a task that depends on an abandoned one.
-pub(crate) fn way_past_abandoned(task: &TaskId, dependency: &TaskId) -> String {
-    format!(
-        "a planner removes the dependency (comity task depend {task} --on {dependency} --remove), or a \
-         person reopens {dependency}"
-    )
+pub(crate) fn way_past_abandoned(task: &TaskId, dependency: &TaskId) -> Hint {
+    let remove = op("task.depend").id(task).arg("on", dependency).flag("remove");
+    say("a planner removes the dependency (")
+        .call(remove)
+        .say(format!("), or a person reopens {dependency}"))
 }

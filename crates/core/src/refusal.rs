@@ -1,10 +1,11 @@
 //! Refusals: what the rules say no to, as values with a stable code, a message and a next step.
 
+use crate::hint::{Hint, Wording, op, say};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
 macro_rules! codes {
-    ($(#[doc = $doc:literal] $variant:ident => $text:literal, $exit:literal, $http:literal, $hint:literal;)*) => {
+    ($(#[doc = $doc:literal] $variant:ident => $text:literal, $exit:literal, $http:literal, $hint:expr;)*) => {
         /// The stable name of a refusal.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code { $(#[doc = $doc] $variant,)* }
@@ -39,8 +40,8 @@ macro_rules! codes {
             }
 
             /// Returns the next step that is offered when the rule gave none of its own.
-            pub fn default_hint(self) -> &'static str {
-                match self { $(Code::$variant => $hint,)* }
+            pub fn default_hint(self) -> Hint {
+                match self { $(Code::$variant => $hint.into(),)* }
             }
         }
     };
@@ -48,37 +49,37 @@ macro_rules! codes {
 
 codes! {
     /// Input that does not parse or breaks a limit of form.
-    InvalidInput => "invalid-input", 2, 400, "see the command's --help";
+    InvalidInput => "invalid-input", 2, 400, say("see the command's ").mention("help");
     /// A prefix that fits several ids.
     AmbiguousId => "ambiguous-id", 2, 400, "give more of the id";
     /// The same idempotency key with other input.
     IdempotencyMismatch => "idempotency-mismatch", 2, 422, "use a new key for a new command";
     /// Nothing has that id.
-    NotFound => "not-found", 4, 404, "list what there is with `comity task list`";
+    NotFound => "not-found", 4, 404, say("list what there is with ").quote(op("task.list"));
     /// A path or pattern overlaps a live lease of another owner.
-    LeaseHeld => "lease-held", 3, 409, "take another task, wait with --wait DUR, or ask the holder";
+    LeaseHeld => "lease-held", 3, 409, say("take another task, wait with ").ask("wait", "DUR").say(", or ask the holder");
     /// The fence is not that of a live grant.
     StaleFence => "stale-fence", 3, 409, "your grant has ended; claim again and use the new fence";
     /// Somebody else holds the task, lease or review.
     NotHolder => "not-holder", 3, 403, "only the holder or a person may do this";
     /// The transition table has no such step.
-    InvalidTransition => "invalid-transition", 3, 409, "see `comity task show ID` for the present status";
+    InvalidTransition => "invalid-transition", 3, 409, say("see ").quote(op("task.show").ask("id", "ID")).say(" for the present status");
     /// The task cannot be taken now.
-    NotReady => "not-ready", 3, 409, "see `comity task why ID`";
+    NotReady => "not-ready", 3, 409, say("see ").quote(op("task.why").ask("id", "ID"));
     /// No task can be taken now.
-    NothingReady => "nothing-ready", 3, 409, "see `comity task list --status queued` and `comity task why ID`";
+    NothingReady => "nothing-ready", 3, 409, say("see ").quote(op("task.list").arg("status", "queued")).say(" and ").quote(op("task.why").ask("id", "ID"));
     /// The dependency would close a circle.
     DependencyCycle => "dependency-cycle", 3, 409, "remove one of the dependencies of the cycle";
     /// Blocking without saying what is needed.
-    NeedsMissing => "needs-missing", 3, 422, "say what is needed with --needs TEXT";
+    NeedsMissing => "needs-missing", 3, 422, say("say what is needed with ").ask("needs", "TEXT");
     /// Gates or checklist items are not met.
-    GateUnmet => "gate-unmet", 3, 409, "record evidence with `comity gate record`, or let a critic or a person waive it";
+    GateUnmet => "gate-unmet", 3, 409, say("record evidence with ").quote(op("gate.record")).say(", or let a critic or a person waive it");
     /// Nobody approves their own work.
     SelfReview => "self-review", 3, 403, "let another critic or a person review it";
     /// The role may not do this.
-    RoleForbidden => "role-forbidden", 3, 403, "a person or a planner gives roles with `comity agent register ID --role R`";
+    RoleForbidden => "role-forbidden", 3, 403, say("a person or a planner gives roles with ").quote(op("agent.register").ask("id", "ID").ask("role", "R"));
     /// The decision has its answer already.
-    AlreadyAnswered => "already-answered", 3, 409, "see `comity decision show ID`";
+    AlreadyAnswered => "already-answered", 3, 409, say("see ").quote(op("decision.show").ask("id", "ID"));
     /// The answer is none of the options.
     InvalidAnswer => "invalid-answer", 3, 422, "answer with KEY or 'KEY: text'";
     /// The id is taken.
@@ -94,11 +95,21 @@ codes! {
     /// The task has used up its attempts.
     AttemptsExhausted => "attempts-exhausted", 3, 409, "answer the decision that asks what to do with the task";
     /// The merged commit does not contain the submitted one.
-    NotMerged => "not-merged", 3, 409, "merge the submitted commit, then give the merge commit with --merged SHA";
+    NotMerged => "not-merged", 3, 409, say("merge the submitted commit, then give the merge commit with ").ask("merged", "SHA");
+    /// A code task is handed in without any change.
+    NothingChanged => "nothing-changed", 3, 409, say("commit the work first; if there is nothing to change, say so with ").mention("empty").say(" and ").ask("reason", "TEXT");
+    /// Files were changed that the task neither declared nor leased.
+    UndeclaredFiles => "undeclared-files", 3, 409, say("declare the files with ").quote(op("task.update").ask("id", "ID").ask("file", "GLOB")).say(", lease them, or undo the changes");
+    /// The rule needs an observation of git that the door could not make.
+    Unobserved => "unobserved", 3, 409, "run it inside a work tree of the repository";
+    /// A name that nobody knows.
+    UnknownName => "unknown-name", 2, 400, say("check the spelling, or make the name with ").mention("new");
+    /// The standby did not confirm the commit in time.
+    Unconfirmed => "unconfirmed", 5, 503, "send it again with the same idempotency key";
     /// Only a person may do this.
     HumanOnly => "human-only", 3, 403, "ask a person to do this";
     /// The store cannot be reached or is busy for too long.
-    StoreUnavailable => "store-unavailable", 5, 503, "see `comity doctor`; another process may hold the store";
+    StoreUnavailable => "store-unavailable", 5, 503, say("see ").quote(op("doctor")).say("; another process may hold the store");
     /// The disk is full.
     StorageFull => "storage-full", 5, 507, "free space on the store's disk; nothing was changed";
     /// The store cannot be written.
@@ -106,11 +117,11 @@ codes! {
     /// The store was written by a newer comity.
     StoreTooNew => "store-too-new", 5, 503, "update comity on this machine";
     /// The store's file is on a network file system.
-    NetworkFileSystem => "network-file-system", 5, 503, "put the store on a local disk with --store sqlite:PATH, or use PostgreSQL";
+    NetworkFileSystem => "network-file-system", 5, 503, say("put the store on a local disk with ").ask("store", "sqlite:PATH").say(", or use PostgreSQL");
     /// The time is up.
     TimedOut => "timed-out", 6, 504, "wait again with a longer time";
     /// A bug or a damaged store.
-    Internal => "internal", 1, 500, "run `comity doctor` and report what it says";
+    Internal => "internal", 1, 500, say("run ").quote(op("doctor")).say(" and report what it says");
 }
 
 impl fmt::Display for Code {
@@ -127,7 +138,7 @@ pub struct Refusal {
     /// What is wrong, for a person or a model.
     pub message: String,
     /// The next step; empty means the code's default.
-    hint: String,
+    hint: Hint,
     /// Facts for programs.
     pub details: Map<String, Value>,
 }
@@ -135,7 +146,7 @@ pub struct Refusal {
 impl Refusal {
     /// Makes a refusal.
     pub fn new(code: Code, message: impl Into<String>) -> Refusal {
-        Refusal { code, message: message.into(), hint: String::new(), details: Map::new() }
+        Refusal { code, message: message.into(), hint: Hint::default(), details: Map::new() }
     }
 
     /// Makes a refusal of malformed input.
@@ -145,7 +156,7 @@ impl Refusal {
 
     /// Adds the next step.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Refusal {
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Refusal {
         self.hint = hint.into();
         self
     }
@@ -158,16 +169,16 @@ impl Refusal {
     }
 
     /// Returns the next step.
-    pub fn hint_text(&self) -> &str {
-        if self.hint.is_empty() { self.code.default_hint() } else { &self.hint }
+    pub fn next_step(&self) -> Hint {
+        if self.hint.is_empty() { self.code.default_hint() } else { self.hint.clone() }
     }
 
-    /// Returns the object that programs get.
-    pub fn to_json(&self) -> Value {
+    /// Returns the object that programs get, with the next step in a door's words.
+    pub fn to_json(&self, wording: &dyn Wording) -> Value {
         json!({"error": {
             "code": self.code.as_str(),
             "message": self.message,
-            "hint": self.hint_text(),
+            "hint": self.next_step().worded(wording),
             "details": self.details,
         }})
     }
@@ -181,11 +192,12 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Renders the table of codes for the documentation.
-pub fn refusal_table() -> String {
+/// Renders the table of codes for the documentation, with the next steps in a door's words.
+pub fn refusal_table(wording: &dyn Wording) -> String {
     let mut out = String::from("| code | exit | HTTP | meaning | hint |\n|---|---|---|---|---|\n");
     for code in Code::ALL {
-        let (exit, http, hint) = (code.exit_status(), code.http_status(), code.default_hint());
+        let (exit, http, hint) =
+            (code.exit_status(), code.http_status(), code.default_hint().worded(wording));
         out.push_str(&format!("| `{code}` | {exit} | {http} | {} | {hint} |\n", code.meaning()));
     }
     out

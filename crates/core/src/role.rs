@@ -1,11 +1,14 @@
 //! Roles, verbs, and the one table that says which role may do what. Whatever is not in it is refused.
 
 use crate::refusal::Refusal;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What an agent is there for. One agent may have several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Breaks work down, edits, assigns, answers.

@@ -1,7 +1,7 @@
 //! Finding memories by words: what matches, and what comes first.
 
 use crate::memory::Memory;
-use crate::words::{split, stem};
+use crate::search_terms::{split, stem};
 use std::collections::BTreeMap;
 
 /// Words of a query that stores look up; the others are checked on what they find.

@@ -10,12 +10,15 @@ use crate::refusal::Refusal;
 use crate::role::Role;
 use crate::status::Status;
 use crate::time::{Millis, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 
 /// How urgent a task is; P0 comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct Priority(u8);
 
@@ -71,7 +74,18 @@ impl TryFrom<String> for Priority {
 
 /// What a task delivers.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Deliverable {
@@ -110,7 +124,7 @@ impl Deliverable {
 }
 
 /// What an agent must and must not do while it works.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Constraints {
     /// Most files that may be changed.
@@ -140,6 +154,12 @@ pub struct Claim {
     pub ttl: Millis,
     /// Its leases; they end with it.
     pub leases: Vec<LeaseId>,
+    /// The tip of the base branch when it was made; none where git could not be seen.
+    #[serde(default)]
+    pub base: Option<String>,
+    /// The commit that was checked out then.
+    #[serde(default)]
+    pub head: Option<String>,
     /// When the work under it began; its time is counted from there.
     #[serde(default)]
     pub started_at: Option<Timestamp>,
@@ -224,6 +244,9 @@ pub struct Task {
     pub pr: Option<String>,
     /// The commit that has it merged.
     pub merged_sha: Option<String>,
+    /// Why a person finished it without a merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmerged: Option<String>,
     /// Entries into `in_progress`.
     pub round: u32,
     /// Times that a review sent it back.

@@ -153,9 +153,66 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
+impl schemars::JsonSchema for Timestamp {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Timestamp".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "description": "RFC 3339, in UTC"})
+    }
+}
+
+/// Lengths of time as callers write them: `90s`, `15m`, `24h`, `7d`, or a number of seconds.
+pub mod written {
+    use super::Millis;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes a length of time so that nothing of it is lost.
+    pub fn serialize<S: Serializer>(time: &Option<Millis>, to: S) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(time) => to.collect_str(&format_args!("{}ms", time.ms())),
+            None => to.serialize_none(),
+        }
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        Text(String),
+        Seconds(i64),
+    }
+
+    /// Reads a length of time.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Millis>, D::Error> {
+        let wrong = || serde::de::Error::custom("not a length of time such as 90s, 15m, 24h or 7d");
+        match Option::<Given>::deserialize(from)? {
+            None => Ok(None),
+            Some(Given::Text(text)) => Millis::parse(&text).map(Some).ok_or_else(wrong),
+            Some(Given::Seconds(seconds)) if seconds >= 0 => Ok(Some(Millis::from_secs(seconds))),
+            Some(Given::Seconds(_)) => Err(wrong()),
+        }
+    }
+}
+
 /// A length of time in milliseconds, never negative.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 pub struct Millis(i64);
 

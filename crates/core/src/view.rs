@@ -18,11 +18,12 @@ use crate::role::Role;
 use crate::status::Status;
 use crate::task::{CheckState, Claim, Task};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// TASK.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct TaskView {
     pub id: String,
@@ -48,6 +49,9 @@ pub struct TaskView {
     pub commit: Option<String>,
     pub pr: Option<String>,
     pub merged_sha: Option<String>,
+    /// Only where a person finished it without a merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmerged: Option<String>,
     pub round: u32,
     pub requirements: Vec<String>,
     pub dod: Vec<ItemView>,
@@ -73,7 +77,7 @@ pub struct TaskView {
 }
 
 /// An item of a task's checklist.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct ItemView {
     pub text: String,
@@ -83,7 +87,7 @@ pub struct ItemView {
 }
 
 /// A gate of a task, as it stands for the present round.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct GateView {
     pub name: String,
@@ -98,7 +102,7 @@ pub struct GateView {
 }
 
 /// A step of a task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct StepView {
     pub id: String,
@@ -107,7 +111,7 @@ pub struct StepView {
 }
 
 /// The live claim of a task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct ClaimView {
     pub agent: String,
@@ -124,7 +128,7 @@ pub struct ClaimView {
 }
 
 /// LEASE.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct LeaseView {
     pub lock_id: String,
@@ -141,7 +145,7 @@ pub struct LeaseView {
 }
 
 /// AGENT.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct AgentView {
     pub id: String,
@@ -153,7 +157,7 @@ pub struct AgentView {
 }
 
 /// What an agent holds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct HoldsView {
     pub tasks: Vec<String>,
@@ -161,7 +165,7 @@ pub struct HoldsView {
 }
 
 /// DECISION.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct DecisionView {
     pub id: String,
@@ -240,6 +244,7 @@ pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
         commit: task.commit.clone(),
         pr: task.pr.clone(),
         merged_sha: task.merged_sha.clone(),
+        unmerged: task.unmerged.clone(),
         round: task.round,
         requirements: task.requirements.clone(),
         dod: task.dod.iter().map(item).collect(),

@@ -3,6 +3,7 @@
 use crate::decide::missing_for_approval;
 use crate::decision::DecisionState;
 use crate::facts::{Facts, Ruling};
+use crate::hint::{Hint, op, say};
 use crate::ids::TaskId;
 use crate::policy::Policy;
 use crate::ready::{Caller, Obstacle, abandoned_dependency, obstacles, way_past_abandoned};
@@ -10,7 +11,7 @@ use crate::status::Status;
 use crate::task::{Deliverable, Task};
 
 /// An explanation: whether the task can go on, why or why not, and what to do next.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Why {
     /// The task.
     pub id: String,
@@ -23,13 +24,13 @@ pub struct Why {
     /// Each thing in the way.
     pub reasons: Vec<String>,
     /// The next step.
-    pub next: String,
+    pub next: Hint,
 }
 
 /// Explains a task to a caller.
 pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> Ruling<Why> {
     let id = &task.id;
-    let explain = |ready: bool, summary: String, reasons: Vec<String>, next: String| {
+    let explain = |ready: bool, summary: String, reasons: Vec<String>, next: Hint| {
         Ok(Why { id: id.to_string(), status: task.status, ready, summary, reasons, next })
     };
     match task.status {
@@ -37,7 +38,7 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
             let found = obstacles(facts, task, caller)?;
             let reasons: Vec<String> = found.iter().map(Obstacle::sentence).collect();
             if reasons.is_empty() {
-                let next = format!("comity task claim {id}");
+                let next = op("task.claim").id(id).into();
                 return explain(true, format!("{id} is ready for {}.", caller.id), reasons, next);
             }
             explain(false, format!("{id} is queued but not ready."), reasons, next_for(id, &found))
@@ -54,7 +55,8 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
             if let Some(deadline) = deadline {
                 reasons.push(format!("the work must be handed in by {deadline}"));
             }
-            let next = format!("wait for {holder}, or let it run `comity task release {id}`");
+            let next =
+                say(format!("wait for {holder}, or let it run ")).quote(op("task.release").id(id));
             explain(false, format!("{id} is {} by {holder}.", verb(task.status)), reasons, next)
         }
         Status::Review => {
@@ -62,16 +64,22 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
             let reasons: Vec<String> =
                 missing.iter().map(crate::decide::Missing::sentence).collect();
             if reasons.is_empty() {
-                let next = format!("a critic or a person runs `comity task approve {id}`");
+                let next = say("a critic or a person runs ").quote(op("task.approve").id(id));
                 return explain(false, format!("{id} can be approved."), reasons, next);
             }
-            let next = format!(
-                "comity gate record {id} GATE pass, or comity gate waive {id} GATE --reason …"
-            );
+            let next =
+                Hint::from(op("gate.record").id(id).ask("gate", "GATE").arg("verdict", "pass"))
+                    .say(", or ")
+                    .call(op("gate.waive").id(id).ask("gate", "GATE").ask("reason", "…"));
             explain(false, format!("{id} is in review and cannot be approved yet."), reasons, next)
         }
         Status::Blocked => blocked(facts, task),
-        _ => settled(task),
+        Status::ChangesRequested
+        | Status::Approved
+        | Status::Merging
+        | Status::Failed
+        | Status::Done
+        | Status::Abandoned => settled(task),
     }
 }
 
@@ -79,19 +87,18 @@ fn verb(status: Status) -> &'static str {
     if status == Status::Claimed { "claimed" } else { "being worked on" }
 }
 
-fn next_for(task: &TaskId, found: &[Obstacle]) -> String {
+fn next_for(task: &TaskId, found: &[Obstacle]) -> Hint {
     match found.first() {
         Some(Obstacle::Dependency(id, Some(Status::Abandoned))) => way_past_abandoned(task, id),
-        Some(Obstacle::Dependency(id, _)) => format!("finish {id} first"),
-        Some(Obstacle::Assigned(agent)) => {
-            format!("let {agent} take it, or comity task assign … --none")
-        }
-        Some(Obstacle::Role(role)) => format!("let an agent with the role {role} take it"),
+        Some(Obstacle::Dependency(id, _)) => say(format!("finish {id} first")),
+        Some(Obstacle::Assigned(agent)) => say(format!("let {agent} take it, or "))
+            .call(op("task.assign").ask("id", "…").flag("none")),
+        Some(Obstacle::Role(role)) => say(format!("let an agent with the role {role} take it")),
         Some(Obstacle::Files(conflict)) => {
-            format!("wait until {} releases {}", conflict.held.owner, conflict.held.id)
+            say(format!("wait until {} releases {}", conflict.held.owner, conflict.held.id))
         }
-        Some(Obstacle::Blocker(_)) => "clear the blocker with comity task update".to_owned(),
-        Some(Obstacle::Status(..)) | None => "wait".to_owned(),
+        Some(Obstacle::Blocker(_)) => say("clear the blocker with ").call(op("task.update")),
+        Some(Obstacle::Status(..)) | None => say("wait"),
     }
 }
 
@@ -100,7 +107,7 @@ fn blocked(facts: &Facts, task: &Task) -> Ruling<Why> {
     let mut reasons = Vec::new();
     let mut next = match abandoned_dependency(facts, task, None)? {
         Some(dependency) => way_past_abandoned(id, dependency),
-        None => format!("comity task unblock {id}"),
+        None => op("task.unblock").id(id).into(),
     };
     if let Some(block) = &task.block {
         reasons.push(format!("it needs: {}", block.needs));
@@ -113,7 +120,7 @@ fn blocked(facts: &Facts, task: &Task) -> Ruling<Why> {
             && open.state == DecisionState::Open
         {
             reasons.push(format!("{} asks {}: {}", open.id, open.to.as_str(), open.question));
-            next = format!("comity decision answer {} ANSWER", open.id);
+            next = op("decision.answer").id(&open.id).ask("answer", "ANSWER").into();
         }
     }
     if task.attempts > 0 {
@@ -132,22 +139,29 @@ fn settled(task: &Task) -> Ruling<Why> {
     let (summary, next) = match task.status {
         Status::ChangesRequested => (
             format!("{id} was sent back by a review."),
-            format!("{who} runs `comity task start {id}`"),
+            say(format!("{who} runs ")).quote(op("task.start").id(id)),
         ),
         Status::Approved => {
-            let verb = if task.deliverable == Deliverable::Code { "merge" } else { "done" };
-            (format!("{id} is approved."), format!("an integrator runs `comity task {verb} {id}`"))
+            let code = task.deliverable == Deliverable::Code;
+            let verb = op(if code { "task.merge" } else { "task.done" });
+            (format!("{id} is approved."), say("an integrator runs ").quote(verb.id(id)))
         }
         Status::Merging => {
-            (format!("{id} is being merged."), format!("comity task done {id} --merged SHA"))
+            (format!("{id} is being merged."), op("task.done").id(id).ask("merged", "SHA").into())
         }
         Status::Failed => (
             format!("{id} failed."),
-            format!("comity task requeue {id}, or comity task start {id}"),
+            Hint::from(op("task.requeue").id(id)).say(", or ").call(op("task.start").id(id)),
         ),
-        _ => (
+        Status::Done
+        | Status::Abandoned
+        | Status::Queued
+        | Status::Claimed
+        | Status::InProgress
+        | Status::Review
+        | Status::Blocked => (
             format!("{id} is {}.", task.status),
-            format!("a person may run `comity task reopen {id} --reason …`"),
+            say("a person may run ").quote(op("task.reopen").id(id).ask("reason", "…")),
         ),
     };
     let reasons =

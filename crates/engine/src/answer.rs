@@ -1,8 +1,13 @@
-//! Answers in the shapes of the interface, read from the facts after the events are applied.
+//! Answers to commands, read from the facts after the events are applied.
 
 use crate::batch::settle;
+use crate::view::event;
+use comity_api::{
+    AgentAnswer, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer, LeasesAnswer,
+    MemoryAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer,
+};
 use comity_core::chain::Stored;
-use comity_core::decide::Answer;
+use comity_core::decide;
 use comity_core::decision::{Decision, DecisionState};
 use comity_core::facts::{Facts, Ruling};
 use comity_core::ids::{AgentId, LeaseId, RepoName, TaskId};
@@ -12,100 +17,198 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
 use comity_core::time::Millis;
 use comity_core::view::{self, HoldsView, LeaseView, TaskView};
-use comity_protocol::mission::mission;
+use comity_protocol::mission::{Mission, mission};
 use comity_store::{LeaseQuery, ReadTx};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-/// An answer that has been read from the facts. The larger ones become JSON only where they are wanted:
-/// the caller's thread has time for it, the one that writes has not.
-pub(crate) enum Rendered {
-    Value(Value),
-    Task(Box<TaskView>),
-    Claimed(Box<ClaimedView>),
+/// What a command is answered with.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    Task(Box<TaskAnswer>),
+    Submitted(Box<SubmitAnswer>),
+    Tasks(TasksAnswer),
+    Claim(Box<ClaimAnswer>),
+    Leases(LeasesAnswer),
+    Released(ReleasedAnswer),
+    Agent(AgentAnswer),
+    Decision(Box<DecisionAnswer>),
+    Memory(Box<MemoryAnswer>),
+    Directive(Box<DirectiveAnswer>),
+    Event(Box<EventAnswer>),
+    Swept(SweptAnswer),
 }
 
-/// What a claim is answered with, in the order of the interface.
-pub(crate) struct ClaimedView {
-    task: TaskView,
-    fence: Option<u64>,
-    leases: Vec<LeaseView>,
-    branch: Option<String>,
-    mission: Value,
+/// The answer to a command: a new one, or the first one again, as it was given under the same idempotency key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    New(Answer),
+    /// The JSON of the first answer.
+    Again(String),
 }
 
-impl Rendered {
-    pub(crate) fn into_value(self) -> Value {
-        match self {
-            Rendered::Value(value) => value,
-            Rendered::Task(task) => json!({"task": task}),
-            Rendered::Claimed(claimed) => json!({
-                "task": claimed.task,
-                "fence": claimed.fence,
-                "leases": claimed.leases,
-                "branch": claimed.branch,
-                "mission": claimed.mission,
-            }),
+/// An output that is the answer to commands.
+pub trait CommandOutput: DeserializeOwned {
+    /// Takes the answer apart; none when it is of another kind.
+    fn of(answer: Answer) -> Option<Self>;
+}
+
+macro_rules! outputs {
+    ($($variant:ident($type:ty): $read:expr;)*) => {
+        $(impl CommandOutput for $type {
+            fn of(answer: Answer) -> Option<Self> {
+                match answer {
+                    Answer::$variant(answer) => Some($read(answer)),
+                    _ => None,
+                }
+            }
+        })*
+    };
+}
+
+outputs! {
+    Tasks(TasksAnswer): |answer| answer;
+    Claim(ClaimAnswer): |answer: Box<ClaimAnswer>| *answer;
+    Leases(LeasesAnswer): |answer| answer;
+    Released(ReleasedAnswer): |answer| answer;
+    Agent(AgentAnswer): |answer| answer;
+    Decision(DecisionAnswer): |answer: Box<DecisionAnswer>| *answer;
+    Memory(MemoryAnswer): |answer: Box<MemoryAnswer>| *answer;
+    Directive(DirectiveAnswer): |answer: Box<DirectiveAnswer>| *answer;
+    Event(EventAnswer): |answer: Box<EventAnswer>| *answer;
+    Swept(SweptAnswer): |answer| answer;
+}
+
+impl CommandOutput for TaskAnswer {
+    fn of(answer: Answer) -> Option<TaskAnswer> {
+        match answer {
+            Answer::Task(answer) => Some(*answer),
+            // A claim is a change of its task, for whoever asked for no more.
+            Answer::Claim(answer) => Some(TaskAnswer { task: answer.task }),
+            Answer::Submitted(answer) => Some(TaskAnswer { task: answer.task }),
+            _ => None,
         }
     }
 }
 
-/// Renders the answer to a command whose own events are given.
+impl CommandOutput for SubmitAnswer {
+    fn of(answer: Answer) -> Option<SubmitAnswer> {
+        match answer {
+            Answer::Submitted(answer) => Some(*answer),
+            // A report that is not completed stops the task instead.
+            Answer::Task(answer) => Some(SubmitAnswer::of_task(answer.task)),
+            _ => None,
+        }
+    }
+}
+
+impl Reply {
+    /// Takes the answer as the output that it must be.
+    pub fn take<T: CommandOutput>(self) -> Result<T, Refusal> {
+        match self {
+            Reply::New(answer) => T::of(answer)
+                .ok_or_else(|| Refusal::new(Code::Internal, "BUG: an answer of another kind")),
+            Reply::Again(text) => serde_json::from_str(&text).map_err(|error| {
+                Refusal::new(Code::Internal, format!("a remembered answer does not read: {error}"))
+            }),
+        }
+    }
+
+    /// Returns the task of a new answer, where it has one.
+    pub fn task(&self) -> Option<&TaskView> {
+        match self {
+            Reply::New(Answer::Task(answer)) => Some(&answer.task),
+            Reply::New(Answer::Submitted(answer)) => Some(&answer.task),
+            Reply::New(Answer::Claim(answer)) => Some(&answer.task),
+            _ => None,
+        }
+    }
+
+    /// Makes JSON of the answer.
+    pub fn into_json(self) -> Result<Value, Refusal> {
+        let made = match self {
+            Reply::New(answer) => serde_json::to_value(answer),
+            Reply::Again(text) => serde_json::from_str(&text),
+        };
+        made.map_err(|error| Refusal::new(Code::Internal, format!("an answer: {error}")))
+    }
+
+    /// Returns the JSON that is remembered under a key.
+    pub(crate) fn text(&self) -> Result<String, Refusal> {
+        match self {
+            Reply::New(answer) => serde_json::to_string(answer)
+                .map_err(|error| Refusal::new(Code::Internal, format!("an answer: {error}"))),
+            Reply::Again(text) => Ok(text.clone()),
+        }
+    }
+}
+
+/// Makes the answer to a command whose own events are given.
 pub(crate) fn render(
     tx: &mut (impl ReadTx + ?Sized),
     facts: &mut Facts,
     repo: &RepoName,
-    answer: &Answer,
+    answer: &decide::Answer,
     events: &[Stored],
     policy: &Policy,
-) -> Result<Rendered, Refusal> {
-    let value = match answer {
-        Answer::Task(id) => {
-            return settle(tx, facts, |facts| {
-                let view = view::task(facts, task(facts, repo, id)?, policy)?;
-                Ok(Rendered::Task(Box::new(view)))
-            });
-        }
-        Answer::Tasks(ids) => settle(tx, facts, |facts| {
-            let mut views = Vec::new();
+) -> Result<Answer, Refusal> {
+    match answer {
+        decide::Answer::Task(id) => settle(tx, facts, |facts| {
+            let task = view::task(facts, task(facts, repo, id)?, policy)?;
+            Ok(Answer::Task(Box::new(TaskAnswer { task })))
+        }),
+        decide::Answer::HandedIn(id, said) => settle(tx, facts, |facts| {
+            let task = view::task(facts, task(facts, repo, id)?, policy)?;
+            let (undeclared, shared_with) = (said.undeclared.clone(), said.shared_with.clone());
+            Ok(Answer::Submitted(Box::new(SubmitAnswer { task, undeclared, shared_with })))
+        }),
+        decide::Answer::Tasks(ids) => settle(tx, facts, |facts| {
+            let mut tasks = Vec::new();
             for id in ids {
-                views.push(view::task(facts, task(facts, repo, id)?, policy)?);
+                tasks.push(view::task(facts, task(facts, repo, id)?, policy)?);
             }
-            Ok(json!({"tasks": views, "next": null}))
+            Ok(Answer::Tasks(TasksAnswer { tasks, next: None }))
         }),
-        Answer::Claimed(id, leases) => {
-            return settle(tx, facts, |facts| {
-                Ok(Rendered::Claimed(Box::new(claimed(facts, repo, id, leases, policy)?)))
-            });
+        decide::Answer::Claimed(id, leases) => settle(tx, facts, |facts| {
+            Ok(Answer::Claim(Box::new(claimed(facts, repo, id, leases, policy)?)))
+        }),
+        decide::Answer::Leases(ids) => settle(tx, facts, |facts| {
+            Ok(Answer::Leases(LeasesAnswer { leases: leases(facts, repo, ids)? }))
+        }),
+        decide::Answer::Released(ids) => {
+            let released = ids.iter().map(ToString::to_string).collect();
+            Ok(Answer::Released(ReleasedAnswer { released }))
         }
-        Answer::Leases(ids) => {
-            settle(tx, facts, |facts| Ok(json!({"leases": leases(facts, repo, ids)?})))
-        }
-        Answer::Released(ids) => {
-            let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-            Ok(json!({"released": ids}))
-        }
-        Answer::Agent(id) => agent(tx, facts, repo, id),
-        Answer::Decision(id) => settle(tx, facts, |facts| {
+        decide::Answer::Agent(id) => agent(tx, facts, repo, id),
+        decide::Answer::Decision(id) => settle(tx, facts, |facts| {
             let decision = facts.decision(repo, *id)?.ok_or_else(|| lost("decision"))?;
-            Ok(json!({"decision": view::decision(decision)}))
+            let decision = view::decision(decision);
+            Ok(Answer::Decision(Box::new(DecisionAnswer { decision })))
         }),
-        Answer::Memory(id) => settle(tx, facts, |facts| {
+        decide::Answer::Memory(id) => settle(tx, facts, |facts| {
             let memory = facts.memory(repo, *id)?.ok_or_else(|| lost("memory"))?;
-            Ok(json!({"memory": view::memory(memory)}))
+            Ok(Answer::Memory(Box::new(MemoryAnswer { memory: view::memory(memory) })))
         }),
-        Answer::Forgotten(memory) => Ok(json!({"memory": view::memory(memory)})),
-        Answer::Directive(id) => settle(tx, facts, |facts| {
-            let directive = facts.directive(repo, *id)?.ok_or_else(|| lost("directive"))?;
-            Ok(json!({"directive": view::directive(directive)}))
-        }),
-        Answer::Deleted(directive) => Ok(json!({"directive": view::directive(directive)})),
-        Answer::Event(place) => {
-            let event = events.get(*place).ok_or_else(|| lost("event"))?;
-            Ok(json!({"event": view::event(event)}))
+        decide::Answer::Forgotten(memory) => {
+            Ok(Answer::Memory(Box::new(MemoryAnswer { memory: view::memory(memory) })))
         }
-        Answer::Swept => Ok(Value::Null),
-    };
-    value.map(Rendered::Value)
+        decide::Answer::Directive(id) => settle(tx, facts, |facts| {
+            let directive = facts.directive(repo, *id)?.ok_or_else(|| lost("directive"))?;
+            let directive = view::directive(directive);
+            Ok(Answer::Directive(Box::new(DirectiveAnswer { directive })))
+        }),
+        decide::Answer::Deleted(directive) => {
+            let directive = view::directive(directive);
+            Ok(Answer::Directive(Box::new(DirectiveAnswer { directive })))
+        }
+        decide::Answer::Event(place) => {
+            let stored = events.get(*place).ok_or_else(|| lost("event"))?;
+            Ok(Answer::Event(Box::new(EventAnswer { event: event(stored) })))
+        }
+        decide::Answer::Swept => Ok(Answer::Swept(SweptAnswer::default())),
+    }
 }
 
 fn lost(what: &str) -> Refusal {
@@ -131,9 +234,9 @@ fn claimed(
     id: &TaskId,
     ids: &[LeaseId],
     policy: &Policy,
-) -> Ruling<ClaimedView> {
+) -> Ruling<ClaimAnswer> {
     let task = task(facts, repo, id)?;
-    Ok(ClaimedView {
+    Ok(ClaimAnswer {
         task: view::task(facts, task, policy)?,
         fence: task.claim.as_ref().map(|claim| claim.fence.get()),
         leases: leases(facts, repo, ids)?,
@@ -143,7 +246,7 @@ fn claimed(
 }
 
 /// Makes the mission for a task, with the answers to its questions.
-pub(crate) fn mission_of(facts: &Facts, task: &Task) -> Ruling<Value> {
+pub(crate) fn mission_of(facts: &Facts, task: &Task) -> Ruling<Mission> {
     let mut answered: Vec<&Decision> = Vec::new();
     for id in &task.decisions {
         if let Some(decision) = facts.decision(&task.repo, *id)?
@@ -160,15 +263,15 @@ fn agent(
     facts: &mut Facts,
     repo: &RepoName,
     id: &AgentId,
-) -> Result<Value, Refusal> {
+) -> Result<Answer, Refusal> {
     let holds = holds(tx, facts, repo, id)?;
     let now = facts.moment.now;
     settle(tx, facts, |facts| {
         let agent = facts.agent(id)?.ok_or_else(|| lost("agent"))?;
-        Ok(json!({"agent": view::agent(agent, &facts.presence(id)?, holds.clone(), now)}))
+        let agent = view::agent(agent, &facts.presence(id)?, holds.clone(), now);
+        Ok(Answer::Agent(AgentAnswer { agent }))
     })
 }
-
 /// Lists what an agent holds, as far as a page goes: ids of this repository, and `REPO#ID` for others.
 pub(crate) fn holds(
     tx: &mut (impl ReadTx + ?Sized),

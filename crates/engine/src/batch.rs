@@ -2,12 +2,13 @@
 //!
 //! A refusal is decided before anything is written, so it spoils nothing for the rest of the batch.
 
-use crate::answer::{self, Rendered};
-use crate::engine::Settings;
+use crate::answer::{self, Answer, Reply};
 use crate::intake::Prepared;
+use crate::service::Settings;
+use comity_api::{Reclaimed, SweptAnswer};
 use comity_core::chain::{Hash, Stored};
 use comity_core::command::Command;
-use comity_core::decide::{Outcome, Swept, decide, due_at, needs, sweep};
+use comity_core::decide::{Outcome, Swept, decide, due_at, foreseen, needs, sweep};
 use comity_core::event::{Draft, Event};
 use comity_core::facts::{Facts, Halt, Need, Ruling, Saved};
 use comity_core::ids::{AgentId, Fence};
@@ -16,12 +17,15 @@ use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::state::Key;
 use comity_core::time::{Millis, Timestamp};
+use comity_core::via::Via;
 use comity_store::{Changes, ReadTx, Rows, Store, StoreError, WriteTx};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Loads that one rule may ask for; far above what any needs, so that a bug cannot loop for ever.
 const LOADS_MAX: usize = 20_000;
+
+/// Loads for a whole batch before its first rule runs: what was asked for, more candidates, leases near them.
+const LOADS_AHEAD: usize = 3;
 
 /// Runs a rule, loading what it asks for until it answers.
 pub(crate) fn settle<T>(
@@ -65,17 +69,7 @@ pub fn run_batch(
     store: &mut dyn Store,
     settings: &Settings,
     requests: &[Prepared],
-) -> Vec<Result<Value, Refusal>> {
-    let answers = run_batch_unrendered(store, settings, requests);
-    answers.into_iter().map(|answer| answer.map(Rendered::into_value)).collect()
-}
-
-/// Runs a batch as [`run_batch`] does and leaves it to the caller to make JSON of the answers.
-pub(crate) fn run_batch_unrendered(
-    store: &mut dyn Store,
-    settings: &Settings,
-    requests: &[Prepared],
-) -> Vec<Result<Rendered, Refusal>> {
+) -> Vec<Result<Reply, Refusal>> {
     let all = |error: &StoreError| requests.iter().map(|_| Err(error.to_refusal())).collect();
     let mut tx = match store.write() {
         Ok(tx) => tx,
@@ -85,17 +79,18 @@ pub(crate) fn run_batch_unrendered(
         Ok(batch) => batch,
         Err(error) => return all(&error),
     };
-    if let Err(refusal) = batch.expire(tx.as_mut()) {
+    let opened_by = requests.first().map(|first| first.request.via.clone()).unwrap_or_default();
+    if let Err(refusal) = batch.expire(tx.as_mut(), &opened_by) {
         return requests.iter().map(|_| Err(refusal.clone())).collect();
     }
     let wanted: BTreeSet<Need> =
         requests.iter().flat_map(|prepared| needs(&prepared.request)).collect();
     let wanted: Vec<Need> =
         wanted.into_iter().filter(|need| !batch.facts.has_answer(need)).collect();
-    if let Err(error) = tx.load(&wanted, &mut batch.facts) {
+    if let Err(error) = batch.load(tx.as_mut(), wanted, requests) {
         return all(&error);
     }
-    let answers: Vec<Result<Rendered, Refusal>> =
+    let answers: Vec<Result<Reply, Refusal>> =
         requests.iter().map(|prepared| batch.run(tx.as_mut(), prepared)).collect();
     // A command that failed after its first event must not be stored in part, nor refused and yet stored.
     if let Some(refusal) = batch.broken.take() {
@@ -116,13 +111,12 @@ pub(crate) fn first_answer(
     saved: &Saved,
     key: &str,
     input: Option<Hash>,
-) -> Result<Value, Refusal> {
+) -> Result<String, Refusal> {
     if Some(saved.input) != input {
         let message = format!("the key {key:?} was used for another command");
         return Err(Refusal::new(Code::IdempotencyMismatch, message).detail("key", key));
     }
-    serde_json::from_str(&saved.answer)
-        .map_err(|error| Refusal::new(Code::Internal, format!("a remembered answer: {error}")))
+    Ok(saved.answer.clone())
 }
 
 struct Batch<'s> {
@@ -151,13 +145,32 @@ impl<'s> Batch<'s> {
         })
     }
 
-    fn expire(&mut self, tx: &mut dyn WriteTx) -> Result<(), Refusal> {
+    fn expire(&mut self, tx: &mut dyn WriteTx, via: &Via) -> Result<(), Refusal> {
         let policy = &self.settings.policy;
         let Swept { events, later } = settle(tx, &mut self.facts, |facts| sweep(facts, policy))?;
         self.later = later;
         for draft in events {
+            let draft = Draft { via: via.clone(), ..draft };
             self.expired.push(draft.clone());
             self.append(draft)?;
+        }
+        Ok(())
+    }
+
+    /// Loads what the commands surely need, and what claims will likely need after that, in a few round trips for
+    /// all of them instead of one for each.
+    fn load(
+        &mut self,
+        tx: &mut dyn WriteTx,
+        mut needs: Vec<Need>,
+        requests: &[Prepared],
+    ) -> Result<(), StoreError> {
+        for _ in 0..LOADS_AHEAD {
+            if needs.is_empty() {
+                break;
+            }
+            tx.load(&needs, &mut self.facts)?;
+            needs = foreseen(&self.facts, requests.iter().map(|prepared| &prepared.request));
         }
         Ok(())
     }
@@ -172,10 +185,10 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
-    fn run(&mut self, tx: &mut dyn WriteTx, prepared: &Prepared) -> Result<Rendered, Refusal> {
+    fn run(&mut self, tx: &mut dyn WriteTx, prepared: &Prepared) -> Result<Reply, Refusal> {
         let request = &prepared.request;
         if let Some(answer) = self.remembered(tx, prepared)? {
-            return Ok(Rendered::Value(answer));
+            return Ok(Reply::Again(answer));
         }
         let policy = &self.settings.policy;
         let outcome = settle(tx, &mut self.facts, |facts| decide(facts, request, policy))?;
@@ -192,7 +205,7 @@ impl<'s> Batch<'s> {
         tx: &mut dyn WriteTx,
         prepared: &Prepared,
         outcome: Outcome,
-    ) -> Result<Rendered, Refusal> {
+    ) -> Result<Reply, Refusal> {
         let request = &prepared.request;
         let policy = &self.settings.policy;
         let first = self.events.len();
@@ -208,19 +221,18 @@ impl<'s> Batch<'s> {
             self.presence.push((request.actor.clone(), request.fence, self.facts.moment.now));
         }
         let own = self.events.get(first..).unwrap_or_default();
-        let mut rendered =
-            answer::render(tx, &mut self.facts, &request.repo, &answer, own, policy)?;
-        if request.command == Command::Sweep {
-            rendered = Rendered::Value(self.swept());
-        }
+        let answer = if request.command == Command::Sweep {
+            Answer::Swept(self.swept())
+        } else {
+            answer::render(tx, &mut self.facts, &request.repo, &answer, own, policy)?
+        };
+        let reply = Reply::New(answer);
         if let (Some(key), Some(input)) = (&request.key, prepared.input) {
-            let value = rendered.into_value();
-            let saved = Saved { input, answer: value.to_string(), at: self.facts.moment.now };
+            let saved = Saved { input, answer: reply.text()?, at: self.facts.moment.now };
             self.facts.remember(request.actor.clone(), key.clone(), saved.clone());
             self.saved.push((request.actor.clone(), key.clone(), saved));
-            rendered = Rendered::Value(value);
         }
-        Ok(rendered)
+        Ok(reply)
     }
 
     /// Returns the answer that was given under the same key before.
@@ -228,7 +240,7 @@ impl<'s> Batch<'s> {
         &mut self,
         tx: &mut dyn WriteTx,
         prepared: &Prepared,
-    ) -> Result<Option<Value>, Refusal> {
+    ) -> Result<Option<String>, Refusal> {
         let request = &prepared.request;
         let Some(key) = &request.key else { return Ok(None) };
         let saved =
@@ -244,37 +256,27 @@ impl<'s> Batch<'s> {
         Ok(quarter.min(limits::PRESENCE_EVERY))
     }
 
-    fn swept(&self) -> Value {
-        let mut tasks = Vec::new();
-        let mut leases = Vec::new();
-        let mut decisions = Vec::new();
-        let mut memories = Vec::new();
-        let mut directives = Vec::new();
+    fn swept(&self) -> SweptAnswer {
+        let mut ended = Reclaimed::default();
         for draft in &self.expired {
             match &draft.event {
                 Event::LocksReclaimed(body) => {
-                    leases.extend(body.locks.iter().map(|lock| lock.lock_id.to_string()));
+                    ended.leases.extend(body.locks.iter().map(|lock| lock.lock_id.to_string()));
                 }
                 Event::StatusChanged(_) => {
                     let id = draft.task.as_ref().map(ToString::to_string).unwrap_or_default();
-                    if !tasks.contains(&id) {
-                        tasks.push(id);
+                    if !ended.tasks.contains(&id) {
+                        ended.tasks.push(id);
                     }
                 }
-                Event::DecisionAnswered(body) => decisions.push(body.decision.to_string()),
-                Event::DecisionExpired(body) => decisions.push(body.decision.to_string()),
-                Event::MemoryExpired(body) => memories.push(body.memory.to_string()),
-                Event::DirectiveDeleted(body) => directives.push(body.directive.to_string()),
+                Event::DecisionAnswered(body) => ended.decisions.push(body.decision.to_string()),
+                Event::DecisionExpired(body) => ended.decisions.push(body.decision.to_string()),
+                Event::MemoryExpired(body) => ended.memories.push(body.memory.to_string()),
+                Event::DirectiveDeleted(body) => ended.directives.push(body.directive.to_string()),
                 _ => {}
             }
         }
-        json!({
-            "reclaimed": {
-                "tasks": tasks, "leases": leases, "decisions": decisions,
-                "memories": memories, "directives": directives,
-            },
-            "events": self.expired.len(),
-        })
+        SweptAnswer { reclaimed: ended, events: self.expired.len() }
     }
 
     /// Commits, if there is anything to, and then returns what is stored now.

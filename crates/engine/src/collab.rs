@@ -1,9 +1,10 @@
 //! What a `collaboration/` tree shows of a repository, from one snapshot.
 
 use crate::batch::settle;
-use crate::engine::{Asker, Engine};
-use crate::query::TaskFilter;
+use crate::caller::Caller;
 use crate::read::Reader;
+use crate::service::Service;
+use comity_api::TaskFilter;
 use comity_core::agent::Agent;
 use comity_core::ids::TaskId;
 use comity_core::limits::PAGE_MAX;
@@ -29,42 +30,43 @@ pub struct CollabState {
     pub now: Timestamp,
 }
 
-impl Engine {
+impl Service {
     /// Reads everything that the tree shows.
-    pub fn collab_state(&mut self, asker: &Asker) -> Result<CollabState, Refusal> {
-        let mut tx = self.store.read()?;
-        let head = tx.head()?.seq.0;
-        let mut reader = Reader::open(tx.as_mut(), &self.settings.policy, asker)?;
-        let now = reader.facts.moment.now;
-        let tasks = all_tasks(&mut reader)?;
-        let mut leases = Vec::new();
-        let mut of_claims = BTreeMap::new();
-        for lease in reader.live_leases(None, None, usize::MAX)? {
-            of_claims.extend(lease.claim_of.clone().map(|task| (lease.id.to_string(), task)));
-            leases.push(settle(reader.tx, &mut reader.facts, |facts| view::lease(facts, &lease))?);
-        }
-        let mut agents = Vec::new();
-        let mut after = None;
-        loop {
-            let page = reader.tx.agents(after.as_ref(), PAGE_MAX)?;
-            let full = page.len() == PAGE_MAX;
-            after = page.last().map(|(agent, _)| agent.id.clone());
-            for (agent, presence) in page {
-                let seen = reader.agent_view(&agent, &presence)?;
-                agents.push((agent, seen.status, seen.last_seen));
-            }
-            if !full {
-                break;
-            }
-        }
-        Ok(CollabState { tasks, leases, of_claims, agents, head, now })
+    pub fn collab_state(&self, caller: &Caller) -> Result<CollabState, Refusal> {
+        self.read(caller, collab_state)
     }
 
     /// Reads every task.
-    pub fn collab_tasks(&mut self, asker: &Asker) -> Result<Vec<TaskView>, Refusal> {
-        let mut tx = self.store.read()?;
-        all_tasks(&mut Reader::open(tx.as_mut(), &self.settings.policy, asker)?)
+    pub fn all_tasks(&self, caller: &Caller) -> Result<Vec<TaskView>, Refusal> {
+        self.read(caller, all_tasks)
     }
+}
+
+fn collab_state(reader: &mut Reader<'_>) -> Result<CollabState, Refusal> {
+    let head = reader.tx.head()?.seq.0;
+    let now = reader.facts.moment.now;
+    let tasks = all_tasks(reader)?;
+    let mut leases = Vec::new();
+    let mut of_claims = BTreeMap::new();
+    for lease in reader.live_leases(None, None, usize::MAX)? {
+        of_claims.extend(lease.claim_of.clone().map(|task| (lease.id.to_string(), task)));
+        leases.push(settle(reader.tx, &mut reader.facts, |facts| view::lease(facts, &lease))?);
+    }
+    let mut agents = Vec::new();
+    let mut after = None;
+    loop {
+        let page = reader.tx.agents(after.as_ref(), PAGE_MAX)?;
+        let full = page.len() == PAGE_MAX;
+        after = page.last().map(|(agent, _)| agent.id.clone());
+        for (agent, presence) in page {
+            let seen = reader.agent_view(&agent, &presence)?;
+            agents.push((agent, seen.status, seen.last_seen));
+        }
+        if !full {
+            break;
+        }
+    }
+    Ok(CollabState { tasks, leases, of_claims, agents, head, now })
 }
 
 fn all_tasks(reader: &mut Reader<'_>) -> Result<Vec<TaskView>, Refusal> {

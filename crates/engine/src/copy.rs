@@ -2,15 +2,16 @@
 //! and what stays outside the log is carried along. No event is added.
 
 use crate::batch::settle;
-use crate::engine::Engine;
+use crate::service::Service;
+use comity_api::CopyAnswer;
 use comity_core::chain::{Head, Stored};
 use comity_core::facts::{Entity, Facts, Ruling, Saved};
+use comity_core::hint::{op, say};
 use comity_core::ids::{AgentId, Fence, Seq};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::state::Key;
 use comity_core::time::Timestamp;
-use comity_store::{Changes, EventQuery, Rows, Store, StoreError};
-use serde_json::{Value, json};
+use comity_store::{Changes, EventQuery, ReadTx, Rows, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Events, agents or answers that are carried in one transaction.
@@ -24,80 +25,73 @@ struct Load {
     saved: Vec<(AgentId, String, Saved)>,
 }
 
-impl Engine {
+impl Service {
     /// Closes this store, because it has moved; none opens it again.
-    pub fn close(&mut self, reason: Option<&str>) -> Result<(), Refusal> {
-        Ok(self.store.close(reason)?)
+    pub fn close(&self, reason: Option<&str>) -> Result<(), Refusal> {
+        let reason = reason.map(str::to_owned);
+        self.with_store(move |store| Ok(store.close(reason.as_deref())?))
     }
 
     /// Tells whether this store was closed before.
-    pub fn is_closed(&mut self) -> Result<bool, Refusal> {
-        match self.store.write() {
+    pub fn is_closed(&self) -> Result<bool, Refusal> {
+        self.with_store(|store| match store.write() {
             Ok(_) => Ok(false),
             Err(StoreError::Closed(_)) => Ok(true),
             Err(error) => Err(error.into()),
-        }
+        })
     }
 
     /// Names the agents that hold something here now: they would go on writing.
-    pub fn at_work(&mut self) -> Result<Vec<String>, Refusal> {
-        let mut tx = self.store.read()?;
-        let (moment, head) = (tx.moment()?, tx.head()?);
-        let mut after: Option<Key> = None;
-        let mut holders: BTreeSet<String> = BTreeSet::new();
-        loop {
-            let page = tx.entities(after.as_ref(), PAGE)?;
-            let Some((last, _)) = page.last() else { return Ok(holders.into_iter().collect()) };
-            after = Some(last.clone());
-            for (key, entity) in page {
-                let mut facts = Facts::at(moment, head);
-                facts.put(key, Some(entity.clone()));
-                let holder = settle(tx.as_mut(), &mut facts, |facts| holder(facts, &entity))?;
-                holders.extend(holder);
-            }
-        }
+    pub fn at_work(&self) -> Result<Vec<String>, Refusal> {
+        self.read_stored(at_work)
     }
 
     /// Copies this store into another one, which is empty or holds the beginning of the same log; a copy
     /// that was cut off goes on where it ended. `progress` hears of events done and in all.
     pub fn copy_to(
-        &mut self,
-        to: &mut Engine,
+        &self,
+        to: &Service,
         mut progress: impl FnMut(u64, u64),
-    ) -> Result<Value, Refusal> {
-        let head = self.store.read()?.head()?;
-        let start = to.store.read()?.head()?;
+    ) -> Result<CopyAnswer, Refusal> {
+        let head = self.log_end()?;
+        let start = to.log_end()?;
         self.check_beginning(&start, &head)?;
-        let copied = self.copy_events(to.store.as_mut(), start, head, &mut progress)?;
+        let copied = self.copy_events(to, start, head, &mut progress)?;
         to.rebuild()?;
-        self.copy_signs(to.store.as_mut())?;
-        self.copy_answers(to.store.as_mut())?;
+        self.copy_signs(to)?;
+        self.copy_answers(to)?;
         verified(self, "source")?;
         verified(to, "target")?;
-        let (here, there) = (self.store.read()?.head()?, to.store.read()?.head()?);
+        let (here, there) = (self.log_end()?, to.log_end()?);
         if here != there {
             let text = format!("the source went on to event {} meanwhile", here.seq);
             return Err(Refusal::new(Code::NotReady, text).hint(
-                "run it again to copy the rest, or with --fence-writers to stop the writers",
+                say("run it again to copy the rest, or with ")
+                    .mention("fence_writers")
+                    .say(" to stop the writers"),
             ));
         }
-        Ok(json!({
-            "from": self.store.url(),
-            "to": to.store.url(),
-            "events": there.seq.0,
-            "copied": copied,
-            "head": there.hash.to_string(),
-        }))
+        Ok(CopyAnswer {
+            from: self.store_url(),
+            to: to.store_url(),
+            events: there.seq.0,
+            copied,
+            head: there.hash.to_string(),
+        })
+    }
+
+    fn log_end(&self) -> Result<Head, Refusal> {
+        self.read_stored(|tx| Ok(tx.head()?))
     }
 
     /// Refuses a target that holds another log.
-    fn check_beginning(&mut self, start: &Head, head: &Head) -> Result<(), Refusal> {
+    fn check_beginning(&self, start: &Head, head: &Head) -> Result<(), Refusal> {
         if start.seq == Seq(0) {
             return Ok(());
         }
         let before = Seq(start.seq.0 - 1);
         let query = EventQuery { after: before, limit: 1, ..EventQuery::default() };
-        let same = self.store.read()?.events(&query)?;
+        let same = self.read_stored(|tx| Ok(tx.events(&query)?))?;
         let same = same.first().is_some_and(|event| event.head() == *start);
         if start.seq <= head.seq && same {
             return Ok(());
@@ -107,8 +101,8 @@ impl Engine {
     }
 
     fn copy_events(
-        &mut self,
-        to: &mut dyn Store,
+        &self,
+        to: &Service,
         start: Head,
         end: Head,
         progress: &mut impl FnMut(u64, u64),
@@ -117,28 +111,28 @@ impl Engine {
         while last.seq < end.seq {
             progress(last.seq.0, end.seq.0);
             let query = EventQuery { after: last.seq, limit: PAGE, ..EventQuery::default() };
-            let mut events = self.store.read()?.events(&query)?;
+            let mut events = self.read_stored(|tx| Ok(tx.events(&query)?))?;
             events.retain(|event| event.seq <= end.seq);
             for event in &events {
                 if let Some(problem) = event.problem_after(&last) {
                     return Err(Refusal::new(Code::Internal, format!("the source: {problem}"))
-                        .hint("see `comity log verify`"));
+                        .hint(say("see ").quote(op("log.verify"))));
                 }
                 last = event.head();
             }
             if events.is_empty() {
                 return Err(Refusal::new(Code::Internal, "the source's log ends too early"));
             }
-            carry(to, &Load { events, ..Load::default() })?;
+            carry(to, Load { events, ..Load::default() })?;
         }
         progress(end.seq.0, end.seq.0);
         Ok(end.seq.0 - start.seq.0)
     }
 
-    fn copy_signs(&mut self, to: &mut dyn Store) -> Result<(), Refusal> {
+    fn copy_signs(&self, to: &Service) -> Result<(), Refusal> {
         let mut after: Option<AgentId> = None;
         loop {
-            let page = self.store.read()?.agents(after.as_ref(), PAGE)?;
+            let page = self.read_stored(|tx| Ok(tx.agents(after.as_ref(), PAGE)?))?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             after = Some(last.id.clone());
             let mut load = Load::default();
@@ -148,17 +142,34 @@ impl Engine {
                 let grants = presence.by_fence.into_iter();
                 load.presence.extend(grants.map(|(f, at)| (agent.id.clone(), Some(f), at)));
             }
-            carry(to, &load)?;
+            carry(to, load)?;
         }
     }
 
-    fn copy_answers(&mut self, to: &mut dyn Store) -> Result<(), Refusal> {
+    fn copy_answers(&self, to: &Service) -> Result<(), Refusal> {
         let mut after: Option<(AgentId, String)> = None;
         loop {
-            let saved = self.store.read()?.saved(after.as_ref(), PAGE)?;
+            let saved = self.read_stored(|tx| Ok(tx.saved(after.as_ref(), PAGE)?))?;
             let Some((actor, key, _)) = saved.last() else { return Ok(()) };
             after = Some((actor.clone(), key.clone()));
-            carry(to, &Load { saved, ..Load::default() })?;
+            carry(to, Load { saved, ..Load::default() })?;
+        }
+    }
+}
+
+fn at_work(tx: &mut dyn ReadTx) -> Result<Vec<String>, Refusal> {
+    let (moment, head) = (tx.moment()?, tx.head()?);
+    let mut after: Option<Key> = None;
+    let mut holders: BTreeSet<String> = BTreeSet::new();
+    loop {
+        let page = tx.entities(after.as_ref(), PAGE)?;
+        let Some((last, _)) = page.last() else { return Ok(holders.into_iter().collect()) };
+        after = Some(last.clone());
+        for (key, entity) in page {
+            let mut facts = Facts::at(moment, head);
+            facts.put(key, Some(entity.clone()));
+            let holder = settle(tx, &mut facts, |facts| holder(facts, &entity))?;
+            holders.extend(holder);
         }
     }
 }
@@ -180,20 +191,22 @@ fn holder(facts: &Facts, entity: &Entity) -> Ruling<Option<String>> {
     }
 }
 
-fn carry(to: &mut dyn Store, load: &Load) -> Result<(), Refusal> {
-    let tx = to.write()?;
-    let (facts, dirty, due) = (Facts::default(), BTreeSet::new(), BTreeMap::new());
-    let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
-    let Load { events, presence, saved } = load;
-    Ok(tx.commit(Changes { events, rows, presence, saved })?)
+fn carry(to: &Service, load: Load) -> Result<(), Refusal> {
+    to.with_store(move |store| {
+        let tx = store.write()?;
+        let (facts, dirty, due) = (Facts::default(), BTreeSet::new(), BTreeMap::new());
+        let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
+        let Load { events, presence, saved } = &load;
+        Ok(tx.commit(Changes { events, rows, presence, saved })?)
+    })
 }
 
-fn verified(engine: &mut Engine, which: &str) -> Result<(), Refusal> {
-    let report = engine.verify()?;
-    if report.get("ok").and_then(Value::as_bool) == Some(true) {
+fn verified(service: &Service, which: &str) -> Result<(), Refusal> {
+    let report = service.verify()?;
+    if report.ok {
         return Ok(());
     }
     Err(Refusal::new(Code::Internal, format!("the {which} does not verify"))
-        .hint("see `comity log verify` there")
-        .detail("problems", report.get("problems").cloned().unwrap_or_default()))
+        .hint(say("see ").quote(op("log.verify")).say(" there"))
+        .detail("problems", report.problems))
 }

@@ -1,9 +1,11 @@
 //! The door of a command: its form is checked and its secrets are taken out before anything else sees it.
 
 use crate::redact::{RedactOptions, Redactor};
+use crate::strings::{self, Part};
 use comity_core::chain::Hash;
-use comity_core::command::{Command, Request};
+use comity_core::command::{Command, Made, Request};
 use comity_core::decide::check_input;
+use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -32,6 +34,9 @@ const FREE_TEXT: [&str; 20] = [
     "value",
 ];
 
+/// Fields whose objects are free in form: their keys say what a secret is, and all their text is free.
+const FREE_FORM: [&str; 3] = ["context", "event", "other"];
+
 /// A request that is ready to be decided.
 #[derive(Clone, Debug)]
 pub struct Prepared {
@@ -58,19 +63,29 @@ impl Intake {
     pub fn prepare(&self, mut request: Request) -> Result<Prepared, Refusal> {
         check_input(&request)?;
         self.check_names(&request)?;
-        let mut value = to_value(&request.command)?;
-        // The key stands for what the caller sent, so the digest is taken before anything is removed.
-        let input = match &request.key {
-            Some(_) => Some(digest(&request, &value)?),
-            None => None,
-        };
-        if self.clean(&mut value, "") {
-            request.command = serde_json::from_value(value).map_err(|error| {
-                Refusal::input(format!("the command holds a secret where none can be: {error}"))
-            })?;
+        let mut input = None;
+        if request.key.is_some() || self.may_hold_secrets(&request.command) {
+            let mut value = to_value(&request.command)?;
+            if request.key.is_some() {
+                // The key stands for what the caller sent, so the digest is taken before anything is removed.
+                input = Some(digest(&request, &value)?);
+            }
+            if self.clean(&mut value, "") {
+                request.command = serde_json::from_value(value).map_err(|error| {
+                    Refusal::input(format!("the command holds a secret where none can be: {error}"))
+                })?;
+            }
         }
-        for text in [&mut request.host, &mut request.workspace].into_iter().flatten() {
+        if let Some(text) = &mut request.workspace {
             *text = self.redactor.text(text).into_owned();
+        }
+        request.via = request.via.cleaned(|text| self.redactor.text(text));
+        if let Some(work) = &mut request.observed.work {
+            let paths =
+                work.files.iter_mut().flat_map(|f| [Some(&mut f.path), f.moved_from.as_mut()]);
+            for text in paths.flatten().chain(work.branch.as_mut()) {
+                *text = self.redactor.text(text).into_owned();
+            }
         }
         Ok(Prepared { request, input })
     }
@@ -84,37 +99,58 @@ impl Intake {
                 return Err(Refusal::input(format!("the {what} looks like a secret")));
             }
         }
-        let asked = match &request.command {
-            Command::TakeOver(adoption) => {
-                if matches!(self.redactor.text(&adoption.origin.item), Cow::Owned(_)) {
-                    return Err(Refusal::input("the id that it has there looks like a secret"));
-                }
-                adoption.made.as_ref()
-            }
-            command => command,
+        if let Command::TakeOver(adoption) = &request.command
+            && matches!(self.redactor.text(&adoption.origin.item), Cow::Owned(_))
+        {
+            return Err(Refusal::input("the id that it has there looks like a secret"));
+        }
+        let question = match &request.command {
+            Command::DecisionAsk(question) => question,
+            Command::TakeOver(adoption) => match &adoption.made {
+                Made::Decision(question) => question,
+                Made::Memory(_) | Made::Directive(_) => return Ok(()),
+            },
+            _ => return Ok(()),
         };
-        let Command::DecisionAsk(question) = asked else { return Ok(()) };
         for option in &question.options {
             if matches!(self.redactor.free_text(&option.key), Cow::Owned(_)) {
                 return Err(Refusal::input(
                     "an option's key looks like a secret or an e-mail address",
                 )
-                .hint("give it a short key and say what it means beside it: --option KEY:LABEL"));
+                .hint(
+                    say("give it a short key and say what it means beside it: ")
+                        .ask("option", "KEY:LABEL"),
+                ));
             }
         }
         Ok(())
+    }
+
+    /// Looks whether anything might have to be taken out, without making JSON of the command, which takes longer than
+    /// to decide it.
+    fn may_hold_secrets(&self, command: &Command) -> bool {
+        strings::any(command, &|key, part| self.is_suspect(key, &part))
+    }
+
+    fn is_suspect(&self, key: &str, part: &Part<'_>) -> bool {
+        match part {
+            Part::Text(text) => matches!(self.clean_text(text, key), Cow::Owned(_)),
+            Part::Field => FREE_FORM.contains(&key),
+        }
+    }
+
+    fn clean_text<'t>(&self, text: &'t str, key: &str) -> Cow<'t, str> {
+        match FREE_TEXT.contains(&key) {
+            true => self.redactor.free_text(text),
+            false => self.redactor.text(text),
+        }
     }
 
     /// Takes secrets out of a value; tells whether there were any.
     fn clean(&self, value: &mut Value, key: &str) -> bool {
         match value {
             Value::String(text) => {
-                let clean = if FREE_TEXT.contains(&key) {
-                    self.redactor.free_text(text)
-                } else {
-                    self.redactor.text(text)
-                };
-                if let Cow::Owned(clean) = clean {
+                if let Cow::Owned(clean) = self.clean_text(text, key) {
                     *text = clean;
                     return true;
                 }
@@ -123,7 +159,7 @@ impl Intake {
             Value::Array(items) => {
                 items.iter_mut().fold(false, |changed, item| self.clean(item, key) | changed)
             }
-            Value::Object(fields) if ["context", "event", "other"].contains(&key) => {
+            Value::Object(fields) if FREE_FORM.contains(&key) => {
                 let before = Value::Object(fields.clone());
                 let mut after = before.clone();
                 self.redactor.value(&mut after);
@@ -170,4 +206,74 @@ fn to_value(command: &Command) -> Result<Value, Refusal> {
     serde_json::to_value(command).map_err(|error| {
         Refusal::new(Code::Internal, format!("the command cannot be encoded: {error}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(json!(null)),
+            Just(json!(7)),
+            Just(json!("plain words")),
+            Just(json!("ann@example.org")),
+            Just(json!("ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")),
+        ];
+        let key =
+            prop::sample::select(vec!["title", "id", "context", "event", "value", "password"]);
+        leaf.prop_recursive(5, 24, 3, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                prop::collection::btree_map(key.clone(), inner, 0..3).prop_map(|map| {
+                    map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_quick_look_never_misses_what_has_to_go(value in value()) {
+            let intake = Intake::new(RedactOptions::default()).unwrap();
+            let found = strings::any(&value, &|key, part| intake.is_suspect(key, &part));
+            let mut cleaned = value.clone();
+            let changed = intake.clean(&mut cleaned, "");
+            prop_assert_eq!(changed, cleaned != value);
+            prop_assert!(found || !changed, "{}", value);
+            // Nothing else is suspect but what is free in form.
+            let free = FREE_FORM.iter().any(|key| value.to_string().contains(key));
+            prop_assert!(free || found == changed, "{}", value);
+        }
+    }
+
+    #[test]
+    fn the_quick_look_meets_variants_and_maps_as_json_has_them() {
+        #[derive(serde::Serialize)]
+        enum Kind {
+            Unit,
+            New(&'static str),
+            Pair(&'static str, u8),
+            Fields { title: &'static str },
+        }
+        fn met(value: &impl serde::Serialize) -> Vec<String> {
+            let parts = std::cell::RefCell::new(Vec::new());
+            strings::any(value, &|key, part| {
+                parts.borrow_mut().push(match part {
+                    Part::Text(text) => format!("{key} {text}"),
+                    Part::Field => key.to_owned(),
+                });
+                false
+            });
+            parts.into_inner()
+        }
+        assert_eq!(met(&Kind::Unit), [" Unit"]);
+        assert_eq!(met(&Kind::New("a")), ["", "New a"]);
+        assert_eq!(met(&Kind::Pair("a", 1)), ["", "Pair a"]);
+        assert_eq!(met(&Kind::Fields { title: "a" }), ["", "Fields", "title a"]);
+        assert_eq!(met(&std::collections::BTreeMap::from([("k", ["a", "b"])])), ["", "k a", "k b"]);
+        assert_eq!(met(&std::collections::BTreeMap::from([(1, 'c')])), ["", "1 c"]);
+    }
 }

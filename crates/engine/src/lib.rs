@@ -1,35 +1,43 @@
 //! The way of a command: checked, redacted, decided by the rules, appended and projected in one
 //! transaction, acknowledged after the commit. And the way of a question: read, never written.
 
-pub mod operations;
-pub mod query;
 pub mod redact;
 
 mod answer;
 mod batch;
+mod caller;
 mod collab;
 mod copy;
-mod engine;
+mod handlers;
+mod hub;
+mod idempotency;
 mod intake;
+mod memory_queries;
+mod observer;
 mod pages;
 mod questions;
 mod read;
-mod recall;
-mod remembered;
+mod readers;
+mod render_task;
 mod report;
+mod service;
 mod status;
+mod strings;
 mod suggest;
 mod verify;
+mod view;
 mod wait;
-mod write_loop;
-mod writing;
+mod writer;
 
+pub use answer::{Answer, CommandOutput, Reply};
 pub use batch::run_batch;
+pub use caller::Caller;
 pub use collab::CollabState;
-pub use engine::{Asker, Engine, Settings};
+pub use handlers::{Handler, Handlers, register};
+pub use idempotency::Keyed;
 pub use intake::{Intake, Prepared};
-pub use query::{EventFilter, Page, Query, Since, TaskFilter};
+pub use observer::{Look, Observer, Seen};
 pub use questions::AnswerForm;
-pub use remembered::Keyed;
-pub use write_loop::{WriteHandle, WriteLoop};
-pub use writing::Writing;
+pub use service::{Service, Settings};
+pub use wait::Settled;
+pub use writer::Done;

@@ -1,23 +1,23 @@
 //! What a stopped task waits to be told, and an answer to all of it in one comment.
 
 use crate::batch::settle;
-use crate::engine::{Asker, Engine};
-use crate::query::Query;
+use crate::caller::Caller;
 use crate::read::Reader;
+use crate::service::Service;
+use comity_api::QuestionsAnswer;
 use comity_core::command::{GivenAnswer, TaskAnswers};
 use comity_core::decision::{Decision, DecisionPurpose, DecisionState};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
 use comity_core::view;
 use comity_protocol::ace::{Answer, Comment, Generation};
-use serde_json::{Value, json};
 
 impl Reader<'_> {
-    pub(crate) fn questions(&mut self, id: &str) -> Result<Value, Refusal> {
+    pub(crate) fn questions(&mut self, id: &str) -> Result<QuestionsAnswer, Refusal> {
         let task = self.find(id)?;
         let questions = self.asked(&task)?;
-        let views: Vec<_> = questions.iter().map(view::decision).collect();
-        Ok(json!({"task": self.task_view(&task)?, "questions": views}))
+        let questions = questions.iter().map(view::decision).collect();
+        Ok(QuestionsAnswer { task: self.task_view(&task)?, questions })
     }
 
     /// The questions it was blocked with, answered ones too, since people count them; else what was asked about
@@ -53,49 +53,44 @@ pub enum AnswerForm {
     Text,
 }
 
-impl Engine {
+impl Service {
     /// Reads an answer to the open questions of a task and gives each question its own; none where the task waits
     /// for nothing.
     pub fn read_answer(
-        &mut self,
-        asker: &Asker,
+        &self,
+        caller: &Caller,
         id: &str,
         text: &str,
         form: AnswerForm,
     ) -> Result<TaskAnswers, Refusal> {
-        let answer = self.query(asker, Query::Questions { id: id.to_owned() })?;
-        let task = answer.pointer("/task/id").and_then(Value::as_str).unwrap_or(id).to_owned();
-        let none = Vec::new();
-        let questions = answer.get("questions").and_then(Value::as_array).unwrap_or(&none);
+        let QuestionsAnswer { task, questions } =
+            self.read(caller, |reader| reader.questions(id))?;
         let given = match form {
             AnswerForm::Text => Answer::of_text(text),
             AnswerForm::Comment(generation) => {
                 Comment::answer_in(text, generation).ok_or_else(no_answer)?
             }
         };
-        let whole =
-            TaskAnswers { id: task.clone(), text: Some(text.to_owned()), ..TaskAnswers::default() };
+        let (id, text) = (task.id.clone(), Some(text.to_owned()));
+        let whole = TaskAnswers { id, text, ..TaskAnswers::default() };
         if questions.is_empty() {
             return Ok(whole);
         }
-        let word = |question: &Value, key: &str| {
-            question.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
-        let is_open = |question: &Value| word(question, "state") == DecisionState::Open.as_str();
-        let mut open: Vec<bool> = questions.iter().map(is_open).collect();
+        let mut open: Vec<bool> =
+            questions.iter().map(|one| one.state == DecisionState::Open.as_str()).collect();
         if !open.contains(&true) {
             // Whoever answers what is answered is told so by the rules.
             open.fill(true);
         }
         let matched = given.matched_to(&open).map_err(|wrong| {
-            Refusal::new(Code::InvalidAnswer, format!("{task}: {wrong}"))
+            Refusal::new(Code::InvalidAnswer, format!("{}: {wrong}", task.id))
                 .hint("answer each question: '- Answer to question 1: …'")
         })?;
         let answers = questions
-            .iter()
+            .into_iter()
             .zip(matched.answers)
             .filter_map(|(question, answer)| {
-                Some(GivenAnswer { decision: word(question, "id"), answer: answer? })
+                Some(GivenAnswer { decision: question.id, answer: answer? })
             })
             .collect();
         Ok(TaskAnswers { answers, notes: matched.beside, ..whole })

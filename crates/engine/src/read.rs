@@ -2,9 +2,14 @@
 
 use crate::answer::{holds, mission_of};
 use crate::batch::{open_facts, settle};
-use crate::engine::Asker;
-use crate::pages::{limit, number_after, page};
-use crate::query::{EventFilter, Page, Query, Since, TaskFilter};
+use crate::caller::Caller;
+use crate::pages::{id_after, limit, number_after, page};
+use comity_api::{
+    AgentAnswer, AgentFilter, AgentsPage, CheckPaths, ConflictView, DecisionAnswer, DecisionFilter,
+    DecisionsPage, EventFilter, EventsPage, GatesAnswer, HeadAnswer, LeaseFilter, LeasesPage,
+    MissionAnswer, PathView, PathsAnswer, Since, SuggestAgents, SuggestionsAnswer, TaskAnswer,
+    TaskFilter, TasksAnswer, WhyAnswer,
+};
 use comity_core::decide::{conflicts, find_decision, find_task, not_found, sweep};
 use comity_core::decision::Decision;
 use comity_core::facts::{Facts, Presence};
@@ -13,7 +18,7 @@ use comity_core::lease::{Lease, LeaseMode};
 use comity_core::limits;
 use comity_core::pattern::Pattern;
 use comity_core::policy::Policy;
-use comity_core::ready::{Caller, first_obstacle};
+use comity_core::ready::{Caller as Claimant, first_obstacle};
 use comity_core::refusal::Refusal;
 use comity_core::role::{Role, Verb};
 use comity_core::state::Key;
@@ -21,7 +26,7 @@ use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_core::view;
 use comity_store::{DecisionQuery, EventQuery, LeaseQuery, ReadTx, TaskQuery};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Expired things that a read takes into account.
@@ -34,7 +39,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) tx: &'a mut dyn ReadTx,
     pub(crate) facts: Facts,
     pub(crate) policy: &'a Policy,
-    pub(crate) asker: &'a Asker,
+    pub(crate) caller: &'a Caller,
     /// What the sweep changed in the copy.
     pub(crate) changed: BTreeSet<Key>,
 }
@@ -43,7 +48,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn open(
         tx: &'a mut dyn ReadTx,
         policy: &'a Policy,
-        asker: &'a Asker,
+        caller: &'a Caller,
     ) -> Result<Reader<'a>, Refusal> {
         let mut facts = open_facts(tx, policy, DUE_MAX)?;
         let swept = settle(tx, &mut facts, |facts| sweep(facts, policy))?;
@@ -51,59 +56,40 @@ impl<'a> Reader<'a> {
             facts.apply(draft);
         }
         let changed = facts.take_dirty();
-        Ok(Reader { tx, facts, policy, asker, changed })
+        Ok(Reader { tx, facts, policy, caller, changed })
     }
 
-    pub(crate) fn answer(&mut self, query: Query) -> Result<Value, Refusal> {
-        match query {
-            Query::Tasks(filter) => self.tasks(&filter),
-            Query::Task { id } => {
-                let task = self.find(&id)?;
-                Ok(json!({"task": self.task_view(&task)?}))
-            }
-            Query::Mission { id } => {
-                let task = self.find(&id)?;
-                let mission = settle(self.tx, &mut self.facts, |facts| mission_of(facts, &task))?;
-                Ok(json!({"task": self.task_view(&task)?, "mission": mission}))
-            }
-            Query::Why { id } => self.why(&id),
-            Query::Gates { id } => {
-                let task = self.find(&id)?;
-                Ok(json!({"gates": view::gates(&task, self.policy)}))
-            }
-            Query::Leases { owner, page } => self.leases(owner.as_ref(), &page),
-            Query::CheckPaths { paths } => self.check_paths(&paths),
-            Query::Agents { page } => self.agents(&page),
-            Query::Agent { id } => self.agent(&id),
-            Query::Suggest { labels, role } => self.suggest(&labels, role),
-            Query::Decisions { all, page } => self.decisions(all, &page),
-            Query::Decision { id } => {
-                let repo = &self.asker.repo;
-                let decision = settle(self.tx, &mut self.facts, |facts| {
-                    find_decision(facts, repo, &id).cloned()
-                })?;
-                Ok(json!({"decision": view::decision(&decision)}))
-            }
-            Query::Memories { filter, page } => self.memories(filter, &page),
-            Query::SearchMemories { query, filter, page } => self.search(&query, &filter, &page),
-            Query::Memory { id } => self.memory(&id),
-            Query::Directives { filter, page } => self.directives(&filter, &page),
-            Query::Directive { id } => self.directive(&id),
-            Query::Questions { id } => self.questions(&id),
-            Query::Written { id, writing, generation } => self.written(&id, writing, generation),
-            Query::Intervention { id } => self.intervention(&id),
-            Query::Events(filter) => self.events(&filter),
-            Query::Status => crate::status::status(self),
-            Query::Head => {
-                let head = self.tx.head()?;
-                let ts = (head.seq.0 > 0).then_some(head.ts);
-                Ok(json!({"seq": head.seq.0, "hash": head.hash.to_string(), "ts": ts}))
-            }
-        }
+    pub(crate) fn task(&mut self, id: &str) -> Result<TaskAnswer, Refusal> {
+        let task = self.find(id)?;
+        Ok(TaskAnswer { task: self.task_view(&task)? })
+    }
+
+    pub(crate) fn mission(&mut self, id: &str) -> Result<MissionAnswer, Refusal> {
+        let task = self.find(id)?;
+        let mission = settle(self.tx, &mut self.facts, |facts| mission_of(facts, &task))?;
+        Ok(MissionAnswer { task: self.task_view(&task)?, mission })
+    }
+
+    pub(crate) fn gates(&mut self, id: &str) -> Result<GatesAnswer, Refusal> {
+        let task = self.find(id)?;
+        Ok(GatesAnswer { gates: view::gates(&task, self.policy) })
+    }
+
+    pub(crate) fn decision(&mut self, id: &str) -> Result<DecisionAnswer, Refusal> {
+        let repo = &self.caller.repo;
+        let decision =
+            settle(self.tx, &mut self.facts, |facts| find_decision(facts, repo, id).cloned())?;
+        Ok(DecisionAnswer { decision: view::decision(&decision) })
+    }
+
+    pub(crate) fn head(&mut self) -> Result<HeadAnswer, Refusal> {
+        let head = self.tx.head()?;
+        let ts = (head.seq.0 > 0).then_some(head.ts);
+        Ok(HeadAnswer { seq: head.seq.0, hash: head.hash.to_string(), ts })
     }
 
     pub(crate) fn find(&mut self, id: &str) -> Result<Task, Refusal> {
-        let repo = &self.asker.repo;
+        let repo = &self.caller.repo;
         settle(self.tx, &mut self.facts, |facts| find_task(facts, repo, id).cloned())
     }
 
@@ -112,8 +98,8 @@ impl<'a> Reader<'a> {
         settle(self.tx, &mut self.facts, |facts| view::task(facts, task, policy))
     }
 
-    fn asker_roles(&mut self) -> Result<Vec<Role>, Refusal> {
-        let actor = &self.asker.actor;
+    fn caller_roles(&mut self) -> Result<Vec<Role>, Refusal> {
+        let actor = &self.caller.actor;
         let known = settle(self.tx, &mut self.facts, |facts| Ok(facts.agent(actor)?.cloned()))?;
         Ok(match known {
             Some(agent) => agent.roles,
@@ -123,20 +109,20 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn why(&mut self, id: &str) -> Result<Value, Refusal> {
+    pub(crate) fn why(&mut self, id: &str) -> Result<WhyAnswer, Refusal> {
         let task = self.find(id)?;
-        let roles = self.asker_roles()?;
-        let (actor, policy) = (&self.asker.actor, self.policy);
+        let roles = self.caller_roles()?;
+        let (actor, policy) = (&self.caller.actor, self.policy);
         let why = settle(self.tx, &mut self.facts, |facts| {
-            comity_core::why::why(facts, &task, Caller { id: actor, roles: &roles }, policy)
+            comity_core::why::why(facts, &task, Claimant { id: actor, roles: &roles }, policy)
         })?;
-        Ok(json!({"why": why}))
+        Ok(WhyAnswer { why })
     }
 
-    fn tasks(&mut self, filter: &TaskFilter) -> Result<Value, Refusal> {
-        let limit = limit(&filter.page)?;
-        let after = number_after(&filter.page)?;
-        let roles = if filter.ready { self.asker_roles()? } else { Vec::new() };
+    pub(crate) fn tasks(&mut self, filter: &TaskFilter) -> Result<TasksAnswer, Refusal> {
+        let limit = limit(filter.limit)?;
+        let after = number_after(filter.after.as_deref())?;
+        let roles = if filter.ready { self.caller_roles()? } else { Vec::new() };
         let mut found = Vec::new();
         let mut from = after;
         let mut looked_at = 0;
@@ -157,15 +143,12 @@ impl<'a> Reader<'a> {
             }
         }
         let whole = found.len() <= limit;
-        let mut answer = page("tasks", found, limit, |task| task.number.to_string());
-        // Enough was looked at for one page: the next one goes on from here, be this one empty or not.
-        if cut
-            && whole
-            && let Some(next) = answer.get_mut("next")
-        {
-            *next = json!(from.to_string());
+        let (tasks, mut next) = page(found, limit, |task| task.number.to_string());
+        if cut && whole {
+            // Enough was looked at for one page: the next one goes on from here, be this one empty or not.
+            next = Some(from.to_string());
         }
-        Ok(answer)
+        Ok(TasksAnswer { tasks, next })
     }
 
     /// Returns tasks after a number as they are in effect, and where to go on when there may be more.
@@ -175,7 +158,7 @@ impl<'a> Reader<'a> {
         after: u64,
         count: usize,
     ) -> Result<(Vec<Task>, Option<u64>), Refusal> {
-        let repo = self.asker.repo.clone();
+        let repo = self.caller.repo.clone();
         let overlay: Vec<Task> = self
             .changed
             .iter()
@@ -217,32 +200,27 @@ impl<'a> Reader<'a> {
         if task.status != Status::Queued {
             return Ok(false);
         }
-        let actor = &self.asker.actor;
+        let actor = &self.caller.actor;
         let worker = actor.is_person()
             || self.policy.allows(roles, Verb::Claim)
             || task.role.is_some_and(|role| roles.contains(&role));
         if !worker {
             return Ok(false);
         }
-        let caller = Caller { id: actor, roles };
+        let caller = Claimant { id: actor, roles };
         settle(self.tx, &mut self.facts, |facts| Ok(first_obstacle(facts, task, caller)?.is_none()))
     }
 
-    fn leases(&mut self, owner: Option<&AgentId>, wanted: &Page) -> Result<Value, Refusal> {
-        let limit = limit(wanted)?;
-        let after = match &wanted.after {
-            Some(text) => Some(LeaseId::parse(text).ok_or_else(|| {
-                Refusal::input(format!("the cursor {text:?} is not valid"))
-                    .hint("--after takes the `next` of the page before")
-            })?),
-            None => None,
-        };
-        let leases = self.live_leases(owner, after, limit + 1)?;
+    pub(crate) fn leases(&mut self, wanted: &LeaseFilter) -> Result<LeasesPage, Refusal> {
+        let limit = limit(wanted.limit)?;
+        let after = id_after(wanted.after.as_deref(), LeaseId::parse)?;
+        let leases = self.live_leases(wanted.owner.as_ref(), after, limit + 1)?;
         let mut views = Vec::new();
         for lease in &leases {
             views.push(settle(self.tx, &mut self.facts, |facts| view::lease(facts, lease))?);
         }
-        Ok(page("leases", views, limit, |lease: &view::LeaseView| lease.lock_id.clone()))
+        let (leases, next) = page(views, limit, |lease| lease.lock_id.clone());
+        Ok(LeasesPage { leases, next })
     }
 
     pub(crate) fn live_leases(
@@ -254,7 +232,7 @@ impl<'a> Reader<'a> {
         let mut live = Vec::new();
         loop {
             let query = LeaseQuery {
-                repo: self.asker.repo.clone(),
+                repo: self.caller.repo.clone(),
                 owner: owner.cloned(),
                 after,
                 limit: limits::PAGE_MAX,
@@ -277,49 +255,49 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn check_paths(&mut self, paths: &[String]) -> Result<Value, Refusal> {
-        let mut out = Vec::new();
-        for path in paths {
+    pub(crate) fn check_paths(&mut self, wanted: &CheckPaths) -> Result<PathsAnswer, Refusal> {
+        let mut paths = Vec::new();
+        for path in &wanted.paths {
             let pattern = Pattern::parse_with(path, self.policy.case_rule()).map_err(|error| {
                 Refusal::input(format!("path {:?}: {error}", comity_core::ids::shorten(path)))
             })?;
-            let asker = self.asker;
+            let caller = self.caller;
             let checked = settle(self.tx, &mut self.facts, |facts| {
-                let near = facts.leases_near(&asker.repo, pattern.literal_prefix())?;
+                let near = facts.leases_near(&caller.repo, pattern.literal_prefix())?;
                 let mut mine = false;
                 for lease in near {
                     let covers = Pattern::parse_with(&lease.path, pattern.case_rule())
                         .is_ok_and(|held| comity_core::pattern::overlap(&held, &pattern).is_some());
-                    mine |= lease.owner == asker.actor && covers && facts.is_live(lease)?;
+                    mine |= lease.owner == caller.actor && covers && facts.is_live(lease)?;
                 }
                 let found =
-                    conflicts(facts, &asker.repo, &pattern, &asker.actor, LeaseMode::Exclusive)?;
+                    conflicts(facts, &caller.repo, &pattern, &caller.actor, LeaseMode::Exclusive)?;
                 let mut list = Vec::new();
                 for conflict in &found {
-                    list.push(json!({
-                        "wanted": conflict.wanted,
-                        "witness": conflict.witness,
-                        "held": view::lease(facts, &conflict.held)?,
-                    }));
+                    list.push(ConflictView {
+                        wanted: conflict.wanted.clone(),
+                        witness: conflict.witness.clone(),
+                        held: view::lease(facts, &conflict.held)?,
+                    });
                 }
-                Ok(json!({
-                    "path": pattern.as_str(), "free": found.is_empty(), "mine": mine, "conflicts": list,
-                }))
+                let (path, free) = (pattern.as_str().to_owned(), found.is_empty());
+                Ok(PathView { path, free, mine, conflicts: list })
             })?;
-            out.push(checked);
+            paths.push(checked);
         }
-        Ok(json!({"paths": out}))
+        Ok(PathsAnswer { paths })
     }
 
-    fn agents(&mut self, wanted: &Page) -> Result<Value, Refusal> {
-        let limit = limit(wanted)?;
+    pub(crate) fn agents(&mut self, wanted: &AgentFilter) -> Result<AgentsPage, Refusal> {
+        let limit = limit(wanted.limit)?;
         let after = wanted.after.as_deref().map(AgentId::parse).transpose()?;
         let agents = self.tx.agents(after.as_ref(), limit + 1)?;
         let mut views = Vec::new();
         for (agent, presence) in agents {
             views.push(self.agent_view(&agent, &presence)?);
         }
-        Ok(page("agents", views, limit, |agent| agent.id.clone()))
+        let (agents, next) = page(views, limit, |agent| agent.id.clone());
+        Ok(AgentsPage { agents, next })
     }
 
     pub(crate) fn agent_view(
@@ -327,13 +305,13 @@ impl<'a> Reader<'a> {
         agent: &comity_core::agent::Agent,
         presence: &Presence,
     ) -> Result<view::AgentView, Refusal> {
-        let repo = self.asker.repo.clone();
+        let repo = self.caller.repo.clone();
         settle(self.tx, &mut self.facts, |facts| facts.counters(&repo))?;
         let holds = holds(self.tx, &mut self.facts, &repo, &agent.id)?;
         Ok(view::agent(agent, presence, holds, self.facts.moment.now))
     }
 
-    fn agent(&mut self, id: &str) -> Result<Value, Refusal> {
+    pub(crate) fn agent(&mut self, id: &str) -> Result<AgentAnswer, Refusal> {
         let id = AgentId::parse(id)?;
         let found = settle(self.tx, &mut self.facts, |facts| {
             Ok((facts.agent(&id)?.cloned(), facts.presence(&id)?))
@@ -341,10 +319,10 @@ impl<'a> Reader<'a> {
         let (Some(agent), presence) = found else {
             return Err(not_found("agent", id.as_str()));
         };
-        Ok(json!({"agent": self.agent_view(&agent, &presence)?}))
+        Ok(AgentAnswer { agent: self.agent_view(&agent, &presence)? })
     }
 
-    fn suggest(&mut self, labels: &[String], role: Option<Role>) -> Result<Value, Refusal> {
+    pub(crate) fn suggest(&mut self, wanted: &SuggestAgents) -> Result<SuggestionsAnswer, Refusal> {
         let mut suggestions = Vec::new();
         let mut after: Option<AgentId> = None;
         loop {
@@ -355,7 +333,8 @@ impl<'a> Reader<'a> {
                 let view = self.agent_view(&agent, &presence)?;
                 let declared = agent.about.get("status").and_then(Value::as_str);
                 let now = self.facts.moment.now;
-                let found = crate::suggest::suggestion(&view, declared, labels, role, now);
+                let found =
+                    crate::suggest::suggestion(&view, declared, &wanted.labels, wanted.role, now);
                 suggestions.extend(found);
             }
             if !full {
@@ -364,21 +343,16 @@ impl<'a> Reader<'a> {
         }
         suggestions.sort_by(|a, b| b.score.cmp(&a.score).then(a.agent.cmp(&b.agent)));
         suggestions.truncate(limits::PAGE_DEFAULT);
-        Ok(json!({"suggestions": suggestions}))
+        Ok(SuggestionsAnswer { suggestions })
     }
 
-    fn decisions(&mut self, all: bool, wanted: &Page) -> Result<Value, Refusal> {
-        let limit = limit(wanted)?;
-        let after = match &wanted.after {
-            Some(text) => Some(DecisionId::parse(text).ok_or_else(|| {
-                Refusal::input(format!("the cursor {text:?} is not valid"))
-                    .hint("--after takes the `next` of the page before")
-            })?),
-            None => None,
-        };
-        let decisions = self.decision_rows(all, after, limit + 1)?;
+    pub(crate) fn decisions(&mut self, wanted: &DecisionFilter) -> Result<DecisionsPage, Refusal> {
+        let limit = limit(wanted.limit)?;
+        let after = id_after(wanted.after.as_deref(), DecisionId::parse)?;
+        let decisions = self.decision_rows(wanted.all, after, limit + 1)?;
         let views: Vec<_> = decisions.iter().map(view::decision).collect();
-        Ok(page("decisions", views, limit, |decision| decision.id.clone()))
+        let (decisions, next) = page(views, limit, |decision| decision.id.clone());
+        Ok(DecisionsPage { decisions, next })
     }
 
     pub(crate) fn decision_rows(
@@ -387,7 +361,7 @@ impl<'a> Reader<'a> {
         after: Option<DecisionId>,
         count: usize,
     ) -> Result<Vec<Decision>, Refusal> {
-        let repo = self.asker.repo.clone();
+        let repo = self.caller.repo.clone();
         let overlay: Vec<Decision> = self
             .changed
             .iter()
@@ -409,12 +383,12 @@ impl<'a> Reader<'a> {
         Ok(rows)
     }
 
-    fn events(&mut self, filter: &EventFilter) -> Result<Value, Refusal> {
-        let limit = limit(&filter.page)?;
+    pub(crate) fn events(&mut self, filter: &EventFilter) -> Result<EventsPage, Refusal> {
+        let limit = limit(filter.limit)?;
         let mut query = EventQuery {
-            repo: (!filter.all_repos).then(|| self.asker.repo.clone()),
+            repo: (!filter.all_repos).then(|| self.caller.repo.clone()),
             event: filter.event.clone(),
-            after: Seq(number_after(&filter.page)?),
+            after: Seq(number_after(filter.after.as_deref())?),
             limit: limit + 1,
             ..EventQuery::default()
         };
@@ -427,9 +401,9 @@ impl<'a> Reader<'a> {
             None => {}
         }
         let events = self.tx.events(&query)?;
-        let views: Vec<Value> = events.iter().map(view::event).collect();
-        let cursor = |event: &Value| event.get("seq").map(ToString::to_string).unwrap_or_default();
-        Ok(page("events", views, limit, cursor))
+        let views: Vec<_> = events.iter().map(crate::view::event).collect();
+        let (events, next) = page(views, limit, |event| event.seq.to_string());
+        Ok(EventsPage { events, next })
     }
 }
 

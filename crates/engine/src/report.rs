@@ -1,6 +1,7 @@
 //! The log for people: a section a task with its summary and timeline, from the events alone.
 
-use crate::engine::{Asker, Engine};
+use crate::caller::Caller;
+use crate::service::Service;
 use comity_core::chain::Stored;
 use comity_core::ids::{RepoName, TaskId};
 use comity_core::limits::PAGE_MAX;
@@ -144,23 +145,24 @@ fn each(
     }
 }
 
-impl Engine {
+impl Service {
     /// Writes the log of a repository as Markdown. Reads page by page, so memory does not grow.
-    pub fn report_log(&mut self, asker: &Asker, out: &mut dyn Write) -> Result<(), Refusal> {
-        let mut tx = self.store.read()?;
-        let now = tx.moment()?.now;
-        let head = format!("# Collaboration Log\n\nGenerated: {now}\n");
-        out.write_all(head.as_bytes()).map_err(|error| write_failed(&error))?;
-        let mut query = TaskQuery::of(asker.repo.clone(), PAGE_MAX);
-        loop {
-            let tasks = tx.tasks(&query)?;
-            let Some(last) = tasks.last() else { break };
-            query.after = last.number;
-            for task in &tasks {
-                section(tx.as_mut(), &asker.repo, &task.id, out)?;
+    pub fn report_log(&self, caller: &Caller, out: &mut dyn Write) -> Result<(), Refusal> {
+        self.read_stored(|tx| {
+            let now = tx.moment()?.now;
+            let head = format!("# Collaboration Log\n\nGenerated: {now}\n");
+            out.write_all(head.as_bytes()).map_err(|error| write_failed(&error))?;
+            let mut query = TaskQuery::of(caller.repo.clone(), PAGE_MAX);
+            loop {
+                let tasks = tx.tasks(&query)?;
+                let Some(last) = tasks.last() else { break };
+                query.after = last.number;
+                for task in &tasks {
+                    section(tx, &caller.repo, &task.id, out)?;
+                }
             }
-        }
-        loose_events(tx.as_mut(), &asker.repo, out)
+            loose_events(tx, &caller.repo, out)
+        })
     }
 }
 

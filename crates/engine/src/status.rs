@@ -1,13 +1,12 @@
 //! What is going on: counts, who holds what, what needs somebody.
 
-use crate::query::TaskFilter;
 use crate::read::Reader;
+use comity_api::{Attention, Counts, StatusAnswer, TaskFilter};
 use comity_core::decision::DecisionPurpose;
 use comity_core::limits;
 use comity_core::refusal::Refusal;
 use comity_core::state::Key;
 use comity_core::status::Status;
-use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// Open questions that are counted.
@@ -15,7 +14,7 @@ const OPEN_MAX: usize = 100_000;
 /// Entries of each kind in the list of what needs attention.
 const ATTENTION_MAX: usize = 20;
 
-pub(crate) fn status(reader: &mut Reader<'_>) -> Result<Value, Refusal> {
+pub(crate) fn status(reader: &mut Reader<'_>) -> Result<StatusAnswer, Refusal> {
     let counts = counts(reader)?;
     let mut agents = Vec::new();
     let known = reader.tx.agents(None, limits::PAGE_MAX)?;
@@ -31,26 +30,23 @@ pub(crate) fn status(reader: &mut Reader<'_>) -> Result<Value, Refusal> {
             DecisionPurpose::Exhausted => "exhausted",
             DecisionPurpose::Grace => "stuck",
         };
-        attention.push(json!({
-            "kind": kind, "id": decision.id.to_string(),
-            "reason": format!("{} asks {}: {}", decision.asked_by, decision.to.as_str(), decision.question),
-            "since": decision.created_at,
-        }));
+        let to = decision.to.as_str();
+        attention.push(Attention {
+            kind: kind.to_owned(),
+            id: decision.id.to_string(),
+            reason: format!("{} asks {to}: {}", decision.asked_by, decision.question),
+            since: decision.created_at,
+        });
     }
     attention.extend(waiting_tasks(reader)?);
-    let counts: Map<String, Value> = counts
-        .into_iter()
-        .map(|(status, n)| (status.as_str().to_owned(), Value::from(n)))
-        .collect();
-    Ok(json!({
-        "counts": counts, "agents": agents, "leases": leases, "decisions_open": open.len(),
-        "attention": attention,
-    }))
+    let decisions_open = open.len();
+    let counts = Counts(counts.into_iter().collect());
+    Ok(StatusAnswer { counts, agents, leases, decisions_open, attention })
 }
 
 /// Counts by status as it is in effect: what the sweep changed is moved to where it would be.
 fn counts(reader: &mut Reader<'_>) -> Result<BTreeMap<Status, i64>, Refusal> {
-    let repo = reader.asker.repo.clone();
+    let repo = reader.caller.repo.clone();
     let stored = reader.tx.status_counts(&repo)?;
     let mut counts: BTreeMap<Status, i64> =
         Status::ALL.into_iter().map(|status| (status, 0)).collect();
@@ -77,7 +73,7 @@ fn counts(reader: &mut Reader<'_>) -> Result<BTreeMap<Status, i64>, Refusal> {
     Ok(counts)
 }
 
-fn waiting_tasks(reader: &mut Reader<'_>) -> Result<Vec<Value>, Refusal> {
+fn waiting_tasks(reader: &mut Reader<'_>) -> Result<Vec<Attention>, Refusal> {
     let mut found = Vec::new();
     for (status, kind) in [
         (Status::Blocked, "blocked"),
@@ -95,9 +91,8 @@ fn waiting_tasks(reader: &mut Reader<'_>) -> Result<Vec<Value>, Refusal> {
                 }
                 _ => format!("{} is in {status}", task.title),
             };
-            found.push(json!({
-                "kind": kind, "id": task.id.to_string(), "reason": detail, "since": task.updated_at,
-            }));
+            let (kind, id) = (kind.to_owned(), task.id.to_string());
+            found.push(Attention { kind, id, reason: detail, since: task.updated_at });
         }
     }
     Ok(found)

@@ -1,17 +1,9 @@
 //! Who would be good for a piece of work, and why.
 
+use comity_api::Suggestion;
 use comity_core::role::Role;
 use comity_core::time::{Millis, Timestamp};
 use comity_core::view::AgentView;
-use serde::Serialize;
-
-/// One agent for the work.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Suggestion {
-    pub(crate) agent: String,
-    pub(crate) score: i64,
-    pub(crate) reason: String,
-}
 
 /// Points that who says that it is not there has less than anybody who does not.
 const OFFLINE: i64 = 1_000_000;

@@ -2,17 +2,20 @@
 //!
 //! Memory is bounded: entities are replayed in parts of a fixed size, one pass over the log for each.
 
-use crate::engine::Engine;
+use crate::service::Service;
+use comity_api::{RebuildAnswer, Rebuilt, VerifyAnswer};
 use comity_core::chain::{Head, Stored};
 use comity_core::decide::due_at;
 use comity_core::event::{Draft, Event, Placed};
 use comity_core::facts::{Entity, Facts};
+use comity_core::hint::{op, say};
 use comity_core::ids::{AgentId, RepoName, TaskId};
+use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::state::{Key, State};
 use comity_core::time::Timestamp;
-use comity_store::{Changes, EventQuery, ReadTx, Rows};
-use serde_json::{Value, json};
+use comity_core::via::Via;
+use comity_store::{Changes, EventQuery, ReadTx, Rows, Store};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -122,6 +125,7 @@ impl EventReader {
                     agent: shared(&mut self.agents, &stored.agent, AgentId::parse)?,
                     task: stored.task.as_deref().map(TaskId::parse).transpose()?,
                     event,
+                    via: Via::of_body(body),
                 },
             })
         };
@@ -282,92 +286,88 @@ fn parts(entities: usize) -> impl Iterator<Item = Part> {
     (0..of).map(move |number| Part { number, of })
 }
 
-impl Engine {
+impl Service {
     /// Checks the chain of the log and the projections against it.
-    pub fn verify(&mut self) -> Result<Value, Refusal> {
-        let mut tx = self.store.read()?;
-        let mut findings = Findings::default();
-        let chain = check_chain(tx.as_mut(), &mut findings)?;
-        match chain.state {
-            Some(state) => compare(tx.as_mut(), state, Part { number: 0, of: 1 }, &mut findings)?,
-            None => {
-                for part in parts(chain.entities) {
-                    // Problems of the log itself are known from the first pass.
-                    let state = replay(tx.as_mut(), part, &mut Findings::default())?;
-                    compare(tx.as_mut(), state, part, &mut findings)?;
-                }
-            }
-        }
-        tx.mismatches()?.into_iter().for_each(|problem| findings.add(problem));
-        let ok = findings.total == 0;
-        Ok(json!({
-            "ok": ok,
-            "events": chain.head.seq.0,
-            "head": chain.head.hash.to_string(),
-            "problems": findings.list(),
-        }))
+    pub fn verify(&self) -> Result<VerifyAnswer, Refusal> {
+        self.read_stored(verify)
     }
 
     /// Writes every projected row anew from the log, in one transaction.
-    pub fn rebuild(&mut self) -> Result<Value, Refusal> {
-        let policy = self.settings.policy.clone();
-        let mut tx = self.store.write()?;
-        let mut findings = Findings::default();
-        let chain = check_chain(tx.as_mut(), &mut findings)?;
-        if findings.total > 0 {
-            return Err(Refusal::new(
-                Code::Internal,
-                "the log itself is damaged; nothing was rebuilt",
-            )
-            .hint("restore the store from a backup; `comity log verify` lists what is wrong")
-            .detail("problems", findings.list()));
-        }
-        tx.clear_projections()?;
-        let kinds = ["repos", "tasks", "leases", "decisions", "agents", "memories", "directives"];
-        let mut counts: BTreeMap<&'static str, usize> = kinds.map(|kind| (kind, 0)).into();
-        let moment = tx.moment()?;
-        for part in parts(chain.entities) {
-            let state = replay(tx.as_mut(), part, &mut findings)?;
-            let mut facts = Facts::at(moment, chain.head);
-            let dirty: BTreeSet<Key> = keys(&state).into_iter().collect();
-            facts.state = state;
-            let due: BTreeMap<Key, Option<Timestamp>> =
-                dirty.iter().map(|key| (key.clone(), due_at(&facts, key, &policy))).collect();
-            for key in &dirty {
-                *counts.entry(kind(key)).or_default() += 1;
-            }
-            let all: Vec<Key> = dirty.into_iter().collect();
-            for some in all.chunks(ROWS_PAGE) {
-                let dirty: BTreeSet<Key> = some.iter().cloned().collect();
-                let times = dirty.iter().filter_map(|key| Some((key.clone(), *due.get(key)?)));
-                let due: BTreeMap<Key, Option<Timestamp>> = times.collect();
-                tx.write_rows(&Rows { facts: &facts, dirty: &dirty, due: &due })?;
-            }
-        }
-        let (facts, none, no_due) =
-            (Facts::at(moment, chain.head), BTreeSet::new(), BTreeMap::new());
-        tx.commit(Changes {
-            events: &[],
-            rows: Rows { facts: &facts, dirty: &none, due: &no_due },
-            presence: &[],
-            saved: &[],
-        })?;
-        Ok(json!({
-            "rebuilt": counts,
-            "events": chain.head.seq.0,
-            "head": chain.head.hash.to_string(),
-        }))
+    pub fn rebuild(&self) -> Result<RebuildAnswer, Refusal> {
+        let policy = self.settings().policy.clone();
+        self.with_store(move |store| rebuild(store, &policy))
     }
 }
 
-fn kind(key: &Key) -> &'static str {
+fn verify(tx: &mut dyn ReadTx) -> Result<VerifyAnswer, Refusal> {
+    let mut findings = Findings::default();
+    let chain = check_chain(tx, &mut findings)?;
+    match chain.state {
+        Some(state) => compare(tx, state, Part { number: 0, of: 1 }, &mut findings)?,
+        None => {
+            for part in parts(chain.entities) {
+                // Problems of the log itself are known from the first pass.
+                let state = replay(tx, part, &mut Findings::default())?;
+                compare(tx, state, part, &mut findings)?;
+            }
+        }
+    }
+    tx.mismatches()?.into_iter().for_each(|problem| findings.add(problem));
+    Ok(VerifyAnswer {
+        ok: findings.total == 0,
+        events: chain.head.seq.0,
+        head: chain.head.hash.to_string(),
+        problems: findings.list(),
+    })
+}
+
+pub(crate) fn rebuild(store: &mut dyn Store, policy: &Policy) -> Result<RebuildAnswer, Refusal> {
+    let mut tx = store.write()?;
+    let mut findings = Findings::default();
+    let chain = check_chain(tx.as_mut(), &mut findings)?;
+    if findings.total > 0 {
+        return Err(Refusal::new(Code::Internal, "the log itself is damaged; nothing was rebuilt")
+            .hint(
+                say("restore the store from a backup; ")
+                    .quote(op("log.verify"))
+                    .say(" lists what is wrong"),
+            )
+            .detail("problems", findings.list()));
+    }
+    tx.clear_projections()?;
+    let mut rebuilt = Rebuilt::default();
+    let moment = tx.moment()?;
+    for part in parts(chain.entities) {
+        let state = replay(tx.as_mut(), part, &mut findings)?;
+        let mut facts = Facts::at(moment, chain.head);
+        let all = keys(&state);
+        facts.state = state;
+        all.iter().for_each(|key| *count(&mut rebuilt, key) += 1);
+        for some in all.chunks(ROWS_PAGE) {
+            let dirty: BTreeSet<Key> = some.iter().cloned().collect();
+            let due: BTreeMap<Key, Option<Timestamp>> =
+                dirty.iter().map(|key| (key.clone(), due_at(&facts, key, policy))).collect();
+            tx.write_rows(&Rows { facts: &facts, dirty: &dirty, due: &due })?;
+        }
+    }
+    let (facts, none, no_due) = (Facts::at(moment, chain.head), BTreeSet::new(), BTreeMap::new());
+    tx.commit(Changes {
+        events: &[],
+        rows: Rows { facts: &facts, dirty: &none, due: &no_due },
+        presence: &[],
+        saved: &[],
+    })?;
+    Ok(RebuildAnswer { rebuilt, events: chain.head.seq.0, head: chain.head.hash.to_string() })
+}
+
+fn count<'a>(rebuilt: &'a mut Rebuilt, key: &Key) -> &'a mut usize {
     match key {
-        Key::Repo(_) => "repos",
-        Key::Task(..) => "tasks",
-        Key::Lease(..) => "leases",
-        Key::Decision(..) => "decisions",
-        Key::Agent(_) => "agents",
-        Key::Memory(..) => "memories",
-        Key::Directive(..) => "directives",
+        Key::Repo(_) => &mut rebuilt.repos,
+        Key::Task(..) => &mut rebuilt.tasks,
+        Key::Lease(..) => &mut rebuilt.leases,
+        Key::Decision(..) => &mut rebuilt.decisions,
+        Key::Agent(_) => &mut rebuilt.agents,
+        Key::Memory(..) => &mut rebuilt.memories,
+        Key::Directive(..) => &mut rebuilt.directives,
     }
 }

@@ -1,25 +1,44 @@
 //! Waiting for what other processes do, without burning time: woken by their commits.
+//!
+//! A started service holds no thread for a waiter: the hub calls it back. Inline, the caller's own thread sleeps.
 
-use crate::answer::shortest_ttl;
-use crate::engine::{Asker, Engine};
-use crate::query::Query;
+use crate::answer::{Reply, shortest_ttl};
+use crate::batch::settle;
+use crate::caller::Caller;
+use crate::hub::{Hub, Interest, Woken};
+use crate::service::{Service, WeakService};
+use crate::view;
+use crate::writer::{Done, Owed, check_may_wait, is_busy, stopped};
+use comity_api::{DecisionAnswer, EventView};
+use comity_core::chain::Stored;
 use comity_core::command::{Command, Request};
+use comity_core::decide::find_decision;
+use comity_core::decision::{Decision, DecisionState};
 use comity_core::facts::Facts;
-use comity_core::ids::{Fence, Seq};
+use comity_core::hint::{op, say};
+use comity_core::ids::Seq;
 use comity_core::limits;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::{Millis, Timestamp};
-use comity_core::view;
+use comity_core::view::decision as decision_view;
 use comity_store::EventQuery;
-use serde_json::Value;
+use serde_json::json;
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 /// Longest sleep between two looks, whatever the wait; also how often a waiter is heard of at least.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// How often one who blocks a thread of its own looks whether the service has stopped.
+const STOP_LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Shortest sleep between two tries for a lease, so that a busy store is not hammered.
 const TRY_PAUSE: Duration = Duration::from_millis(20);
+/// How long one who found the queue full stays away.
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
 /// Shortest time between two signs of life of a waiter.
 const BEAT_MIN: Duration = Duration::from_millis(250);
+
+/// What is called with the answer to a question that was waited for.
+pub type Settled = Box<dyn FnOnce(Result<DecisionAnswer, Refusal>) + Send>;
 
 fn duration(time: Millis) -> Duration {
     Duration::from_millis(u64::try_from(time.ms()).unwrap_or(0))
@@ -57,16 +76,26 @@ impl Patience {
     }
 }
 
-impl Engine {
+/// What a look at a question found.
+enum Look {
+    Settled(Box<DecisionAnswer>),
+    /// Still open: the place in the log of the look, and how long to sleep at the most.
+    Open(Box<Decision>, Seq, Duration),
+}
+
+impl Service {
     /// Runs a command that may run into a lease, and tries again until the time is up.
-    pub fn execute_waiting(
-        &mut self,
-        request: &Request,
-        timeout: Millis,
-    ) -> Result<Value, Refusal> {
-        let asker = Asker { actor: request.actor.clone(), repo: request.repo.clone() };
-        let mut watch = self.store.watch()?;
-        let mut patience = Patience::start(Some(timeout), self.beat_every(&asker)?);
+    pub fn execute_waiting(&self, request: &Request, timeout: Millis) -> Result<Reply, Refusal> {
+        if self.hub().is_some() {
+            check_may_wait()?;
+            let (reply, answer) = sync_channel(1);
+            let done: Done = Box::new(move |outcome| drop(reply.send(outcome)));
+            self.submit_waiting(request.clone(), timeout, done)?;
+            return answer.recv().map_err(|_| stopped())?;
+        }
+        let caller = Caller::of(request);
+        let mut watch = self.watch()?;
+        let mut patience = Patience::start(Some(timeout), self.beat_every(&caller)?);
         loop {
             let refusal = match self.execute(request.clone()) {
                 Err(refusal) if refusal.code == Code::LeaseHeld => refusal,
@@ -77,121 +106,161 @@ impl Engine {
             };
             watch.wait(nap.max(TRY_PAUSE))?;
             if patience.beat_is_due() {
-                self.beat(&asker, request.fence)?;
+                self.beat(&caller)?;
             }
         }
+    }
+
+    /// Does the same without a thread: `done` is called when the command was accepted, refused for another reason, or
+    /// the time is up.
+    pub fn submit_waiting(
+        &self,
+        request: Request,
+        timeout: Millis,
+        done: Done,
+    ) -> Result<(), Refusal> {
+        let caller = Caller::of(&request);
+        let patience = Patience::start(Some(timeout), self.beat_every(&caller)?);
+        let (service, done) = (self.weak(), Owed::new(done));
+        LeaseWait { service, caller, request, timeout, patience, done }.attempt();
+        Ok(())
     }
 
     /// Waits until a decision is settled; with a fence, the wait keeps only that grant alive.
     pub fn wait_for_decision(
-        &mut self,
-        asker: &Asker,
-        fence: Option<Fence>,
+        &self,
+        caller: &Caller,
         id: &str,
         timeout: Option<Millis>,
-    ) -> Result<Value, Refusal> {
-        let mut watch = self.store.watch()?;
-        let mut patience = Patience::start(timeout, self.beat_every(asker)?);
+    ) -> Result<DecisionAnswer, Refusal> {
+        if self.hub().is_some() {
+            check_may_wait()?;
+            let (reply, answer) = sync_channel(1);
+            let done: Settled = Box::new(move |outcome| drop(reply.send(outcome)));
+            self.when_settled(caller, id, timeout, done)?;
+            return answer.recv().map_err(|_| stopped())?;
+        }
+        let mut watch = self.watch()?;
+        let mut patience = Patience::start(timeout, self.beat_every(caller)?);
         loop {
-            let answer = self.query(asker, Query::Decision { id: id.to_owned() })?;
-            let decision = answer.get("decision").cloned().unwrap_or_default();
-            match decision.get("state").and_then(Value::as_str) {
-                Some("open") => {}
-                Some("expired") => {
-                    return Err(Refusal::new(
-                        Code::TimedOut,
-                        format!("{id} expired without an answer"),
-                    )
-                    .hint("ask again, with a default or a later deadline")
-                    .detail("decision", decision));
-                }
-                _ => return Ok(answer),
-            }
-            let deadline =
-                decision.get("expires_at").and_then(Value::as_str).and_then(Timestamp::parse);
-            let Some(nap) = patience.nap(self.until(deadline)?) else {
-                return Err(Refusal::new(Code::TimedOut, format!("{id} was not answered in time"))
-                    .hint(format!("it stays open; wait again with `comity decision wait {id}`"))
-                    .detail("decision", decision));
+            let (open, at_most) = match self.look(caller, id)? {
+                Look::Settled(answer) => return Ok(*answer),
+                Look::Open(open, _, at_most) => (open, at_most),
             };
+            let Some(nap) = patience.nap(at_most) else { return Err(unanswered(id, &open)) };
             watch.wait(nap)?;
             if patience.beat_is_due() {
-                self.beat(asker, fence)?;
+                self.beat(caller)?;
             }
         }
     }
 
-    /// Returns the time until a deadline by the store's clock, bounded by the usual look.
-    fn until(&mut self, deadline: Option<Timestamp>) -> Result<Duration, Refusal> {
-        let Some(deadline) = deadline else { return Ok(LOOK_EVERY) };
-        let mut tx = self.store.read()?;
-        let now = tx.moment()?.now;
-        Ok(duration(deadline.since(now)).clamp(Duration::from_millis(1), LOOK_EVERY))
+    /// Does the same without a thread: `done` is called when the decision is settled or the time is up.
+    pub fn when_settled(
+        &self,
+        caller: &Caller,
+        id: &str,
+        timeout: Option<Millis>,
+        done: Settled,
+    ) -> Result<(), Refusal> {
+        let patience = Patience::start(timeout, self.beat_every(caller)?);
+        let (service, caller, id) = (self.weak(), caller.clone(), id.to_owned());
+        let done = Owed::new(done);
+        DecisionWait { service, caller, id, patience, done }.attempt();
+        Ok(())
     }
 
-    /// Calls back for every event after a place, then for each new one, until told to stop.
+    fn look(&self, caller: &Caller, id: &str) -> Result<Look, Refusal> {
+        self.read(caller, |reader| {
+            let repo = &caller.repo;
+            let found = settle(reader.tx, &mut reader.facts, |facts| {
+                find_decision(facts, repo, id).cloned()
+            })?;
+            match found.state {
+                DecisionState::Open => {}
+                DecisionState::Expired => return Err(expired(id, &found)),
+                DecisionState::Answered | DecisionState::Defaulted => {
+                    let decision = decision_view(&found);
+                    return Ok(Look::Settled(Box::new(DecisionAnswer { decision })));
+                }
+            }
+            let (head, now) = (reader.facts.head.seq, reader.facts.moment.now);
+            let left =
+                |at: Timestamp| duration(at.since(now)).clamp(Duration::from_millis(1), LOOK_EVERY);
+            let at_most = found.expires_at.map_or(LOOK_EVERY, left);
+            Ok(Look::Open(Box::new(found), head, at_most))
+        })
+    }
+
+    /// Calls back for every event after a place, then for each new one, until told to stop. Blocks the caller's thread.
     pub fn tail(
-        &mut self,
-        asker: &Asker,
+        &self,
+        caller: &Caller,
         from: Option<u64>,
-        on_event: &mut dyn FnMut(&Value) -> bool,
+        on_event: &mut dyn FnMut(&EventView) -> bool,
     ) -> Result<(), Refusal> {
-        let mut watch = self.store.watch()?;
+        let mut watch = self.watch()?;
         let mut after = match from {
             Some(seq) => Seq(seq.saturating_sub(1)),
-            None => {
-                let mut tx = self.store.read()?;
-                tx.head()?.seq
-            }
+            None => self.read_stored(|tx| Ok(tx.head()?.seq))?,
         };
         loop {
-            let events = {
-                let mut tx = self.store.read()?;
-                let query = EventQuery {
-                    repo: Some(asker.repo.clone()),
-                    after,
-                    limit: limits::PAGE_MAX,
-                    ..EventQuery::default()
-                };
-                tx.events(&query)?
+            let query = EventQuery {
+                repo: Some(caller.repo.clone()),
+                after,
+                limit: limits::PAGE_MAX,
+                ..EventQuery::default()
             };
+            let events = self.read_stored(|tx| Ok(tx.events(&query)?))?;
             for event in &events {
                 after = event.seq;
                 if !on_event(&view::event(event)) {
                     return Ok(());
                 }
             }
-            if events.is_empty() {
-                watch.wait(LOOK_EVERY)?;
+            if !events.is_empty() {
+                continue;
             }
+            match self.hub().map(Hub::is_stopped) {
+                Some(true) => return Err(stopped()),
+                Some(false) => watch.wait(STOP_LOOK_EVERY)?,
+                None => watch.wait(LOOK_EVERY)?,
+            };
         }
     }
 
+    /// Hands every event after a place to `sink`, on the hub's thread, until the sink wants no more or the service stops.
+    pub fn follow(
+        &self,
+        caller: &Caller,
+        after: u64,
+        mut sink: impl FnMut(&EventView) -> bool + Send + 'static,
+    ) -> Result<(), Refusal> {
+        let hub = self.hub().ok_or_else(not_started)?;
+        let repo = caller.repo.to_string();
+        let own = move |event: &EventView| event.repo != repo || sink(event);
+        hub.follow(Seq(after), Box::new(own))
+    }
+
     /// How often a waiter must be heard of so that none of its grants runs out.
-    fn beat_every(&mut self, asker: &Asker) -> Result<Duration, Refusal> {
-        let mut tx = self.store.read()?;
-        let moment = tx.moment()?;
-        let head = tx.head()?;
-        let mut facts = Facts::at(moment, head);
-        let repo = &asker.repo;
-        crate::batch::settle(tx.as_mut(), &mut facts, |facts| facts.counters(repo))?;
-        let shortest = shortest_ttl(tx.as_mut(), &mut facts, &asker.actor)?;
-        let quarter = shortest.map_or(LOOK_EVERY, |ttl| duration(ttl) / 4);
-        Ok(quarter.clamp(BEAT_MIN, LOOK_EVERY))
+    fn beat_every(&self, caller: &Caller) -> Result<Duration, Refusal> {
+        self.read_stored(|tx| {
+            let (moment, head) = (tx.moment()?, tx.head()?);
+            let mut facts = Facts::at(moment, head);
+            settle(tx, &mut facts, |facts| facts.counters(&caller.repo))?;
+            let shortest = shortest_ttl(tx, &mut facts, &caller.actor)?;
+            let quarter = shortest.map_or(LOOK_EVERY, |ttl| duration(ttl) / 4);
+            Ok(quarter.clamp(BEAT_MIN, LOOK_EVERY))
+        })
+    }
+
+    fn beat_request(&self, caller: &Caller) -> Request {
+        Request { key: None, ..caller.request(Command::Heartbeat) }
     }
 
     /// Waiting counts as a sign of life.
-    fn beat(&mut self, asker: &Asker, fence: Option<Fence>) -> Result<(), Refusal> {
-        let beaten = self.execute(Request {
-            actor: asker.actor.clone(),
-            repo: asker.repo.clone(),
-            fence,
-            key: None,
-            host: None,
-            workspace: None,
-            command: Command::Heartbeat,
-        });
-        match beaten {
+    fn beat(&self, caller: &Caller) -> Result<(), Refusal> {
+        match self.execute(self.beat_request(caller)) {
             // Whoever is not registered, or whose grant has ended, has nothing to keep alive.
             Err(refusal) if !matches!(refusal.code, Code::RoleForbidden | Code::StaleFence) => {
                 Err(refusal)
@@ -199,6 +268,135 @@ impl Engine {
             _ => Ok(()),
         }
     }
+
+    /// The same for a waiter without a thread: a beat that finds no place in the queue is left out.
+    fn beat_later(&self, caller: &Caller) {
+        self.submit(self.beat_request(caller), Box::new(drop));
+    }
+}
+
+/// One who waits for an answer, between two looks.
+struct DecisionWait {
+    service: WeakService,
+    caller: Caller,
+    id: String,
+    patience: Patience,
+    done: Owed<DecisionAnswer>,
+}
+
+impl DecisionWait {
+    fn attempt(mut self) {
+        let Some(service) = self.service.upgrade() else {
+            return self.done.answer(Err(stopped()));
+        };
+        if self.patience.beat_is_due() {
+            service.beat_later(&self.caller);
+        }
+        let (open, since, at_most) = match service.look(&self.caller, &self.id) {
+            Ok(Look::Open(open, since, at_most)) => (open, since, at_most),
+            Ok(Look::Settled(answer)) => return self.done.answer(Ok(*answer)),
+            Err(refusal) => return self.done.answer(Err(refusal)),
+        };
+        let Some(nap) = self.patience.nap(at_most) else {
+            return self.done.answer(Err(unanswered(&self.id, &open)));
+        };
+        let key = open.id.to_string();
+        let repo = self.caller.repo.to_string();
+        let interest: Interest = Box::new(move |event| event.repo == repo && settles(event, &key));
+        let Some(hub) = service.hub() else { return self.done.answer(Err(not_started())) };
+        let wake = Box::new(move |woken| match woken {
+            Woken::Event | Woken::TimeUp => self.attempt(),
+            Woken::Failed(refusal) => self.done.answer(Err(refusal)),
+        });
+        hub.wait(since, Instant::now() + nap, interest, wake);
+    }
+}
+
+/// Tells whether an event settles a decision.
+fn settles(event: &Stored, id: &str) -> bool {
+    // Reading the whole event for each of many waiters would take long; most can be told by a look at the text.
+    let names_it = || {
+        let text = std::str::from_utf8(event.body.as_deref().unwrap_or_default());
+        text.is_ok_and(|text| text.contains(id))
+    };
+    matches!(event.event.as_str(), "decision_answered" | "decision_expired")
+        && names_it()
+        && view::event(event).text("decision") == Some(id)
+}
+
+/// One who waits for a lease, between two tries.
+struct LeaseWait {
+    service: WeakService,
+    caller: Caller,
+    request: Request,
+    timeout: Millis,
+    patience: Patience,
+    done: Owed<Reply>,
+}
+
+/// Events after which a lease may be free.
+const FREEING: [&str; 4] = ["lease_released", "locks_reclaimed", "status_changed", "released"];
+
+impl LeaseWait {
+    fn attempt(mut self) {
+        let Some(service) = self.service.upgrade() else {
+            return self.done.answer(Err(stopped()));
+        };
+        if self.patience.beat_is_due() {
+            service.beat_later(&self.caller);
+        }
+        let since = match service.read_stored(|tx| Ok(tx.head()?.seq)) {
+            Ok(since) => since,
+            Err(refusal) => return self.done.answer(Err(refusal)),
+        };
+        let request = self.request.clone();
+        service.submit(request, Box::new(move |outcome| self.tried(since, outcome)));
+    }
+
+    fn tried(self, since: Seq, outcome: Result<Reply, Refusal>) {
+        let (refusal, at_most) = match outcome {
+            Err(refusal) if refusal.code == Code::LeaseHeld => {
+                let at_most = until_free(&refusal).unwrap_or(LOOK_EVERY);
+                (refusal, at_most)
+            }
+            // Many may be woken by one release; those who find no place in the queue come again.
+            Err(refusal) if is_busy(&refusal) => (refusal, BUSY_PAUSE),
+            other => return self.done.answer(other),
+        };
+        let Some(nap) = self.patience.nap(at_most) else {
+            return self.done.answer(Err(in_vain(&refusal, self.timeout)));
+        };
+        let repo = self.caller.repo.to_string();
+        let interest: Interest = Box::new(move |event: &Stored| {
+            event.repo == repo && FREEING.contains(&event.event.as_str())
+        });
+        let Some(service) = self.service.upgrade() else {
+            return self.done.answer(Err(stopped()));
+        };
+        let Some(hub) = service.hub() else { return self.done.answer(Err(not_started())) };
+        let until = Instant::now() + nap.max(TRY_PAUSE);
+        let wake = Box::new(move |woken| match woken {
+            Woken::Event | Woken::TimeUp => self.attempt(),
+            Woken::Failed(refusal) => self.done.answer(Err(refusal)),
+        });
+        hub.wait(since, until, interest, wake);
+    }
+}
+
+fn not_started() -> Refusal {
+    Refusal::new(Code::Internal, "BUG: an inline service has no hub")
+}
+
+fn expired(id: &str, decision: &Decision) -> Refusal {
+    Refusal::new(Code::TimedOut, format!("{id} expired without an answer"))
+        .hint("ask again, with a default or a later deadline")
+        .detail("decision", json!(decision_view(decision)))
+}
+
+fn unanswered(id: &str, decision: &Decision) -> Refusal {
+    Refusal::new(Code::TimedOut, format!("{id} was not answered in time"))
+        .hint(say("it stays open; wait again with ").quote(op("decision.wait").id(id)))
+        .detail("decision", json!(decision_view(decision)))
 }
 
 /// Returns the time until the first lease in the way could run out.

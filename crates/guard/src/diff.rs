@@ -2,10 +2,9 @@
 
 use crate::git::Git;
 use comity_core::command::FileAction;
+use comity_core::observed::FileChange;
 use comity_core::pattern::RepoPath;
 use comity_core::refusal::{Code, Refusal};
-use serde::Serialize;
-use std::collections::BTreeSet;
 
 /// How much of a moved file must be as it was. Below that it is one file deleted and another one made: a deletion must not pass
 /// because the two have something in common.
@@ -15,29 +14,13 @@ const RENAMES_MAX: &str = "-l2000";
 /// The mode of a submodule.
 const SUBMODULE: &str = "160000";
 
-/// One changed file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// One changed file, with what git alone knows of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its path; bytes that are no text are written as `\xff`, which no contract can spell.
-    pub path: String,
-    /// What happened to it.
-    pub action: FileAction,
-    /// Where it was before, when it was moved: a move is neither a deletion nor a second file.
-    pub moved_from: Option<String>,
+    pub file: FileChange,
     /// The path as git spells it; bytes that are no text are replaced.
-    #[serde(skip)]
     pub git_path: String,
-    /// Whether it is a submodule.
-    #[serde(skip)]
     pub is_submodule: bool,
-}
-
-impl Change {
-    /// A file that something is said to have been done with.
-    pub(crate) fn named(path: &str, action: FileAction) -> Change {
-        let (path, git_path) = (path.to_owned(), path.to_owned());
-        Change { path, action, moved_from: None, git_path, is_submodule: false }
-    }
 }
 
 /// Lists what differs. Configuration of the user has no say in it, and no file's content is run or shown.
@@ -65,21 +48,6 @@ pub fn changes(git: &Git, base: &str, commit: &str) -> Result<Vec<Change>, Refus
     Ok(parse(&output.stdout))
 }
 
-/// Lists the files that differ, a moved one under both of its names.
-pub(crate) fn names_between(
-    git: &Git,
-    base: &str,
-    commit: &str,
-) -> Result<BTreeSet<String>, Refusal> {
-    let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff"];
-    let output = git.output(&[&args, ["--end-of-options", base, commit].as_slice()].concat());
-    let output = output.filter(|output| output.status.success()).ok_or_else(|| {
-        Refusal::new(Code::Internal, format!("git could not compare {base} with {commit}"))
-    })?;
-    let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
-}
-
 /// Reads `:mode mode sha sha STATUS\0path\0[path\0]`, again and again.
 fn parse(raw: &[u8]) -> Vec<Change> {
     let mut fields = raw.split(|byte| *byte == 0);
@@ -104,7 +72,8 @@ fn parse(raw: &[u8]) -> Vec<Change> {
         };
         let git_path = String::from_utf8_lossy(path).into_owned();
         let path = one_spelling(&escaped(path));
-        found.push(Change { path, action, moved_from, git_path, is_submodule });
+        let file = FileChange { path, action, moved_from };
+        found.push(Change { file, git_path, is_submodule });
     }
     found
 }
@@ -156,7 +125,7 @@ mod tests {
             :100644 120000 1 2 T\0link\0";
         let found = parse(raw);
         let short: Vec<(&str, FileAction)> =
-            found.iter().map(|change| (change.path.as_str(), change.action)).collect();
+            found.iter().map(|change| (change.file.path.as_str(), change.file.action)).collect();
         assert_eq!(
             short,
             [
@@ -167,7 +136,7 @@ mod tests {
                 ("link", FileAction::Modified),
             ]
         );
-        assert_eq!(found[2].moved_from.as_deref(), Some("old\u{fffd}name"));
+        assert_eq!(found[2].file.moved_from.as_deref(), Some("old\u{fffd}name"));
         assert!(found[3].is_submodule && !found[4].is_submodule);
         assert!(parse(b"").is_empty());
     }
@@ -175,7 +144,7 @@ mod tests {
     #[test]
     fn names_that_differ_in_bytes_that_are_no_text_are_two_names() {
         let raw = b":000000 100644 0 1 A\0bad\xff.txt\0:000000 100644 0 1 A\0bad\xfe.txt\0";
-        let found: Vec<String> = parse(raw).into_iter().map(|change| change.path).collect();
+        let found: Vec<String> = parse(raw).into_iter().map(|change| change.file.path).collect();
         assert_eq!(found, ["bad\\xff.txt", "bad\\xfe.txt"]);
     }
 }

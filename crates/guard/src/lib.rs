@@ -1,17 +1,12 @@
-//! Where the rules meet files and git: what a task may change, checked against what was changed.
+//! What git and files say, seen for the rules.
 
-mod base;
-pub mod check;
-mod defaults;
+mod base_branch;
 pub mod deps;
 pub mod diff;
 pub mod git;
-mod merges;
-mod names;
-pub mod notes;
-mod reflog;
-mod refs;
-mod report;
-mod story;
-pub mod told;
-mod whose;
+mod observer;
+mod span;
+
+pub use base_branch::Standing;
+pub use observer::{GitObserver, HandedIn};
+pub use span::has_work;

@@ -108,7 +108,7 @@ impl Reader<'_> {
         let (Some(id), heading) = (id, heading) else { return };
         if status == "tombstone" || fields.take("deleted_at").is_some() {
             let why = match self.earlier.task_of(&id) {
-                Some(task) => format!("it was deleted; give {task} up with `comity task abandon`"),
+                Some(task) => format!("it was deleted; {task} can be abandoned"),
                 None => "it was deleted".to_owned(),
             };
             left.push(LeftOut::new(id, "the issue", why));
@@ -287,7 +287,7 @@ pub(crate) fn reserve(
     match AgentId::parse(who.trim()) {
         Ok(agent) => new.assignee = Some(agent),
         Err(_) => {
-            let why = "that is no agent's id; reserve the task with `comity task assign`";
+            let why = "that is no agent's id; the task is reserved for nobody";
             left.push(LeftOut::new(id, format!("assignee {who:?}"), why));
         }
     }

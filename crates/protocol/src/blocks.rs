@@ -1,4 +1,4 @@
-//! Where a contract may stand in a text: blocks in fences, and objects between them.
+//! Finds the places in a text where a contract may stand: fenced blocks, and objects between them.
 
 use crate::document::{self, Data, Fault, Node, Place};
 use crate::markdown::indent;
@@ -16,11 +16,9 @@ pub(crate) fn lines(text: &str) -> Vec<&str> {
 /// What the fence of a block says of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
-    /// It is JSON or YAML.
     Data,
     /// Nothing, or there is no fence.
     Unsaid,
-    /// It is something else.
     Other,
 }
 
@@ -43,14 +41,13 @@ pub(crate) struct Block {
     pub(crate) first: usize,
     /// The line after its last.
     pub(crate) end: usize,
-    /// What it is written in.
     pub(crate) language: Language,
     /// Spaces before its fence.
     pub(crate) indent: usize,
 }
 
 impl Block {
-    /// Tells whether it may hold a contract.
+    /// Tells whether the block may hold a contract.
     pub(crate) fn may_be_contract(&self) -> bool {
         self.language != Language::Other
     }
@@ -60,22 +57,19 @@ impl Block {
         self.language == Language::Data
     }
 
-    /// Its lines.
     pub(crate) fn lines<'l>(&self, lines: &'l [&'l str]) -> &'l [&'l str] {
         lines.get(self.first..self.end).unwrap_or_default()
     }
 
-    /// How many lines it has.
     pub(crate) fn len(&self) -> usize {
         self.end.saturating_sub(self.first)
     }
 
-    /// Tells whether a line is in it.
     pub(crate) fn has(&self, line: usize) -> bool {
         (self.first..self.end).contains(&line)
     }
 
-    /// Reads it, with the places that it has in the whole text.
+    /// Reads the block. The places of the result are those of the whole text.
     pub(crate) fn read(&self, lines: &[&str]) -> Result<Node, Fault> {
         let above = u32::try_from(self.first).unwrap_or(u32::MAX);
         match document::read(&self.lines(lines).join("\n")) {
@@ -106,14 +100,13 @@ fn move_down(node: &mut Node, above: u32) {
     }
 }
 
-/// A fence that is open.
 struct Fence<'l> {
     mark: &'l str,
     block: Block,
-    /// The keys' indentation, when what is in it begins as a map of YAML does.
+    /// The indentation of the keys, if the block begins like a YAML map.
     keys: Option<usize>,
     is_empty: bool,
-    /// Whether a line was seen that is an end of it, unless it is part of a text.
+    /// The block had a line that may close the fence, unless that line belongs to a YAML text.
     may_have_ended: bool,
 }
 
@@ -125,7 +118,7 @@ impl<'l> Fence<'l> {
         Some(Fence { mark, block, keys: None, is_empty: true, may_have_ended: false })
     }
 
-    /// The first line of what is in it tells whether the rest is YAML.
+    /// The first line of the block shows whether the block is YAML.
     fn take(&mut self, line: &str) {
         if self.is_empty && !line.trim().is_empty() {
             self.is_empty = false;
@@ -134,8 +127,8 @@ impl<'l> Fence<'l> {
         self.may_have_ended |= self.looks_closed_by(line);
     }
 
-    /// In YAML every line of a text is further in than the keys, so that one which looks like the end of the fence
-    /// is no end. What is not YAML ends where Markdown ends it.
+    /// In YAML every line of a text has more indentation than the keys, so such a line does not close the fence. A block
+    /// that is not YAML ends where Markdown ends it.
     fn is_closed_by(&self, line: &str) -> bool {
         let is_in_text = |keys: usize| indent(line) > keys.min(self.block.indent);
         self.looks_closed_by(line) && !self.keys.is_some_and(is_in_text)
@@ -147,7 +140,7 @@ impl<'l> Fence<'l> {
             && fence_of(line).is_some_and(closes)
     }
 
-    /// After what may have been its end, a fence that opens at the margin of the keys is no part of YAML.
+    /// A fence that opens at the margin of the keys, after a line that may have closed this one, is no part of the YAML.
     fn is_left_by(&self, line: &str) -> bool {
         let opens = |(mark, info): (&str, &str)| mark.starts_with(self.mark) && !info.is_empty();
         self.may_have_ended
@@ -202,7 +195,7 @@ pub(crate) fn of(lines: &[&str]) -> Vec<Block> {
             found.push(fence.closed(number));
         }
         open = Fence::opened_by(line, number);
-        // Looking for an end that is not there costs the rest of the text each time.
+        // Each search for a missing end goes through the rest of the text.
         if open.is_none() && line.starts_with('{') && number >= after && unclosed < BLOCKS_MAX {
             match end_of_object(lines, number) {
                 Some(end) => {
@@ -230,7 +223,7 @@ pub(crate) fn outside<'l>(
     numbered.zip(inside).filter(|(_, inside)| !inside).map(|(line, _)| line)
 }
 
-/// The line after the object that begins on a line: where its braces are closed, outside of texts.
+/// Returns the line after the object that begins on a line. Braces inside strings do not count.
 fn end_of_object(lines: &[&str], start: usize) -> Option<usize> {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for (number, line) in lines.iter().enumerate().skip(start) {

@@ -7,53 +7,51 @@ use crate::neomjs;
 use crate::neotx::{agent, architect, developer, resume, reviewer, scout, supervisor, wrapped};
 use crate::problem::Problems;
 use comity_core::command::WorkReport;
-use recognise::{Purpose, Seen};
+use recognise::{Purpose, Recognised};
 use serde_json::Value;
 use std::fmt;
 
-mod odds;
+mod contradictions;
 mod recognise;
 mod strict;
 
 /// How strictly a contract is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Everything that can be told from the text.
+    /// comity checks everything that the text shows.
     #[default]
     Full,
-    /// Exactly what the original tool checks.
+    /// comity checks exactly what the original tool checks.
     Compat,
-    /// As in full, and nothing that comity would not write: no unknown keys, nothing that is only remarked.
+    /// As `Full`, and comity also refuses what it would not write itself: unknown keys, and everything it only remarks.
     Strict,
 }
 
-/// One kind of contract.
-pub struct Kind {
+pub struct ContractKind {
     /// Its name on the command line and in answers.
     pub name: &'static str,
-    /// What it is, in a few words.
     pub help: &'static str,
-    /// Reads the text, which may be wrapped in something, unless it is read as the original does.
+    /// Reads the text. Other text may stand around the contract, except in `Mode::Compat`.
     pub read: fn(&str, Mode) -> Result<Node, Fault>,
-    /// Counts the marks of this kind in the text, or in the tree when it could be read; none: it is something else.
+    /// Counts the marks of this kind: words or keys that only contracts of this kind have. 0 means that the text is of another
+    /// kind.
     pub marks: fn(&str, Option<&Node>) -> u32,
     /// Finds everything that is wrong.
     pub validate: fn(&Node, Mode) -> Problems,
-    /// The JSON Schema.
     pub schema: fn() -> Value,
-    /// For those that end a piece of work: what a valid one reports; none when it is of a form that ends nothing.
+    /// Returns what a valid contract reports, for kinds that end a piece of work.
     pub report: Option<fn(&Node) -> Option<WorkReport>>,
 }
 
-impl fmt::Debug for Kind {
+impl fmt::Debug for ContractKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
 }
 
 /// Every kind, in the order of the documentation.
-pub const KINDS: &[Kind] = &[
-    Kind {
+pub const KINDS: &[ContractKind] = &[
+    ContractKind {
         name: "mission",
         help: "Agent Protocol v1: what an agent is to do",
         read: in_prose::mission,
@@ -62,7 +60,7 @@ pub const KINDS: &[Kind] = &[
         schema: schema::mission,
         report: None,
     },
-    Kind {
+    ContractKind {
         name: "result",
         help: "Agent Protocol v1: what came of it",
         read: in_prose::result,
@@ -74,7 +72,7 @@ pub const KINDS: &[Kind] = &[
     neomjs::TASK,
     neomjs::RESULT,
     neomjs::ERROR,
-    Kind {
+    ContractKind {
         name: "developer",
         help: "neo: what a developer reports",
         read: |text, _| wrapped::read(text),
@@ -83,7 +81,7 @@ pub const KINDS: &[Kind] = &[
         schema: developer::schema,
         report: Some(|tree| Some(developer::report(tree))),
     },
-    Kind {
+    ContractKind {
         name: "reviewer",
         help: "neo: what a reviewer found",
         read: |text, _| wrapped::read(text),
@@ -92,7 +90,7 @@ pub const KINDS: &[Kind] = &[
         schema: reviewer::schema,
         report: None,
     },
-    Kind {
+    ContractKind {
         name: "scout",
         help: "neo: what a scout found",
         read: |text, _| wrapped::read(text),
@@ -101,7 +99,7 @@ pub const KINDS: &[Kind] = &[
         schema: scout::schema,
         report: None,
     },
-    Kind {
+    ContractKind {
         name: "architect",
         help: "neo: where the plan is",
         read: |text, _| wrapped::read(text),
@@ -110,7 +108,7 @@ pub const KINDS: &[Kind] = &[
         schema: architect::schema,
         report: None,
     },
-    Kind {
+    ContractKind {
         name: "supervisor",
         help: "neo: what a focused supervisor ends with",
         read: |text, _| wrapped::read(text),
@@ -119,7 +117,7 @@ pub const KINDS: &[Kind] = &[
         schema: supervisor::schema,
         report: Some(|tree| Some(supervisor::report(tree))),
     },
-    Kind {
+    ContractKind {
         name: "agent",
         help: "neo: the definition of an agent",
         read: |text, _| document::read(text),
@@ -128,7 +126,7 @@ pub const KINDS: &[Kind] = &[
         schema: agent::schema,
         report: None,
     },
-    Kind {
+    ContractKind {
         name: "resume",
         help: "neo: where to go on after a crash",
         read: |text, _| resume::read(text),
@@ -141,29 +139,26 @@ pub const KINDS: &[Kind] = &[
     ace::COMMENT,
 ];
 
-/// Returns the kind of that name.
-pub fn kind(name: &str) -> Option<&'static Kind> {
+pub fn kind(name: &str) -> Option<&'static ContractKind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-/// What a contract of one of the kinds has that settles it, such as its header.
+/// A contract with this many marks is of that kind for sure, for example because of its header.
 pub const SURE: u32 = 100;
 
-/// Tells the kind of a contract from its content; none when it cannot be told.
-pub fn recognise(text: &str) -> Option<&'static Kind> {
+/// Finds the kind of a contract by its content; none when the content fits no kind or several.
+pub fn recognise(text: &str) -> Option<&'static ContractKind> {
     match recognise::look(text, Purpose::Check) {
-        Seen::One(kind) => Some(kind),
-        Seen::Several(_) | Seen::AtOdds(_) | Seen::Nothing => None,
+        Recognised::One(kind) => Some(kind),
+        Recognised::Several(_) | Recognised::Contradictory(_) | Recognised::Nothing => None,
     }
 }
 
 /// A contract that was looked at.
 pub struct Checked {
-    /// Its kind, when it is known.
-    pub kind: Option<&'static Kind>,
+    pub kind: Option<&'static ContractKind>,
     /// What is in it, when it could be read.
     pub tree: Option<Node>,
-    /// What is wrong with it.
     pub problems: Problems,
 }
 
@@ -174,23 +169,25 @@ impl Checked {
     }
 }
 
-/// Reads and checks a contract of a given kind, or of the kind that its marks tell.
-pub fn check(text: &str, given: Option<&'static Kind>, mode: Mode) -> Checked {
+/// Reads and checks a contract of the given kind, or of the kind that its content shows.
+pub fn check(text: &str, given: Option<&'static ContractKind>, mode: Mode) -> Checked {
     look(text, given, mode, Purpose::Check)
 }
 
-/// Reads and checks what an agent hands in, which may repeat what the agent was given.
-pub fn check_handed_in(text: &str, given: Option<&'static Kind>) -> Checked {
+/// Reads and checks what an agent hands in. The text may repeat the mission that the agent was given.
+pub fn check_handed_in(text: &str, given: Option<&'static ContractKind>) -> Checked {
     look(text, given, Mode::Full, Purpose::HandIn)
 }
 
-fn look(text: &str, given: Option<&'static Kind>, mode: Mode, purpose: Purpose) -> Checked {
-    let seen = given.map_or_else(|| recognise::look(text, purpose), Seen::One);
+fn look(text: &str, given: Option<&'static ContractKind>, mode: Mode, purpose: Purpose) -> Checked {
+    let seen = given.map_or_else(|| recognise::look(text, purpose), Recognised::One);
     match seen {
-        Seen::One(kind) => of_kind(text, kind, mode),
-        Seen::Several(kinds) => undecided(text, &kinds, mode),
-        Seen::AtOdds(fault) => Checked { kind: None, tree: None, problems: fault.into() },
-        Seen::Nothing => match document::read(text) {
+        Recognised::One(kind) => of_kind(text, kind, mode),
+        Recognised::Several(kinds) => undecided(text, &kinds, mode),
+        Recognised::Contradictory(fault) => {
+            Checked { kind: None, tree: None, problems: fault.into() }
+        }
+        Recognised::Nothing => match document::read(text) {
             Ok(tree) => unknown(tree, mode),
             Err(fault) => {
                 let mut problems = Problems::from(fault);
@@ -204,13 +201,10 @@ fn look(text: &str, given: Option<&'static Kind>, mode: Mode, purpose: Purpose) 
 /// What is said of a text that has no marks.
 fn untold() -> String {
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-    format!(
-        "the kind of this contract cannot be told from its content; give it with --kind ({})",
-        names.join(", ")
-    )
+    format!("the content of this contract fits no kind; name the kind ({})", names.join(", "))
 }
 
-fn of_kind(text: &str, kind: &'static Kind, mode: Mode) -> Checked {
+fn of_kind(text: &str, kind: &'static ContractKind, mode: Mode) -> Checked {
     match (kind.read)(text, mode) {
         Err(fault) => Checked { kind: Some(kind), tree: None, problems: fault.into() },
         Ok(tree) => {
@@ -220,7 +214,7 @@ fn of_kind(text: &str, kind: &'static Kind, mode: Mode) -> Checked {
     }
 }
 
-fn problems_of(tree: &Node, kind: &Kind, mode: Mode) -> Problems {
+fn problems_of(tree: &Node, kind: &ContractKind, mode: Mode) -> Problems {
     let mut problems = (kind.validate)(tree, mode);
     if mode == Mode::Strict {
         strict::tighten(&mut problems, tree, &(kind.schema)());
@@ -228,11 +222,11 @@ fn problems_of(tree: &Node, kind: &Kind, mode: Mode) -> Problems {
     problems
 }
 
-/// What fits several kinds is none of them; what it lacks as each of them is said.
-fn undecided(text: &str, kinds: &[&'static Kind], mode: Mode) -> Checked {
+/// Refuses a text that fits several kinds, and reports its problems as each of them.
+fn undecided(text: &str, kinds: &[&'static ContractKind], mode: Mode) -> Checked {
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
     let message = format!(
-        "this contract has marks of several kinds ({}); say which it is with --kind",
+        "the content of this contract fits several kinds ({}); name the kind",
         names.join(", ")
     );
     let mut problems = Problems::new();
@@ -255,9 +249,9 @@ fn unknown(tree: Node, mode: Mode) -> Checked {
     Checked { kind: None, tree: Some(tree), problems }
 }
 
-/// Returns what a valid contract reports, for kinds that end a piece of work. Whatever the kind, a task that it
-/// names is the one it is about.
-pub fn report(kind: &Kind, tree: &Node) -> Option<WorkReport> {
+/// Returns what a valid contract reports, for kinds that end a piece of work. If the contract names a task, the report
+/// is about that task.
+pub fn report(kind: &ContractKind, tree: &Node) -> Option<WorkReport> {
     let mut report = kind.report.and_then(|report| report(tree))?;
     let named = tree.get("task_id").and_then(Node::written);
     let named = named.filter(|id| !id.trim().is_empty() && !ace::is_workers_own(id));
@@ -265,7 +259,7 @@ pub fn report(kind: &Kind, tree: &Node) -> Option<WorkReport> {
     Some(report)
 }
 
-/// Counts the keys that are there; what marks are made of.
+/// Counts how many of the keys the tree has.
 pub fn keys_there(tree: Option<&Node>, keys: &[&str]) -> u32 {
     let Some(tree) = tree else { return 0 };
     keys.iter().map(|key| u32::from(tree.entry(key).is_some())).sum()

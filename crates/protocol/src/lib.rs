@@ -16,4 +16,4 @@ pub mod problem;
 pub mod taskmaster;
 
 mod blocks;
-mod tests_said;
+mod test_claims;

@@ -1,6 +1,5 @@
 //! Comments as people and agents write them: which lines are plain text, and which are code, quotes or hidden.
 
-/// One line of a comment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line<'a> {
     /// The line without its end.

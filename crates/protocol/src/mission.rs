@@ -5,33 +5,68 @@ use comity_core::decision::Decision;
 use comity_core::ids::shorten;
 use comity_core::pattern::{PatternError, RepoPath};
 use comity_core::refusal::Refusal;
+use comity_core::role::Role;
 use comity_core::task::Task;
+use comity_core::view::TaskView;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// Where the files that a mission names are, relative to the root.
 pub const MISSIONS_DIR: &str = ".comity/missions";
 
+/// MISSION: what an agent is told to do, in the order of the protocol.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mission {
+    pub version: String,
+    pub task_id: String,
+    pub epic_id: String,
+    pub prd_id: String,
+    pub instruction: String,
+    /// Files that the protocol has a place for, and whatever else the task carries.
+    pub context: Map<String, Value>,
+    pub constraints: MissionConstraints,
+    /// In seconds; 0 is no limit.
+    pub timeout: i64,
+}
+
+/// The constraints of a mission. The protocol takes a missing limit, not a null one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MissionConstraints {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_files: Option<u32>,
+    pub no_git_commit: bool,
+    pub no_new_deps: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_delete: Vec<String>,
+}
+
 /// Makes the mission for a task, with the answers to its questions.
 ///
 /// The protocol wants ids of one form: a task id of another form is given as `T<number>`, and a task
 /// without epic or requirements document gets `E0` and `PRD-0`; an epic that is only a number gets its letter.
-pub fn mission(task: &Task, answered: &[&Decision]) -> Value {
-    json!({
-        "version": "1",
-        "task_id": numbered(Some(task.id.as_str()), "T").unwrap_or(format!("T{}", task.number)),
-        "epic_id": numbered(task.epic.as_deref(), "E").unwrap_or("E0".to_owned()),
-        "prd_id": numbered(task.prd.as_deref(), "PRD-").unwrap_or("PRD-0".to_owned()),
-        "instruction": instruction(task, answered),
-        "context": context(task),
-        "constraints": constraints(task),
-        "timeout": task.timeout.secs_ceil(),
-    })
+pub fn mission(task: &Task, answered: &[&Decision]) -> Mission {
+    let limits = &task.constraints;
+    Mission {
+        version: "1".to_owned(),
+        task_id: protocol_id(task.id.as_str(), task.number),
+        epic_id: numbered(task.epic.as_deref(), "E").unwrap_or("E0".to_owned()),
+        prd_id: numbered(task.prd.as_deref(), "PRD-").unwrap_or("PRD-0".to_owned()),
+        instruction: instruction(task, answered),
+        context: context(task),
+        constraints: MissionConstraints {
+            max_files: limits.max_files,
+            no_git_commit: limits.no_git_commit,
+            no_new_deps: limits.no_new_deps,
+            allow_delete: limits.allow_delete.clone(),
+        },
+        timeout: task.timeout.secs_ceil(),
+    }
 }
 
-/// Returns the id that the protocol knows a task by, for a task as the interface shows it.
-pub fn task_id(task: &Value) -> String {
-    let number = task.get("number").and_then(Value::as_u64).unwrap_or_default();
-    numbered(Some(word(task, "id")), "T").unwrap_or(format!("T{number}"))
+/// Returns the id that the protocol knows a task by.
+pub fn protocol_id(id: &str, number: u64) -> String {
+    numbered(Some(id), "T").unwrap_or(format!("T{number}"))
 }
 
 /// An id of the protocol's form; other protocols number their epics without a letter.
@@ -100,7 +135,7 @@ fn instruction(task: &Task, answered: &[&Decision]) -> String {
 const CONTEXT_ORDER: [&str; 5] = ["dev_md", "epic_file", "task_file", "memory", "toolset"];
 
 /// The protocol demands epic and task file; a task's own context may name others.
-fn context(task: &Task) -> Value {
+fn context(task: &Task) -> Map<String, Value> {
     let mut context = Map::new();
     for key in CONTEXT_ORDER {
         // A path that leaves the root is never handed on, however it came into the task.
@@ -117,7 +152,7 @@ fn context(task: &Task) -> Value {
     }
     let others = task.context.iter().filter(|(key, _)| !CONTEXT_ORDER.contains(&key.as_str()));
     context.extend(others.map(|(key, value)| (key.clone(), value.clone())));
-    Value::Object(context)
+    context
 }
 
 /// Refuses a context that names a file which no mission may name.
@@ -155,55 +190,48 @@ fn own_path(task: &str, file: &str) -> String {
 }
 
 /// Writes a mission as YAML, as the original tool writes it.
-pub fn to_yaml(mission: &Value) -> String {
-    document::to_yaml(mission, &Style { literal: &["instruction"], ..Style::default() })
+pub fn to_yaml(mission: &Mission) -> String {
+    document::to_yaml(&json!(mission), &Style { literal: &["instruction"], ..Style::default() })
 }
 
-/// A file that a mission names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissionFile {
     /// Its name in the task's own directory.
     pub name: &'static str,
-    /// What is in it.
     pub text: String,
 }
 
-/// Returns the files that a mission names and that are comity's to write, for a task as the interface
-/// shows it.
-pub fn files(task: &Value, mission: &Value) -> Vec<MissionFile> {
-    let id = task.get("id").and_then(Value::as_str).unwrap_or_default();
-    let named = |key: &str| mission.pointer(&format!("/context/{key}")).and_then(Value::as_str);
+/// Returns the files that a mission names and that are comity's to write.
+pub fn files(task: &TaskView, mission: &Mission) -> Vec<MissionFile> {
+    let named = |key: &str| mission.context.get(key).and_then(Value::as_str);
     let mut files = Vec::new();
-    if named("task_file") == Some(&own_path(id, TASK_FILE)) {
+    if named("task_file") == Some(&own_path(&task.id, TASK_FILE)) {
         files.push(MissionFile { name: TASK_FILE, text: task_text(task, mission) });
     }
-    if named("epic_file") == Some(&own_path(id, EPIC_FILE)) {
+    if named("epic_file") == Some(&own_path(&task.id, EPIC_FILE)) {
         files.push(MissionFile { name: EPIC_FILE, text: epic_text(task) });
     }
     files
 }
 
-fn word<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
+fn facts(facts: &[(&str, Option<&str>)]) -> String {
+    let given = facts.iter().filter_map(|(key, value)| Some((key, (*value)?)));
+    given.filter(|(_, value)| !value.is_empty()).map(|(k, v)| format!("- {k}: {v}\n")).collect()
 }
 
-fn facts(out: &mut String, task: &Value, keys: &[&str]) {
-    for key in keys {
-        let value = word(task, key);
-        if !value.is_empty() {
-            out.push_str(&format!("- {key}: {value}\n"));
-        }
-    }
-}
-
-fn task_text(task: &Value, mission: &Value) -> String {
-    let mut out = format!("# {}: {}\n\n", word(task, "id"), word(task, "title"));
-    facts(
-        &mut out,
-        task,
-        &["type", "priority", "role", "branch", "epic", "prd", "initiative", "parent"],
-    );
-    let lines = word(mission, "instruction").lines().skip(1).collect::<Vec<_>>().join("\n");
+fn task_text(task: &TaskView, mission: &Mission) -> String {
+    let mut out = format!("# {}: {}\n\n", task.id, task.title);
+    out.push_str(&facts(&[
+        ("type", task.r#type.as_deref()),
+        ("priority", Some(&task.priority)),
+        ("role", task.role.map(Role::as_str)),
+        ("branch", task.branch.as_deref()),
+        ("epic", task.epic.as_deref()),
+        ("prd", task.prd.as_deref()),
+        ("initiative", task.initiative.as_deref()),
+        ("parent", task.parent.as_deref()),
+    ]));
+    let lines = mission.instruction.lines().skip(1).collect::<Vec<_>>().join("\n");
     let rest = lines.trim();
     if !rest.is_empty() {
         out.push_str(&format!("\n{rest}\n"));
@@ -211,33 +239,21 @@ fn task_text(task: &Value, mission: &Value) -> String {
     out
 }
 
-fn epic_text(task: &Value) -> String {
-    let epic = word(task, "epic");
-    let mut out = match epic {
-        "" => format!("# No epic\n\n{} belongs to no epic.\n", word(task, "id")),
-        epic => format!("# Epic {epic}\n\n{} belongs to it.\n", word(task, "id")),
+fn epic_text(task: &TaskView) -> String {
+    let id = &task.id;
+    let mut out = match task.epic.as_deref().filter(|epic| !epic.is_empty()) {
+        None => format!("# No epic\n\n{id} belongs to no epic.\n"),
+        Some(epic) => format!("# Epic {epic}\n\n{id} belongs to it.\n"),
     };
-    let before = out.len();
-    facts(&mut out, task, &["prd", "initiative", "parent"]);
-    if out.len() > before {
-        out.insert(before, '\n');
+    let more = facts(&[
+        ("prd", task.prd.as_deref()),
+        ("initiative", task.initiative.as_deref()),
+        ("parent", task.parent.as_deref()),
+    ]);
+    if !more.is_empty() {
+        out.push_str(&format!("\n{more}"));
     }
     out
-}
-
-/// The protocol takes a missing limit, not a null one.
-fn constraints(task: &Task) -> Value {
-    let given = &task.constraints;
-    let mut out = Map::new();
-    if let Some(max_files) = given.max_files {
-        out.insert("max_files".to_owned(), Value::from(max_files));
-    }
-    out.insert("no_git_commit".to_owned(), Value::from(given.no_git_commit));
-    out.insert("no_new_deps".to_owned(), Value::from(given.no_new_deps));
-    if !given.allow_delete.is_empty() {
-        out.insert("allow_delete".to_owned(), Value::from(given.allow_delete.clone()));
-    }
-    Value::Object(out)
 }
 
 #[cfg(test)]
@@ -248,8 +264,8 @@ mod tests {
 
     #[test]
     fn the_id_of_a_shown_task_is_that_of_its_mission() {
-        assert_eq!(task_id(&json!({"id": "T042", "number": 42})), "T042");
-        assert_eq!(task_id(&json!({"id": "task-7", "number": 3})), "T3");
+        assert_eq!(protocol_id("T042", 42), "T042");
+        assert_eq!(protocol_id("task-7", 3), "T3");
     }
 
     fn task(fields: &Value) -> Task {
@@ -295,7 +311,7 @@ mod tests {
             let checked = check(&yaml, None, Mode::Compat);
             prop_assert_eq!(checked.kind.map(|kind| kind.name), Some("mission"));
             prop_assert!(checked.problems.is_empty(), "{:?}\n{}", checked.problems, yaml);
-            prop_assert_eq!(checked.tree.unwrap().to_value(), made);
+            prop_assert_eq!(checked.tree.unwrap().to_value(), json!(made));
             prop_assert!(check(&yaml, None, Mode::Strict).is_valid(), "{}", yaml);
         }
     }
@@ -308,10 +324,7 @@ mod tests {
             (json!("auth"), json!(null), ("E0", "PRD-0")),
         ] {
             let made = mission(&task(&json!({"epic": epic, "prd": prd})), &[]);
-            assert_eq!(
-                (made["epic_id"].as_str(), made["prd_id"].as_str()),
-                (Some(wanted.0), Some(wanted.1))
-            );
+            assert_eq!((made.epic_id.as_str(), made.prd_id.as_str()), wanted);
         }
     }
 
@@ -340,7 +353,7 @@ mod tests {
             "task_file": "docs/t.md",
             "memory": "/srv/m.md",
         });
-        assert_eq!(made["context"], wanted);
+        assert_eq!(json!(made.context), wanted);
         assert!(check(&to_yaml(&made), None, Mode::Full).is_valid());
         let refusal = check_context(&task.context).unwrap_err();
         assert!(refusal.message.starts_with("context dev_md: \"../../etc/passwd\""), "{refusal}");

@@ -3,7 +3,6 @@
 use crate::document::{Fault, Place};
 use serde::Serialize;
 
-/// How much a problem weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -13,18 +12,14 @@ pub enum Level {
     Warning,
 }
 
-/// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// What is wrong.
     pub message: String,
     /// Where in the tree: `log[1].level`; empty for the whole document.
     pub path: String,
-    /// The line, from 1.
     pub line: u32,
     /// The column in characters, from 1.
     pub column: u32,
-    /// How much it weighs.
     pub level: Level,
 }
 
@@ -39,12 +34,10 @@ impl Problems {
         Problems::default()
     }
 
-    /// Adds an error.
     pub fn error(&mut self, at: Place, path: impl Into<String>, message: impl Into<String>) {
         self.push(at, path.into(), message.into(), Level::Error);
     }
 
-    /// Adds a warning.
     pub fn warning(&mut self, at: Place, path: impl Into<String>, message: impl Into<String>) {
         self.push(at, path.into(), message.into(), Level::Warning);
     }
@@ -74,7 +67,6 @@ impl Problems {
         errors.map(|problem| problem.message.as_str()).collect()
     }
 
-    /// Keeps the problems that fit.
     pub fn retain(&mut self, keep: impl FnMut(&Problem) -> bool) {
         self.0.retain(keep);
     }

@@ -60,7 +60,6 @@ struct Reader {
     seen: BTreeSet<String>,
 }
 
-/// Where an item stands.
 #[derive(Default)]
 struct Place<'a> {
     tag: &'a str,

@@ -8,8 +8,10 @@ mod audit;
 mod chance;
 mod clock;
 mod crew;
+mod shared;
 mod wishes;
 mod world;
 
 pub use audit::Violation;
+pub use shared::run_shared;
 pub use world::{Beside, Plan, Report, run};

@@ -3,25 +3,28 @@
 use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
-    ClaimWish, Command, Containment, ImportedTask, IssueKind, MemoryChanges, NewDirective,
-    NewMemory, NewTask, PlannedTask, Question, ReportStatus, ReportedEvidence, ReportedIssue,
-    ReportedLine, StepVerb, Submission, WorkReport,
+    ClaimWish, Command, FileAction, ImportedTask, IssueKind, LeaseChange, MemoryChanges,
+    NewDirective, NewMemory, NewTask, PlannedTask, Question, ReportStatus, ReportedEvidence,
+    ReportedIssue, ReportedLine, StepVerb, Submission, TaskVerb, WorkReport,
 };
 use comity_core::decision::DecisionOption;
 use comity_core::directive::Trigger;
+use comity_core::directive_duration::End;
 use comity_core::ids::AgentId;
-use comity_core::lasting::End;
 use comity_core::memory::MemoryType;
+use comity_core::observed::{ClaimSeen, FileChange, MergeSeen, Observed, WorkSeen};
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// What agents can know by looking: ids by status, open decisions, live leases, the clock.
 #[derive(Default)]
 pub(crate) struct Sight {
     pub(crate) tasks: Vec<(String, Status)>,
+    pub(crate) versions: BTreeMap<String, u64>,
     pub(crate) decisions: Vec<(String, bool)>,
     pub(crate) leases: Vec<String>,
     pub(crate) now: Timestamp,
@@ -37,6 +40,36 @@ impl Sight {
     fn any(&self, chance: &mut Chance) -> String {
         chance.pick(&self.tasks).map_or_else(|| "T1".to_owned(), |(id, _)| id.clone())
     }
+}
+
+/// What a door sees of a command: mostly good work, sometimes nothing, and sometimes of a task that has changed meanwhile.
+pub(crate) fn seen(command: &Command, sight: &Sight, chance: &mut Chance) -> Observed {
+    let wanted = command.wants_seen();
+    if wanted.is_nothing() || chance.percent(3) {
+        return Observed::default();
+    }
+    let id = command.task_ref().unwrap_or_default();
+    let task_version = sight.versions.get(id).copied().unwrap_or_default();
+    let claim = ClaimSeen { base: "b45e".to_owned(), head: None };
+    let work = wanted.work.map(|given| {
+        let path = "src/a.rs".to_owned();
+        let file = FileChange { path, action: FileAction::Modified, moved_from: None };
+        let reported = given.report.as_ref().and_then(|report| report.listed_files());
+        let is_listed = reported.is_none_or(|files| !files.is_empty());
+        WorkSeen {
+            task_version,
+            commit: given.commit.clone().unwrap_or_else(|| "c0ffee1".to_owned()),
+            base: "b45e".to_owned(),
+            files: if is_listed && chance.percent(95) { vec![file] } else { Vec::new() },
+            ..WorkSeen::default()
+        }
+    });
+    let merge = wanted.merge.map(|_| MergeSeen {
+        task_version,
+        merged: "0bad1dea".to_owned(),
+        contains: chance.percent(90),
+    });
+    Observed { claim: wanted.claim.then_some(claim), work, merge, ..Observed::default() }
 }
 
 const PATTERNS: [&str; 16] = [
@@ -106,13 +139,13 @@ fn work(belief: &Belief, chance: &mut Chance) -> Command {
     }
     match chance.below(20) {
         0..=5 => Command::Heartbeat,
-        6 | 7 => Command::LeaseAcquire {
+        6 | 7 => Command::Lease(LeaseChange::Acquire {
             patterns: vec![pattern(chance)],
             task: Some(id),
             purpose: None,
             ttl: ttl(chance),
             shared: chance.percent(20),
-        },
+        }),
         8 => Command::Note {
             kind: "progress".to_owned(),
             text: "going on".to_owned(),
@@ -144,8 +177,8 @@ fn work(belief: &Belief, chance: &mut Chance) -> Command {
             retry_after: chance.percent(50).then(|| Millis::from_secs(chance.between(1, 3000))),
             reason: None,
         },
-        18 => Command::Fail { id, reason: Some("it broke".to_owned()) },
-        _ => Command::Release { id, reason: None },
+        18 => TaskVerb::Fail.on(id, Some("it broke".to_owned())),
+        _ => TaskVerb::Release.on(id, None),
     }
 }
 
@@ -185,8 +218,8 @@ fn report(chance: &mut Chance) -> WorkReport {
 fn judge(sight: &Sight, chance: &mut Chance) -> Command {
     let Some(id) = sight.in_status(Status::Review, chance) else { return Command::Heartbeat };
     match chance.below(6) {
-        0 => Command::Review { id, reason: None },
-        1 => Command::RequestChanges { id, reason: Some("not yet".to_owned()) },
+        0 => TaskVerb::Review.on(id, None),
+        1 => TaskVerb::RequestChanges.on(id, Some("not yet".to_owned())),
         2 => Command::GateWaive { id, gate: "tests".to_owned(), reason: "flaky".to_owned() },
         3 => Command::Check {
             id,
@@ -194,21 +227,19 @@ fn judge(sight: &Sight, chance: &mut Chance) -> Command {
             waive: chance.percent(30),
             reason: Some("fine".to_owned()),
         },
-        _ => Command::Approve { id, reason: None },
+        _ => TaskVerb::Approve.on(id, None),
     }
 }
 
 fn integrate(sight: &Sight, chance: &mut Chance) -> Command {
     if let Some(id) = sight.in_status(Status::Merging, chance) {
-        let containment =
-            if chance.percent(90) { Containment::Unknown } else { Containment::Missing };
-        return Command::Done { id, merged: None, containment, reason: None };
+        return Command::Done { id, merged: None, unmerged: false, reason: None };
     }
     match sight.in_status(Status::Approved, chance) {
         Some(id) if chance.percent(20) => {
-            Command::Done { id, merged: None, containment: Containment::Unknown, reason: None }
+            Command::Done { id, merged: None, unmerged: false, reason: None }
         }
-        Some(id) => Command::Merge { id, reason: None },
+        Some(id) => TaskVerb::Merge.on(id, None),
         None => Command::Heartbeat,
     }
 }
@@ -225,15 +256,13 @@ fn plan(sight: &Sight, chance: &mut Chance) -> Command {
             }
             None => Command::CreateTask(Box::new(new_task(sight, chance))),
         },
-        2 => Command::Requeue { id: failed_or_any(sight, chance), reason: None },
-        3 => Command::Unblock {
-            id: sight.in_status(Status::Blocked, chance).unwrap_or_else(|| sight.any(chance)),
-            reason: None,
-        },
+        2 => TaskVerb::Requeue.on(failed_or_any(sight, chance), None),
+        3 => TaskVerb::Unblock.on(
+            sight.in_status(Status::Blocked, chance).unwrap_or_else(|| sight.any(chance)),
+            None,
+        ),
         6 if chance.percent(20) => keep(&sight.any(chance), chance),
-        4 if chance.percent(20) => {
-            Command::Abandon { id: sight.any(chance), reason: Some("no".to_owned()) }
-        }
+        4 if chance.percent(20) => TaskVerb::Abandon.on(sight.any(chance), Some("no".to_owned())),
         5 => Command::Depend {
             id: sight.any(chance),
             on: sight.any(chance),
@@ -289,25 +318,25 @@ fn new_task(sight: &Sight, chance: &mut Chance) -> NewTask {
 fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
     let id = sight.any(chance);
     match chance.below(20) {
-        0 => Command::Approve { id, reason: None },
-        1 => Command::Done { id, merged: None, containment: Containment::Unknown, reason: None },
+        0 => TaskVerb::Approve.on(id, None),
+        1 => Command::Done { id, merged: None, unmerged: chance.percent(30), reason: None },
         2 => Command::Start { id, ttl: ttl(chance), reason: None },
-        3 => Command::LeaseAcquire {
+        3 => Command::Lease(LeaseChange::Acquire {
             patterns: vec![pattern(chance), pattern(chance)],
             task: None,
             purpose: Some("odd".to_owned()),
             ttl: ttl(chance),
             shared: chance.percent(40),
-        },
-        4 => Command::LeaseRelease {
+        }),
+        4 => Command::Lease(LeaseChange::Release {
             ids: chance.pick(&sight.leases).cloned().into_iter().collect(),
             all: chance.percent(20),
-        },
-        5 => Command::LeaseRenew {
+        }),
+        5 => Command::Lease(LeaseChange::Renew {
             ids: chance.pick(&sight.leases).cloned().into_iter().collect(),
             ttl: ttl(chance),
-        },
-        6 => Command::Reopen { id, reason: Some("again".to_owned()) },
+        }),
+        6 => TaskVerb::Reopen.on(id, Some("again".to_owned())),
         7 => Command::DecisionAsk(Box::new(question(chance))),
         8 => {
             let all: Vec<&String> = sight.decisions.iter().map(|(id, _)| id).collect();
@@ -350,21 +379,21 @@ fn by_other_tools(id: String, sight: &Sight, chance: &mut Chance) -> Command {
         0 => Command::LeaseFor {
             owner: somebody,
             since: since(sight, chance),
-            command: Box::new(Command::LeaseAcquire {
+            command: LeaseChange::Acquire {
                 patterns: vec![pattern(chance)],
                 task: None,
                 purpose: None,
                 ttl: ttl(chance),
                 shared: false,
-            }),
+            },
         },
         1 => Command::LeaseFor {
             owner: somebody,
             since: None,
-            command: Box::new(Command::LeaseRelease {
+            command: LeaseChange::Release {
                 ids: chance.pick(&sight.leases).cloned().into_iter().collect(),
                 all: false,
-            }),
+            },
         },
         2 => Command::AgentDescribe {
             id: somebody,

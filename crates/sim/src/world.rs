@@ -4,17 +4,19 @@ use crate::audit::{Auditor, Violation, check_rows, violation};
 use crate::chance::Chance;
 use crate::clock::SimClock;
 use crate::crew::{Belief, Member, crew};
-use crate::wishes::{Sight, wish};
-use comity_core::command::{Command, Request};
+use crate::wishes::{Sight, seen, wish};
+use comity_core::command::{Command, Request, TaskVerb};
 use comity_core::ids::{AgentId, Fence, RepoName};
+use comity_core::observed::Observed;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::Timestamp;
-use comity_engine::{Intake, Prepared, Settings, run_batch};
+use comity_core::via::Via;
+use comity_engine::{Intake, Prepared, Reply, Service, Settings, run_batch};
 use comity_store::memory::MemoryStore;
 use comity_store::postgres::{OpenOptions as PgOptions, PgStore};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
-use comity_store::{Clock, DecisionQuery, LeaseQuery, Store, TaskQuery};
+use comity_store::{Clock, DecisionQuery, LeaseQuery, Reader, Store, TaskQuery};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -121,7 +123,28 @@ pub fn run(plan: &Plan) -> Result<Report, Violation> {
     world.finish(plan)
 }
 
-fn refused(refusal: &Refusal) -> Violation {
+/// A person gives everybody their role.
+pub(crate) fn introductions(crew: &[Member], repo: &RepoName) -> Result<Vec<Request>, Violation> {
+    let person = AgentId::parse("human:sim").map_err(|error| refused(&error))?;
+    let members = crew.iter().filter(|member| !member.id.is_person());
+    let request = |member: &Member| Request {
+        actor: person.clone(),
+        repo: repo.clone(),
+        fence: None,
+        key: None,
+        via: Via::default(),
+        observed: Observed::default(),
+        workspace: None,
+        command: Command::AgentRegister {
+            id: member.id.clone(),
+            roles: vec![member.role],
+            skills: Vec::new(),
+        },
+    };
+    Ok(members.map(request).collect())
+}
+
+pub(crate) fn refused(refusal: &Refusal) -> Violation {
     violation(format!("{}: {}", refusal.code, refusal.message))
 }
 
@@ -154,28 +177,8 @@ impl World {
         })
     }
 
-    /// A person gives everybody their role.
     fn introduce(&mut self) -> Result<(), Violation> {
-        let person = AgentId::parse("human:sim").map_err(|error| refused(&error))?;
-        let requests: Vec<Request> = self
-            .crew
-            .iter()
-            .filter(|member| !member.id.is_person())
-            .map(|member| Request {
-                actor: person.clone(),
-                repo: self.repo.clone(),
-                fence: None,
-                key: None,
-                host: None,
-                workspace: None,
-                command: Command::AgentRegister {
-                    id: member.id.clone(),
-                    roles: vec![member.role],
-                    skills: Vec::new(),
-                },
-            })
-            .collect();
-        for request in requests {
+        for request in introductions(&self.crew, &self.repo)? {
             self.deliver(vec![(None, request, false)])?;
         }
         Ok(())
@@ -187,7 +190,8 @@ impl World {
 
     fn step(&mut self, step: u64) -> Result<(), Violation> {
         self.pass_time();
-        let sight = self.look()?;
+        let now = Timestamp::from_ms(self.wall());
+        let sight = look(&mut self.model, &self.repo, now)?;
         let mut batch = Vec::new();
         let (ready, waiting): (Vec<Letter>, Vec<Letter>) =
             std::mem::take(&mut self.post).into_iter().partition(|letter| letter.due_step <= step);
@@ -244,8 +248,9 @@ impl World {
             repo: self.repo.clone(),
             fence,
             key: keyed.then(|| format!("{}-{}", member.id, member.sent)),
-            host: None,
+            via: Via::default(),
             workspace: None,
+            observed: seen(&command, sight, &mut self.chance),
             command,
         };
         if self.faults.lost && self.chance.percent(3) {
@@ -282,9 +287,9 @@ impl World {
             return Ok(());
         }
         let fences = self.auditor.live_fences();
-        let answers = run_batch(&mut self.model, &self.settings, &prepared);
+        let answers = answers_of(&mut self.model, &self.settings, &prepared);
         if let Some((mirror, _)) = &mut self.mirror {
-            let same = run_batch(mirror.as_mut(), &self.settings, &prepared);
+            let same = answers_of(mirror.as_mut(), &self.settings, &prepared);
             compare(&prepared, &answers, &same)?;
             let (a, b) = (self.model.read()?.head()?, mirror.read()?.head()?);
             if a != b {
@@ -350,28 +355,6 @@ impl World {
         Ok(())
     }
 
-    /// What everybody can see; a look at the model, at most a page of each.
-    fn look(&mut self) -> Result<Sight, Violation> {
-        let now = Timestamp::from_ms(self.wall());
-        let mut sight = Sight { now, ..Sight::default() };
-        let mut tx = self.model.read()?;
-        for status in Status::ALL {
-            let query =
-                TaskQuery { statuses: vec![status], ..TaskQuery::of(self.repo.clone(), 20) };
-            sight
-                .tasks
-                .extend(tx.tasks(&query)?.into_iter().map(|task| (task.id.to_string(), status)));
-        }
-        let query =
-            DecisionQuery { repo: self.repo.clone(), open_only: true, after: None, limit: 20 };
-        sight.decisions.extend(
-            tx.decisions(&query)?.into_iter().map(|d| (d.id.to_string(), d.options.is_empty())),
-        );
-        let query = LeaseQuery { repo: self.repo.clone(), owner: None, after: None, limit: 50 };
-        sight.leases.extend(tx.leases(&query)?.into_iter().map(|lease| lease.id.to_string()));
-        Ok(sight)
-    }
-
     fn finish(mut self, plan: &Plan) -> Result<Report, Violation> {
         self.audit()?;
         self.auditor.all_there()?;
@@ -388,15 +371,44 @@ impl World {
     }
 }
 
+/// What everybody can see; a look at a store, at most a page of each.
+pub(crate) fn look(
+    reader: &mut dyn Reader,
+    repo: &RepoName,
+    now: Timestamp,
+) -> Result<Sight, Violation> {
+    let mut sight = Sight { now, ..Sight::default() };
+    let mut tx = reader.read()?;
+    for status in Status::ALL {
+        let query = TaskQuery { statuses: vec![status], ..TaskQuery::of(repo.clone(), 20) };
+        let tasks = tx.tasks(&query)?.into_iter();
+        sight.tasks.extend(tasks.map(|task| (task.id.to_string(), status)));
+    }
+    let query = DecisionQuery { repo: repo.clone(), open_only: true, after: None, limit: 20 };
+    let decisions = tx.decisions(&query)?.into_iter();
+    sight.decisions.extend(decisions.map(|d| (d.id.to_string(), d.options.is_empty())));
+    let query = LeaseQuery { repo: repo.clone(), owner: None, after: None, limit: 50 };
+    sight.leases.extend(tx.leases(&query)?.into_iter().map(|lease| lease.id.to_string()));
+    Ok(sight)
+}
+
 /// The log must verify, and its replay must give the rows that are there.
-fn prove(store: Box<dyn Store>, settings: &Settings) -> Result<(), Violation> {
-    let mut engine =
-        comity_engine::Engine::new(store, settings.clone()).map_err(|error| refused(&error))?;
-    let report = engine.verify().map_err(|error| refused(&error))?;
-    if report["ok"] == true {
+pub(crate) fn prove(store: Box<dyn Store>, settings: &Settings) -> Result<(), Violation> {
+    let service = Service::inline(store, settings.clone()).map_err(|error| refused(&error))?;
+    let report = service.verify().map_err(|error| refused(&error))?;
+    if report.ok {
         return Ok(());
     }
-    Err(violation(format!("the log does not verify: {}", report["problems"])))
+    Err(violation(format!("the log does not verify: {:?}", report.problems)))
+}
+
+fn answers_of(
+    store: &mut dyn Store,
+    settings: &Settings,
+    prepared: &[Prepared],
+) -> Vec<Result<Value, Refusal>> {
+    let answers = run_batch(store, settings, prepared).into_iter();
+    answers.map(|answer| answer.and_then(Reply::into_json)).collect()
 }
 
 fn open_postgres(url: &str, clock: &Arc<dyn Clock>) -> Result<Mirror, Violation> {
@@ -404,7 +416,7 @@ fn open_postgres(url: &str, clock: &Arc<dyn Clock>) -> Result<Mirror, Violation>
     Ok((Box::new(PgStore::open(url, options, &|_| None)?), None))
 }
 
-fn open_sqlite(clock: &Arc<dyn Clock>) -> Result<Mirror, Violation> {
+pub(crate) fn open_sqlite(clock: &Arc<dyn Clock>) -> Result<Mirror, Violation> {
     let dir = tempfile::tempdir().map_err(|error| violation(format!("no directory: {error}")))?;
     let path: &Path = dir.path();
     let options = OpenOptions { clock: clock.clone(), ..OpenOptions::default() };
@@ -429,7 +441,7 @@ fn compare(
 }
 
 /// What a member believes after an answer.
-fn learn(member: &mut Member, command: &Command, answer: &Result<Value, Refusal>) {
+pub(crate) fn learn(member: &mut Member, command: &Command, answer: &Result<Value, Refusal>) {
     match (command, answer) {
         (Command::Claim(_), Ok(value)) => {
             member.belief = Some(Belief {
@@ -448,8 +460,7 @@ fn learn(member: &mut Member, command: &Command, answer: &Result<Value, Refusal>
         (
             Command::Submit(_)
             | Command::Block { .. }
-            | Command::Fail { .. }
-            | Command::Release { .. },
+            | Command::Move { verb: TaskVerb::Fail | TaskVerb::Release, .. },
             Ok(_),
         ) => member.belief = None,
         (_, Err(refusal))

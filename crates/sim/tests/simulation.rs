@@ -1,7 +1,7 @@
 //! The short form of the simulation; `comity-sim` runs the long one.
 #![expect(clippy::panic, reason = "a failed test is a panic")]
 
-use comity_sim::{Beside, Plan, run};
+use comity_sim::{Beside, Plan, run, run_shared};
 use comity_store::conformance::server::empty_store;
 
 /// Seeds that once found something stay here for good.
@@ -28,6 +28,17 @@ fn hundreds_of_agents_break_no_property_over_the_model() {
 fn the_real_store_answers_exactly_as_the_model() {
     for seed in 100..100 + 2 * times() {
         hold(&Plan { seed, agents: 200, steps: 500, beside: Beside::Sqlite });
+    }
+}
+
+#[test]
+fn threads_that_share_a_service_break_no_property() {
+    for seed in 500..500 + times() {
+        let plan = Plan { seed, agents: 60, steps: 400, beside: Beside::Sqlite };
+        let report = run_shared(&plan, 6).unwrap_or_else(|found| panic!("{plan:?}: {found}"));
+        println!("{plan:?}: {report:?}");
+        assert_eq!(report.commands, 6 * plan.steps);
+        assert!(report.accepted > report.commands / 4, "too little is done: {report:?}");
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::OnceLock;
 
-/// One look at the clocks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// Wall time, in milliseconds since 1970.
@@ -11,17 +10,15 @@ pub struct Reading {
     pub boot_ms: i64,
     /// Time that the host has slept since boot, in milliseconds.
     pub slept_ms: i64,
-    /// Which boot these are counted from.
+    /// The boot that `boot_ms` and `slept_ms` are counted from.
     pub boot_id: String,
 }
 
 /// Where the time comes from: the system, or a simulation.
 pub trait Clock: Send + Sync {
-    /// Looks at the clocks.
     fn read(&self) -> Reading;
 }
 
-/// The clocks of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

@@ -1,5 +1,6 @@
 //! What can go wrong with a store, apart from the rules.
 
+use comity_core::hint::{op, say};
 use comity_core::refusal::{Code, Refusal};
 use std::time::Duration;
 
@@ -9,40 +10,23 @@ pub enum StoreError {
     /// Another writer held the store for too long.
     #[error("another process has held the store for {}s", .0.as_secs())]
     Busy(Duration),
-    /// The disk is full.
     #[error("the disk is full")]
     Full,
-    /// The store cannot be written.
     #[error("the store at {0} cannot be written")]
     ReadOnly(String),
-    /// It was closed, because it has moved.
+    /// The store was closed because it has moved.
     #[error("the store is closed: {0}")]
     Closed(String),
-    /// A newer comity wrote it.
     #[error("the store has schema {found}, this comity knows {known}")]
-    TooNew {
-        /// The schema found.
-        found: i64,
-        /// The newest one known.
-        known: i64,
-    },
-    /// The file is on a network file system.
+    TooNew { found: i64, known: i64 },
     #[error("{path} is on a network file system ({kind}), where file locks are not reliable")]
-    Network {
-        /// The file.
-        path: String,
-        /// The kind of file system.
-        kind: String,
-    },
-    /// What was read is not what was written.
+    Network { path: String, kind: String },
+    /// The store does not hold what was written.
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    /// Anything else.
     #[error("{context}: {source}")]
     Other {
-        /// What was being done.
         context: String,
-        /// Why it failed.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -57,7 +41,6 @@ impl StoreError {
         StoreError::Other { context: context.into(), source: source.into() }
     }
 
-    /// Returns what users see.
     pub fn to_refusal(&self) -> Refusal {
         let code = match self {
             StoreError::Busy(_) => Code::StoreUnavailable,
@@ -70,10 +53,15 @@ impl StoreError {
         };
         let refusal = Refusal::new(code, self.to_string());
         match self {
-            StoreError::Damaged(_) => refusal
-                .hint("see `comity doctor`; restore the file from a backup, or name another store"),
+            StoreError::Damaged(_) => refusal.hint(
+                say("see ")
+                    .quote(op("doctor"))
+                    .say("; restore the file from a backup, or name another store"),
+            ),
             StoreError::Closed(_) => refusal.hint(
-                "name the other store: --store, COMITY_STORE, or [store] url in .comity/config.toml",
+                say("name the other store: ")
+                    .mention("store")
+                    .say(", COMITY_STORE, or [store] url in .comity/config.toml"),
             ),
             _ => refusal,
         }

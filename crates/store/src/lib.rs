@@ -6,16 +6,17 @@
 //! SQL.
 
 mod clock;
+mod commit_cache;
 pub mod conformance;
 mod error;
 mod listing;
 pub mod memory;
-mod moment;
 pub mod neo;
 pub mod postgres;
-mod recent;
+mod rows;
 pub mod sqlite;
-mod words;
+mod term_search;
+mod transaction_time;
 
 pub use clock::{Clock, Reading, SystemClock};
 pub use error::StoreError;
@@ -38,13 +39,20 @@ use comity_core::time::{Millis, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+/// A handle that reads a store and never writes to it. Each thread has its own.
+pub trait Reader: Send {
+    /// Begins to read one consistent snapshot. Never waits for a writer.
+    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError>;
+}
+
 /// A database that keeps the log, the projected state, and what stays outside the log.
-pub trait Store: Send {
+pub trait Store: Reader {
     /// Begins to write. Waits for other writers, in this process or another, for a bounded time.
     fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError>;
 
-    /// Begins to read one consistent snapshot. Never waits for a writer.
-    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError>;
+    /// Returns another handle that reads the same store, for another thread. It sees every commit that was
+    /// acknowledged before its `read` began. Making it neither creates nor upgrades anything.
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError>;
 
     /// Takes the facts of the transaction that this store has just committed, and may keep them to
     /// read less in the next one.
@@ -55,51 +63,50 @@ pub trait Store: Send {
     /// Returns a watch that wakes when any process commits.
     fn watch(&self) -> Result<Box<dyn Watch>, StoreError>;
 
-    /// Closes the store: every writer of any process is refused with this reason from now on, readers are
-    /// not. None opens it again.
+    /// Closes the store: from now on every writer of any process is refused with this reason. Readers are
+    /// not refused. `None` opens the store again.
     fn close(&mut self, reason: Option<&str>) -> Result<(), StoreError>;
 
     /// Runs the database's own integrity check; an empty answer is a healthy one.
     fn integrity(&mut self) -> Result<Vec<String>, StoreError>;
 
-    /// Returns the URL that opens this store.
+    /// Returns the URL that opens this store, without a password.
     fn url(&self) -> String;
 }
 
 /// Wakes when something was committed.
 pub trait Watch: Send {
-    /// Waits until something was committed since the last call, or the time is up; tells which.
+    /// Waits until something was committed since the last call, or the time is up; tells which. Once the
+    /// watch was stopped, it returns `false` at once.
     fn wait(&mut self, timeout: Duration) -> Result<bool, StoreError>;
+
+    /// Returns a function that stops this watch from any thread. A wait that is under way ends at once.
+    fn stopper(&self) -> Box<dyn Fn() + Send + Sync>;
 }
 
-/// A consistent view of the store.
+/// A consistent view of the store. Lists come in the order of numbers, and events in the order of the log.
 pub trait ReadTx {
     /// Returns the time of this transaction by the store's clock.
     fn moment(&mut self) -> Result<Moment, StoreError>;
 
-    /// Returns the end of the log.
     fn head(&mut self) -> Result<Head, StoreError>;
 
     /// Answers needs by putting entities into the facts.
     fn load(&mut self, needs: &[Need], facts: &mut Facts) -> Result<(), StoreError>;
 
-    /// Returns keys of entities whose time may be up, the earliest first. Too many, never too few.
+    /// Returns the keys of entities whose time may be up, the earliest first: perhaps too many, never too few.
     fn due(&mut self, now: Timestamp, limit: usize) -> Result<Vec<Key>, StoreError>;
 
-    /// Returns tasks by number.
     fn tasks(&mut self, query: &TaskQuery) -> Result<Vec<Task>, StoreError>;
 
-    /// Returns live leases by number.
     fn leases(&mut self, query: &LeaseQuery) -> Result<Vec<Lease>, StoreError>;
 
-    /// Returns decisions by number.
     fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError>;
 
-    /// Returns memories by number.
     fn memories(&mut self, query: &MemoryQuery) -> Result<Vec<Memory>, StoreError>;
 
-    /// Returns the memories that may have every one of these terms, the newest first. Too many, never too
-    /// few but for the limit; none when there is no term.
+    /// Returns the memories that may have all of these terms, the newest first: perhaps too many, and too few
+    /// only because of the limit. Without a term there are none.
     fn memories_with(
         &mut self,
         repo: &RepoName,
@@ -107,7 +114,6 @@ pub trait ReadTx {
         limit: usize,
     ) -> Result<Vec<MemoryId>, StoreError>;
 
-    /// Returns directives by number.
     fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError>;
 
     /// Returns agents by id, with their signs of life.
@@ -124,7 +130,6 @@ pub trait ReadTx {
         limit: usize,
     ) -> Result<Vec<(RepoName, TaskId)>, StoreError>;
 
-    /// Returns events by seq.
     fn events(&mut self, query: &EventQuery) -> Result<Vec<Stored>, StoreError>;
 
     /// Returns the answers that are still remembered, by actor and key.
@@ -144,8 +149,8 @@ pub trait ReadTx {
         limit: usize,
     ) -> Result<Vec<(Key, Entity)>, StoreError>;
 
-    /// Says where what rows are found by differs from what they hold; a store that keeps nothing twice
-    /// has no such place. A rebuild mends it.
+    /// Says where the columns that rows are found by differ from the bodies. A rebuild mends it. A store that
+    /// keeps nothing twice has no such place.
     fn mismatches(&mut self) -> Result<Vec<String>, StoreError> {
         Ok(Vec::new())
     }
@@ -166,11 +171,9 @@ pub trait WriteTx: ReadTx {
 
 /// Projected rows to be written: for each dirty key what the facts say, absent meaning deleted.
 pub struct Rows<'a> {
-    /// Where the entities are.
     pub facts: &'a Facts,
-    /// Which of them changed.
     pub dirty: &'a BTreeSet<Key>,
-    /// When the time of an entity may be up; also for entities that did not change otherwise.
+    /// When the time of an entity may be up. These need not be dirty.
     pub due: &'a BTreeMap<Key, Option<Timestamp>>,
 }
 
@@ -178,15 +181,13 @@ pub struct Rows<'a> {
 pub struct Changes<'a> {
     /// Events to append, sealed and in order.
     pub events: &'a [Stored],
-    /// Projected rows.
     pub rows: Rows<'a>,
     /// Signs of life, with the fence when they count for one grant only.
     pub presence: &'a [(AgentId, Option<Fence>, Timestamp)],
-    /// Answers to remember.
     pub saved: &'a [(AgentId, String, Saved)],
 }
 
-/// How long a sign of life for one grant is kept; longer than any grant lives without one.
+/// How long a sign of life for one grant is kept. No grant lives so long without a sign.
 pub(crate) const PRESENCE_LIFE: Millis = Millis::from_secs(8 * 86_400);
 
 /// Refuses events that would leave a gap in the log or break its chain.
@@ -202,26 +203,19 @@ pub(crate) fn check_append(head: &Head, events: &[Stored]) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Which tasks to list.
 #[derive(Clone, Debug)]
 pub struct TaskQuery {
-    /// Of this repository.
     pub repo: RepoName,
     /// In one of these states; empty means any.
     pub statuses: Vec<Status>,
-    /// Of this assignee.
     pub assignee: Option<AgentId>,
     /// With all of these labels.
     pub labels: Vec<String>,
-    /// Of this role.
     pub role: Option<Role>,
-    /// Of this initiative.
     pub initiative: Option<String>,
     /// Only queued ones without open dependencies.
     pub unblocked_only: bool,
-    /// After this number.
     pub after: u64,
-    /// At most so many.
     pub limit: usize,
 }
 
@@ -242,69 +236,43 @@ impl TaskQuery {
     }
 }
 
-/// Which leases to list.
 #[derive(Clone, Debug)]
 pub struct LeaseQuery {
-    /// Of this repository.
     pub repo: RepoName,
-    /// Of this owner.
     pub owner: Option<AgentId>,
-    /// After this one.
     pub after: Option<LeaseId>,
-    /// At most so many.
     pub limit: usize,
 }
 
-/// Which decisions to list.
 #[derive(Clone, Debug)]
 pub struct DecisionQuery {
-    /// Of this repository.
     pub repo: RepoName,
-    /// Only open ones.
     pub open_only: bool,
-    /// After this one.
     pub after: Option<DecisionId>,
-    /// At most so many.
     pub limit: usize,
 }
 
-/// Which memories to list.
 #[derive(Clone, Debug)]
 pub struct MemoryQuery {
-    /// Of this repository.
     pub repo: RepoName,
-    /// Only these.
     pub filter: MemoryFilter,
-    /// After this one.
     pub after: Option<MemoryId>,
-    /// At most so many.
     pub limit: usize,
 }
 
-/// Which directives to list.
 #[derive(Clone, Debug)]
 pub struct DirectiveQuery {
-    /// Of this repository.
     pub repo: RepoName,
-    /// After this one.
     pub after: Option<DirectiveId>,
-    /// At most so many.
     pub limit: usize,
 }
 
-/// Which events to list.
 #[derive(Clone, Debug, Default)]
 pub struct EventQuery {
-    /// Of this repository.
     pub repo: Option<RepoName>,
-    /// About this task.
     pub task: Option<TaskId>,
-    /// Of this name.
     pub event: Option<String>,
-    /// After this place.
     pub after: Seq,
-    /// Not before this time.
     pub since: Option<Timestamp>,
-    /// At most so many.
     pub limit: usize,
 }

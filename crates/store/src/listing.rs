@@ -1,5 +1,6 @@
-//! What lists have in common on every database: which way is the narrowest, and how pages are put together.
+//! What lists have in common on every database: which statement is the narrowest, and how pages are put together.
 
+use crate::rows::EntityKind;
 use crate::{EventQuery, TaskQuery};
 use comity_core::facts::Entity;
 use comity_core::state::Key;
@@ -7,62 +8,71 @@ use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
 
-/// The way to the tasks of a query: by its narrowest condition. The others are checked on the rows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum TaskWay {
-    Label,
-    Assignee,
-    Initiative,
-    Unblocked,
-    Role,
-    Status,
-    All,
+/// The statements that list tasks, each by one condition and with an index for it. The other conditions are checked
+/// on the rows that it finds.
+pub struct TaskLists {
+    pub of_label: &'static str,
+    pub of_assignee: &'static str,
+    pub of_initiative: &'static str,
+    pub unblocked: &'static str,
+    pub of_role: &'static str,
+    pub of_status: &'static str,
+    pub all: &'static str,
 }
 
-impl TaskWay {
-    pub fn of(query: &TaskQuery) -> TaskWay {
-        if !query.labels.is_empty() {
-            TaskWay::Label
+impl TaskLists {
+    /// Lists tasks by the narrowest condition of a query. `run` gets the statement, and the label or status that
+    /// it is about.
+    pub fn list<E>(
+        &self,
+        query: &TaskQuery,
+        mut run: impl FnMut(&'static str, Option<&str>) -> Result<Vec<Task>, E>,
+    ) -> Result<Vec<Task>, E> {
+        let text = if let Some((first, others)) = query.labels.split_first() {
+            let mut tasks = run(self.of_label, Some(first))?;
+            tasks.retain(|task| others.iter().all(|label| task.labels.contains(label)));
+            tasks.truncate(query.limit);
+            return Ok(tasks);
         } else if query.assignee.is_some() {
-            TaskWay::Assignee
+            self.of_assignee
         } else if query.initiative.is_some() {
-            TaskWay::Initiative
+            self.of_initiative
         } else if query.unblocked_only {
-            TaskWay::Unblocked
+            self.unblocked
         } else if query.role.is_some() {
-            TaskWay::Role
+            self.of_role
         } else if query.statuses.is_empty() {
-            TaskWay::All
+            self.all
         } else {
-            TaskWay::Status
-        }
+            return merge_statuses(query, |status| run(self.of_status, Some(status.as_str())));
+        };
+        run(text, None)
     }
 }
 
-/// The way to the events of a query.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum EventWay {
-    Task,
-    TaskAnywhere,
-    Name,
-    Repo,
-    All,
+/// The statements that list events, each by what has an index.
+pub struct EventLists {
+    pub of_task: &'static str,
+    pub of_task_anywhere: &'static str,
+    pub of_name: &'static str,
+    pub of_repo: &'static str,
+    pub all: &'static str,
 }
 
-impl EventWay {
-    pub fn of(query: &EventQuery) -> EventWay {
+impl EventLists {
+    pub fn narrowest(&self, query: &EventQuery) -> &'static str {
         match (&query.task, &query.repo, &query.event) {
-            (Some(_), Some(_), _) => EventWay::Task,
-            (Some(_), None, _) => EventWay::TaskAnywhere,
-            (None, _, Some(_)) => EventWay::Name,
-            (None, Some(_), None) => EventWay::Repo,
-            (None, None, None) => EventWay::All,
+            (Some(_), Some(_), _) => self.of_task,
+            (Some(_), None, _) => self.of_task_anywhere,
+            (None, _, Some(_)) => self.of_name,
+            (None, Some(_), None) => self.of_repo,
+            (None, None, None) => self.all,
         }
     }
 }
 
 /// Reads the tasks of several statuses. Each status has its own run in the index, so the runs are merged.
-pub fn merge_statuses<E>(
+fn merge_statuses<E>(
     query: &TaskQuery,
     mut run: impl FnMut(Status) -> Result<Vec<Task>, E>,
 ) -> Result<Vec<Task>, E> {
@@ -78,14 +88,13 @@ pub fn merge_statuses<E>(
     Ok(all)
 }
 
-/// Returns what is due first.
 pub fn soonest(mut due: Vec<(Timestamp, Key)>, limit: usize) -> Vec<Key> {
     due.sort();
     due.truncate(limit);
     due.into_iter().map(|(_, key)| key).collect()
 }
 
-/// Returns the last place up to `head` that is before a moment, by bisection: dates only grow.
+/// Returns the last seq up to `head` for which `is_before` holds, by bisection: dates only grow.
 pub fn last_before<E>(
     head: u64,
     mut is_before: impl FnMut(u64) -> Result<bool, E>,
@@ -102,60 +111,48 @@ pub fn last_before<E>(
     Ok(low)
 }
 
-/// A kind of entity, in the order of the keys.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub enum Kind {
-    Repo,
-    Task,
-    Lease,
-    Decision,
-    Agent,
-    Memory,
-    Directive,
-}
-
-impl Kind {
-    const ALL: [Kind; 7] = [
-        Kind::Repo,
-        Kind::Task,
-        Kind::Lease,
-        Kind::Decision,
-        Kind::Agent,
-        Kind::Memory,
-        Kind::Directive,
+impl EntityKind {
+    const ALL: [EntityKind; 7] = [
+        EntityKind::Repo,
+        EntityKind::Task,
+        EntityKind::Lease,
+        EntityKind::Decision,
+        EntityKind::Agent,
+        EntityKind::Memory,
+        EntityKind::Directive,
     ];
 
-    fn of(key: &Key) -> Kind {
+    fn of(key: &Key) -> EntityKind {
         match key {
-            Key::Repo(_) => Kind::Repo,
-            Key::Task(..) => Kind::Task,
-            Key::Lease(..) => Kind::Lease,
-            Key::Decision(..) => Kind::Decision,
-            Key::Agent(_) => Kind::Agent,
-            Key::Memory(..) => Kind::Memory,
-            Key::Directive(..) => Kind::Directive,
+            Key::Repo(_) => EntityKind::Repo,
+            Key::Task(..) => EntityKind::Task,
+            Key::Lease(..) => EntityKind::Lease,
+            Key::Decision(..) => EntityKind::Decision,
+            Key::Agent(_) => EntityKind::Agent,
+            Key::Memory(..) => EntityKind::Memory,
+            Key::Directive(..) => EntityKind::Directive,
         }
     }
 }
 
 /// Where a page of one kind begins: after this repository (or agent), and in it after this id or number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct From<'k> {
+pub struct PageStart<'k> {
     pub name: &'k str,
     pub id: &'k str,
     pub number: u64,
 }
 
-impl From<'_> {
-    fn after(key: &Key) -> From<'_> {
+impl PageStart<'_> {
+    fn after(key: &Key) -> PageStart<'_> {
         match key {
-            Key::Repo(repo) => From { name: repo.as_str(), ..From::default() },
-            Key::Task(repo, id) => From { name: repo.as_str(), id: id.as_str(), number: 0 },
-            Key::Lease(repo, id) => From { name: repo.as_str(), id: "", number: id.0 },
-            Key::Decision(repo, id) => From { name: repo.as_str(), id: "", number: id.0 },
-            Key::Agent(id) => From { name: id.as_str(), ..From::default() },
-            Key::Memory(repo, id) => From { name: repo.as_str(), id: "", number: id.0 },
-            Key::Directive(repo, id) => From { name: repo.as_str(), id: "", number: id.0 },
+            Key::Repo(repo) => PageStart { name: repo.as_str(), ..PageStart::default() },
+            Key::Task(repo, id) => PageStart { name: repo.as_str(), id: id.as_str(), number: 0 },
+            Key::Lease(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::Decision(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::Agent(id) => PageStart { name: id.as_str(), ..PageStart::default() },
+            Key::Memory(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::Directive(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
         }
     }
 }
@@ -166,16 +163,16 @@ type Page = Vec<(Key, Entity)>;
 pub fn pages<E>(
     after: Option<&Key>,
     limit: usize,
-    mut read: impl FnMut(Kind, From<'_>, usize) -> Result<Page, E>,
+    mut read: impl FnMut(EntityKind, PageStart<'_>, usize) -> Result<Page, E>,
 ) -> Result<Page, E> {
     let mut page = Vec::new();
-    let first = after.map_or(Kind::Repo, Kind::of);
-    for kind in Kind::ALL.into_iter().filter(|kind| *kind >= first) {
+    let first = after.map_or(EntityKind::Repo, EntityKind::of);
+    for kind in EntityKind::ALL.into_iter().filter(|kind| *kind >= first) {
         if page.len() < limit {
-            let after = after.filter(|key| Kind::of(key) == kind);
+            let after = after.filter(|key| EntityKind::of(key) == kind);
             page.extend(read(
                 kind,
-                after.map(From::after).unwrap_or_default(),
+                after.map(PageStart::after).unwrap_or_default(),
                 limit - page.len(),
             )?);
         }
@@ -185,7 +182,7 @@ pub fn pages<E>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, last_before, pages, soonest};
+    use super::{EntityKind, last_before, pages, soonest};
     use comity_core::agent::Counters;
     use comity_core::facts::Entity;
     use comity_core::ids::{AgentId, LeaseId, RepoName};
@@ -235,6 +232,9 @@ mod tests {
             Ok(vec![(repo("x"), Entity::Repo(Counters::default()))])
         });
         assert_eq!(page.unwrap().len(), 2);
-        assert_eq!(asked, [(Kind::Agent, "b".to_owned(), 2), (Kind::Memory, String::new(), 1)]);
+        assert_eq!(
+            asked,
+            [(EntityKind::Agent, "b".to_owned(), 2), (EntityKind::Memory, String::new(), 1)]
+        );
     }
 }

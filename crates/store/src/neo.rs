@@ -14,34 +14,26 @@ const ROWS_MAX: usize = 100_000;
 /// One row: column and value, in the order of the table.
 pub type Row = Map<String, Value>;
 
-/// Both tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
-    /// What is remembered.
     pub memories: Vec<Row>,
-    /// What is to be done.
     pub tasks: Vec<Row>,
-    /// Rows that have bytes which are no text: table and id. They are left alone.
+    /// Table and id of each row that has bytes which are no text. Such rows are left alone.
     pub unreadable: Vec<(&'static str, String)>,
 }
 
-/// What is to become of one table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableChanges {
-    /// Rows to add.
     pub add: Vec<Row>,
-    /// Rows to change: the id, and the columns that change.
+    /// Each row has the id and the columns that change.
     pub change: Vec<Row>,
-    /// Rows to take out, by id.
+    /// Ids of the rows to delete.
     pub remove: Vec<String>,
 }
 
-/// What is to become of both tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Of what is remembered.
     pub memories: TableChanges,
-    /// Of what is to be done.
     pub tasks: TableChanges,
 }
 
@@ -109,11 +101,14 @@ fn failed(path: &Path, error: rusqlite::Error) -> StoreError {
 
 /// Reads both tables; one that is not there is empty. The file is not changed.
 pub fn read(path: &Path) -> Result<Tables, StoreError> {
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .map_err(|error| failed(path, error))?;
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    connection.and_then(|it| tables(&it)).map_err(|error| failed(path, error))
+}
+
+fn tables(connection: &Connection) -> Result<Tables, rusqlite::Error> {
     let mut tables = Tables::default();
     for (name, into) in [("memories", &mut tables.memories), ("tasks", &mut tables.tasks)] {
-        let (rows, odd) = rows(&connection, name).map_err(|error| failed(path, error))?;
+        let (rows, odd) = rows(connection, name)?;
         *into = rows;
         tables.unreadable.extend(odd.into_iter().map(|id| (name, id)));
     }
@@ -166,6 +161,10 @@ fn rows(connection: &Connection, table: &str) -> Result<(Vec<Row>, Vec<String>),
 pub struct Pending {
     connection: Connection,
     path: PathBuf,
+    /// The tables before the changes, from the moment on at which nobody else could write.
+    pub before: Tables,
+    /// The tables with the changes.
+    pub after: Tables,
 }
 
 impl Pending {
@@ -179,13 +178,18 @@ impl Pending {
 /// of a row, stays as it is.
 pub fn prepare(path: &Path, changes: &Changes) -> Result<Pending, StoreError> {
     let connection = Connection::open(path).map_err(|error| failed(path, error))?;
-    put(&connection, changes).map_err(|error| failed(path, error))?;
-    Ok(Pending { connection, path: path.to_owned() })
+    let tables = || {
+        connection.busy_timeout(std::time::Duration::from_secs(10))?;
+        connection.execute_batch("BEGIN IMMEDIATE")?;
+        let before = tables(&connection)?;
+        put(&connection, changes)?;
+        Ok((before, tables(&connection)?))
+    };
+    let (before, after) = tables().map_err(|error| failed(path, error))?;
+    Ok(Pending { connection, path: path.to_owned(), before, after })
 }
 
 fn put(connection: &Connection, changes: &Changes) -> Result<(), rusqlite::Error> {
-    connection.busy_timeout(std::time::Duration::from_secs(10))?;
-    connection.execute_batch("BEGIN IMMEDIATE")?;
     connection.execute_batch(SCHEMA)?;
     let indexed = is_there(connection, "memories_fts")?;
     connection.execute_batch(INDEX)?;

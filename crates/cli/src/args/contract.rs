@@ -1,8 +1,10 @@
 //! `comity contract …`
 
+use super::help;
 use super::values::contract_kind;
 use clap::Subcommand;
-use comity_protocol::contract::Kind;
+use comity_api::op;
+use comity_protocol::contract::ContractKind;
 
 /// What can be done with contracts.
 #[derive(Debug, Subcommand)]
@@ -14,7 +16,7 @@ pub enum ContractCommand {
         file: String,
         /// What it is (default: told from its content)
         #[arg(long, value_name = "KIND", value_parser = contract_kind)]
-        kind: Option<&'static Kind>,
+        kind: Option<&'static ContractKind>,
         /// Check exactly what the original tool checks
         #[arg(long)]
         compat: bool,
@@ -22,8 +24,7 @@ pub enum ContractCommand {
         #[arg(long, conflicts_with = "compat")]
         strict: bool,
     },
-    /// Write a task as a contract
-    #[command(after_help = "Example:\n  comity contract render mission T1 > mission.yaml")]
+    #[command(about = help::<op::ContractRender>(), after_help = "Example:\n  comity contract render mission T1 > mission.yaml")]
     Render {
         /// What to write: mission, result for the last one handed in, neo-task, neo-result, neo-error, ace-task,
         /// ace-claim, ace-blocked, ace-resuming, ace-done, ace-failed, labels or resume
@@ -46,13 +47,13 @@ pub enum ContractCommand {
         task: Option<String>,
         /// What it is (default: told from its content)
         #[arg(long, value_name = "KIND", value_parser = contract_kind)]
-        kind: Option<&'static Kind>,
+        kind: Option<&'static ContractKind>,
     },
     /// Print the JSON Schema of a kind of contract
     #[command(after_help = "Example:\n  comity contract schema result > result.schema.json")]
     Schema {
         /// The kind
         #[arg(value_name = "KIND", value_parser = contract_kind)]
-        kind: &'static Kind,
+        kind: &'static ContractKind,
     },
 }

@@ -1,21 +1,21 @@
 //! `comity decision …`
 
+use super::help;
 use super::values::{PageArgs, addressee, decision_type, duration, option};
 use clap::{Args, Subcommand};
+use comity_api::op;
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
 use comity_core::time::Millis;
 
 /// What can be done with questions.
 #[derive(Debug, Subcommand)]
 pub enum DecisionCommand {
-    /// Ask a question
-    #[command(
+    #[command(about = help::<op::DecisionAsk>(),
         after_help = "Example:\n  comity decision ask 'Drop support for 1.80?' --type approval \
         --wait --timeout 1h"
     )]
     Ask(Box<AskArgs>),
-    /// List open questions
-    #[command(after_help = "Example:\n  comity decision list --all")]
+    #[command(about = help::<op::DecisionList>(), after_help = "Example:\n  comity decision list --all")]
     List {
         /// Show those that are settled, too
         #[arg(long)]
@@ -23,14 +23,12 @@ pub enum DecisionCommand {
         #[command(flatten)]
         page: PageArgs,
     },
-    /// Show one question
-    #[command(after_help = "Example:\n  comity decision show D1")]
+    #[command(about = help::<op::DecisionShow>(), after_help = "Example:\n  comity decision show D1")]
     Show {
         /// The question
         id: String,
     },
-    /// Answer a question
-    #[command(after_help = "Example:\n  comity decision answer D1 'approved: but keep the shim'")]
+    #[command(about = help::<op::DecisionAnswerOne>(), after_help = "Example:\n  comity decision answer D1 'approved: but keep the shim'")]
     Answer {
         /// The question
         id: String,
@@ -38,8 +36,7 @@ pub enum DecisionCommand {
         #[arg(allow_hyphen_values = true)]
         answer: String,
     },
-    /// Wait for an answer
-    #[command(after_help = "Example:\n  comity decision wait D1 --timeout 10m")]
+    #[command(about = help::<op::DecisionWait>(), after_help = "Example:\n  comity decision wait D1 --timeout 10m")]
     Wait {
         /// The question
         id: String,

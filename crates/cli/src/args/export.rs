@@ -12,6 +12,9 @@ pub enum ExportCommand {
         /// A supervisor's directory, or neo's own
         #[arg(value_name = "DIR")]
         dir: PathBuf,
+        /// Write also files that changed since comity last read or wrote them
+        #[arg(long)]
+        overwrite: bool,
     },
     /// Write a collaboration/ tree
     #[command(after_help = "Example:\n  comity export collab collaboration")]

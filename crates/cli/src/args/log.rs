@@ -1,14 +1,15 @@
 //! `comity event …`, `comity log …`, `comity report …`
 
+use super::help;
 use super::values::{PageArgs, since};
 use clap::Subcommand;
-use comity_engine::Since;
+use comity_api::Since;
+use comity_api::op;
 
 /// What can be done with events.
 #[derive(Debug, Subcommand)]
 pub enum EventCommand {
-    /// Add an event of your own
-    #[command(
+    #[command(about = help::<op::EventEmit>(),
         after_help = "Example:\n  comity event emit '{\"event\":\"commit_pushed\",\"task\":\"T1\"}'"
     )]
     Emit {
@@ -16,8 +17,7 @@ pub enum EventCommand {
         #[arg(value_name = "JSON")]
         event: String,
     },
-    /// List events by seq
-    #[command(after_help = "Example:\n  comity event list --task T1 --since 2h")]
+    #[command(about = help::<op::EventList>(), after_help = "Example:\n  comity event list --task T1 --since 2h")]
     List {
         /// Show only events about this task
         #[arg(long, value_name = "ID")]
@@ -34,8 +34,7 @@ pub enum EventCommand {
         #[command(flatten)]
         page: PageArgs,
     },
-    /// Follow the log as it grows
-    #[command(after_help = "Example:\n  comity event tail --from 1")]
+    #[command(about = help::<op::EventTail>(), after_help = "Example:\n  comity event tail --from 1")]
     Tail {
         /// Start with this seq (default: what comes from now on)
         #[arg(long, value_name = "SEQ")]
@@ -46,14 +45,11 @@ pub enum EventCommand {
 /// What can be done with the log.
 #[derive(Debug, Subcommand)]
 pub enum LogCommand {
-    /// Check the chain, and the state against the log
-    #[command(after_help = "Example:\n  comity log verify")]
+    #[command(about = help::<op::LogVerify>(), after_help = "Example:\n  comity log verify")]
     Verify,
-    /// Build the state anew from the log
-    #[command(after_help = "Example:\n  comity log rebuild")]
+    #[command(about = help::<op::LogRebuild>(), after_help = "Example:\n  comity log rebuild")]
     Rebuild,
-    /// Print the end of the log, to be kept elsewhere as an anchor
-    #[command(after_help = "Example:\n  comity log head --json")]
+    #[command(about = help::<op::LogHead>(), after_help = "Example:\n  comity log head --json")]
     Head,
 }
 
@@ -62,7 +58,7 @@ pub enum LogCommand {
 pub enum StoreCommand {
     /// Copy a store into an empty one, log and all
     #[command(
-        after_help = "Example:\n  comity store copy sqlite:comity.db postgres://db/comity --fence"
+        after_help = "Example:\n  comity store copy sqlite:comity.db postgres://db/comity --fence-writers"
     )]
     Copy {
         /// The store to copy

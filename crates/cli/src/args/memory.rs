@@ -1,7 +1,9 @@
 //! `comity memory …` and `comity directive …`
 
+use super::help;
 use super::values::{PageArgs, duration, memory_type, trigger};
 use clap::{Args, Subcommand};
+use comity_api::op;
 use comity_core::directive::Trigger;
 use comity_core::memory::{MemoryFilter, MemoryType};
 use comity_core::time::Millis;
@@ -9,29 +11,25 @@ use comity_core::time::Millis;
 /// What can be done with memories.
 #[derive(Debug, Subcommand)]
 pub enum MemoryCommand {
-    /// Remember something
-    #[command(
+    #[command(about = help::<op::MemoryWrite>(),
         after_help = "With --supersedes the new memory replaces an older one, which stays in the \
         store with a link to it; `comity memory update` changes a memory in place.\n\nExample:\n  \
         comity memory write 'Tests need a running database' --type fact --scope src/store --tag ci"
     )]
     Write(Box<WriteArgs>),
-    /// List what is remembered
-    #[command(after_help = "Example:\n  comity memory list --type procedure --scope src/store")]
+    #[command(about = help::<op::MemoryList>(), after_help = "Example:\n  comity memory list --type procedure --scope src/store")]
     List {
         #[command(flatten)]
         filter: MemoryFilterArgs,
         #[command(flatten)]
         page: PageArgs,
     },
-    /// Show one memory
-    #[command(after_help = "Example:\n  comity memory show M1")]
+    #[command(about = help::<op::MemoryShow>(), after_help = "Example:\n  comity memory show M1")]
     Show {
         /// The memory
         id: String,
     },
-    /// Find memories that have every word of a query, the best first
-    #[command(
+    #[command(about = help::<op::MemorySearch>(),
         after_help = "English words are found in all their forms; a * after the last word leaves \
         its end open.\n\nExample:\n  comity memory search 'database migrat*'"
     )]
@@ -44,15 +42,13 @@ pub enum MemoryCommand {
         #[command(flatten)]
         page: PageArgs,
     },
-    /// Change a memory in place, under the same id
-    #[command(
+    #[command(about = help::<op::MemoryUpdate>(),
         after_help = "To keep what it said before, write a new memory with `comity memory write \
         --supersedes ID`.\n\nExample:\n  comity memory update M1 'Tests need PostgreSQL 15' \
         --expires 30d"
     )]
     Update(Box<UpdateMemoryArgs>),
-    /// Forget something
-    #[command(after_help = "Example:\n  comity memory forget M1")]
+    #[command(about = help::<op::MemoryForget>(), after_help = "Example:\n  comity memory forget M1")]
     Forget {
         /// The memory
         id: String,
@@ -139,15 +135,13 @@ impl From<MemoryFilterArgs> for MemoryFilter {
 /// What can be done with directives.
 #[derive(Debug, Subcommand)]
 pub enum DirectiveCommand {
-    /// Give a standing instruction
-    #[command(
+    #[command(about = help::<op::DirectiveCreate>(),
         after_help = "A duration is 90s, 30m, 2h or 7d, 'for 2 hours', 'until 18:00', 'until \
         midnight' (local time), or indefinitely.\n\nExample:\n  comity directive create 'Update \
         the dependencies' --trigger idle --priority 10 --duration 'until midnight'"
     )]
     Create(Box<DirectiveArgs>),
-    /// List standing instructions
-    #[command(after_help = "Example:\n  comity directive list --active --trigger idle")]
+    #[command(about = help::<op::DirectiveList>(), after_help = "Example:\n  comity directive list --active --trigger idle")]
     List {
         /// Only what counts now, the highest priority first
         #[arg(long)]
@@ -158,14 +152,12 @@ pub enum DirectiveCommand {
         #[command(flatten)]
         page: PageArgs,
     },
-    /// Show one standing instruction
-    #[command(after_help = "Example:\n  comity directive show I1")]
+    #[command(about = help::<op::DirectiveShow>(), after_help = "Example:\n  comity directive show I1")]
     Show {
         /// The directive
         id: String,
     },
-    /// Switch a standing instruction off, or on again
-    #[command(after_help = "Example:\n  comity directive toggle I1")]
+    #[command(about = help::<op::DirectiveToggle>(), after_help = "Example:\n  comity directive toggle I1")]
     Toggle {
         /// The directive
         id: String,
@@ -176,14 +168,12 @@ pub enum DirectiveCommand {
         #[arg(long, conflicts_with = "on")]
         off: bool,
     },
-    /// Take a standing instruction back
-    #[command(after_help = "Example:\n  comity directive delete I1")]
+    #[command(about = help::<op::DirectiveDelete>(), after_help = "Example:\n  comity directive delete I1")]
     Delete {
         /// The directive
         id: String,
     },
-    /// Say that a standing instruction is followed now
-    #[command(after_help = "Example:\n  comity directive trigger I1")]
+    #[command(about = help::<op::DirectiveTrigger>(), after_help = "Example:\n  comity directive trigger I1")]
     Trigger {
         /// The directive
         id: String,

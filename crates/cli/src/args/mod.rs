@@ -28,13 +28,15 @@ pub use neo::{
     NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown,
     NeoTask,
 };
-pub use task::{ListArgs, Step, TaskCommand, VerbArgs};
+pub use task::{ListArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
 pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
 pub use values::fence;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use comity_api::{Operation, op};
 use comity_core::ids::Fence;
+use comity_project::Asked;
 use std::ffi::OsString;
 
 /// Coordinate coding agents and people who work on the same repository
@@ -82,6 +84,24 @@ pub struct Global {
     pub idempotency_key: Option<String>,
 }
 
+impl Global {
+    pub fn asked(&self) -> Asked {
+        Asked {
+            root: self.root.clone(),
+            store: self.store.clone(),
+            repo: self.repo.clone(),
+            actor: self.actor.clone(),
+            fence: self.fence,
+            key: self.idempotency_key.clone(),
+        }
+    }
+}
+
+/// Returns the help text of an operation, which its row has for every door.
+const fn help<O: Operation>() -> &'static str {
+    O::ROW.help
+}
+
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -92,8 +112,7 @@ pub enum Command {
         #[arg(long, short)]
         yes: bool,
     },
-    /// Show what is going on, who holds what, and what needs you
-    #[command(after_help = "Example:\n  comity status")]
+    #[command(about = help::<op::Status>(), after_help = "Example:\n  comity status")]
     Status,
     /// Plan, claim, hand in, review and finish tasks
     #[command(subcommand, after_help = "Example:\n  comity task claim")]
@@ -113,8 +132,7 @@ pub enum Command {
         after_help = "Example:\n  comity decision ask 'Which parser?' --option serde --option own --wait"
     )]
     Decision(Deferred<DecisionCommand>),
-    /// Write something down for the record
-    #[command(after_help = "Example:\n  comity note discovery 'The parser is recursive' --task T1")]
+    #[command(about = help::<op::Note>(), after_help = "Example:\n  comity note discovery 'The parser is recursive' --task T1")]
     Note {
         /// progress, action, decision, blocker, milestone or discovery
         #[arg(value_name = "TYPE")]
@@ -171,8 +189,7 @@ pub enum Command {
         after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor"
     )]
     Export(Deferred<ExportCommand>),
-    /// Reclaim what is stale and apply what has expired
-    #[command(after_help = "Example:\n  comity watchdog --once")]
+    #[command(about = help::<op::Watchdog>(), after_help = "Example:\n  comity watchdog --once")]
     Watchdog {
         /// Do it once instead of for ever
         #[arg(long)]

@@ -1,24 +1,24 @@
 //! `comity task …`
 
 use super::deferred::Deferred;
+use super::help;
 use super::task_fields::{CreateArgs, UpdateArgs};
 use super::values::{PageArgs, agent, contract_kind, duration, role, status};
 use clap::{Args, Subcommand};
+use comity_api::op;
 use comity_core::ids::AgentId;
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::time::Millis;
-use comity_protocol::contract::Kind;
+use comity_protocol::contract::ContractKind;
 
 /// What can be done with tasks.
 #[derive(Debug, Subcommand)]
 pub enum TaskCommand {
-    /// Make a task
-    #[command(after_help = "Example:\n  comity task create 'Parse dates' --priority high \
+    #[command(about = help::<op::TaskCreate>(), after_help = "Example:\n  comity task create 'Parse dates' --priority high \
         --file 'src/date/**' --gate tests --dod 'leap years work'")]
     Create(Deferred<CreateArgs>),
-    /// Make the tasks of a plan, all or none
-    #[command(after_help = "Example:\n  comity task breakdown plan.yaml --epic 12")]
+    #[command(about = help::<op::TaskBreakdown>(), after_help = "Example:\n  comity task breakdown plan.yaml --epic 12")]
     Breakdown {
         /// The plan: a YAML list of task contracts, or a list under `tasks`; - reads stdin
         file: String,
@@ -26,20 +26,15 @@ pub enum TaskCommand {
         #[arg(long, value_name = "EPIC")]
         epic: Option<String>,
     },
-    /// List tasks by number
-    #[command(after_help = "Example:\n  comity task list --ready")]
+    #[command(about = help::<op::TaskList>(), after_help = "Example:\n  comity task list --ready")]
     List(Deferred<ListArgs>),
-    /// Show one task in full
-    #[command(after_help = "Example:\n  comity task show T1")]
+    #[command(about = help::<op::TaskShow>(), after_help = "Example:\n  comity task show T1")]
     Show(IdArgs),
-    /// Explain why a task is where it is, and what to do next
-    #[command(after_help = "Example:\n  comity task why T1")]
+    #[command(about = help::<op::TaskWhy>(), after_help = "Example:\n  comity task why T1")]
     Why(IdArgs),
-    /// Change fields of a task
-    #[command(after_help = "Example:\n  comity task update T1 --priority P0 --if-match 3")]
+    #[command(about = help::<op::TaskUpdate>(), after_help = "Example:\n  comity task update T1 --priority P0 --if-match 3")]
     Update(Deferred<UpdateArgs>),
-    /// Make a task wait for another
-    #[command(after_help = "Example:\n  comity task depend T2 --on T1")]
+    #[command(about = help::<op::TaskDepend>(), after_help = "Example:\n  comity task depend T2 --on T1")]
     Depend {
         /// The task that waits
         id: String,
@@ -50,8 +45,7 @@ pub enum TaskCommand {
         #[arg(long)]
         remove: bool,
     },
-    /// Reserve a task for an agent
-    #[command(after_help = "Example:\n  comity task assign T1 codex-cli")]
+    #[command(about = help::<op::TaskAssign>(), after_help = "Example:\n  comity task assign T1 codex-cli")]
     Assign {
         /// The task
         id: String,
@@ -62,8 +56,7 @@ pub enum TaskCommand {
         #[arg(long, conflicts_with = "agent")]
         none: bool,
     },
-    /// Note what another system calls a task
-    #[command(after_help = "Example:\n  comity task link T1 github 42 --key issue")]
+    #[command(about = help::<op::TaskLink>(), after_help = "Example:\n  comity task link T1 github 42 --key issue")]
     Link {
         /// The task
         id: String,
@@ -75,8 +68,7 @@ pub enum TaskCommand {
         #[arg(long, value_name = "KEY", default_value = "id")]
         key: String,
     },
-    /// Take a task with its files, or the best ready one
-    #[command(after_help = "Example:\n  comity task claim T1 --ttl 30m")]
+    #[command(about = help::<op::TaskClaim>(), after_help = "Example:\n  comity task claim T1 --ttl 30m")]
     Claim {
         /// The task; the best ready one when left out
         id: Option<String>,
@@ -93,8 +85,7 @@ pub enum TaskCommand {
         #[arg(long)]
         no_lease: bool,
     },
-    /// Begin or go on with the work
-    #[command(after_help = "Example:\n  comity task start T1")]
+    #[command(about = help::<op::TaskStart>(), after_help = "Example:\n  comity task start T1")]
     Start {
         #[command(flatten)]
         verb: VerbArgs,
@@ -102,58 +93,30 @@ pub enum TaskCommand {
         #[arg(long, value_name = "DUR", value_parser = duration)]
         ttl: Option<Millis>,
     },
-    /// Hand the work in for review
-    #[command(after_help = "Example:\n  comity task submit T1 --pr https://example.org/pr/7")]
-    Submit {
-        #[command(flatten)]
-        verb: VerbArgs,
-        /// The commit (default: the one a result names, that of --branch, or HEAD of this work tree)
-        #[arg(long, value_name = "SHA")]
-        commit: Option<String>,
-        /// The branch (default: the one a result names, else the one checked out)
-        #[arg(long, value_name = "BRANCH")]
-        branch: Option<String>,
-        /// The pull request
-        #[arg(long, value_name = "URL")]
-        pr: Option<String>,
-        /// Who should review it
-        #[arg(long, value_name = "AGENT", value_parser = agent)]
-        reviewer: Option<AgentId>,
-        /// A result contract in YAML or JSON, or a comment of ACE that ends the work; - reads stdin
-        #[arg(long, value_name = "FILE")]
-        result: Option<String>,
-        /// What the result is (default: told from its content)
-        #[arg(long, value_name = "KIND", requires = "result", value_parser = contract_kind)]
-        kind: Option<&'static Kind>,
-        /// Keep the leases during the review
-        #[arg(long)]
-        keep_leases: bool,
-    },
-    /// Take a review, so that two do not do it twice
-    #[command(after_help = "Example:\n  comity task review T1 --as critic.1")]
+    #[command(about = help::<op::TaskSubmit>(), after_help = "Example:\n  comity task submit T1 --pr https://example.org/pr/7")]
+    Submit(Box<SubmitArgs>),
+    #[command(about = help::<op::TaskReview>(), after_help = "Example:\n  comity task review T1 --as critic.1")]
     Review(VerbArgs),
-    /// Accept the work
-    #[command(after_help = "Example:\n  comity task approve T1 --reason 'clean and tested'")]
+    #[command(about = help::<op::TaskApprove>(), after_help = "Example:\n  comity task approve T1 --reason 'clean and tested'")]
     Approve(VerbArgs),
-    /// Send the work back
-    #[command(
+    #[command(about = help::<op::TaskRequestChanges>(),
         after_help = "Example:\n  comity task request-changes T1 --reason 'handle leap years'"
     )]
     RequestChanges(VerbArgs),
-    /// Begin to integrate approved work
-    #[command(after_help = "Example:\n  comity task merge T1")]
+    #[command(about = help::<op::TaskMerge>(), after_help = "Example:\n  comity task merge T1")]
     Merge(VerbArgs),
-    /// Finish a task
-    #[command(after_help = "Example:\n  comity task done T1 --merged \"$(git rev-parse main)\"")]
+    #[command(about = help::<op::TaskDone>(), after_help = "Example:\n  comity task done T1 --merged \"$(git rev-parse main)\"")]
     Done {
         #[command(flatten)]
         verb: VerbArgs,
-        /// The commit that has the work merged
+        /// The commit that has the work merged (default: the tip of the base branch)
         #[arg(long, value_name = "SHA")]
         merged: Option<String>,
+        /// Finish it without a merge, as a person; --reason says why
+        #[arg(long, requires = "reason", conflicts_with = "merged")]
+        unmerged: bool,
     },
-    /// Stop until something is given
-    #[command(after_help = "Example:\n  comity task block T1 --needs 'a decision' \
+    #[command(about = help::<op::TaskBlock>(), after_help = "Example:\n  comity task block T1 --needs 'a decision' \
         --question 'Which calendar?'")]
     Block {
         #[command(flatten)]
@@ -168,8 +131,7 @@ pub enum TaskCommand {
         #[arg(long, value_name = "DUR", value_parser = duration)]
         retry_after: Option<Millis>,
     },
-    /// Answer the questions that a blocked task waits for, all in one go
-    #[command(after_help = "Example:\n  comity task answer T1 --comment answer.md")]
+    #[command(about = help::<op::TaskAnswerQuestions>(), after_help = "Example:\n  comity task answer T1 --comment answer.md")]
     Answer {
         /// The task, or the beginning of its id
         id: String,
@@ -185,8 +147,7 @@ pub enum TaskCommand {
         #[arg(long, value_name = "FILE", conflicts_with = "text")]
         comment: Option<String>,
     },
-    /// Show what a stuck task is about, and say as a person how it goes on
-    #[command(after_help = "Example:\n  comity task intervene T1 --feedback 'use the second way'")]
+    #[command(about = help::<op::TaskIntervene>(), after_help = "Example:\n  comity task intervene T1 --feedback 'use the second way'")]
     Intervene {
         /// The task, or the beginning of its id
         id: String,
@@ -194,26 +155,19 @@ pub enum TaskCommand {
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         feedback: Option<String>,
     },
-    /// Say that nothing is in the way any more
-    #[command(after_help = "Example:\n  comity task unblock T1 --reason 'the server is back'")]
+    #[command(about = help::<op::TaskUnblock>(), after_help = "Example:\n  comity task unblock T1 --reason 'the server is back'")]
     Unblock(VerbArgs),
-    /// Say that the attempt failed
-    #[command(after_help = "Example:\n  comity task fail T1 --reason 'the build does not link'")]
+    #[command(about = help::<op::TaskFail>(), after_help = "Example:\n  comity task fail T1 --reason 'the build does not link'")]
     Fail(VerbArgs),
-    /// Give a task back
-    #[command(after_help = "Example:\n  comity task release T1")]
+    #[command(about = help::<op::TaskRelease>(), after_help = "Example:\n  comity task release T1")]
     Release(VerbArgs),
-    /// Give a task up for good
-    #[command(after_help = "Example:\n  comity task abandon T1 --reason 'no longer needed'")]
+    #[command(about = help::<op::TaskAbandon>(), after_help = "Example:\n  comity task abandon T1 --reason 'no longer needed'")]
     Abandon(VerbArgs),
-    /// Put a task back into the queue
-    #[command(after_help = "Example:\n  comity task requeue T1")]
+    #[command(about = help::<op::TaskRequeue>(), after_help = "Example:\n  comity task requeue T1")]
     Requeue(VerbArgs),
-    /// Take a finished task up again
-    #[command(after_help = "Example:\n  comity task reopen T1 --reason 'it came back'")]
+    #[command(about = help::<op::TaskReopen>(), after_help = "Example:\n  comity task reopen T1 --reason 'it came back'")]
     Reopen(VerbArgs),
-    /// Settle an item of the checklist
-    #[command(after_help = "Example:\n  comity task check T1 1")]
+    #[command(about = help::<op::TaskCheck>(), after_help = "Example:\n  comity task check T1 1")]
     Check {
         #[command(flatten)]
         verb: VerbArgs,
@@ -223,8 +177,7 @@ pub enum TaskCommand {
         #[arg(long)]
         waive: bool,
     },
-    /// Start or complete a step of the work
-    #[command(after_help = "Example:\n  comity task subtask T1 start 'write the tests'")]
+    #[command(about = help::<op::TaskSubtask>(), after_help = "Example:\n  comity task subtask T1 start 'write the tests'")]
     Subtask {
         /// The task
         id: String,
@@ -233,8 +186,7 @@ pub enum TaskCommand {
         /// The step
         text: String,
     },
-    /// Hand a task over to a fresh context
-    #[command(
+    #[command(about = help::<op::TaskHandoff>(),
         after_help = "Example:\n  comity task handoff T1 --subtask 'Parse time zones' --plan 'Write the test'"
     )]
     Handoff {
@@ -247,8 +199,7 @@ pub enum TaskCommand {
         #[arg(long = "plan", value_name = "TEXT")]
         plan: Vec<String>,
     },
-    /// Go to a status by whatever verb leads there
-    #[command(after_help = "Example:\n  comity task transition T1 in_progress")]
+    #[command(about = help::<op::TaskTransition>(), after_help = "Example:\n  comity task transition T1 in_progress")]
     Transition {
         #[command(flatten)]
         verb: VerbArgs,
@@ -259,6 +210,37 @@ pub enum TaskCommand {
         #[arg(long, value_name = "TEXT")]
         needs: Option<String>,
     },
+}
+
+/// Work that is handed in.
+#[derive(Debug, Args)]
+pub struct SubmitArgs {
+    #[command(flatten)]
+    pub verb: VerbArgs,
+    /// The commit (default: the one a result names, that of --branch, or HEAD of this work tree)
+    #[arg(long, value_name = "SHA")]
+    pub commit: Option<String>,
+    /// The branch (default: the one a result names, else the one checked out)
+    #[arg(long, value_name = "BRANCH")]
+    pub branch: Option<String>,
+    /// The pull request
+    #[arg(long, value_name = "URL")]
+    pub pr: Option<String>,
+    /// Who should review it
+    #[arg(long, value_name = "AGENT", value_parser = agent)]
+    pub reviewer: Option<AgentId>,
+    /// A result contract in YAML or JSON, or a comment of ACE that ends the work; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    pub result: Option<String>,
+    /// What the result is (default: told from its content)
+    #[arg(long, value_name = "KIND", requires = "result", value_parser = contract_kind)]
+    pub kind: Option<&'static ContractKind>,
+    /// Keep the leases during the review
+    #[arg(long)]
+    pub keep_leases: bool,
+    /// There is nothing to change; --reason says why
+    #[arg(long, requires = "reason")]
+    pub empty: bool,
 }
 
 /// One task.

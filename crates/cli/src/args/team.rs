@@ -1,7 +1,9 @@
 //! `comity lease …`, `comity agent …`, `comity gate …`
 
+use super::help;
 use super::values::{PageArgs, agent, duration, role};
 use clap::Subcommand;
+use comity_api::op;
 use comity_core::ids::AgentId;
 use comity_core::role::Role;
 use comity_core::time::Millis;
@@ -9,8 +11,7 @@ use comity_core::time::Millis;
 /// What can be done with leases.
 #[derive(Debug, Subcommand)]
 pub enum LeaseCommand {
-    /// Reserve files, all or none
-    #[command(after_help = "Example:\n  comity lease acquire src/main.rs 'docs/**' --wait 5m")]
+    #[command(about = help::<op::LeaseAcquire>(), after_help = "Example:\n  comity lease acquire src/main.rs 'docs/**' --wait 5m")]
     Acquire {
         /// Paths or globs, relative to the working directory
         #[arg(required = true, value_name = "PATTERN")]
@@ -31,8 +32,7 @@ pub enum LeaseCommand {
         #[arg(long, value_name = "DUR", value_parser = duration)]
         wait: Option<Millis>,
     },
-    /// Renew leases
-    #[command(after_help = "Example:\n  comity lease renew L1 L2")]
+    #[command(about = help::<op::LeaseRenew>(), after_help = "Example:\n  comity lease renew L1 L2")]
     Renew {
         /// The leases
         #[arg(required = true, value_name = "LOCK_ID")]
@@ -41,8 +41,7 @@ pub enum LeaseCommand {
         #[arg(long, value_name = "DUR", value_parser = duration)]
         ttl: Option<Millis>,
     },
-    /// End leases
-    #[command(after_help = "Example:\n  comity lease release --all")]
+    #[command(about = help::<op::LeaseRelease>(), after_help = "Example:\n  comity lease release --all")]
     Release {
         /// The leases
         #[arg(value_name = "LOCK_ID", required_unless_present = "all")]
@@ -51,8 +50,7 @@ pub enum LeaseCommand {
         #[arg(long, conflicts_with = "ids")]
         all: bool,
     },
-    /// List live leases
-    #[command(after_help = "Example:\n  comity lease list --owner codex-cli")]
+    #[command(about = help::<op::LeaseList>(), after_help = "Example:\n  comity lease list --owner codex-cli")]
     List {
         /// Show only those of this owner
         #[arg(long, value_name = "AGENT", value_parser = agent)]
@@ -60,23 +58,20 @@ pub enum LeaseCommand {
         #[command(flatten)]
         page: PageArgs,
     },
-    /// Tell whether paths are free
-    #[command(after_help = "Example:\n  comity lease check src/main.rs")]
+    #[command(about = help::<op::LeaseCheck>(), after_help = "Example:\n  comity lease check src/main.rs")]
     Check {
         /// Paths or globs, relative to the working directory
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<String>,
     },
-    /// Reclaim what has expired
-    #[command(after_help = "Example:\n  comity lease reclaim")]
+    #[command(about = help::<op::LeaseReclaim>(), after_help = "Example:\n  comity lease reclaim")]
     Reclaim,
 }
 
 /// What can be done with agents.
 #[derive(Debug, Subcommand)]
 pub enum AgentCommand {
-    /// Register an agent, or change its roles and skills
-    #[command(
+    #[command(about = help::<op::AgentRegister>(),
         after_help = "Example:\n  comity agent register codex-cli --role critic --skill rust"
     )]
     Register {
@@ -90,23 +85,19 @@ pub enum AgentCommand {
         #[arg(long = "skill", value_name = "WORD")]
         skills: Vec<String>,
     },
-    /// List agents
-    #[command(after_help = "Example:\n  comity agent list")]
+    #[command(about = help::<op::AgentList>(), after_help = "Example:\n  comity agent list")]
     List {
         #[command(flatten)]
         page: PageArgs,
     },
-    /// Show one agent and what it holds
-    #[command(after_help = "Example:\n  comity agent show codex-cli")]
+    #[command(about = help::<op::AgentShow>(), after_help = "Example:\n  comity agent show codex-cli")]
     Show {
         /// The agent
         id: String,
     },
-    /// Give a sign of life
-    #[command(after_help = "Example:\n  comity agent heartbeat")]
+    #[command(about = help::<op::AgentHeartbeat>(), after_help = "Example:\n  comity agent heartbeat")]
     Heartbeat,
-    /// Say who would be good for a piece of work
-    #[command(after_help = "Example:\n  comity agent suggest --label rust --role critic")]
+    #[command(about = help::<op::AgentSuggest>(), after_help = "Example:\n  comity agent suggest --label rust --role critic")]
     Suggest {
         /// A label of the work (repeatable)
         #[arg(long = "label", value_name = "WORD")]
@@ -120,14 +111,12 @@ pub enum AgentCommand {
 /// What can be done with gates.
 #[derive(Debug, Subcommand)]
 pub enum GateCommand {
-    /// List the gates of a task
-    #[command(after_help = "Example:\n  comity gate list T1")]
+    #[command(about = help::<op::GateList>(), after_help = "Example:\n  comity gate list T1")]
     List {
         /// The task
         id: String,
     },
-    /// Record evidence for a gate
-    #[command(
+    #[command(about = help::<op::GateRecord>(),
         after_help = "Example:\n  comity gate record T1 tests pass --report target/tests.xml"
     )]
     Record {
@@ -144,8 +133,7 @@ pub enum GateCommand {
         #[arg(long, value_name = "SHA")]
         commit: Option<String>,
     },
-    /// Let a gate pass without evidence
-    #[command(after_help = "Example:\n  comity gate waive T1 bench --reason 'no hot path touched'")]
+    #[command(about = help::<op::GateWaive>(), after_help = "Example:\n  comity gate waive T1 bench --reason 'no hot path touched'")]
     Waive {
         /// The task
         id: String,

@@ -1,6 +1,7 @@
 //! Readers of option values. What they refuse is a usage error.
 
 use clap::Args;
+use comity_api::Since;
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
 use comity_core::directive::Trigger;
 use comity_core::ids::{AgentId, Fence};
@@ -10,12 +11,11 @@ use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
-use comity_engine::{Page, Since};
-use comity_protocol::contract::{KINDS, Kind, kind};
+use comity_protocol::contract::{ContractKind, KINDS, kind};
 
 #[expect(clippy::needless_pass_by_value, reason = "it is called with what map_err hands over")]
 fn words(refusal: Refusal) -> String {
-    format!("{} ({})", refusal.message, refusal.hint_text())
+    format!("{} ({})", refusal.message, crate::wording::next_step(&refusal))
 }
 
 /// Reads a fence.
@@ -110,14 +110,8 @@ pub struct PageArgs {
     pub after: Option<String>,
 }
 
-impl From<PageArgs> for Page {
-    fn from(args: PageArgs) -> Page {
-        Page { limit: args.limit.map(usize::from), after: args.after }
-    }
-}
-
 /// Reads the name of a kind of contract.
-pub fn contract_kind(text: &str) -> Result<&'static Kind, String> {
+pub fn contract_kind(text: &str) -> Result<&'static ContractKind, String> {
     let names = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
     kind(text).ok_or_else(|| format!("one of: {}", names()))
 }

@@ -4,11 +4,12 @@ use super::history::by_id;
 use super::records::Entry;
 use super::sync::Syncer;
 use comity_core::command::Command;
-use comity_core::ids::TaskId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
-use comity_engine::{CollabState, Query};
-use comity_protocol::collab::{Change, Edit, Kind, Patch, edits, etag, read_agent_at, task_record};
+use comity_engine::CollabState;
+use comity_protocol::collab::{
+    Change, Edit, Patch, StateFile as Kind, edits, etag, read_agent_at, task_record,
+};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,18 +115,14 @@ impl<'s> Takeover<'s> {
     /// Does what an entry asks for; true when the rules allow it.
     fn attempt(&mut self, id: &str, what: &str, command: Command) -> Result<bool, Refusal> {
         let key = self.key(id, &command);
-        let answer = self.syncer.execute(command, key);
-        self.noted(what, answer)
+        let done = self.syncer.execute(command, key).map(drop);
+        self.noted(what, done)
     }
 
     /// Writes down what came of an edit; true when it was taken.
-    pub(super) fn noted(
-        &mut self,
-        what: &str,
-        answer: Result<Value, Refusal>,
-    ) -> Result<bool, Refusal> {
-        match answer {
-            Ok(_) => {
+    pub(super) fn noted(&mut self, what: &str, done: Result<(), Refusal>) -> Result<bool, Refusal> {
+        match done {
+            Ok(()) => {
                 self.syncer.report.taken.push(what.to_owned());
                 Ok(true)
             }
@@ -155,7 +152,7 @@ impl<'s> Takeover<'s> {
         self.new_tasks(new)?;
         for (mut patch, change) in old {
             let id = change.id.clone();
-            let Some(task) = self.task(&id)? else {
+            let Some(task) = self.syncer.task(&id)? else {
                 self.refuse(format!("{id}: there is no such task here"));
                 self.keep_back(&id, &["id"]);
                 continue;
@@ -183,8 +180,8 @@ impl<'s> Takeover<'s> {
         for reference in patch.lost_references(task) {
             self.refuse(format!("{id}: the reference {reference} is changed, not taken away"));
         }
-        let actor = self.syncer.context.asker().actor;
-        let all = patch.commands(task, &actor, Some("edited in collaboration/"));
+        let actor = &self.syncer.context.actor;
+        let all = patch.commands(task, actor, Some("edited in collaboration/"));
         // Who works on it and its state belong together; what else was changed does not depend on them.
         let (steps, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(is_step);
         let words: Vec<String> = steps.iter().map(|step| what_of(step, keys)).collect();
@@ -248,14 +245,14 @@ impl<'s> Takeover<'s> {
             requests.push(self.syncer.request(command, key));
             patches.push((id, patch, entry));
         }
-        let answers = self.syncer.engine.execute_all(requests);
+        let answers = self.syncer.service.execute_all(requests);
         for ((id, patch, entry), answer) in patches.into_iter().zip(answers) {
             match answer {
                 Err(refusal) if refusal.code == Code::DuplicateId => {
                     self.second(id, &patch, entry)?;
                 }
                 answer => {
-                    if !self.noted(&format!("{id}: new task"), answer)? {
+                    if !self.noted(&format!("{id}: new task"), answer.map(drop))? {
                         self.keep_back(id, &["id"]);
                     }
                 }
@@ -283,7 +280,7 @@ impl<'s> Takeover<'s> {
         entry: &Map<String, Value>,
     ) -> Result<(), Refusal> {
         let mut imported = patch.imported_task(id.to_owned(), SOURCE);
-        if let Some(task) = self.task(id)?.filter(|task| task.title == imported.task.title) {
+        if let Some(task) = self.syncer.task(id)?.filter(|task| task.title == imported.task.title) {
             return self.same_task(&task, entry);
         }
         imported.task.id = None;
@@ -312,23 +309,6 @@ impl<'s> Takeover<'s> {
         self.conflicts(task, &values, &was);
         let keys: Vec<&str> = values.keys().map(String::as_str).collect();
         self.change(task, &patch, &keys)
-    }
-
-    fn task(&mut self, id: &str) -> Result<Option<TaskView>, Refusal> {
-        if TaskId::parse(id).is_err() {
-            return Ok(None);
-        }
-        let asker = self.syncer.context.asker();
-        let answer = self.syncer.engine.query(&asker, Query::Task { id: id.to_owned() });
-        let value = match answer {
-            Ok(mut value) => value.get_mut("task").map(Value::take).unwrap_or_default(),
-            Err(refusal) if refusal.code.exit_status() == 4 || refusal.code.exit_status() == 2 => {
-                return Ok(None);
-            }
-            Err(refusal) => return Err(refusal),
-        };
-        let task: Option<TaskView> = serde_json::from_value(value).ok();
-        Ok(task.filter(|task| task.id == id))
     }
 
     /// Says what was changed in both places. The rules decide whether the file's value is taken.

@@ -3,12 +3,14 @@
 use super::mark::{Added, Mark, added};
 use super::sync::{Syncer, is_young};
 use super::tree::{Published, Tree, failed};
+use comity_api::{EventAnswer, EventFilter, EventView, Nothing, Since, op};
 use comity_core::command::Command;
 use comity_core::ids::AgentId;
-use comity_core::refusal::Refusal;
-use comity_engine::{EventFilter, Page, Query, Since};
+use comity_core::limits::PAGE_MAX;
+use comity_core::refusal::{Code, Refusal};
 use comity_protocol::collab::{
-    Etags, Kind, Known, ORIGIN_LINE, etag, event_line, line, line_mark, log, normal_event, seconds,
+    Etags, Known, ORIGIN_LINE, StateFile as Kind, etag, event_line, line, line_mark, log,
+    normal_event, seconds,
 };
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,8 +22,6 @@ use std::path::Path;
 const ORIGIN: &str = "origin";
 /// The file that all events come together in.
 const ALL: &str = "events.jsonl";
-/// Events that are asked for at once.
-const PAGE: usize = 500;
 
 /// What the log says about lines: which are ours, and which were taken over before.
 #[derive(Default)]
@@ -33,13 +33,12 @@ struct InLog {
 }
 
 impl InLog {
-    fn see(&mut self, event: &Value) {
-        let Some(seq) = event.get("seq").and_then(Value::as_u64) else { return };
-        let mark = event.get(ORIGIN_LINE).and_then(Value::as_str);
-        if let Some(mark) = mark {
-            self.taken.entry(mark.to_owned()).or_default().push(seq);
+    fn see(&mut self, event: &EventView) -> Result<(), Refusal> {
+        if let Some(mark) = event.text(ORIGIN_LINE) {
+            self.taken.entry(mark.to_owned()).or_default().push(event.seq);
         }
-        self.ours.insert(seq, proof(&event_line(event, &|_| None)));
+        self.ours.insert(event.seq, proof(&line_of(event, &BTreeMap::new())?));
+        Ok(())
     }
 
     /// Returns the event that a line is the one of.
@@ -53,6 +52,13 @@ impl InLog {
         let seqs = self.taken.get_mut(mark)?;
         if seqs.is_empty() { None } else { Some(seqs.remove(0)) }
     }
+}
+
+/// Makes the line of an event.
+fn line_of(event: &EventView, tags: &BTreeMap<Kind, Etags>) -> Result<Map<String, Value>, Refusal> {
+    let written = serde_json::to_value(event)
+        .map_err(|error| Refusal::new(Code::Internal, format!("an event: {error}")))?;
+    Ok(event_line(&written, &|kind| tags.get(&kind).cloned()))
 }
 
 /// What of a line shows whose it is: a number alone can be anybody's.
@@ -75,9 +81,8 @@ pub(super) enum There {
 impl Syncer {
     /// Takes over what others wrote into the event files.
     pub(super) fn consume_events(&mut self) -> Result<There, Refusal> {
-        let head = self.engine.query(&self.context.asker(), Query::Head)?;
-        let head = head.get("seq").and_then(Value::as_u64).unwrap_or(0);
-        if head < self.history.progress.events_seq {
+        let head = self.service.call::<op::LogHead>(&self.context.caller(), Nothing {})?;
+        if head.seq < self.history.progress.events_seq {
             // Another store is in the place of the one that was exported.
             self.history.progress.events = Mark::default();
         }
@@ -174,7 +179,7 @@ impl Syncer {
         at: u64,
     ) -> Result<Option<u64>, Refusal> {
         match self.execute(Command::EmitEvent { event }, Some(key)) {
-            Ok(answer) => Ok(answer.get("event").and_then(|event| event.get("seq")?.as_u64())),
+            Ok(reply) => Ok(Some(reply.take::<EventAnswer>()?.event.seq)),
             Err(refusal) if matches!(refusal.code.exit_status(), 1 | 5) => Err(refusal),
             Err(refusal) => {
                 let said = format!("{} at byte {at}: {}", path.display(), refusal.message);
@@ -186,7 +191,7 @@ impl Syncer {
 
     /// Looks up what is needed to judge lines: all of the log for a file that is not known, for one that has grown
     /// the events that its new lines claim to be.
-    fn in_log(&mut self, found: &Added) -> Result<InLog, Refusal> {
+    fn in_log(&self, found: &Added) -> Result<InLog, Refusal> {
         let mut known = InLog::default();
         if found.lines.is_empty() {
             return Ok(known);
@@ -206,30 +211,26 @@ impl Syncer {
 
     /// Looks at the events after a place in the log, up to another.
     fn each_event(
-        &mut self,
+        &self,
         mut after: u64,
         to: u64,
-        mut see: impl FnMut(&Value),
+        mut see: impl FnMut(&EventView) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
         while after < to {
             let events = self.events_after(after)?;
-            events.iter().for_each(&mut see);
-            match events.last().and_then(|event| event.get("seq")?.as_u64()) {
-                Some(last) => after = last,
+            events.iter().try_for_each(&mut see)?;
+            match events.last() {
+                Some(last) => after = last.seq,
                 None => break,
             }
         }
         Ok(())
     }
 
-    fn events_after(&mut self, after: u64) -> Result<Vec<Value>, Refusal> {
-        let page = Page { limit: Some(PAGE), after: None };
-        let filter = EventFilter { since: Some(Since::Seq(after)), page, ..EventFilter::default() };
-        let mut answer = self.engine.query(&self.context.asker(), Query::Events(filter))?;
-        Ok(match answer.get_mut("events").map(Value::take) {
-            Some(Value::Array(events)) => events,
-            _ => Vec::new(),
-        })
+    fn events_after(&self, after: u64) -> Result<Vec<EventView>, Refusal> {
+        let (since, limit) = (Some(Since::Seq(after)), Some(PAGE_MAX));
+        let filter = EventFilter { since, limit, ..EventFilter::default() };
+        Ok(self.service.call::<op::EventList>(&self.context.caller(), filter)?.events)
     }
 
     /// Appends the events that the file has not.
@@ -252,17 +253,12 @@ impl Syncer {
         let mut out: Option<Appender> = None;
         loop {
             let events = self.events_after(after)?;
-            let Some(last) = events.last().and_then(|e| e.get("seq")?.as_u64()) else { break };
-            let is_new = |event: &&Value| {
-                event.get("seq").and_then(Value::as_u64).is_none_or(|seq| !there.contains(&seq))
-            };
-            let text: String = events
-                .iter()
-                .filter(is_new)
-                .map(|event| {
-                    line(&Value::Object(event_line(event, &|kind| tags.get(&kind).cloned()))) + "\n"
-                })
-                .collect();
+            let Some(last) = events.last().map(|event| event.seq) else { break };
+            let mut text = String::new();
+            for event in events.iter().filter(|event| !there.contains(&event.seq)) {
+                text.push_str(&line(&Value::Object(line_of(event, tags)?)));
+                text.push('\n');
+            }
             if !text.is_empty() {
                 let mut file = match out.take() {
                     Some(file) => file,
@@ -323,12 +319,12 @@ impl Syncer {
         let text = String::from_utf8_lossy(&bytes);
         let event = |line: &str| -> Option<Map<String, Value>> { serde_json::from_str(line).ok() };
         let events: Vec<Map<String, Value>> = text.lines().filter_map(event).collect();
-        let tasks = self.engine.collab_tasks(&self.context.asker())?;
+        let tasks = self.service.all_tasks(&self.context.caller())?;
         let known = tasks.into_iter().map(|task| {
             let status = task.status.to_string();
             (task.id, Known { status, assignee: task.assignee, branch: task.branch })
         });
-        let now = self.engine.store_time()?;
+        let now = self.service.store_time()?;
         Ok(log(&events, &seconds(now), &known.collect()))
     }
 }

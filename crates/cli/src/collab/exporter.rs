@@ -8,7 +8,7 @@ use comity_core::refusal::{Code, Refusal};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ enum Job {
 
 /// Writes the tree in a thread of its own. Dropped, it writes once more and ends.
 pub struct Exporter {
-    jobs: Sender<Job>,
+    jobs: SyncSender<Job>,
     tree: Tree,
     /// The files as the last export left them.
     seen: Arc<Mutex<Sight>>,
@@ -35,9 +35,8 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Starts it.
     pub fn start(mut syncer: Syncer) -> Result<Exporter, Refusal> {
-        let (jobs, queue) = channel();
+        let (jobs, queue) = queue();
         let tree = syncer.tree.clone();
         let seen = Arc::new(Mutex::new(Sight::new()));
         let left = Arc::clone(&seen);
@@ -78,8 +77,7 @@ impl Exporter {
 
     /// Says that something changed.
     pub fn changed(&self) {
-        // One that has stopped has said why.
-        let _ = self.jobs.send(Job::Changed);
+        changed(&self.jobs);
     }
 
     /// Writes the tree now, with its log.
@@ -88,7 +86,17 @@ impl Exporter {
     }
 }
 
-fn now(jobs: &Sender<Job>) -> Result<Report, Refusal> {
+/// One job waits at most: whatever it is, it writes all that was committed before it begins.
+fn queue() -> (SyncSender<Job>, Receiver<Job>) {
+    sync_channel(1)
+}
+
+fn changed(jobs: &SyncSender<Job>) {
+    // The job that waits shows this change, too. An exporter that has stopped has said why.
+    let _ = jobs.try_send(Job::Changed);
+}
+
+fn now(jobs: &SyncSender<Job>) -> Result<Report, Refusal> {
     let gone = || Refusal::new(Code::Internal, "the exporter has stopped");
     let (reply, answer) = sync_channel(1);
     jobs.send(Job::Now(reply)).map_err(|_| gone())?;
@@ -151,5 +159,19 @@ pub fn say(outcome: &Result<Report, Refusal>) {
     match outcome {
         Ok(report) => report.lines().iter().for_each(|line| output::remark(line)),
         Err(refusal) => output::remark(&format!("cannot write the tree: {}", refusal.message)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_do_not_pile_up_while_nobody_exports() {
+        let (jobs, queue) = queue();
+        (0..1000).for_each(|_| changed(&jobs));
+        assert_eq!(queue.try_iter().count(), 1);
+        changed(&jobs);
+        assert_eq!(queue.try_iter().count(), 1, "a change after the export asks for another");
     }
 }

@@ -4,7 +4,9 @@ use super::mark::Mark;
 use super::records::{Entry, Records};
 use super::tree::{Tree, failed};
 use comity_core::refusal::Refusal;
-use comity_protocol::collab::{Kind, OutsideLock, base, distance, doubtful, etag, parse_lock_id};
+use comity_protocol::collab::{
+    OutsideLock, StateFile as Kind, base, distance, doubtful, etag, parse_lock_id,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};

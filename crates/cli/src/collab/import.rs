@@ -4,13 +4,13 @@ use super::history::Progress;
 use super::report::Report;
 use super::sync::Syncer;
 use super::tree::Tree;
-use crate::context::Context;
-use crate::store::Access;
-use comity_core::command::Command;
+use comity_core::command::{Command, LeaseChange};
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
-use comity_engine::Engine;
-use comity_protocol::collab::{Kind, V1, read_agent, read_v1};
+use comity_engine::Service;
+use comity_project::Context;
+use comity_project::store::Access;
+use comity_protocol::collab::{StateFile as Kind, V1, read_agent, read_v1};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -54,7 +54,7 @@ pub fn import_v1(context: &Context, path: &Path, agents: &[String]) -> Result<Re
     })?;
     let given = agents.iter().map(|text| given_agent(text)).collect::<Result<Vec<_>, _>>()?;
     let mut import =
-        Import { context, engine: context.engine(Access::Write)?, report: Report::default() };
+        Import { context, service: context.service(Access::Write)?, report: Report::default() };
     import.run(v1, given)?;
     Ok(import.report)
 }
@@ -78,13 +78,13 @@ fn given_agent(text: &str) -> Result<(AgentId, Command), Refusal> {
 
 struct Import<'c> {
     context: &'c Context,
-    engine: Engine,
+    service: Service,
     report: Report,
 }
 
 impl Import<'_> {
     fn attempt(&mut self, what: &str, command: Command) -> Result<bool, Refusal> {
-        match self.engine.execute(self.context.request(command)) {
+        match self.service.execute(self.context.request(command)) {
             Ok(_) => {
                 self.report.taken.push(what.to_owned());
                 Ok(true)
@@ -136,8 +136,8 @@ impl Import<'_> {
             };
             let (patterns, purpose) = (vec![lock.path], lock.purpose);
             let wish =
-                Command::LeaseAcquire { patterns, task: None, purpose, ttl: None, shared: false };
-            let wish = Command::LeaseFor { owner, since: None, command: Box::new(wish) };
+                LeaseChange::Acquire { patterns, task: None, purpose, ttl: None, shared: false };
+            let wish = Command::LeaseFor { owner, since: None, command: wish };
             self.attempt(&what, wish)?;
         }
         Ok(())
@@ -148,7 +148,7 @@ impl Import<'_> {
         mut left: Vec<(String, comity_protocol::collab::Patch)>,
         goal: Option<&String>,
     ) -> Result<(), Refusal> {
-        let tasks = self.engine.collab_tasks(&self.context.asker())?;
+        let tasks = self.service.all_tasks(&self.context.caller())?;
         let mut known: BTreeSet<String> = tasks.into_iter().map(|task| task.id).collect();
         while !left.is_empty() {
             let ready = left

@@ -2,11 +2,14 @@
 
 use super::edits::{Problems, Takeover};
 use super::records::Entry;
-use comity_core::command::Command;
+use comity_api::LeasesAnswer;
+use comity_core::command::{Command, LeaseChange};
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
 use comity_core::time::Timestamp;
-use comity_protocol::collab::{Change, Edit, Kind, LockRecord, OutsideLock, read_lock};
+use comity_protocol::collab::{
+    Change, Edit, LockRecord, OutsideLock, StateFile as Kind, read_lock,
+};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Wish {
     what: String,
     owner: AgentId,
-    command: Command,
+    command: LeaseChange,
     /// When that was done there.
     since: Option<Timestamp>,
     /// What it is called there.
@@ -123,7 +126,7 @@ impl Takeover<'_> {
         }
         let (ttl, shared) = (Some(ttl), false);
         let command =
-            Command::LeaseAcquire { patterns: vec![path], task: None, purpose, ttl, shared };
+            LeaseChange::Acquire { patterns: vec![path], task: None, purpose, ttl, shared };
         let (since, name) = (Some(alive), theirs.lock_id.clone());
         Some(Wish { what, owner, command, since, name, theirs: Some(theirs) })
     }
@@ -158,7 +161,7 @@ impl Takeover<'_> {
         alive.filter(|alive| alive.ms() / 1000 > heard.ms() / 1000).map(|alive| Wish {
             what: format!("lock {name}: renewed"),
             owner,
-            command: Command::LeaseRenew { ids: vec![id], ttl: None },
+            command: LeaseChange::Renew { ids: vec![id], ttl: None },
             since: Some(alive),
             name: name.clone(),
             theirs: None,
@@ -179,23 +182,23 @@ impl Takeover<'_> {
             ));
             return None;
         }
-        let command = Command::LeaseRelease { ids: vec![id], all: false };
+        let command = LeaseChange::Release { ids: vec![id], all: false };
         let (what, name) = (format!("lock {name}: released"), name.to_owned());
         Some(Wish { what, owner, command, since: None, name, theirs: None })
     }
 
     fn grant(&mut self, wish: Wish) -> Result<(), Refusal> {
         let Wish { what, owner, command, since, name, theirs } = wish;
-        let command = Command::LeaseFor { owner, since, command: Box::new(command) };
+        let command = Command::LeaseFor { owner, since, command };
         let key = self.key(&name, &command);
-        let answer = self.syncer.execute(command, key);
-        if let (Ok(answer), Some(theirs)) = (&answer, theirs) {
-            let lease = answer.get("leases").and_then(|leases| leases.get(0));
-            let id = lease.and_then(|lease| lease.get("lock_id")).and_then(Value::as_str);
-            let outside = &mut self.syncer.history.progress.outside;
-            outside.extend(id.map(|id| (id.to_owned(), theirs)));
-        }
-        if !self.noted(&what, answer)? {
+        let done = match (self.syncer.execute(command, key), theirs) {
+            (Ok(reply), Some(theirs)) => reply.take().map(|taken: LeasesAnswer| {
+                let id = taken.leases.into_iter().next().map(|lease| lease.lock_id);
+                self.syncer.history.progress.outside.extend(id.map(|id| (id, theirs)));
+            }),
+            (done, _) => done.map(drop),
+        };
+        if !self.noted(&what, done)? {
             self.keep_back(&name, &[Kind::Locks.key()]);
         }
         Ok(())

@@ -1,24 +1,28 @@
-//! What the `collab.*` methods do. The same for both doors.
+//! What the `collab.*` methods do, for both doors: JSON-RPC and the command line.
 
+use super::answers::{
+    Assigned, Created, FileText, Fine, Leased, LogFile, Reclaimed, StateData, Suggested, Tasks,
+};
 use super::exporter::{Exporter, say};
 use super::history::History;
-use super::params::Params;
-use super::sync::{Syncer, fresh};
+use super::sync::{Syncer, fresh, whole_task};
 use super::tree::Tree;
-use crate::context::Context;
-use crate::store::Access;
-use crate::work_tree;
-use comity_core::command::Command;
-use comity_core::ids::{AgentId, TaskId};
+use comity_api::{LeasesAnswer, SuggestAgents, SweptAnswer, TaskAnswer, op};
+use comity_core::command::{Command, LeaseChange};
+use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::Millis;
 use comity_core::view::TaskView;
-use comity_engine::{Engine, Query};
+use comity_engine::{Reply, Service};
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::collab::{
-    Kind, Patch, etag, lock_id, normal_event, parse_lock_id, pretty, read_agent, task_record,
+    Patch, StateFile as Kind, etag, lock_id, normal_event, parse_lock_id, pretty, read_agent,
+    task_record,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use std::path::Path;
 
 /// What generated ids start with.
 const ID_PREFIX: &str = "task-";
@@ -26,14 +30,11 @@ const ID_PREFIX: &str = "task-";
 /// Why a call failed, in the words of the tree's own tools where they have some.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What is said.
     pub message: String,
-    /// The refusal behind it.
     pub refusal: Option<Refusal>,
 }
 
 impl Failure {
-    /// Something is wrong with the input.
     pub fn input(message: impl Into<String>) -> Failure {
         let message = message.into();
         Failure { refusal: Some(Refusal::input(message.clone())), message }
@@ -50,13 +51,11 @@ impl From<Refusal> for Failure {
     }
 }
 
-type Answer = Result<Value, Failure>;
-
 /// The methods over one root.
 pub struct Collab {
     context: Context,
-    engine: Engine,
-    tree: Tree,
+    service: Service,
+    pub(super) tree: Tree,
     exporter: Exporter,
     /// Where it is written what other tools call their leases.
     history: History,
@@ -74,8 +73,8 @@ impl Collab {
         first?;
         let tree = Tree { dir };
         let history = History::open(&context.beside_store(), &tree)?;
-        let engine = context.engine(Access::Write)?;
-        Ok(Collab { context, engine, tree, exporter: Exporter::start(syncer)?, history, ttl })
+        let service = context.service(Access::Write)?;
+        Ok(Collab { context, service, tree, exporter: Exporter::start(syncer)?, history, ttl })
     }
 
     /// Ends the process with the tree written when it is told to stop from outside.
@@ -83,39 +82,14 @@ impl Collab {
         self.exporter.end_on_signals()
     }
 
-    /// Calls a method; none when there is no such method.
-    pub fn call(&mut self, method: &str, params: Map<String, Value>) -> Option<Answer> {
-        let params = Params(params);
-        Some(match method {
-            "initialize" => Ok(json!({"capabilities": {"experimental": true}})),
-            "collab.get_state" => self.get_state(&params),
-            "collab.list_tasks" => self.list_tasks(&params),
-            "collab.create_task" => self.create_task(params),
-            "collab.update_task" => self.update_task(&params),
-            "collab.transition_task" => self.transition_task(&params),
-            "collab.suggest_assignee" => self.suggest_assignee(&params),
-            "collab.auto_assign" => self.auto_assign(&params),
-            "collab.link_external" => self.link_external(&params),
-            "collab.emit_event" => self.emit_event(params),
-            "collab.acquire_lease" => self.acquire_lease(&params),
-            "collab.renew_lease" => self.renew_lease(&params),
-            "collab.release_lease" => self.release_lease(&params),
-            "collab.reclaim" => self.reclaim(),
-            "collab.generate_log" => self.generate_log(),
-            "collab.list_agents" => self.list_agents(),
-            "collab.update_agent" => self.update_agent(&params),
-            _ => return None,
-        })
-    }
-
-    fn execute(&mut self, command: Command) -> Result<Value, Failure> {
+    fn execute(&self, command: Command) -> Result<Reply, Failure> {
         let request = self.context.request(command);
-        let (answer, notes) = work_tree::execute(&self.context, &mut self.engine, request)?;
+        let (reply, notes) = crate::run::perform(&self.context, &self.service, &request)?;
         for note in notes {
             eprintln!("comity: {note}");
         }
         self.exporter.changed();
-        Ok(answer)
+        Ok(reply)
     }
 
     fn export_now(&self) -> Result<(), Failure> {
@@ -123,80 +97,62 @@ impl Collab {
     }
 
     /// Finds a task by its whole id. One that is not there may just have been written into the file.
-    fn task(&mut self, id: &str) -> Result<TaskView, Failure> {
-        if let Some(task) = self.stored_task(id)? {
+    fn task(&self, id: &str) -> Result<TaskView, Failure> {
+        let caller = self.context.caller();
+        if let Some(task) = whole_task(&self.service, &caller, id)? {
             return Ok(task);
         }
         self.export_now()?;
-        self.stored_task(id)?.ok_or_else(|| {
+        whole_task(&self.service, &caller, id)?.ok_or_else(|| {
             let refusal = Refusal::new(Code::NotFound, format!("there is no task {id:?}"));
             Failure::said("Task not found", refusal)
         })
     }
 
-    fn stored_task(&mut self, id: &str) -> Result<Option<TaskView>, Failure> {
-        if TaskId::parse(id).is_err() {
-            return Ok(None);
-        }
-        match self.engine.query(&self.context.asker(), Query::Task { id: id.to_owned() }) {
-            Ok(mut answer) => {
-                let value = answer.get_mut("task").map(Value::take).unwrap_or_default();
-                let task: Option<TaskView> = serde_json::from_value(value).ok();
-                Ok(task.filter(|task| task.id == id))
-            }
-            Err(refusal) if matches!(refusal.code, Code::NotFound | Code::AmbiguousId) => Ok(None),
-            Err(refusal) => Err(refusal.into()),
-        }
-    }
-
-    fn get_state(&mut self, params: &Params) -> Answer {
-        let kind = params.optional("kind")?.unwrap_or_default();
-        let path = match kind.as_str() {
-            "events" => self.tree.events(),
-            "log" => self.tree.log(),
-            word => {
-                let kind = Kind::ALL.into_iter().find(|kind| kind.list() == word);
-                let wrong = "kind must be one of tasks|locks|agents|events|log";
-                return self.state_file(kind.ok_or_else(|| Failure::input(wrong))?);
-            }
-        };
+    pub fn file_text(&self, path: &Path) -> Result<FileText, Failure> {
         self.export_now()?;
-        let bytes = Tree::read(&path)?.unwrap_or_default();
-        Ok(json!({"text": String::from_utf8_lossy(&bytes), "etag": etag(&bytes)}))
+        let bytes = Tree::read(path)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(FileText { text, etag: etag(&bytes) })
     }
 
     /// What the file holds; where it cannot be read, what it would hold.
-    fn state_file(&mut self, kind: Kind) -> Answer {
+    pub fn state_file(&mut self, kind: Kind) -> Result<StateData, Failure> {
         self.export_now()?;
         let bytes = Tree::read(&self.tree.state(kind)).ok().flatten().unwrap_or_default();
-        if let Ok(data) = serde_json::from_slice::<Value>(&bytes) {
-            return Ok(json!({"data": data, "etag": etag(&bytes)}));
+        if let Ok(data) = serde_json::from_slice(&bytes) {
+            return Ok(StateData { data, etag: etag(&bytes) });
         }
-        let state = self.engine.collab_state(&self.context.asker())?;
+        let state = self.service.collab_state(&self.context.caller())?;
         self.history.load();
         let data = fresh(kind, &state, &self.history.progress.outside, None);
         let etag = etag(pretty(&data).as_bytes());
-        Ok(json!({"data": data, "etag": etag}))
+        Ok(StateData { data, etag })
     }
 
-    fn list_tasks(&mut self, params: &Params) -> Answer {
-        let (status, assignee) = (params.optional("status")?, params.optional("assignee")?);
+    /// Lists tasks. A word that is no status is the status of none.
+    pub fn list_tasks(
+        &self,
+        status: Option<&str>,
+        assignee: Option<&str>,
+    ) -> Result<Tasks, Failure> {
         if !self.exporter.is_untouched() {
             self.export_now()?;
         }
-        let tasks = self.engine.collab_tasks(&self.context.asker())?;
+        let tasks = self.service.all_tasks(&self.context.caller())?;
         let fits = |task: &&TaskView| {
-            status.as_deref().is_none_or(|word| task.status.as_str() == word)
-                && assignee.as_ref().is_none_or(|agent| task.assignee.as_ref() == Some(agent))
+            status.is_none_or(|word| task.status.as_str() == word)
+                && assignee.is_none_or(|agent| task.assignee.as_deref() == Some(agent))
         };
-        let records: Vec<Map<String, Value>> = tasks.iter().filter(fits).map(task_record).collect();
-        Ok(json!({"tasks": records}))
+        Ok(Tasks { tasks: tasks.iter().filter(fits).map(task_record).collect() })
     }
 
-    fn create_task(&mut self, params: Params) -> Answer {
-        let id = params.optional("id")?;
-        params.text("title")?;
-        let mut record = params.0;
+    /// Makes a task of an entry of `tasks.json`.
+    pub fn create_task(
+        &self,
+        id: Option<String>,
+        mut record: Map<String, Value>,
+    ) -> Result<Created, Failure> {
         // A task begins in the queue, now.
         for key in ["id", "status", "needs", "created_at", "updated_at"] {
             record.shift_remove(key);
@@ -204,89 +160,86 @@ impl Collab {
         let patch = Patch::read(&record).map_err(|problems| worded(&problems))?;
         let mut new = patch.new_task(id);
         new.id_prefix = Some(ID_PREFIX.to_owned());
-        let answer = self.execute(Command::CreateTask(Box::new(new)))?;
-        let id = answer.get("task").and_then(|task| task.get("id")).cloned().unwrap_or_default();
-        Ok(json!({"id": id}))
+        let answer: TaskAnswer = self.execute(Command::CreateTask(Box::new(new)))?.take()?;
+        Ok(Created { id: answer.task.id })
     }
 
-    fn update_task(&mut self, params: &Params) -> Answer {
-        let id = params.text("id")?;
-        let patch = Patch::read(&params.0).map_err(|problems| worded(&problems))?;
+    /// Changes a task to what a part of an entry of `tasks.json` says.
+    pub fn update_task(&self, id: String, record: &Map<String, Value>) -> Result<Fine, Failure> {
+        let patch = Patch::read(record).map_err(|problems| worded(&problems))?;
         let task = self.task(&id)?;
         if let [reference, ..] = patch.lost_references(&task).as_slice() {
             let said = format!("external_ids: {reference} is changed, not taken away");
             return Err(Failure::input(said));
         }
-        let steps = patch.commands(&task, &self.context.asker().actor, None);
+        let steps = patch.commands(&task, &self.context.actor, None);
         if !steps.is_empty() {
             self.execute(Command::Several { id, steps }).map_err(|failure| match patch.status {
                 Some(wanted) => transition_words(failure, task.status, wanted),
                 None => failure,
             })?;
         }
-        Ok(json!({"ok": true}))
+        Ok(Fine::YES)
     }
 
-    fn transition_task(&mut self, params: &Params) -> Answer {
-        let (id, word) = (params.text("id")?, params.text("new_status")?);
-        let reason = params.optional("reason")?;
-        let needs = params.optional("needs")?.or_else(|| reason.clone());
-        let known = Status::ALL.into_iter().find(|status| status.as_str() == word);
-        let status = known.ok_or_else(|| Failure::input("Invalid status"))?;
+    pub fn transition_task(
+        &self,
+        id: String,
+        status: Status,
+        reason: Option<String>,
+        needs: Option<String>,
+    ) -> Result<Fine, Failure> {
         let task = self.task(&id)?;
-        let needs = needs.filter(|_| status == Status::Blocked);
-        let actor = self.context.asker().actor;
+        let needs = needs.or_else(|| reason.clone()).filter(|_| status == Status::Blocked);
         // A task that is assigned to somebody is claimed for that one.
-        let steps = match Patch::to(status).commands(&task, &actor, reason.as_deref()) {
+        let to = Patch::to(status);
+        let steps = match to.commands(&task, &self.context.actor, reason.as_deref()) {
             steps if matches!(steps.first(), Some(Command::Claim(_))) => steps,
             _ => vec![Command::Transition { id: id.clone(), status, reason, needs }],
         };
         self.execute(Command::Several { id, steps })
             .map_err(|failure| transition_words(failure, task.status, status))?;
-        Ok(json!({"ok": true}))
+        Ok(Fine::YES)
     }
 
-    fn suggestion(&mut self, labels: Vec<String>) -> Result<Value, Failure> {
-        let query = Query::Suggest { labels, role: None };
-        let answer = self.engine.query(&self.context.asker(), query)?;
-        let first = answer.get("suggestions").and_then(|list| list.get(0));
-        Ok(first.and_then(|first| first.get("agent")).cloned().unwrap_or_default())
+    pub fn suggest_assignee(&self, labels: Vec<String>) -> Result<Suggested, Failure> {
+        let input = SuggestAgents { labels, role: None };
+        let answer = self.service.call::<op::AgentSuggest>(&self.context.caller(), input)?;
+        let first = answer.suggestions.into_iter().next();
+        Ok(Suggested { assignee: first.map(|first| first.agent) })
     }
 
-    fn suggest_assignee(&mut self, params: &Params) -> Answer {
-        let labels = params.texts("labels")?.unwrap_or_default();
-        Ok(json!({"assignee": self.suggestion(labels)?}))
-    }
-
-    fn auto_assign(&mut self, params: &Params) -> Answer {
-        let (id, labels) = (params.text("id")?, params.texts("labels")?);
+    pub fn auto_assign(
+        &self,
+        id: String,
+        labels: Option<Vec<String>>,
+    ) -> Result<Assigned, Failure> {
         let task = self.task(&id)?;
-        if let Some(claim) = &task.claim {
-            return Ok(json!({"assignee": claim.agent, "updated": false}));
+        if let Some(claim) = task.claim {
+            return Ok(Assigned { assignee: Some(claim.agent), updated: false });
         }
-        let assignee = self.suggestion(labels.unwrap_or_else(|| task.labels.clone()))?;
-        let Some(agent) = assignee.as_str() else {
-            return Ok(json!({"assignee": null, "updated": false}));
-        };
-        let agent = Some(AgentId::parse(agent)?);
-        self.execute(Command::Assign { id, agent })?;
-        Ok(json!({"assignee": assignee, "updated": true}))
+        let Suggested { assignee } = self.suggest_assignee(labels.unwrap_or(task.labels))?;
+        let updated = assignee.is_some();
+        if let Some(agent) = &assignee {
+            let agent = Some(AgentId::parse(agent)?);
+            self.execute(Command::Assign { id, agent })?;
+        }
+        Ok(Assigned { assignee, updated })
     }
 
-    fn link_external(&mut self, params: &Params) -> Answer {
-        let (id, provider) = (params.text("id")?, params.text("provider")?);
-        let key = params.optional("key")?.unwrap_or_else(|| "id".to_owned());
-        let given = params.0.get("value").cloned().unwrap_or_default();
-        let value = match &given {
-            // Numbers of issues are often given as numbers.
-            Value::Number(number) => number.to_string(),
-            _ => params.text("value")?,
-        };
+    /// Links a task. The value is a text or a number.
+    pub fn link_external(
+        &self,
+        id: String,
+        provider: String,
+        key: String,
+        given: &Value,
+    ) -> Result<Fine, Failure> {
+        let value = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
         let task = self.task(&id)?;
-        let link =
-            Command::Link { id: id.clone(), provider: provider.clone(), key: key.clone(), value };
-        let keep = Patch::reference(&task, &provider, &key, &given);
-        let keep = keep.commands(&task, &self.context.asker().actor, None);
+        let keep = Patch::reference(&task, &provider, &key, given);
+        let link = Command::Link { id: id.clone(), provider, key, value };
+        let keep = keep.commands(&task, &self.context.actor, None);
         let keep = keep.into_iter().filter(|step| matches!(step, Command::UpdateTask { .. }));
         let steps: Vec<Command> = std::iter::once(link.clone()).chain(keep).collect();
         match self.execute(Command::Several { id, steps }) {
@@ -298,128 +251,120 @@ impl Collab {
                 done?;
             }
         }
-        Ok(json!({"ok": true}))
+        Ok(Fine::YES)
     }
 
-    fn emit_event(&mut self, params: Params) -> Answer {
-        let event = normal_event(params.0).into_event();
+    pub fn emit_event(&self, event: Map<String, Value>) -> Result<Fine, Failure> {
+        let event = normal_event(event).into_event();
         self.execute(Command::EmitEvent { event })?;
-        Ok(json!({"ok": true}))
+        Ok(Fine::YES)
     }
 
-    fn acquire_lease(&mut self, params: &Params) -> Answer {
-        let (path, owner) = (params.text("path")?, params.agent("owner")?);
-        let purpose = params.optional("purpose")?;
-        let ttl = self.ttl;
-        let wish = Command::LeaseAcquire {
-            patterns: vec![self.context.root_mapper().pattern(&path)?],
+    pub fn acquire_lease(
+        &mut self,
+        path: &str,
+        owner: AgentId,
+        purpose: Option<String>,
+    ) -> Result<Leased, Failure> {
+        let command = LeaseChange::Acquire {
+            patterns: vec![self.context.root_mapper().pattern(path)?],
             task: None,
             purpose,
-            ttl,
+            ttl: self.ttl,
             shared: false,
         };
-        let answer = self
-            .execute(Command::LeaseFor { owner, since: None, command: Box::new(wish) })
-            .map_err(|failure| self.held_words(failure, &path))?;
-        let id =
-            answer.get("leases").and_then(|leases| leases.get(0)).and_then(|l| l.get("lock_id"));
-        Ok(json!({"lock_id": self.wire_id(id)}))
+        let answer: LeasesAnswer = self
+            .execute(Command::LeaseFor { owner, since: None, command })
+            .map_err(|failure| self.held_words(failure, path))?
+            .take()?;
+        let none = || Refusal::new(Code::Internal, "the answer has no lease");
+        let lease = answer.leases.first().ok_or_else(none)?;
+        Ok(Leased { lock_id: self.wire_id(&lease.lock_id) })
     }
 
-    fn lease_of(&mut self, params: &Params, renew: bool) -> Answer {
-        let (text, owner) = (params.text("lock_id")?, params.agent("owner")?);
-        let done = match self.lease_command(&text, &owner, renew) {
+    pub fn renew_lease(&mut self, text: &str, owner: &AgentId) -> Result<Fine, Failure> {
+        self.change_lease(text, owner, |id| LeaseChange::Renew { ids: vec![id], ttl: None })
+    }
+
+    pub fn release_lease(&mut self, text: &str, owner: &AgentId) -> Result<Fine, Failure> {
+        self.change_lease(text, owner, |id| LeaseChange::Release { ids: vec![id], all: false })
+    }
+
+    fn change_lease(
+        &mut self,
+        text: &str,
+        owner: &AgentId,
+        change: fn(String) -> LeaseChange,
+    ) -> Result<Fine, Failure> {
+        let done = match self.try_lease(text, owner, change) {
             // One that is not there may just have been written into the file.
             Err(Failure { refusal: Some(refusal), .. })
                 if is_lost(&refusal) && !self.exporter.is_untouched() =>
             {
                 self.export_now()?;
-                self.lease_command(&text, &owner, renew)
+                self.try_lease(text, owner, change)
             }
             done => done,
         };
-        match done {
-            Ok(_) => Ok(json!({"ok": true})),
-            Err(Failure { refusal: Some(refusal), .. }) if is_lost(&refusal) => {
-                Err(Failure::said("Lease not found or ownership mismatch", refusal))
+        done.map_err(|failure| match failure.refusal {
+            Some(refusal) if is_lost(&refusal) => {
+                Failure::said("Lease not found or ownership mismatch", refusal)
             }
-            Err(failure) => Err(failure),
-        }
+            refusal => Failure { refusal, ..failure },
+        })
     }
 
-    fn lease_command(&mut self, text: &str, owner: &AgentId, renew: bool) -> Answer {
+    fn try_lease(
+        &mut self,
+        text: &str,
+        owner: &AgentId,
+        change: fn(String) -> LeaseChange,
+    ) -> Result<Fine, Failure> {
         self.history.load();
         let Some(id) = self.history.progress.lease_named(text) else {
             return Err(Refusal::new(Code::NotFound, format!("there is no lease {text:?}")).into());
         };
-        let ids = vec![id];
-        let command = if renew {
-            Command::LeaseRenew { ids, ttl: None }
-        } else {
-            Command::LeaseRelease { ids, all: false }
-        };
-        let owner = owner.clone();
-        self.execute(Command::LeaseFor { owner, since: None, command: Box::new(command) })
+        let (owner, command) = (owner.clone(), change(id));
+        self.execute(Command::LeaseFor { owner, since: None, command })?;
+        Ok(Fine::YES)
     }
 
-    fn renew_lease(&mut self, params: &Params) -> Answer {
-        self.lease_of(params, true)
+    pub fn reclaim(&mut self) -> Result<Reclaimed, Failure> {
+        let SweptAnswer { reclaimed, .. } = self.execute(Command::Sweep)?.take()?;
+        let leases = reclaimed.leases.iter().map(|id| self.wire_id(id)).collect();
+        Ok(Reclaimed { ok: true, reclaimed: leases, tasks: reclaimed.tasks })
     }
 
-    fn release_lease(&mut self, params: &Params) -> Answer {
-        self.lease_of(params, false)
-    }
-
-    fn reclaim(&mut self) -> Answer {
-        let answer = self.execute(Command::Sweep)?;
-        let list = |key: &str| {
-            let found =
-                answer.get("reclaimed").and_then(|all| all.get(key)).and_then(Value::as_array);
-            found.cloned().unwrap_or_default()
-        };
-        let leases: Vec<Value> = list("leases").iter().map(|id| self.wire_id(Some(id))).collect();
-        Ok(json!({"ok": true, "reclaimed": leases, "tasks": list("tasks")}))
-    }
-
-    fn generate_log(&mut self) -> Answer {
-        self.export_now()?;
+    pub fn generate_log(&self) -> Result<LogFile, Failure> {
         let path = self.tree.log();
-        let bytes = Tree::read(&path)?.unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(json!({"path": path.display().to_string(), "text": text}))
+        let text = self.file_text(&path)?.text;
+        Ok(LogFile { path: path.display().to_string(), text })
     }
 
-    fn list_agents(&mut self) -> Answer {
-        let answer = self.state_file(Kind::Agents)?;
-        Ok(answer.get("data").cloned().unwrap_or_default())
-    }
-
-    fn update_agent(&mut self, params: &Params) -> Answer {
-        let id = params.agent("id")?;
-        let command = read_agent(id, &params.0).map_err(|problems| worded(&problems))?;
+    /// Changes an agent to what a part of an entry of `agents.json` says.
+    pub fn update_agent(&self, id: AgentId, record: &Map<String, Value>) -> Result<Fine, Failure> {
+        let command = read_agent(id, record).map_err(|problems| worded(&problems))?;
         self.execute(command)?;
-        Ok(json!({"ok": true}))
+        Ok(Fine::YES)
     }
 }
 
 /// What leases are called here and there.
 impl Collab {
-    fn wire_id(&mut self, id: Option<&Value>) -> Value {
-        let Some(text) = id.and_then(Value::as_str) else { return Value::Null };
+    fn wire_id(&mut self, id: &str) -> String {
         self.history.load();
-        if let Some(theirs) = self.history.progress.outside.get(text) {
-            return json!(theirs.lock_id);
+        match self.history.progress.outside.get(id) {
+            Some(theirs) => theirs.lock_id.clone(),
+            None => parse_lock_id(id).map_or_else(|| id.to_owned(), lock_id),
         }
-        parse_lock_id(text).map_or(Value::Null, |id| json!(lock_id(id)))
     }
 
     fn held_words(&mut self, failure: Failure, path: &str) -> Failure {
         match failure.refusal {
             Some(refusal) if refusal.code == Code::LeaseHeld => {
-                let first = refusal.details.get("conflicts").and_then(|list| list.get(0));
-                let held = first.and_then(|first| first.get("held"));
-                let id = self.wire_id(held.and_then(|held| held.get("lock_id")));
-                let id = id.as_str().unwrap_or_default();
+                let conflicts = refusal.details.get("conflicts");
+                let held = conflicts.and_then(|all| all.pointer("/0/held/lock_id")?.as_str());
+                let id = held.map(|id| self.wire_id(id)).unwrap_or_default();
                 Failure::said(format!("Active lease exists for {path}: {id}"), refusal)
             }
             refusal => Failure { refusal, ..failure },

@@ -1,6 +1,8 @@
 //! The `collaboration/` tree of kyros agents.md v2: files beside the store, kept in step with it, and the two
 //! doors that its users know, JSON-RPC on stdio and a command line.
 
+mod answers;
+mod calls;
 mod edits;
 mod events;
 mod exporter;
@@ -27,6 +29,6 @@ pub use tree::Tree;
 pub use watch::watch;
 
 /// Tells whether comity keeps a directory as a tree of this kind.
-pub fn is_written_tree(context: &crate::context::Context, dir: &std::path::Path) -> bool {
-    history::is_written(&context.beside_store(), dir)
+pub fn is_written_tree(beside_store: &std::path::Path, dir: &std::path::Path) -> bool {
+    history::is_written(beside_store, dir)
 }

@@ -1,9 +1,9 @@
 //! What is said about a tree that is kept in step.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 /// What came of keeping a tree in step.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Edits that were taken over.
     pub taken: Vec<String>,
@@ -16,21 +16,11 @@ pub struct Report {
     /// Files that were written.
     pub written: Vec<String>,
     /// Whether a file lacks something still, because somebody writes it all the time.
+    #[serde(skip)]
     pub unsettled: bool,
 }
 
 impl Report {
-    /// Returns it for programs.
-    pub fn json(&self) -> Value {
-        json!({
-            "taken": self.taken,
-            "refused": self.refused,
-            "conflicts": self.conflicts,
-            "problems": self.problems,
-            "written": self.written,
-        })
-    }
-
     /// Adds what came of another go.
     pub(super) fn add(&mut self, later: Report) {
         self.taken.extend(later.taken);

@@ -37,8 +37,8 @@ fn answer(collab: &mut Collab, bytes: &[u8], traceback: bool) -> String {
         Err((id, message)) => return wire::failure(&id, &Failure::input(message), traceback),
     };
     match collab.call(&call.method, call.params) {
-        None => wire::unknown_method(&call.id, &call.method),
-        Some(Ok(value)) => wire::result(&call.id, &value),
-        Some(Err(failure)) => wire::failure(&call.id, &failure, traceback),
+        Ok(None) => wire::unknown_method(&call.id, &call.method),
+        Ok(Some(value)) => wire::result(&call.id, &value),
+        Err(failure) => wire::failure(&call.id, &failure, traceback),
     }
 }

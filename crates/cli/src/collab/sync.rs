@@ -4,15 +4,17 @@ use super::edits::Takeover;
 use super::history::{History, by_id};
 use super::report::Report;
 use super::tree::{Published, Tree, failed};
-use crate::context::Context;
-use crate::store::Access;
-use crate::work_tree;
+use comity_api::{ById, op};
 use comity_core::command::{Command, Request};
+use comity_core::ids::TaskId;
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::{CollabState, Engine};
+use comity_core::view::TaskView;
+use comity_engine::{Caller, CollabState, Reply, Service};
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::collab::{
-    Etags, Kind, OutsideLock, agent_record, document, etag, lock_record, pretty, read_bytes,
-    task_record,
+    Etags, OutsideLock, StateFile as Kind, agent_record, document, etag, lock_record, pretty,
+    read_bytes, task_record,
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +29,7 @@ const WRITES_MAX: usize = 2;
 /// A tree with the store beside it.
 pub struct Syncer {
     pub(super) context: Context,
-    pub(super) engine: Engine,
+    pub(super) service: Service,
     pub(super) tree: Tree,
     pub(super) history: History,
     pub(super) report: Report,
@@ -45,12 +47,12 @@ impl Syncer {
     /// Opens a tree.
     pub fn open(context: Context, dir: &Path) -> Result<Syncer, Refusal> {
         let context = context.for_many();
-        let engine = context.engine(Access::Write)?;
+        let service = context.service(Access::Write)?;
         let tree = Tree::at(dir);
         let beside = context.beside_store();
         let history = History::open(&beside, &tree)?;
         let (report, said) = (Report::default(), BTreeMap::new());
-        Ok(Syncer { context, engine, tree, history, report, said })
+        Ok(Syncer { context, service, tree, history, report, said })
     }
 
     /// Takes over what others wrote, and writes what is new. With `log`, also the log for people.
@@ -258,7 +260,7 @@ impl Syncer {
         file: &Found,
         base: Option<Value>,
     ) -> Result<bool, Refusal> {
-        let state = self.engine.collab_state(&self.context.asker())?;
+        let state = self.service.collab_state(&self.context.caller())?;
         let first_time = base.is_none();
         let outside = &self.history.progress.outside;
         let mut base = base.unwrap_or_else(|| fresh(kind, &state, outside, None));
@@ -338,7 +340,7 @@ impl Syncer {
         mut found: BTreeMap<Kind, Option<Found>>,
     ) -> Result<BTreeMap<Kind, Etags>, Refusal> {
         let mut tags = BTreeMap::new();
-        let mut state = self.engine.collab_state(&self.context.asker())?;
+        let mut state = self.service.collab_state(&self.context.caller())?;
         let live = |id: &String| state.leases.iter().any(|lease| lease.lock_id == *id);
         self.history.progress.outside.retain(|id, _| live(id));
         for kind in Kind::ALL {
@@ -366,7 +368,7 @@ impl Syncer {
                         }
                         let ours = Found { bytes: text.into_bytes(), value: theirs.value };
                         file = Some(ours);
-                        state = self.engine.collab_state(&self.context.asker())?;
+                        state = self.service.collab_state(&self.context.caller())?;
                     }
                 }
             }
@@ -426,14 +428,13 @@ impl Syncer {
     }
 
     /// Runs a command as the one who keeps the tree.
-    pub(super) fn execute(
-        &mut self,
-        command: Command,
-        key: Option<String>,
-    ) -> Result<Value, Refusal> {
+    pub(super) fn execute(&self, command: Command, key: Option<String>) -> Result<Reply, Refusal> {
         let request = self.request(command, key);
-        let (answer, _) = work_tree::execute(&self.context, &mut self.engine, request)?;
-        Ok(answer)
+        Ok(crate::run::perform(&self.context, &self.service, &request)?.0)
+    }
+
+    pub(super) fn task(&self, id: &str) -> Result<Option<TaskView>, Refusal> {
+        whole_task(&self.service, &self.context.caller(), id)
     }
 
     pub(super) fn request(&self, command: Command, key: Option<String>) -> Request {
@@ -461,6 +462,22 @@ impl Syncer {
         }
         drop(hold);
         self.settle(true, ROUNDS_MAX)
+    }
+}
+
+/// Finds a task by its whole id.
+pub(super) fn whole_task(
+    service: &Service,
+    caller: &Caller,
+    id: &str,
+) -> Result<Option<TaskView>, Refusal> {
+    if TaskId::parse(id).is_err() {
+        return Ok(None);
+    }
+    match service.call::<op::TaskShow>(caller, ById { id: id.to_owned() }) {
+        Ok(answer) => Ok(Some(answer.task).filter(|task| task.id == id)),
+        Err(refusal) if matches!(refusal.code, Code::NotFound | Code::AmbiguousId) => Ok(None),
+        Err(refusal) => Err(refusal),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The files of a tree: where they are, and replacing one without losing what somebody else wrote meanwhile.
 
 use comity_core::refusal::{Code, Refusal};
-use comity_protocol::collab::{Kind, etag};
+use comity_protocol::collab::{StateFile as Kind, etag};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs::File;

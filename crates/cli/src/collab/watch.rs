@@ -23,7 +23,7 @@ pub fn watch(syncer: &mut Syncer, json: bool) -> Result<(), Refusal> {
             Refusal::new(Code::Internal, format!("cannot listen for signals: {error}"))
         })?;
     }
-    let mut commits = syncer.engine.watch()?;
+    let mut commits = syncer.service.watch()?;
     if !json {
         output::remark("watching; end with Ctrl-C");
     }
@@ -61,7 +61,7 @@ fn tell(report: &Report, json: bool) {
     }
     if json {
         // Whoever read us has gone; the files are kept in step all the same.
-        let _ = output::line(&report.json());
+        let _ = output::line(report);
     } else {
         report.lines().iter().for_each(|line| output::remark(line));
     }

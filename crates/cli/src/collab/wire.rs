@@ -1,6 +1,7 @@
 //! Lines of JSON-RPC: read with a bound, written as the tree's own server writes them.
 
 use super::methods::Failure;
+use crate::wording::CommandLine;
 use comity_protocol::collab::line;
 use serde_json::{Map, Value, json};
 use std::io::{self, BufRead};
@@ -94,8 +95,8 @@ pub fn failure(id: &Value, failure: &Failure, traceback: bool) -> String {
     error.insert("message".to_owned(), json!(failure.message));
     let mut data = Map::new();
     if let Some(refusal) = &failure.refusal {
-        data =
-            refusal.to_json().get("error").and_then(Value::as_object).cloned().unwrap_or_default();
+        let said = refusal.to_json(&CommandLine);
+        data = said.get("error").and_then(Value::as_object).cloned().unwrap_or_default();
     }
     if traceback {
         data.insert("traceback".to_owned(), json!(format!("{failure:?}")));

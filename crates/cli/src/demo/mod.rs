@@ -7,7 +7,6 @@ mod crew;
 mod script;
 
 use crate::args::Global;
-use crate::human::Shape;
 use crate::output::Reply;
 use comity_core::refusal::{Code, Refusal};
 use crew::Crew;
@@ -49,5 +48,5 @@ pub fn run(global: &Global) -> Result<Reply, Refusal> {
         "ok": true, "commands": steps, "events": end.events, "tasks_done": end.tasks_done,
         "woken_after_ms": end.woken_after_ms,
     }});
-    Ok(Reply::new(answer, Shape::Text(words)))
+    Ok(Reply::text(answer, words))
 }

@@ -1,8 +1,9 @@
 //! Checks around the store: git, who acts, the project and its settings.
 
 use super::Check;
-use crate::context::Context;
-use crate::{env, git, identity};
+use crate::git;
+use comity_project::identity::Client;
+use comity_project::{Config, Context, Machine};
 
 /// The oldest git that is known to do what is asked of it.
 const GIT_MIN: (u32, u32) = (2, 38);
@@ -23,11 +24,13 @@ pub(super) fn git() -> Check {
     }
 }
 
-pub(super) fn identity() -> Check {
-    let var = |name: &str| env::var(name).ok().flatten();
-    match identity::recognise(&var) {
-        Some((variable, id)) => Check::ok("identity", format!("{variable} is set: agent {id}")),
-        None => Check::ok("identity", format!("no agent's marker; login {}", env::login())),
+pub(super) fn identity(machine: &Machine) -> Check {
+    match Client::find(&machine.environment) {
+        Some(client) => {
+            let (variable, agent) = (client.variable, client.agent());
+            Check::ok("identity", format!("{variable} is set: agent {agent}"))
+        }
+        None => Check::ok("identity", format!("no agent's marker; login {}", machine.login)),
     }
 }
 
@@ -37,7 +40,7 @@ pub(super) fn project(context: &Context) -> Check {
 }
 
 pub(super) fn settings(context: &Context) -> Check {
-    let file = crate::config::path(&context.root.dir);
+    let file = Config::path(&context.root.dir);
     if file.exists() {
         Check::ok("settings", file.display().to_string())
     } else {

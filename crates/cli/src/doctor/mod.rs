@@ -5,10 +5,9 @@ mod server;
 mod store;
 
 use crate::args::Global;
-use crate::context::Context;
-use crate::human::Shape;
 use crate::output::Reply;
 use comity_core::refusal::Refusal;
+use comity_project::Context;
 use serde_json::{Value, json};
 
 /// How a check went.
@@ -52,7 +51,7 @@ impl Check {
     }
 
     fn fail(name: &'static str, refusal: &Refusal) -> Check {
-        let hint = Some(refusal.hint_text().to_owned());
+        let hint = Some(crate::wording::next_step(refusal));
         Check { hint, ..Check::new(name, State::Fail, refusal.message.clone()) }
     }
 
@@ -86,8 +85,12 @@ impl Check {
 
 /// Runs every check.
 pub fn run(global: &Global, fix: bool) -> Result<Reply, Refusal> {
-    let mut checks = vec![checks::git(), checks::identity()];
-    match Context::find(global) {
+    let mut checks = vec![checks::git()];
+    let found = crate::env::machine().and_then(|machine| {
+        checks.push(checks::identity(&machine));
+        Context::find(&machine, &global.asked())
+    });
+    match found {
         Ok(context) => {
             checks.push(checks::project(&context));
             checks.push(checks::settings(&context));
@@ -105,5 +108,5 @@ pub fn run(global: &Global, fix: bool) -> Result<Reply, Refusal> {
     });
     let list: Vec<Value> = checks.iter().map(Check::json).collect();
     let answer = json!({"ok": failed == 0, "checks": list});
-    Ok(Reply::new(answer, Shape::Text(words)).exit(if failed == 0 { 0 } else { 1 }))
+    Ok(Reply::text(answer, words).exit(if failed == 0 { 0 } else { 1 }))
 }

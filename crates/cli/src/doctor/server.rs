@@ -2,9 +2,9 @@
 
 use super::store::contents;
 use super::{Check, State};
-use crate::context::Context;
-use crate::store::{self, Access};
 use comity_core::time::{Millis, Timestamp};
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_store::Store;
 use comity_store::postgres::{Condition, OpenOptions, Standby};
 use std::time::Duration;
@@ -25,7 +25,7 @@ const BEHIND_BYTES_MAX: i64 = 64 * 1024 * 1024;
 pub(super) fn checks(context: &Context, url: &str, fix: bool) -> Vec<Check> {
     let options =
         OpenOptions { connect_wait: PATIENCE, lock_wait: PATIENCE, ..OpenOptions::default() };
-    let mut store = match store::server(url, options) {
+    let mut store = match context.server(url, options) {
         Ok(store) => store,
         Err(refusal) => return vec![Check::fail("store", &refusal)],
     };
@@ -41,8 +41,8 @@ pub(super) fn checks(context: &Context, url: &str, fix: bool) -> Vec<Check> {
         ]),
         Err(error) => found.push(Check::fail("server", &error.to_refusal())),
     }
-    match context.engine(Access::Read) {
-        Ok(mut engine) => found.extend(contents(context, &mut engine, fix)),
+    match context.service(Access::Read) {
+        Ok(service) => found.extend(contents(context, &service, fix)),
         Err(refusal) => found.push(Check::fail("log", &refusal)),
     }
     found.push(match store.write().map(drop) {

@@ -1,14 +1,14 @@
 //! Checks of the store: where it is, whether it opens, holds together and can be written.
 
 use super::{Check, State, server};
-use crate::context::Context;
-use crate::store::{Access, Place};
+use comity_api::{Nothing, VerifyAnswer, op};
 use comity_core::refusal::Refusal;
-use comity_core::time::{Millis, Timestamp};
-use comity_engine::{Engine, Query};
+use comity_core::time::Millis;
+use comity_engine::Service;
+use comity_project::Context;
+use comity_project::store::{Access, Place};
 use comity_store::Store;
 use comity_store::sqlite::{OpenOptions, SqliteStore};
-use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,14 +43,14 @@ fn file(context: &Context, path: &Path, fix: bool) -> Vec<Check> {
             ));
             return found;
         }
-        if let Err(refusal) = context.engine(Access::Write) {
+        if let Err(refusal) = context.service(Access::Write) {
             found.push(Check::fail("store", &refusal));
             return found;
         }
     }
     found.push(space(path));
-    let mut engine = match context.engine(Access::Read) {
-        Ok(engine) => engine,
+    let service = match context.service(Access::Read) {
+        Ok(service) => service,
         Err(refusal) => {
             found.push(Check::fail("store", &refusal));
             return found;
@@ -58,21 +58,21 @@ fn file(context: &Context, path: &Path, fix: bool) -> Vec<Check> {
     };
     found.push(Check::ok("store", format!("{} opens, schema known", context.store_url())));
     found.push(private(path, fix));
-    found.extend(contents(context, &mut engine, fix));
+    found.extend(contents(context, &service, fix));
     found.push(writing(path));
     found
 }
 
 /// Checks what a store holds, wherever it is.
-pub(super) fn contents(context: &Context, engine: &mut Engine, fix: bool) -> [Check; 3] {
-    let integrity = integrity(engine);
+pub(super) fn contents(context: &Context, service: &Service, fix: bool) -> [Check; 3] {
+    let integrity = integrity(service);
     // A damaged file is left as it is: each write may damage more of it.
-    let log = log(engine, fix && integrity.state == State::Ok);
-    [integrity, log, clock(context, engine)]
+    let log = log(service, fix && integrity.state == State::Ok);
+    [integrity, log, clock(context, service)]
 }
 
-fn integrity(engine: &mut Engine) -> Check {
-    match engine.integrity() {
+fn integrity(service: &Service) -> Check {
+    match service.integrity() {
         Ok(problems) if problems.is_empty() => Check::ok("integrity", "the database is sound"),
         Ok(problems) => Check {
             hint: Some("restore the store from a backup".to_owned()),
@@ -82,29 +82,29 @@ fn integrity(engine: &mut Engine) -> Check {
     }
 }
 
-fn log(engine: &mut Engine, fix: bool) -> Check {
-    let verified = engine.verify();
+fn log(service: &Service, fix: bool) -> Check {
+    let verified = service.verify();
     let check = verdict(&verified);
     if check.state != State::Fail || !fix {
         return check;
     }
     // The state can be built anew from a sound log; a damaged log cannot be mended by anybody.
-    match engine.rebuild() {
-        Ok(_) => verdict(&engine.verify()).fixed(),
+    match service.rebuild() {
+        Ok(_) => verdict(&service.verify()).fixed(),
         Err(refusal) => Check::fail("log", &refusal),
     }
 }
 
-fn verdict(verified: &Result<Value, Refusal>) -> Check {
+fn verdict(verified: &Result<VerifyAnswer, Refusal>) -> Check {
     let answer = match verified {
         Ok(answer) => answer,
         Err(refusal) => return Check::fail("log", refusal),
     };
-    let events = answer.get("events").and_then(Value::as_u64).unwrap_or(0);
-    if answer.get("ok").and_then(Value::as_bool) == Some(true) {
+    let events = answer.events;
+    if answer.ok {
         return Check::ok("log", format!("{events} events, chain and state agree"));
     }
-    let problems = answer.get("problems").and_then(Value::as_array).map_or(0, Vec::len);
+    let problems = answer.problems.len();
     Check {
         hint: Some(
             "see `comity log verify`; --fix builds the state anew from a sound log".to_owned(),
@@ -113,13 +113,12 @@ fn verdict(verified: &Result<Value, Refusal>) -> Check {
     }
 }
 
-fn clock(context: &Context, engine: &mut Engine) -> Check {
-    let head = match engine.query(&context.asker(), Query::Head) {
+fn clock(context: &Context, service: &Service) -> Check {
+    let head = match service.call::<op::LogHead>(&context.caller(), Nothing {}) {
         Ok(head) => head,
         Err(refusal) => return Check::fail("clock", &refusal),
     };
-    let last = head.get("ts").and_then(Value::as_str).and_then(Timestamp::parse);
-    let ahead = last.map_or(Millis::default(), |last| last.since(crate::human::now()));
+    let ahead = head.ts.map_or(Millis::default(), |last| last.since(crate::human::now()));
     if ahead > CLOCK_SLACK {
         let message = format!("the last event is {ahead} in the future");
         return Check::warn("clock", message, "set this machine's clock");

@@ -2,15 +2,12 @@
 
 use super::Screen;
 use super::table::{Table, plain};
-use super::words::{
-    BOLD, BUSY, DIM, GOOD, PLAIN, WARN, ago, left, list as items, more, paint, wrap,
-};
+use super::words::{BOLD, BUSY, DIM, GOOD, PLAIN, WARN, ago, left, more, paint, wrap};
+use comity_api::{DecisionAnswer, DecisionsPage};
 use comity_core::view::DecisionView;
-use serde_json::Value;
 
-pub(super) fn list(answer: &Value, screen: &Screen) -> String {
-    let read = |value: &Value| serde_json::from_value(value.clone()).ok();
-    let decisions: Vec<DecisionView> = items(answer, "decisions").iter().filter_map(read).collect();
+pub fn list(answer: &DecisionsPage, screen: &Screen) -> String {
+    let decisions = &answer.decisions;
     if decisions.is_empty() && screen.terminal {
         return "No open questions.\n".to_owned();
     }
@@ -22,19 +19,18 @@ pub(super) fn list(answer: &Value, screen: &Screen) -> String {
         };
         let style = if decision.state == "open" { WARN } else { PLAIN };
         table.row(vec![
-            (decision.id, BOLD),
-            (decision.state, style),
-            plain(decision.to),
-            plain(decision.task.unwrap_or_else(|| "-".to_owned())),
+            (decision.id.clone(), BOLD),
+            (decision.state.clone(), style),
+            plain(&decision.to),
+            plain(decision.task.as_deref().unwrap_or("-")),
             plain(said),
         ]);
     }
-    table.render(screen) + &if screen.terminal { more(answer) } else { String::new() }
+    table.render(screen) + &more(answer.next.as_ref(), screen)
 }
 
-pub(super) fn full(answer: &Value, screen: &Screen) -> String {
-    let value = answer.get("decision").cloned().unwrap_or_default();
-    let Ok(decision) = serde_json::from_value::<DecisionView>(value) else { return String::new() };
+pub fn full(answer: &DecisionAnswer, screen: &Screen) -> String {
+    let decision = &answer.decision;
     let mut out = format!("{}  {}\n", paint(BOLD, &decision.id), decision.state);
     out.push_str(&wrap(&decision.question, "  ", screen.columns));
     if let Some(context) = &decision.context {
@@ -75,7 +71,7 @@ pub(super) fn full(answer: &Value, screen: &Screen) -> String {
         }
         (None, "open") => {
             field("ends", decision.expires_at.map(|at| left(at, screen)).unwrap_or_default());
-            let how = format!("comity decision answer {} {}", decision.id, example(&decision));
+            let how = format!("comity decision answer {} {}", decision.id, example(decision));
             out.push_str(&format!("\nAnswer with: {}\n", paint(BUSY, &how)));
         }
         (None, _) => {}

@@ -1,11 +1,10 @@
 //! Events in words: one line each.
 
 use super::Screen;
-use super::words::{BOLD, DIM, count, cut, list as items, more, paint, text, width};
+use super::words::{BOLD, DIM, count, cut, more, paint, width};
+use comity_api::{EventAnswer, EventView, EventsPage};
 use serde_json::Value;
 
-/// Fields that every event has; the rest is what it says.
-const HEADER: [&str; 9] = ["seq", "ts", "event", "v", "repo", "agent", "task", "prev", "hash"];
 /// What is worth saying first, whatever the event.
 const TELLING: [&str; 20] = [
     "new_status",
@@ -30,32 +29,29 @@ const TELLING: [&str; 20] = [
     "branch",
 ];
 
-pub(super) fn list(answer: &Value, screen: &Screen) -> String {
-    let events = items(answer, "events");
-    if events.is_empty() && screen.terminal {
+pub fn list(answer: &EventsPage, screen: &Screen) -> String {
+    if answer.events.is_empty() && screen.terminal {
         return "No events.\n".to_owned();
     }
-    let lines: String = events.iter().map(|event| line(event, screen)).collect();
-    lines + &if screen.terminal { more(answer) } else { String::new() }
+    let lines: String = answer.events.iter().map(|event| line(event, screen)).collect();
+    lines + &more(answer.next.as_ref(), screen)
 }
 
-pub(super) fn one(answer: &Value, screen: &Screen) -> String {
-    line(answer.get("event").unwrap_or(&Value::Null), screen)
+pub fn one(answer: &EventAnswer, screen: &Screen) -> String {
+    line(&answer.event, screen)
 }
 
 /// One event, one line.
-pub fn line(event: &Value, screen: &Screen) -> String {
-    let event = super::words::clean(event.clone());
-    let event = &event;
-    let seq = event.get("seq").map(ToString::to_string).unwrap_or_default();
-    let (ts, name, agent) = (text(event, "ts"), text(event, "event"), text(event, "agent"));
-    let task = Some(text(event, "task")).filter(|task| !task.is_empty()).unwrap_or("-");
+pub fn line(event: &EventView, screen: &Screen) -> String {
+    let (seq, ts) = (event.seq, event.ts.to_string());
+    let (name, agent) = (&event.event, &event.agent);
+    let task = event.task.as_deref().unwrap_or("-");
     let says = says(event);
     if !screen.terminal {
         return format!("{seq}\t{ts}\t{name}\t{task}\t{agent}\t{says}\n");
     }
     // The day is known from the context; the time of day tells events apart.
-    let clock = ts.get(11..19).unwrap_or(ts);
+    let clock = ts.get(11..19).unwrap_or(&ts);
     let front = format!("{seq:>5}  {clock}  {name:<18}  {task:<6}  {agent:<10}");
     let room = screen.columns.saturating_sub(width(&front) + 2);
     let tail = if room > 8 { cut(&says, room) } else { String::new() };
@@ -66,8 +62,8 @@ pub fn line(event: &Value, screen: &Screen) -> String {
 }
 
 /// The telling fields, in one line.
-fn says(event: &Value) -> String {
-    let Some(fields) = event.as_object() else { return String::new() };
+fn says(event: &EventView) -> String {
+    let fields = &event.fields;
     let show = |value: &Value| match value {
         Value::String(text) => text.replace('\n', " "),
         other => other.to_string(),
@@ -95,9 +91,7 @@ fn says(event: &Value) -> String {
     if !told.is_empty() {
         return told.join("  ");
     }
-    let other = fields.iter().filter(|(key, value)| {
-        !HEADER.contains(&key.as_str()) && !value.is_null() && !value.is_object()
-    });
+    let other = fields.iter().filter(|(_, value)| !value.is_null() && !value.is_object());
     let other: Vec<String> = other.map(|(key, value)| format!("{key}={}", show(value))).collect();
     other.join("  ")
 }

@@ -1,75 +1,118 @@
-//! What an import did, in words.
+//! What an import did: the report, and its words.
 
 use super::Screen;
 use super::table::{Table, plain};
-use super::words::{BOLD, DIM, WARN, count, list, paint, text, texts};
-use serde_json::Value;
+use super::words::{BOLD, DIM, WARN, count, paint};
+use comity_core::status::Status;
+use comity_core::view::TaskView;
+use comity_protocol::plan::LeftOut;
+use serde::{Deserialize, Serialize};
 
 /// Most lines of a kind that a screen gets; programs get them all.
 const LINES_MAX: usize = 40;
 
-pub(super) fn import(answer: &Value, screen: &Screen) -> String {
-    let tasks = list(answer, "tasks");
-    let old = match number(answer, "/existing") {
+/// What an import did. Only a source that has more than tasks counts the others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ImportReport {
+    pub imported: usize,
+    pub existing: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<Counts>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directives: Option<Counts>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memories: Option<Counts>,
+    pub tasks: Vec<ImportedTask>,
+    pub changed: Vec<Changed>,
+    pub left_out: Vec<LeftOut>,
+    /// Nothing was done; this is what would be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    pub imported: usize,
+    pub existing: usize,
+}
+
+/// An item of the other tool, and the task that it is here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedTask {
+    pub item: String,
+    pub id: String,
+    pub status: Status,
+    pub title: String,
+}
+
+impl ImportedTask {
+    pub fn of(item: &str, task: &TaskView) -> ImportedTask {
+        let (id, title) = (task.id.clone(), task.title.clone());
+        ImportedTask { item: item.to_owned(), id, status: task.status, title }
+    }
+}
+
+/// An item that was changed over there after it was imported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    pub item: String,
+    pub id: String,
+    pub fields: Vec<String>,
+}
+
+pub fn import(report: &ImportReport, screen: &Screen) -> String {
+    let old = match report.existing {
         0 => String::new(),
         1 => ", 1 was here already".to_owned(),
         there => format!(", {there} were here already"),
     };
-    let would = if answer.get("dry_run").is_some() { "would be " } else { "" };
-    let mut out = format!("{} {would}taken over{old}\n", taken_over(answer));
+    let would = if report.dry_run { "would be " } else { "" };
+    let mut out = format!("{} {would}taken over{old}\n", taken_over(report));
     let mut table = Table::new(&["ITEM", "TASK", "STATUS", "TITLE"], "TITLE");
-    for task in tasks.iter().take(LINES_MAX) {
+    for task in report.tasks.iter().take(LINES_MAX) {
         table.row(vec![
-            plain(text(task, "item").to_owned()),
-            (text(task, "id").to_owned(), BOLD),
-            plain(text(task, "status").to_owned()),
-            plain(text(task, "title").to_owned()),
+            plain(&task.item),
+            (task.id.clone(), BOLD),
+            plain(task.status.as_str()),
+            plain(&task.title),
         ]);
     }
     out.push_str(&table.lines(screen, 3, "  "));
-    out.push_str(&rest(tasks.len()));
-    let changed = list(answer, "changed");
-    if !changed.is_empty() {
+    out.push_str(&rest(report.tasks.len()));
+    if !report.changed.is_empty() {
         out.push_str("\nChanged over there since, and left as they are here:\n");
-        for entry in changed.iter().take(LINES_MAX) {
-            let fields = texts(entry, "fields").join(", ");
-            out.push_str(&format!("  {}  {fields}\n", paint(BOLD, text(entry, "id"))));
+        for entry in report.changed.iter().take(LINES_MAX) {
+            let fields = entry.fields.join(", ");
+            out.push_str(&format!("  {}  {fields}\n", paint(BOLD, &entry.id)));
         }
-        out.push_str(&rest(changed.len()));
+        out.push_str(&rest(report.changed.len()));
     }
-    let left = list(answer, "left_out");
-    if !left.is_empty() {
+    if !report.left_out.is_empty() {
         out.push_str(&format!("\n{}\n", paint(WARN, "Not taken over:")));
-        for entry in left.iter().take(LINES_MAX) {
-            let (item, what) = (text(entry, "item"), text(entry, "what"));
-            let why = paint(DIM, &format!("— {}", text(entry, "why")));
+        for LeftOut { item, what, why } in report.left_out.iter().take(LINES_MAX) {
+            let why = paint(DIM, &format!("— {why}"));
             out.push_str(&format!("  {}  {what} {why}\n", paint(BOLD, item)));
         }
-        out.push_str(&rest(left.len()));
+        out.push_str(&rest(report.left_out.len()));
     }
     out
 }
 
-fn number(answer: &Value, at: &str) -> usize {
-    let number = answer.pointer(at).and_then(Value::as_u64).unwrap_or(0);
-    usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-/// What an import may bring besides tasks: the plural, which is its name in the answer, and the singular.
-const BESIDES: [(&str, &str); 3] =
-    [("decisions", "decision"), ("directives", "directive"), ("memories", "memory")];
-
 /// Counts each kind of thing that is new here; where there are tasks only, those also when none is.
-fn taken_over(answer: &Value) -> String {
-    let mut tasks = number(answer, "/imported");
+fn taken_over(report: &ImportReport) -> String {
+    let mut tasks = report.imported;
     let mut kinds = Vec::new();
-    for (many, one) in BESIDES {
-        let new = number(answer, &format!("/{many}/imported"));
+    let besides = [
+        (report.decisions, "decision", "decisions"),
+        (report.directives, "directive", "directives"),
+        (report.memories, "memory", "memories"),
+    ];
+    for (counts, one, many) in besides {
+        let new = counts.unwrap_or_default().imported;
         tasks = tasks.saturating_sub(new);
         kinds.extend((new > 0).then(|| count(new, one, many)));
     }
-    let only_tasks = answer.get("decisions").is_none();
-    if tasks > 0 || only_tasks {
+    if tasks > 0 || report.decisions.is_none() {
         kinds.push(count(tasks, "task", "tasks"));
     }
     if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") }

@@ -1,26 +1,26 @@
 //! A stuck task in words: what was wanted, what happened last, what is wrong, what is asked.
 
-use super::words::{BOLD, list as items, paint, text};
+use super::words::{BOLD, paint};
 use super::{Screen, event, task};
-use serde_json::Value;
+use comity_api::InterventionAnswer;
+use comity_core::view::DecisionView;
 
-pub(super) fn full(answer: &Value, screen: &Screen) -> String {
-    let mut out = task::line(answer, screen);
-    section(&mut out, "Contract", text(answer, "contract"));
-    let events: String =
-        items(answer, "events").iter().map(|entry| event::line(entry, screen)).collect();
+pub fn full(answer: &InterventionAnswer, screen: &Screen) -> String {
+    let mut out = task::one_line(&answer.task, screen);
+    section(&mut out, "Contract", &answer.contract);
+    let events: String = answer.events.iter().map(|entry| event::line(entry, screen)).collect();
     section(&mut out, "Last entries of the log", &events);
-    section(&mut out, "Error report", text(answer, "error"));
-    let question = |decision: &Value| {
-        let state = match text(decision, "state") {
+    section(&mut out, "Error report", answer.error.as_deref().unwrap_or_default());
+    let question = |decision: &DecisionView| {
+        let state = match decision.state.as_str() {
             "open" => String::new(),
             state => format!(" ({state})"),
         };
-        format!("{}  {}{state}\n", text(decision, "id"), text(decision, "question"))
+        format!("{}  {}{state}\n", decision.id, decision.question)
     };
-    let questions: String = items(answer, "questions").iter().map(question).collect();
+    let questions: String = answer.questions.iter().map(question).collect();
     section(&mut out, "Questions", &questions);
-    let id = answer.pointer("/task/id").and_then(Value::as_str).unwrap_or("ID");
+    let id = &answer.task.id;
     out.push_str(&format!("\nLet it go on with: comity task intervene {id} --feedback TEXT\n"));
     out
 }

@@ -2,18 +2,9 @@
 
 use super::Screen;
 use super::table::{Table, plain};
-use super::words::{BOLD, DIM, GOOD, PLAIN, WARN, ago, left, list, more, paint, wrap};
-use comity_core::view::{DirectiveView, MemoryView};
-use serde_json::Value;
-
-fn read<T: serde::de::DeserializeOwned>(answer: &Value, key: &str) -> Vec<T> {
-    let item = |value: &Value| serde_json::from_value(value.clone()).ok();
-    list(answer, key).iter().filter_map(item).collect()
-}
-
-fn one<T: serde::de::DeserializeOwned>(answer: &Value, key: &str) -> Option<T> {
-    serde_json::from_value(answer.get(key).cloned().unwrap_or_default()).ok()
-}
+use super::words::{BOLD, DIM, GOOD, PLAIN, WARN, ago, left, more, paint, wrap};
+use comity_api::{DirectiveAnswer, DirectivesPage, MemoriesPage, MemoryAnswer};
+use comity_core::view::DirectiveView;
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
@@ -25,38 +16,38 @@ fn field(out: &mut String, name: &str, value: &str) {
     }
 }
 
-pub(super) fn memories(answer: &Value, screen: &Screen) -> String {
-    let memories: Vec<MemoryView> = read(answer, "memories");
+pub fn memories(answer: &MemoriesPage, screen: &Screen) -> String {
+    let memories = &answer.memories;
     if memories.is_empty() && screen.terminal {
         return "No memories.\n".to_owned();
     }
     let mut table = Table::new(&["ID", "TYPE", "SCOPE", "TEXT"], "TEXT");
     for memory in memories {
-        let text = if screen.terminal { first_line(&memory.text) } else { memory.text };
+        let text = if screen.terminal { first_line(&memory.text) } else { memory.text.clone() };
         let text = match &memory.superseded_by {
             Some(by) if screen.terminal => format!("(now {by}) {text}"),
             _ => text,
         };
         let style = if memory.superseded_by.is_some() { DIM } else { PLAIN };
         table.row(vec![
-            (memory.id, BOLD),
+            (memory.id.clone(), BOLD),
             plain(memory.r#type.as_str()),
-            plain(memory.scope),
+            plain(&memory.scope),
             (text, style),
         ]);
     }
-    table.render(screen) + &if screen.terminal { more(answer) } else { String::new() }
+    table.render(screen) + &more(answer.next.as_ref(), screen)
 }
 
-pub(super) fn memory(answer: &Value, screen: &Screen) -> String {
-    let Some(memory) = one::<MemoryView>(answer, "memory") else { return String::new() };
+pub fn memory(answer: &MemoryAnswer, screen: &Screen) -> String {
+    let memory = &answer.memory;
     let mut out = format!("{}  {}\n", paint(BOLD, &memory.id), memory.r#type);
     out.push_str(&wrap(&memory.text, "  ", screen.columns));
     out.push('\n');
     field(&mut out, "scope", &memory.scope);
     field(&mut out, "tags", &memory.tags.join(", "));
-    let task = memory.source.task.map(|task| format!(" on {task}")).unwrap_or_default();
-    let (agent, event) = (memory.source.agent, memory.source.event);
+    let task = memory.source.task.as_ref().map(|task| format!(" on {task}")).unwrap_or_default();
+    let (agent, event) = (&memory.source.agent, memory.source.event);
     let written = ago(memory.created_at, screen);
     field(&mut out, "written", &format!("{written} by {agent}{task}, event {event}"));
     let expires = memory.expires_at.map(|at| left(at, screen)).unwrap_or_default();
@@ -64,13 +55,13 @@ pub(super) fn memory(answer: &Value, screen: &Screen) -> String {
     field(
         &mut out,
         "replaced",
-        &memory.superseded_by.map(|id| format!("by {id}")).unwrap_or_default(),
+        &memory.superseded_by.as_ref().map(|id| format!("by {id}")).unwrap_or_default(),
     );
     out
 }
 
-pub(super) fn forgotten(answer: &Value) -> String {
-    let Some(memory) = one::<MemoryView>(answer, "memory") else { return String::new() };
+pub fn forgotten(answer: &MemoryAnswer, _: &Screen) -> String {
+    let memory = &answer.memory;
     format!("Forgot {}: {}\n", memory.id, first_line(&memory.text))
 }
 
@@ -83,24 +74,25 @@ fn standing(directive: &DirectiveView, screen: &Screen) -> &'static str {
     }
 }
 
-pub(super) fn directives(answer: &Value, screen: &Screen) -> String {
-    let directives: Vec<DirectiveView> = read(answer, "directives");
+pub fn directives(answer: &DirectivesPage, screen: &Screen) -> String {
+    let directives = &answer.directives;
     if directives.is_empty() && screen.terminal {
         return "No directives.\n".to_owned();
     }
     let heads = ["ID", "STATE", "TRIGGER", "PRIORITY", "ENDS", "TEXT"];
     let mut table = Table::new(&heads, "TEXT");
     for directive in directives {
-        let state = standing(&directive, screen);
+        let state = standing(directive, screen);
         let ends = match (directive.expires_at, screen.terminal) {
             (None, _) => "never".to_owned(),
             (Some(at), true) if at <= screen.now => ago(at, screen),
             (Some(at), true) => left(at, screen),
             (Some(at), false) => at.to_string(),
         };
-        let text = if screen.terminal { first_line(&directive.text) } else { directive.text };
+        let text =
+            if screen.terminal { first_line(&directive.text) } else { directive.text.clone() };
         table.row(vec![
-            (directive.id, BOLD),
+            (directive.id.clone(), BOLD),
             (state.to_owned(), if state == "on" { GOOD } else { WARN }),
             plain(directive.trigger.as_str()),
             plain(directive.priority.to_string()),
@@ -108,12 +100,12 @@ pub(super) fn directives(answer: &Value, screen: &Screen) -> String {
             plain(text),
         ]);
     }
-    table.render(screen) + &if screen.terminal { more(answer) } else { String::new() }
+    table.render(screen) + &more(answer.next.as_ref(), screen)
 }
 
-pub(super) fn directive(answer: &Value, screen: &Screen) -> String {
-    let Some(directive) = one::<DirectiveView>(answer, "directive") else { return String::new() };
-    let state = standing(&directive, screen);
+pub fn directive(answer: &DirectiveAnswer, screen: &Screen) -> String {
+    let directive = &answer.directive;
+    let state = standing(directive, screen);
     let mut out = format!("{}  {state}\n", paint(BOLD, &directive.id));
     out.push_str(&wrap(&directive.text, "  ", screen.columns));
     if let Some(description) = &directive.description {
@@ -135,7 +127,7 @@ pub(super) fn directive(answer: &Value, screen: &Screen) -> String {
     out
 }
 
-pub(super) fn deleted(answer: &Value) -> String {
-    let Some(directive) = one::<DirectiveView>(answer, "directive") else { return String::new() };
+pub fn deleted(answer: &DirectiveAnswer, _: &Screen) -> String {
+    let directive = &answer.directive;
     format!("Deleted {}: {}\n", directive.id, first_line(&directive.text))
 }

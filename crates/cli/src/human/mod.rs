@@ -1,94 +1,27 @@
 //! Answers in words: short lines, aligned columns, relative times, at home in 80 columns.
 
-mod decision;
-mod event;
-mod import;
-mod intervention;
-mod log;
-mod memory;
-mod status;
+pub mod decision;
+pub mod event;
+pub mod import;
+pub mod intervention;
+pub mod log;
+pub mod memory;
+pub mod status;
 mod table;
-mod task;
-mod team;
+pub mod task;
+pub mod team;
 mod words;
 
-pub use event::line as event_line;
 pub use words::{clean_text, now, refusal};
 
 use comity_core::time::Timestamp;
-use serde_json::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// Columns that are assumed where there is no terminal.
 const COLUMNS_DEFAULT: usize = 80;
 /// The narrowest screen that is laid out for.
 const COLUMNS_MIN: usize = 40;
-
-/// How an answer is shown.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
-    /// Not at all.
-    Nothing,
-    /// As it is.
-    Text(String),
-    /// `{"task":…}`, in full.
-    Task,
-    /// `{"task":…}`, in one line.
-    TaskLine,
-    /// `{"tasks":…}`
-    Tasks,
-    /// The answer to a claim.
-    Claim,
-    /// `{"why":…}`
-    Why,
-    /// A stuck task with all that is known of it.
-    Intervention,
-    /// `{"gates":…}`
-    Gates,
-    /// `{"leases":…}`
-    Leases,
-    /// `{"released":…}`
-    Released,
-    /// `{"paths":…}`
-    Paths,
-    /// `{"agents":…}`
-    Agents,
-    /// `{"agent":…}`
-    Agent,
-    /// `{"suggestions":…}`
-    Suggestions,
-    /// `{"decisions":…}`
-    Decisions,
-    /// `{"decision":…}`
-    Decision,
-    /// `{"memories":…}`
-    Memories,
-    /// `{"memory":…}`
-    Memory,
-    /// `{"memory":…}` that is no more.
-    Forgotten,
-    /// `{"directives":…}`
-    Directives,
-    /// `{"directive":…}`
-    Directive,
-    /// `{"directive":…}` that is no more.
-    Deleted,
-    /// `{"events":…}`
-    Events,
-    /// `{"event":…}`
-    Event,
-    /// The answer to `status`.
-    Status,
-    /// `{"seq":…,"hash":…}`
-    Head,
-    /// The answer to `log verify`.
-    Verify,
-    /// The answer to `log rebuild`.
-    Rebuild,
-    /// What a sweep did.
-    Sweep,
-    /// What an import did.
-    Import,
-}
 
 /// What there is to show it on.
 pub struct Screen {
@@ -113,41 +46,7 @@ impl Screen {
     }
 }
 
-/// Puts an answer into words.
-pub fn render(shape: &Shape, answer: &Value, screen: &Screen) -> String {
-    let answer = words::clean(answer.clone());
-    let answer = &answer;
-    match shape {
-        Shape::Nothing => String::new(),
-        Shape::Text(text) => text.clone(),
-        Shape::Task => task::full(answer, screen),
-        Shape::TaskLine => task::line(answer, screen),
-        Shape::Tasks => task::list(answer, screen),
-        Shape::Claim => task::claim(answer, screen),
-        Shape::Why => task::why(answer, screen),
-        Shape::Intervention => intervention::full(answer, screen),
-        Shape::Gates => team::gates(answer, screen),
-        Shape::Leases => team::leases(answer, screen),
-        Shape::Released => team::released(answer),
-        Shape::Paths => team::paths(answer, screen),
-        Shape::Agents => team::agents(answer, screen),
-        Shape::Agent => team::agent(answer, screen),
-        Shape::Suggestions => team::suggestions(answer, screen),
-        Shape::Decisions => decision::list(answer, screen),
-        Shape::Decision => decision::full(answer, screen),
-        Shape::Memories => memory::memories(answer, screen),
-        Shape::Memory => memory::memory(answer, screen),
-        Shape::Forgotten => memory::forgotten(answer),
-        Shape::Directives => memory::directives(answer, screen),
-        Shape::Directive => memory::directive(answer, screen),
-        Shape::Deleted => memory::deleted(answer),
-        Shape::Events => event::list(answer, screen),
-        Shape::Event => event::one(answer, screen),
-        Shape::Status => status::status(answer, screen),
-        Shape::Head => log::head(answer, screen),
-        Shape::Verify => log::verify(answer),
-        Shape::Rebuild => log::rebuild(answer),
-        Shape::Sweep => log::sweep(answer),
-        Shape::Import => import::import(answer, screen),
-    }
+/// Takes what could steer a terminal out of every text of an answer.
+pub fn clean<T: Serialize + DeserializeOwned>(answer: &T) -> Result<T, serde_json::Error> {
+    serde_json::from_value(words::clean(serde_json::to_value(answer)?))
 }

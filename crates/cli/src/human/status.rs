@@ -2,19 +2,31 @@
 
 use super::Screen;
 use super::table::{Table, plain};
-use super::words::{BOLD, BUSY, DIM, WARN, count, list, paint, status_style, text};
+use super::words::{BOLD, BUSY, DIM, WARN, ago, count, paint, status_style};
+use comity_api::StatusAnswer;
 use comity_core::status::Status;
-use comity_core::view::AgentView;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
-pub(super) fn status(answer: &Value, screen: &Screen) -> String {
+/// What is going on, with where and for whom it was asked.
+#[derive(Serialize, Deserialize)]
+pub struct StatusReport {
+    pub root: String,
+    pub store: String,
+    pub repo: String,
+    pub me: String,
+    #[serde(flatten)]
+    pub status: StatusAnswer,
+}
+
+pub fn status(report: &StatusReport, screen: &Screen) -> String {
     let mut out = format!(
         "{}  {}\n",
-        paint(BOLD, text(answer, "repo")),
-        paint(DIM, &format!("you are {}", text(answer, "me"))),
+        paint(BOLD, &report.repo),
+        paint(DIM, &format!("you are {}", report.me)),
     );
+    let answer = &report.status;
     let counts = counts(answer);
-    if counts.is_empty() && list(answer, "attention").is_empty() {
+    if counts.is_empty() && answer.attention.is_empty() {
         out.push_str("\nNothing planned yet. Start with:\n");
         let first = "comity task create 'What is to be done' --file 'src/**'";
         out.push_str(&format!("  {}\n", paint(BUSY, first)));
@@ -33,22 +45,21 @@ pub(super) fn status(answer: &Value, screen: &Screen) -> String {
     out
 }
 
-fn counts(answer: &Value) -> Vec<(Status, usize)> {
+fn counts(answer: &StatusAnswer) -> Vec<(Status, usize)> {
     let number = |status: Status| {
-        let n = answer.get("counts")?.get(status.as_str())?.as_u64()?;
-        usize::try_from(n).ok().filter(|n| *n > 0).map(|n| (status, n))
+        let n = usize::try_from(answer.counts.of(status)).ok().filter(|n| *n > 0);
+        n.map(|n| (status, n))
     };
     Status::ALL.into_iter().filter_map(number).collect()
 }
 
-fn holders(out: &mut String, answer: &Value, screen: &Screen) {
-    let read = |value: &Value| serde_json::from_value::<AgentView>(value.clone()).ok();
-    let agents: Vec<AgentView> = list(answer, "agents").iter().filter_map(read).collect();
+fn holders(out: &mut String, answer: &StatusAnswer, screen: &Screen) {
+    let agents = &answer.agents;
     let busy = agents.iter().filter(|a| !a.holds.tasks.is_empty() || !a.holds.leases.is_empty());
     let mut table = Table::new(&["", "", ""], "");
     for agent in busy {
         let holds = [agent.holds.tasks.as_slice(), agent.holds.leases.as_slice()].concat();
-        let seen = agent.last_seen.map(|at| super::words::ago(at, screen)).unwrap_or_default();
+        let seen = agent.last_seen.map(|at| ago(at, screen)).unwrap_or_default();
         table.row(vec![
             (agent.id.clone(), BOLD),
             plain(holds.join(" ")),
@@ -57,14 +68,13 @@ fn holders(out: &mut String, answer: &Value, screen: &Screen) {
     }
     let rows = table.lines(screen, 1, "  ");
     if !rows.is_empty() {
-        let leases = answer.get("leases").and_then(Value::as_u64).unwrap_or(0);
-        let leases = count(usize::try_from(leases).unwrap_or(0), "live lease", "live leases");
+        let leases = count(answer.leases, "live lease", "live leases");
         out.push_str(&format!("\nAt work ({leases})\n{rows}"));
     }
 }
 
-fn attention(out: &mut String, answer: &Value, screen: &Screen) {
-    let wanted = list(answer, "attention");
+fn attention(out: &mut String, answer: &StatusAnswer, screen: &Screen) {
+    let wanted = &answer.attention;
     if wanted.is_empty() {
         out.push_str("\nNothing needs you.\n");
         let queued = counts(answer).iter().any(|(status, _)| *status == Status::Queued);
@@ -80,10 +90,10 @@ fn attention(out: &mut String, answer: &Value, screen: &Screen) {
     let mut table = Table::new(&["", "", "", ""], "");
     for one in wanted {
         table.row(vec![
-            (text(one, "id").to_owned(), BOLD),
-            (text(one, "kind").to_owned(), WARN),
-            plain(super::task::since(one, screen)),
-            plain(text(one, "reason")),
+            (one.id.clone(), BOLD),
+            (one.kind.clone(), WARN),
+            plain(ago(one.since, screen)),
+            plain(&one.reason),
         ]);
     }
     out.push_str(&table.lines(screen, 3, "  "));

@@ -3,27 +3,25 @@
 use super::Screen;
 use super::table::{Table, plain};
 use super::words::{
-    BAD, BOLD, BUSY, DIM, GOOD, PLAIN, ago, count, cut, left, list as items, more, paint,
-    short_sha, status_style, text, texts, time, wrap,
+    BAD, BOLD, BUSY, DIM, GOOD, PLAIN, ago, count, cut, left, more, paint, short_sha, status_style,
+    wrap,
 };
+use crate::wording::CommandLine;
 use anstyle::Style;
+use comity_api::{ClaimAnswer, SubmitAnswer, TaskAnswer, TasksAnswer, WhyAnswer};
 use comity_core::status::Status;
 use comity_core::task::CheckState;
-use comity_core::view::{LeaseView, TaskView};
-use serde_json::Value;
+use comity_core::view::TaskView;
+use comity_core::why::Why;
+use serde::{Deserialize, Serialize};
 
-fn read(value: Option<&Value>) -> Option<TaskView> {
-    serde_json::from_value(value?.clone()).ok()
-}
-
-pub(super) fn list(answer: &Value, screen: &Screen) -> String {
-    let tasks: Vec<TaskView> =
-        items(answer, "tasks").iter().filter_map(|task| read(Some(task))).collect();
+pub fn list(answer: &TasksAnswer, screen: &Screen) -> String {
+    let tasks = &answer.tasks;
     if tasks.is_empty() && screen.terminal {
         return "No tasks. Make one with: comity task create TITLE\n".to_owned();
     }
     let mut table = Table::new(&["ID", "STATUS", "PRI", "ASSIGNEE", "TITLE"], "TITLE");
-    for task in &tasks {
+    for task in tasks {
         let title = match (&task.needs, screen.terminal) {
             (Some(needs), true) => format!("{} (needs {needs})", task.title),
             _ => task.title.clone(),
@@ -36,12 +34,18 @@ pub(super) fn list(answer: &Value, screen: &Screen) -> String {
             plain(title),
         ]);
     }
-    let next = if screen.terminal { more(answer) } else { String::new() };
-    table.render(screen) + &next
+    table.render(screen) + &more(answer.next.as_ref(), screen)
 }
 
-pub(super) fn line(answer: &Value, screen: &Screen) -> String {
-    let Some(task) = read(answer.get("task")) else { return String::new() };
+pub fn line(answer: &TaskAnswer, screen: &Screen) -> String {
+    one_line(&answer.task, screen)
+}
+
+pub fn submitted(answer: &SubmitAnswer, screen: &Screen) -> String {
+    one_line(&answer.task, screen)
+}
+
+pub(super) fn one_line(task: &TaskView, screen: &Screen) -> String {
     let status = task.status.to_string();
     let who = task.assignee.as_ref().map(|who| format!("  {who}")).unwrap_or_default();
     let used = task.id.len() + status.len() + who.len() + 4;
@@ -66,8 +70,8 @@ fn optional(value: Option<&String>) -> &str {
     value.map_or("", String::as_str)
 }
 
-pub(super) fn full(answer: &Value, screen: &Screen) -> String {
-    let Some(task) = read(answer.get("task")) else { return String::new() };
+pub fn full(answer: &TaskAnswer, screen: &Screen) -> String {
+    let task = &answer.task;
     let mut out = format!(
         "{}  {}  {}\n",
         paint(BOLD, &task.id),
@@ -82,9 +86,9 @@ pub(super) fn full(answer: &Value, screen: &Screen) -> String {
         out.push_str(&wrap(&task.description, "  ", screen.columns));
         out.push('\n');
     }
-    people(&mut out, &task, screen);
-    plan(&mut out, &task);
-    work(&mut out, &task);
+    people(&mut out, task, screen);
+    plan(&mut out, task);
+    work(&mut out, task);
     let settled = |state: CheckState| state.is_settled();
     let gates = task.gates.iter().map(|gate| {
         let note = gate.by.clone().or_else(|| gate.reason.clone()).unwrap_or_default();
@@ -179,6 +183,7 @@ fn work(out: &mut String, task: &TaskView) {
     field(out, "commit", short_sha(optional(task.commit.as_ref())));
     field(out, "pr", optional(task.pr.as_ref()));
     field(out, "merged", short_sha(optional(task.merged_sha.as_ref())));
+    field(out, "unmerged", optional(task.unmerged.as_ref()));
     if task.round > 0 {
         field(out, "round", &task.round.to_string());
     }
@@ -216,9 +221,10 @@ pub(super) fn mark(state: CheckState) -> (&'static str, Style) {
     }
 }
 
-pub(super) fn claim(answer: &Value, screen: &Screen) -> String {
-    let Some(task) = read(answer.get("task")) else { return String::new() };
-    let fence = answer.get("fence").map(ToString::to_string).unwrap_or_default();
+pub fn claim(answer: &ClaimAnswer, screen: &Screen) -> String {
+    let task = &answer.task;
+    let fence = answer.fence.map(|fence| fence.to_string()).unwrap_or_default();
+    let branch = optional(answer.branch.as_ref());
     let title = cut(&task.title, screen.columns.saturating_sub(task.id.len() + 10));
     let mut out = format!("Claimed {}  {}\n", paint(BOLD, &task.id), paint(BOLD, &title));
     field(&mut out, "fence", &fence);
@@ -226,11 +232,9 @@ pub(super) fn claim(answer: &Value, screen: &Screen) -> String {
         let text = format!("{} unless you show a sign of life", left(claim.expires_at, screen));
         field(&mut out, "ends", &text);
     }
-    field(&mut out, "branch", text(answer, "branch"));
-    for lease in items(answer, "leases") {
-        if let Ok(lease) = serde_json::from_value::<LeaseView>(lease.clone()) {
-            field(&mut out, "lease", &format!("{}  {}", lease.lock_id, lease.path));
-        }
+    field(&mut out, "branch", branch);
+    for lease in &answer.leases {
+        field(&mut out, "lease", &format!("{}  {}", lease.lock_id, lease.path));
     }
     let open: Vec<&str> =
         task.gates.iter().filter(|g| g.required).map(|g| g.name.as_str()).collect();
@@ -240,7 +244,6 @@ pub(super) fn claim(answer: &Value, screen: &Screen) -> String {
         out.push_str(&wrap(&task.description, "  ", screen.columns));
     }
     out.push_str("\nNext:\n");
-    let branch = text(answer, "branch");
     let mut steps = vec![format!("export COMITY_FENCE={fence}")];
     if !branch.is_empty() {
         steps.push(format!("git switch -c {branch}"));
@@ -255,21 +258,39 @@ pub(super) fn claim(answer: &Value, screen: &Screen) -> String {
     out
 }
 
-pub(super) fn why(answer: &Value, screen: &Screen) -> String {
-    let why = answer.get("why").unwrap_or(&Value::Null);
-    let mut out = format!("{}\n", paint(BOLD, text(why, "summary")));
-    for reason in texts(why, "reasons") {
+/// An explanation with its next step in the words of the command line.
+#[derive(Serialize, Deserialize)]
+pub struct Explained {
+    why: Explanation,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Explanation {
+    id: String,
+    status: Status,
+    ready: bool,
+    summary: String,
+    reasons: Vec<String>,
+    next: String,
+}
+
+impl From<WhyAnswer> for Explained {
+    fn from(answer: WhyAnswer) -> Explained {
+        let Why { id, status, ready, summary, reasons, next } = answer.why;
+        let next = next.worded(&CommandLine);
+        Explained { why: Explanation { id, status, ready, summary, reasons, next } }
+    }
+}
+
+pub fn why(answer: &Explained, screen: &Screen) -> String {
+    let why = &answer.why;
+    let mut out = format!("{}\n", paint(BOLD, &why.summary));
+    for reason in &why.reasons {
         let wrapped = wrap(reason, "    ", screen.columns);
         out.push_str(&format!("  - {}", wrapped.trim_start()));
     }
-    let next = text(why, "next");
-    if !next.is_empty() {
-        out.push_str(&format!("Next: {}\n", paint(BUSY, next)));
+    if !why.next.is_empty() {
+        out.push_str(&format!("Next: {}\n", paint(BUSY, &why.next)));
     }
     out
-}
-
-/// When a value was last changed, for lists of other things.
-pub(super) fn since(value: &Value, screen: &Screen) -> String {
-    time(value, "since").map(|at| ago(at, screen)).unwrap_or_default()
 }

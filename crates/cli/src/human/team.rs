@@ -3,34 +3,37 @@
 use super::Screen;
 use super::table::{Table, plain};
 use super::task::mark;
-use super::words::{
-    BAD, BOLD, BUSY, DIM, GOOD, PLAIN, ago, left, list, more, paint, short_sha, text, texts, time,
+use super::words::{BAD, BOLD, BUSY, DIM, GOOD, PLAIN, ago, left, more, paint, short_sha};
+use comity_api::{
+    AgentAnswer, AgentsPage, GatesAnswer, LeasesAnswer, LeasesPage, PathsAnswer, ReleasedAnswer,
+    SuggestionsAnswer,
 };
-use comity_core::view::{AgentView, GateView, LeaseView};
-use serde_json::Value;
+use comity_core::view::{AgentView, LeaseView};
 
-fn read<T: serde::de::DeserializeOwned>(answer: &Value, key: &str) -> Vec<T> {
-    let item = |value: &Value| serde_json::from_value(value.clone()).ok();
-    list(answer, key).iter().filter_map(item).collect()
+pub fn leases(answer: &LeasesPage, screen: &Screen) -> String {
+    lease_table(&answer.leases, screen) + &more(answer.next.as_ref(), screen)
 }
 
-pub(super) fn leases(answer: &Value, screen: &Screen) -> String {
-    let leases: Vec<LeaseView> = read(answer, "leases");
+pub fn taken(answer: &LeasesAnswer, screen: &Screen) -> String {
+    lease_table(&answer.leases, screen)
+}
+
+fn lease_table(leases: &[LeaseView], screen: &Screen) -> String {
     if leases.is_empty() && screen.terminal {
         return "No live leases.\n".to_owned();
     }
     let mut table = Table::new(&["ID", "PATH", "MODE", "OWNER", "FENCE", "ENDS"], "PATH");
     for lease in leases {
         table.row(vec![
-            (lease.lock_id, BOLD),
-            plain(lease.path),
-            plain(lease.mode),
-            plain(lease.owner),
+            (lease.lock_id.clone(), BOLD),
+            plain(&lease.path),
+            plain(&lease.mode),
+            plain(&lease.owner),
             plain(lease.fence.to_string()),
             plain(ends(lease.expires_at, screen)),
         ]);
     }
-    table.render(screen) + &if screen.terminal { more(answer) } else { String::new() }
+    table.render(screen)
 }
 
 /// Relative for people, exact for programs.
@@ -38,32 +41,31 @@ fn ends(at: comity_core::time::Timestamp, screen: &Screen) -> String {
     if screen.terminal { left(at, screen) } else { at.to_string() }
 }
 
-pub(super) fn released(answer: &Value) -> String {
-    match texts(answer, "released").as_slice() {
+pub fn released(answer: &ReleasedAnswer, _: &Screen) -> String {
+    match answer.released.as_slice() {
         [] => "Nothing to release.\n".to_owned(),
         ids => format!("Released {}\n", ids.join(", ")),
     }
 }
 
-pub(super) fn paths(answer: &Value, screen: &Screen) -> String {
+pub fn paths(answer: &PathsAnswer, screen: &Screen) -> String {
     let mut out = String::new();
-    for path in list(answer, "paths") {
-        let is = |key: &str| path.get(key).and_then(Value::as_bool) == Some(true);
-        let (word, style) = match (is("free"), is("mine")) {
+    for path in &answer.paths {
+        let (word, style) = match (path.free, path.mine) {
             (_, true) => ("yours", BUSY),
             (true, false) => ("free", GOOD),
             (false, false) => ("held", BAD),
         };
-        out.push_str(&format!("{}  {}\n", paint(style, &format!("{word:<5}")), text(path, "path")));
-        for conflict in list(path, "conflicts") {
-            let held = conflict.get("held").unwrap_or(&Value::Null);
-            let ends = time(held, "expires_at").map(|at| left(at, screen)).unwrap_or_default();
+        out.push_str(&format!("{}  {}\n", paint(style, &format!("{word:<5}")), path.path));
+        for conflict in &path.conflicts {
+            let held = &conflict.held;
             let note = format!(
-                "       {} holds {} ({}), ends {ends}; both cover {}",
-                text(held, "owner"),
-                text(held, "path"),
-                text(held, "lock_id"),
-                text(conflict, "witness"),
+                "       {} holds {} ({}), ends {}; both cover {}",
+                held.owner,
+                held.path,
+                held.lock_id,
+                left(held.expires_at, screen),
+                conflict.witness,
             );
             out.push_str(&format!("{}\n", paint(DIM, &note)));
         }
@@ -71,8 +73,8 @@ pub(super) fn paths(answer: &Value, screen: &Screen) -> String {
     out
 }
 
-pub(super) fn agents(answer: &Value, screen: &Screen) -> String {
-    let agents: Vec<AgentView> = read(answer, "agents");
+pub fn agents(answer: &AgentsPage, screen: &Screen) -> String {
+    let agents = &answer.agents;
     if agents.is_empty() && screen.terminal {
         return "No agents yet. They are registered when they first act.\n".to_owned();
     }
@@ -86,10 +88,10 @@ pub(super) fn agents(answer: &Value, screen: &Screen) -> String {
             (agent.status.clone(), style),
             plain(or_dash(&roles.join(","))),
             plain(or_dash(&holds.join(" "))),
-            plain(seen(&agent, screen)),
+            plain(seen(agent, screen)),
         ]);
     }
-    table.render(screen) + &if screen.terminal { more(answer) } else { String::new() }
+    table.render(screen) + &more(answer.next.as_ref(), screen)
 }
 
 fn or_dash(text: &str) -> String {
@@ -104,9 +106,8 @@ fn seen(agent: &AgentView, screen: &Screen) -> String {
     }
 }
 
-pub(super) fn agent(answer: &Value, screen: &Screen) -> String {
-    let value = answer.get("agent").cloned().unwrap_or_default();
-    let Ok(agent) = serde_json::from_value::<AgentView>(value) else { return String::new() };
+pub fn agent(answer: &AgentAnswer, screen: &Screen) -> String {
+    let agent = &answer.agent;
     let roles: Vec<&str> = agent.roles.iter().map(|role| role.as_str()).collect();
     let mut out = format!("{}  {}\n", paint(BOLD, &agent.id), agent.status);
     for (name, value) in [
@@ -114,7 +115,7 @@ pub(super) fn agent(answer: &Value, screen: &Screen) -> String {
         ("skills", agent.skills.join(", ")),
         ("tasks", agent.holds.tasks.join(", ")),
         ("leases", agent.holds.leases.join(", ")),
-        ("seen", seen(&agent, screen)),
+        ("seen", seen(agent, screen)),
     ] {
         if !value.is_empty() {
             out.push_str(&format!("  {}  {value}\n", paint(DIM, &format!("{name:<6}"))));
@@ -123,25 +124,24 @@ pub(super) fn agent(answer: &Value, screen: &Screen) -> String {
     out
 }
 
-pub(super) fn suggestions(answer: &Value, screen: &Screen) -> String {
-    let found = list(answer, "suggestions");
+pub fn suggestions(answer: &SuggestionsAnswer, screen: &Screen) -> String {
+    let found = &answer.suggestions;
     if found.is_empty() && screen.terminal {
         return "Nobody with that role is registered.\n".to_owned();
     }
     let mut table = Table::new(&["AGENT", "SCORE", "WHY"], "WHY");
     for one in found {
-        let score = one.get("score").map(ToString::to_string).unwrap_or_default();
         table.row(vec![
-            (text(one, "agent").to_owned(), BOLD),
-            plain(score),
-            plain(text(one, "reason")),
+            (one.agent.clone(), BOLD),
+            plain(one.score.to_string()),
+            plain(&one.reason),
         ]);
     }
     table.render(screen)
 }
 
-pub(super) fn gates(answer: &Value, screen: &Screen) -> String {
-    let gates: Vec<GateView> = read(answer, "gates");
+pub fn gates(answer: &GatesAnswer, screen: &Screen) -> String {
+    let gates = &answer.gates;
     if gates.is_empty() && screen.terminal {
         return "No gates.\n".to_owned();
     }
@@ -154,9 +154,10 @@ pub(super) fn gates(answer: &Value, screen: &Screen) -> String {
             gate.state.as_str().to_owned()
         };
         let optional = if gate.required { "" } else { "optional " };
-        let note = gate.reason.or(gate.report).unwrap_or_default();
+        let note = gate.reason.as_ref().or(gate.report.as_ref());
+        let note = note.map_or("", String::as_str);
         table.row(vec![
-            (gate.name, BOLD),
+            (gate.name.clone(), BOLD),
             (state, style),
             plain(or_dash(gate.tier.as_deref().unwrap_or_default())),
             plain(or_dash(short_sha(gate.commit.as_deref().unwrap_or_default()))),

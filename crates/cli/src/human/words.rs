@@ -155,28 +155,8 @@ pub fn refusal(refusal: &Refusal) -> String {
     let code = paint(BAD.bold(), &format!("error[{}]", refusal.code));
     let hint = paint(BUSY, "hint");
     let message = clean_text(&refusal.message);
-    let next = clean_text(refusal.hint_text());
+    let next = clean_text(&crate::wording::next_step(refusal));
     format!("{code}: {message}\n  {hint}: {next}\n")
-}
-
-/// Returns a member as text.
-pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Returns a member as a time.
-pub(super) fn time(value: &Value, key: &str) -> Option<Timestamp> {
-    Timestamp::parse(text(value, key))
-}
-
-/// Returns a member as a list.
-pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
-    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// Returns a member as a list of texts.
-pub(super) fn texts<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
-    list(value, key).iter().filter_map(Value::as_str).collect()
 }
 
 /// Says one, or several.
@@ -184,12 +164,11 @@ pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
-/// Says how to see the next page, when there is one.
-pub(super) fn more(answer: &Value) -> String {
-    match answer.get("next") {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(next)) => paint(DIM, &format!("more: --after {next}")) + "\n",
+/// Tells a person how to see the next page, when there is one.
+pub(super) fn more(next: Option<&String>, screen: &Screen) -> String {
+    match next.filter(|_| screen.terminal) {
         Some(next) => paint(DIM, &format!("more: --after {next}")) + "\n",
+        None => String::new(),
     }
 }
 

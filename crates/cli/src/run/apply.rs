@@ -3,16 +3,16 @@
 use super::task_git::{self, Given};
 use super::{contract, task_result};
 use crate::args::VerbArgs;
-use crate::context::Context;
-use crate::human::Shape;
 use crate::output::Reply;
-use crate::store::Access;
-use crate::work_tree::task_of;
+use comity_api::{ById, DecisionAnswer, EventAnswer, TaskAnswer, op};
 use comity_core::chain::Hash;
 use comity_core::command::Request;
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::Query;
-use comity_protocol::contract::{Checked, Kind, Mode, check};
+use comity_core::view::TaskView;
+use comity_engine::Reply as Answered;
+use comity_project::Context;
+use comity_project::store::Access;
+use comity_protocol::contract::{Checked, ContractKind, Mode, check};
 use comity_protocol::neotx::effect;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -20,7 +20,7 @@ use std::path::Path;
 pub(super) fn run(
     context: &Context,
     file: &str,
-    kind: Option<&'static Kind>,
+    kind: Option<&'static ContractKind>,
     task: Option<String>,
 ) -> Result<Reply, Refusal> {
     let text = contract::read(Path::new(file), Path::new("."))?;
@@ -35,10 +35,10 @@ pub(super) fn run(
                 .hint("name the task with --task ID"));
         };
         let given = Given { result, ..Given::default() };
-        let reply = task_git::submit(context, VerbArgs { id, reason: None }, given)?;
-        let shape = Shape::Text(said(&reply.json));
-        let answer = json!({"kind": kind.name, "applied": [reply.json]});
-        return Ok(Reply { json: answer, shape, ..reply });
+        let submitted = task_git::submit(context, VerbArgs { id, reason: None }, given)?;
+        let words = said_of_task(&submitted.answer.task);
+        let answer = json!({"kind": kind.name, "applied": [submitted.answer]});
+        return Ok(Reply::text(answer, words).noted(submitted.notes));
     }
     let commands = effect::commands(kind.name, tree, task.as_deref())?;
     // The same report applied twice does nothing twice; a review of the next round is another one, whatever it says.
@@ -60,31 +60,18 @@ pub(super) fn run(
             }
         })
         .collect();
-    let answers = context.engine(Access::Write)?.execute_all(requests);
-    let applied = answers.into_iter().collect::<Result<Vec<Value>, Refusal>>()?;
+    let answers = context.service(Access::Write)?.execute_all(requests);
+    let applied = answers.into_iter().collect::<Result<Vec<Answered>, Refusal>>()?;
     let words: String = applied.iter().map(said).collect();
+    let applied: Vec<Value> =
+        applied.into_iter().map(Answered::into_json).collect::<Result<_, _>>()?;
     let answer = json!({"kind": kind.name, "applied": applied});
     let notes = task_result::warnings(file, &checked);
-    Ok(notes.into_iter().fold(Reply::new(answer, Shape::Text(words)), Reply::note))
+    Ok(notes.into_iter().fold(Reply::text(answer, words), Reply::note))
 }
 
 fn round_of(context: &Context, id: &str) -> Result<u32, Refusal> {
-    let answer = context.query(Query::Task { id: id.to_owned() })?;
-    Ok(task_of(&answer)?.round)
-}
-
-/// One line for each thing that came of it.
-fn said(answer: &Value) -> String {
-    let text = |path: &str| answer.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    let line = if answer.get("decision").is_some() {
-        format!("asked {}: {}", text("/decision/id"), text("/decision/question"))
-    } else if answer.get("task").is_some() {
-        format!("{} is {} now", text("/task/id"), text("/task/status"))
-    } else {
-        let first = text("/event/text").lines().next().unwrap_or_default().to_owned();
-        format!("noted ({}): {first}", text("/event/type"))
-    };
-    format!("{}\n", crate::human::clean_text(&line))
+    Ok(context.ask::<op::TaskShow>(ById { id: id.to_owned() })?.task.round)
 }
 
 /// A contract that does not validate moves nothing.
@@ -94,4 +81,26 @@ fn invalid(file: &str, checked: &Checked) -> Refusal {
     let name = if file == "-" { "stdin" } else { file };
     Refusal::new(Code::ContractInvalid, format!("{name} is no valid {kind}: {errors}"))
         .detail("problems", json!(checked.problems))
+}
+
+/// One line for each thing that came of it, also when it came of it before.
+fn said(answered: &Answered) -> String {
+    if let Ok(DecisionAnswer { decision }) = answered.clone().take() {
+        return line(&format!("asked {}: {}", decision.id, decision.question));
+    }
+    if let Ok(TaskAnswer { task }) = answered.clone().take() {
+        return said_of_task(&task);
+    }
+    let Ok(EventAnswer { event }) = answered.clone().take() else { return String::new() };
+    let text = |key: &str| event.text(key).unwrap_or_default();
+    let first = text("text").lines().next().unwrap_or_default();
+    line(&format!("noted ({}): {first}", text("type")))
+}
+
+fn said_of_task(task: &TaskView) -> String {
+    line(&format!("{} is {} now", task.id, task.status))
+}
+
+fn line(text: &str) -> String {
+    format!("{}\n", crate::human::clean_text(text))
 }

@@ -2,12 +2,14 @@
 
 use crate::args::{CollabCommand, CollabFields, Global, SyncCommand, TaskOutput};
 use crate::collab::{Collab, Failure, ROUNDS_MAX, Report, Syncer, Tree, serve, watch};
-use crate::context::Context;
 use crate::env;
-use crate::human::Shape;
+use crate::human::Screen;
 use crate::output::{self, Reply};
+use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
+use comity_core::status::Status;
 use comity_core::time::Millis;
+use comity_project::{Context, Environment};
 use comity_protocol::collab::{Legacy, normal_event, pretty_ascii, task_lines};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -17,23 +19,27 @@ use std::path::{Path, PathBuf};
 const FAILED: u8 = 1;
 
 /// Finds the root as the tree's own tools do: `COLLAB_ROOT`, else where we are.
-fn context(global: &Global) -> Result<Context, Refusal> {
-    let here = std::env::current_dir().unwrap_or_default();
-    let root = env::var("COLLAB_ROOT")?.map_or_else(|| here.clone(), |root| here.join(root));
+fn context(global: &Global) -> Result<(Context, Environment), Refusal> {
+    let mut machine = env::machine()?;
+    let here = &machine.cwd;
+    let root = machine
+        .environment
+        .get("COLLAB_ROOT")?
+        .map_or_else(|| here.clone(), |root| here.join(root));
     // Where the caller is comes first, as in its own server; the root's own files follow.
     let of = |dir: &Path| [dir.join(".env"), dir.join("collaboration").join(".env")];
-    env::load_files(&[of(&here), of(&root)].concat());
-    let mut global = global.clone();
-    if global.root.is_none() {
-        global.root = env::var("COLLAB_ROOT")?;
+    machine.environment = machine.environment.with_files(&[of(here), of(&root)].concat());
+    let mut asked = global.asked();
+    if asked.root.is_none() {
+        asked.root = machine.environment.get("COLLAB_ROOT")?;
     }
-    Context::find_or_here(&global)
+    Ok((Context::find_or_here(&machine, &asked)?, machine.environment))
 }
 
 /// Opens the methods over that root.
-fn open(global: &Global) -> Result<Collab, Refusal> {
-    let context = context(global)?;
-    let ttl = match env::var("COLLAB_TTL")? {
+fn open(global: &Global) -> Result<(Collab, Environment), Refusal> {
+    let (context, environment) = context(global)?;
+    let ttl = match environment.get("COLLAB_TTL")? {
         None => None,
         Some(text) => {
             let seconds = text.trim().parse::<i64>().ok().filter(|seconds| *seconds > 0);
@@ -44,12 +50,12 @@ fn open(global: &Global) -> Result<Collab, Refusal> {
             Some(Millis::from_secs(seconds.ok_or_else(wrong)?))
         }
     };
-    Collab::open(context, ttl)
+    Ok((Collab::open(context, ttl)?, environment))
 }
 
 pub(super) fn rpc(global: &Global) -> Result<Reply, Refusal> {
-    let mut collab = open(global)?;
-    let traceback = env::var("COLLAB_TRACEBACK")?.is_some_and(|text| text != "0");
+    let (mut collab, environment) = open(global)?;
+    let traceback = environment.get("COLLAB_TRACEBACK")?.is_some_and(|text| text != "0");
     collab.end_on_signals()?;
     serve(&mut collab, traceback)?;
     Ok(Reply::printed())
@@ -57,7 +63,7 @@ pub(super) fn rpc(global: &Global) -> Result<Reply, Refusal> {
 
 pub(super) fn run(global: &Global, command: CollabCommand) -> Result<Reply, Refusal> {
     let done =
-        open(global).map_err(Failure::from).and_then(|mut collab| call(&mut collab, command));
+        open(global).map_err(Failure::from).and_then(|(mut collab, _)| call(&mut collab, command));
     match done {
         Ok(reply) => Ok(reply),
         Err(failure) if global.json => {
@@ -71,67 +77,61 @@ pub(super) fn run(global: &Global, command: CollabCommand) -> Result<Reply, Refu
 }
 
 fn call(collab: &mut Collab, command: CollabCommand) -> Result<Reply, Failure> {
-    let mut invoke = |method: &str, params: Value| {
-        let params = params.as_object().cloned().unwrap_or_default();
-        let unknown = || Failure::input(format!("BUG: {method}"));
-        collab.call(&format!("collab.{method}"), params).ok_or_else(unknown)?
-    };
-    let (answer, text) = match command {
+    Ok(match command {
         CollabCommand::EmitEvent { event } => {
-            let answer = invoke("emit_event", Value::Object(event_of(&event)?))?;
-            (answer, String::new())
+            Reply::text(collab.emit_event(event_of(&event)?)?, "")
         }
         CollabCommand::AcquireLease { path, owner, purpose } => {
-            let params = json!({"path": path, "owner": owner, "purpose": purpose});
-            let answer = invoke("acquire_lease", params)?;
-            let text = word(&answer, "lock_id");
-            (answer, text)
+            let leased =
+                collab.acquire_lease(&path, AgentId::parse(&owner)?, filled(Some(purpose)))?;
+            let text = format!("{}\n", leased.lock_id);
+            Reply::text(leased, text)
         }
         CollabCommand::RenewLease { lock_id, owner } => {
-            (invoke("renew_lease", json!({"lock_id": lock_id, "owner": owner}))?, String::new())
+            Reply::text(collab.renew_lease(&lock_id, &AgentId::parse(&owner)?)?, "")
         }
         CollabCommand::ReleaseLease { lock_id, owner } => {
-            (invoke("release_lease", json!({"lock_id": lock_id, "owner": owner}))?, String::new())
+            Reply::text(collab.release_lease(&lock_id, &AgentId::parse(&owner)?)?, "")
         }
         CollabCommand::GenerateLog => {
-            let answer = invoke("generate_log", json!({}))?;
-            (answer, "Wrote collaboration/logs/log.md\n".to_owned())
+            Reply::text(collab.generate_log()?, "Wrote collaboration/logs/log.md\n")
         }
         CollabCommand::ListTasks { status, assignee, output } => {
-            let answer = invoke("list_tasks", json!({"status": status, "assignee": assignee}))?;
-            let tasks = answer.get("tasks").cloned().unwrap_or_default();
+            let answer = collab.list_tasks(status.as_deref(), filled(assignee).as_deref())?;
             let text = match output {
-                TaskOutput::Json => pretty_ascii(&json!({"version": 1, "tasks": tasks})),
-                TaskOutput::Table => task_lines(&tasks),
+                TaskOutput::Json => pretty_ascii(&json!({"version": 1, "tasks": answer.tasks})),
+                TaskOutput::Table => task_lines(&json!(answer.tasks)),
             };
-            (answer, text)
+            Reply::text(answer, text)
         }
         CollabCommand::CreateTask { fields, id, roadmap_id } => {
-            let mut params = params_of(fields);
-            params.extend(id.map(|id| ("id".to_owned(), json!(id))));
+            let mut record = record_of(fields);
             let linked = roadmap_id.is_some();
-            params.extend(roadmap_id.map(|id| ("roadmap_id".to_owned(), json!(id))));
-            let answer = invoke("create_task", Value::Object(params))?;
+            record.extend(roadmap_id.map(|id| ("roadmap_id".to_owned(), json!(id))));
+            let created = collab.create_task(filled(id), record)?;
             if linked {
                 output::remark(
                     "Warning: failed to link roadmap: comity does not write project/roadmap.yml; \
                      the task keeps the id as roadmap_id",
                 );
             }
-            let text = word(&answer, "id");
-            (answer, text)
+            let text = format!("{}\n", created.id);
+            Reply::text(created, text)
         }
         CollabCommand::UpdateTask { id, fields, status } => {
-            let mut params = params_of(fields);
-            params.insert("id".to_owned(), json!(id));
-            params.extend(status.map(|status| ("status".to_owned(), json!(status))));
-            (invoke("update_task", Value::Object(params))?, String::new())
+            let mut record = record_of(fields);
+            record.extend(status.map(|status| ("status".to_owned(), json!(status))));
+            Reply::text(collab.update_task(id, &record)?, "")
         }
         CollabCommand::TransitionTask { id, status } => {
-            (invoke("transition_task", json!({"id": id, "new_status": status}))?, String::new())
+            Reply::text(collab.transition_task(id, Status::parse(&status)?, None, None)?, "")
         }
-    };
-    Ok(Reply::new(answer, Shape::Text(text)))
+    })
+}
+
+/// An empty text counts as left out.
+fn filled(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.is_empty())
 }
 
 fn event_of(text: &str) -> Result<Map<String, Value>, Failure> {
@@ -147,7 +147,8 @@ fn event_of(text: &str) -> Result<Map<String, Value>, Failure> {
     Ok(normal.into_event())
 }
 
-fn params_of(fields: CollabFields) -> Map<String, Value> {
+/// Makes a part of an entry of `tasks.json`.
+fn record_of(fields: CollabFields) -> Map<String, Value> {
     let CollabFields { title, description, labels, priority, assignee } = fields;
     let list = |text: String| -> Value {
         text.split(',').map(str::trim).filter(|label| !label.is_empty()).collect()
@@ -164,17 +165,13 @@ fn params_of(fields: CollabFields) -> Map<String, Value> {
     .collect()
 }
 
-fn word(answer: &Value, key: &str) -> String {
-    answer.get(key).and_then(Value::as_str).map(|word| format!("{word}\n")).unwrap_or_default()
-}
-
 pub(super) fn import(context: &Context, dir: &str) -> Result<Reply, Refusal> {
     let dir = context.cwd.join(dir);
     if !Tree::at(&dir).dir.join("state").is_dir() {
         return Err(Refusal::input(format!("{} has no state/", dir.display()))
             .hint("give the directory collaboration/, or the one that it is in"));
     }
-    reply(&Syncer::open(context.clone(), &dir)?.import()?)
+    Ok(reply(Syncer::open(context.clone(), &dir)?.import()?))
 }
 
 pub(super) fn import_v1(
@@ -182,11 +179,11 @@ pub(super) fn import_v1(
     file: &str,
     agents: &[String],
 ) -> Result<Reply, Refusal> {
-    reply(&crate::collab::import_v1(context, &context.cwd.join(file), agents)?)
+    Ok(reply(crate::collab::import_v1(context, &context.cwd.join(file), agents)?))
 }
 
 pub(super) fn export(context: &Context, dir: &str) -> Result<Reply, Refusal> {
-    reply(&Syncer::open(context.clone(), &context.cwd.join(dir))?.export()?)
+    Ok(reply(Syncer::open(context.clone(), &context.cwd.join(dir))?.export()?))
 }
 
 pub(super) fn sync(context: &Context, command: &SyncCommand, json: bool) -> Result<Reply, Refusal> {
@@ -200,18 +197,17 @@ pub(super) fn sync(context: &Context, command: &SyncCommand, json: bool) -> Resu
         watch(&mut syncer, json)?;
         return Ok(Reply::printed());
     }
-    reply(&syncer.settle(true, ROUNDS_MAX)?)
+    Ok(reply(syncer.settle(true, ROUNDS_MAX)?))
 }
 
 /// What could not be read is the caller's to mend.
-fn reply(report: &Report) -> Result<Reply, Refusal> {
-    let mut text: String = report.lines().iter().map(|line| format!("{line}\n")).collect();
-    for file in &report.written {
-        text.push_str(&format!("wrote {file}\n"));
-    }
-    if text.is_empty() {
-        text.push_str("Everything is in step.\n");
-    }
+fn reply(report: Report) -> Reply {
     let exit = if report.problems.is_empty() { 0 } else { 2 };
-    Ok(Reply::new(report.json(), Shape::Text(text)).exit(exit))
+    Reply::new(report, words).exit(exit)
+}
+
+fn words(report: &Report, _: &Screen) -> String {
+    let written = report.written.iter().map(|file| format!("wrote {file}"));
+    let lines: Vec<String> = report.lines().into_iter().chain(written).collect();
+    if lines.is_empty() { "Everything is in step.\n".to_owned() } else { lines.join("\n") + "\n" }
 }

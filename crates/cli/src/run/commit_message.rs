@@ -1,6 +1,5 @@
 //! `comity guard commit`: the message of a commit against the template.
 
-use crate::human::Shape;
 use crate::output::Reply;
 use comity_core::refusal::{Code, Refusal};
 use comity_protocol::collab::check_commit_message;
@@ -27,7 +26,7 @@ pub(super) fn check(message_file: &str) -> Result<Reply, Refusal> {
     let message = String::from_utf8_lossy(&bytes);
     let problems = check_commit_message(&message);
     if problems.is_empty() {
-        return Ok(Reply::new(json!({"valid": true, "problems": []}), Shape::Text(String::new())));
+        return Ok(Reply::text(json!({"valid": true, "problems": []}), ""));
     }
     let said: Vec<String> = problems.iter().map(|(n, text)| format!("line {n}: {text}")).collect();
     let list: Vec<Value> =

@@ -2,18 +2,20 @@
 
 use super::mission;
 use crate::args::{ContractCommand, Global};
-use crate::context::Context;
-use crate::human::{Shape, clean_text};
+use crate::env;
+use crate::human::clean_text;
 use crate::output::Reply;
+use comity_api::{ById, EventFilter, EventView, op};
 use comity_core::command::WorkReport;
 use comity_core::event::{REPORTED_FIELD, ResultReported};
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::{EventFilter, Page, Query};
+use comity_project::Context;
 use comity_protocol::ace::{DONE_FILE, HandOverError};
 use comity_protocol::agent_protocol::result;
-use comity_protocol::contract::{self, Checked, Kind, Mode};
+use comity_protocol::contract::{self, Checked, ContractKind, Mode};
 use comity_protocol::document::{BYTES_MAX, Place};
+use comity_protocol::mission::{protocol_id, to_yaml};
 use comity_protocol::problem::Level;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -32,15 +34,15 @@ pub(super) fn run(global: &Global, command: ContractCommand) -> Result<Reply, Re
             Ok(validated(&file, &contract::check(&text, kind, mode)))
         }
         ContractCommand::Apply { file, task, kind } => {
-            super::apply::run(&Context::find(global)?, &file, kind, task)
+            super::apply::run(&env::project(global)?, &file, kind, task)
         }
         ContractCommand::Schema { kind } => {
             let schema = (kind.schema)();
             let text = format!("{}\n", pretty(&schema));
-            Ok(Reply::new(json!({"kind": kind.name, "schema": schema}), Shape::Text(text)))
+            Ok(Reply::text(json!({"kind": kind.name, "schema": schema}), text))
         }
         ContractCommand::Render { kind, id } => {
-            let context = Context::find(global)?;
+            let context = env::project(global)?;
             match kind.as_str() {
                 "mission" => render_mission(&context, id),
                 "result" => render_result(&context, id),
@@ -91,7 +93,7 @@ pub(super) fn read(name: &Path, base: &Path) -> Result<String, Refusal> {
 
 fn validated(file: &str, checked: &Checked) -> Reply {
     let valid = checked.is_valid();
-    let kind = checked.kind.map(|kind: &Kind| kind.name);
+    let kind = checked.kind.map(|kind: &ContractKind| kind.name);
     let name = if file == "-" { "stdin" } else { file };
     let mut words = String::new();
     for problem in checked.problems.iter() {
@@ -106,7 +108,7 @@ fn validated(file: &str, checked: &Checked) -> Reply {
     words.push_str(&format!("{name} is {verdict} ({})\n", kind.unwrap_or("of unknown kind")));
     let answer = json!({"valid": valid, "kind": kind, "problems": checked.problems});
     let exit = if valid { 0 } else { Code::InvalidInput.exit_status() };
-    Reply::new(answer, Shape::Text(clean_lines(&words))).exit(exit)
+    Reply::text(answer, clean_lines(&words)).exit(exit)
 }
 
 /// Names and messages come from outside; line breaks between them are ours.
@@ -116,21 +118,22 @@ fn clean_lines(words: &str) -> String {
 
 /// Writes the last result that was handed in for a task.
 fn render_result(context: &Context, id: String) -> Result<Reply, Refusal> {
-    let task = context.query(Query::Task { id })?.get("task").cloned().unwrap_or_default();
-    let name = task.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let last = last_result(context, &name)?;
+    let task = context.ask::<op::TaskShow>(ById { id })?.task;
+    let name = &task.id;
+    let last = last_result(context, name)?;
     let Some(last) = last else {
         return Err(Refusal::new(Code::NotFound, format!("no result was handed in for {name}"))
             .hint(format!("comity task submit {name} --result FILE")));
     };
-    let body: ResultReported = serde_json::from_value(last).map_err(|error| {
-        Refusal::new(Code::Internal, format!("BUG: the result does not read: {error}"))
-    })?;
+    let body: ResultReported =
+        serde_json::from_value(Value::Object(last.fields)).map_err(|error| {
+            Refusal::new(Code::Internal, format!("BUG: the result does not read: {error}"))
+        })?;
     // Another kind of contract has other keys, in an order of its own.
     let keys = if body.contract == "result" { body.keys } else { Vec::new() };
     let report = WorkReport {
         contract: body.contract,
-        task_id: Some(comity_protocol::mission::task_id(&task)),
+        task_id: Some(protocol_id(&task.id, task.number)),
         status: body.status,
         files_modified: body.files_modified,
         lists_files: true,
@@ -156,23 +159,21 @@ fn render_result(context: &Context, id: String) -> Result<Reply, Refusal> {
             .detail("problems", json!(checked.problems)));
     }
     let answer = json!({"result": result::to_value(&report), "yaml": yaml});
-    Ok(Reply::new(answer, Shape::Text(yaml)))
+    Ok(Reply::text(answer, yaml))
 }
 
 /// The last result that was handed in; what callers report under that name is none.
-fn last_result(context: &Context, task: &str) -> Result<Option<Value>, Refusal> {
+fn last_result(context: &Context, task: &str) -> Result<Option<EventView>, Refusal> {
     let mut found = None;
     let mut after = None;
     loop {
-        let page = Page { limit: Some(PAGE_MAX), after };
         let (task, event) = (Some(task.to_owned()), Some("result_reported".to_owned()));
-        let filter = EventFilter { task, event, page, ..EventFilter::default() };
-        let mut answer = context.query(Query::Events(filter))?;
-        let events = answer.get_mut("events").and_then(Value::as_array_mut);
-        let own = |event: &Value| event.get(REPORTED_FIELD) != Some(&Value::Bool(true));
-        let last = events.and_then(|events| events.drain(..).rev().find(own));
-        found = last.or(found);
-        after = answer.get("next").and_then(Value::as_str).map(str::to_owned);
+        let filter =
+            EventFilter { task, event, limit: Some(PAGE_MAX), after, ..EventFilter::default() };
+        let page = context.ask::<op::EventList>(filter)?;
+        let own = |event: &EventView| event.fields.get(REPORTED_FIELD) != Some(&Value::Bool(true));
+        found = page.events.into_iter().rev().find(own).or(found);
+        after = page.next;
         if after.is_none() {
             return Ok(found);
         }
@@ -180,10 +181,9 @@ fn last_result(context: &Context, task: &str) -> Result<Option<Value>, Refusal> 
 }
 
 fn render_mission(context: &Context, id: String) -> Result<Reply, Refusal> {
-    let answer = context.query(Query::Mission { id })?;
-    let made = answer.get("mission").cloned().unwrap_or_default();
-    let yaml = comity_protocol::mission::to_yaml(&made);
-    let files = mission::write(context, &answer)?;
-    let answer = json!({"mission": made, "yaml": yaml, "files": files});
-    Ok(Reply::new(answer, Shape::Text(yaml)))
+    let answer = context.ask::<op::TaskMission>(ById { id })?;
+    let yaml = to_yaml(&answer.mission);
+    let files = mission::write(context, &answer.task, &answer.mission)?;
+    let answer = json!({"mission": answer.mission, "yaml": &yaml, "files": files});
+    Ok(Reply::text(answer, yaml))
 }

@@ -1,15 +1,16 @@
 //! `comity decision …`
 
-use super::{execute, query};
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::{execute, show};
 use crate::args::{AskArgs, DecisionCommand};
-use crate::context::Context;
-use crate::human::Shape;
+use crate::human;
 use crate::output::{self, Reply};
-use crate::store::Access;
+use comity_api::{ById, DecisionAnswer, DecisionFilter, op};
 use comity_core::command::{Command, Question};
 use comity_core::refusal::Refusal;
-use comity_engine::Query;
-use serde_json::Value;
+use comity_project::Context;
+use comity_project::store::Access;
 
 pub(super) fn run(
     context: &Context,
@@ -19,19 +20,22 @@ pub(super) fn run(
     match command {
         DecisionCommand::Ask(args) => ask(context, *args, json),
         DecisionCommand::List { all, page } => {
-            query(context, Query::Decisions { all, page: page.into() }, Shape::Decisions)
+            let filter =
+                DecisionFilter { all, limit: page.limit.map(usize::from), after: page.after };
+            show::<op::DecisionList>(context, filter, human::decision::list)
         }
-        DecisionCommand::Show { id } => query(context, Query::Decision { id }, Shape::Decision),
+        DecisionCommand::Show { id } => {
+            show::<op::DecisionShow>(context, ById { id }, human::decision::full)
+        }
         DecisionCommand::Answer { id, answer } => {
-            execute(context, Command::DecisionAnswer { id, answer }, Shape::Decision)
+            execute(context, Command::DecisionAnswer { id, answer }, human::decision::full)
         }
         DecisionCommand::Wait { id, timeout } => {
             // Refuses a decision that is not there without making a store for it.
-            context.query(Query::Decision { id: id.clone() })?;
-            let mut engine = context.engine(Access::Write)?;
-            let answer =
-                engine.wait_for_decision(&context.asker(), context.fence(), &id, timeout)?;
-            Ok(Reply::new(answer, Shape::Decision))
+            context.ask::<op::DecisionShow>(ById { id: id.clone() })?;
+            let service = context.service(Access::Write)?;
+            let answer = service.wait_for_decision(&context.caller(), &id, timeout)?;
+            Ok(Reply::new(answer, human::decision::full))
         }
     }
 }
@@ -47,17 +51,17 @@ fn ask(context: &Context, args: AskArgs, json: bool) -> Result<Reply, Refusal> {
         to: args.to,
         expires: args.expires,
     };
-    let mut engine = context.engine(Access::Write)?;
-    let asked = engine.execute(context.request(Command::DecisionAsk(Box::new(question))))?;
+    let service = context.service(Access::Write)?;
+    let command = Command::DecisionAsk(Box::new(question));
+    let asked: DecisionAnswer = service.run_command(&context.caller(), command)?;
     if !args.wait {
-        return Ok(Reply::new(asked, Shape::Decision));
+        return Ok(Reply::new(asked, human::decision::full));
     }
-    let id = asked.pointer("/decision/id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let to = asked.pointer("/decision/to").and_then(Value::as_str).unwrap_or_default();
+    let (id, to) = (asked.decision.id, asked.decision.to);
     // A program that reads stderr expects nothing there but a refusal.
     if !json {
         output::remark(&format!("{id} asked; waiting for {to} (comity decision answer {id} …)"));
     }
-    let answer = engine.wait_for_decision(&context.asker(), context.fence(), &id, args.timeout)?;
-    Ok(Reply::new(answer, Shape::Decision))
+    let answer = service.wait_for_decision(&context.caller(), &id, args.timeout)?;
+    Ok(Reply::new(answer, human::decision::full))
 }

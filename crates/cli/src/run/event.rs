@@ -1,14 +1,16 @@
 //! `comity event …`
 
-use super::{execute, query};
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::{execute, show};
 use crate::args::EventCommand;
-use crate::context::Context;
-use crate::human::{self, Screen, Shape};
+use crate::human::{self, Screen};
 use crate::output::{self, Reply};
-use crate::store::Access;
+use comity_api::{EventFilter, EventView, op};
 use comity_core::command::Command;
 use comity_core::refusal::Refusal;
-use comity_engine::{EventFilter, Query};
+use comity_project::Context;
+use comity_project::store::Access;
 use serde_json::{Map, Value};
 use std::io::Read;
 
@@ -19,11 +21,12 @@ pub(super) fn run(context: &Context, command: EventCommand, json: bool) -> Resul
     match command {
         EventCommand::Emit { event } => {
             let event = object(&event)?;
-            execute(context, Command::EmitEvent { event }, Shape::Event)
+            execute(context, Command::EmitEvent { event }, human::event::one)
         }
         EventCommand::List { task, kind, since, all_repos, page } => {
-            let filter = EventFilter { task, event: kind, since, all_repos, page: page.into() };
-            query(context, Query::Events(filter), Shape::Events)
+            let (limit, after) = (page.limit.map(usize::from), page.after);
+            let filter = EventFilter { task, event: kind, since, all_repos, limit, after };
+            show::<op::EventList>(context, filter, human::event::list)
         }
         EventCommand::Tail { from } => tail(context, from, json),
     }
@@ -57,16 +60,18 @@ fn stdin() -> Result<String, Refusal> {
 
 fn tail(context: &Context, from: Option<u64>, json: bool) -> Result<Reply, Refusal> {
     // Opened for writing, so that a store that is not there yet can be waited for.
-    let mut engine = context.engine(Access::Write)?;
-    let mut show = |event: &Value| {
+    let service = context.service(Access::Write)?;
+    let mut show = |event: &EventView| {
         let written = if json {
             output::line(event)
         } else {
-            output::text(&human::event_line(event, &Screen::detect()))
+            human::clean(event)
+                .map_err(std::io::Error::other)
+                .and_then(|event| output::text(&human::event::line(&event, &Screen::detect())))
         };
         // Whoever read us has gone: nothing is left to do.
         written.is_ok()
     };
-    engine.tail(&context.asker(), from, &mut show)?;
+    service.tail(&context.caller(), from, &mut show)?;
     Ok(Reply::printed())
 }

@@ -1,19 +1,21 @@
 //! What agents' hooks and git's hooks ask: whether a piece of work is within what its task allows.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 use super::commit_message;
 use super::push;
 use crate::args::GuardCommand;
-use crate::context::Context;
-use crate::git::{Git, snapshot};
-use crate::human::Shape;
+use crate::git::{Git, InWorkTree, snapshot};
 use crate::output::Reply;
-use crate::store::Access;
-use crate::work_tree::{HandedIn, examine, task_of};
+use crate::work_tree::observer;
+use comity_api::{ById, op};
+use comity_core::decide::{examine, refuse_work};
 use comity_core::refusal::{Code, Refusal};
-use comity_core::task::Deliverable;
-use comity_core::view::TaskView;
-use comity_engine::Query;
-use serde_json::{Value, json};
+use comity_core::task::{Deliverable, Task};
+use comity_guard::HandedIn;
+use comity_project::Context;
+use comity_project::store::Access;
+use serde_json::json;
 use std::path::Path;
 
 pub(super) fn run(context: &Context, command: GuardCommand) -> Result<Reply, Refusal> {
@@ -30,53 +32,46 @@ fn check_now(context: &Context, id: Option<String>) -> Result<Reply, Refusal> {
         Some(id) => id,
         None => held(context)?,
     };
-    let task = task_of(&context.query(Query::Task { id })?)?;
+    let service = context.service(Access::Read)?;
+    let task = service.task(&context.caller(), &id)?;
     let Some((git, tree)) = context.git() else {
         return Err(
             Refusal::input("there is no git repository to check").hint("run it in the work tree")
         );
     };
-    if task.deliverable != Deliverable::Code.as_str() {
-        let answer = json!({"ok": true, "task": task.id, "base": null, "commit": null, "files": [],
+    if task.deliverable != Deliverable::Code {
+        let answer = json!({"ok": true, "task": task.id.as_str(), "base": null, "commit": null, "files": [],
                             "violations": []});
         let words = format!("{} delivers no code; nothing to check\n", task.id);
-        return Ok(Reply::new(answer, Shape::Text(words)));
+        return Ok(Reply::text(answer, words));
     }
-    let (commit, branch) = (what_is_there(&git, tree, &task)?, git.branch());
-    let work = HandedIn { commit: &commit, branch: branch.as_deref(), reported: None };
-    let mut engine = context.engine(Access::Read)?;
-    let findings = examine(context, &mut engine, tree, &task, true, &work)?;
-    if let Some(refusal) = findings.refusal(&task.id) {
+    let (commit, is_snapshot) = what_is_there(&git, tree, &task)?;
+    let work = HandedIn { commit, branch: git.branch(), is_snapshot };
+    let work = observer(context).seen(&task, &work)?;
+    let violations = examine(&task, &work, None, &service.settings().policy);
+    if let Some(refusal) = refuse_work(&task, &work, &violations) {
         return Err(refusal);
     }
-    let changed = findings.files.len();
-    let words = match &findings.base {
-        Some(base) => {
-            let short: String = base.chars().take(10).collect();
-            format!(
-                "{} is within its constraints: {changed} files changed since {short}\n",
-                task.id
-            )
-        }
-        None => format!("{}: git cannot tell where the work began\n", task.id),
-    };
+    let (changed, short) = (work.files.len(), work.base.get(..10).unwrap_or(&work.base));
+    let words =
+        format!("{} is within its constraints: {changed} files changed since {short}\n", task.id);
     let answer = json!({
         "ok": true,
-        "task": task.id,
-        "base": findings.base,
-        "commit": findings.commit,
-        "files": findings.files,
-        "violations": findings.violations,
+        "task": task.id.as_str(),
+        "base": work.base,
+        "commit": work.commit,
+        "files": work.files,
+        "violations": violations,
     });
-    Ok(Reply::new(answer, Shape::Text(words)))
+    Ok(Reply::text(answer, words))
 }
 
 /// The work tree with what is not committed yet; the commit itself when nothing is.
-fn what_is_there(git: &Git, tree: &Path, task: &TaskView) -> Result<String, Refusal> {
+fn what_is_there(git: &Git, tree: &Path, task: &Task) -> Result<(String, bool), Refusal> {
     let clean = git.line(&["status", "--porcelain"]).is_none();
     match git.commit("HEAD").filter(|_| clean) {
-        Some(head) => Ok(head),
-        None => snapshot(tree, &task.id),
+        Some(head) => Ok((head, false)),
+        None => Ok((snapshot(tree, task.id.as_str())?, true)),
     }
 }
 
@@ -93,10 +88,8 @@ fn held(context: &Context) -> Result<String, Refusal> {
 
 /// The tasks that the caller holds; none when nobody knows the caller.
 pub(super) fn all_held(context: &Context) -> Result<Vec<String>, Refusal> {
-    let answer = match context.query(Query::Agent { id: context.actor.to_string() }) {
-        Err(refusal) if refusal.code == Code::NotFound => return Ok(Vec::new()),
-        answer => answer?,
-    };
-    let tasks = answer.pointer("/agent/holds/tasks").and_then(Value::as_array);
-    Ok(tasks.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect())
+    match context.ask::<op::AgentShow>(ById { id: context.actor.to_string() }) {
+        Err(refusal) if refusal.code == Code::NotFound => Ok(Vec::new()),
+        answer => Ok(answer?.agent.holds.tasks),
+    }
 }

@@ -1,38 +1,45 @@
 //! `comity lease …`
 
-use super::{execute, query};
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::{execute, show};
 use crate::args::LeaseCommand;
-use crate::context::Context;
-use crate::human::Shape;
+use crate::human;
 use crate::output::Reply;
-use crate::store::Access;
-use comity_core::command::Command;
+use comity_api::{CheckPaths, LeaseFilter, LeasesAnswer, op};
+use comity_core::command::{Command, LeaseChange};
 use comity_core::refusal::Refusal;
-use comity_engine::Query;
+use comity_project::Context;
+use comity_project::store::Access;
 
 pub(super) fn run(context: &Context, command: LeaseCommand) -> Result<Reply, Refusal> {
     match command {
         LeaseCommand::Acquire { patterns, task, purpose, ttl, shared, wait } => {
             let patterns = context.mapper().patterns(&patterns)?;
-            let command = Command::LeaseAcquire { patterns, task, purpose, ttl, shared };
-            let Some(wait) = wait else { return execute(context, command, Shape::Leases) };
+            let command =
+                Command::Lease(LeaseChange::Acquire { patterns, task, purpose, ttl, shared });
+            let Some(wait) = wait else { return execute(context, command, human::team::taken) };
             let request = context.request(command);
-            let answer = context.engine(Access::Write)?.execute_waiting(&request, wait)?;
-            Ok(Reply::new(answer, Shape::Leases))
+            let reply = context.service(Access::Write)?.execute_waiting(&request, wait)?;
+            Ok(Reply::new(reply.take::<LeasesAnswer>()?, human::team::taken))
         }
         LeaseCommand::Renew { ids, ttl } => {
-            execute(context, Command::LeaseRenew { ids, ttl }, Shape::Leases)
+            execute(context, Command::Lease(LeaseChange::Renew { ids, ttl }), human::team::taken)
         }
-        LeaseCommand::Release { ids, all } => {
-            execute(context, Command::LeaseRelease { ids, all }, Shape::Released)
-        }
+        LeaseCommand::Release { ids, all } => execute(
+            context,
+            Command::Lease(LeaseChange::Release { ids, all }),
+            human::team::released,
+        ),
         LeaseCommand::List { owner, page } => {
-            query(context, Query::Leases { owner, page: page.into() }, Shape::Leases)
+            let filter =
+                LeaseFilter { owner, limit: page.limit.map(usize::from), after: page.after };
+            show::<op::LeaseList>(context, filter, human::team::leases)
         }
         LeaseCommand::Check { paths } => {
             let paths = context.mapper().patterns(&paths)?;
-            query(context, Query::CheckPaths { paths }, Shape::Paths)
+            show::<op::LeaseCheck>(context, CheckPaths { paths }, human::team::paths)
         }
-        LeaseCommand::Reclaim => execute(context, Command::Sweep, Shape::Sweep),
+        LeaseCommand::Reclaim => execute(context, Command::Sweep, human::log::sweep),
     }
 }

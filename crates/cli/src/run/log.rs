@@ -1,29 +1,30 @@
 //! `comity log …`, `comity report …`
 
-use super::query;
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::show;
 use crate::args::{LogCommand, ReportCommand};
-use crate::context::Context;
-use crate::human::Shape;
+use crate::human;
 use crate::output::Reply;
-use crate::store::Access;
+use comity_api::{Nothing, ReportAnswer, op};
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::Query;
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::collab;
-use serde_json::{Value, json};
 use std::io::{self, BufWriter, Write};
 
 pub(super) fn run(context: &Context, command: &LogCommand) -> Result<Reply, Refusal> {
     match command {
         LogCommand::Verify => {
-            let answer = context.engine(Access::Read)?.verify()?;
-            let ok = answer.get("ok").and_then(Value::as_bool) == Some(true);
-            Ok(Reply::new(answer, Shape::Verify).exit(if ok { 0 } else { 1 }))
+            let answer = context.service(Access::Read)?.verify()?;
+            let exit = if answer.ok { 0 } else { 1 };
+            Ok(Reply::new(answer, human::log::verify).exit(exit))
         }
         LogCommand::Rebuild => {
-            let answer = context.engine(Access::Write)?.rebuild()?;
-            Ok(Reply::new(answer, Shape::Rebuild))
+            let answer = context.service(Access::Write)?.rebuild()?;
+            Ok(Reply::new(answer, human::log::rebuild))
         }
-        LogCommand::Head => query(context, Query::Head, Shape::Head),
+        LogCommand::Head => show::<op::LogHead>(context, Nothing {}, human::log::head),
     }
 }
 
@@ -56,8 +57,8 @@ pub(super) fn report(
         ReportCommand::Log { output } => output,
         ReportCommand::Board { output } => return board(context, output),
     };
-    let mut engine = context.engine(Access::Read)?;
-    let asker = context.asker();
+    let service = context.service(Access::Read)?;
+    let caller = context.caller();
     let failed = |what: &str, error: &io::Error| {
         Refusal::new(Code::Internal, format!("cannot write {what}: {error}"))
     };
@@ -69,20 +70,20 @@ pub(super) fn report(
                     .hint("give a file in an existing directory that you may write to")
             })?;
             let mut out = BufWriter::new(file);
-            engine.report_log(&asker, &mut out)?;
+            service.report_log(&caller, &mut out)?;
             out.flush().map_err(|error| failed(&name, &error))?;
-            let answer = json!({"report": null, "output": path.display().to_string()});
-            Ok(Reply::new(answer, Shape::Text(format!("Wrote {name}\n"))))
+            let answer = ReportAnswer { report: None, output: Some(path.display().to_string()) };
+            Ok(Reply::text(answer, format!("Wrote {name}\n")))
         }
         None if json => {
             let mut text = Vec::new();
-            engine.report_log(&asker, &mut text)?;
+            service.report_log(&caller, &mut text)?;
             let text = String::from_utf8_lossy(&text).into_owned();
-            Ok(Reply::new(json!({"report": text, "output": null}), Shape::Text(String::new())))
+            Ok(Reply::text(ReportAnswer { report: Some(text), output: None }, ""))
         }
         None => {
             let mut out = BufWriter::new(Outlet { inner: io::stdout().lock(), closed: false });
-            let written = engine.report_log(&asker, &mut out);
+            let written = service.report_log(&caller, &mut out);
             let flushed = out.flush();
             if out.get_ref().closed {
                 return Ok(Reply::printed());
@@ -96,19 +97,20 @@ pub(super) fn report(
 
 /// Writes the tasks by state.
 fn board(context: &Context, output: Option<String>) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Read)?;
-    let tasks = engine.collab_tasks(&context.asker())?;
-    let now = collab::seconds(engine.store_time()?);
+    let service = context.service(Access::Read)?;
+    let tasks = service.all_tasks(&context.caller())?;
+    let now = collab::seconds(service.store_time()?);
     let records: Vec<_> = tasks.iter().map(collab::task_record).collect();
     let text = collab::board(&records, &now);
     let Some(name) = output else {
-        return Ok(Reply::new(json!({"report": text, "output": null}), Shape::Text(text)));
+        let answer = ReportAnswer { report: Some(text.clone()), output: None };
+        return Ok(Reply::text(answer, text));
     };
     let path = context.cwd.join(&name);
     std::fs::write(&path, &text).map_err(|error| {
         Refusal::input(format!("cannot write {name}: {error}"))
             .hint("give a file in an existing directory that you may write to")
     })?;
-    let answer = json!({"report": null, "output": path.display().to_string()});
-    Ok(Reply::new(answer, Shape::Text(format!("Wrote {name}\n"))))
+    let answer = ReportAnswer { report: None, output: Some(path.display().to_string()) };
+    Ok(Reply::text(answer, format!("Wrote {name}\n")))
 }

@@ -1,32 +1,39 @@
 //! `comity memory …` and `comity directive …`
 
-use super::{execute, query};
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::{execute, show};
 use crate::args::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryArgs, WriteArgs};
-use crate::context::Context;
-use crate::human::Shape;
+use crate::human;
 use crate::local_time::end_of;
 use crate::output::Reply;
+use comity_api::{ById, ListDirectives, ListMemories, SearchMemories, op};
 use comity_core::command::{Command, MemoryChanges, NewDirective, NewMemory};
-use comity_core::directive::DirectiveFilter;
+use comity_core::memory::MemoryFilter;
 use comity_core::refusal::Refusal;
-use comity_engine::Query;
+use comity_project::Context;
 
 pub(super) fn memory(context: &Context, command: MemoryCommand) -> Result<Reply, Refusal> {
     match command {
         MemoryCommand::Write(args) => write(context, *args),
         MemoryCommand::List { filter, page } => {
-            let (filter, page) = (filter.into(), page.into());
-            query(context, Query::Memories { filter, page }, Shape::Memories)
+            let MemoryFilter { kind, scope, tags, all } = filter.into();
+            let (limit, after) = (page.limit.map(usize::from), page.after);
+            let wanted = ListMemories { kind, scope, tags, all, limit, after };
+            show::<op::MemoryList>(context, wanted, human::memory::memories)
         }
-        MemoryCommand::Show { id } => query(context, Query::Memory { id }, Shape::Memory),
-        MemoryCommand::Search { query: words, filter, page } => {
-            let (filter, page) = (filter.into(), page.into());
-            let search = Query::SearchMemories { query: words, filter, page };
-            query(context, search, Shape::Memories)
+        MemoryCommand::Show { id } => {
+            show::<op::MemoryShow>(context, ById { id }, human::memory::memory)
+        }
+        MemoryCommand::Search { query, filter, page } => {
+            let MemoryFilter { kind, scope, tags, all } = filter.into();
+            let (limit, after) = (page.limit.map(usize::from), page.after);
+            let wanted = SearchMemories { query, kind, scope, tags, all, limit, after };
+            show::<op::MemorySearch>(context, wanted, human::memory::memories)
         }
         MemoryCommand::Update(args) => update(context, *args),
         MemoryCommand::Forget { id } => {
-            execute(context, Command::MemoryForget { id }, Shape::Forgotten)
+            execute(context, Command::MemoryForget { id }, human::memory::forgotten)
         }
     }
 }
@@ -41,7 +48,7 @@ fn write(context: &Context, args: WriteArgs) -> Result<Reply, Refusal> {
         task: args.task,
         supersedes: args.supersedes,
     };
-    execute(context, Command::MemoryWrite(Box::new(new)), Shape::Memory)
+    execute(context, Command::MemoryWrite(Box::new(new)), human::memory::memory)
 }
 
 fn update(context: &Context, args: UpdateMemoryArgs) -> Result<Reply, Refusal> {
@@ -55,27 +62,29 @@ fn update(context: &Context, args: UpdateMemoryArgs) -> Result<Reply, Refusal> {
         keep: args.no_expiry,
     };
     let command = Command::MemoryUpdate { id: args.id, changes: Box::new(changes) };
-    execute(context, command, Shape::Memory)
+    execute(context, command, human::memory::memory)
 }
 
 pub(super) fn directive(context: &Context, command: DirectiveCommand) -> Result<Reply, Refusal> {
     match command {
         DirectiveCommand::Create(args) => create(context, *args),
         DirectiveCommand::List { active, trigger, page } => {
-            let filter = DirectiveFilter { trigger, active };
-            let list = Query::Directives { filter, page: page.into() };
-            query(context, list, Shape::Directives)
+            let (limit, after) = (page.limit.map(usize::from), page.after);
+            let wanted = ListDirectives { trigger, active, limit, after };
+            show::<op::DirectiveList>(context, wanted, human::memory::directives)
         }
-        DirectiveCommand::Show { id } => query(context, Query::Directive { id }, Shape::Directive),
+        DirectiveCommand::Show { id } => {
+            show::<op::DirectiveShow>(context, ById { id }, human::memory::directive)
+        }
         DirectiveCommand::Toggle { id, on, off } => {
             let enabled = (on || off).then_some(on);
-            execute(context, Command::DirectiveToggle { id, enabled }, Shape::Directive)
+            execute(context, Command::DirectiveToggle { id, enabled }, human::memory::directive)
         }
         DirectiveCommand::Delete { id } => {
-            execute(context, Command::DirectiveDelete { id }, Shape::Deleted)
+            execute(context, Command::DirectiveDelete { id }, human::memory::deleted)
         }
         DirectiveCommand::Trigger { id } => {
-            execute(context, Command::DirectiveTrigger { id }, Shape::Directive)
+            execute(context, Command::DirectiveTrigger { id }, human::memory::directive)
         }
     }
 }
@@ -90,5 +99,5 @@ fn create(context: &Context, args: DirectiveArgs) -> Result<Reply, Refusal> {
         duration: args.duration,
         end,
     };
-    execute(context, Command::DirectiveCreate(Box::new(new)), Shape::Directive)
+    execute(context, Command::DirectiveCreate(Box::new(new)), human::memory::directive)
 }

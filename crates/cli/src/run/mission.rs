@@ -1,9 +1,9 @@
 //! The files that a mission names, written where the agent works.
 
-use crate::context::Context;
 use comity_core::refusal::{Code, Refusal};
-use comity_protocol::mission::{MISSIONS_DIR, files};
-use serde_json::Value;
+use comity_core::view::TaskView;
+use comity_project::Context;
+use comity_protocol::mission::{MISSIONS_DIR, Mission, files};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,14 @@ const GITIGNORE: &str = "*\n";
 /// Writes the files that a mission names; returns their paths relative to the root.
 ///
 /// The mission names them relative to the root, and an agent in a linked work tree looks below its own.
-pub(super) fn write(context: &Context, answer: &Value) -> Result<Vec<String>, Refusal> {
-    let null = Value::Null;
-    let (task, mission) =
-        (answer.get("task").unwrap_or(&null), answer.get("mission").unwrap_or(&null));
-    let id = task.get("id").and_then(Value::as_str).unwrap_or_default();
+pub(super) fn write(
+    context: &Context,
+    task: &TaskView,
+    mission: &Mission,
+) -> Result<Vec<String>, Refusal> {
+    let id = &task.id;
     let made = files(task, mission);
-    if id.is_empty() || made.is_empty() {
+    if made.is_empty() {
         return Ok(Vec::new());
     }
     for tree in trees(context) {

@@ -26,21 +26,23 @@ mod words;
 mod writing;
 
 use crate::args::{Cli, Command, CompletionShell, ExportCommand, GuardCommand, at_once};
-use crate::context::Context;
-use crate::human::Shape;
-use crate::output::Reply;
-use crate::store::Access;
-use crate::work_tree;
+use crate::human;
+use crate::output::{Reply, Words};
 use comity_core::command::Command as Operation;
 use comity_core::refusal::Refusal;
-use comity_engine::Query;
-use serde_json::{Value, json};
+use comity_engine::{CommandOutput, Handler, Service};
+use comity_project::Context;
+use comity_project::store::Access;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
 
 /// Runs a command line.
+#[deny(clippy::wildcard_enum_match_arm)]
 pub fn run(cli: Cli) -> Result<Reply, Refusal> {
     let global = &cli.global;
     // Some find the project by themselves, or need none.
-    let context = || Context::find(global);
+    let context = || crate::env::project(global);
     match cli.command {
         Command::Init { yes: _ } => crate::init::run(global),
         Command::Status => status::run(&context()?),
@@ -50,7 +52,7 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Gate(command) => team::gate(&context()?, *command.0),
         Command::Decision(command) => decision::run(&context()?, *command.0, global.json),
         Command::Note { kind, text, task } => {
-            execute(&context()?, Operation::Note { kind, text, task }, Shape::Event)
+            execute(&context()?, Operation::Note { kind, text, task }, human::event::one)
         }
         Command::Event(command) => event::run(&context()?, *command.0, global.json),
         Command::Completions { shell } => Ok(completions(shell)),
@@ -63,7 +65,9 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Collab(command) => collab::run(global, *command.0),
         Command::Guard(command) => match *command.0 {
             GuardCommand::Commit { message_file } => commit_message::check(&message_file),
-            command => guard::run(&context()?, command),
+            command @ (GuardCommand::Check { .. } | GuardCommand::Push { .. }) => {
+                guard::run(&context()?, command)
+            }
         },
         Command::Memory(command) => memory::memory(&context()?, *command.0),
         Command::Directive(command) => memory::directive(&context()?, *command.0),
@@ -71,7 +75,7 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Report(command) => log::report(&context()?, *command.0, global.json),
         Command::Import(command) => import::run(&context()?, *command.0),
         Command::Export(command) => match *command.0 {
-            ExportCommand::Neo { dir } => neo::export(&context()?, &dir),
+            ExportCommand::Neo { dir, overwrite } => neo::export(&context()?, &dir, overwrite),
             ExportCommand::Collab { dir } => collab::export(&context()?, &dir),
         },
         Command::Sync(command) => collab::sync(&context()?, &command.0, global.json),
@@ -79,20 +83,31 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
     }
 }
 
-/// Runs an operation that changes something.
-fn execute(context: &Context, operation: Operation, shape: Shape) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Write)?;
-    let (answer, notes) = work_tree::execute(context, &mut engine, context.request(operation))?;
-    let reply = notes.into_iter().fold(Reply::new(answer, shape), Reply::note);
-    let ended = context.fence_from_env
-        && reply.json.get("task").and_then(|task| task.get("claim")) == Some(&Value::Null);
-    // A forgotten variable would have every later command refused as stale.
-    Ok(if ended { reply.note("note: that claim has ended; unset COMITY_FENCE") } else { reply })
+pub use crate::work_tree::perform;
+
+/// Runs a command that changes something, and shows its answer.
+fn execute<A>(context: &Context, command: Operation, words: Words<A>) -> Result<Reply, Refusal>
+where
+    A: CommandOutput + Serialize + 'static,
+{
+    let service = context.service(Access::Write)?;
+    let (reply, notes) = perform(context, &service, &context.request(command))?;
+    let ended = context.fence_from_env && reply.task().is_some_and(|task| task.claim.is_none());
+    let reply = notes.into_iter().fold(Reply::new(reply.take::<A>()?, words), Reply::note);
+    Ok(if ended { reply.note(CLAIM_HAS_ENDED) } else { reply })
 }
 
-/// Answers a question.
-fn query(context: &Context, query: Query, shape: Shape) -> Result<Reply, Refusal> {
-    Ok(Reply::new(context.query(query)?, shape))
+/// A forgotten variable would have every later command refused as stale.
+const CLAIM_HAS_ENDED: &str = "note: that claim has ended; unset COMITY_FENCE";
+
+/// Calls an operation that only reads, and shows its answer.
+fn show<O>(context: &Context, input: O::Input, words: Words<O::Output>) -> Result<Reply, Refusal>
+where
+    O: comity_api::Operation,
+    O::Output: Serialize + DeserializeOwned + 'static,
+    Service: Handler<O>,
+{
+    Ok(Reply::new(context.ask::<O>(input)?, words))
 }
 
 fn completions(shell: CompletionShell) -> Reply {
@@ -106,27 +121,37 @@ fn completions(shell: CompletionShell) -> Reply {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut at_once(Cli::command), "comity", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
-    let answer: Value = json!({"shell": name, "script": script});
-    Reply::new(answer, Shape::Text(script))
+    Reply::text(json!({"shell": name, "script": &script}), script)
 }
 
 #[cfg(test)]
 mod tests {
     use crate::args::Cli;
     use clap::CommandFactory;
-    use comity_engine::operations::OPERATIONS;
+    use comity_api::TABLE;
 
-    /// What only a command line has.
+    /// What only a command line has: it is about this machine, its files, or texts of other protocols.
     const OWN: &[&str] = &[
         "init",
         "doctor",
         "completions",
         "demo",
         "store.copy",
+        "guard.check",
         "guard.commit",
+        "guard.push",
+        "contract.apply",
+        "contract.schema",
+        "contract.validate",
+        "report.board",
+        "report.log",
         "rpc",
         "sync.collab",
     ];
+
+    /// Operations that the command line asks for in the words of others: `contract render mission`, `task intervene`
+    /// without an answer.
+    const BY_OTHER_WORDS: &[&str] = &["task.mission", "task.intervention"];
 
     /// Other tools' words for operations that are in the table under their own names.
     const FRONTS: &[&str] = &["import.", "export.", "neo.", "collab."];
@@ -151,7 +176,8 @@ mod tests {
         found.retain(|name| !name.split('.').any(|part| part == "help"));
         found.retain(|name| !OWN.contains(&name.as_str()));
         found.retain(|name| !FRONTS.iter().any(|front| name.starts_with(front)));
-        let mut wanted: Vec<String> = OPERATIONS.iter().map(|o| o.name.to_owned()).collect();
+        let mut wanted: Vec<String> = TABLE.iter().map(|row| row.name.to_owned()).collect();
+        wanted.retain(|name| !BY_OTHER_WORDS.contains(&name.as_str()));
         found.sort();
         wanted.sort();
         assert_eq!(found, wanted);

@@ -1,16 +1,13 @@
 //! `comity guard push`: what git's pre-push hook asks before anything is sent.
 
 use super::{contract, guard};
-use crate::context::Context;
-use crate::human::Shape;
+use crate::git::InWorkTree;
 use crate::output::Reply;
-use crate::work_tree::task_of;
 use comity_core::refusal::{Code, Refusal};
-use comity_core::task::Deliverable;
-use comity_core::view::TaskView;
-use comity_engine::Query;
-use comity_guard::check::has_work;
-use comity_guard::notes::Claim;
+use comity_core::task::{Deliverable, Task};
+use comity_guard::{Standing, has_work};
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::neomjs::safety::{Push, protected_pushes, read_pushes};
 use serde_json::json;
 use std::path::Path;
@@ -36,25 +33,23 @@ pub(super) fn run(context: &Context, remote: &[String]) -> Result<Reply, Refusal
     }
     let refs: Vec<&str> = pushes.iter().map(|push| push.remote.as_str()).collect();
     let answer = json!({"ok": true, "remote": remote.first(), "refs": refs});
-    Ok(Reply::new(answer, Shape::Text(String::new())))
+    Ok(Reply::text(answer, ""))
 }
 
 /// Refuses a push of work under another name than the task's, where the project names the branches. What the caller has beside
 /// its tasks is its own affair.
 fn under_its_name(context: &Context, pushes: &[Push]) -> Result<(), Refusal> {
-    let Some((_, tree)) = context.git() else { return Ok(()) };
-    let mut tasks: Vec<TaskView> = Vec::new();
+    let Some((git, tree)) = context.git() else { return Ok(()) };
+    let standing = Standing::of(&git, context.config.base_branch())?;
+    let service = context.service(Access::Read)?;
+    let mut tasks: Vec<Task> = Vec::new();
     for id in guard::all_held(context)? {
-        tasks.push(task_of(&context.query(Query::Task { id })?)?);
+        tasks.push(service.task(&context.caller(), &id)?);
     }
-    tasks.retain(|task| task.deliverable == Deliverable::Code.as_str());
+    tasks.retain(|task| task.deliverable == Deliverable::Code);
     let is_wanted = |branch: &str| tasks.iter().any(|task| task.branch.as_deref() == Some(branch));
-    let work_of = |task: &&TaskView, push: &Push| {
-        task.claim.as_ref().is_some_and(|claim| {
-            let since = claim.claimed_at.ms() / 1000;
-            let claim = Claim { task: &task.id, fence: claim.fence };
-            has_work(tree, claim, &push.commit, since)
-        })
+    let work_of = |task: &&Task, push: &Push| {
+        task.claim.as_ref().is_some_and(|claim| has_work(tree, &standing, &push.commit, claim))
     };
     for push in pushes {
         let Some(branch) = push.branch().filter(|branch| !is_wanted(branch)) else { continue };
@@ -66,7 +61,7 @@ fn under_its_name(context: &Context, pushes: &[Push]) -> Result<(), Refusal> {
         );
         return Err(Refusal::new(Code::LimitExceeded, message)
             .hint(format!("push it under its own name: git push origin HEAD:refs/heads/{wanted}"))
-            .detail("task", task.id.clone())
+            .detail("task", task.id.as_str())
             .detail("branch", wanted.to_owned()));
     }
     Ok(())

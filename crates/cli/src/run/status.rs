@@ -1,21 +1,18 @@
 //! `comity status`
 
-use crate::context::Context;
-use crate::human::Shape;
+use crate::human::status::{self, StatusReport};
 use crate::output::Reply;
+use comity_api::{Nothing, op};
 use comity_core::refusal::Refusal;
-use comity_engine::Query;
-use serde_json::{Map, Value, json};
+use comity_project::Context;
 
 pub(super) fn run(context: &Context) -> Result<Reply, Refusal> {
-    let answer = context.query(Query::Status)?;
-    let mut out = Map::new();
-    out.insert("root".to_owned(), json!(context.root.dir.display().to_string()));
-    out.insert("store".to_owned(), json!(context.store_url()));
-    out.insert("repo".to_owned(), json!(context.repo.as_str()));
-    out.insert("me".to_owned(), json!(context.actor.as_str()));
-    if let Value::Object(fields) = answer {
-        out.extend(fields);
-    }
-    Ok(Reply::new(Value::Object(out), Shape::Status))
+    let report = StatusReport {
+        root: context.root.dir.display().to_string(),
+        store: context.store_url(),
+        repo: context.repo.to_string(),
+        me: context.actor.to_string(),
+        status: context.ask::<op::Status>(Nothing {})?,
+    };
+    Ok(Reply::new(report, status::status))
 }

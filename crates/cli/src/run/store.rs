@@ -1,14 +1,17 @@
 //! `comity store …`
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 use crate::args::{Global, StoreCommand};
-use crate::config::Config;
-use crate::human::Shape;
+use crate::env;
 use crate::output::Reply;
-use crate::root::Root;
-use crate::store::{self, Access, Place};
+use comity_api::CopyAnswer;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::Settings;
-use serde_json::{Value, json};
+use comity_project::Root;
+use comity_project::store::{self, Access, Place};
+use comity_project::{Config, Machine};
+use serde::Serialize;
 use std::io::{IsTerminal, Write};
 
 /// How many marks a full bar has.
@@ -18,9 +21,9 @@ const NAMES_MAX: usize = 5;
 
 pub(super) fn run(global: &Global, command: &StoreCommand) -> Result<Reply, Refusal> {
     let StoreCommand::Copy { from, to, fence_writers: fence } = command;
-    let cwd = std::env::current_dir()
-        .map_err(|error| Refusal::input(format!("the working directory is gone: {error}")))?;
-    let (source, target) = (store::parse_url(from, &cwd)?, store::parse_url(to, &cwd)?);
+    let machine = env::machine()?;
+    let Machine { cwd, environment, .. } = &machine;
+    let (source, target) = (store::parse_url(from, cwd)?, store::parse_url(to, cwd)?);
     if source == target {
         return Err(Refusal::input("both URLs name the same store"));
     }
@@ -29,20 +32,20 @@ pub(super) fn run(global: &Global, command: &StoreCommand) -> Result<Reply, Refu
         return Err(Refusal::new(Code::NotFound, text)
             .hint("`comity status --json` in its project names the store that is used there"));
     }
-    let settings = settings(global, &cwd)?;
-    let mut old = store::open(&source, Access::Read, settings.clone())?;
+    let settings = settings(global, &machine)?;
+    let old = store::open(&source, Access::Read, settings.clone(), environment)?;
     let workers = old.at_work()?;
     if !workers.is_empty() && !fence {
         return Err(active(&source, &workers));
     }
-    let mut new = store::open(&target, Access::Write, settings)?;
+    let new = store::open(&target, Access::Write, settings, environment)?;
     // Whoever closed it before counts on its staying closed: that copy may be under way or done.
     let closes = *fence && !old.is_closed()?;
     if closes {
         old.close(Some(&format!("it was moved to {}", target.url())))?;
     }
     let shown = !global.json && std::io::stderr().is_terminal();
-    let copied = old.copy_to(&mut new, |done, all| {
+    let copied = old.copy_to(&new, |done, all| {
         if shown {
             bar(done, all);
         }
@@ -50,7 +53,7 @@ pub(super) fn run(global: &Global, command: &StoreCommand) -> Result<Reply, Refu
     if shown {
         let _ = writeln!(std::io::stderr());
     }
-    let mut answer = match copied {
+    let copy = match copied {
         Ok(answer) => answer,
         Err(refusal) if closes => {
             // Nothing has moved, so the old store goes on being the one that counts.
@@ -59,16 +62,20 @@ pub(super) fn run(global: &Global, command: &StoreCommand) -> Result<Reply, Refu
         }
         Err(refusal) => return Err(refusal),
     };
-    if let Value::Object(fields) = &mut answer {
-        fields.insert("fenced".to_owned(), json!(fence));
-    }
-    let text = words(&answer, *fence, &target);
-    Ok(Reply::new(answer, Shape::Text(text)))
+    let text = words(&copy, *fence, &target);
+    Ok(Reply::text(Copied { copy, fenced: *fence }, text))
+}
+
+#[derive(Serialize)]
+struct Copied {
+    #[serde(flatten)]
+    copy: CopyAnswer,
+    fenced: bool,
 }
 
 /// The settings of the project that the command is run in, when it is run in one.
-fn settings(global: &Global, cwd: &std::path::Path) -> Result<Settings, Refusal> {
-    let config = match Root::find(global.root.as_deref(), cwd)? {
+fn settings(global: &Global, machine: &Machine) -> Result<Settings, Refusal> {
+    let config = match Root::find(global.root.as_deref(), machine)? {
         Some(root) => Config::load(&root.dir)?,
         None => Config::default(),
     };
@@ -94,13 +101,10 @@ fn bar(done: u64, all: u64) {
     let _ = write!(std::io::stderr(), "\r[{full:<width$}] {done} of {all} events");
 }
 
-fn words(answer: &Value, fence: bool, target: &Place) -> String {
-    let text = |key: &str| answer.get(key).cloned().unwrap_or_default();
+fn words(copy: &CopyAnswer, fence: bool, target: &Place) -> String {
     let mut out = format!(
         "Copied {} of {} events; both logs verify and end in {}\n",
-        text("copied"),
-        text("events"),
-        text("head").as_str().unwrap_or_default(),
+        copy.copied, copy.events, copy.head,
     );
     let next = target.url();
     out.push_str(&format!("\nNext:\n  set [store] url = \"{next}\" in .comity/config.toml\n"));

@@ -2,13 +2,13 @@
 
 use super::{execute, words};
 use crate::args::{CreateArgs, UpdateArgs};
-use crate::context::Context;
-use crate::human::Shape;
+use crate::human;
 use crate::output::Reply;
 use comity_core::command::{Command, ConstraintChanges, NewTask};
 use comity_core::event::TaskUpdated;
 use comity_core::refusal::Refusal;
 use comity_core::task::Constraints;
+use comity_project::Context;
 use comity_protocol::mission::check_context;
 use serde_json::{Map, Value};
 
@@ -141,5 +141,5 @@ pub(super) fn update(context: &Context, args: UpdateArgs) -> Result<Reply, Refus
         constraints,
         if_match: args.if_match,
     };
-    execute(context, command, Shape::TaskLine)
+    execute(context, command, human::task::line)
 }

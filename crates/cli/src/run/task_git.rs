@@ -1,17 +1,15 @@
-//! The commands that ask git: handing work in, and finishing it.
+//! Handing work in, with what a result says about it.
 
-use super::execute;
 use super::task_result::HandedIn;
+use super::{CLAIM_HAS_ENDED, perform};
 use crate::args::VerbArgs;
-use crate::context::Context;
-use crate::git;
-use crate::human::Shape;
-use crate::output::Reply;
-use crate::work_tree::task_of;
-use comity_core::command::{Command, Containment, Submission, WorkReport};
+use crate::git::InWorkTree;
+use comity_api::{ById, SubmitAnswer, op};
+use comity_core::command::{Command, Submission, WorkReport};
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
-use comity_engine::Query;
+use comity_project::Context;
+use comity_project::store::Access;
 use serde_json::Value;
 
 /// What was said about the work that is handed in.
@@ -23,10 +21,21 @@ pub(super) struct Given {
     pub(super) reviewer: Option<AgentId>,
     pub(super) result: Option<HandedIn>,
     pub(super) keep_leases: bool,
+    pub(super) empty: bool,
+}
+
+/// Work that was handed in, and what should be said beside it.
+pub(super) struct Submitted {
+    pub(super) answer: SubmitAnswer,
+    pub(super) notes: Vec<String>,
 }
 
 /// Hands work in, with what a result says about it.
-pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<Reply, Refusal> {
+pub(super) fn submit(
+    context: &Context,
+    verb: VerbArgs,
+    given: Given,
+) -> Result<Submitted, Refusal> {
     let (report, mut notes) = match given.result {
         Some(HandedIn { report, notes }) => (Some(Box::new(report)), notes),
         None => (None, Vec::new()),
@@ -45,13 +54,19 @@ pub(super) fn submit(context: &Context, verb: VerbArgs, given: Given) -> Result<
         pr: given.pr.or_else(|| report.as_deref().and_then(pull_request)),
         reviewer: given.reviewer,
         keep_leases: given.keep_leases,
+        empty: given.empty,
         reason: verb.reason,
         report,
-        ..Submission::default()
     };
-    let mut reply = execute(context, Command::Submit(submission), Shape::TaskLine)?;
-    reply.notes.splice(0..0, notes);
-    Ok(reply)
+    let service = context.service(Access::Write)?;
+    let request = context.request(Command::Submit(submission));
+    let (reply, said) = perform(context, &service, &request)?;
+    notes.extend(said);
+    let answer: SubmitAnswer = reply.take()?;
+    if context.fence_from_env && answer.task.claim.is_none() {
+        notes.push(CLAIM_HAS_ENDED.to_owned());
+    }
+    Ok(Submitted { answer, notes })
 }
 
 /// The commit and the branch that a report names, as far as they count.
@@ -86,7 +101,7 @@ impl Named {
         if self.commit.is_none() && self.branch.is_none() {
             return Ok(self);
         }
-        let task = task_of(&context.query(Query::Task { id: id.to_owned() })?)?;
+        let task = context.ask::<op::TaskShow>(ById { id: id.to_owned() })?.task;
         if task.constraints.no_git_commit {
             // Its work is in no commit but the one that comity makes of it.
             return Ok(Named::default());
@@ -113,25 +128,4 @@ impl Named {
 fn pull_request(report: &WorkReport) -> Option<String> {
     let url = report.other.get("pr_url").and_then(Value::as_str);
     url.filter(|url| !url.trim().is_empty()).map(str::to_owned)
-}
-
-/// Finishes a task; git is asked whether the merged commit has the work.
-pub(super) fn done(
-    context: &Context,
-    verb: VerbArgs,
-    merged: Option<String>,
-) -> Result<Reply, Refusal> {
-    let mut merged = merged;
-    let mut containment = Containment::Unknown;
-    if let Some(name) = &merged
-        && let Some((git, tree)) = context.git()
-    {
-        let answer = context.query(Query::Task { id: verb.id.clone() })?;
-        if let Some(submitted) = task_of(&answer)?.commit {
-            containment = git::containment(tree, &submitted, name);
-        }
-        merged = Some(git.named_commit(name)?);
-    }
-    let command = Command::Done { id: verb.id, merged, containment, reason: verb.reason };
-    execute(context, command, Shape::TaskLine)
 }

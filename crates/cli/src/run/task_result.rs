@@ -1,10 +1,10 @@
 //! A result contract that is handed in with `task submit --result`.
 
-use crate::context::Context;
 use comity_core::command::WorkReport;
 use comity_core::refusal::{Code, Refusal};
+use comity_project::Context;
 use comity_protocol::ace::COMMENT;
-use comity_protocol::contract::{self, Checked, KINDS, Kind};
+use comity_protocol::contract::{self, Checked, ContractKind, KINDS};
 use comity_protocol::problem::{Level, Problem};
 use serde_json::json;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) struct HandedIn {
 pub(super) fn read(
     context: &Context,
     file: &str,
-    kind: Option<&'static Kind>,
+    kind: Option<&'static ContractKind>,
 ) -> Result<HandedIn, Refusal> {
     let text = super::contract::read(Path::new(file), &context.cwd)?;
     handed_in(file, &contract::check_handed_in(&text, kind))

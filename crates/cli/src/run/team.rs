@@ -1,37 +1,43 @@
 //! `comity agent …`, `comity gate …`
 
-use super::{execute, query};
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::{execute, perform, show};
 use crate::args::{AgentCommand, GateCommand, Verdict};
-use crate::context::Context;
-use crate::git::{Git, snapshot};
-use crate::human::Shape;
+use crate::git::{Git, InWorkTree, snapshot};
+use crate::human;
 use crate::output::Reply;
-use crate::work_tree::task_of;
+use comity_api::{AgentFilter, ById, SuggestAgents, TaskAnswer, op};
 use comity_core::command::Command;
 use comity_core::refusal::Refusal;
 use comity_core::task::Deliverable;
-use comity_engine::Query;
+use comity_project::Context;
+use comity_project::store::Access;
 use std::path::Path;
 
 pub(super) fn agent(context: &Context, command: AgentCommand) -> Result<Reply, Refusal> {
     match command {
         AgentCommand::Register { id, roles, skills } => {
-            execute(context, Command::AgentRegister { id, roles, skills }, Shape::Agent)
+            execute(context, Command::AgentRegister { id, roles, skills }, human::team::agent)
         }
         AgentCommand::List { page } => {
-            query(context, Query::Agents { page: page.into() }, Shape::Agents)
+            let filter = AgentFilter { limit: page.limit.map(usize::from), after: page.after };
+            show::<op::AgentList>(context, filter, human::team::agents)
         }
-        AgentCommand::Show { id } => query(context, Query::Agent { id }, Shape::Agent),
-        AgentCommand::Heartbeat => execute(context, Command::Heartbeat, Shape::Agent),
+        AgentCommand::Show { id } => {
+            show::<op::AgentShow>(context, ById { id }, human::team::agent)
+        }
+        AgentCommand::Heartbeat => execute(context, Command::Heartbeat, human::team::agent),
         AgentCommand::Suggest { labels, role } => {
-            query(context, Query::Suggest { labels, role }, Shape::Suggestions)
+            let wanted = SuggestAgents { labels, role };
+            show::<op::AgentSuggest>(context, wanted, human::team::suggestions)
         }
     }
 }
 
 pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Refusal> {
     match command {
-        GateCommand::List { id } => query(context, Query::Gates { id }, Shape::Gates),
+        GateCommand::List { id } => show::<op::GateList>(context, ById { id }, human::team::gates),
         GateCommand::Record { id, gate, verdict, report, commit } => {
             let git = context.git();
             let commit = match (&git, commit) {
@@ -42,11 +48,15 @@ pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Ref
             let pass = verdict == Verdict::Pass;
             let recorded = commit.clone();
             let command = Command::GateRecord { id, gate, pass, report, commit };
-            let reply = execute(context, command, Shape::TaskLine)?;
-            Ok(note_other_commit(reply, recorded.as_deref()))
+            let service = context.service(Access::Write)?;
+            let (reply, notes) = perform(context, &service, &context.request(command))?;
+            let answer: TaskAnswer = reply.take()?;
+            let other = note_other_commit(answer.task.commit.as_deref(), recorded.as_deref());
+            let reply = Reply::new(answer, human::task::line);
+            Ok(notes.into_iter().chain(other).fold(reply, Reply::note))
         }
         GateCommand::Waive { id, gate, reason } => {
-            execute(context, Command::GateWaive { id, gate, reason }, Shape::TaskLine)
+            execute(context, Command::GateWaive { id, gate, reason }, human::task::line)
         }
     }
 }
@@ -59,7 +69,7 @@ fn tested_commit(
     tree: &Path,
     id: &str,
 ) -> Result<Option<String>, Refusal> {
-    let task = task_of(&context.query(Query::Task { id: id.to_owned() })?)?;
+    let task = context.ask::<op::TaskShow>(ById { id: id.to_owned() })?.task;
     let code = task.deliverable == Deliverable::Code.as_str();
     if code && task.constraints.no_git_commit {
         return snapshot(tree, &task.id).map(Some);
@@ -68,15 +78,11 @@ fn tested_commit(
 }
 
 /// Evidence for another commit than the submitted one does not count, which is easy to overlook.
-fn note_other_commit(reply: Reply, recorded: Option<&str>) -> Reply {
-    let submitted = reply.json.pointer("/task/commit").and_then(serde_json::Value::as_str);
-    match (submitted, recorded) {
-        (Some(submitted), Some(recorded)) if submitted != recorded => {
-            let text = format!(
-                "note: recorded for {recorded}, but {submitted} was submitted; use --commit {submitted}"
-            );
-            reply.note(text)
-        }
-        _ => reply,
-    }
+fn note_other_commit(submitted: Option<&str>, recorded: Option<&str>) -> Option<String> {
+    let (submitted, recorded) = (submitted?, recorded?);
+    (submitted != recorded).then(|| {
+        format!(
+            "note: recorded for {recorded}, but {submitted} was submitted; use --commit {submitted}"
+        )
+    })
 }

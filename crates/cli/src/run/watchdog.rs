@@ -1,13 +1,11 @@
 //! `comity watchdog`
 
-use crate::context::Context;
-use crate::human::{self, Screen, Shape};
+use crate::human::{self, Screen};
 use crate::output::{self, Reply};
-use crate::store::Access;
-use comity_core::command::Command;
-use comity_core::ids::AgentId;
+use comity_api::{Nothing, op};
 use comity_core::refusal::{Code, Refusal};
-use serde_json::Value;
+use comity_project::Context;
+use comity_project::store::Access;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,14 +16,10 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 pub(super) fn run(context: &Context, once: bool, json: bool) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Write)?;
-    // Not as the caller, whose fence and registration have nothing to do with it.
-    let mut request = context.request(Command::Sweep);
-    request.actor = AgentId::watchdog();
-    request.fence = None;
+    let service = context.service(Access::Write)?;
+    let sweep = || service.call::<op::Watchdog>(&context.caller(), Nothing {});
     if once {
-        let answer = engine.execute(request)?;
-        return Ok(Reply::new(answer, Shape::Sweep));
+        return Ok(Reply::new(sweep()?, human::log::sweep));
     }
     // Stopping a watchdog is no failure. Nothing is lost: a sweep is one transaction.
     for signal in [SIGINT, SIGTERM] {
@@ -38,12 +32,12 @@ pub(super) fn run(context: &Context, once: bool, json: bool) -> Result<Reply, Re
         output::remark("watching; end with Ctrl-C");
     }
     loop {
-        let answer = engine.execute(request.clone())?;
-        if answer.get("events").and_then(Value::as_u64).unwrap_or(0) > 0 {
+        let answer = sweep()?;
+        if answer.events > 0 {
             let written = if json {
                 output::line(&answer)
             } else {
-                output::text(&human::render(&Shape::Sweep, &answer, &Screen::detect()))
+                output::text(&human::log::sweep(&answer, &Screen::detect()))
             };
             if written.is_err() {
                 return Ok(Reply::printed());

@@ -1,13 +1,14 @@
 //! What comes in as text of another protocol: contracts, plans, answers, feedback.
 
-use super::{contract, execute, query, writing};
-use crate::context::Context;
-use crate::human::Shape;
+use super::{contract, execute, show, writing};
+use crate::human;
 use crate::output::Reply;
-use crate::store::Access;
+use comity_api::{ById, op};
 use comity_core::command::{Command, NewTask, PlannedTask};
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::{AnswerForm, Query};
+use comity_engine::AnswerForm;
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::contract::{Mode, check, kind};
 use comity_protocol::neomjs::{TaskContract, new_task, read_plan};
 use comity_protocol::problem::{Level, Problems};
@@ -30,7 +31,7 @@ pub(super) fn breakdown(
         planned
     };
     let tasks = plan.iter().map(|item| with_epic(item.planned())).collect();
-    let reply = execute(context, Command::CreateTasks { tasks }, Shape::Tasks)?;
+    let reply = execute(context, Command::CreateTasks { tasks }, human::task::list)?;
     let mut notes: Vec<String> = Vec::new();
     for note in plan.iter().filter_map(|item| meant_elsewhere(context, &item.contract)) {
         if !notes.contains(&note) {
@@ -54,8 +55,8 @@ pub(super) fn answer(
         }
         (text, None) => (text.unwrap_or_default(), AnswerForm::Text),
     };
-    let given = context.engine(Access::Read)?.read_answer(&context.asker(), id, &text, form)?;
-    execute(context, Command::AnswerTask(given), Shape::TaskLine)
+    let given = context.service(Access::Read)?.read_answer(&context.caller(), id, &text, form)?;
+    execute(context, Command::AnswerTask(given), human::task::line)
 }
 
 /// Shows a stuck task, or lets it go on.
@@ -65,8 +66,8 @@ pub(super) fn intervene(
     feedback: Option<String>,
 ) -> Result<Reply, Refusal> {
     match feedback {
-        Some(feedback) => execute(context, Command::Intervene { id, feedback }, Shape::TaskLine),
-        None => query(context, Query::Intervention { id }, Shape::Intervention),
+        Some(feedback) => execute(context, Command::Intervene { id, feedback }, human::task::line),
+        None => show::<op::TaskIntervention>(context, ById { id }, human::intervention::full),
     }
 }
 

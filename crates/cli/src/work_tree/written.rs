@@ -1,23 +1,26 @@
 //! The files that comity writes by itself into a work tree: they are nobody's work.
 
 use crate::collab::{Tree, is_written_tree};
-use crate::context::Context;
-use crate::root::SETTINGS_DIR;
 use comity_core::command::FileAction;
-use comity_guard::diff::Change;
+use comity_core::observed::FileChange;
+use comity_project::Context;
+use comity_project::SETTINGS_DIR;
 use comity_protocol::mission::MISSION_FILES;
 use std::path::Path;
 
-/// Tells whether comity wrote a file by itself.
-pub(super) fn is_comitys(context: &Context, tree: &Path, file: &Change) -> bool {
-    let inside = context.root.dir.strip_prefix(tree).unwrap_or(Path::new(""));
-    let path = Path::new(&file.path);
-    if let Ok(rest) = path.strip_prefix(inside.join(SETTINGS_DIR)) {
-        return is_of_settings(rest, file.action);
+/// Returns what tells whether comity wrote a file by itself.
+pub(super) fn by_comity(context: &Context) -> impl Fn(&FileChange) -> bool + Send + Sync + 'static {
+    let (root, beside) = (context.root.dir.clone(), context.beside_store());
+    let tree = context.root.work_tree.clone().unwrap_or_else(|| root.clone());
+    move |file| {
+        let inside = root.strip_prefix(&tree).unwrap_or(Path::new(""));
+        let path = Path::new(&file.path);
+        if let Ok(rest) = path.strip_prefix(inside.join(SETTINGS_DIR)) {
+            return is_of_settings(rest, file.action);
+        }
+        let Some(dir) = Tree::around(path) else { return false };
+        [tree.join(dir), root.join(dir)].iter().any(|place| is_written_tree(&beside, place))
     }
-    let Some(dir) = Tree::around(path) else { return false };
-    let places = [tree.join(dir), context.root.dir.join(dir)];
-    places.iter().any(|place| is_written_tree(context, place))
 }
 
 /// What stands behind the name of the database in the names of the store's files.

@@ -253,7 +253,7 @@ fn the_refusal_names_the_files_and_says_how_to_go_on() {
     sandbox.commit(&sandbox.root, "Many");
     let done = sandbox.comity().by("ada").args(&["task", "submit", "T1"]).done();
     assert!(done.stderr.contains("at most 1 may be: f01.rs, f02.rs"), "{}", done.stderr);
-    let rest = "f08.rs and 2 more (`comity guard check T1 --json` lists all)";
+    let rest = "f08.rs and 2 more";
     assert!(done.stderr.contains(rest), "{}", done.stderr);
     let sandbox = begun(&["--no-git-commit"]);
     let base = sandbox.git(&sandbox.root, &["rev-parse", "HEAD"]);
@@ -267,7 +267,7 @@ fn the_refusal_names_the_files_and_says_how_to_go_on() {
 }
 
 #[test]
-fn others_in_the_same_tree_are_named_when_their_commits_are_counted() {
+fn a_check_that_is_shared_with_others_in_the_same_tree_says_so() {
     let sandbox = Sandbox::new();
     sandbox.json(&["task", "create", "Parse dates", "--max-files", "1"]);
     sandbox.json(&["task", "create", "Another one"]);
@@ -277,8 +277,11 @@ fn others_in_the_same_tree_are_named_when_their_commits_are_counted() {
     sandbox.write("b.rs", "1");
     sandbox.commit(&sandbox.root, "Whose?");
     let done = sandbox.comity().by("ada").args(&["task", "submit", "T1"]).done();
-    assert!(done.stderr.contains("while T2 is under way"), "{}", done.stderr);
-    assert!(done.stderr.contains("`type(T2): …`"), "{}", done.stderr);
+    assert!(done.stderr.contains("the check is shared with T2 (bob)"), "{}", done.stderr);
+    assert!(done.stderr.contains("work on a branch for each task"), "{}", done.stderr);
+    let done = sandbox.comity().by("bob").args(&["task", "submit", "T2", "--json"]).done();
+    assert_eq!(done.json()["shared_with"], json!([{"task": "T1", "agent": "ada"}]));
+    assert!(done.stderr.contains("note: the check is shared with T1 (ada)"), "{}", done.stderr);
 }
 
 #[test]

@@ -164,13 +164,14 @@ fn a_commit_that_git_does_not_know_is_a_mistake_unless_it_is_a_hash() {
     }
     // Not fetched yet, so git cannot be asked about it.
     let away = "0123456789abcdef0123456789abcdef01234567";
-    let task = by(&sandbox, "human:ann", &["task", "done", "T1", "--merged", away]);
-    assert_eq!(task["merged_sha"], away);
+    let args = ["--as", "human:ann", "task", "done", "T1", "--merged", away];
+    assert_eq!(sandbox.refused(&args), ("unobserved".to_owned(), 3));
 }
 
 #[test]
 fn rule_3_evidence_counts_for_the_submitted_commit_only() {
     let sandbox = begun(&["--gate", "tests"]);
+    sandbox.work();
     by(&sandbox, "ada", &["task", "submit", "T1"]);
     sandbox.commit(&sandbox.root, "Later");
     let done = sandbox.comity().by("ada").args(&["gate", "record", "T1", "tests", "pass"]).done();
@@ -184,7 +185,68 @@ fn rule_3_evidence_counts_for_the_submitted_commit_only() {
 #[test]
 fn variables_of_git_do_not_lead_astray() {
     let sandbox = begun(&[]);
+    sandbox.work();
     let call =
         sandbox.comity().by("ada").env("GIT_DIR", "/nonexistent").env("GIT_INDEX_FILE", "/x");
     assert_eq!(call.args(&["task", "submit", "T1"]).json()["task"]["status"], "review");
+}
+
+#[test]
+fn rule_3_4_without_a_name_the_tip_of_the_base_branch_must_have_the_work() {
+    let (sandbox, _) = approved();
+    let done = ["--as", "human:ann", "task", "done", "T1"];
+    assert_eq!(sandbox.refused(&done), ("not-merged".to_owned(), 3));
+    sandbox.git(&sandbox.root, &["merge", "--quiet", "--no-edit", "work"]);
+    let sha = sandbox.git(&sandbox.root, &["rev-parse", "main"]);
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "elsewhere"]);
+    assert_eq!(sandbox.json(&done)["task"]["merged_sha"], sha);
+}
+
+#[test]
+fn rule_3_4_a_person_finishes_unmerged_work_with_a_reason_that_is_shown() {
+    let (sandbox, _) = approved();
+    let done = ["task", "done", "T1", "--unmerged"];
+    assert_eq!(sandbox.comity().by("human:ann").args(&done).done().exit, 2, "without a reason");
+    let task = by(&sandbox, "human:ann", &[&done[..], &["--reason", "moot now"]].concat());
+    assert_eq!((&task["status"], &task["unmerged"]), (&"done".into(), &"moot now".into()));
+    let events = sandbox.json(&["event", "list", "--task", "T1", "--type", "merged"]);
+    assert_eq!(events["events"][0]["unmerged"], "moot now");
+    let shown = sandbox.comity().args(&["task", "show", "T1"]).done().stdout;
+    assert!(shown.contains("unmerged") && shown.contains("moot now"), "{shown}");
+}
+
+#[test]
+fn rule_2_9_work_without_a_change_is_handed_in_only_as_such() {
+    let sandbox = begun(&[]);
+    let submit = ["task", "submit", "T1"];
+    let (error, exit) = sandbox.comity().by("ada").args(&submit).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("nothing-changed"), 3));
+    sandbox.commit(&sandbox.root, "Empty");
+    let (error, _) = sandbox.comity().by("ada").args(&submit).refusal();
+    assert_eq!(error["code"], "nothing-changed");
+    let empty = [&submit[..], &["--empty", "--reason", "it was there"]].concat();
+    assert_eq!(by(&sandbox, "ada", &empty)["status"], "review");
+}
+
+#[test]
+fn rule_2_9_files_that_the_task_did_not_declare_are_named_and_may_be_refused() {
+    let sandbox = begun(&["--file", "src/"]);
+    sandbox.work();
+    let submit = ["task", "submit", "T1", "--json"];
+    let done = sandbox.comity().by("ada").args(&submit).done();
+    let undeclared = done.json()["undeclared"].clone();
+    let name = undeclared[0].as_str().unwrap();
+    assert!(name.starts_with("work/"), "{name}");
+    assert!(done.stderr.contains(&format!("did not declare {name}")), "{}", done.stderr);
+    let events = sandbox.json(&["event", "list", "--task", "T1", "--type", "review_requested"]);
+    assert_eq!(events["events"][0]["undeclared"], undeclared);
+    let sandbox = Sandbox::new();
+    sandbox.write(".comity/config.toml", "[guard]\nundeclared = 'refuse'\n");
+    sandbox.json(&["task", "create", "Parse dates", "--file", "src/"]);
+    by(&sandbox, "ada", &["task", "start", "T1"]);
+    sandbox.work();
+    let (error, exit) = sandbox.comity().by("ada").args(&submit[..3]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("undeclared-files"), 3));
+    sandbox.comity().by("ada").args(&["lease", "acquire", "work/"]).json();
+    assert_eq!(by(&sandbox, "ada", &submit[..3])["status"], "review");
 }

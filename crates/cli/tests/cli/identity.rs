@@ -12,10 +12,11 @@ fn rule_1_without_a_terminal_a_script_acts() {
 fn rule_1_as_beats_the_environment_which_beats_a_marker() {
     let sandbox = Sandbox::new();
     let claude = |call: crate::sandbox::Call| {
-        call.env("CLAUDECODE", "1").env("CLAUDE_CODE_SESSION_ID", "3f2a91bc-0001")
+        call.env("CLAUDECODE", "1")
+            .env("CLAUDE_CODE_SESSION_ID", "019a92c4-5b1e-7c30-9d6f-1f4b8a2c7e01")
     };
     let me = |call: crate::sandbox::Call| call.args(&["status"]).json()["me"].clone();
-    assert_eq!(me(claude(sandbox.comity())), "claude-code:3f2a91bc");
+    assert_eq!(me(claude(sandbox.comity())), "claude-code:8a2c7e01");
     assert_eq!(me(claude(sandbox.comity().by("ada"))), "ada");
     assert_eq!(me(claude(sandbox.comity().by("ada").args(&["--as", "bob"]))), "bob");
     assert_eq!(me(sandbox.comity().env("GEMINI_CLI", "1")), "gemini-cli");
@@ -30,8 +31,43 @@ fn rule_1_with_a_marker_present_a_person_is_refused_also_when_asked_for() {
     for call in [by_option, by_variable] {
         let (error, exit) = call.refusal();
         assert_eq!((error["code"].as_str(), exit), (Some("human-only"), 3));
+        let taken_for = error["details"]["taken_for"].as_str().unwrap();
+        assert!(error["message"].as_str().unwrap().contains(taken_for), "{error}");
     }
     assert_eq!(sandbox.json(&["status", "--as", "human:ann"])["me"], "human:ann");
+}
+
+/// `script` gives its command a terminal on all three streams, and the command takes two of them away again.
+#[test]
+fn rule_1_2_a_terminal_on_one_stream_is_enough_for_a_person() {
+    let sandbox = Sandbox::new();
+    let comity = env!("CARGO_BIN_EXE_comity");
+    for streams in ["</dev/null 2>err >out", "2>err >out", "</dev/null >out", "</dev/null 2>err"] {
+        let line = format!("{comity} status --json {streams}");
+        let mut script = std::process::Command::new("script");
+        script.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("USER", "tester");
+        script.current_dir(&sandbox.root).args(["-qec", &line, "typescript"]);
+        script.stdin(std::process::Stdio::null());
+        let Ok(done) = script.output() else { return };
+        let file = if streams.contains(">out") { "out" } else { "typescript" };
+        let said = std::fs::read_to_string(sandbox.root.join(file)).unwrap();
+        let person = streams != "</dev/null 2>err >out";
+        assert_eq!(said.contains("human:tester"), person, "{streams}: {said} {done:?}");
+    }
+}
+
+#[test]
+fn rule_1_6_events_say_which_session_they_came_from_whoever_acts() {
+    let sandbox = Sandbox::new();
+    let note = ["note", "progress", "hello"];
+    let session = "019a92c4-5b1e-7c30-9d6f-1f4b8a2c7e01";
+    sandbox.comity().env("CODEX_THREAD_ID", session).by("ada").args(&note).json();
+    sandbox.comity().args(&note).json();
+    let listed = sandbox.json(&["event", "list", "--type", "note"]);
+    let via = |index: usize| listed["events"][index]["via"].clone();
+    assert_eq!((&via(0)["client"], &via(0)["session"]), (&"codex-cli".into(), &session.into()));
+    assert_eq!((&via(1)["client"], &via(1)["login"]), (&serde_json::Value::Null, &"tester".into()));
+    assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
 }
 
 #[test]

@@ -516,6 +516,7 @@ fn work_in_review_elsewhere_that_is_sent_back_is_for_whoever_claims_it() {
     assert_eq!((&sent_back["status"], &sent_back["assignee"]), (&json!("queued"), &Value::Null));
     assert_eq!(task(&["claim"], "dev")["id"], "tm-3");
     task(&["start", "tm-3"], "dev");
+    sandbox.work();
     task(&["submit", "tm-3", "--commit", "HEAD"], "dev");
     sandbox.json(&["agent", "register", "dev", "--role", "critic", "--as", "human:ann"]);
     let own = sandbox.comity().by("dev").args(&["task", "approve", "tm-3"]).refusal();

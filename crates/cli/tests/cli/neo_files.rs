@@ -132,7 +132,9 @@ fn an_export_leaves_alone_what_is_not_ours_and_takes_answers_back() {
     let foreign = "{\"id\":\"dec_ffffffffffffffffffff\",\"question\":\"theirs\",\"x\":1}\n";
     std::fs::write(out.join("decisions.jsonl"), foreign).unwrap();
     let place = out.display().to_string();
-    sandbox.json(&["export", "neo", &place]);
+    let refused = sandbox.refused(&["export", "neo", &place]);
+    assert_eq!(refused, ("etag-mismatch".to_owned(), 3), "comity never read that file");
+    sandbox.json(&["export", "neo", &place, "--overwrite"]);
     sandbox.json(&["export", "neo", &place]);
     let text = std::fs::read_to_string(out.join("decisions.jsonl")).unwrap();
     assert!(text.starts_with(foreign) && text.lines().count() == 2, "{text}");
@@ -146,7 +148,7 @@ fn an_export_leaves_alone_what_is_not_ours_and_takes_answers_back() {
     assert_eq!(taken["memories"], json!({"imported": 0, "existing": 1}), "{taken}");
     assert_eq!(sandbox.json(&["task", "list"])["tasks"].as_array().unwrap().len(), 1);
     std::fs::write(out.join("decisions.jsonl"), "{oops\n").unwrap();
-    assert_eq!(sandbox.refused(&["export", "neo", &place]), ("contract-invalid".to_owned(), 3));
+    assert_eq!(sandbox.refused(&["export", "neo", &place]), ("etag-mismatch".to_owned(), 3));
     assert_eq!(std::fs::read_to_string(out.join("decisions.jsonl")).unwrap(), "{oops\n");
 }
 

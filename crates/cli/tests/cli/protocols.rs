@@ -204,6 +204,7 @@ fn the_comments_of_a_tasks_life_are_written_from_it() {
     assert_eq!(sandbox.refused(&["contract", "render", "neo-result", "T1"]).1, 3);
     assert_eq!(sandbox.refused(&["contract", "render", "ace-poem", "T1"]).1, 2);
     let url = "https://github.com/o/r/pull/5";
+    sandbox.work();
     sandbox.comity().args(&["task", "submit", "T1", "--pr", url]).by("dev.1").json();
     assert_eq!(rendered(&sandbox, "ace-done", "T1"), "PR opened: #5");
     let result = rendered(&sandbox, "neo-result", "T1");
@@ -276,6 +277,7 @@ fn a_result_contract_hands_in_with_pull_request_and_claimed_evidence() {
     let sandbox = Sandbox::new();
     sandbox.json(&["task", "create", "Dark mode", "--gate", "tests"]);
     sandbox.comity().args(&["task", "start", "T1"]).by("dev.1").json();
+    sandbox.work();
     let url = "https://github.com/neomjs/neo/pull/456";
     let comment = format!(
         "**Input from dev:**\n\n> ✦ # AGENT RESULT CONTRACT\n> ✦ status: success\n> ✦ pr_url: \"{url}\"\n> ✦ \
@@ -296,6 +298,7 @@ fn a_result_whose_tests_failed_leaves_the_gate_unmet() {
     let sandbox = Sandbox::new();
     sandbox.json(&["task", "create", "Dark mode", "--gate", "tests"]);
     sandbox.comity().args(&["task", "start", "T1"]).by("dev.1").json();
+    sandbox.work();
     sandbox.write("result.yaml", "status: success\ntest_results: Failed (1/3)\n");
     let submit = ["task", "submit", "T1", "--result", "result.yaml"];
     let task = sandbox.comity().args(&submit).by("dev.1").json()["task"].clone();
@@ -308,6 +311,7 @@ fn a_result_whose_tests_failed_leaves_the_gate_unmet() {
 fn a_comment_that_names_the_pull_request_hands_in() {
     let sandbox = Sandbox::new();
     working(&sandbox);
+    sandbox.work();
     let submit = ["task", "submit", "T1", "--result", "-"];
     let call = sandbox.comity().args(&submit).by("dev.1");
     let task = call.stdin("PR Created: https://example.org/pull/9\n").json()["task"].clone();

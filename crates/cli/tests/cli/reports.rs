@@ -197,7 +197,7 @@ fn the_commit_and_branch_that_a_developer_reports_are_what_is_handed_in() {
     sandbox.json(&["task", "create", "one"]);
     sandbox.json(&["task", "start", "T1", "--as", "dev"]);
     sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "feat/other"]);
-    let wanted = sandbox.commit(&sandbox.root, "Work");
+    let wanted = sandbox.work();
     sandbox.git(&sandbox.root, &["switch", "--quiet", "main"]);
     let submit = |commit: &str| {
         let report = format!(
@@ -216,8 +216,7 @@ fn a_plan_hands_in_the_commit_of_its_last_task_and_claims_its_tests() {
     sandbox.json(&["task", "create", "one", "--gate", "tests"]);
     sandbox.json(&["task", "start", "T1", "--as", "dev"]);
     sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "feat/other"]);
-    let first = sandbox.commit(&sandbox.root, "One");
-    let last = sandbox.commit(&sandbox.root, "Two");
+    let (first, last) = (sandbox.work(), sandbox.work());
     sandbox.git(&sandbox.root, &["switch", "--quiet", "main"]);
     let step = |id: &str, commit: &str| json!({"task_id": id, "status": "DONE", "commit": commit});
     let report = json!({"tasks": [step("T1", &first), step("T2", &last)], "tests": "all passing"});
@@ -235,6 +234,7 @@ fn a_message_of_a_supervisor_hands_in_or_uses_an_attempt() {
     sandbox.json(&["task", "create", "one"]);
     let submit = |message: serde_json::Value| {
         sandbox.json(&["task", "start", "T1", "--as", "dev"]);
+        sandbox.work();
         let args = ["contract", "apply", "-", "--task", "T1"];
         let call = sandbox.comity().by("dev").args(&args).stdin(&message.to_string());
         call.json()["applied"][0]["task"].clone()
@@ -252,7 +252,7 @@ fn a_commit_that_git_does_not_know_is_remarked_and_what_is_there_is_handed_in() 
     let sandbox = Sandbox::new();
     sandbox.json(&["task", "create", "one"]);
     sandbox.json(&["task", "start", "T1", "--as", "dev"]);
-    let head = sandbox.commit(&sandbox.root, "Work");
+    let head = sandbox.work();
     let report = "{\"task_id\":\"T1\",\"status\":\"DONE\",\"commit\":\"deadbeef\",\"branch\":\"feat/other\"}";
     let args = ["task", "submit", "T1", "--result", "-", "--json"];
     let done = sandbox.comity().by("dev").args(&args).stdin(report).done();

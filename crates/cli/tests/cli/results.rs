@@ -284,7 +284,7 @@ fn a_missing_hand_over_has_the_name_that_its_protocol_gives_it() {
 
 #[test]
 fn a_blocked_result_for_work_that_is_in_review_is_about_the_state() {
-    let sandbox = begun(&[]);
+    let sandbox = begun(&["--deliverable", "none"]);
     submit(&sandbox, &result("completed", &[], &[]).to_string()).json();
     let said = result("blocked", &[], &[("blocker", "Which key?")]).to_string();
     let (error, exit) = submit(&sandbox, &said).refusal();

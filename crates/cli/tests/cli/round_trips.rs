@@ -67,6 +67,7 @@ fn rule_5_what_callers_report_is_never_shown_as_what_happened() {
     sandbox.comity().args(&["task", "answer", "T1", "#toggle"]).by(PERSON).json();
     agent(&sandbox, &["task", "start", "T1"]);
     emit(files.clone());
+    sandbox.work();
     agent(&sandbox, &["task", "submit", "T1"]);
     emit(files);
     emit(body);
@@ -129,6 +130,7 @@ fn a_result_comes_back_as_it_was_handed_in_and_counts_for_its_round() {
     let back = ["task", "request-changes", "T1", "--reason", "more"];
     sandbox.comity().args(&back).by(PERSON).json();
     agent(&sandbox, &["task", "start", "T1"]);
+    sandbox.work();
     agent(&sandbox, &["task", "submit", "T1"]);
     let next = text(&sandbox, "neo-result");
     assert!(!next.contains("Main.mjs") && !next.contains("reviewed_by"), "{next}");
@@ -136,7 +138,9 @@ fn a_result_comes_back_as_it_was_handed_in_and_counts_for_its_round() {
 
 #[test]
 fn keys_come_back_in_the_order_they_had_and_only_those_that_were_there() {
-    let sandbox = working();
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Dark mode", "--deliverable", "document"]);
+    agent(&sandbox, &["task", "start", "T1"]);
     let report = "# AGENT ERROR REPORT\nrequest: \"Which?\"\nstatus: blocked\nreason: \"Stuck\"\n";
     submit(&sandbox, report);
     assert_eq!(text(&sandbox, "neo-error"), report);
@@ -226,6 +230,7 @@ fn a_workers_comment_asks_fails_or_hands_in() {
     assert_eq!((failed["status"].as_str(), &failed["attempts"]), (Some("failed"), &json!(1)));
     assert!(text(&sandbox, "ace-failed").contains("boom"));
     agent(&sandbox, &["task", "start", "T1"]);
+    sandbox.work();
     let done = submit(&sandbox, "PR opened: #456\n");
     assert_eq!((done["status"].as_str(), done["pr"].as_str()), (Some("review"), Some("#456")));
     assert_eq!(text(&sandbox, "ace-done"), "PR opened: #456\n");

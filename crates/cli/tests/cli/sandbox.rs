@@ -51,6 +51,15 @@ impl Sandbox {
         self.git(tree, &["rev-parse", "HEAD"])
     }
 
+    /// Works: commits a new file in the root; returns the commit.
+    pub fn work(&self) -> String {
+        let name = self.git(&self.root, &["rev-parse", "--short", "HEAD"]);
+        self.write(&format!("work/{name}.rs"), "fn work() {}\n");
+        self.git(&self.root, &["add", "work"]);
+        self.git(&self.root, &["commit", "--quiet", "-m", "Work"]);
+        self.git(&self.root, &["rev-parse", "HEAD"])
+    }
+
     /// Adds a linked worktree on a new branch.
     pub fn worktree(&self, name: &str) -> PathBuf {
         let tree = self.outside().join(name);
@@ -79,7 +88,10 @@ impl Sandbox {
         command.env_clear().stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap());
         command.env("HOME", self.dir.path()).env("USER", "tester");
-        command.env("GIT_CONFIG_NOSYSTEM", "1");
+        // What lies in the machine's directory for temporary files is no test's project.
+        command
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CEILING_DIRECTORIES", std::env::temp_dir());
         for role in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{role}_NAME"), "tester");
             command.env(format!("GIT_{role}_EMAIL"), "tester@example.org");

@@ -37,6 +37,7 @@ fn a_whole_piece_of_work_goes_its_way() {
     let (held, exit) = team.call("bob", &["lease", "acquire", "src/a.rs"]).refusal();
     assert_eq!((held["code"].as_str(), exit), (Some("lease-held"), 3));
     team.json("ada", &["task", "start", "T1"]);
+    team.sandbox.work();
     team.json("ada", &["gate", "record", "T1", "tests", "pass"]);
     team.json("ada", &["task", "submit", "T1"]);
     team.json("crit", &["task", "review", "T1"]);

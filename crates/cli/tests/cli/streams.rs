@@ -21,6 +21,20 @@ fn tail_prints_one_object_a_line_and_goes_on() {
 }
 
 #[test]
+fn neo_logs_follow_each_event_once() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.json(&["task", "create", "one"])["task"]["id"].as_str().unwrap().to_owned();
+    let mut child = sandbox.comity().args(&["neo", "logs", &id, "--follow", "--short"]).spawn();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().ends_with(" task_created one"));
+    sandbox.json(&["note", "progress", "two", "--task", &id]);
+    assert!(next().ends_with(" progress two"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn who_waits_for_an_answer_is_woken_by_another_process() {
     let sandbox = Sandbox::new();
     let ask = [

@@ -1,15 +1,16 @@
 //! The parts of commands about memories and directives, and about what is taken over from elsewhere.
 
-use super::Command;
+use super::{Command, Question};
 use crate::directive::Trigger;
-use crate::lasting::End;
+use crate::directive_duration::End;
 use crate::memory::MemoryType;
 use crate::origin::Origin;
 use crate::time::Millis;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Something to be remembered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewMemory {
     /// What.
@@ -24,7 +25,8 @@ pub struct NewMemory {
     #[serde(default)]
     pub tags: Vec<String>,
     /// The time until it is forgotten.
-    #[serde(default)]
+    #[serde(default, with = "crate::time::written")]
+    #[schemars(with = "Option<String>")]
     pub expires: Option<Millis>,
     /// The task it was learnt on.
     #[serde(default)]
@@ -35,7 +37,7 @@ pub struct NewMemory {
 }
 
 /// What is to be changed in a memory. A field that is absent stays.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryChanges {
     /// What it says.
@@ -48,13 +50,15 @@ pub struct MemoryChanges {
     /// Free words, all of them.
     pub tags: Option<Vec<String>>,
     /// The time until it is forgotten, from now.
+    #[serde(default, with = "crate::time::written")]
+    #[schemars(with = "Option<String>")]
     pub expires: Option<Millis>,
     /// Whether it is to be kept without end.
     pub keep: bool,
 }
 
 /// A standing instruction to be given.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewDirective {
     /// What is to be done.
@@ -82,12 +86,37 @@ pub struct NewDirective {
 pub struct Adoption {
     /// What it is there.
     pub origin: Origin,
-    /// How it is made: a question, a memory or a directive.
-    pub made: Box<Command>,
+    /// What is made of it.
+    pub made: Made,
     /// The answer that a question has there.
     #[serde(default)]
     pub answer: Option<String>,
     /// Whether a directive is switched off there.
     #[serde(default)]
     pub disabled: bool,
+}
+
+/// What can be made of something in another system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Made {
+    /// A question.
+    #[serde(rename = "decision_ask")]
+    Decision(Box<Question>),
+    /// A memory.
+    #[serde(rename = "memory_write")]
+    Memory(Box<NewMemory>),
+    /// A directive.
+    #[serde(rename = "directive_create")]
+    Directive(Box<NewDirective>),
+}
+
+impl Made {
+    /// Returns the command that makes it.
+    pub fn command(&self) -> Command {
+        match self.clone() {
+            Made::Decision(question) => Command::DecisionAsk(question),
+            Made::Memory(new) => Command::MemoryWrite(new),
+            Made::Directive(new) => Command::DirectiveCreate(new),
+        }
+    }
 }

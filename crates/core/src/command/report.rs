@@ -1,10 +1,11 @@
 //! What an agent reports when it hands a result in, whatever protocol it came by.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A result contract, as the rules see it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkReport {
     /// The kind of contract it came by, such as `result`.
@@ -44,7 +45,7 @@ pub struct WorkReport {
 }
 
 /// How the work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportStatus {
     /// Ready for review.
@@ -67,7 +68,7 @@ impl ReportStatus {
 }
 
 /// A file that was changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportedFile {
     /// Relative to the root.
     pub path: String,
@@ -86,7 +87,7 @@ impl ReportedFile {
 }
 
 /// What an object has beyond the fields that its contract knows.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Extra {
     /// Its other fields.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -125,7 +126,7 @@ impl Extra {
 }
 
 /// What a result claims about a gate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportedEvidence {
     /// The gate.
@@ -138,7 +139,9 @@ pub struct ReportedEvidence {
 }
 
 /// What was done with a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum FileAction {
     /// It is new.
@@ -164,7 +167,7 @@ impl FileAction {
 }
 
 /// A line of the agent's own log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportedLine {
     /// `info`, `tip`, `warn`, `error` or `critical`.
     pub level: String,
@@ -191,7 +194,7 @@ impl ReportedLine {
 }
 
 /// Something the agent could not settle by itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportedIssue {
     /// What kind.
     #[serde(rename = "type")]
@@ -211,7 +214,7 @@ impl ReportedIssue {
 }
 
 /// The kind of an issue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IssueKind {
     /// The work cannot go on.
@@ -310,10 +313,8 @@ mod tests {
     use serde_json::json;
 
     fn object(value: Value) -> Map<String, Value> {
-        match value {
-            Value::Object(map) => map,
-            other => panic!("{other}"),
-        }
+        let Value::Object(map) = value else { panic!("{value}") };
+        map
     }
 
     #[test]

@@ -7,11 +7,12 @@ use crate::ids::AgentId;
 use crate::role::Role;
 use crate::task::{Constraints, Deliverable, Priority};
 use crate::time::Millis;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A task to be made.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewTask {
     /// A given id.
@@ -50,6 +51,8 @@ pub struct NewTask {
     /// The constraints.
     pub constraints: Constraints,
     /// How long the work may take.
+    #[serde(default, with = "crate::time::written")]
+    #[schemars(with = "Option<String>")]
     pub timeout: Option<Millis>,
     /// Its epic.
     pub epic: Option<String>,
@@ -97,7 +100,7 @@ pub struct ImportedTask {
 }
 
 /// One of several tasks to be made together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedTask {
     /// What the others call it in their dependencies; it is not its id.
@@ -108,7 +111,7 @@ pub struct PlannedTask {
 }
 
 /// What to claim.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClaimWish {
     /// The task; without one, the best ready one.
@@ -118,6 +121,8 @@ pub struct ClaimWish {
     /// Only tasks with one of these labels.
     pub skills: Vec<String>,
     /// The life of the claim.
+    #[serde(default, with = "crate::time::written")]
+    #[schemars(with = "Option<String>")]
     pub ttl: Option<Millis>,
     /// Whether to leave the declared files unleased.
     pub no_lease: bool,
@@ -127,7 +132,7 @@ pub struct ClaimWish {
 }
 
 /// Constraints to be set one by one, against the task as it is when the command is decided.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConstraintChanges {
     /// Most files that may be changed; 0 for any.
@@ -161,7 +166,7 @@ impl ConstraintChanges {
 }
 
 /// Work that is handed in.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Submission {
     /// The task.
@@ -178,37 +183,15 @@ pub struct Submission {
     pub keep_leases: bool,
     /// What to say.
     pub reason: Option<String>,
-    /// What of this the caller's work tree said, not the caller.
-    pub found: Found,
+    /// Whether the caller says that there is nothing to change.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub empty: bool,
     /// The result contract that comes with it; one that is not completed stops the task instead.
     pub report: Option<Box<WorkReport>>,
 }
 
-/// Parts of a submission that nobody gave: they may differ when the same command is sent again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Found {
-    /// The commit.
-    pub commit: bool,
-    /// The branch.
-    pub branch: bool,
-}
-
-/// What git says about the submitted commit and the merged one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Containment {
-    /// Git could not be asked.
-    #[default]
-    Unknown,
-    /// The merged commit contains the submitted one, or an equal patch.
-    Contained,
-    /// It does not.
-    Missing,
-}
-
 /// What happens to a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepVerb {
     /// It begins.
@@ -218,7 +201,7 @@ pub enum StepVerb {
 }
 
 /// A question to be asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
     /// The question.
@@ -242,12 +225,13 @@ pub struct Question {
     #[serde(default)]
     pub to: Option<Addressee>,
     /// The time until the deadline.
-    #[serde(default)]
+    #[serde(default, with = "crate::time::written")]
+    #[schemars(with = "Option<String>")]
     pub expires: Option<Millis>,
 }
 
 /// Answers to several questions of one task.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskAnswers {
     /// The task.
@@ -263,7 +247,7 @@ pub struct TaskAnswers {
 }
 
 /// The answer to one question.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GivenAnswer {
     /// The decision.

@@ -4,7 +4,8 @@ use super::Rule;
 use crate::decision::Decision;
 use crate::facts::Facts;
 use crate::facts::Ruling;
-use crate::ids::{DecisionId, LeaseId, RepoName, TaskId};
+use crate::hint::{Hint, op, say};
+use crate::ids::{AgentId, DecisionId, LeaseId, RepoName, TaskId};
 use crate::lease::Lease;
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
@@ -30,18 +31,23 @@ pub fn find_task<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'
     }
 }
 
+pub(super) fn how_to_register(agent: &AgentId) -> Hint {
+    let register = op("agent.register").id(agent).arg("role", "implementer");
+    say("a person registers it: ").call(register)
+}
+
 /// Says that there is no such thing.
 pub fn not_found(what: &str, text: &str) -> Refusal {
-    let hint = match what {
-        "lease" => "list the live leases with `comity lease list`",
-        "decision" => "list the decisions with `comity decision list --all`",
-        "memory" => "list the memories with `comity memory list --all`",
-        "directive" => "list the directives with `comity directive list`",
-        "agent" => "list the agents with `comity agent list`",
-        _ => "list the tasks with `comity task list`",
+    let (things, list) = match what {
+        "lease" => ("live leases", op("lease.list")),
+        "decision" => ("decisions", op("decision.list").flag("all")),
+        "memory" => ("memories", op("memory.list").flag("all")),
+        "directive" => ("directives", op("directive.list")),
+        "agent" => ("agents", op("agent.list")),
+        _ => ("tasks", op("task.list")),
     };
     Refusal::new(Code::NotFound, format!("there is no {what} {:?}", crate::ids::shorten(text)))
-        .hint(hint)
+        .hint(say(format!("list the {things} with ")).quote(list))
 }
 
 impl<'a> Rule<'a> {
@@ -59,8 +65,9 @@ impl<'a> Rule<'a> {
 
     pub(super) fn lease(&self, text: &str) -> Ruling<&'a Lease> {
         let id = LeaseId::parse(text).ok_or_else(|| {
-            Refusal::input(format!("lease id {:?} is not valid", crate::ids::shorten(text)))
-                .hint("a lease id looks like L7; list the live leases with `comity lease list`")
+            Refusal::input(format!("lease id {:?} is not valid", crate::ids::shorten(text))).hint(
+                say("a lease id looks like L7; list the live leases with ").quote(op("lease.list")),
+            )
         })?;
         let lease = self.facts.lease(&self.request.repo, id)?;
         let lease = lease.ok_or_else(|| not_found("lease", text))?;
@@ -86,7 +93,7 @@ impl<'a> Rule<'a> {
         let holder = task.claim.as_ref().map(|claim| claim.agent.to_string());
         Err(Refusal::new(
             Code::StaleFence,
-            format!("fence {fence} is not that of a live claim on {}", task.id),
+            format!("fence {fence} does not belong to a live claim on {}", task.id),
         )
         .detail("fence", fence.get())
         .detail("task", task.id.as_str())
@@ -109,10 +116,13 @@ impl<'a> Rule<'a> {
             return self.fence_fits_task(task);
         }
         let fence = self.request.fence.map_or(0, crate::ids::Fence::get);
-        Err(Refusal::new(Code::StaleFence, format!("fence {fence} is not that of {}", lease.id))
-            .detail("fence", fence)
-            .detail("lease", lease.id.to_string())
-            .into())
+        Err(Refusal::new(
+            Code::StaleFence,
+            format!("fence {fence} does not belong to {}", lease.id),
+        )
+        .detail("fence", fence)
+        .detail("lease", lease.id.to_string())
+        .into())
     }
 
     /// On an operation that names neither task nor lease, a fence must be a live grant of the caller.
@@ -132,9 +142,12 @@ impl<'a> Rule<'a> {
                 return Ok(());
             }
         }
-        Err(Refusal::new(Code::StaleFence, format!("fence {fence} is not a live grant of {actor}"))
-            .detail("fence", fence.get())
-            .into())
+        Err(Refusal::new(
+            Code::StaleFence,
+            format!("fence {fence} does not belong to a live grant of {actor}"),
+        )
+        .detail("fence", fence.get())
+        .into())
     }
 
     /// Checks the table of transitions.
@@ -215,8 +228,10 @@ impl<'a> Rule<'a> {
 /// Finds a decision by its id.
 pub fn find_decision<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a Decision> {
     let id = DecisionId::parse(text).ok_or_else(|| {
-        Refusal::input(format!("decision id {:?} is not valid", crate::ids::shorten(text)))
-            .hint("a decision id looks like D3; list them with `comity decision list --all`")
+        Refusal::input(format!("decision id {:?} is not valid", crate::ids::shorten(text))).hint(
+            say("a decision id looks like D3; list them with ")
+                .quote(op("decision.list").flag("all")),
+        )
     })?;
     facts.decision(repo, id)?.ok_or_else(|| not_found("decision", text).into())
 }

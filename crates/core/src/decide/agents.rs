@@ -3,6 +3,7 @@
 use super::{Answer, Rule};
 use crate::event::{AgentDescribed, AgentRegistered, Draft, Event};
 use crate::facts::Ruling;
+use crate::hint::{op, say};
 use crate::ids::AgentId;
 use crate::refusal::{Code, Refusal};
 use crate::role::{Role, Verb};
@@ -33,7 +34,10 @@ impl Rule<'_> {
                 Code::RoleForbidden,
                 format!("{} may not give itself another role", self.request.actor),
             )
-            .hint(format!("a person or a planner does: comity agent register {id} --role …"))
+            .hint(
+                say("a person or a planner gives the role: ")
+                    .call(op("agent.register").id(id).ask("role", "…")),
+            )
             .detail("wanted", wanted.iter().map(|role| role.as_str()).collect::<Vec<_>>())
             .into());
         }

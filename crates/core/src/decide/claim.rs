@@ -4,6 +4,7 @@ use super::{Answer, Rule};
 use crate::command::ClaimWish;
 use crate::event::{Event, FileLocked, StatusChanged, TaskClaimed};
 use crate::facts::{CANDIDATE_PAGE, Halt, Ruling, place};
+use crate::hint::{op, say};
 use crate::ids::{AgentId, Fence, LeaseId, TaskId};
 use crate::lease::LeaseMode;
 use crate::limits;
@@ -73,7 +74,7 @@ impl<'a> Rule<'a> {
     /// owner, who has to be fit for the task, while the caller stays the one who acts.
     fn stand_in(&mut self, owner: &'a AgentId, wish: &ClaimWish) -> Ruling<()> {
         let Some(id) = &wish.id else {
-            return Err(Refusal::input("a claim for somebody else names the task").into());
+            return Err(Refusal::input("a claim for somebody else must name the task").into());
         };
         let task = self.other_task(id)?;
         self.fence_is_own()?;
@@ -83,7 +84,9 @@ impl<'a> Rule<'a> {
         if !self.may(Verb::Assign) {
             return Err(self
                 .forbidden(Verb::Assign)
-                .hint(format!("{owner} claims it, or a planner or a person does for it"))
+                .hint(format!(
+                    "let {owner} claim the task, or let a planner or a person claim it for {owner}"
+                ))
                 .into());
         }
         self.not_for_a_person(owner)?;
@@ -141,7 +144,10 @@ impl<'a> Rule<'a> {
         found.retain(|obstacle| match obstacle {
             Obstacle::Status(..) => false,
             Obstacle::Files(_) => !no_lease,
-            _ => true,
+            Obstacle::Dependency(..)
+            | Obstacle::Blocker(_)
+            | Obstacle::Assigned(_)
+            | Obstacle::Role(_) => true,
         });
         if found.is_empty() {
             return Ok(());
@@ -150,9 +156,9 @@ impl<'a> Rule<'a> {
         if all_files {
             let conflicts: Vec<_> = found
                 .into_iter()
-                .filter_map(|obstacle| match obstacle {
-                    Obstacle::Files(conflict) => Some(*conflict),
-                    _ => None,
+                .filter_map(|obstacle| {
+                    let Obstacle::Files(conflict) = obstacle else { return None };
+                    Some(*conflict)
                 })
                 .collect();
             return Err(super::leases::lease_held(self.facts, &conflicts)?.into());
@@ -303,6 +309,8 @@ impl<'a> Rule<'a> {
         let branch = (task.deliverable == Deliverable::Code).then(|| {
             task.branch.clone().unwrap_or_else(|| branch_name(&self.policy.branch_pattern, task))
         });
+        let is_code = task.deliverable == Deliverable::Code;
+        let seen = self.request.observed.claim.as_ref().filter(|_| is_code);
         self.push(
             Some(&task.id),
             Event::TaskClaimed(TaskClaimed {
@@ -310,8 +318,10 @@ impl<'a> Rule<'a> {
                 fence,
                 branch,
                 ttl,
-                host: self.request.host.clone().filter(|_| here),
+                host: self.request.via.host.clone().filter(|_| here),
                 workspace: self.request.workspace.clone().filter(|_| here),
+                base: seen.map(|seen| seen.base.clone()),
+                head: seen.and_then(|seen| seen.head.clone()).filter(|_| here),
             }),
         );
         if no_lease {
@@ -379,7 +389,7 @@ impl<'a> Rule<'a> {
 fn not_ready(task: &Task, found: &[Obstacle]) -> Refusal {
     let reasons: Vec<String> = found.iter().map(Obstacle::sentence).collect();
     Refusal::new(Code::NotReady, format!("{} is not ready: {}", task.id, reasons.join("; ")))
-        .hint(format!("see `comity task why {}`", task.id))
+        .hint(say("see ").quote(op("task.why").id(&task.id)))
         .detail("task", task.id.as_str())
         .detail("status", task.status.as_str())
         .detail("reasons", found.iter().map(Obstacle::to_json).collect::<Vec<_>>())

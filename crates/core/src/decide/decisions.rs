@@ -8,11 +8,13 @@ use crate::decision::{
 };
 use crate::event::{DecisionAnswered, DecisionAsked, Draft, Event, StatusChanged};
 use crate::facts::{Facts, Ruling};
+use crate::hint::{ask, say};
 use crate::ids::{AgentId, DecisionId};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
 use crate::task::Task;
+use crate::via::Via;
 
 impl<'a> Rule<'a> {
     pub(super) fn ask(&mut self, question: &Question) -> Ruling<Answer> {
@@ -80,7 +82,7 @@ impl<'a> Rule<'a> {
         let actor = &self.request.actor;
         let refuse = |code: Code, message: String| -> Ruling<()> {
             Err(Refusal::new(code, message)
-                .hint("whom it is addressed to, or a person, answers it")
+                .hint("let the addressee or a person answer it")
                 .detail("to", decision.to.as_str())
                 .into())
         };
@@ -114,7 +116,7 @@ impl<'a> Rule<'a> {
             (DecisionPurpose::Question, _) => {
                 let actor = self.request.actor.clone();
                 let resumed = resume_after(self.facts, task, &[decision.id], &actor)?;
-                self.events.extend(resumed);
+                resumed.into_iter().for_each(|draft| self.append(draft));
                 Ok(())
             }
             (_, "retry" | "requeue") => {
@@ -166,6 +168,7 @@ pub(super) fn resume_after(
         agent: actor.clone(),
         task: Some(task.id.clone()),
         event,
+        via: Via::default(),
     };
     Ok(events.into_iter().map(draft).collect())
 }
@@ -177,16 +180,18 @@ fn options_for(
     let plain =
         |key: &&str| DecisionOption { key: (*key).to_owned(), label: None, description: None };
     match kind {
-        DecisionType::Choice if given.is_empty() => {
-            Err(Refusal::input("a choice has no options").hint("--option KEY:LABEL, at least once"))
-        }
+        DecisionType::Choice if given.is_empty() => Err(Refusal::input("a choice has no options")
+            .hint(ask("option", "KEY:LABEL").say(", at least once"))),
         DecisionType::Choice => Ok(given.to_vec()),
         DecisionType::Approval if given.is_empty() => Ok(APPROVAL_KEYS.iter().map(plain).collect()),
-        DecisionType::Approval => Err(Refusal::input("an approval has fixed options")
-            .hint(format!("leave --option out; the keys are {}", APPROVAL_KEYS.join(", ")))),
+        DecisionType::Approval => Err(Refusal::input("an approval has fixed options").hint(
+            say("leave ")
+                .mention("option")
+                .say(format!(" out; the keys are {}", APPROVAL_KEYS.join(", "))),
+        )),
         DecisionType::Free if given.is_empty() => Ok(Vec::new()),
         DecisionType::Free => Err(Refusal::input("a free question has no options")
-            .hint("leave --type out to make it a choice")),
+            .hint(say("leave ").mention("type").say(" out to make it a choice"))),
     }
 }
 

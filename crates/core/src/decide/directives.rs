@@ -7,7 +7,8 @@ use crate::event::{
     DirectiveCreated, DirectiveDeleted, DirectiveToggled, DirectiveTriggered, Draft, Event,
 };
 use crate::facts::{Facts, Ruling};
-use crate::ids::{AgentId, DirectiveId, RepoName, shorten};
+use crate::hint::{op, say};
+use crate::ids::{DirectiveId, RepoName, shorten};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 
@@ -15,7 +16,7 @@ use crate::role::Verb;
 pub fn find_directive<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a Directive> {
     let id = DirectiveId::parse(text).ok_or_else(|| {
         Refusal::input(format!("directive id {:?} is not valid", shorten(text)))
-            .hint("a directive id looks like I3; list them with `comity directive list`")
+            .hint(say("a directive id looks like I3; list them with ").quote(op("directive.list")))
     })?;
     // One that is to be removed is not there any more, removed or not.
     let gone =
@@ -33,7 +34,7 @@ impl<'a> Rule<'a> {
         let expires_at = new.end.seen_from(self.now());
         if expires_at.is_some_and(|at| at <= self.now()) {
             return Err(Refusal::input("the directive would end before it begins")
-                .hint("give a later end, or leave --duration out")
+                .hint(say("give a later end, or leave ").mention("duration").say(" out"))
                 .into());
         }
         self.fence_is_own()?;
@@ -70,13 +71,13 @@ impl<'a> Rule<'a> {
         if !directive.enabled {
             let text = format!("{} is switched off", directive.id);
             return Err(Refusal::new(Code::NotReady, text)
-                .hint(format!("switch it on with `comity directive toggle {}`", directive.id))
+                .hint(say("switch it on with ").quote(op("directive.toggle").id(&directive.id)))
                 .into());
         }
         if let Some(at) = directive.expires_at.filter(|at| *at <= self.now()) {
             let text = format!("{} ended at {at}", directive.id);
             return Err(Refusal::new(Code::NotReady, text)
-                .hint("give it anew with `comity directive create`")
+                .hint(say("give it anew with ").quote(op("directive.create")))
                 .into());
         }
         let body = DirectiveTriggered { directive: directive.id, trigger: directive.trigger };
@@ -97,10 +98,6 @@ impl<'a> Rule<'a> {
 /// Removes a directive that expired a while ago.
 pub(super) fn expired(directive: &Directive) -> Draft {
     let reason = directive.expires_at.map(|at| format!("expired at {at}"));
-    Draft {
-        repo: directive.repo.clone(),
-        agent: AgentId::watchdog(),
-        task: None,
-        event: Event::DirectiveDeleted(DirectiveDeleted { directive: directive.id, reason }),
-    }
+    let gone = Event::DirectiveDeleted(DirectiveDeleted { directive: directive.id, reason });
+    Draft::by_watchdog(directive.repo.clone(), None, gone)
 }

@@ -4,6 +4,7 @@ use super::{Answer, Rule};
 use crate::command::ConstraintChanges;
 use crate::event::{Dependency, Event, TaskAssigned, TaskLinked, TaskUpdated};
 use crate::facts::Ruling;
+use crate::hint::{op, say};
 use crate::ids::{AgentId, TaskId};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
@@ -20,8 +21,8 @@ impl<'a> Rule<'a> {
         if_match: Option<u64>,
     ) -> Ruling<Answer> {
         if *changes == TaskUpdated::default() && constraints.is_empty() {
-            return Err(Refusal::input("nothing to change is given")
-                .hint("for example: comity task update T1 --priority P0")
+            return Err(Refusal::input("no change is given")
+                .hint(say("for example: ").call(op("task.update").id("T1").arg("priority", "P0")))
                 .into());
         }
         let mut changes = changes.clone();
@@ -93,7 +94,7 @@ impl<'a> Rule<'a> {
         if task.status.is_finished() {
             return Err(Refusal::new(
                 Code::InvalidTransition,
-                format!("{} is {} and waits for nothing any more", task.id, task.status),
+                format!("{} is {} and takes no more dependencies", task.id, task.status),
             )
             .detail("status", task.status.as_str())
             .into());
@@ -166,7 +167,7 @@ impl<'a> Rule<'a> {
         if task.status.is_finished() {
             return Err(Refusal::new(
                 Code::InvalidTransition,
-                format!("{} is {} and is not assigned any more", task.id, task.status),
+                format!("{} is {} and cannot be assigned any more", task.id, task.status),
             )
             .into());
         }
@@ -218,11 +219,11 @@ fn needs_fit(task: &Task, needs: Option<&str>) -> Result<(), Refusal> {
         let message =
             format!("{} is {}; only a blocked task needs something", task.id, task.status);
         return Err(Refusal::new(Code::InvalidTransition, message)
-            .hint("block it: comity task block ID --needs TEXT")
+            .hint(say("block it: ").call(op("task.block").ask("id", "ID").ask("needs", "TEXT")))
             .detail("status", task.status.as_str()));
     }
     if needs.trim().is_empty() {
-        let message = format!("{} is blocked and says what it needs", task.id);
+        let message = format!("{} is blocked; a blocked task must say what it needs", task.id);
         return Err(Refusal::new(Code::NeedsMissing, message));
     }
     Ok(())

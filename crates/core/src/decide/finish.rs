@@ -1,9 +1,10 @@
 //! Finishing and taking up again: merge, done, abandon, requeue, reopen, and `transition` by status.
 
 use super::{Answer, Rule};
-use crate::command::{Containment, Submission};
+use crate::command::Submission;
 use crate::event::{Event, Merged, StatusChanged};
 use crate::facts::Ruling;
+use crate::hint::{ask, op, say};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
@@ -22,7 +23,7 @@ impl<'a> Rule<'a> {
                     task.deliverable.as_str()
                 ),
             )
-            .hint(format!("finish it with `comity task done {}`", task.id))
+            .hint(say("finish it with ").quote(op("task.done").id(&task.id)))
             .into());
         }
         self.require(Verb::Merge)?;
@@ -34,7 +35,7 @@ impl<'a> Rule<'a> {
         &mut self,
         id: &str,
         merged: Option<&String>,
-        containment: Containment,
+        unmerged: bool,
         reason: Option<&String>,
     ) -> Ruling<Answer> {
         let task = self.task(id)?;
@@ -44,31 +45,52 @@ impl<'a> Rule<'a> {
                 Code::InvalidTransition,
                 format!("{} has code to merge before it is done", task.id),
             )
-            .hint(format!("run `comity task merge {}` first", task.id))
+            .hint(say("run ").quote(op("task.merge").id(&task.id)).say(" first"))
             .detail("status", task.status.as_str())
             .into());
         }
         self.require(Verb::Done)?;
         self.children_finished(task)?;
-        if containment == Containment::Missing {
-            let commit = task.commit.as_deref().unwrap_or("the submitted commit");
-            let sha = merged.map_or("the merged commit", String::as_str);
-            return Err(Refusal::new(
-                Code::NotMerged,
-                format!("{sha} contains neither {commit} nor an equal patch"),
-            )
-            .detail("commit", task.commit.clone())
-            .detail("merged", merged.cloned())
-            .into());
-        }
-        if task.deliverable == Deliverable::Code || merged.is_some() {
-            let body = Merged { sha: merged.cloned(), branch: task.branch.clone() };
+        let sha = if unmerged {
+            self.require_person("finish a task without a merge")?;
+            None
+        } else {
+            self.merged(task, merged)?
+        };
+        if task.deliverable == Deliverable::Code || sha.is_some() {
+            let unmerged = reason.filter(|_| unmerged).cloned();
+            let body = Merged { sha, branch: task.branch.clone(), unmerged };
             self.push(Some(&task.id), Event::Merged(body));
         }
         // Loaded here so that what this unblocks is visible to the next command of the same batch.
         self.facts.dependants(&self.request.repo, &task.id)?;
         self.step(task, Status::Done, reason)?;
         Ok(Answer::Task(task.id.clone()))
+    }
+
+    /// Returns the commit that has the work; it must contain the submitted one, as far as there is one.
+    fn merged(&self, task: &Task, named: Option<&String>) -> Ruling<Option<String>> {
+        let seen = self.request.observed.merge.as_ref();
+        let is_code = task.deliverable == Deliverable::Code;
+        let (Some(commit), true) = (&task.commit, is_code) else {
+            return Ok(seen.filter(|_| is_code).map(|seen| seen.merged.clone()).or(named.cloned()));
+        };
+        let Some(seen) = seen else {
+            if self.policy.has_git {
+                return Err(self.unobserved(task, "the merge of").into());
+            }
+            return Ok(named.cloned());
+        };
+        self.is_of_this_version(task, seen.task_version)?;
+        if seen.contains {
+            return Ok(Some(seen.merged.clone()));
+        }
+        let merged = &seen.merged;
+        let message = format!("{merged} contains neither {commit} nor an equal patch");
+        Err(Refusal::new(Code::NotMerged, message)
+            .detail("commit", commit.clone())
+            .detail("merged", merged.clone())
+            .into())
     }
 
     pub(super) fn children_finished(&self, task: &Task) -> Ruling<()> {
@@ -119,7 +141,7 @@ impl<'a> Rule<'a> {
                 Code::InvalidTransition,
                 format!("{} is {}; only a person reopens it", task.id, task.status),
             )
-            .hint(format!("comity task reopen {} --reason TEXT", task.id))
+            .hint(op("task.reopen").id(&task.id).ask("reason", "TEXT"))
             .into());
         }
         self.require(Verb::Requeue)?;
@@ -136,7 +158,9 @@ impl<'a> Rule<'a> {
 
     pub(super) fn reopen(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
         let Some(reason) = reason.filter(|text| !text.trim().is_empty()) else {
-            return Err(Refusal::input("reopening needs a reason").hint("--reason TEXT").into());
+            return Err(Refusal::input("reopening needs a reason")
+                .hint(ask("reason", "TEXT"))
+                .into());
         };
         let task = self.task(id)?;
         if !task.status.is_finished() {
@@ -169,7 +193,10 @@ impl<'a> Rule<'a> {
                 Code::NotReady,
                 format!("{} is part of {id}, which is done", task.id),
             )
-            .hint(format!("reopen {id} first: comity task reopen {id} --reason TEXT"))
+            .hint(
+                say(format!("reopen {id} first: "))
+                    .call(op("task.reopen").id(id).ask("reason", "TEXT")),
+            )
             .detail("parent", id.as_str())
             .into()),
             _ => Ok(()),
@@ -197,7 +224,7 @@ impl<'a> Rule<'a> {
             Status::Approved => self.approve(id, reason),
             Status::ChangesRequested => self.request_changes(id, reason),
             Status::Merging => self.merge(id, reason),
-            Status::Done => self.done(id, None, Containment::Unknown, reason),
+            Status::Done => self.done(id, None, false, reason),
             Status::Blocked => self.block(id, needs, &[], None, reason),
             Status::Failed => self.fail(id, reason.map(String::as_str), None),
             Status::Abandoned => self.abandon(id, reason),
@@ -205,12 +232,14 @@ impl<'a> Rule<'a> {
                 Status::Claimed | Status::InProgress => self.release(id, reason),
                 Status::Blocked => self.unblock(id, reason),
                 Status::Done | Status::Abandoned => self.reopen(id, reason),
-                _ => self.requeue(id, reason),
+                Status::Queued
+                | Status::Review
+                | Status::ChangesRequested
+                | Status::Approved
+                | Status::Merging
+                | Status::Failed => self.requeue(id, reason),
             },
         }?;
-        Ok(match answer {
-            Answer::Claimed(id, _) => Answer::Task(id),
-            other => other,
-        })
+        Ok(if let Answer::Claimed(id, _) = answer { Answer::Task(id) } else { answer })
     }
 }

@@ -1,9 +1,10 @@
 //! Gates and evidence: recording, waiving, and what is still missing for approval.
 
 use super::stop::{Wear, exhausted};
-use super::{Answer, Rule};
+use super::{Answer, DEPS_GATE, Rule};
 use crate::event::{Event, GateWaived, TestsRun, Verdict};
 use crate::facts::Ruling;
+use crate::hint::{op, say};
 use crate::ids::DecisionId;
 use crate::policy::Policy;
 use crate::refusal::{Code, Refusal};
@@ -123,9 +124,9 @@ impl Rule<'_> {
         commit: Option<&String>,
     ) -> Ruling<Answer> {
         if gate == REVIEW_GATE {
-            return Err(
-                Refusal::input("the gate review is met by `comity task approve` itself").into()
-            );
+            return Err(Refusal::input("the gate `review` is met when the task is approved")
+                .hint(say("approve the task with ").quote(op("task.approve").id(id)))
+                .into());
         }
         let task = self.task(id)?;
         if task.status.is_finished() {
@@ -155,7 +156,7 @@ impl Rule<'_> {
         Ok(())
     }
 
-    /// What a caller says about a gate ranks as claimed, whoever the caller is.
+    /// What a caller says about a gate ranks as claimed, whoever the caller is; only a door can have seen more.
     pub(super) fn push_evidence(
         &mut self,
         task: &Task,
@@ -170,7 +171,7 @@ impl Rule<'_> {
         let body = TestsRun {
             gate: gate.to_owned(),
             result: verdict,
-            tier: Tier::Claimed,
+            tier: self.request.observed.tier.unwrap_or(Tier::Claimed),
             commit: commit.cloned(),
             round: task.round,
             report: report.cloned(),
@@ -206,9 +207,10 @@ impl Rule<'_> {
     pub(super) fn waive(&mut self, id: &str, gate: &str, reason: &str) -> Ruling<Answer> {
         let task = self.task(id)?;
         let required = required_gates(task, self.policy).iter().any(|name| name == gate);
-        if !required && task.gate(gate).is_none() {
+        let is_deps = gate == DEPS_GATE && task.constraints.no_new_deps;
+        if !required && task.gate(gate).is_none() && !is_deps {
             return Err(super::access::not_found("gate", gate)
-                .hint(format!("see `comity gate list {}`", task.id))
+                .hint(say("see ").quote(op("gate.list").id(&task.id)))
                 .into());
         }
         if task.status.is_finished() {

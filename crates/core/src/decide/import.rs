@@ -98,11 +98,15 @@ impl Rule<'_> {
     ) -> Ruling<Answer> {
         let task = self.task(imported.task.id.as_deref().unwrap_or_default())?;
         if !matches!(status, Status::Review | Status::Done) {
-            return Err(Refusal::input(format!("nothing is kept back to be {status}")).into());
+            return Err(Refusal::input(format!(
+                "an import completes a task as review or done, not as {status}"
+            ))
+            .into());
         }
         let kept = task.blockers.iter().any(|text| text == blocker);
         if task.status != Status::Queued || !kept {
-            let message = format!("{} is {} here and not kept back any more", task.id, task.status);
+            let message =
+                format!("{} is {} here; the import no longer holds it back", task.id, task.status);
             return Err(Refusal::new(Code::InvalidTransition, message)
                 .detail("status", task.status.as_str())
                 .into());
@@ -186,10 +190,7 @@ impl Rule<'_> {
     }
 
     fn is_met(&self, agent: &AgentId) -> Ruling<bool> {
-        let registered_now = |draft: &Draft| match &draft.event {
-            Event::AgentRegistered(body) => body.id == *agent,
-            _ => false,
-        };
+        let registered_now = |draft: &Draft| matches!(&draft.event, Event::AgentRegistered(body) if body.id == *agent);
         Ok(self.facts.agent(agent)?.is_some() || self.events.iter().any(registered_now))
     }
 
@@ -204,6 +205,8 @@ impl Rule<'_> {
             ttl: self.policy.default_ttl,
             host: None,
             workspace: None,
+            base: None,
+            head: None,
         };
         self.push(Some(id), Event::TaskClaimed(claim));
         Ok(())
@@ -216,9 +219,7 @@ impl Rule<'_> {
         }
         if self.policy.registration_required && !agent.is_person() {
             return Err(Refusal::new(Code::RoleForbidden, format!("{agent} is not registered"))
-                .hint(format!(
-                    "a person registers it: comity agent register {agent} --role implementer"
-                ))
+                .hint(super::access::how_to_register(agent))
                 .into());
         }
         let roles = if agent.is_person() { Vec::new() } else { vec![Role::Implementer] };

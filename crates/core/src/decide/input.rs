@@ -1,10 +1,11 @@
 //! Checks of form that need no state: lengths, characters, patterns. Everything wrong here is exit 2.
 
 use crate::command::{
-    Adoption, Command, ImportedTask, MemoryChanges, NOTE_TYPES, NewDirective, NewMemory, NewTask,
-    PlannedTask, Question, Request,
+    Adoption, Command, ImportedTask, LeaseChange, Made, MemoryChanges, NOTE_TYPES, NewDirective,
+    NewMemory, NewTask, PlannedTask, Question, Request, Submission, TaskAnswers,
 };
 use crate::event::TaskUpdated;
+use crate::hint::{Hint, ask, op, say};
 use crate::limits;
 use crate::memory::MemoryFilter;
 use crate::pattern::Pattern;
@@ -42,67 +43,24 @@ fn check_command(command: &Command) -> Check {
             reason(why.as_ref())
         }
         Command::Link { provider, key, value, .. } => link(provider, key, value),
-        Command::Submit(s) => {
-            optional(s.commit.as_ref(), |text| line("commit", text))?;
-            optional(s.branch.as_ref(), |text| line("branch", text))?;
-            optional(s.pr.as_ref(), |text| line("pull request", text))?;
-            optional(s.report.as_deref(), super::results::check_form)?;
-            reason(s.reason.as_ref())
+        Command::Submit(submission) => handed_in(submission),
+        Command::Move { reason: why, .. } => reason(why.as_ref()),
+        Command::Done { merged, unmerged, reason, .. } => {
+            finished(merged.as_ref(), *unmerged, reason.as_ref())
         }
-        Command::Review { reason: why, .. }
-        | Command::Approve { reason: why, .. }
-        | Command::RequestChanges { reason: why, .. }
-        | Command::Merge { reason: why, .. }
-        | Command::Unblock { reason: why, .. }
-        | Command::Fail { reason: why, .. }
-        | Command::Release { reason: why, .. }
-        | Command::Abandon { reason: why, .. }
-        | Command::Requeue { reason: why, .. }
-        | Command::Reopen { reason: why, .. } => reason(why.as_ref()),
-        Command::Done { merged, reason: why, .. } => {
-            optional(merged.as_ref(), |text| line("merged commit", text))?;
-            reason(why.as_ref())
-        }
-        Command::Block { needs, questions, reason: why, retry_after, .. } => {
-            optional(needs.as_ref(), |text| long("needs", text))?;
-            texts("question", questions)?;
+        Command::Block { needs, questions, reason, retry_after, .. } => {
             optional(retry_after.as_ref(), |time| wait("retry-after", time))?;
-            reason(why.as_ref())
+            texts("question", questions)?;
+            needed(needs.as_ref(), reason.as_ref())
         }
         Command::Check { item, reason: why, .. } => {
             long("item", item)?;
             reason(why.as_ref())
         }
         Command::Subtask { text, .. } => long("step", text),
-        Command::Transition { reason: why, needs, .. } => {
-            optional(needs.as_ref(), |text| long("needs", text))?;
-            reason(why.as_ref())
-        }
-        command => check_other(command),
-    }
-}
-
-fn check_other(command: &Command) -> Check {
-    match command {
-        Command::LeaseAcquire { patterns, purpose, ttl: life, .. } => {
-            lease_wish(patterns)?;
-            optional(purpose.as_ref(), |text| line("purpose", text))?;
-            optional(life.as_ref(), ttl)
-        }
-        Command::LeaseRenew { ids, ttl: life } => {
-            at_most("lease ids", ids.len(), limits::PATTERNS_MAX, "entries")?;
-            optional(life.as_ref(), ttl)
-        }
-        Command::LeaseRelease { ids, .. } => {
-            at_most("lease ids", ids.len(), limits::LIST_ENTRIES_MAX, "entries")
-        }
+        Command::Transition { reason, needs, .. } => needed(needs.as_ref(), reason.as_ref()),
+        Command::Lease(command) | Command::LeaseFor { command, .. } => lease_command(command),
         Command::Several { id, steps } => several(id, steps),
-        Command::LeaseFor { command, .. } => match command.as_ref() {
-            Command::LeaseAcquire { .. }
-            | Command::LeaseRenew { .. }
-            | Command::LeaseRelease { .. } => check_other(command),
-            _ => Err(Refusal::input("only leases are taken for another owner")),
-        },
         Command::AgentRegister { skills, .. } => words("skill", skills),
         Command::AgentDescribe { skills, about, .. } => {
             optional(skills.as_ref(), |list| words("skill", list))?;
@@ -112,14 +70,11 @@ fn check_other(command: &Command) -> Check {
             optional(subtask.as_ref(), |text| line("subtask", text))
         }
         Command::GateRecord { gate, report, commit, .. } => {
-            word("gate", gate)?;
-            optional(report.as_ref(), |text| line("report", text))?;
-            optional(commit.as_ref(), |text| line("commit", text))
+            evidence(gate, report.as_ref(), commit.as_ref())
         }
-        Command::GateWaive { gate, reason: why, .. } => {
+        Command::GateWaive { gate, reason, .. } => {
             word("gate", gate)?;
-            present("reason", why)?;
-            long("reason", why)
+            said("reason", reason)
         }
         Command::DecisionAsk(question) => question_ok(question),
         Command::DecisionAnswer { answer, .. } => long("answer", answer),
@@ -127,18 +82,73 @@ fn check_other(command: &Command) -> Check {
         Command::MemoryUpdate { changes, .. } => memory_changes(changes),
         Command::DirectiveCreate(new) => new_directive(new),
         Command::TakeOver(adoption) => adopted(adoption),
-        Command::AnswerTask(given) => {
-            at_most("answers", given.answers.len(), limits::LIST_ENTRIES_MAX, "entries")?;
-            optional(given.notes.as_ref(), |text| long("notes", text))?;
-            given.answers.iter().try_for_each(|given| long("answer", &given.answer))
-        }
-        Command::Intervene { feedback, .. } => {
-            present("feedback", feedback)?;
-            long("feedback", feedback)
-        }
+        Command::AnswerTask(given) => answers(given),
+        Command::Intervene { feedback, .. } => said("feedback", feedback),
         Command::Note { kind, text, .. } => note(kind, text),
         Command::EmitEvent { event } => emitted(event),
-        _ => Ok(()),
+        Command::Depend { .. }
+        | Command::Assign { .. }
+        | Command::Sweep
+        | Command::Heartbeat
+        | Command::MemoryForget { .. }
+        | Command::DirectiveToggle { .. }
+        | Command::DirectiveTrigger { .. }
+        | Command::DirectiveDelete { .. } => Ok(()),
+    }
+}
+
+fn said(what: &str, text: &str) -> Check {
+    present(what, text)?;
+    long(what, text)
+}
+
+fn needed(needs: Option<&String>, why: Option<&String>) -> Check {
+    optional(needs, |text| long("needs", text))?;
+    reason(why)
+}
+
+fn handed_in(submission: &Submission) -> Check {
+    optional(submission.commit.as_ref(), |text| line("commit", text))?;
+    optional(submission.branch.as_ref(), |text| line("branch", text))?;
+    optional(submission.pr.as_ref(), |text| line("pull request", text))?;
+    optional(submission.report.as_deref(), super::results::check_form)?;
+    with_reason(submission.empty, "empty", submission.reason.as_ref())
+}
+
+fn evidence(gate: &str, report: Option<&String>, commit: Option<&String>) -> Check {
+    word("gate", gate)?;
+    optional(report, |text| line("report", text))?;
+    optional(commit, |text| line("commit", text))
+}
+
+fn finished(merged: Option<&String>, unmerged: bool, why: Option<&String>) -> Check {
+    optional(merged, |text| line("merged commit", text))?;
+    if unmerged && merged.is_some() {
+        return Err(Refusal::input("a task is finished either merged or unmerged"));
+    }
+    with_reason(unmerged, "unmerged", why)
+}
+
+fn answers(given: &TaskAnswers) -> Check {
+    at_most("answers", given.answers.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+    optional(given.notes.as_ref(), |text| long("notes", text))?;
+    given.answers.iter().try_for_each(|given| long("answer", &given.answer))
+}
+
+fn lease_command(command: &LeaseChange) -> Check {
+    match command {
+        LeaseChange::Acquire { patterns, purpose, ttl: life, .. } => {
+            lease_wish(patterns)?;
+            optional(purpose.as_ref(), |text| line("purpose", text))?;
+            optional(life.as_ref(), ttl)
+        }
+        LeaseChange::Renew { ids, ttl: life } => {
+            at_most("lease ids", ids.len(), limits::PATTERNS_MAX, "entries")?;
+            optional(life.as_ref(), ttl)
+        }
+        LeaseChange::Release { ids, .. } => {
+            at_most("lease ids", ids.len(), limits::LIST_ENTRIES_MAX, "entries")
+        }
     }
 }
 
@@ -175,7 +185,7 @@ fn several(id: &str, steps: &[Command]) -> Check {
     at_most("steps", steps.len(), limits::STEPS_MAX, "entries")?;
     for step in steps {
         if step.task_ref() != Some(id) || matches!(step, Command::Several { .. }) {
-            return Err(Refusal::input(format!("every step of {id} is about {id} itself")));
+            return Err(Refusal::input(format!("every step must be about {id}")));
         }
         check_command(step)?;
     }
@@ -263,8 +273,7 @@ fn question_ok(question: &Question) -> Check {
 }
 
 fn new_memory(new: &NewMemory) -> Check {
-    present("text", &new.text)?;
-    long("text", &new.text)?;
+    said("text", &new.text)?;
     optional(new.scope.as_ref(), |text| scope(text))?;
     words("tag", &new.tags)?;
     optional(new.expires.as_ref(), life)
@@ -272,8 +281,10 @@ fn new_memory(new: &NewMemory) -> Check {
 
 fn memory_changes(changes: &MemoryChanges) -> Check {
     if *changes == MemoryChanges::default() {
-        return Err(Refusal::input("nothing is to be changed")
-            .hint("comity memory update M1 'what it says now', or one of the options"));
+        return Err(Refusal::input("no change is given").hint(
+            Hint::from(op("memory.update").id("M1").arg("text", "what it says now"))
+                .say(", or one of the options"),
+        ));
     }
     if let Some(text) = &changes.text {
         present("text", text)?;
@@ -285,8 +296,7 @@ fn memory_changes(changes: &MemoryChanges) -> Check {
 }
 
 fn new_directive(new: &NewDirective) -> Check {
-    present("text", &new.text)?;
-    long("text", &new.text)?;
+    said("text", &new.text)?;
     optional(new.description.as_ref(), |text| long("description", text))?;
     optional(new.duration.as_ref(), |text| word("duration", text))?;
     if new.priority > limits::PRIORITY_MAX {
@@ -311,14 +321,16 @@ fn scope(text: &str) -> Check {
 
 fn life(time: &Millis) -> Check {
     if *time == Millis::default() {
-        return Err(Refusal::input("it would expire at once").hint("such as --expires 2h"));
+        return Err(Refusal::input("the memory would expire at once")
+            .hint(say("such as ").arg("expires", "2h")));
     }
     wait("expires", time)
 }
 
 fn lease_wish(texts: &[String]) -> Check {
     if texts.is_empty() {
-        return Err(Refusal::input("no pattern is given").hint("comity lease acquire src/lib.rs"));
+        return Err(Refusal::input("no pattern is given")
+            .hint(op("lease.acquire").arg("patterns", "src/lib.rs")));
     }
     patterns("pattern", texts)
 }
@@ -328,12 +340,10 @@ fn adopted(adoption: &Adoption) -> Check {
     word("item", &adoption.origin.item)?;
     context(&adoption.origin.other)?;
     optional(adoption.answer.as_ref(), |text| long("answer", text))?;
-    match adoption.made.as_ref() {
-        made
-        @ (Command::DecisionAsk(_) | Command::MemoryWrite(_) | Command::DirectiveCreate(_)) => {
-            check_other(made)
-        }
-        _ => Err(Refusal::input("only questions, memories and directives are taken over")),
+    match &adoption.made {
+        Made::Decision(question) => question_ok(question),
+        Made::Memory(new) => new_memory(new),
+        Made::Directive(new) => new_directive(new),
     }
 }
 
@@ -506,6 +516,14 @@ fn wait(what: &str, time: &Millis) -> Check {
         return Err(Refusal::input(format!("{what} is too long")).hint("at most a year"));
     }
     Ok(())
+}
+
+/// What is said against the rule takes a reason.
+fn with_reason(said: bool, what: &str, why: Option<&String>) -> Check {
+    if said && why.is_none_or(|why| why.trim().is_empty()) {
+        return Err(Refusal::input(format!("{what} needs a reason")).hint(ask("reason", "TEXT")));
+    }
+    reason(why)
 }
 
 fn reason(text: Option<&String>) -> Check {

@@ -1,9 +1,10 @@
 //! Leases: taking, renewing and releasing them, and what they run into.
 
 use super::{Answer, Rule};
-use crate::command::Command;
+use crate::command::LeaseChange;
 use crate::event::{Event, FileLocked, LeaseReleased, LeaseRenewed};
 use crate::facts::{Facts, Ruling};
+use crate::hint::{op, say};
 use crate::ids::{AgentId, Fence, LeaseId, RepoName, TaskId};
 use crate::lease::{Lease, LeaseMode};
 use crate::pattern::{Pattern, overlap, surely_apart};
@@ -100,10 +101,9 @@ pub(super) fn lease_held(facts: &Facts, conflicts: &[Conflict]) -> Ruling<Refusa
         n => format!(", and {n} more conflicts"),
     };
     let left = facts.lease_expiry(&first.held)?.since(facts.moment.now);
-    let hint = format!(
-        "it ends in {left} unless renewed; wait with --wait DUR, take other work, or ask {}",
-        first.held.owner
-    );
+    let hint = say(format!("it ends in {left} unless renewed; wait with "))
+        .ask("wait", "DUR")
+        .say(format!(", take other work, or ask {}", first.held.owner));
     let message = format!("{}{more}", first.sentence());
     Ok(Refusal::new(Code::LeaseHeld, message).hint(hint).detail("conflicts", list))
 }
@@ -129,31 +129,27 @@ struct Wish<'w> {
 }
 
 impl<'a> Rule<'a> {
-    pub(super) fn lease_command(&mut self, command: &'a Command) -> Ruling<Answer> {
+    pub(super) fn lease_command(&mut self, command: &'a LeaseChange) -> Ruling<Answer> {
         match command {
-            Command::LeaseAcquire { patterns, task, purpose, ttl, shared } => {
+            LeaseChange::Acquire { patterns, task, purpose, ttl, shared } => {
                 let mode = if *shared { LeaseMode::Shared } else { LeaseMode::Exclusive };
                 self.acquire(patterns, task.as_deref(), purpose.as_ref(), *ttl, mode)
             }
-            Command::LeaseRenew { ids, ttl } => self.renew(ids, *ttl),
-            Command::LeaseRelease { ids, all } => self.release_leases(ids, *all),
-            Command::LeaseFor { owner, since, command } => {
-                self.lease_command_for(owner, *since, command)
-            }
-            _ => Err(Refusal::new(Code::Internal, "BUG: not a lease command").into()),
+            LeaseChange::Renew { ids, ttl } => self.renew(ids, *ttl),
+            LeaseChange::Release { ids, all } => self.release_leases(ids, *all),
         }
     }
 
     /// A lease command for an owner that the caller names. The caller stays the one who acts; naming the
     /// owner is what proves a hold here, so it has to be the right one, also for a person.
-    fn lease_command_for(
+    pub(super) fn lease_command_for(
         &mut self,
         owner: &'a AgentId,
         since: Option<Timestamp>,
-        command: &'a Command,
+        command: &'a LeaseChange,
     ) -> Ruling<Answer> {
         self.not_for_a_person(owner)?;
-        if matches!(command, Command::LeaseAcquire { .. }) {
+        if matches!(command, LeaseChange::Acquire { .. }) {
             self.meet(owner)?;
         }
         self.owner = Some(owner);
@@ -245,7 +241,7 @@ impl<'a> Rule<'a> {
                 }
                 ended.push(lease.id);
                 let life = facts.lease_life(lease)?;
-                self.events.push(super::sweep::reclaimed_alone(lease, life));
+                self.append(super::sweep::reclaimed_alone(lease, life));
             }
         }
         Ok(())
@@ -343,7 +339,9 @@ impl<'a> Rule<'a> {
 
     fn renew(&mut self, texts: &[String], ttl: Option<Millis>) -> Ruling<Answer> {
         if texts.is_empty() {
-            return Err(Refusal::input("no lease is named").hint("comity lease renew L1").into());
+            return Err(Refusal::input("no lease is named")
+                .hint(op("lease.renew").arg("ids", "L1"))
+                .into());
         }
         let leases = self.owned(texts)?;
         for lease in &leases {
@@ -355,7 +353,7 @@ impl<'a> Rule<'a> {
     fn release_leases(&mut self, texts: &[String], all: bool) -> Ruling<Answer> {
         if texts.is_empty() && !all {
             return Err(Refusal::input("no lease is named")
-                .hint("name leases, or give --all")
+                .hint(say("name leases, or give ").mention("all"))
                 .into());
         }
         let mut leases = self.owned(texts)?;

@@ -4,7 +4,8 @@ use super::{Answer, Rule, not_found};
 use crate::command::{MemoryChanges, NewMemory};
 use crate::event::{Draft, Event, MemoryGone, MemorySuperseded, MemoryUpdated, MemoryWritten};
 use crate::facts::{Facts, Ruling};
-use crate::ids::{AgentId, MemoryId, RepoName, shorten};
+use crate::hint::{op, say};
+use crate::ids::{MemoryId, RepoName, shorten};
 use crate::memory::{GLOBAL_SCOPE, Memory};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
@@ -13,7 +14,7 @@ use crate::role::Verb;
 pub fn find_memory<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a Memory> {
     let id = MemoryId::parse(text).ok_or_else(|| {
         Refusal::input(format!("memory id {:?} is not valid", shorten(text)))
-            .hint("a memory id looks like M3; list them with `comity memory list`")
+            .hint(say("a memory id looks like M3; list them with ").quote(op("memory.list")))
     })?;
     let found = facts.memory(repo, id)?.filter(|memory| !memory.is_expired(facts.moment.now));
     found.ok_or_else(|| not_found("memory", text).into())
@@ -93,17 +94,13 @@ impl<'a> Rule<'a> {
 fn is_current(memory: &Memory) -> Ruling<()> {
     let Some(by) = memory.superseded_by else { return Ok(()) };
     Err(Refusal::new(Code::InvalidTransition, format!("{} was replaced by {by}", memory.id))
-        .hint(format!("see `comity memory show {by}` and change that one"))
+        .hint(say("see ").quote(op("memory.show").id(&by)).say(" and change that one"))
         .detail("superseded_by", by.to_string())
         .into())
 }
 
 /// Ends a memory whose time is up.
 pub(super) fn expired(memory: &Memory) -> Draft {
-    Draft {
-        repo: memory.repo.clone(),
-        agent: AgentId::watchdog(),
-        task: None,
-        event: Event::MemoryExpired(MemoryGone { memory: memory.id }),
-    }
+    let gone = Event::MemoryExpired(MemoryGone { memory: memory.id });
+    Draft::by_watchdog(memory.repo.clone(), None, gone)
 }

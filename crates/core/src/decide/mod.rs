@@ -13,7 +13,9 @@ mod decisions;
 mod directives;
 mod edit;
 mod finish;
+mod foreseen;
 mod gates;
+mod handed_in;
 mod import;
 mod input;
 mod leases;
@@ -30,20 +32,23 @@ mod work;
 pub use access::{find_decision, find_task, not_found};
 pub use claim::{BRANCH_WORDS, branch_name, slug};
 pub use directives::find_directive;
+pub use foreseen::foreseen;
 pub use gates::{
     Missing, REVIEW_GATE, checklist_missing, gate_state, missing_for_approval, required_gates,
 };
+pub use handed_in::{DEPS_GATE, Violation, examine, refuse_work, shared_words};
 pub use input::{check as check_input, check_filter};
 pub use leases::{Conflict, conflicts};
 pub use memories::find_memory;
 pub use sweep::{Swept, due_at, sweep};
 
-use crate::command::{Command, Request};
+use crate::command::{Command, LeaseChange, ReportedFile, Request, TaskVerb};
 use crate::directive::Directive;
 use crate::event::{AgentRegistered, Draft, Event, StatusChanged};
 use crate::facts::{Facts, Need, Ruling};
 use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
 use crate::memory::Memory;
+use crate::observed::SharedWith;
 use crate::policy::Policy;
 use crate::refusal::{Code, Refusal};
 use crate::role::Role;
@@ -57,6 +62,8 @@ use crate::time::Timestamp;
 pub enum Answer {
     /// A task.
     Task(TaskId),
+    /// A task that was handed in, with what should be said beside it.
+    HandedIn(TaskId, HandedIn),
     /// Several tasks, in the order they were given.
     Tasks(Vec<TaskId>),
     /// A task that was claimed, with the leases that came with it.
@@ -83,6 +90,15 @@ pub enum Answer {
     Swept,
 }
 
+/// What is said beside a task that was handed in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HandedIn {
+    /// Changed files that the task neither declared nor leased.
+    pub undeclared: Vec<String>,
+    /// Other live claims that the check was shared with.
+    pub shared_with: Vec<SharedWith>,
+}
+
 /// What a command does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -105,44 +121,41 @@ pub fn needs(request: &Request) -> Vec<Need> {
     if let Some(fence) = request.fence {
         needs.push(Need::Grant(fence));
     }
-    let command = match &request.command {
-        Command::LeaseFor { owner, command, .. } => {
-            needs.push(Need::Entity(Key::Agent(owner.clone())));
-            command
-        }
-        command => command,
-    };
-    match command {
-        Command::Claim(wish) if wish.id.is_none() => {
-            needs.push(Need::Candidates(repo.clone(), None));
-            needs.push(Need::Preferred(repo.clone(), request.actor.clone()));
-        }
-        Command::LeaseAcquire { patterns, .. } => {
-            for text in patterns {
-                if let Ok(pattern) = crate::pattern::Pattern::parse(text) {
-                    needs.push(Need::LeasesNear(repo.clone(), pattern.literal_prefix().to_owned()));
-                }
-            }
-        }
-        Command::ImportTask(imported) => {
-            let named = imported.task.depends_on.iter();
-            let named = named.chain(&imported.task.id).chain(&imported.task.parent);
-            let ids = named.filter_map(|text| TaskId::parse(text).ok());
-            needs.extend(ids.map(|id| Need::Entity(Key::Task(repo.clone(), id))));
-        }
-        command => {
-            needs.extend(kept_ref(command).and_then(|text| kept_key(repo, text)).map(Need::Entity));
-            if let Some(id) = command.task_ref()
-                && let Ok(id) = TaskId::parse(id)
-            {
-                needs.push(Need::Entity(Key::Task(repo.clone(), id)));
+    if let Command::LeaseFor { owner, .. } = &request.command {
+        needs.push(Need::Entity(Key::Agent(owner.clone())));
+    }
+    let command = &request.command;
+    if let Command::Claim(wish) = command
+        && wish.id.is_none()
+    {
+        needs.push(Need::Candidates(repo.clone(), None));
+        needs.push(Need::Preferred(repo.clone(), request.actor.clone()));
+    }
+    if let Command::Lease(LeaseChange::Acquire { patterns, .. })
+    | Command::LeaseFor { command: LeaseChange::Acquire { patterns, .. }, .. } = command
+    {
+        for text in patterns {
+            if let Ok(pattern) = crate::pattern::Pattern::parse(text) {
+                needs.push(Need::LeasesNear(repo.clone(), pattern.literal_prefix().to_owned()));
             }
         }
     }
+    let mut tasks: Vec<&str> = command.task_ref().into_iter().collect();
+    if let Command::ImportTask(imported) = command {
+        let new = &imported.task;
+        tasks.extend(new.depends_on.iter().chain(&new.id).chain(&new.parent).map(String::as_str));
+    }
+    let tasks = tasks.into_iter().filter_map(|text| TaskId::parse(text).ok());
+    needs.extend(tasks.map(|id| Need::Entity(Key::Task(repo.clone(), id))));
+    needs.extend(kept_ref(command).and_then(|text| kept_key(repo, text)).map(Need::Entity));
     needs
 }
 
 /// Returns the memory or directive that a command names.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not named here is loaded when it is needed"
+)]
 fn kept_ref(command: &Command) -> Option<&str> {
     match command {
         Command::MemoryUpdate { id, .. }
@@ -171,6 +184,7 @@ pub fn decide(facts: &Facts, request: &Request, policy: &Policy) -> Ruling<Outco
         roles: Vec::new(),
         owner: None,
         since: None,
+        listed: None,
     };
     rule.meet_actor()?;
     let answer = rule.dispatch(&request.command)?;
@@ -188,6 +202,8 @@ struct Rule<'a> {
     owner: Option<&'a AgentId>,
     /// When that owner took its leases elsewhere.
     since: Option<Timestamp>,
+    /// The files that the result lists which is handed in.
+    listed: Option<&'a [ReportedFile]>,
 }
 
 impl<'a> Rule<'a> {
@@ -210,22 +226,13 @@ impl<'a> Rule<'a> {
                 Some(report) => self.submit_result(submission, report),
                 None => self.submit(submission),
             },
-            Command::Review { id, reason } => self.take_review(id, reason.as_ref()),
-            Command::Approve { id, reason } => self.approve(id, reason.as_ref()),
-            Command::RequestChanges { id, reason } => self.request_changes(id, reason.as_ref()),
-            Command::Merge { id, reason } => self.merge(id, reason.as_ref()),
-            Command::Done { id, merged, containment, reason } => {
-                self.done(id, merged.as_ref(), *containment, reason.as_ref())
+            Command::Move { verb, id, reason } => self.move_task(*verb, id, reason.as_ref()),
+            Command::Done { id, merged, unmerged, reason } => {
+                self.done(id, merged.as_ref(), *unmerged, reason.as_ref())
             }
             Command::Block { id, needs, questions, retry_after, reason } => {
                 self.block(id, needs.as_ref(), questions, *retry_after, reason.as_ref())
             }
-            Command::Unblock { id, reason } => self.unblock(id, reason.as_ref()),
-            Command::Fail { id, reason } => self.fail(id, reason.as_deref(), None),
-            Command::Release { id, reason } => self.release(id, reason.as_ref()),
-            Command::Abandon { id, reason } => self.abandon(id, reason.as_ref()),
-            Command::Requeue { id, reason } => self.requeue(id, reason.as_ref()),
-            Command::Reopen { id, reason } => self.reopen(id, reason.as_ref()),
             Command::Check { id, item, waive, reason } => {
                 self.check_item(id, item, *waive, reason.as_ref())
             }
@@ -233,10 +240,10 @@ impl<'a> Rule<'a> {
             Command::Transition { id, status, reason, needs } => {
                 self.transition(id, *status, reason.as_ref(), needs.as_ref())
             }
-            Command::LeaseAcquire { .. }
-            | Command::LeaseRenew { .. }
-            | Command::LeaseRelease { .. }
-            | Command::LeaseFor { .. } => self.lease_command(command),
+            Command::Lease(command) => self.lease_command(command),
+            Command::LeaseFor { owner, since, command } => {
+                self.lease_command_for(owner, *since, command)
+            }
             Command::Sweep => self.fence_is_own().map(|()| Answer::Swept),
             Command::AgentRegister { id, roles, skills } => self.register(id, roles, skills),
             Command::AgentDescribe { id, roles, skills, about } => {
@@ -250,32 +257,6 @@ impl<'a> Rule<'a> {
             Command::GateWaive { id, gate, reason } => self.waive(id, gate, reason),
             Command::DecisionAsk(question) => self.ask(question),
             Command::DecisionAnswer { id, answer } => self.answer(id, answer),
-            Command::MemoryWrite(_)
-            | Command::MemoryUpdate { .. }
-            | Command::MemoryForget { .. }
-            | Command::DirectiveCreate(_)
-            | Command::DirectiveToggle { .. }
-            | Command::DirectiveTrigger { .. }
-            | Command::DirectiveDelete { .. } => self.keeping(command),
-            Command::TakeOver(adoption) => self.take_over(adoption),
-            Command::AnswerTask(given) => self.answer_task(given),
-            Command::Intervene { id, feedback } => self.intervene(id, feedback),
-            Command::Note { .. } | Command::EmitEvent { .. } => self.saying(command),
-        }
-    }
-
-    /// What only adds to the log.
-    fn saying(&mut self, command: &'a Command) -> Ruling<Answer> {
-        match command {
-            Command::Note { kind, text, task } => self.note(kind, text, task.as_ref()),
-            Command::EmitEvent { event } => self.emit(event),
-            _ => Err(Refusal::new(Code::Internal, "BUG: not a command that says something").into()),
-        }
-    }
-
-    /// What is about memories and directives.
-    fn keeping(&mut self, command: &'a Command) -> Ruling<Answer> {
-        match command {
             Command::MemoryWrite(new) => self.remember(new),
             Command::MemoryUpdate { id, changes } => self.update_memory(id, changes),
             Command::MemoryForget { id } => self.forget(id),
@@ -283,10 +264,26 @@ impl<'a> Rule<'a> {
             Command::DirectiveToggle { id, enabled } => self.toggle(id, *enabled),
             Command::DirectiveTrigger { id } => self.trigger(id),
             Command::DirectiveDelete { id } => self.take_back(id),
-            other => {
-                let text = format!("BUG: {other:?} is about no memory and no directive");
-                Err(Refusal::new(Code::Internal, text).into())
-            }
+            Command::TakeOver(adoption) => self.take_over(adoption),
+            Command::AnswerTask(given) => self.answer_task(given),
+            Command::Intervene { id, feedback } => self.intervene(id, feedback),
+            Command::Note { kind, text, task } => self.note(kind, text, task.as_ref()),
+            Command::EmitEvent { event } => self.emit(event),
+        }
+    }
+
+    fn move_task(&mut self, verb: TaskVerb, id: &str, reason: Option<&String>) -> Ruling<Answer> {
+        match verb {
+            TaskVerb::Review => self.take_review(id, reason),
+            TaskVerb::Approve => self.approve(id, reason),
+            TaskVerb::RequestChanges => self.request_changes(id, reason),
+            TaskVerb::Merge => self.merge(id, reason),
+            TaskVerb::Unblock => self.unblock(id, reason),
+            TaskVerb::Fail => self.fail(id, reason.map(String::as_str), None),
+            TaskVerb::Release => self.release(id, reason),
+            TaskVerb::Abandon => self.abandon(id, reason),
+            TaskVerb::Requeue => self.requeue(id, reason),
+            TaskVerb::Reopen => self.reopen(id, reason),
         }
     }
 
@@ -303,9 +300,7 @@ impl<'a> Rule<'a> {
         }
         if self.policy.registration_required && !matches!(self.request.command, Command::Sweep) {
             return Err(Refusal::new(Code::RoleForbidden, format!("{actor} is not registered"))
-                .hint(format!(
-                    "a person registers it: comity agent register {actor} --role implementer"
-                ))
+                .hint(access::how_to_register(actor))
                 .into());
         }
         if matches!(self.request.command, Command::Sweep) {
@@ -322,7 +317,13 @@ impl<'a> Rule<'a> {
             agent: self.request.actor.clone(),
             task: task.cloned(),
             event,
+            via: self.request.via.clone(),
         });
+    }
+
+    /// Adds what was not made by this caller, but noticed by this request.
+    fn append(&mut self, draft: Draft) {
+        self.events.push(Draft { via: self.request.via.clone(), ..draft });
     }
 
     /// Pushes a change of status and what follows from it; the rules call it after their checks.
@@ -365,18 +366,9 @@ impl Command {
             | Command::Assign { id, .. }
             | Command::Link { id, .. }
             | Command::Start { id, .. }
-            | Command::Review { id, .. }
-            | Command::Approve { id, .. }
-            | Command::RequestChanges { id, .. }
-            | Command::Merge { id, .. }
+            | Command::Move { id, .. }
             | Command::Done { id, .. }
             | Command::Block { id, .. }
-            | Command::Unblock { id, .. }
-            | Command::Fail { id, .. }
-            | Command::Release { id, .. }
-            | Command::Abandon { id, .. }
-            | Command::Requeue { id, .. }
-            | Command::Reopen { id, .. }
             | Command::Check { id, .. }
             | Command::Subtask { id, .. }
             | Command::Transition { id, .. }
@@ -387,17 +379,18 @@ impl Command {
             Command::AnswerTask(given) => Some(&given.id),
             Command::Submit(submission) => Some(&submission.id),
             Command::Claim(wish) => wish.id.as_deref(),
-            Command::LeaseAcquire { task, .. } | Command::Note { task, .. } => task.as_deref(),
+            Command::Lease(LeaseChange::Acquire { task, .. })
+            | Command::LeaseFor { command: LeaseChange::Acquire { task, .. }, .. }
+            | Command::Note { task, .. } => task.as_deref(),
             Command::DecisionAsk(question) => question.task.as_deref(),
             Command::MemoryWrite(new) => new.task.as_deref(),
             Command::EmitEvent { event } => event.get("task").and_then(|task| task.as_str()),
-            Command::LeaseFor { command, .. } => command.task_ref(),
             Command::CreateTask(_)
             | Command::CreateTasks { .. }
             | Command::ImportTask(_)
             | Command::AgentDescribe { .. }
-            | Command::LeaseRenew { .. }
-            | Command::LeaseRelease { .. }
+            | Command::Lease(_)
+            | Command::LeaseFor { .. }
             | Command::Sweep
             | Command::AgentRegister { .. }
             | Command::Heartbeat

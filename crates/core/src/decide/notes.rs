@@ -7,6 +7,7 @@ use crate::ids::TaskId;
 use crate::refusal::Code;
 use crate::role::Verb;
 use crate::task::Task;
+use crate::via::VIA_FIELD;
 use serde_json::{Map, Value};
 
 /// Fields of the log itself, which a caller cannot set.
@@ -89,7 +90,7 @@ fn reported_fields(given: &Map<String, Value>, keep_task: bool) -> Map<String, V
     for (key, value) in given {
         match key.as_str() {
             // The log has these itself; what the caller says of them is kept beside.
-            "ts" | "agent" | "seq" | "v" | "repo" | "prev" | "hash" => {
+            "ts" | "agent" | "seq" | "v" | "repo" | "prev" | "hash" | VIA_FIELD => {
                 fields.insert(format!("reported_{key}"), value.clone());
             }
             "task" if keep_task => {

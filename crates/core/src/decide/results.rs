@@ -9,6 +9,7 @@ use crate::command::{
 use crate::decision::{Addressee, DecisionPurpose, DecisionType};
 use crate::event::{DecisionAsked, Event, MemoryWritten, Note, ResultReported};
 use crate::facts::Ruling;
+use crate::hint::{op, say};
 use crate::ids::{DecisionId, MemoryId};
 use crate::limits;
 use crate::memory::{GLOBAL_SCOPE, MemoryType};
@@ -69,14 +70,15 @@ pub(super) fn check_form(report: &WorkReport) -> Check {
     at_most("result", bytes, limits::REPORT_BYTES_MAX, "bytes")
 }
 
-impl Rule<'_> {
+impl<'a> Rule<'a> {
     pub(super) fn submit_result(
         &mut self,
-        submission: &Submission,
-        report: &WorkReport,
+        submission: &'a Submission,
+        report: &'a WorkReport,
     ) -> Ruling<Answer> {
         let task = self.task(&submission.id)?;
         is_about(task, report)?;
+        self.listed = report.listed_files();
         let body = ResultReported {
             contract: report.contract.clone(),
             status: report.status,
@@ -124,9 +126,9 @@ impl Rule<'_> {
         }
         Err(Refusal::new(
             Code::InvalidTransition,
-            format!("{} is {}; no work is under way that a result could end", task.id, task.status),
+            format!("{} is {}; a result can only end work that is under way", task.id, task.status),
         )
-        .hint(format!("see `comity task show {}`", task.id))
+        .hint(say("see ").quote(op("task.show").id(&task.id)))
         .detail("task", task.id.as_str())
         .detail("status", task.status.as_str())
         .into())

@@ -18,13 +18,11 @@ impl<'a> Rule<'a> {
             self.require_worker(task, verb)?;
             return self.require_holder(task);
         }
-        let in_charge = match task.status {
-            Status::Review => Some(Role::Critic),
-            Status::Merging => Some(Role::Integrator),
-            _ => None,
-        };
         let own = task.assignee.as_ref() == Some(&self.request.actor)
             && task.status == Status::ChangesRequested;
+        let in_charge = [(Status::Review, Role::Critic), (Status::Merging, Role::Integrator)];
+        let in_charge = in_charge.iter().find(|(status, _)| *status == task.status);
+        let in_charge = in_charge.map(|(_, role)| *role);
         let charged = in_charge.is_some_and(|role| self.roles.contains(&role));
         if own || charged || self.roles.contains(&Role::Planner) || self.is_person() {
             return self.require(verb);
@@ -43,7 +41,7 @@ impl<'a> Rule<'a> {
         );
         Err(Refusal::new(Code::RoleForbidden, message)
             .hint(
-                "who holds a task stops it; what nobody holds is stopped by a planner or a person",
+                "the holder stops a task that is held; a planner or a person stops any other task",
             )
             .detail("verb", verb.as_str())
             .detail("roles", roles)
@@ -259,10 +257,5 @@ pub(super) fn choice(
 
 /// Wraps events of the watchdog.
 pub(super) fn by_watchdog(task: &Task, event: Event) -> Draft {
-    Draft {
-        repo: task.repo.clone(),
-        agent: crate::ids::AgentId::watchdog(),
-        task: Some(task.id.clone()),
-        event,
-    }
+    Draft::by_watchdog(task.repo.clone(), Some(task.id.clone()), event)
 }

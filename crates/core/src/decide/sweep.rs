@@ -268,25 +268,18 @@ impl<'a> Sweeper<'a> {
                 .collect();
             let Some(first) = leases.first().filter(|_| !locks.is_empty()) else { continue };
             let life = self.facts.lease_life(first)?;
-            self.swept.events.push(Draft {
-                repo,
-                agent: AgentId::watchdog(),
-                task: claim_of,
-                event: Event::LocksReclaimed(LocksReclaimed {
-                    owner,
-                    last_seen: Some(life),
-                    locks,
-                }),
-            });
+            let body = LocksReclaimed { owner, last_seen: Some(life), locks };
+            let draft = Draft::by_watchdog(repo, claim_of, Event::LocksReclaimed(body));
+            self.swept.events.push(draft);
         }
         Ok(())
     }
 
     fn reclaimed_already(&self, repo: &RepoName) -> Vec<crate::ids::LeaseId> {
         let here = self.swept.events.iter().filter(|draft| draft.repo == *repo);
-        here.filter_map(|draft| match &draft.event {
-            Event::LocksReclaimed(body) => Some(body.locks.iter().map(|lock| lock.lock_id)),
-            _ => None,
+        here.filter_map(|draft| {
+            let Event::LocksReclaimed(body) = &draft.event else { return None };
+            Some(body.locks.iter().map(|lock| lock.lock_id))
         })
         .flatten()
         .collect()
@@ -297,12 +290,7 @@ impl<'a> Sweeper<'a> {
         if !open || decision.expires_at.is_none_or(|at| at > self.now()) {
             return Ok(());
         }
-        let draft = |event: Event| Draft {
-            repo: decision.repo.clone(),
-            agent: AgentId::watchdog(),
-            task: decision.task.clone(),
-            event,
-        };
+        let draft = |event| Draft::by_watchdog(decision.repo.clone(), decision.task.clone(), event);
         let Some(default) = &decision.default else {
             let body = DecisionExpired { decision: decision.id };
             self.swept.events.push(draft(Event::DecisionExpired(body)));
@@ -347,16 +335,10 @@ impl<'a> Sweeper<'a> {
 
 /// Ends one lease that has run out.
 pub(super) fn reclaimed_alone(lease: &Lease, last_seen: Timestamp) -> Draft {
-    Draft {
-        repo: lease.repo.clone(),
-        agent: AgentId::watchdog(),
-        task: lease.claim_of.clone(),
-        event: Event::LocksReclaimed(LocksReclaimed {
-            owner: lease.owner.clone(),
-            last_seen: Some(last_seen),
-            locks: vec![reclaimed(lease)],
-        }),
-    }
+    let (owner, locks) = (lease.owner.clone(), vec![reclaimed(lease)]);
+    let body = LocksReclaimed { owner, last_seen: Some(last_seen), locks };
+    let task = lease.claim_of.clone();
+    Draft::by_watchdog(lease.repo.clone(), task, Event::LocksReclaimed(body))
 }
 
 fn reclaimed(lease: &Lease) -> ReclaimedLock {

@@ -1,9 +1,10 @@
 //! Commands made of commands: each step sees what those before it did, and all are done or none.
 
 use super::{Answer, Rule};
-use crate::command::{Command, Question, Request, Submission, TaskAnswers, WorkReport};
+use crate::command::{Command, Question, Request, Submission, TaskAnswers, TaskVerb, WorkReport};
 use crate::decision::{Decision, DecisionPurpose, DecisionState, DecisionType};
 use crate::facts::{Facts, Ruling};
+use crate::hint::{op, say};
 use crate::ids::{DecisionId, TaskId};
 use crate::refusal::{Code, Refusal};
 use crate::status::Status;
@@ -26,7 +27,7 @@ impl Rule<'_> {
 
     /// Does one of several steps.
     pub(super) fn in_turn(&mut self, ahead: &mut Ahead, command: Command) -> Ruling<Answer> {
-        let request = Request { command, ..self.request.clone() };
+        let request = self.in_its_turn(ahead, command)?;
         let mut rule = Rule {
             facts: &ahead.facts,
             request: &request,
@@ -35,6 +36,7 @@ impl Rule<'_> {
             roles: self.roles.clone(),
             owner: self.owner,
             since: self.since,
+            listed: self.listed,
         };
         let answer = rule.dispatch(&request.command)?;
         for draft in rule.events {
@@ -44,14 +46,36 @@ impl Rule<'_> {
         Ok(answer)
     }
 
+    /// What was seen before the first step is seen of the task that the steps before this one left.
+    fn in_its_turn(&self, ahead: &Ahead, command: Command) -> Ruling<Request> {
+        let mut request = Request { command, ..self.request.clone() };
+        let named = request.command.task_ref().and_then(|text| TaskId::parse(text).ok());
+        let Some(id) = named else { return Ok(request) };
+        let repo = &self.request.repo;
+        let version = |task: Option<&Task>| task.map_or(0, |task| task.version);
+        let before = version(self.facts.task(repo, &id)?);
+        let steps = version(ahead.facts.task(repo, &id)?).saturating_sub(before);
+        if let Some(work) = &mut request.observed.work {
+            work.task_version += steps;
+        }
+        if let Some(merge) = &mut request.observed.merge {
+            merge.task_version += steps;
+        }
+        Ok(request)
+    }
+
     /// Changes one task in several ways.
     pub(super) fn several(&mut self, id: &str, steps: &[Command]) -> Ruling<Answer> {
         let id = self.task(id)?.id.clone();
         let mut ahead = self.ahead();
+        let mut answer = Answer::Task(id);
         for step in steps {
-            self.in_turn(&mut ahead, step.clone())?;
+            let done = self.in_turn(&mut ahead, step.clone())?;
+            if matches!(done, Answer::HandedIn(..)) {
+                answer = done;
+            }
         }
-        Ok(Answer::Task(id))
+        Ok(answer)
     }
 
     /// Answers several questions of one task.
@@ -59,10 +83,11 @@ impl Rule<'_> {
         let task = self.task(&given.id)?;
         let id = task.id.clone();
         if given.answers.is_empty() {
-            return Err(match task.status {
-                Status::Blocked => Refusal::input(format!("no open question of {id} is answered")),
-                _ => Refusal::new(Code::InvalidTransition, format!("{id} waits for no answer"))
-                    .hint("see `comity task why ID`"),
+            return Err(if task.status == Status::Blocked {
+                Refusal::input(format!("no open question of {id} is answered"))
+            } else {
+                Refusal::new(Code::InvalidTransition, format!("{id} waits for no answer"))
+                    .hint(say("see ").quote(op("task.why").ask("id", "ID")))
             }
             .into());
         }
@@ -70,7 +95,7 @@ impl Rule<'_> {
         for answer in &given.answers {
             let decision = self.decision(&answer.decision)?;
             if decision.task.as_ref() != Some(&id) {
-                let message = format!("{} is no question of {id}", decision.id);
+                let message = format!("{} is not a question of {id}", decision.id);
                 return Err(Refusal::input(message).into());
             }
             let command = Command::DecisionAnswer {
@@ -96,6 +121,7 @@ impl Rule<'_> {
         if report.pr.is_none() && report.evidence.is_empty() {
             return self.submit(submission);
         }
+        let seen = self.request.observed.work.as_ref().map(|work| work.commit.clone());
         let mut ahead = self.ahead();
         for evidence in &report.evidence {
             let record = Command::GateRecord {
@@ -103,7 +129,7 @@ impl Rule<'_> {
                 gate: evidence.gate.clone(),
                 pass: evidence.pass,
                 report: evidence.report.clone(),
-                commit: submission.commit.clone(),
+                commit: seen.clone().or_else(|| submission.commit.clone()),
             };
             self.in_turn(&mut ahead, record)?;
         }
@@ -127,7 +153,10 @@ impl Rule<'_> {
         if task.status.is_finished() {
             let message = format!("{} is {} and takes no feedback", task.id, task.status);
             return Err(Refusal::new(Code::InvalidTransition, message)
-                .hint("reopen it first: comity task reopen ID --reason TEXT")
+                .hint(
+                    say("reopen it first: ")
+                        .call(op("task.reopen").ask("id", "ID").ask("reason", "TEXT")),
+                )
                 .into());
         }
         let asked = self.asked_of(&task.id, &task.decisions)?;
@@ -149,10 +178,10 @@ impl Rule<'_> {
         let now = ahead.facts.task(&self.request.repo, &task.id)?.map(|task| task.status);
         match now {
             Some(Status::Blocked) => {
-                self.in_turn(&mut ahead, Command::Unblock { id, reason })?;
+                self.in_turn(&mut ahead, TaskVerb::Unblock.on(id, reason))?;
             }
             Some(Status::Failed) => {
-                self.in_turn(&mut ahead, Command::Requeue { id, reason })?;
+                self.in_turn(&mut ahead, TaskVerb::Requeue.on(id, reason))?;
             }
             _ => {}
         }

@@ -1,12 +1,13 @@
 //! Working: start, submit, release, steps, checklist.
 
-use super::{Answer, Rule};
+use super::{Answer, HandedIn, Rule};
 use crate::command::{StepVerb, Submission};
 use crate::event::{
     ContextReset, Event, ItemChecked, LeaseRenewed, PrOpened, Released, ReviewRequested,
     StatusChanged, Subtask,
 };
 use crate::facts::Ruling;
+use crate::hint::{Hint, ask, op, say};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
@@ -41,7 +42,13 @@ impl<'a> Rule<'a> {
                 self.check_obstacles(task, false)?;
                 self.grant_claim(task, ttl, false)?;
             }
-            _ => return Err(self.still_blocked(task).into()),
+            Status::InProgress
+            | Status::Blocked
+            | Status::Review
+            | Status::Approved
+            | Status::Merging
+            | Status::Done
+            | Status::Abandoned => return Err(self.still_blocked(task).into()),
         }
         self.step(task, Status::InProgress, reason)?;
         Ok(Answer::Task(task.id.clone()))
@@ -50,7 +57,11 @@ impl<'a> Rule<'a> {
     fn still_blocked(&self, task: &Task) -> Refusal {
         let needs = task.block.as_ref().map(|block| block.needs.clone()).unwrap_or_default();
         Refusal::new(Code::InvalidTransition, format!("{} is {}: {needs}", task.id, task.status))
-            .hint(format!("answer its questions or run `comity task unblock {}` first", task.id))
+            .hint(
+                say("answer its questions or run ")
+                    .quote(op("task.unblock").id(&task.id))
+                    .say(" first"),
+            )
             .detail("status", task.status.as_str())
     }
 
@@ -87,25 +98,38 @@ impl<'a> Rule<'a> {
         self.may_become(task, Status::Review)?;
         self.require_worker(task, Verb::Submit)?;
         self.require_holder(task)?;
+        let work = self.work_seen(task)?.cloned();
+        let mut said = HandedIn::default();
+        if let Some(work) = &work {
+            said.undeclared = self.judge_work(task, work, submission)?;
+            said.shared_with.clone_from(&work.shared_with);
+        }
         if submission.keep_leases {
             self.detach_leases(task)?;
         } else {
             self.end_leases(task, "submitted")?;
         }
+        let (commit, branch) = match work {
+            Some(work) => (Some(work.commit), work.branch),
+            None => (submission.commit.clone(), submission.branch.clone()),
+        };
+        let branch = branch.or_else(|| task.branch.clone());
         if let Some(pr) = submission.pr.as_ref().filter(|pr| task.pr.as_ref() != Some(pr)) {
-            let branch = submission.branch.clone().or_else(|| task.branch.clone());
+            let branch = branch.clone();
             self.push(Some(&task.id), Event::PrOpened(PrOpened { pr: pr.clone(), branch }));
         }
         let request = ReviewRequested {
-            commit: submission.commit.clone(),
-            branch: submission.branch.clone().or_else(|| task.branch.clone()),
+            commit,
+            branch,
             pr: submission.pr.clone().or_else(|| task.pr.clone()),
             reviewer: submission.reviewer.clone(),
             round: task.round,
+            undeclared: said.undeclared.clone(),
+            shared_with: said.shared_with.clone(),
         };
         self.push(Some(&task.id), Event::ReviewRequested(request));
         self.step(task, Status::Review, submission.reason.as_ref())?;
-        Ok(Answer::Task(task.id.clone()))
+        Ok(Answer::HandedIn(task.id.clone(), said))
     }
 
     fn detach_leases(&mut self, task: &Task) -> Ruling<()> {
@@ -135,7 +159,7 @@ impl<'a> Rule<'a> {
                 Code::InvalidTransition,
                 format!("{} is {}; only a claimed task is released", task.id, task.status),
             )
-            .hint("`comity task requeue` puts it back into the queue")
+            .hint(Hint::default().quote(op("task.requeue")).say(" puts it back into the queue"))
             .into());
         }
         self.require_worker(task, Verb::Release)?;
@@ -157,7 +181,7 @@ impl<'a> Rule<'a> {
                 Code::InvalidTransition,
                 format!("{} is {}; steps belong to a claim", task.id, task.status),
             )
-            .hint(format!("claim it first: comity task claim {}", task.id))
+            .hint(say("claim it first: ").call(op("task.claim").id(&task.id)))
             .into());
         }
         self.require_worker(task, Verb::Subtask)?;
@@ -224,7 +248,9 @@ impl<'a> Rule<'a> {
         reason: Option<&String>,
     ) -> Ruling<Answer> {
         if waive && reason.is_none_or(|why| why.trim().is_empty()) {
-            return Err(Refusal::input("a waiver needs a reason").hint("--reason TEXT").into());
+            return Err(Refusal::input("a waiver needs a reason")
+                .hint(ask("reason", "TEXT"))
+                .into());
         }
         let task = self.task(id)?;
         let by_place = item.parse::<usize>().ok().and_then(|n| task.dod.get(n.checked_sub(1)?));

@@ -6,6 +6,7 @@ use crate::role::Role;
 use crate::status::Status;
 use crate::task::{Constraints, Deliverable, Priority};
 use crate::time::{Millis, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -65,7 +66,7 @@ pub struct TaskCreated {
 }
 
 /// Fields of a task were set. A field that is absent stays; an empty text clears.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskUpdated {
     /// The title.
@@ -144,7 +145,7 @@ pub struct TaskAssigned {
 }
 
 /// A reference to another system was set.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskLinked {
     /// The system.
     pub provider: String,
@@ -169,6 +170,12 @@ pub struct TaskClaimed {
     pub host: Option<String>,
     /// In which work tree.
     pub workspace: Option<String>,
+    /// The tip of the base branch at that time; none where git could not be seen.
+    #[serde(default)]
+    pub base: Option<String>,
+    /// The commit that was checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
 }
 
 /// An edge between two tasks.

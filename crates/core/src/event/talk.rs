@@ -3,6 +3,7 @@
 use crate::command::{ReportStatus, ReportedFile, ReportedIssue, ReportedLine};
 use crate::decision::{Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType};
 use crate::ids::{AgentId, DecisionId};
+use crate::observed::SharedWith;
 use crate::role::Role;
 use crate::status::Status;
 use crate::task::{CheckState, Tier};
@@ -23,6 +24,12 @@ pub struct ReviewRequested {
     pub reviewer: Option<AgentId>,
     /// The round of work.
     pub round: u32,
+    /// Changed files that the task neither declared nor leased.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undeclared: Vec<String>,
+    /// Other live claims in the same work tree on the same branch: the check was shared with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_with: Vec<SharedWith>,
 }
 
 /// A pull request was opened.
@@ -68,6 +75,9 @@ pub struct Merged {
     pub sha: Option<String>,
     /// Its branch.
     pub branch: Option<String>,
+    /// Why a person says that it is finished without a merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmerged: Option<String>,
 }
 
 /// A holder gave a task back.

@@ -103,9 +103,9 @@ impl Facts {
     }
 
     fn changed_tasks<'a>(&'a self, repo: &'a RepoName) -> impl Iterator<Item = &'a Task> {
-        self.changed.iter().filter_map(move |key| match key {
-            Key::Task(of, id) if of == repo => self.state.tasks.get(&(of.clone(), id.clone())),
-            _ => None,
+        self.changed.iter().filter_map(move |key| {
+            let Key::Task(of, id) = key else { return None };
+            (of == repo).then(|| self.state.tasks.get(&(of.clone(), id.clone())))?
         })
     }
 

@@ -217,11 +217,9 @@ fn resolve(nodes: &[Node]) -> Result<Vec<&[Node]>, PatternError> {
 /// Refuses `{a/../b,c}`: nothing resolves it, and as it stands it would silently match nothing.
 /// A dot that is a whole alternative stays, for `*{.,_}test.go`.
 fn refuse_dots_in_braces(nodes: &[Node]) -> Result<(), PatternError> {
-    for branch in nodes.iter().filter_map(|node| match node {
-        Node::Group(branches) => Some(branches),
-        _ => None,
-    }) {
-        for branch in branch {
+    for node in nodes {
+        let Node::Group(branches) = node else { continue };
+        for branch in branches {
             let is_slash = |node: &Node| matches!(node, Node::Slash);
             let dots = |segment: &[Node]| {
                 matches!(segment, [Node::Char('.')] | [Node::Char('.'), Node::Char('.')])
@@ -244,7 +242,7 @@ fn may_be_empty(nodes: &[Node]) -> bool {
     nodes.iter().all(|node| match node {
         Node::Slash => true,
         Node::Group(branches) => branches.iter().any(|branch| may_be_empty(branch)),
-        _ => false,
+        Node::Char(_) | Node::Any | Node::Star | Node::DoubleStar | Node::Class(..) => false,
     })
 }
 
@@ -254,7 +252,7 @@ fn plain_text(nodes: &[Node]) -> String {
         .filter_map(|node| match node {
             Node::Char(c) => Some(*c),
             Node::Slash => Some('/'),
-            _ => None,
+            Node::Any | Node::Star | Node::DoubleStar | Node::Class(..) | Node::Group(_) => None,
         })
         .collect()
 }

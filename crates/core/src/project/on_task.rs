@@ -44,6 +44,7 @@ pub(super) fn new_task(id: crate::ids::TaskId, e: &TaskCreated, placed: &Placed)
         commit: None,
         pr: None,
         merged_sha: None,
+        unmerged: None,
         round: 0,
         review_rounds: 0,
         requirements: e.requirements.clone(),
@@ -92,7 +93,10 @@ pub(super) fn change_task(task: &mut Task, placed: &Placed) {
             task.reviewer = Some(e.reviewer.clone());
             task.review_taken = true;
         }
-        Event::Merged(e) => task.merged_sha = e.sha.clone(),
+        Event::Merged(e) => {
+            task.merged_sha = e.sha.clone();
+            task.unmerged = e.unmerged.clone();
+        }
         Event::TestsRun(e) => record(task, e, placed),
         Event::GateWaived(e) => {
             task.gate_mut(&e.gate).waiver = Some(Waiver {
@@ -138,6 +142,8 @@ fn claim(task: &mut Task, e: &TaskClaimed, placed: &Placed) {
         claimed_at: placed.ts,
         ttl: e.ttl,
         leases: Vec::new(),
+        base: e.base.clone(),
+        head: e.head.clone(),
         started_at: None,
     });
 }
@@ -191,6 +197,7 @@ fn change_status(task: &mut Task, e: &StatusChanged, placed: &Placed) {
             task.review_taken = false;
             if e.old_status.is_finished() {
                 task.merged_sha = None;
+                task.unmerged = None;
             }
         }
         Status::ChangesRequested => {

@@ -2,6 +2,7 @@
 
 use crate::ids::AgentId;
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How far a piece of evidence is to be trusted.
@@ -28,7 +29,9 @@ impl Tier {
 }
 
 /// Whether a gate or a checklist item is met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
     /// Nothing is known yet.

@@ -4,10 +4,11 @@ use crate::directive::{Directive, Trigger};
 use crate::memory::{Memory, MemoryType};
 use crate::origin::Origin;
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// MEMORY.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct MemoryView {
     pub id: String,
@@ -25,7 +26,7 @@ pub struct MemoryView {
 }
 
 /// Where a memory comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct SourceView {
     pub agent: String,
@@ -34,7 +35,7 @@ pub struct SourceView {
 }
 
 /// DIRECTIVE.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct DirectiveView {
     pub id: String,

@@ -3,9 +3,9 @@
 use crate::properties::{any_commands, cases};
 use crate::verbs::{task, texts};
 use crate::world::{ANN, IMPL, World};
-use comity_core::command::{ClaimWish, Command, Containment, NewTask, Request};
-use comity_core::decide::{check_input, decide, needs, sweep};
-use comity_core::facts::Facts;
+use comity_core::command::{ClaimWish, Command, NewTask, Request, TaskVerb};
+use comity_core::decide::{check_input, decide, foreseen, needs, sweep};
+use comity_core::facts::{CANDIDATES_FIRST, Facts, Need};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::Millis;
@@ -25,6 +25,7 @@ fn comparable(verdict: Result<Vec<String>, Refusal>) -> Result<Vec<String>, Stri
 /// Runs a command on facts that earlier ones have left behind.
 fn run_on(world: &World, facts: &mut Facts, request: &Request) -> Result<Vec<String>, Refusal> {
     check_input(request)?;
+    let request = &world.with_eyes(request, facts);
     let policy = world.policy.clone();
     let outcome = world.settle(facts, |facts| decide(facts, request, &policy))?;
     let mut lines = Vec::new();
@@ -47,9 +48,9 @@ fn a_dependant_made_in_the_batch_is_found_although_dependants_were_loaded_before
     let mut world = World::new();
     world.have(task("first"));
     let mut facts = world.facts();
-    let abandon = || Command::Abandon { id: "T1".into(), reason: None };
+    let abandon = || TaskVerb::Abandon.on("T1", None);
     accepted_on(&world, &mut facts, ANN, abandon());
-    let reopen = Command::Reopen { id: "T1".into(), reason: Some("wanted".into()) };
+    let reopen = TaskVerb::Reopen.on("T1", Some("wanted".into()));
     accepted_on(&world, &mut facts, ANN, reopen);
     // As an engine would that writes rows in between.
     facts.take_dirty();
@@ -87,15 +88,38 @@ fn a_task_set_free_in_the_batch_is_a_candidate_although_candidates_were_loaded_b
     let best = || Command::Claim(ClaimWish::default());
     let request = world.request(IMPL, None, best());
     assert_eq!(run_on(&world, &mut facts, &request).unwrap_err().code, Code::NothingReady);
-    let done = Command::Done {
-        id: "T1".into(),
-        merged: None,
-        containment: Containment::Unknown,
-        reason: None,
-    };
+    let done = Command::Done { id: "T1".into(), merged: None, unmerged: false, reason: None };
     accepted_on(&world, &mut facts, ANN, done);
     let events = accepted_on(&world, &mut facts, IMPL, best());
     assert!(events[0].contains("TaskId(\"T2\")"), "{events:?}");
+}
+
+#[test]
+fn a_batch_of_claims_is_decided_with_what_was_foreseen_for_all_of_them() {
+    let mut world = World::new();
+    let tasks = CANDIDATES_FIRST + 3;
+    for number in 0..tasks {
+        world.have(NewTask { files: vec![format!("part-{number}/")], ..task("part") });
+    }
+    let wish = || Command::Claim(ClaimWish::default());
+    let requests: Vec<Request> =
+        (0..tasks).map(|number| world.request(&format!("agent-{number}"), None, wish())).collect();
+    let mut facts = world.facts();
+    facts.put_due(Vec::new());
+    requests.iter().flat_map(needs).for_each(|need| world.load(&need, &mut facts));
+    let more = foreseen(&facts, &requests);
+    let is_near = |need: &&Need| matches!(need, Need::LeasesNear(..));
+    assert_eq!(more.iter().filter(is_near).count(), CANDIDATES_FIRST);
+    assert!(more.iter().any(|need| matches!(need, Need::Candidates(_, Some(_)))), "{more:?}");
+    more.iter().for_each(|need| world.load(need, &mut facts));
+    let rest = foreseen(&facts, &requests);
+    assert_eq!((rest.len(), rest.iter().filter(is_near).count()), (3, 3));
+    rest.iter().for_each(|need| world.load(need, &mut facts));
+    assert!(foreseen(&facts, &requests).is_empty());
+    for request in &requests {
+        let outcome = decide(&facts, request, &world.policy).unwrap();
+        outcome.events.into_iter().for_each(|draft| drop(facts.apply(draft)));
+    }
 }
 
 proptest! {
@@ -139,6 +163,11 @@ proptest! {
         if prefetch {
             for need in requests.iter().flat_map(needs) {
                 world.load(&need, &mut facts);
+            }
+            for _ in 0..2 {
+                for need in foreseen(&facts, &requests) {
+                    world.load(&need, &mut facts);
+                }
             }
         }
         let together: Vec<_> = requests

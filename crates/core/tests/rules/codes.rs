@@ -2,8 +2,9 @@
 
 use crate::verbs::{question, task, task_on, texts};
 use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OTHER, PLANNER, Verdict, WATCHER, World};
-use comity_core::command::{Command, ConstraintChanges, Containment, NewTask};
+use comity_core::command::{Command, ConstraintChanges, NewTask};
 use comity_core::event::TaskUpdated;
+use comity_core::policy::Undeclared;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
 use comity_core::status::Status;
@@ -19,6 +20,8 @@ const ELSEWHERE: &[(Code, &str)] = &[
     (Code::StoreTooNew, "store: written by a newer comity"),
     (Code::NetworkFileSystem, "store: the file is on a network file system"),
     (Code::TimedOut, "engine: a wait in vain"),
+    (Code::UnknownName, "doors: a name that nobody knows"),
+    (Code::Unconfirmed, "store: the standby did not confirm in time"),
     (Code::Internal, "a bug or a damaged store"),
 ];
 
@@ -133,12 +136,23 @@ fn about_verdicts(code: Code) -> Option<Verdict> {
         }
         Code::NotMerged => {
             w.have_one(Status::Merging);
-            w.by(INTEGRATOR).does(Command::Done {
-                id: "T1".into(),
-                merged: Some("abc".into()),
-                containment: Containment::Missing,
-                reason: None,
-            })
+            let done =
+                Command::Done { id: "T1".into(), merged: None, unmerged: false, reason: None };
+            w.by(INTEGRATOR).does_seeing(done, |seen| seen.merge.as_mut().unwrap().contains = false)
+        }
+        Code::NothingChanged => {
+            w.have_one(Status::InProgress);
+            w.by(IMPL).submits_seeing(|work| work.files.clear())
+        }
+        Code::UndeclaredFiles => {
+            w.policy.undeclared = Undeclared::Refuse;
+            w.have_this(NewTask { files: texts(&["docs/"]), ..task("a") }, Status::InProgress);
+            w.by(IMPL).submits("T1")
+        }
+        Code::Unobserved => {
+            w.have_one(Status::InProgress);
+            w.blind = true;
+            w.by(IMPL).submits("T1")
         }
         Code::HumanOnly => {
             w.have_one(Status::Done);
@@ -158,7 +172,7 @@ fn every_refusal_code_is_reachable_in_core_or_made_elsewhere_and_never_both() {
                 assert!(!elsewhere, "{code} is listed as made elsewhere");
                 let refusal = verdict.expect_err("refused");
                 assert_eq!(refusal.code, *code, "{refusal}");
-                assert!(!refusal.hint_text().is_empty(), "{code} offers a next step");
+                assert!(!refusal.next_step().is_empty(), "{code} offers a next step");
                 assert!(!refusal.message.is_empty());
             }
             None => assert!(elsewhere, "{code} has no scenario and is not listed"),

@@ -1,6 +1,6 @@
 //! The tables in the documentation are those of the code. `COMITY_BLESS=1` rewrites them.
 
-use comity_core::{refusal, role, status};
+use comity_core::{role, status};
 use std::path::Path;
 
 const BEGIN: &str = "<!-- generated: begin -->\n";
@@ -26,11 +26,6 @@ fn the_page_of_permissions_has_the_table_of_the_code() {
 #[test]
 fn the_page_of_transitions_has_the_table_of_the_code() {
     check("transitions.md", &status::transition_table());
-}
-
-#[test]
-fn the_page_of_refusals_has_the_table_of_the_code() {
-    check("refusals.md", &refusal::refusal_table());
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn why_says_ready_when_a_claim_would_be_accepted() {
     w.have(task("work"));
     let said = explain(&w, "T1", IMPL);
     assert!(said.ready);
-    assert_eq!(said.next, "comity task claim T1");
+    assert_eq!(said.next.to_string(), "task.claim {id: \"T1\"}");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn why_names_everything_in_the_way_of_a_queued_task() {
             "src/a.rs overlaps src/ held by agent.impl.2 (L1; both cover src/a.rs)",
         ]
     );
-    assert_eq!(said.next, "finish T1 first");
+    assert_eq!(said.next.to_string(), "finish T1 first");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn why_tells_what_approval_and_an_answer_wait_for() {
     w.by(IMPL).blocks_with("T2", "a choice", &["which?"], None).accepted();
     let said = explain(&w, "T2", IMPL);
     assert_eq!(said.reasons, ["it needs: a choice", "D1 asks person: which?"]);
-    assert_eq!(said.next, "comity decision answer D1 ANSWER");
+    assert_eq!(said.next.to_string(), "decision.answer {id: \"D1\", answer: ANSWER}");
 }
 
 #[test]
@@ -78,7 +78,8 @@ fn why_has_a_next_step_for_every_status() {
     }
     let mut w = World::new();
     w.have_this(NewTask { deliverable: Deliverable::Document, ..task("work") }, Status::Approved);
-    assert_eq!(explain(&w, "T1", IMPL).next, "an integrator runs `comity task done T1`");
+    let next = explain(&w, "T1", IMPL).next.to_string();
+    assert_eq!(next, "an integrator runs `task.done {id: \"T1\"}`");
 }
 
 #[test]
@@ -125,5 +126,6 @@ fn why_does_not_ask_to_finish_what_was_abandoned() {
     w.have(NewTask { depends_on: texts(&["T1"]), ..task("second") });
     w.by(ANN).abandons("T1").accepted();
     let said = explain(&w, "T2", IMPL);
-    assert!(said.next.contains("comity task depend T2 --on T1 --remove"), "{}", said.next);
+    let next = said.next.to_string();
+    assert!(next.contains("task.depend {id: \"T2\", on: \"T1\", remove: true}"), "{next}");
 }

@@ -33,6 +33,7 @@ mod section_4_timeouts;
 mod section_5_log;
 mod section_6_decisions;
 mod section_7_memory;
+mod seen;
 mod several;
 mod verbs;
 mod world;

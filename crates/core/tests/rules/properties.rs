@@ -3,13 +3,13 @@
 use crate::verbs::{question, task, texts};
 use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OBSERVER, OTHER, PLANNER, WATCHER, World};
 use comity_core::command::{
-    ClaimWish, Command, ConstraintChanges, Containment, GivenAnswer, ImportedTask, IssueKind,
+    ClaimWish, Command, ConstraintChanges, GivenAnswer, ImportedTask, IssueKind, LeaseChange,
     MemoryChanges, NewDirective, NewMemory, NewTask, PlannedTask, Question, ReportStatus,
-    ReportedIssue, Request, StepVerb, Submission, TaskAnswers, WorkReport,
+    ReportedIssue, Request, StepVerb, Submission, TaskAnswers, TaskVerb, WorkReport,
 };
 use comity_core::directive::Trigger;
+use comity_core::directive_duration::End;
 use comity_core::event::{Placed, TaskUpdated};
-use comity_core::lasting::End;
 use comity_core::memory::MemoryType;
 use comity_core::role::Role;
 use comity_core::status::Status;
@@ -144,24 +144,24 @@ fn work() -> impl Strategy<Value = Command> {
             let report = Some(Box::new(report));
             Command::Submit(Submission { id, report, ..Submission::default() })
         }),
-        1 => id().prop_map(|id| Command::Review { id, reason: None }),
-        3 => id().prop_map(|id| Command::Approve { id, reason: None }),
-        3 => id().prop_map(|id| Command::RequestChanges { id, reason: None }),
-        2 => id().prop_map(|id| Command::Merge { id, reason: None }),
+        1 => id().prop_map(|id| TaskVerb::Review.on(id, None)),
+        3 => id().prop_map(|id| TaskVerb::Approve.on(id, None)),
+        3 => id().prop_map(|id| TaskVerb::RequestChanges.on(id, None)),
+        2 => id().prop_map(|id| TaskVerb::Merge.on(id, None)),
         2 => id().prop_map(|id| Command::Done {
-            id, merged: None, containment: Containment::Unknown, reason: None,
+            id, merged: None, unmerged: false, reason: None,
         }),
         2 => (id(), 0..3usize, proptest::option::of(1..2000i64)).prop_map(|(id, n, retry)| {
             let questions = texts(&["which?", "when?"][..n.min(2)]);
             let retry_after = retry.map(Millis::from_secs);
             Command::Block { id, needs: Some("help".into()), questions, retry_after, reason: None }
         }),
-        1 => id().prop_map(|id| Command::Unblock { id, reason: None }),
-        3 => id().prop_map(|id| Command::Fail { id, reason: Some("it broke".into()) }),
-        1 => id().prop_map(|id| Command::Release { id, reason: None }),
-        1 => id().prop_map(|id| Command::Abandon { id, reason: None }),
-        1 => id().prop_map(|id| Command::Requeue { id, reason: None }),
-        1 => id().prop_map(|id| Command::Reopen { id, reason: Some("again".into()) }),
+        1 => id().prop_map(|id| TaskVerb::Unblock.on(id, None)),
+        3 => id().prop_map(|id| TaskVerb::Fail.on(id, Some("it broke".into()))),
+        1 => id().prop_map(|id| TaskVerb::Release.on(id, None)),
+        1 => id().prop_map(|id| TaskVerb::Abandon.on(id, None)),
+        1 => id().prop_map(|id| TaskVerb::Requeue.on(id, None)),
+        1 => id().prop_map(|id| TaskVerb::Reopen.on(id, Some("again".into()))),
         3 => (id(), any_of(&Status::ALL)).prop_map(|(id, status)| Command::Transition {
             id, status, reason: Some("so".into()), needs: Some("help".into()),
         }),
@@ -214,14 +214,14 @@ fn by_other_tools() -> impl Strategy<Value = Command> {
         1 => (any_of(&["codex-cli", IMPL, OTHER, ANN]), files(), lease_ids(), 0..3u8, since()).prop_map(
             |(owner, patterns, ids, verb, since)| {
                 let command = match verb {
-                    0 => Command::LeaseAcquire {
+                    0 => LeaseChange::Acquire {
                         patterns, task: None, purpose: None, ttl: None, shared: false,
                     },
-                    1 => Command::LeaseRenew { ids, ttl: None },
-                    _ => Command::LeaseRelease { ids, all: false },
+                    1 => LeaseChange::Renew { ids, ttl: None },
+                    _ => LeaseChange::Release { ids, all: false },
                 };
                 let owner = crate::world::id(owner);
-                Command::LeaseFor { owner, since, command: Box::new(command) }
+                Command::LeaseFor { owner, since, command }
             }
         ),
         1 => (any_of(&["codex-cli", OTHER]), any::<bool>()).prop_map(|(who, critic)| {
@@ -246,12 +246,12 @@ fn by_other_tools() -> impl Strategy<Value = Command> {
 fn around() -> impl Strategy<Value = Command> {
     prop_oneof![
         3 => (files(), proptest::option::of(id()), ttl(), any::<bool>()).prop_map(
-            |(patterns, task, ttl, shared)| Command::LeaseAcquire {
+            |(patterns, task, ttl, shared)| Command::Lease(LeaseChange::Acquire {
                 patterns, task, purpose: None, ttl, shared,
-            }
+            })
         ),
-        1 => (lease_ids(), ttl()).prop_map(|(ids, ttl)| Command::LeaseRenew { ids, ttl }),
-        1 => (lease_ids(), any::<bool>()).prop_map(|(ids, all)| Command::LeaseRelease { ids, all }),
+        1 => (lease_ids(), ttl()).prop_map(|(ids, ttl)| Command::Lease(LeaseChange::Renew { ids, ttl })),
+        1 => (lease_ids(), any::<bool>()).prop_map(|(ids, all)| Command::Lease(LeaseChange::Release { ids, all })),
         3 => by_other_tools(),
         1 => id().prop_map(|id| Command::Handoff { id, subtask: None }),
         1 => Just(Command::Heartbeat),

@@ -1,12 +1,12 @@
 //! Search for any text: what matches is always found by the terms that stores look up.
 
 use crate::properties::cases;
+use comity_core::directive_duration::{DirectiveDuration, fixed_offset};
 use comity_core::ids::{AgentId, MemoryId, RepoName, Seq};
-use comity_core::lasting::{Lasting, fixed_offset};
 use comity_core::memory::{Memory, MemoryType, Source};
 use comity_core::search::{Search, Term};
+use comity_core::search_terms::{split, stem};
 use comity_core::time::Timestamp;
-use comity_core::words::{split, stem};
 use proptest::prelude::*;
 
 fn memory(text: String, tag: String) -> Memory {
@@ -83,7 +83,7 @@ proptest! {
         offset in -43_200_000i64..50_400_000,
     ) {
         let now = Timestamp::from_ms(now);
-        if let Ok(lasting) = Lasting::parse(&text) {
+        if let Ok(lasting) = DirectiveDuration::parse(&text) {
             let end = lasting.end(now, &fixed_offset(offset)).seen_from(now);
             prop_assert!(end.is_none_or(|end| end > now), "{text:?} at {now}");
         }

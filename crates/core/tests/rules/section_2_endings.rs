@@ -2,7 +2,7 @@
 
 use crate::verbs::task;
 use crate::world::{CRITIC, Expect, IMPL, OTHER, PLANNER, World, id};
-use comity_core::command::{Command, StepVerb, Submission};
+use comity_core::command::{Command, StepVerb, Submission, TaskVerb};
 use comity_core::event::Event;
 use comity_core::ids::AgentId;
 use comity_core::refusal::Code;
@@ -58,7 +58,7 @@ fn rule_5_what_is_said_with_a_start_or_a_review_is_in_the_log_with_it() {
     assert_eq!(change.reason.as_deref(), Some("the parser first"));
     w.by(IMPL).submits("T1").accepted();
     let reason = Some("looking at it now".to_owned());
-    let done = w.by(CRITIC).does(Command::Review { id: "T1".into(), reason }).accepted();
+    let done = w.by(CRITIC).does(TaskVerb::Review.on("T1", reason)).accepted();
     assert_eq!(done.names(), ["review_taken", "note"]);
 }
 

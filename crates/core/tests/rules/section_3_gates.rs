@@ -2,9 +2,10 @@
 
 use crate::verbs::{task, texts};
 use crate::world::{ANN, BOB, CRITIC, Expect, IMPL, INTEGRATOR, OBSERVER, OTHER, World};
-use comity_core::command::{Command, Containment, NewTask};
+use comity_core::command::{Command, NewTask};
 use comity_core::decide::gate_state;
 use comity_core::event::TaskUpdated;
+use comity_core::observed::Observed;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
 use comity_core::status::Status;
@@ -208,14 +209,15 @@ fn rule_3_3_config_may_demand_a_tier() {
 fn rule_3_4_done_is_refused_where_git_says_that_the_work_is_not_in_the_merged_commit() {
     let mut w = World::new();
     w.have_one(Status::Merging);
-    let done = |containment| Command::Done {
+    let done = || Command::Done {
         id: "T1".into(),
         merged: Some("feedc0de".into()),
-        containment,
+        unmerged: false,
         reason: None,
     };
-    w.by(INTEGRATOR).does(done(Containment::Missing)).refused(Code::NotMerged);
-    w.by(ANN).does(done(Containment::Missing)).refused(Code::NotMerged);
-    w.by(INTEGRATOR).does(done(Containment::Contained)).accepted();
+    let missing = |seen: &mut Observed| seen.merge.as_mut().unwrap().contains = false;
+    w.by(INTEGRATOR).does_seeing(done(), missing).refused(Code::NotMerged);
+    w.by(ANN).does_seeing(done(), missing).refused(Code::NotMerged);
+    w.by(INTEGRATOR).does(done()).accepted();
     assert_eq!(w.task("T1").merged_sha.as_deref(), Some("feedc0de"));
 }

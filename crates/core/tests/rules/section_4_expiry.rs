@@ -2,7 +2,7 @@
 
 use crate::verbs::{task, task_on};
 use crate::world::{ANN, Expect, IMPL, OTHER, World, id};
-use comity_core::command::Command;
+use comity_core::command::{Command, LeaseChange};
 use comity_core::event::Event;
 use comity_core::refusal::Code;
 use comity_core::status::Status;
@@ -47,7 +47,7 @@ fn rule_4_4_renewing_extends_one_lease_and_may_change_its_ttl() {
     w.by(IMPL).leases_for(&["a"], 60).accepted();
     let ids = vec!["L1".to_owned()];
     let ttl = Some(comity_core::time::Millis::from_secs(300));
-    w.by(IMPL).does(Command::LeaseRenew { ids, ttl }).accepted();
+    w.by(IMPL).does(Command::Lease(LeaseChange::Renew { ids, ttl })).accepted();
     w.pass(299);
     w.by(OTHER).leases(&["a"]).refused(Code::LeaseHeld);
 }

@@ -2,7 +2,7 @@
 
 use crate::verbs::{task, task_on, texts};
 use crate::world::{ANN, Expect, IMPL, OTHER, World};
-use comity_core::command::{Command, NewTask};
+use comity_core::command::{Command, LeaseChange, NewTask};
 use comity_core::lease::LeaseMode;
 use comity_core::refusal::Code;
 use comity_core::status::Status;
@@ -226,6 +226,6 @@ fn rule_4_6_an_operation_that_names_neither_needs_a_live_grant_of_the_caller() {
     w.by(IMPL).with_fence(fence).leases(&["a"]).accepted();
     w.pass(901);
     w.by(IMPL).with_fence(fence).heartbeats().refused(Code::StaleFence);
-    let all = Command::LeaseRelease { ids: texts(&[]), all: true };
+    let all = Command::Lease(LeaseChange::Release { ids: texts(&[]), all: true });
     w.by(IMPL).with_fence(fence).does(all).refused(Code::StaleFence);
 }

@@ -3,7 +3,7 @@
 use crate::verbs::{task, texts};
 use crate::world::{ANN, Expect, IMPL, OBSERVER, OTHER, World};
 use comity_core::chain::{Hash, Head};
-use comity_core::command::{Command, NewTask};
+use comity_core::command::{NewTask, TaskVerb};
 use comity_core::event::Event;
 use comity_core::refusal::Code;
 use comity_core::state::State;
@@ -118,6 +118,19 @@ fn rule_5_3_a_reported_event_is_marked_and_never_projected() {
 }
 
 #[test]
+fn rule_1_6_a_reported_event_cannot_forge_where_it_came_from() {
+    let mut w = World::new();
+    let report = json!({"event": "deployed", "via": {"client": "forged", "session": "s"}});
+    let done = w.by(OTHER).emits(report).accepted();
+    let body = String::from_utf8(done.events[0].draft.encode().unwrap()).unwrap();
+    assert!(body.starts_with(r#"{"reported":true"#), "{body}");
+    assert!(body.contains(r#""reported_via":{"client":"forged","session":"s"}"#), "{body}");
+    assert!(body.ends_with(r#","via":{"host":"host-1"}}"#), "{body}");
+    let shown = view::event(w.stored.last().unwrap());
+    assert_eq!(shown["via"], json!({"host": "host-1"}));
+}
+
+#[test]
 fn rule_5_3_only_tests_run_counts_as_claimed_evidence() {
     let mut w = World::new();
     w.have_this(NewTask { gates: texts(&["tests"]), ..task("work") }, Status::InProgress);
@@ -158,7 +171,7 @@ fn rule_5_6_refusals_come_in_the_order_of_the_rules() {
     let mut w = World::new();
     w.have_this(NewTask { gates: texts(&["tests"]), ..task("work") }, Status::InProgress);
     let stale = 99_999;
-    let bad = Command::Approve { id: "T1".into(), reason: Some("\u{1}".into()) };
+    let bad = TaskVerb::Approve.on("T1", Some("\u{1}".into()));
     w.by(OTHER).with_fence(stale).does(bad).refused(Code::InvalidInput);
     w.by(OTHER).with_fence(stale).approves("T9").refused(Code::NotFound);
     w.by(OTHER).with_fence(stale).approves("T1").refused(Code::StaleFence);

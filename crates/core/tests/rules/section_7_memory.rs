@@ -6,8 +6,8 @@ use crate::world::{
 use comity_core::command::{Command, MemoryChanges, NewDirective, NewMemory};
 use comity_core::decide::Answer;
 use comity_core::directive::{Directive, DirectiveFilter, Trigger};
+use comity_core::directive_duration::End;
 use comity_core::ids::{DirectiveId, MemoryId};
-use comity_core::lasting::End;
 use comity_core::limits::{LIST_ENTRIES_MAX, PRIORITY_MAX, TEXT_BYTES_MAX};
 use comity_core::memory::{Memory, MemoryFilter, MemoryType};
 use comity_core::refusal::Code;
@@ -148,7 +148,7 @@ fn what_is_superseded_stays_with_a_link_and_only_the_last_of_a_line_changes() {
     assert_eq!(memory(&w, "M1").superseded_by, Some(MemoryId(2)));
     assert_eq!(memory(&w, "M2").scope, "src", "it is about the same thing");
     let refusal = w.by(IMPL).does(write(second)).refused(Code::InvalidTransition);
-    assert!(refusal.hint_text().contains("M2"));
+    assert!(refusal.next_step().to_string().contains("M2"));
     w.by(IMPL).does(update("M1", says("c"))).refused(Code::InvalidTransition);
     w.by(IMPL).does(forget("M1")).accepted();
     let lost = NewMemory { supersedes: Some("M1".into()), ..new("d") };

@@ -1,11 +1,12 @@
 //! Commands as sentences: `world.by(IMPL).claim("T1").accepted()`.
 
-use crate::world::{Verdict, World};
+use crate::world::{Verdict, World, good_eyes};
 use comity_core::command::{
-    ClaimWish, Command, ConstraintChanges, Containment, GivenAnswer, NewTask, Question, StepVerb,
-    Submission, TaskAnswers,
+    ClaimWish, Command, ConstraintChanges, GivenAnswer, LeaseChange, NewTask, Question, Request,
+    StepVerb, Submission, TaskAnswers, TaskVerb,
 };
 use comity_core::event::TaskUpdated;
+use comity_core::observed::{Observed, WorkSeen};
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::time::Millis;
@@ -70,6 +71,22 @@ impl Act<'_> {
         self.world.run(&request)
     }
 
+    /// Does it with what a door sees of good work, changed in some way.
+    pub fn does_seeing(self, command: Command, change: impl FnOnce(&mut Observed)) -> Verdict {
+        let id = command.task_ref().unwrap_or_default();
+        let task = self.world.state.tasks.values().find(|task| task.id.as_str() == id);
+        let mut observed = good_eyes(&command, task);
+        change(&mut observed);
+        let request = self.world.request(&self.who, self.fence, command);
+        self.world.run(&Request { observed, ..request })
+    }
+
+    /// Hands T1 in with something seen of the work.
+    pub fn submits_seeing(self, change: impl FnOnce(&mut WorkSeen)) -> Verdict {
+        let submission = Submission { id: "T1".into(), ..Submission::default() };
+        self.does_seeing(Command::Submit(submission), |seen| change(seen.work.as_mut().unwrap()))
+    }
+
     pub fn creates(self, new: NewTask) -> Verdict {
         self.does(Command::CreateTask(Box::new(new)))
     }
@@ -131,28 +148,23 @@ impl Act<'_> {
     }
 
     pub fn takes_review(self, id: &str) -> Verdict {
-        self.does(Command::Review { id: id.into(), reason: None })
+        self.does(TaskVerb::Review.on(id, None))
     }
 
     pub fn approves(self, id: &str) -> Verdict {
-        self.does(Command::Approve { id: id.into(), reason: None })
+        self.does(TaskVerb::Approve.on(id, None))
     }
 
     pub fn requests_changes(self, id: &str) -> Verdict {
-        self.does(Command::RequestChanges { id: id.into(), reason: why("please mend it") })
+        self.does(TaskVerb::RequestChanges.on(id, why("please mend it")))
     }
 
     pub fn merges(self, id: &str) -> Verdict {
-        self.does(Command::Merge { id: id.into(), reason: None })
+        self.does(TaskVerb::Merge.on(id, None))
     }
 
     pub fn finishes(self, id: &str) -> Verdict {
-        self.does(Command::Done {
-            id: id.into(),
-            merged: None,
-            containment: Containment::Unknown,
-            reason: None,
-        })
+        self.does(Command::Done { id: id.into(), merged: None, unmerged: false, reason: None })
     }
 
     pub fn blocks(self, id: &str, needs: &str) -> Verdict {
@@ -176,27 +188,27 @@ impl Act<'_> {
     }
 
     pub fn unblocks(self, id: &str) -> Verdict {
-        self.does(Command::Unblock { id: id.into(), reason: None })
+        self.does(TaskVerb::Unblock.on(id, None))
     }
 
     pub fn fails(self, id: &str) -> Verdict {
-        self.does(Command::Fail { id: id.into(), reason: why("it broke") })
+        self.does(TaskVerb::Fail.on(id, why("it broke")))
     }
 
     pub fn releases(self, id: &str) -> Verdict {
-        self.does(Command::Release { id: id.into(), reason: None })
+        self.does(TaskVerb::Release.on(id, None))
     }
 
     pub fn abandons(self, id: &str) -> Verdict {
-        self.does(Command::Abandon { id: id.into(), reason: why("not wanted") })
+        self.does(TaskVerb::Abandon.on(id, why("not wanted")))
     }
 
     pub fn requeues(self, id: &str) -> Verdict {
-        self.does(Command::Requeue { id: id.into(), reason: None })
+        self.does(TaskVerb::Requeue.on(id, None))
     }
 
     pub fn reopens(self, id: &str, reason: &str) -> Verdict {
-        self.does(Command::Reopen { id: id.into(), reason: why(reason) })
+        self.does(TaskVerb::Reopen.on(id, why(reason)))
     }
 
     pub fn checks(self, id: &str, item: &str) -> Verdict {
@@ -244,25 +256,25 @@ impl Act<'_> {
         secs: i64,
         shared: bool,
     ) -> Verdict {
-        self.does(Command::LeaseAcquire {
+        self.does(Command::Lease(LeaseChange::Acquire {
             patterns: texts(patterns),
             task: task.map(str::to_owned),
             purpose: None,
             ttl: Some(Millis::from_secs(secs)),
             shared,
-        })
+        }))
     }
 
     pub fn renews(self, ids: &[&str]) -> Verdict {
-        self.does(Command::LeaseRenew { ids: texts(ids), ttl: None })
+        self.does(Command::Lease(LeaseChange::Renew { ids: texts(ids), ttl: None }))
     }
 
     pub fn gives_back(self, ids: &[&str]) -> Verdict {
-        self.does(Command::LeaseRelease { ids: texts(ids), all: false })
+        self.does(Command::Lease(LeaseChange::Release { ids: texts(ids), all: false }))
     }
 
     pub fn gives_back_all(self) -> Verdict {
-        self.does(Command::LeaseRelease { ids: Vec::new(), all: true })
+        self.does(Command::Lease(LeaseChange::Release { ids: Vec::new(), all: true }))
     }
 
     pub fn registers(self, who: &str, roles: &[Role]) -> Verdict {

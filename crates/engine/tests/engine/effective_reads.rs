@@ -1,9 +1,9 @@
 //! Reads never write, and show what has expired as expired.
 
-use crate::support::{World, claim_best};
+use crate::support::{World, by_id, claim_best};
+use comity_api::{DecisionFilter, LeaseFilter, Nothing, TaskFilter, op};
 use comity_core::command::{Command, Question};
 use comity_core::status::Status;
-use comity_engine::{Page, Query, TaskFilter};
 
 #[test]
 fn rule_4_5_reads_show_the_effective_state_and_write_nothing() {
@@ -14,19 +14,19 @@ fn rule_4_5_reads_show_the_effective_state_and_write_nothing() {
         world.run("agent-1", claim_best());
         world.run("agent-2", claim_best());
         world.sleep(1000);
-        let head = world.ask("human:ann", Query::Head);
+        let head = world.head();
         let queued = TaskFilter { statuses: vec![Status::Queued], ..TaskFilter::default() };
-        let list = world.ask("human:ann", Query::Tasks(queued));
+        let list = world.ask::<op::TaskList>("human:ann", queued);
         let ids: Vec<&str> =
             list["tasks"].as_array().unwrap().iter().map(|t| t["id"].as_str().unwrap()).collect();
         assert_eq!(ids, ["T1", "T2", "T3", "T4", "T5"]);
-        let leases = world.ask("human:ann", Query::Leases { owner: None, page: Page::default() });
+        let leases = world.ask::<op::LeaseList>("human:ann", LeaseFilter::default());
         assert_eq!(leases["leases"].as_array().unwrap().len(), 0);
-        let status = world.ask("human:ann", Query::Status);
+        let status = world.ask::<op::Status>("human:ann", Nothing {});
         assert_eq!(status["counts"]["queued"], 5);
         assert_eq!(status["counts"]["claimed"], 0);
         assert_eq!(status["leases"], 0);
-        assert_eq!(world.ask("human:ann", Query::Head), head);
+        assert_eq!(world.head(), head);
     }
 }
 
@@ -45,10 +45,11 @@ fn pages_follow_each_other_without_gaps_while_claims_expire() {
         loop {
             let filter = TaskFilter {
                 ready: true,
-                page: Page { limit: Some(4), after: after.clone() },
+                limit: Some(4),
+                after: after.clone(),
                 ..TaskFilter::default()
             };
-            let page = world.ask("agent-x", Query::Tasks(filter));
+            let page = world.ask::<op::TaskList>("agent-x", filter);
             seen.extend(
                 page["tasks"].as_array().unwrap().iter().map(|t| t["number"].as_u64().unwrap()),
             );
@@ -78,10 +79,10 @@ fn rule_6_3_a_deadline_is_seen_without_any_writer() {
             })),
         );
         world.sleep(61);
-        let decision = world.ask("agent-1", Query::Decision { id: "D1".to_owned() });
+        let decision = world.ask::<op::DecisionShow>("agent-1", by_id("D1"));
         assert_eq!(decision["decision"]["state"], "defaulted");
         assert_eq!(decision["decision"]["answer"], "yes");
-        let open = world.ask("agent-1", Query::Decisions { all: false, page: Page::default() });
+        let open = world.ask::<op::DecisionList>("agent-1", DecisionFilter::default());
         assert_eq!(open["decisions"].as_array().unwrap().len(), 0);
     }
 }
@@ -96,9 +97,9 @@ fn a_list_of_ready_tasks_goes_on_past_many_that_are_not() {
     let mut after = None;
     let mut seen = Vec::new();
     for _ in 0..3 {
-        let page = Page { limit: Some(500), after: after.take() };
-        let filter = TaskFilter { ready: true, page, ..TaskFilter::default() };
-        let list = world.ask("agent-x", Query::Tasks(filter));
+        let (limit, after_last) = (Some(500), after.take());
+        let filter = TaskFilter { ready: true, limit, after: after_last, ..TaskFilter::default() };
+        let list = world.ask::<op::TaskList>("agent-x", filter);
         seen.extend(list["tasks"].as_array().unwrap().iter().map(|t| t["title"].clone()));
         after = list["next"].as_str().map(str::to_owned);
         if after.is_none() {

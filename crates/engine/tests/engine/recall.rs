@@ -1,14 +1,15 @@
 //! Memories and directives through the engine: search, effective state, proof, redaction.
 
-use crate::support::World;
+use crate::support::{World, by_id};
+use comity_api::{ListDirectives, ListMemories, SearchMemories, op};
 use comity_core::command::{Command, MemoryChanges, NewDirective, NewMemory};
-use comity_core::directive::{DirectiveFilter, Trigger};
-use comity_core::lasting::End;
+use comity_core::directive::Trigger;
+use comity_core::directive_duration::End;
 use comity_core::limits::MATCHES_MAX;
-use comity_core::memory::{MemoryFilter, MemoryType};
+use comity_core::memory::MemoryType;
 use comity_core::refusal::Code;
 use comity_core::time::Millis;
-use comity_engine::{Intake, Page, Prepared, Query, Settings, run_batch};
+use comity_engine::{Intake, Prepared, Settings, run_batch};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -46,19 +47,18 @@ fn ids(answer: &Value, list: &str) -> Vec<String> {
 }
 
 fn find(world: &mut World, query: &str, limit: usize, after: Option<&str>) -> Value {
-    let page = Page { limit: Some(limit), after: after.map(str::to_owned) };
-    let (query, filter) = (query.to_owned(), MemoryFilter::default());
-    world.ask("agent-1", Query::SearchMemories { query, filter, page })
+    let (query, after) = (query.to_owned(), after.map(str::to_owned));
+    let search = SearchMemories { query, limit: Some(limit), after, ..SearchMemories::default() };
+    world.ask::<op::MemorySearch>("agent-1", search)
 }
 
-fn list(world: &mut World, filter: MemoryFilter) -> Vec<String> {
-    let page = Page::default();
-    ids(&world.ask("agent-1", Query::Memories { filter, page }), "memories")
+fn list(world: &mut World, filter: ListMemories) -> Vec<String> {
+    ids(&world.ask::<op::MemoryList>("agent-1", filter), "memories")
 }
 
 fn active(world: &mut World, trigger: Option<Trigger>) -> Vec<String> {
-    let filter = DirectiveFilter { trigger, active: true };
-    ids(&world.ask("agent-1", Query::Directives { filter, page: Page::default() }), "directives")
+    let filter = ListDirectives { trigger, active: true, ..ListDirectives::default() };
+    ids(&world.ask::<op::DirectiveList>("agent-1", filter), "directives")
 }
 
 #[test]
@@ -82,12 +82,11 @@ fn a_memory_has_the_shape_of_the_interface() {
             ]
         );
         assert_eq!(memory["source"], json!({"agent": "agent-1", "task": null, "event": 2}));
-        let shown = world.ask("agent-2", Query::Memory { id: "M1".to_owned() });
+        let shown = world.ask::<op::MemoryShow>("agent-2", by_id("M1"));
         assert_eq!(shown, written);
         let forgotten = world.run("agent-2", Command::MemoryForget { id: "M1".to_owned() });
         assert_eq!(forgotten, written, "what it said");
-        let asker = world.asker("agent-1");
-        let gone = world.engine.query(&asker, Query::Memory { id: "M1".to_owned() });
+        let gone = world.try_ask::<op::MemoryShow>("agent-1", by_id("M1"));
         assert_eq!(gone.unwrap_err().code, Code::NotFound);
         world.assert_log_is_sound();
     }
@@ -124,19 +123,19 @@ fn what_is_replaced_or_expired_is_not_seen_without_any_writer() {
         world.run("agent-1", write("the port is 8080", |new| new.supersedes = Some("M1".into())));
         let soon = |new: &mut NewMemory| new.expires = Some(Millis::from_secs(60));
         world.run("agent-1", write("the port is being changed", soon));
-        assert_eq!(list(&mut world, MemoryFilter::default()), ["M2", "M3"]);
+        assert_eq!(list(&mut world, ListMemories::default()), ["M2", "M3"]);
         world.sleep(60);
-        let head = world.ask("agent-1", Query::Head);
-        assert_eq!(list(&mut world, MemoryFilter::default()), ["M2"]);
-        let all = MemoryFilter { all: true, ..MemoryFilter::default() };
+        let head = world.head();
+        assert_eq!(list(&mut world, ListMemories::default()), ["M2"]);
+        let all = ListMemories { all: true, ..ListMemories::default() };
         assert_eq!(list(&mut world, all), ["M1", "M2"]);
         assert_eq!(ids(&find(&mut world, "port", 9, None), "memories"), ["M2"]);
-        assert_eq!(world.ask("agent-1", Query::Head), head, "reads write nothing");
+        assert_eq!(world.head(), head, "reads write nothing");
         let swept = world.run("human:ann", Command::Sweep);
         assert_eq!(swept["reclaimed"]["memories"], json!(["M3"]));
         world.assert_log_is_sound();
         let rebuilt = world.engine.rebuild().unwrap();
-        assert_eq!(rebuilt["rebuilt"]["memories"], 2);
+        assert_eq!(rebuilt.rebuilt.memories, 2);
         assert_eq!(ids(&find(&mut world, "ports", 9, None), "memories"), ["M2"]);
         world.assert_log_is_sound();
     }
@@ -157,11 +156,14 @@ fn what_should_be_done_now_comes_by_priority() {
         assert_eq!(active(&mut world, Some(Trigger::Idle)), ["I1"]);
         let done = world.run("human:ann", Command::DirectiveTrigger { id: "I1".into() });
         assert!(done["directive"]["last_triggered_at"].is_string());
-        let filter = DirectiveFilter::default();
-        let query = Query::Directives { filter, page: Page::default() };
-        assert_eq!(ids(&world.ask("agent-1", query.clone()), "directives").len(), 4);
+        let all = ListDirectives::default();
+        assert_eq!(
+            ids(&world.ask::<op::DirectiveList>("agent-1", all.clone()), "directives").len(),
+            4
+        );
         world.sleep(86_400);
-        assert_eq!(ids(&world.ask("agent-1", query), "directives").len(), 3, "a day after its end");
+        let left = world.ask::<op::DirectiveList>("agent-1", all);
+        assert_eq!(ids(&left, "directives").len(), 3, "a day after its end");
         let swept = world.run("human:ann", Command::Sweep);
         assert_eq!(swept["reclaimed"]["directives"], json!(["I3"]));
         world.assert_log_is_sound();
@@ -188,15 +190,14 @@ fn rule_5_4_secrets_do_not_enter_memories_and_directives() {
 
 #[test]
 fn filters_are_checked_for_form() {
-    let mut world = World::memory();
-    let asker = world.asker("agent-1");
-    let bad = MemoryFilter { scope: Some("a\0b".into()), ..MemoryFilter::default() };
-    let page = Page::default();
-    let refused = world.engine.query(&asker, Query::Memories { filter: bad, page: page.clone() });
+    let world = World::memory();
+    let bad = ListMemories { scope: Some("a\0b".into()), ..ListMemories::default() };
+    let refused = world.try_ask::<op::MemoryList>("agent-1", bad);
     assert_eq!(refused.unwrap_err().code, Code::InvalidInput);
     let query = "x ".repeat(40_000);
-    let search = Query::SearchMemories { query, filter: MemoryFilter::default(), page };
-    assert_eq!(world.engine.query(&asker, search).unwrap_err().code, Code::InvalidInput);
+    let search = SearchMemories { query, ..SearchMemories::default() };
+    let refused = world.try_ask::<op::MemorySearch>("agent-1", search);
+    assert_eq!(refused.unwrap_err().code, Code::InvalidInput);
 }
 
 #[test]

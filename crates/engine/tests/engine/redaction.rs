@@ -1,10 +1,10 @@
 //! Secrets do not enter the log, whatever field they come in.
 
-use crate::support::World;
+use crate::support::{World, by_id};
+use comity_api::{EventFilter, op};
 use comity_core::command::{Command, Question};
 use comity_core::decision::DecisionOption;
 use comity_core::refusal::Code;
-use comity_engine::{EventFilter, Query};
 use serde_json::json;
 
 fn secret() -> String {
@@ -32,7 +32,7 @@ fn rule_5_4_a_secret_in_any_text_is_gone_before_the_append() {
                 task: None,
             },
         );
-        let log = world.ask("agent-1", Query::Events(EventFilter::default())).to_string();
+        let log = world.ask::<op::EventList>("agent-1", EventFilter::default()).to_string();
         for leaked in [secret.as_str(), "hunter2-hunter2", "ann@example.org"] {
             assert!(!log.contains(leaked), "{leaked} is in {log}");
         }
@@ -52,7 +52,7 @@ fn rule_5_4_ordinary_hashes_uuids_and_paths_survive() {
     ];
     for mut world in World::both() {
         world.create("Keep", |new| new.description = ordinary.join("\n"));
-        let task = world.ask("agent-1", Query::Task { id: "T1".to_owned() });
+        let task = world.ask::<op::TaskShow>("agent-1", by_id("T1"));
         assert_eq!(task["task"]["description"], ordinary.join("\n"));
     }
 }

@@ -1,11 +1,14 @@
 //! Engines over both stores, with a clock that the test moves.
 
+use comity_api::{ById, Operation, op};
 use comity_core::command::{ClaimWish, Command, ConstraintChanges, NewTask, Request, Submission};
 use comity_core::event::TaskUpdated;
 use comity_core::ids::{AgentId, Fence, RepoName};
+use comity_core::observed::Observed;
+use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::role::Role;
-use comity_engine::{Asker, Engine, Query, Settings};
+use comity_engine::{Caller, Handler, Service, Settings};
 use comity_store::memory::MemoryStore;
 use comity_store::sqlite::{OpenOptions, SqliteStore};
 use comity_store::{Clock, Reading, Store};
@@ -24,7 +27,7 @@ impl Clock for TestClock {
 }
 
 pub struct World {
-    pub engine: Engine,
+    pub engine: Service,
     pub clock: Arc<TestClock>,
     dir: Option<tempfile::TempDir>,
 }
@@ -45,7 +48,7 @@ impl World {
     }
 
     fn over(store: Box<dyn Store>, clock: Arc<TestClock>, dir: Option<tempfile::TempDir>) -> World {
-        let engine = Engine::new(store, Settings::default()).unwrap();
+        let engine = Service::inline(store, without_git()).unwrap();
         World { engine, clock, dir }
     }
 
@@ -67,7 +70,7 @@ impl World {
 
     pub fn try_as(&mut self, actor: &str, command: Command) -> Result<Value, Refusal> {
         let request = self.request(actor, command);
-        self.engine.execute(request)
+        self.engine.execute(request)?.into_json()
     }
 
     pub fn run(&mut self, actor: &str, command: Command) -> Value {
@@ -88,16 +91,28 @@ impl World {
     ) -> Result<Value, Refusal> {
         let mut request = self.request(actor, command);
         request.fence = Fence::new(fence);
-        self.engine.execute(request)
+        self.engine.execute(request)?.into_json()
     }
 
-    pub fn ask(&mut self, actor: &str, query: Query) -> Value {
-        let asker = self.asker(actor);
-        self.engine.query(&asker, query).unwrap_or_else(|refusal| panic!("{refusal}"))
+    pub fn ask<O: Operation>(&self, actor: &str, input: O::Input) -> Value
+    where
+        Service: Handler<O>,
+        O::Output: serde::Serialize,
+    {
+        self.try_ask::<O>(actor, input).unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
-    pub fn asker(&self, actor: &str) -> Asker {
-        Asker { actor: AgentId::parse(actor).unwrap(), repo: RepoName::parse("acme/app").unwrap() }
+    pub fn try_ask<O: Operation>(&self, actor: &str, input: O::Input) -> Result<Value, Refusal>
+    where
+        Service: Handler<O>,
+        O::Output: serde::Serialize,
+    {
+        let answer = self.engine.call::<O>(&caller(actor), input)?;
+        Ok(serde_json::to_value(answer).unwrap())
+    }
+
+    pub fn head(&self) -> Value {
+        self.ask::<op::LogHead>("human:ann", comity_api::Nothing {})
     }
 
     pub fn create(&mut self, title: &str, change: impl FnOnce(&mut NewTask)) -> String {
@@ -113,14 +128,22 @@ impl World {
     }
 
     pub fn status(&mut self, id: &str) -> String {
-        let answer = self.ask("human:ann", Query::Task { id: id.to_owned() });
+        let answer = self.ask::<op::TaskShow>("human:ann", by_id(id));
         answer["task"]["status"].as_str().unwrap().to_owned()
     }
 
     pub fn assert_log_is_sound(&mut self) {
         let report = self.engine.verify().unwrap();
-        assert_eq!(report["ok"], true, "{report}");
+        assert!(report.ok, "{report:?}");
     }
+}
+
+pub fn by_id(id: &str) -> ById {
+    ById { id: id.to_owned() }
+}
+
+pub fn caller(actor: &str) -> Caller {
+    Caller::new(AgentId::parse(actor).unwrap(), RepoName::parse("acme/app").unwrap())
 }
 
 pub fn claim_best() -> Command {
@@ -158,8 +181,18 @@ pub fn request(actor: &str, command: Command) -> Request {
         repo: RepoName::parse("acme/app").unwrap(),
         fence: None,
         key: None,
-        host: Some("host-1".to_owned()),
+        via: comity_core::via::Via {
+            host: Some("host-1".to_owned()),
+            ..comity_core::via::Via::default()
+        },
         workspace: None,
         command,
+        observed: Observed::default(),
     }
+}
+
+/// Settings of a project without git: nothing is looked at before a command is decided.
+pub fn without_git() -> Settings {
+    let policy = Policy { has_git: false, ..Policy::default() };
+    Settings { policy, ..Settings::default() }
 }

@@ -1,13 +1,15 @@
 //! What is tried in a copy of a store is what the store then does, and the store knows nothing of it.
 
-use crate::support::{World, claim, claim_best, request, retitle, start};
+use crate::support::{World, caller, claim, claim_best, request, retitle, start};
+use comity_api::{Nothing, op};
 use comity_core::command::{Command, Request};
-use comity_engine::{Engine, Query};
+use comity_engine::{Reply, Service};
 use serde_json::Value;
 
-fn answers(engine: &mut Engine, requests: &[Request]) -> Vec<Result<Value, String>> {
+fn answers(engine: &Service, requests: &[Request]) -> Vec<Result<Value, String>> {
     let answer = |request: &Request| {
-        engine.execute(request.clone()).map_err(|refusal| refusal.code.as_str().to_owned())
+        let answer = engine.execute(request.clone()).and_then(Reply::into_json);
+        answer.map_err(|refusal| refusal.code.as_str().to_owned())
     };
     requests.iter().map(answer).collect()
 }
@@ -38,27 +40,24 @@ fn a_trial_answers_to_the_letter_what_the_store_answers_afterwards() {
             keyed("Fifth"),
             by("human:ann", Command::Assign { id: "T3".to_owned(), agent: None }),
         ];
-        let head = world.ask("human:ann", Query::Head);
-        let mut trial = world.engine.trial().unwrap();
-        let tried = answers(&mut trial, &requests);
-        assert_eq!(world.ask("human:ann", Query::Head), head);
+        let head = world.head();
+        let trial = world.engine.trial().unwrap();
+        let tried = answers(&trial, &requests);
+        assert_eq!(world.head(), head);
         assert!(tried.iter().any(Result::is_err) && tried.iter().any(Result::is_ok));
-        assert_eq!(answers(&mut world.engine, &requests), tried);
-        let asker = world.asker("human:ann");
-        assert_eq!(
-            world.ask("human:ann", Query::Head),
-            trial.query(&asker, Query::Head).unwrap(),
-            "the same events in the same order"
-        );
+        assert_eq!(answers(&world.engine, &requests), tried);
+        let tried = trial.call::<op::LogHead>(&caller("human:ann"), Nothing {}).unwrap();
+        let head = serde_json::to_value(tried).unwrap();
+        assert_eq!(world.head(), head, "the same events in the same order");
         world.assert_log_is_sound();
     }
 }
 
 #[test]
 fn an_empty_store_can_be_tried_too() {
-    for mut world in World::both() {
-        let mut trial = world.engine.trial().unwrap();
+    for world in World::both() {
+        let trial = world.engine.trial().unwrap();
         let wanted = [request("human:ann", claim_best()), request("a", Command::Heartbeat)];
-        assert_eq!(answers(&mut trial, &wanted), answers(&mut world.engine, &wanted));
+        assert_eq!(answers(&trial, &wanted), answers(&world.engine, &wanted));
     }
 }

@@ -1,15 +1,15 @@
 //! Two writers on one file, both long-lived: what one keeps in memory never hides what the other wrote.
 
 use crate::support::{claim, request, retitle, start};
-use comity_core::command::{Command, NewTask, Request};
+use comity_core::command::{Command, NewTask, Request, TaskVerb};
 use comity_core::ids::Fence;
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::{Engine, Settings};
+use comity_engine::{Service, Settings};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
 use serde_json::Value;
 
 struct Pair {
-    engines: [Engine; 2],
+    engines: [Service; 2],
     _dir: tempfile::TempDir,
 }
 
@@ -19,17 +19,17 @@ impl Pair {
         let open = || {
             let store =
                 SqliteStore::open(&dir.path().join("c.db"), OpenOptions::default()).unwrap();
-            Engine::new(Box::new(store), Settings::default()).unwrap()
+            Service::inline(Box::new(store), Settings::default()).unwrap()
         };
         let engines = [open(), open()];
         Pair { engines, _dir: dir }
     }
 
-    fn run(&mut self, which: usize, request: Request) -> Result<Value, Refusal> {
-        self.engines[which % 2].execute(request)
+    fn run(&self, which: usize, request: Request) -> Result<Value, Refusal> {
+        self.engines[which % 2].execute(request)?.into_json()
     }
 
-    fn create(&mut self, which: usize, files: &[&str]) -> String {
+    fn create(&self, which: usize, files: &[&str]) -> String {
         let files = files.iter().map(ToString::to_string).collect();
         let new = NewTask { title: "work".to_owned(), files, ..NewTask::default() };
         let made = request("human:ann", Command::CreateTask(Box::new(new)));
@@ -43,7 +43,7 @@ fn fenced(actor: &str, fence: &Value, command: Command) -> Request {
 
 #[test]
 fn each_writer_sees_what_the_other_has_just_changed() {
-    let mut pair = Pair::new();
+    let pair = Pair::new();
     let id = pair.create(0, &[]);
     for turn in 0..40 {
         let title = format!("title {turn}");
@@ -54,12 +54,12 @@ fn each_writer_sees_what_the_other_has_just_changed() {
         assert_eq!(answer["task"]["version"], 2 + turn);
     }
     let report = pair.engines[0].verify().unwrap();
-    assert_eq!(report["ok"], true, "{report}");
+    assert!(report.ok, "{report:?}");
 }
 
 #[test]
 fn a_claim_released_through_the_other_writer_is_gone_and_its_fence_is_stale() {
-    let mut pair = Pair::new();
+    let pair = Pair::new();
     for turn in 0..12 {
         let id = pair.create(turn, &["src/"]);
         let answer = pair.run(turn, request("bot-1", claim(&id))).unwrap();
@@ -67,15 +67,15 @@ fn a_claim_released_through_the_other_writer_is_gone_and_its_fence_is_stale() {
         pair.run(turn + 1, fenced("bot-1", &fence, start(&id))).unwrap();
         let taken = pair.run(turn, request("bot-2", claim(&id))).unwrap_err();
         assert_eq!(taken.code, Code::NotReady, "{taken}");
-        let release = Command::Release { id: id.clone(), reason: None };
+        let release = TaskVerb::Release.on(id.clone(), None);
         pair.run(turn + 1, fenced("bot-1", &fence, release)).unwrap();
         let late = pair.run(turn, fenced("bot-1", &fence, start(&id))).unwrap_err();
         assert_eq!(late.code, Code::StaleFence, "{late}");
         let answer = pair.run(turn, request("bot-2", claim(&id))).unwrap();
         assert_eq!(answer["leases"][0]["path"], "src/");
-        let abandon = Command::Abandon { id, reason: Some("enough".to_owned()) };
+        let abandon = TaskVerb::Abandon.on(id, Some("enough".to_owned()));
         pair.run(turn + 1, request("human:ann", abandon)).unwrap();
     }
     let report = pair.engines[1].verify().unwrap();
-    assert_eq!(report["ok"], true, "{report}");
+    assert!(report.ok, "{report:?}");
 }

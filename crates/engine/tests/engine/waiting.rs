@@ -1,22 +1,19 @@
 //! Whoever waits wakes at once when another handle on the store commits.
 
-use crate::support::request;
-use comity_core::command::{Command, Question};
-use comity_core::ids::{AgentId, RepoName};
+use crate::support::{caller, request};
+use comity_api::{LeaseFilter, LeasesAnswer, op};
+use comity_core::command::{Command, LeaseChange, Question};
+use comity_core::ids::Fence;
 use comity_core::refusal::Code;
 use comity_core::time::Millis;
-use comity_engine::{Asker, Engine, Settings};
+use comity_engine::{Caller, Service, Settings};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-fn open(path: &Path) -> Engine {
+fn open(path: &Path) -> Service {
     let store = SqliteStore::open(path, OpenOptions::default()).unwrap();
-    Engine::new(Box::new(store), Settings::default()).unwrap()
-}
-
-fn asker(actor: &str) -> Asker {
-    Asker { actor: AgentId::parse(actor).unwrap(), repo: RepoName::parse("acme/app").unwrap() }
+    Service::inline(Box::new(store), Settings::default()).unwrap()
 }
 
 fn question() -> Command {
@@ -33,25 +30,25 @@ fn question() -> Command {
 }
 
 fn acquire() -> Command {
-    Command::LeaseAcquire {
+    Command::Lease(LeaseChange::Acquire {
         patterns: vec!["src/".to_owned()],
         task: None,
         purpose: None,
         ttl: None,
         shared: false,
-    }
+    })
 }
 
 #[test]
 fn rule_6_3_an_answer_wakes_the_waiter_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("comity.db");
-    let mut engine = open(&path);
+    let engine = open(&path);
     engine.execute(request("agent-1", question())).unwrap();
     let other = path;
     let waiter = std::thread::spawn(move || {
-        let mut engine = open(&other);
-        let answer = engine.wait_for_decision(&asker("agent-1"), None, "D1", Millis::parse("30s"));
+        let engine = open(&other);
+        let answer = engine.wait_for_decision(&caller("agent-1"), "D1", Millis::parse("30s"));
         (answer, Instant::now())
     });
     std::thread::sleep(Duration::from_millis(300));
@@ -59,7 +56,7 @@ fn rule_6_3_an_answer_wakes_the_waiter_at_once() {
     engine.execute(request("human:ann", answer)).unwrap();
     let answered = Instant::now();
     let (answer, woken) = waiter.join().unwrap();
-    assert_eq!(answer.unwrap()["decision"]["answer"], "this");
+    assert_eq!(answer.unwrap().decision.answer.as_deref(), Some("this"));
     // Without the wake file it would be the half second of the safety look.
     assert!(woken.saturating_duration_since(answered) < Duration::from_millis(400));
 }
@@ -67,10 +64,10 @@ fn rule_6_3_an_answer_wakes_the_waiter_at_once() {
 #[test]
 fn rule_6_3_a_waiter_whose_time_is_up_gets_exit_six_and_the_question_stays_open() {
     let dir = tempfile::tempdir().unwrap();
-    let mut engine = open(&dir.path().join("comity.db"));
+    let engine = open(&dir.path().join("comity.db"));
     engine.execute(request("agent-1", question())).unwrap();
     let refusal =
-        engine.wait_for_decision(&asker("agent-1"), None, "D1", Millis::parse("1s")).unwrap_err();
+        engine.wait_for_decision(&caller("agent-1"), "D1", Millis::parse("1s")).unwrap_err();
     assert_eq!(refusal.code, Code::TimedOut);
     assert_eq!(refusal.code.exit_status(), 6);
     assert_eq!(refusal.details["decision"]["state"], "open");
@@ -80,7 +77,7 @@ fn rule_6_3_a_waiter_whose_time_is_up_gets_exit_six_and_the_question_stays_open(
 fn rule_4_3_a_wait_for_a_lease_ends_when_it_is_released_or_when_the_time_is_up() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("comity.db");
-    let mut engine = open(&path);
+    let engine = open(&path);
     engine.execute(request("agent-1", acquire())).unwrap();
     let refusal =
         engine.execute_waiting(&request("agent-2", acquire()), Millis::from_secs(1)).unwrap_err();
@@ -90,22 +87,23 @@ fn rule_4_3_a_wait_for_a_lease_ends_when_it_is_released_or_when_the_time_is_up()
         open(&path).execute_waiting(&request("agent-2", acquire()), Millis::from_secs(30))
     });
     std::thread::sleep(Duration::from_millis(300));
-    let release = Command::LeaseRelease { ids: vec!["L1".to_owned()], all: false };
+    let release = Command::Lease(LeaseChange::Release { ids: vec!["L1".to_owned()], all: false });
     engine.execute(request("agent-1", release)).unwrap();
-    assert_eq!(waiter.join().unwrap().unwrap()["leases"][0]["owner"], "agent-2");
+    let taken: LeasesAnswer = waiter.join().unwrap().unwrap().take().unwrap();
+    assert_eq!(taken.leases[0].owner, "agent-2");
 }
 
 #[test]
 fn a_tail_sees_every_event_once_and_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("comity.db");
-    let mut engine = open(&path);
+    let engine = open(&path);
     let other = path;
     let tail = std::thread::spawn(move || {
         let mut seen = Vec::new();
         open(&other)
-            .tail(&asker("agent-1"), Some(1), &mut |event| {
-                seen.push(event["seq"].as_u64().unwrap());
+            .tail(&caller("agent-1"), Some(1), &mut |event| {
+                seen.push(event.seq);
                 seen.len() < 41
             })
             .unwrap();
@@ -122,30 +120,30 @@ fn a_tail_sees_every_event_once_and_in_order() {
 #[test]
 fn rule_4_4_waiting_with_a_fence_keeps_only_that_grant_alive_and_goes_on_without_it() {
     let dir = tempfile::tempdir().unwrap();
-    let mut engine = open(&dir.path().join("comity.db"));
+    let engine = open(&dir.path().join("comity.db"));
     engine.execute(request("agent-1", question())).unwrap();
-    let lease = |path: &str| Command::LeaseAcquire {
-        patterns: vec![path.to_owned()],
-        task: None,
-        purpose: None,
-        ttl: Millis::parse("1s"),
-        shared: false,
+    let lease = |path: &str| {
+        Command::Lease(LeaseChange::Acquire {
+            patterns: vec![path.to_owned()],
+            task: None,
+            purpose: None,
+            ttl: Millis::parse("1s"),
+            shared: false,
+        })
     };
-    let kept = engine.execute(request("agent-1", lease("a"))).unwrap();
+    let kept: LeasesAnswer =
+        engine.execute(request("agent-1", lease("a"))).unwrap().take().unwrap();
     engine.execute(request("agent-1", lease("b"))).unwrap();
-    let fence = kept["leases"][0]["fence"].as_u64().and_then(comity_core::ids::Fence::new);
+    let fenced = Caller { fence: Fence::new(kept.leases[0].fence), ..caller("agent-1") };
     let waited = Millis::parse("2s");
-    engine.wait_for_decision(&asker("agent-1"), fence, "D1", waited).unwrap_err();
-    let page = comity_engine::Page::default();
-    let leases = comity_engine::Query::Leases { owner: None, page };
-    let left = engine.query(&asker("agent-1"), leases).unwrap();
-    let paths: Vec<_> = left["leases"].as_array().unwrap().iter().map(|l| &l["path"]).collect();
+    engine.wait_for_decision(&fenced, "D1", waited).unwrap_err();
+    let left = engine.call::<op::LeaseList>(&caller("agent-1"), LeaseFilter::default()).unwrap();
+    let paths: Vec<_> = left.leases.iter().map(|lease| lease.path.as_str()).collect();
     assert_eq!(paths, ["a"]);
     // A grant that has ended is no reason to stop waiting.
-    let all = Command::LeaseRelease { ids: Vec::new(), all: true };
+    let all = Command::Lease(LeaseChange::Release { ids: Vec::new(), all: true });
     engine.execute(request("agent-1", all)).unwrap();
     engine.execute(request("agent-1", lease("c"))).unwrap();
-    let refusal =
-        engine.wait_for_decision(&asker("agent-1"), fence, "D1", Millis::parse("1s")).unwrap_err();
+    let refusal = engine.wait_for_decision(&fenced, "D1", Millis::parse("1s")).unwrap_err();
     assert_eq!(refusal.code, Code::TimedOut);
 }

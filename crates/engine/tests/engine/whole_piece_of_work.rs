@@ -1,7 +1,7 @@
 //! A piece of work from plan to done.
 
 use crate::support::{World, claim, claim_best, start, submit};
-use comity_core::command::{Command, Containment};
+use comity_core::command::{Command, TaskVerb};
 use comity_core::refusal::Code;
 use comity_core::role::Role;
 
@@ -35,7 +35,7 @@ fn a_task_goes_from_plan_to_done_with_everything_on_record() {
             },
         );
         world.run("agent-1", submit(&first, "abcdef1"));
-        let approve = Command::Approve { id: first.clone(), reason: None };
+        let approve = TaskVerb::Approve.on(first.clone(), None);
         world.refused("agent-1", approve.clone(), Code::RoleForbidden);
         let refusal = world.refused("critic-1", approve.clone(), Code::GateUnmet);
         assert_eq!(refusal.details["missing"].as_array().unwrap().len(), 1);
@@ -44,13 +44,13 @@ fn a_task_goes_from_plan_to_done_with_everything_on_record() {
             Command::Check { id: first.clone(), item: "1".to_owned(), waive: false, reason: None },
         );
         world.run("critic-1", approve);
-        world.run("integrator-1", Command::Merge { id: first.clone(), reason: None });
+        world.run("integrator-1", TaskVerb::Merge.on(first.clone(), None));
         world.run(
             "integrator-1",
             Command::Done {
                 id: first.clone(),
                 merged: Some("fedcba9".to_owned()),
-                containment: Containment::Contained,
+                unmerged: false,
                 reason: None,
             },
         );
@@ -59,7 +59,7 @@ fn a_task_goes_from_plan_to_done_with_everything_on_record() {
         assert_eq!(next["task"]["status"], "claimed");
         world.assert_log_is_sound();
         let rebuilt = world.engine.rebuild().unwrap();
-        assert_eq!(rebuilt["rebuilt"]["tasks"], 2);
+        assert_eq!(rebuilt.rebuilt.tasks, 2);
         world.assert_log_is_sound();
     }
 }

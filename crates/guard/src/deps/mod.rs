@@ -5,21 +5,16 @@
 //! additions come from nowhere then.
 
 mod go;
-mod gradle;
-mod maven;
 mod node;
 mod own;
 mod place;
 mod python;
 mod rust;
-mod setup_py;
-mod xml;
-mod yaml;
 
-use crate::check::Violation;
 use crate::diff::{Change, files_at, text_at};
 use crate::git::Git;
 use comity_core::command::FileAction;
+use comity_core::observed::NewDependency;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Dependencies by name, with what is asked of them. One that comes from elsewhere than the ecosystem's registry has its source in
@@ -64,8 +59,8 @@ pub(crate) enum Ecosystem {
     Python,
     /// Go modules.
     Go,
-    /// Maven and Gradle.
-    Java,
+    /// Tools whose files are not read.
+    Other,
 }
 
 /// How a file is read.
@@ -98,15 +93,10 @@ fn kind(path: &str) -> Option<Kind> {
         }
         "Cargo.lock" => lock(Ecosystem::Rust, rust::lock),
         "package.json" => manifest(Ecosystem::Node, node::manifest),
-        "package.yaml" => manifest(Ecosystem::Node, node::yaml_manifest),
         "package-lock.json" | "npm-shrinkwrap.json" => lock(Ecosystem::Node, node::npm_lock),
-        "pnpm-workspace.yaml" => manifest(Ecosystem::Node, node::pnpm_workspace),
-        "pnpm-lock.yaml" => lock(Ecosystem::Node, node::pnpm_lock),
         "yarn.lock" => lock(Ecosystem::Node, node::yarn_lock),
         "pyproject.toml" => manifest(Ecosystem::Python, python::pyproject),
         "Pipfile" => manifest(Ecosystem::Python, python::pipfile),
-        "setup.py" => manifest(Ecosystem::Python, setup_py::manifest),
-        "setup.cfg" => manifest(Ecosystem::Python, python::setup_cfg),
         "poetry.lock" | "uv.lock" | "pdm.lock" => lock(Ecosystem::Python, python::lock),
         _ if name.starts_with("pylock.") && name.ends_with(".toml") => {
             lock(Ecosystem::Python, python::lock)
@@ -114,19 +104,31 @@ fn kind(path: &str) -> Option<Kind> {
         "Pipfile.lock" => lock(Ecosystem::Python, python::pipfile_lock),
         "go.mod" | "go.work" => manifest(Ecosystem::Go, go::manifest),
         "go.sum" | "go.work.sum" => lock(Ecosystem::Go, go::sum),
-        "pom.xml" => manifest(Ecosystem::Java, maven::manifest),
-        "extensions.xml" if dir.ends_with(".mvn") => manifest(Ecosystem::Java, maven::manifest),
-        "gradle.lockfile" | "buildscript-gradle.lockfile" => lock(Ecosystem::Java, gradle::lock),
-        _ if name.ends_with(".lockfile") && dir.ends_with("dependency-locks") => {
-            lock(Ecosystem::Java, gradle::lock)
-        }
-        _ if name.ends_with(".gradle") || name.ends_with(".gradle.kts") => {
-            manifest(Ecosystem::Java, gradle::manifest)
-        }
-        _ if name.ends_with(".versions.toml") => manifest(Ecosystem::Java, gradle::catalogue),
+        _ if is_unread(dir, name) => manifest(Ecosystem::Other, unread),
         _ if is_requirements(path) => manifest(Ecosystem::Python, python::requirements),
         _ => None,
     }
+}
+
+/// Files that name dependencies in a form that only their own tool can tell for sure. Any change of one may add some.
+fn is_unread(dir: &str, name: &str) -> bool {
+    const NAMES: [&str; 6] = [
+        "package.yaml",
+        "pnpm-workspace.yaml",
+        "pnpm-lock.yaml",
+        "setup.py",
+        "setup.cfg",
+        "pom.xml",
+    ];
+    const ENDS: [&str; 4] = [".gradle", ".gradle.kts", ".versions.toml", "gradle.lockfile"];
+    NAMES.contains(&name)
+        || ENDS.iter().any(|end| name.ends_with(end))
+        || (name == "extensions.xml" && dir.ends_with(".mvn"))
+        || (name.ends_with(".lockfile") && dir.ends_with("dependency-locks"))
+}
+
+fn unread(_text: &str, _dir: &str) -> Option<Names> {
+    None
 }
 
 /// `requirements.txt`, `requirements-dev.in`, `dev-requirements.txt`, `requirements/test.txt`.
@@ -177,25 +179,28 @@ struct Read<'a> {
 }
 
 /// Lists the dependencies that the changes add.
-pub(crate) fn added(git: &Git, base: &str, commit: &str, files: &[Change]) -> Vec<Violation> {
+pub(crate) fn added(git: &Git, base: &str, commit: &str, files: &[Change]) -> Vec<NewDependency> {
     let there = |file: &&Change| {
-        file.action != FileAction::Deleted && !file.is_submodule && !is_test_data(&file.path)
+        file.file.action != FileAction::Deleted
+            && !file.is_submodule
+            && !is_test_data(&file.file.path)
     };
     let included = included(git, commit, files);
     let mut read = Vec::new();
     for file in files.iter().filter(there) {
-        for kind in kinds(&file.path, &included) {
+        for kind in kinds(&file.file.path, &included) {
             read.push(compare(git, base, commit, file, kind));
         }
     }
     let (mut found, mut owned) = (Vec::new(), BTreeMap::new());
     for one in &read {
-        let path = &one.file.path;
+        let path = &one.file.file.path;
         let Some(after) = &one.after else {
-            if !split(path).0.split('/').any(|part| TESTS.contains(&part)) {
+            let among_tests = split(path).0.split('/').any(|part| TESTS.contains(&part));
+            if !among_tests && !is_same(git, base, commit, one.file) {
                 let message =
                     format!("{path} cannot be read, so new dependencies cannot be ruled out");
-                found.push(Violation::new("no_new_deps", Some(path), message));
+                found.push(NewDependency { path: path.clone(), message });
             }
             continue;
         };
@@ -216,41 +221,45 @@ pub(crate) fn added(git: &Git, base: &str, commit: &str, files: &[Change]) -> Ve
         }
         for name in new {
             let message = format!("{path} adds the dependency {name}");
-            let violation = Violation::new("no_new_deps", Some(path), message);
+            let new = NewDependency { path: path.clone(), message };
             // A file that is read in two ways may say the same in both.
-            if !found.contains(&violation) {
-                found.push(violation);
+            if !found.contains(&new) {
+                found.push(new);
             }
         }
     }
     found
 }
 
+/// Tells whether a file has the text that it had, here or where it was moved from.
+fn is_same(git: &Git, base: &str, commit: &str, file: &Change) -> bool {
+    let old = file.file.moved_from.as_deref().unwrap_or(&file.git_path);
+    text_at(git, base, old).is_some_and(|text| text_at(git, commit, &file.git_path) == Some(text))
+}
+
 fn compare<'a>(git: &Git, base: &str, commit: &str, file: &'a Change, kind: Kind) -> Read<'a> {
     let read = |commit: &str, path: &str| {
         text_at(git, commit, path).and_then(|text| kind.names(path, &text))
     };
-    let old_path = file.moved_from.as_deref().unwrap_or(&file.git_path);
+    let old_path = file.file.moved_from.as_deref().unwrap_or(&file.git_path);
     let after = read(commit, &file.git_path);
     // What was data of tests before made nothing known.
-    let before = Some(old_path).filter(|path| !is_aside(path) || is_aside(&file.path));
+    let before = Some(old_path).filter(|path| !is_aside(path) || is_aside(&file.file.path));
     let before = before.and_then(|path| read(base, path)).unwrap_or_default();
     Read { file, kind, after, before }
 }
 
 /// Tells whether a manifest that a lockfile belongs to asks for something else than before.
 fn is_explained(lock: &Read<'_>, read: &[Read<'_>]) -> bool {
-    let top = split(&lock.file.path).0;
-    // Gradle keeps some of its lockfiles in a directory of their own.
-    let top =
-        top.strip_suffix("gradle/dependency-locks").map_or(top, |dir| dir.trim_end_matches('/'));
+    let top = split(&lock.file.file.path).0;
     // A lockfile that is read for what it asks for explains nothing.
-    let is_manifest =
-        |one: &Read<'_>| !one.kind.is_lock && kind(&one.file.path).is_none_or(|kind| !kind.is_lock);
+    let is_manifest = |one: &Read<'_>| {
+        !one.kind.is_lock && kind(&one.file.file.path).is_none_or(|kind| !kind.is_lock)
+    };
     read.iter().any(|one| {
         is_manifest(one)
             && one.kind.ecosystem == lock.kind.ecosystem
-            && own::is_below(split(&one.file.path).0, top)
+            && own::is_below(split(&one.file.file.path).0, top)
             && one.after.as_ref() != Some(&one.before)
     })
 }
@@ -269,23 +278,20 @@ fn is_swapped(name: &str, lock: &Read<'_>, read: &[Read<'_>]) -> bool {
 fn included(git: &Git, commit: &str, files: &[Change]) -> BTreeSet<String> {
     let unnamed: BTreeSet<&str> = files
         .iter()
-        .filter(|file| kind(&file.path).is_none())
+        .filter(|file| kind(&file.file.path).is_none())
         .map(|file| &*file.git_path)
         .collect();
     let may_be = |path: &&str| path.ends_with(".txt") || path.ends_with(".in");
     if !unnamed.iter().any(may_be) {
         return BTreeSet::new();
     }
-    let is_list = |path: &String| {
-        is_requirements(path) || ["pyproject.toml", "setup.cfg"].contains(&split(path).1)
-    };
+    let is_list = |path: &String| is_requirements(path) || split(path).1 == "pyproject.toml";
     let lists = files_at(git, commit).into_iter().filter(is_list);
     let mut found = BTreeSet::new();
     for path in lists.take(MANIFESTS_MAX) {
         let text = text_at(git, commit, &path).unwrap_or_default();
         let names = match split(&path).1 {
             "pyproject.toml" => python::dynamic_lists(&text),
-            "setup.cfg" => python::cfg_lists(&text),
             _ => python::includes(&text),
         };
         let inside = |name: String| place::inside(split(&path).0, &name);
@@ -311,6 +317,6 @@ fn known(git: &Git, base: &str, of: Kind) -> BTreeSet<String> {
 }
 
 #[cfg(test)]
-mod forms;
+mod forms_tests;
 #[cfg(test)]
 mod tests;

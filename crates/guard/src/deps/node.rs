@@ -1,6 +1,6 @@
-//! npm, pnpm and yarn.
+//! npm and yarn.
 
-use super::{Names, place, yaml};
+use super::{Names, place};
 use comity_core::pattern::{Pattern, RepoPath};
 use serde_json::{Map, Value};
 
@@ -23,12 +23,6 @@ const ELSEWHERE: [&str; 9] =
 pub(super) fn manifest(text: &str, dir: &str) -> Option<Names> {
     let root: Value = serde_json::from_str(text).ok()?;
     Some(of_package(&root, dir))
-}
-
-/// package.yaml, which pnpm takes for a package.json.
-pub(super) fn yaml_manifest(text: &str, dir: &str) -> Option<Names> {
-    let documents = yaml::read(text)?;
-    Some(documents.iter().flat_map(|root| of_package(root, dir)).collect())
 }
 
 fn of_package(root: &Value, dir: &str) -> Names {
@@ -62,21 +56,11 @@ fn extended(packages: Option<&Value>, dir: &str, names: &mut Names) {
 }
 
 /// The patterns of a workspace's members.
-pub(super) fn members(file: &str, text: &str) -> Vec<String> {
-    let roots = match file {
-        "package.json" => serde_json::from_str(text).into_iter().collect(),
-        _ => yaml::read(text).unwrap_or_default(),
-    };
-    let list = |root: &Value| {
-        let keys: &[&str] = match file {
-            "package.json" => &["/workspaces", "/workspaces/packages"],
-            _ => &["/packages"],
-        };
-        let lists = keys.iter().filter_map(|key| root.pointer(key)?.as_array());
-        let texts = lists.flatten().filter_map(Value::as_str);
-        texts.map(str::to_owned).collect::<Vec<String>>()
-    };
-    roots.iter().flat_map(list).collect()
+pub(super) fn members(text: &str) -> Vec<String> {
+    let root: Value = serde_json::from_str(text).unwrap_or_default();
+    let keys = ["/workspaces", "/workspaces/packages"];
+    let lists = keys.iter().filter_map(|key| root.pointer(key)?.as_array());
+    lists.flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Tells whether a directory, relative to the workspace's, is a member of it.
@@ -151,22 +135,6 @@ fn replacement(name: &str, wanted: &str, dir: &str, names: &mut Names) {
     }
 }
 
-/// Names of `catalog:` and `catalogs:`, what `overrides:` puts in their place, and what `packageExtensions:` adds.
-pub(super) fn pnpm_workspace(text: &str, dir: &str) -> Option<Names> {
-    let mut names = Names::new();
-    for root in yaml::read(text)? {
-        let catalogs = root.get("catalogs").and_then(Value::as_object).into_iter().flatten();
-        let catalogs = catalogs.map(|(_, catalog)| catalog).chain(root.get("catalog"));
-        for (name, wanted) in catalogs.filter_map(Value::as_object).flatten() {
-            let wanted = wanted.as_str().unwrap_or_default();
-            names.extend(named(name, wanted, dir).map(|name| (name, wanted.to_owned())));
-        }
-        replaced(root.get("overrides"), dir, &mut names);
-        extended(root.get("packageExtensions"), dir, &mut names);
-    }
-    Some(names)
-}
-
 /// A name with where it was taken from, when that is not the registry.
 fn resolved(name: &str, source: &str, dir: &str) -> String {
     let path = LOCAL.iter().find_map(|prefix| source.strip_prefix(prefix));
@@ -223,33 +191,6 @@ fn nested(dependencies: &Map<String, Value>, dir: &str, names: &mut Names) {
             nested(inner, dir, names);
         }
     }
-}
-
-/// The keys below `packages:` — `name@1.0.0`, `/name@1.0.0` or `/name/1.0.0` — with where they come from.
-pub(super) fn pnpm_lock(text: &str, dir: &str) -> Option<Names> {
-    let mut names = Names::new();
-    for root in yaml::read(text)? {
-        let packages = root.get("packages").and_then(Value::as_object);
-        for (key, package) in packages.into_iter().flatten() {
-            let key = key.trim_start_matches('/');
-            let key = key.split('(').next().unwrap_or(key);
-            let named = package.get("name").and_then(Value::as_str);
-            let name = named.unwrap_or_else(|| before_version(key));
-            let field = |key: &str| package.pointer(&format!("/resolution/{key}"));
-            let own = field("directory").and_then(Value::as_str);
-            if own.is_some_and(|path| place::is_own(dir, path)) {
-                continue;
-            }
-            let source = field("tarball").or_else(|| field("repo")).and_then(Value::as_str);
-            let source = source.unwrap_or_default();
-            let name = match field("repo") {
-                Some(_) => place::from(name, source),
-                None => resolved(name, source, dir),
-            };
-            names.insert(name, String::new());
-        }
-    }
-    Some(names)
 }
 
 fn before_version(key: &str) -> &str {

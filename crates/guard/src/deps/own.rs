@@ -1,6 +1,6 @@
 //! The repository's own packages: names that stand for a directory of the repository itself, where the tool takes them from there.
 
-use super::{Ecosystem, MANIFESTS_MAX, go, is_aside, maven, node, python, split};
+use super::{Ecosystem, MANIFESTS_MAX, go, is_aside, node, python, split};
 use crate::diff::{files_at, text_at};
 use crate::git::Git;
 use std::collections::BTreeMap;
@@ -20,11 +20,10 @@ impl Own {
     pub(super) fn of(ecosystem: Ecosystem, files: &BTreeMap<String, String>) -> Own {
         Own(match ecosystem {
             // Cargo's own packages are told by a path in the dependency itself.
-            Ecosystem::Rust => Vec::new(),
+            Ecosystem::Rust | Ecosystem::Other => Vec::new(),
             Ecosystem::Node => workspaces(files),
             Ecosystem::Python => each(files, "pyproject.toml", python::own_sources),
             Ecosystem::Go => modules(files),
-            Ecosystem::Java => poms(files),
         })
     }
 }
@@ -38,11 +37,10 @@ pub(super) fn is_below(dir: &str, top: &str) -> bool {
 /// Reads the files of a commit that tell an ecosystem's own packages.
 pub(super) fn read(git: &Git, commit: &str, ecosystem: Ecosystem) -> Own {
     let names: &[&str] = match ecosystem {
-        Ecosystem::Rust => return Own::default(),
-        Ecosystem::Node => &["package.json", "pnpm-workspace.yaml"],
+        Ecosystem::Rust | Ecosystem::Other => return Own::default(),
+        Ecosystem::Node => &["package.json"],
         Ecosystem::Python => &["pyproject.toml"],
         Ecosystem::Go => &["go.mod", "go.work"],
-        Ecosystem::Java => &["pom.xml"],
     };
     let files = files_at(git, commit).into_iter();
     let files = files.filter(|path| names.contains(&split(path).1) && !is_aside(path));
@@ -65,12 +63,12 @@ fn each(
     defined.collect()
 }
 
-/// The packages that a workspace of npm, pnpm or yarn has.
+/// The packages that a workspace of npm or yarn has.
 fn workspaces(files: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (path, text) in files {
         let top = split(path).0;
-        let members = node::members(split(path).1, text);
+        let members = node::members(text);
         if members.is_empty() {
             continue;
         }
@@ -94,15 +92,4 @@ fn modules(files: &BTreeMap<String, String>) -> Vec<(String, String)> {
         Some((top, go::module(files.get(&path)?)?))
     };
     used.into_iter().filter_map(module).collect()
-}
-
-/// Maven's packages that another one names as its module or parent, or that have modules.
-fn poms(files: &BTreeMap<String, String>) -> Vec<(String, String)> {
-    let read = |(path, text): (&String, &String)| {
-        Some((path.clone(), maven::module(text, split(path).0)?))
-    };
-    let modules: BTreeMap<String, maven::Module> = files.iter().filter_map(read).collect();
-    let named = |path: &String| modules.values().any(|module| module.named.contains(path));
-    let own = modules.iter().filter(|(path, module)| module.has_modules || named(path));
-    own.map(|(_, module)| (String::new(), module.name.clone())).collect()
 }

@@ -313,38 +313,3 @@ fn is_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+'))
 }
-
-/// The lists that a setup.cfg takes dependencies from.
-pub(super) fn cfg_lists(text: &str) -> Vec<String> {
-    let files = text.lines().filter_map(|line| line.split_once("file:"));
-    let files = files.flat_map(|(_, files)| files.split(',').map(str::trim));
-    files.map(str::to_owned).collect()
-}
-
-/// The lists of `install_requires`, `tests_require` and `[options.extras_require]`.
-pub(super) fn setup_cfg(text: &str, dir: &str) -> Option<Names> {
-    let mut names = Names::new();
-    let (mut extras, mut inside) = (false, false);
-    for line in text.lines() {
-        if let Some(section) = line.trim_end().strip_prefix('[') {
-            extras = section.starts_with("options.extras_require");
-            inside = false;
-        } else if line.starts_with([' ', '\t']) {
-            if inside {
-                names.extend(requirement(line));
-            }
-        } else if let Some((key, value)) = line.split_once(['=', ':']) {
-            let key = key.trim();
-            inside =
-                extras || ["install_requires", "setup_requires", "tests_require"].contains(&key);
-            let value = value.trim_start();
-            if let Some(files) = value.strip_prefix("file:").filter(|_| inside) {
-                let lists = files.split(',').map(str::trim);
-                names.extend(lists.filter_map(|list| included(list, dir)));
-            } else if inside {
-                names.extend(value.split(';').filter_map(requirement));
-            }
-        }
-    }
-    Some(names)
-}

@@ -1,11 +1,10 @@
 //! Questions about commits, and the snapshot of a work tree that must not be committed to.
 
 use super::Git;
-use crate::names;
-use comity_core::command::Containment;
+use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -18,6 +17,16 @@ const PATCHES_MAX: &str = "--max-count=500";
 /// equal patches differ.
 const PLAIN: [&str; 6] =
     ["--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", "-U3"];
+
+/// What git says about the submitted commit and the merged one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Containment {
+    /// Git does not have one of them.
+    Unknown,
+    /// The merged commit contains the submitted one, or an equal patch.
+    Contained,
+    Missing,
+}
 
 /// Says whether the merged commit contains the submitted one, or an equal patch.
 pub fn containment(tree: &Path, submitted: &str, merged: &str) -> Containment {
@@ -59,59 +68,6 @@ fn by_patch(git: &Git, submitted: &str, merged: &str) -> Containment {
     }
 }
 
-/// Commits whose patches are compared when they were rebased.
-const REBASED_MAX: usize = 500;
-
-/// Finds those of some commits that have the same patch as one of others, which are not among them.
-pub(crate) fn rebased(
-    git: &Git,
-    commits: &BTreeSet<String>,
-    others: &BTreeSet<String>,
-) -> BTreeSet<String> {
-    if commits.is_empty() || others.is_empty() {
-        return BTreeSet::new();
-    }
-    let known: BTreeSet<String> = patches(git, others).into_values().collect();
-    let same = patches(git, commits).into_iter().filter(|(_, id)| known.contains(id));
-    same.map(|(commit, _)| commit).collect()
-}
-
-/// Branches that are looked for as one commit.
-const SQUASHED_MAX: usize = 16;
-
-/// Finds those of some commits, which a tip has behind it, that have all of a branch as one patch. The first of the branches,
-/// by their ends, are looked at.
-pub(crate) fn squashed(
-    git: &Git,
-    commits: &BTreeSet<String>,
-    tip: &str,
-    ends: &[String],
-) -> BTreeSet<String> {
-    if commits.is_empty() || ends.is_empty() {
-        return BTreeSet::new();
-    }
-    let whole = |end: &String| {
-        let base = git.line(&["merge-base", end, tip])?;
-        let diff = [&["diff"], PLAIN.as_slice(), &[&base, end]].concat();
-        patch_ids(git, &diff).into_iter().next()
-    };
-    let known: BTreeSet<String> = ends.iter().take(SQUASHED_MAX).filter_map(whole).collect();
-    let same = patches(git, commits).into_iter().filter(|(_, id)| known.contains(id));
-    same.map(|(commit, _)| commit).collect()
-}
-
-/// Returns the ids of the patches of commits.
-fn patches(git: &Git, commits: &BTreeSet<String>) -> BTreeMap<String, String> {
-    let listed: String =
-        commits.iter().take(REBASED_MAX).map(|commit| format!("{commit}\n")).collect();
-    let log = ["log", "-p", "--no-walk", "--no-merges", "--no-show-signature", "--stdin"];
-    let output = git.fed(&[&log, PLAIN.as_slice()].concat(), &listed);
-    let lines = output.map(|output| patch_lines(git, &output.stdout)).unwrap_or_default();
-    let read =
-        |line: &String| line.split_once(' ').map(|(id, commit)| (commit.to_owned(), id.to_owned()));
-    lines.iter().filter_map(read).collect()
-}
-
 /// Returns the ids of the patches that a git command prints.
 fn patch_ids(git: &Git, args: &[&str]) -> Vec<String> {
     let Some(patch) = git.output(args).filter(|output| output.status.success()) else {
@@ -138,7 +94,7 @@ const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
 fn failed(step: &str, task: &str) -> Refusal {
     Refusal::new(Code::Internal, format!("git could not {step} for the snapshot of {task}"))
-        .hint("give the commit with --commit SHA")
+        .hint(say("give the commit with ").ask("commit", "SHA"))
 }
 
 /// Makes a commit of the work tree as it is, without touching it or its index. The same files give
@@ -189,22 +145,35 @@ fn without_nested(git: &Git, own: &Git) -> bool {
     all.difference(&known).all(|path| git.does(&["update-index", "--force-remove", "--", path]))
 }
 
+/// The ref of a snapshot that is about to be handed in.
+fn pending(commit: &str) -> String {
+    format!("refs/comity/pending/{commit}")
+}
+
+/// The ref of the snapshot that was handed in. A task's id may be what git takes for no ref; no id has a percent sign, so no
+/// two ids are written alike.
+fn kept(task: &str) -> String {
+    let odd = task.contains("..") || task.ends_with('.') || task.ends_with(".lock");
+    let name = if odd { task.replace('.', "%2E") } else { task.to_owned() };
+    format!("refs/comity/snapshots/{name}")
+}
+
 /// Keeps a snapshot from being collected until it is known whether it was accepted.
 pub fn hold(tree: &Path, task: &str, commit: &str) -> Result<(), Refusal> {
-    let held = Git::at(tree).does(&["update-ref", &names::pending(commit), commit]);
+    let held = Git::at(tree).does(&["update-ref", &pending(commit), commit]);
     if held { Ok(()) } else { Err(failed("keep the commit", task)) }
 }
 
 /// Lets go of a snapshot that was not accepted.
 pub fn let_go(tree: &Path, commit: &str) {
     // What stays behind costs nothing.
-    let _ = Git::at(tree).does(&["update-ref", "-d", &names::pending(commit)]);
+    let _ = Git::at(tree).does(&["update-ref", "-d", &pending(commit)]);
 }
 
 /// Keeps a snapshot that was accepted. Only that may take the place of what was kept before, so that a former
 /// holder cannot replace the work of the present one.
 pub fn keep(tree: &Path, task: &str, commit: &str) -> Result<(), Refusal> {
-    let (name, pending) = (names::snapshot(task), names::pending(commit));
+    let (name, pending) = (kept(task), pending(commit));
     let both = format!("update {name} {commit}\ndelete {pending}\n");
     let kept = Git::at(tree).fed(&["update-ref", "--stdin"], &both);
     if kept.is_some_and(|output| output.status.success()) {
@@ -212,4 +181,16 @@ pub fn keep(tree: &Path, task: &str, commit: &str) -> Result<(), Refusal> {
     }
     let message = format!("git could not write {name}; the snapshot is kept as {pending}");
     Err(Refusal::new(Code::Internal, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kept;
+
+    #[test]
+    fn an_id_that_git_takes_for_no_ref_is_written_in_another_way() {
+        assert_eq!(kept("T-1.a"), "refs/comity/snapshots/T-1.a");
+        assert_eq!(kept("x.lock"), "refs/comity/snapshots/x%2Elock");
+        assert_eq!(kept("a..b."), "refs/comity/snapshots/a%2E%2Eb%2E");
+    }
 }

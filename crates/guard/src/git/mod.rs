@@ -4,5 +4,4 @@ mod call;
 mod commit;
 
 pub use call::{Git, version};
-pub use commit::{containment, hold, keep, let_go, snapshot};
-pub(crate) use commit::{rebased, squashed};
+pub use commit::{Containment, containment, hold, keep, let_go, snapshot};

@@ -8,21 +8,17 @@ use std::fmt;
 const WORD: &str = "ANSWER:";
 const LABELS: [&str; 5] = ["answer to question", "answer", "question", "q", "a"];
 
-/// An answer as it was given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// The items of its list.
     pub parts: Vec<AnswerPart>,
     /// What was said before and after the list, or all of it when there is none.
     pub beside: String,
 }
 
-/// One item of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnswerPart {
     /// The question it names, counted from one.
     pub number: Option<u32>,
-    /// What is answered.
     pub text: String,
 }
 
@@ -49,7 +45,6 @@ pub enum Mismatch {
     Empty,
     /// It names a question that was not asked.
     NoSuchQuestion(u32),
-    /// It answers a question twice.
     Twice(u32),
     /// It has more items than there are questions.
     TooMany(usize, usize),

@@ -1,6 +1,5 @@
 //! Branch names: `agent/<issue>-<slug>`.
 
-/// Characters of a slug.
 const SLUG_CHARS_MAX: usize = 40;
 
 /// Makes the slug of a title: lower case, one dash for what is neither letter nor digit, at most 40 characters.
@@ -20,12 +19,10 @@ pub fn slug(title: &str) -> String {
     if slug.is_empty() { "issue".to_owned() } else { slug.to_owned() }
 }
 
-/// Makes the branch of an issue.
 pub fn branch(issue: u64, title: &str) -> String {
     format!("agent/{issue}-{}", slug(title))
 }
 
-/// Returns the issue that a branch is for.
 pub fn issue_of_branch(branch: &str) -> Option<u64> {
     let (number, slug) = branch.strip_prefix("agent/")?.split_once('-')?;
     let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

@@ -9,17 +9,12 @@ const HEARTBEAT: &str = "Updates posted at major milestones";
 /// Who took an issue, where and since when. A generation writes the parts that it knows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Claim {
-    /// Who took it.
     pub agent: Option<String>,
-    /// On which host.
     pub host: Option<String>,
     /// In which repository, as `owner/name`.
     pub repository: Option<String>,
-    /// On which branch.
     pub branch: Option<String>,
-    /// In which work tree.
     pub workspace: Option<String>,
-    /// Since when.
     pub started: Option<Timestamp>,
     /// Lines that the protocol does not know, and known ones that could not be read.
     pub other: Vec<(String, String)>,

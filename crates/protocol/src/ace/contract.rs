@@ -1,7 +1,7 @@
 //! The hand-over file as a contract that can be checked and handed in.
 
 use super::{HandOver, HandOverError, HandOverState};
-use crate::contract::{Kind, Mode, keys_there};
+use crate::contract::{ContractKind, Mode, keys_there};
 use crate::document::{self, Data, Node};
 use crate::problem::Problems;
 use comity_core::command::{
@@ -11,7 +11,7 @@ use comity_core::pattern::RepoPath;
 use serde_json::{Value, json};
 
 /// What a worker leaves behind when it is through.
-pub const DONE: Kind = Kind {
+pub const DONE: ContractKind = ContractKind {
     name: "ace-done",
     help: "ACE: what a worker leaves behind in ACE_TASK_DONE.json",
     read: |text, _| document::read(text),

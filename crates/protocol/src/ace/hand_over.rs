@@ -3,38 +3,28 @@
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// The name of the file.
 pub const DONE_FILE: &str = "ACE_TASK_DONE.json";
 
 /// Words in a summary with which a model says that it did not do the work.
 const REFUSALS: [&str; 4] = ["refused", "i'm sorry", "i’m sorry", "i am sorry"];
 
-/// What a worker left behind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HandOver {
     /// The task of the worker, such as `task-1`.
     pub task_id: Option<String>,
-    /// What was done, in words.
     pub summary: String,
-    /// Files that were changed.
     pub files_changed: Vec<String>,
-    /// Commands that were run.
     pub commands_run: Vec<String>,
-    /// How it ended.
     pub state: HandOverState,
     /// Keys that the protocol does not know, as they were.
     pub other: Map<String, Value>,
 }
 
-/// How a worker's task ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum HandOverState {
-    /// It is done.
     #[default]
     Done,
-    /// It needs answers.
     Blocked(Vec<String>),
-    /// It failed.
     Failed,
 }
 
@@ -47,9 +37,7 @@ pub enum HandOverError {
     TaskWaitTimeout,
     /// The model would not do it; this is what it said.
     InstructionRefusal(String),
-    /// The file cannot be read.
     Unreadable {
-        /// What is wrong.
         message: String,
         /// Where, counted from one.
         line: usize,

@@ -27,7 +27,18 @@ use crate::markdown::{self, Line};
 use comity_core::command::ReportStatus;
 
 /// Which of the two forms is written. Both are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Generation {
     /// State in labels `agent:*`.
     #[default]
@@ -36,34 +47,25 @@ pub enum Generation {
     Project,
 }
 
-/// Who wrote a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// The agent, or comity for it.
     Agent,
     /// Somebody whose answers count.
     Allowed,
-    /// Anybody else.
     Other,
 }
 
 /// What a comment that comity has written begins a line with, so that it never answers itself.
 pub const OWN_MARK: &str = "<!-- comity";
 
-/// A comment of the protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comment {
     /// An agent has taken the issue.
     Claim(Claim),
-    /// An agent needs input.
     Blocked(Blocked),
-    /// Somebody gives it.
     Answer(Answer),
-    /// The agent goes on.
     Resuming,
-    /// A pull request is open.
     Done(Done),
-    /// The attempt failed.
     Failed(Failed),
 }
 
@@ -162,7 +164,6 @@ impl Comment {
         }
     }
 
-    /// Writes a comment.
     pub fn render(&self, generation: Generation) -> String {
         match self {
             Comment::Claim(claim) => claim.render(generation),

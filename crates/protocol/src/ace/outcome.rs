@@ -3,19 +3,14 @@
 use super::{COMPLETE, FAILED, Generation, OPENED};
 use crate::markdown::{self, Line};
 
-/// A pull request was opened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Done {
-    /// Its number.
     pub number: Option<u64>,
-    /// Where it is.
     pub url: Option<String>,
 }
 
-/// An attempt failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Failed {
-    /// What went wrong.
     pub error: String,
 }
 

@@ -2,7 +2,7 @@
 //! failed, or somebody must answer first.
 
 use super::{Answer, Blocked, Claim, Comment, Done, Failed, Word};
-use crate::contract::{Kind, Mode};
+use crate::contract::{ContractKind, Mode};
 use crate::document::{Data, Entry, Fault, Node, Place};
 use crate::markdown::{self, Line};
 use crate::problem::Problems;
@@ -11,8 +11,7 @@ use comity_core::command::{
 };
 use serde_json::{Value, json};
 
-/// What is posted on an issue.
-pub const COMMENT: Kind = Kind {
+pub const COMMENT: ContractKind = ContractKind {
     name: "ace-comment",
     help: "ACE: a comment: claim, BLOCKED, ANSWER, resuming, done or failed",
     read: |given, _| read(given),

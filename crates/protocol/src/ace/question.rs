@@ -13,7 +13,6 @@ const HOW_PROJECT: &str =
 /// What an agent needs to know before it can go on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blocked {
-    /// The questions, at least one.
     pub questions: Vec<Asked>,
     /// What was said before them.
     pub about: Option<String>,
@@ -24,7 +23,6 @@ pub struct Blocked {
 pub struct Asked {
     /// Counted from one. A question that is asked again keeps its number.
     pub number: u32,
-    /// The question.
     pub text: String,
 }
 

@@ -6,12 +6,11 @@ use crate::contract::Mode;
 use crate::document::{self, Data, Fault, Node, Place};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Spaces before the fence of a contract, as in an item of a list; one that is further in is part of a text.
+/// A fence with more spaces before it belongs to a text inside the contract. List items have up to this many.
 const INDENT_MAX: usize = 3;
-/// Keys of a contract in a text that cannot be read, from which on it is meant as one.
+/// An unreadable text counts as a contract if it has at least this many of the keys.
 const MEANT_MIN: usize = 2;
 
-/// What is looked for.
 struct Wanted {
     what: &'static str,
     keys: &'static [&'static str],
@@ -35,22 +34,20 @@ const RESULT: Wanted = Wanted {
     fits: |tree| result::marks("", Some(tree)) > 0 && mission_check::marks("", Some(tree)) == 0,
 };
 
-/// Reads a mission.
 pub fn mission(text: &str, mode: Mode) -> Result<Node, Fault> {
     read(text, mode, &MISSION)
 }
 
-/// Reads a result.
 pub fn result(text: &str, mode: Mode) -> Result<Node, Fault> {
     read(text, mode, &RESULT)
 }
 
-/// Tells whether what cannot be read of a text is meant as a mission.
+/// Tells whether the unreadable part of a text has the keys of a mission.
 pub fn is_meant_as_mission(text: &str) -> bool {
     is_meant(text, &MISSION)
 }
 
-/// Tells whether what cannot be read of a text is meant as a result.
+/// Tells whether the unreadable part of a text has the keys of a result.
 pub fn is_meant_as_result(text: &str) -> bool {
     is_meant(text, &RESULT)
 }
@@ -68,8 +65,8 @@ fn is_meant(text: &str, wanted: &Wanted) -> bool {
     wanted.own.iter().filter(there).count() >= MEANT_MIN
 }
 
-/// The original reads bare documents, and comity writes no others; what is around a contract is left aside only
-/// where neither is asked for.
+/// Other text may stand around the contract only in `Mode::Full`: the original tool reads bare documents, and comity writes
+/// bare documents.
 fn read(text: &str, mode: Mode, wanted: &Wanted) -> Result<Node, Fault> {
     let whole = document::read(text);
     if mode != Mode::Full || whole.as_ref().is_ok_and(|tree| matches!(tree.data, Data::Map(_))) {
@@ -94,13 +91,13 @@ fn read(text: &str, mode: Mode, wanted: &Wanted) -> Result<Node, Fault> {
             found.push((block.first, read));
         }
     }
-    // A contract without a fence that has a mistake is not replaced by what it quotes.
+    // A faulty contract without a fence is not replaced by a contract that it quotes.
     let outside = blocks::outside(&lines, blocks.iter().chain(&code));
     if let Some(first) = meant(outside, wanted) {
         found.push((first, whole.clone()));
         found.sort_by_key(|(first, _)| *first);
     }
-    // Without any, the only block that names its language is meant.
+    // If no block fits, the only block that names JSON or YAML counts.
     let mut named = blocks.iter().filter(|block| block.is_named());
     match (found.len(), named.next(), named.next()) {
         (0, Some(only), None) => only.read(&lines),
@@ -113,7 +110,7 @@ fn numbered<'l>(lines: &'l [&'l str]) -> impl Iterator<Item = (usize, &'l str)> 
     lines.iter().copied().enumerate()
 }
 
-/// Returns the first line that is meant as part of the contract, whether or not it can be read.
+/// Returns the first line that has a key of the contract, if there are enough keys.
 fn meant<'l>(lines: impl Iterator<Item = (usize, &'l str)>, wanted: &Wanted) -> Option<usize> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for (number, line) in lines {

@@ -13,7 +13,6 @@ const PLAIN_MAX: i32 = 21;
 /// Zeros after the point that are still written out.
 const ZEROS_MAX: i32 = 6;
 
-/// A value as text.
 pub(super) fn text_of(value: &Node, mode: Mode) -> String {
     match &value.data {
         Data::Null => "null".to_owned(),

@@ -97,7 +97,6 @@ fn timeout(check: &mut Checker<'_>) {
     }
 }
 
-/// What the original misses.
 fn further(check: &mut Checker<'_>) {
     let blank = |text: &str| text.trim().is_empty() && !text.is_empty();
     if let Some(value) = check.root.get("instruction").filter(|v| v.text().is_some_and(blank)) {

@@ -105,7 +105,6 @@ fn issues(check: &mut Checker<'_>) {
     }
 }
 
-/// What the original misses.
 fn further(check: &mut Checker<'_>) {
     let root = check.root;
     let mut seen: HashMap<String, usize> = HashMap::new();

@@ -9,7 +9,6 @@ fn version() -> Value {
     json!({"enum": ["1", 1], "description": "The version of the protocol; write it as a text."})
 }
 
-/// The schema of a mission.
 pub fn mission() -> Value {
     let path = |about: &str| json!({"type": ["string", "null"], "description": about});
     json!({
@@ -53,7 +52,6 @@ pub fn mission() -> Value {
     })
 }
 
-/// The schema of a result.
 pub fn result() -> Value {
     let text = json!({"type": "string", "pattern": "\\S"});
     let time = json!({

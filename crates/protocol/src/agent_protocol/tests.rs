@@ -435,7 +435,7 @@ fn mission_and_result_are_told_apart_by_their_content() {
     assert_eq!(name("a: b"), None);
     assert_eq!(name("status: completed"), Some("result"));
     let unknown = check("a: b", None, Mode::Full);
-    assert!(!unknown.is_valid() && unknown.problems.errors()[0].contains("--kind"));
+    assert!(!unknown.is_valid() && unknown.problems.errors()[0].contains("name the kind"));
 }
 
 #[test]

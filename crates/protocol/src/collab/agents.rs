@@ -1,6 +1,6 @@
 //! Agent records.
 
-use super::document::{Kind, problem_at};
+use super::document::{StateFile, problem_at};
 use super::{Problem, seconds};
 use comity_core::agent::Agent;
 use comity_core::command::Command;
@@ -102,7 +102,8 @@ pub fn read_agent_at(
     n: usize,
     text: &str,
 ) -> Result<Command, Vec<Problem>> {
-    let place = |(key, message): (String, String)| problem_at(Kind::Agents, text, n, &key, message);
+    let place =
+        |(key, message): (String, String)| problem_at(StateFile::Agents, text, n, &key, message);
     let id =
         AgentId::parse(id).map_err(|refusal| vec![place(("id".to_owned(), refusal.message))])?;
     read_agent(id, record).map_err(|problems| problems.into_iter().map(place).collect())

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-/// Done tasks that are shown.
 const DONE_MAX: usize = 10;
 
 /// Writes the board of task records.

@@ -1,54 +1,47 @@
 //! What somebody changed in a state file, seen against the export that the change was made on.
 
-use super::document::Kind;
+use super::document::StateFile;
 use comity_core::time::Timestamp;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// One change of an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
     /// An entry that the base has not: its place in the file and all of it.
     Added(usize, Map<String, Value>),
-    /// An entry with other values.
     Changed(Change),
     /// An entry of the base that is no longer there.
     Missing(String, Map<String, Value>),
 }
 
-/// Other values of one entry.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// Its id.
     pub id: String,
-    /// Its place in the file.
     pub place: usize,
-    /// The new values.
     pub values: Map<String, Value>,
     /// The keys that were taken away.
     pub gone: Vec<String>,
-    /// What the base has instead.
     pub was: Map<String, Value>,
 }
 
 /// The key whose value names the export that an entry was read from: it differs with every change that comity makes.
-fn stamp(kind: Kind) -> &'static str {
+fn stamp(kind: StateFile) -> &'static str {
     match kind {
-        Kind::Tasks => "updated_at",
-        Kind::Locks => "heartbeat_at",
-        Kind::Agents => "last_seen",
+        StateFile::Tasks => "updated_at",
+        StateFile::Locks => "heartbeat_at",
+        StateFile::Agents => "last_seen",
     }
 }
 
 /// Keys that follow from others and are nobody's to set.
-fn follows(kind: Kind, key: &str) -> bool {
-    kind != Kind::Locks && key == stamp(kind)
+fn follows(kind: StateFile, key: &str) -> bool {
+    kind != StateFile::Locks && key == stamp(kind)
 }
 
 type Entry = Map<String, Value>;
 type Entries<'v> = BTreeMap<&'v str, (usize, &'v Entry)>;
 
-fn entries(kind: Kind, document: &Value) -> Entries<'_> {
+fn entries(kind: StateFile, document: &Value) -> Entries<'_> {
     let list = document.get(kind.list()).and_then(Value::as_array);
     let list = list.map(Vec::as_slice).unwrap_or_default();
     list.iter()
@@ -61,7 +54,7 @@ fn entries(kind: Kind, document: &Value) -> Entries<'_> {
 }
 
 /// Returns the values that are new in an entry, and the keys that it lacks.
-fn changed(kind: Kind, old: &Entry, new: &Entry) -> (Entry, Vec<String>) {
+fn changed(kind: StateFile, old: &Entry, new: &Entry) -> (Entry, Vec<String>) {
     let differs = |(key, value): &(&String, &Value)| {
         !follows(kind, key) && old.get(key.as_str()) != Some(value)
     };
@@ -71,7 +64,7 @@ fn changed(kind: Kind, old: &Entry, new: &Entry) -> (Entry, Vec<String>) {
 }
 
 /// Returns what was changed from the base to the file, in the order of the file.
-pub fn edits(kind: Kind, base: &Value, file: &Value) -> Vec<Edit> {
+pub fn edits(kind: StateFile, base: &Value, file: &Value) -> Vec<Edit> {
     let old = entries(kind, base);
     let new = entries(kind, file);
     let mut out = Vec::new();
@@ -84,7 +77,7 @@ pub fn edits(kind: Kind, base: &Value, file: &Value) -> Vec<Edit> {
         };
         let (mut values, gone) = changed(kind, before, entry);
         // Who was heard of elsewhere was heard of.
-        if kind == Kind::Agents && is_heard_later(before, entry) {
+        if kind == StateFile::Agents && is_heard_later(before, entry) {
             let key = stamp(kind);
             values.extend(entry.get(key).map(|time| (key.to_owned(), time.clone())));
         }
@@ -109,7 +102,7 @@ pub fn edits(kind: Kind, base: &Value, file: &Value) -> Vec<Edit> {
     out
 }
 
-fn apart(kind: Kind, old: &Entry, new: &Entry) -> usize {
+fn apart(kind: StateFile, old: &Entry, new: &Entry) -> usize {
     let (values, gone) = changed(kind, old, new);
     values.len() + gone.len()
 }
@@ -124,7 +117,7 @@ fn apart(kind: Kind, old: &Entry, new: &Entry) -> usize {
 ///
 /// A stamp after the newest value says that something was set just now. Where all is as in an older value, it was set
 /// back to that: then it was made from the newest.
-pub fn base<'v>(kind: Kind, known: &[&'v Entry], entry: &Entry) -> Option<&'v Entry> {
+pub fn base<'v>(kind: StateFile, known: &[&'v Entry], entry: &Entry) -> Option<&'v Entry> {
     let stamp = stamp(kind);
     let said = entry.get(stamp).filter(|said| !said.is_null());
     let fits = |known: &&&Entry| said.is_some() && known.get(stamp) == said;
@@ -141,24 +134,24 @@ pub fn base<'v>(kind: Kind, known: &[&'v Entry], entry: &Entry) -> Option<&'v En
     among.iter().find(|known| changed(kind, known, entry) == change).copied()
 }
 
-fn time(kind: Kind, entry: &Entry) -> Option<Timestamp> {
+fn time(kind: StateFile, entry: &Entry) -> Option<Timestamp> {
     Timestamp::parse(entry.get(stamp(kind))?.as_str()?)
 }
 
 /// Tells whether the stamps say that one entry is older than another.
-fn is_before(kind: Kind, one: &Entry, other: &Entry) -> bool {
+fn is_before(kind: StateFile, one: &Entry, other: &Entry) -> bool {
     time(kind, one).zip(time(kind, other)).is_some_and(|(one, other)| one < other)
 }
 
 /// Tells whether an agent was seen after what is known, or for the first time.
 fn is_heard_later(before: &Entry, entry: &Entry) -> bool {
-    time(Kind::Agents, entry) > time(Kind::Agents, before)
+    time(StateFile::Agents, entry) > time(StateFile::Agents, before)
 }
 
 /// Returns the values of an entry that are those of its base and not the newest ones, where the stamps do not say that
 /// the entry is older: somebody may have set them back on purpose.
 pub fn doubtful<'e>(
-    kind: Kind,
+    kind: StateFile,
     newest: &Entry,
     base: &Entry,
     entry: &'e Entry,
@@ -176,7 +169,7 @@ pub fn doubtful<'e>(
 
 /// Tells how far a file is from a base: the number of values that differ. An entry that the base has not counts with all
 /// of its values, so that one that was changed is not taken for another; one that the file has not counts as one.
-pub fn distance(kind: Kind, base: &Value, file: &Value) -> usize {
+pub fn distance(kind: StateFile, base: &Value, file: &Value) -> usize {
     let old = entries(kind, base);
     let new = entries(kind, file);
     let far: usize = new

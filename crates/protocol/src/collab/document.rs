@@ -1,13 +1,11 @@
 //! The three state files: what makes one of them, and writing one over what is there.
 
 use super::Problem;
-use super::place::{Step, place};
-use super::strict::{lossy, utf8};
+use super::parsed::{Parsed, problem_in, utf8};
 use serde_json::{Map, Value};
 
-/// A state file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum StateFile {
     /// `tasks.json`
     Tasks,
     /// `locks.json`
@@ -16,97 +14,81 @@ pub enum Kind {
     Agents,
 }
 
-impl Kind {
+impl StateFile {
     /// Every kind, in the order of the layout.
-    pub const ALL: [Kind; 3] = [Kind::Tasks, Kind::Locks, Kind::Agents];
+    pub const ALL: [StateFile; 3] = [StateFile::Tasks, StateFile::Locks, StateFile::Agents];
 
     /// Returns the name of the list, which is also the kind in `get_state`.
     pub fn list(self) -> &'static str {
         match self {
-            Kind::Tasks => "tasks",
-            Kind::Locks => "locks",
-            Kind::Agents => "agents",
+            StateFile::Tasks => "tasks",
+            StateFile::Locks => "locks",
+            StateFile::Agents => "agents",
         }
     }
 
     /// Returns the key that tells two entries apart.
     pub fn key(self) -> &'static str {
         match self {
-            Kind::Tasks | Kind::Agents => "id",
-            Kind::Locks => "lock_id",
+            StateFile::Tasks | StateFile::Agents => "id",
+            StateFile::Locks => "lock_id",
         }
     }
 
     /// Returns the name of the file.
     pub fn file(self) -> &'static str {
         match self {
-            Kind::Tasks => "tasks.json",
-            Kind::Locks => "locks.json",
-            Kind::Agents => "agents.json",
+            StateFile::Tasks => "tasks.json",
+            StateFile::Locks => "locks.json",
+            StateFile::Agents => "agents.json",
         }
     }
 }
 
 /// Reads the bytes of a state file.
-pub fn read_bytes(kind: Kind, bytes: &[u8]) -> Result<Value, Vec<Problem>> {
+pub fn read_bytes(kind: StateFile, bytes: &[u8]) -> Result<Value, Vec<Problem>> {
     read(kind, utf8(bytes)?)
 }
 
 /// Reads a state file: JSON, an object, with a list of objects under its name that have their key. What would not be
 /// read as it is written is a problem, too.
-pub fn read(kind: Kind, text: &str) -> Result<Value, Vec<Problem>> {
-    let value: Value = match serde_json::from_str(text) {
-        Ok(value) => value,
-        Err(error) => {
-            let (line, column) = (error.line().max(1), error.column().max(1));
-            let message = error.to_string();
-            let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-            return Err(vec![Problem { message, path: String::new(), line, column }]);
-        }
-    };
-    let mut problems = lossy(text);
-    problems.extend(shape(kind, &value, text));
-    if problems.is_empty() { Ok(value) } else { Err(problems) }
+pub fn read(kind: StateFile, text: &str) -> Result<Value, Vec<Problem>> {
+    let parsed = Parsed::read(text)?;
+    let mut problems = parsed.lossy();
+    problems.extend(shape(kind, &parsed));
+    if problems.is_empty() { Ok(parsed.value) } else { Err(problems) }
 }
 
-fn shape(kind: Kind, value: &Value, text: &str) -> Vec<Problem> {
-    let at = |steps: &[Step<'_>], path: String, message: String| {
-        let (line, column) = place(text, steps);
-        Problem { message, path, line, column }
-    };
-    let Some(top) = value.as_object() else {
-        let hint = match (kind, value) {
+fn shape(kind: StateFile, parsed: &Parsed) -> Vec<Problem> {
+    let Some(top) = parsed.value.as_object() else {
+        let hint = match (kind, &parsed.value) {
             // The successor keeps other things under the same names.
-            (Kind::Locks, Value::Array(_)) => {
+            (StateFile::Locks, Value::Array(_)) => {
                 "a list: this is a kyros-praxis tree, which comity does not read; nothing is changed"
             }
             _ => "not an object",
         };
-        return vec![at(&[], String::new(), hint.to_owned())];
+        return vec![parsed.problem("", hint)];
     };
     let name = kind.list();
     let entries = match top.get(name) {
         None => return Vec::new(),
         Some(Value::Array(entries)) => entries,
-        Some(_) => return vec![at(&[Step::Key(name)], name.to_owned(), "not a list".to_owned())],
+        Some(_) => return vec![parsed.problem(name, "not a list")],
     };
     let mut problems = Vec::new();
     let mut known = std::collections::BTreeSet::new();
     for (n, entry) in entries.iter().enumerate() {
         let key = kind.key();
         let path = format!("{name}[{n}]");
-        let steps = [Step::Key(name), Step::Item(n), Step::Key(key)];
         match entry.as_object().map(|entry| entry.get(key).and_then(Value::as_str)) {
-            None => problems.push(at(&steps[..2], path, "not an object".to_owned())),
+            None => problems.push(parsed.problem(path, "not an object")),
             Some(None | Some("")) => {
-                problems.push(at(&steps[..2], path, format!("{key} is missing or not a text")));
+                problems.push(parsed.problem(path, format!("{key} is missing or not a text")));
             }
             Some(Some(id)) if !known.insert(id) => {
-                problems.push(at(
-                    &steps,
-                    format!("{path}.{key}"),
-                    format!("{id:?} is there twice"),
-                ));
+                let message = format!("{id:?} is there twice");
+                problems.push(parsed.problem(format!("{path}.{key}"), message));
             }
             Some(Some(_)) => {}
         }
@@ -115,15 +97,20 @@ fn shape(kind: Kind, value: &Value, text: &str) -> Vec<Problem> {
 }
 
 /// Says where a key of an entry is.
-pub(super) fn problem_at(kind: Kind, text: &str, n: usize, key: &str, message: String) -> Problem {
-    let (line, column) = place(text, &[Step::Key(kind.list()), Step::Item(n), Step::Key(key)]);
-    Problem { message, path: format!("{}[{n}].{key}", kind.list()), line, column }
+pub(super) fn problem_at(
+    kind: StateFile,
+    text: &str,
+    n: usize,
+    key: &str,
+    message: String,
+) -> Problem {
+    problem_in(text, format!("{}[{n}].{key}", kind.list()), message)
 }
 
 /// Writes entries into a document. What is there keeps its place, and so do its keys; what is new comes after it.
 /// An entry that is not among the new ones stays when `keep` says so.
 pub fn document(
-    kind: Kind,
+    kind: StateFile,
     template: Option<&Value>,
     records: Vec<Map<String, Value>>,
     keep: &dyn Fn(&str) -> bool,

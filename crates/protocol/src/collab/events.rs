@@ -9,21 +9,19 @@ use serde_json::{Map, Value, json};
 /// The ETags of a state file before and after the export that an event is written with.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Etags {
-    /// Before.
     pub prev: String,
-    /// After.
     pub new: String,
 }
 
 /// Which state file an event changes.
-fn state_of(event: &str) -> Option<super::Kind> {
+fn state_of(event: &str) -> Option<super::StateFile> {
     match event {
         "task_created" | "task_updated" | "task_linked" | "status_changed" | "task_claimed"
-        | "task_assigned" => Some(super::Kind::Tasks),
+        | "task_assigned" => Some(super::StateFile::Tasks),
         "file_locked" | "lease_released" | "lease_renewed" | "locks_reclaimed" => {
-            Some(super::Kind::Locks)
+            Some(super::StateFile::Locks)
         }
-        "agent_registered" | "agent_updated" | "agent_described" => Some(super::Kind::Agents),
+        "agent_registered" | "agent_updated" | "agent_described" => Some(super::StateFile::Agents),
         _ => None,
     }
 }
@@ -69,7 +67,7 @@ pub(super) fn is_reported(event: &Map<String, Value>) -> bool {
 /// taken for one that another tool wrote.
 pub fn event_line(
     event: &Value,
-    etags: &dyn Fn(super::Kind) -> Option<Etags>,
+    etags: &dyn Fn(super::StateFile) -> Option<Etags>,
 ) -> Map<String, Value> {
     let name = event.get("event").and_then(Value::as_str).unwrap_or_default();
     let reported = event.get("reported") == Some(&Value::Bool(true));

@@ -5,10 +5,8 @@ use serde_json::{Map, Value, json};
 /// The field that says that the caller gave the event no name.
 pub(super) const UNNAMED: &str = "unnamed";
 
-/// What became of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Legacy {
-    /// It has the present form.
     Fine(Map<String, Value>),
     /// It had the older form and was rewritten.
     Rewritten(Map<String, Value>),
@@ -17,7 +15,6 @@ pub enum Legacy {
 }
 
 impl Legacy {
-    /// Returns the event.
     pub fn into_event(self) -> Map<String, Value> {
         match self {
             Legacy::Fine(event) | Legacy::Rewritten(event) | Legacy::Unknown(event) => event,

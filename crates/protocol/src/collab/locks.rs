@@ -1,6 +1,6 @@
 //! Lock records: leases as the tools of the tree see them.
 
-use super::document::{Kind, problem_at};
+use super::document::{StateFile, problem_at};
 use super::{Problem, seconds};
 use comity_core::ids::{AgentId, LeaseId};
 use comity_core::time::{Millis, Timestamp};
@@ -55,7 +55,6 @@ pub fn lock_record(lease: &LeaseView, theirs: Option<&OutsideLock>) -> Map<Strin
 /// What another tool calls a lease, and what else it says of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OutsideLock {
-    /// Its id there.
     pub lock_id: String,
     /// Keys that comity has no field for.
     pub extras: Map<String, Value>,
@@ -65,16 +64,12 @@ pub struct OutsideLock {
 const FIELDS: [&str; 7] =
     ["path", "owner", "purpose", "lock_id", "acquired_at", "ttl_seconds", "heartbeat_at"];
 
-/// What a lock record says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockRecord {
     /// What it is called there.
     pub theirs: OutsideLock,
-    /// The path.
     pub path: String,
-    /// Who holds it.
     pub owner: AgentId,
-    /// What for.
     pub purpose: Option<String>,
     /// How long it lives without a sign of life.
     pub ttl: Millis,
@@ -93,7 +88,7 @@ pub fn read_lock(
 ) -> Result<LockRecord, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut complain = |key: &str, message: String| {
-        problems.push(problem_at(Kind::Locks, text, n, key, message));
+        problems.push(problem_at(StateFile::Locks, text, n, key, message));
     };
     let word = |key: &str| record.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let time = |key: &str| word(key).map(|text| Timestamp::parse(text).ok_or(text));

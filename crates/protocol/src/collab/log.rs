@@ -7,11 +7,8 @@ use std::collections::BTreeMap;
 /// What is known of a task, whatever lines say of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
-    /// Its state.
     pub status: String,
-    /// Who works on it.
     pub assignee: Option<String>,
-    /// Its branch.
     pub branch: Option<String>,
 }
 

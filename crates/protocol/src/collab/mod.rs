@@ -13,9 +13,8 @@ mod legacy;
 mod listing;
 mod locks;
 mod log;
-mod place;
+mod parsed;
 mod references;
-mod strict;
 mod tasks;
 mod v1;
 
@@ -23,7 +22,7 @@ pub use agents::{agent_record, read_agent, read_agent_at};
 pub use board::board;
 pub use commit_message::{TYPES as COMMIT_TYPES, check as check_commit_message};
 pub use diff::{Change, Edit, base, distance, doubtful, edits};
-pub use document::{Kind, document, read, read_bytes};
+pub use document::{StateFile, document, read, read_bytes};
 pub use events::{Etags, ORIGIN_LINE, event_line, line_mark};
 pub use handoff::handoff;
 pub use json::{line, pretty, pretty_ascii};
@@ -55,7 +54,6 @@ pub fn seconds(time: Timestamp) -> String {
 /// Something that is wrong with a file, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What is wrong.
     pub message: String,
     /// Where in the document, such as `tasks[3].status`; empty for the whole of it.
     pub path: String,

@@ -17,7 +17,6 @@ pub(super) struct References {
 }
 
 impl References {
-    /// Reads them.
     pub(super) fn read(value: &Value) -> Result<References, (&'static str, String)> {
         let given = match value {
             Value::Null => {

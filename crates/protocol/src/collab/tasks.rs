@@ -1,6 +1,6 @@
 //! Task records: out of a task, and into the commands that make or change one.
 
-use super::document::{Kind, problem_at};
+use super::document::{StateFile, problem_at};
 use super::references::{REFERENCES, References};
 use super::{Problem, seconds};
 use comity_core::command::{ClaimWish, Command, ImportedTask, NewTask};
@@ -88,7 +88,6 @@ fn priority(word: &str) -> Priority {
 pub struct Patch {
     title: Option<String>,
     description: Option<String>,
-    /// The state that is asked for.
     pub status: Option<Status>,
     assignee: Option<Option<AgentId>>,
     priority: Option<String>,
@@ -171,7 +170,7 @@ impl Patch {
         text: &str,
     ) -> Result<Patch, Vec<Problem>> {
         let place =
-            |(key, message): (String, String)| problem_at(Kind::Tasks, text, n, &key, message);
+            |(key, message): (String, String)| problem_at(StateFile::Tasks, text, n, &key, message);
         Patch::read(record).map_err(|problems| problems.into_iter().map(place).collect())
     }
 
@@ -183,8 +182,9 @@ impl Patch {
     ) -> Result<Patch, Vec<Problem>> {
         let patch = Patch::read_at(record, n, text)?;
         let id = record.get("id").and_then(Value::as_str).unwrap_or_default();
-        let wrong =
-            |key: &str, message: String| Err(vec![problem_at(Kind::Tasks, text, n, key, message)]);
+        let wrong = |key: &str, message: String| {
+            Err(vec![problem_at(StateFile::Tasks, text, n, key, message)])
+        };
         match TaskId::parse(id) {
             Err(refusal) => wrong("id", refusal.message),
             Ok(_) if patch.title.is_none() => wrong("title", format!("{id} has no title")),
@@ -254,7 +254,6 @@ impl Patch {
         self.dependencies.as_deref().unwrap_or_default()
     }
 
-    /// Drops a dependency.
     pub fn forget_dependency(&mut self, id: &str) {
         self.dependencies.iter_mut().for_each(|list| list.retain(|known| known != id));
     }

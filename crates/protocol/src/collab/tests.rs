@@ -54,7 +54,7 @@ fn task(record: &Map<String, Value>) -> TaskView {
     serde_json::from_value(view).unwrap()
 }
 
-fn entries(kind: Kind, text: &str) -> Vec<Map<String, Value>> {
+fn entries(kind: StateFile, text: &str) -> Vec<Map<String, Value>> {
     let value = read(kind, text).unwrap();
     value[kind.list()].as_array().unwrap().iter().map(|e| e.as_object().unwrap().clone()).collect()
 }
@@ -62,16 +62,16 @@ fn entries(kind: Kind, text: &str) -> Vec<Map<String, Value>> {
 #[test]
 fn the_example_of_tasks_reads_and_writes_back_byte_for_byte() {
     let records: Vec<_> =
-        entries(Kind::Tasks, TASKS).iter().map(|r| task_record(&task(r))).collect();
-    let template = read(Kind::Tasks, TASKS).unwrap();
-    let over = document(Kind::Tasks, Some(&template), records, &|_| true);
+        entries(StateFile::Tasks, TASKS).iter().map(|r| task_record(&task(r))).collect();
+    let template = read(StateFile::Tasks, TASKS).unwrap();
+    let over = document(StateFile::Tasks, Some(&template), records, &|_| true);
     assert_eq!(pretty(&over), TASKS);
 }
 
 #[test]
 fn a_new_file_has_the_keys_in_the_order_in_which_a_task_is_created() {
-    let record = entries(Kind::Tasks, TASKS).remove(0);
-    let fresh = document(Kind::Tasks, None, vec![task_record(&task(&record))], &|_| true);
+    let record = entries(StateFile::Tasks, TASKS).remove(0);
+    let fresh = document(StateFile::Tasks, None, vec![task_record(&task(&record))], &|_| true);
     let keys: Vec<&String> = fresh["tasks"][0].as_object().unwrap().keys().collect();
     let wanted = [
         "id",
@@ -102,7 +102,7 @@ fn what_is_empty_has_the_tag_of_nothing() {
 
 #[test]
 fn locks_and_agents_read_and_write_back_byte_for_byte() {
-    let lock = &entries(Kind::Locks, LOCKS)[0];
+    let lock = &entries(StateFile::Locks, LOCKS)[0];
     let found = read_lock(lock, 0, LOCKS).unwrap();
     assert_eq!(
         (found.path.as_str(), found.owner.as_str()),
@@ -114,9 +114,10 @@ fn locks_and_agents_read_and_write_back_byte_for_byte() {
         "ttl_seconds": 900, "heartbeat_at": found.alive, "expires_at": found.alive,
     }))
     .unwrap();
-    let text = pretty(&document(Kind::Locks, None, vec![lock_record(&view, None)], &|_| false));
+    let text =
+        pretty(&document(StateFile::Locks, None, vec![lock_record(&view, None)], &|_| false));
     assert_eq!(text, LOCKS);
-    for (n, record) in entries(Kind::Agents, AGENTS).iter().enumerate() {
+    for (n, record) in entries(StateFile::Agents, AGENTS).iter().enumerate() {
         let command = read_agent_at(record, record["id"].as_str().unwrap(), n, AGENTS).unwrap();
         let Command::AgentDescribe { id, roles, skills, about } = command else { panic!() };
         let agent = comity_core::agent::Agent {
@@ -163,7 +164,7 @@ fn both_forms_of_a_lease_id_read_and_no_other() {
 
 #[test]
 fn events_are_written_with_the_event_first_the_time_last_and_spaces_between() {
-    let tags = |_: Kind| Some(Etags { prev: "a".to_owned(), new: "b".to_owned() });
+    let tags = |_: StateFile| Some(Etags { prev: "a".to_owned(), new: "b".to_owned() });
     let written = |event: Value| line(&Value::Object(event_line(&event, &tags)));
     let header = |name: &str, task: Value| {
         json!({"seq": 7, "ts": "2025-09-03T10:41:00.123Z", "event": name, "v": 1, "repo": "r",
@@ -249,23 +250,23 @@ fn a_change_of_an_agent_has_the_name_and_the_agent_that_its_own_tools_write() {
 #[test]
 fn a_problem_says_line_column_and_path() {
     let broken = "{\n  \"version\": 1,\n  \"tasks\": [\n    {\"id\": \"a\"},,\n  ]\n}\n";
-    let problem = &read(Kind::Tasks, broken).unwrap_err()[0];
+    let problem = &read(StateFile::Tasks, broken).unwrap_err()[0];
     assert_eq!((problem.line, problem.column), (4, 17), "{problem}");
     let text = "{\n  \"tasks\": [\n    {\"id\": \"a\", \"title\": \"x\"},\n    {\"id\": \"b\",\n     \"labels\": 7}\n  ]\n}\n";
-    let value = read(Kind::Tasks, text).unwrap();
+    let value = read(StateFile::Tasks, text).unwrap();
     let record = value["tasks"][1].as_object().unwrap();
     let problem = &Patch::read_at(record, 1, text).unwrap_err()[0];
     assert_eq!(problem.to_string(), "line 5, column 16: tasks[1].labels: not a list of texts");
     let twice = r#"{"tasks": [{"id": "a"}, {"id": "a"}, 3, {}]}"#;
     let said: Vec<String> =
-        read(Kind::Tasks, twice).unwrap_err().iter().map(|p| p.path.clone()).collect();
+        read(StateFile::Tasks, twice).unwrap_err().iter().map(|p| p.path.clone()).collect();
     assert_eq!(said, ["tasks[1].id", "tasks[2]", "tasks[3]"]);
 }
 
 #[test]
 fn the_tree_of_the_successor_is_recognised_and_not_read() {
     let praxis = r#"[{"resourceId": "a", "agentId": "x", "expiresAt": 1}]"#;
-    let problem = &read(Kind::Locks, praxis).unwrap_err()[0];
+    let problem = &read(StateFile::Locks, praxis).unwrap_err()[0];
     assert!(problem.message.contains("kyros-praxis"), "{problem}");
 }
 
@@ -273,7 +274,7 @@ fn the_tree_of_the_successor_is_recognised_and_not_read() {
 fn a_lock_with_a_time_that_cannot_be_read_is_a_problem() {
     let text =
         r#"{"locks": [{"lock_id": "L-1", "path": "a", "owner": "x", "acquired_at": "soon"}]}"#;
-    let lock = &entries(Kind::Locks, text)[0];
+    let lock = &entries(StateFile::Locks, text)[0];
     let problem = &read_lock(lock, 0, text).unwrap_err()[0];
     assert_eq!((problem.path.as_str(), problem.column), ("locks[0].acquired_at", 73));
 }
@@ -284,14 +285,14 @@ fn an_edit_is_seen_against_the_export_it_was_made_on() {
         json!({"tasks": [{"id": "a", "title": "1", "updated_at": "x"}, {"id": "b", "title": "2"}]});
     let file =
         json!({"tasks": [{"id": "c", "title": "3"}, {"id": "a", "title": "9", "updated_at": "y"}]});
-    let found = edits(Kind::Tasks, &base, &file);
+    let found = edits(StateFile::Tasks, &base, &file);
     assert_eq!(found.len(), 3);
     assert!(matches!(&found[0], Edit::Added(0, entry) if entry["id"] == "c"));
     assert!(matches!(&found[1], Edit::Changed(Change { id, place: 1, values, was, .. })
         if id == "a" && values.len() == 1 && values["title"] == "9" && was["title"] == "1"));
     assert!(matches!(&found[2], Edit::Missing(id, _) if id == "b"));
-    assert_eq!(distance(Kind::Tasks, &base, &file), 4);
-    assert_eq!(distance(Kind::Tasks, &base, &base), 0);
+    assert_eq!(distance(StateFile::Tasks, &base, &file), 4);
+    assert_eq!(distance(StateFile::Tasks, &base, &base), 0);
 }
 
 #[test]
@@ -303,17 +304,20 @@ fn the_stamp_of_an_entry_names_the_export_it_was_made_on() {
     let all: Vec<_> = (0..100).map(|n| value(&format!("t{n}"), "A", &format!("d{n}"))).collect();
     let all: Vec<&Map<String, Value>> = all.iter().collect();
     let old = value("t0", "B", "d0");
-    assert_eq!(base(Kind::Tasks, &all, &old).unwrap()["description"], "d0");
+    assert_eq!(base(StateFile::Tasks, &all, &old).unwrap()["description"], "d0");
     // A tool that sets its own time read what is nearest, the newest of equals.
     let now = value("now", "B", "d7");
-    assert_eq!(base(Kind::Tasks, &all, &now).unwrap()["description"], "d7");
-    assert_eq!(base(Kind::Tasks, &all, &value("now", "A", "x")).unwrap()["description"], "d99");
+    assert_eq!(base(StateFile::Tasks, &all, &now).unwrap()["description"], "d7");
+    assert_eq!(
+        base(StateFile::Tasks, &all, &value("now", "A", "x")).unwrap()["description"],
+        "d99"
+    );
     // Within one second it is the nearest; where that cannot be told, what changed in between is a conflict.
     let [a, b] = [value("t", "A", "d"), value("t", "B", "d")];
     let both = [&a, &b];
-    assert_eq!(base(Kind::Tasks, &both, &value("t", "B", "e")).unwrap()["title"], "B");
-    assert_eq!(base(Kind::Tasks, &both, &value("t", "C", "d")).unwrap()["title"], "A");
-    assert_eq!(base(Kind::Tasks, &[], &a), None);
+    assert_eq!(base(StateFile::Tasks, &both, &value("t", "B", "e")).unwrap()["title"], "B");
+    assert_eq!(base(StateFile::Tasks, &both, &value("t", "C", "d")).unwrap()["title"], "A");
+    assert_eq!(base(StateFile::Tasks, &[], &a), None);
 }
 
 fn stamped(at: &str, title: &str, text: &str) -> Map<String, Value> {
@@ -326,8 +330,9 @@ fn stamped(at: &str, title: &str, text: &str) -> Map<String, Value> {
 fn a_stamp_after_the_newest_value_sets_an_older_one_again() {
     let known = [stamped("1", "A", "d"), stamped("2", "B", "d"), stamped("3", "C", "d")];
     let known: Vec<&Map<String, Value>> = known.iter().collect();
-    let of =
-        |entry: Map<String, Value>| base(Kind::Tasks, &known, &entry).unwrap()["title"].clone();
+    let of = |entry: Map<String, Value>| {
+        base(StateFile::Tasks, &known, &entry).unwrap()["title"].clone()
+    };
     assert_eq!(of(stamped("9", "A", "d")), "C", "it is set back, just now");
     assert_eq!(of(stamped("9", "A", "new")), "A", "somebody had read it long ago");
     assert_eq!(of(stamped("0", "A", "d")), "A", "an old copy, of an export that is forgotten");
@@ -340,7 +345,8 @@ fn a_stamp_after_the_newest_value_sets_an_older_one_again() {
 #[test]
 fn an_agent_that_was_seen_later_is_an_edit_and_an_earlier_sight_is_none() {
     let at = |seen: Value| json!({"agents": [{"id": "a", "last_seen": seen}]});
-    let heard = |before: Value, after: Value| edits(Kind::Agents, &at(before), &at(after)).len();
+    let heard =
+        |before: Value, after: Value| edits(StateFile::Agents, &at(before), &at(after)).len();
     let [early, late] = [json!("2026-01-01T00:00:00Z"), json!("2026-01-01T00:05:00Z")];
     assert_eq!(heard(early.clone(), late.clone()), 1);
     assert_eq!(heard(Value::Null, early.clone()), 1);
@@ -352,7 +358,7 @@ fn an_agent_that_was_seen_later_is_an_edit_and_an_earlier_sight_is_none() {
 fn what_may_be_set_back_on_purpose_is_doubtful() {
     let keys = |base: &Map<String, Value>, entry: &Map<String, Value>| {
         let newest = stamped("3", "C", "d");
-        let found = doubtful(Kind::Tasks, &newest, base, entry);
+        let found = doubtful(StateFile::Tasks, &newest, base, entry);
         found.into_iter().map(|(key, _)| key.to_owned()).collect::<Vec<_>>()
     };
     let old = stamped("1", "A", "d");
@@ -369,25 +375,25 @@ fn what_may_be_set_back_on_purpose_is_doubtful() {
 fn what_a_reader_would_change_without_a_word_is_a_problem() {
     let twice = "{\"tasks\": [{\"id\": \"a\"}],\n \"tasks\": []}";
     assert_eq!(
-        read(Kind::Tasks, twice).unwrap_err()[0].to_string(),
+        read(StateFile::Tasks, twice).unwrap_err()[0].to_string(),
         "line 2, column 2: tasks: the key \"tasks\" is there twice"
     );
     let large = "{\"tasks\": [{\"id\": \"a\", \"x\": [1, {\"n\": 18446744073709551616}]}]}";
-    let problem = &read(Kind::Tasks, large).unwrap_err()[0];
+    let problem = &read(StateFile::Tasks, large).unwrap_err()[0];
     assert_eq!((problem.path.as_str(), problem.column), ("tasks[0].x[1].n", 39));
     for fine in ["18446744073709551615", "-9223372036854775808", "1e400000", "0.5", "-0"] {
         let text = format!("{{\"tasks\": [], \"n\": {fine}, \"m\": \"{fine}\\\"}}{{,\"}}");
-        let said = read(Kind::Tasks, &text).map_err(|problems| problems[0].message.clone());
+        let said = read(StateFile::Tasks, &text).map_err(|problems| problems[0].message.clone());
         assert!(said.as_ref().is_ok() || said.unwrap_err().contains("out of range"), "{fine}");
     }
-    let problem = &read_bytes(Kind::Tasks, b"{\n \"x\xff\"}").unwrap_err()[0];
+    let problem = &read_bytes(StateFile::Tasks, b"{\n \"x\xff\"}").unwrap_err()[0];
     assert_eq!(problem.to_string(), "line 2, column 4: not UTF-8");
 }
 
 #[test]
 fn a_new_task_without_a_title_is_a_problem_with_its_place() {
     let text = "{\"tasks\": [\n  {\"id\": \"a\"}]}";
-    let problem = &Patch::read_new_at(&entries(Kind::Tasks, text)[0], 0, text).unwrap_err()[0];
+    let problem = &Patch::read_new_at(&entries(StateFile::Tasks, text)[0], 0, text).unwrap_err()[0];
     assert_eq!(problem.to_string(), "line 2, column 3: tasks[0].title: a has no title");
 }
 
@@ -395,7 +401,7 @@ fn a_new_task_without_a_title_is_a_problem_with_its_place() {
 fn references_keep_the_form_that_they_were_given_in() {
     let given =
         json!({"github": {"issue": 87, "prs": [1, 2], "sha": "x", "old": null}, "jira": "J-1"});
-    let mut record = entries(Kind::Tasks, TASKS).remove(0);
+    let mut record = entries(StateFile::Tasks, TASKS).remove(0);
     record.insert("external_ids".to_owned(), given.clone());
     let patch = Patch::read(&record).unwrap();
     let mut view = task(&record);
@@ -412,7 +418,7 @@ fn references_keep_the_form_that_they_were_given_in() {
 
 #[test]
 fn what_is_needed_is_changed_while_blocked_and_kept_otherwise() {
-    let mut view = task(&entries(Kind::Tasks, TASKS).remove(1));
+    let mut view = task(&entries(StateFile::Tasks, TASKS).remove(1));
     let patch = Patch::read(json!({"needs": "two keys"}).as_object().unwrap()).unwrap();
     let actor = AgentId::parse("x").unwrap();
     let change = |view: &TaskView| match patch.commands(view, &actor, None).remove(0) {
@@ -432,14 +438,14 @@ fn what_is_needed_is_changed_while_blocked_and_kept_otherwise() {
 #[test]
 fn a_number_is_read_back_as_it_was_written() {
     let text = r#"{"version": 1, "tasks": [{"id": "T-142", "estimate": {"hours": 1111111111111111111112.5}}]}"#;
-    let value = read(Kind::Tasks, text).unwrap();
-    let again = read(Kind::Tasks, &pretty(&value)).unwrap();
+    let value = read(StateFile::Tasks, text).unwrap();
+    let again = read(StateFile::Tasks, &pretty(&value)).unwrap();
     assert_eq!(again, value);
 }
 
 #[test]
 fn a_key_that_is_null_is_kept_and_one_that_is_gone_is_taken_away() {
-    let mut view = task(&entries(Kind::Tasks, TASKS).remove(1));
+    let mut view = task(&entries(StateFile::Tasks, TASKS).remove(1));
     let actor = AgentId::parse("x").unwrap();
     let mut patch = Patch::read(json!({"foo": null}).as_object().unwrap()).unwrap();
     assert_eq!(patch.without(&["estimate".to_owned(), "labels".to_owned()]), ["labels"]);
@@ -453,7 +459,7 @@ fn a_key_that_is_null_is_kept_and_one_that_is_gone_is_taken_away() {
 
 #[test]
 fn a_claim_goes_to_whoever_is_named() {
-    let view = task(&entries(Kind::Tasks, TASKS).remove(0));
+    let view = task(&entries(StateFile::Tasks, TASKS).remove(0));
     let said = json!({"status": "in_progress", "assignee": "x"});
     let patch = Patch::read(said.as_object().unwrap()).unwrap();
     let commands = |actor: &str| patch.commands(&view, &AgentId::parse(actor).unwrap(), None);
@@ -467,7 +473,7 @@ fn a_claim_goes_to_whoever_is_named() {
 #[test]
 fn commands_of_a_patch_go_through_the_rules() {
     let actor = AgentId::parse("human:ann").unwrap();
-    let record = entries(Kind::Tasks, TASKS).remove(0);
+    let record = entries(StateFile::Tasks, TASKS).remove(0);
     let view = task(&record);
     assert!(
         Patch::read(&record).unwrap().commands(&view, &actor, None).is_empty(),
@@ -544,7 +550,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn reading_garbage_never_panics(text in ".{0,200}") {
-        for kind in Kind::ALL {
+        for kind in StateFile::ALL {
             let _ = read(kind, &text);
         }
         let _ = read_v1(text.as_bytes());
@@ -555,7 +561,7 @@ proptest! {
     #[test]
     fn nor_does_reading_json_of_any_shape(value in any_json()) {
         let text = pretty(&value);
-        for kind in Kind::ALL {
+        for kind in StateFile::ALL {
             if let Ok(document) = read(kind, &text) {
                 let _ = edits(kind, &document, &value);
             }
@@ -579,7 +585,7 @@ proptest! {
 
     #[test]
     fn unknown_keys_and_their_order_are_kept(extra in proptest::collection::btree_map("x_[a-z]{1,6}", any_json(), 0..4), first in any::<bool>()) {
-        let mut record = entries(Kind::Tasks, TASKS).remove(0);
+        let mut record = entries(StateFile::Tasks, TASKS).remove(0);
         let extras = extra.into_iter().filter(|(_, value)| !value.is_null());
         if first {
             let mut moved: Map<String, Value> = extras.collect();
@@ -589,7 +595,7 @@ proptest! {
             record.extend(extras);
         }
         let template = json!({"tasks": [record.clone()], "version": 1, "note": "kept"});
-        let over = document(Kind::Tasks, Some(&template), vec![task_record(&task(&record))], &|_| true);
+        let over = document(StateFile::Tasks, Some(&template), vec![task_record(&task(&record))], &|_| true);
         prop_assert_eq!(pretty(&over), pretty(&template));
     }
 }

@@ -1,7 +1,6 @@
 //! The older `state.json`: `{overall_goal, tasks, file_locks}`.
 
-use super::place::{Step, place};
-use super::strict::{lossy, utf8};
+use super::parsed::{Parsed, utf8};
 use super::{Patch, Problem};
 use comity_core::status::Status;
 use serde_json::{Map, Value, json};
@@ -9,64 +8,41 @@ use serde_json::{Map, Value, json};
 /// What an older state file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct V1 {
-    /// What all of it is for.
     pub goal: Option<String>,
-    /// The tasks, by id.
     pub tasks: Vec<(String, Patch)>,
-    /// The locked files.
     pub locks: Vec<V1Lock>,
-    /// The agents that it names.
     pub agents: Vec<V1Agent>,
     /// What could not be carried over as it is.
     pub notes: Vec<String>,
 }
 
-/// A locked file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct V1Lock {
-    /// The path.
     pub path: String,
-    /// Who holds it.
     pub owner: String,
-    /// What for.
     pub purpose: Option<String>,
 }
 
-/// An agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct V1Agent {
-    /// Who.
     pub id: String,
-    /// The rest of its record.
     pub record: Map<String, Value>,
 }
 
-/// Reads an older state file.
 pub fn read_v1(bytes: &[u8]) -> Result<V1, Vec<Problem>> {
-    let text = utf8(bytes)?;
-    let lossy = lossy(text);
-    let at = |path: &str, steps: &[Step<'_>], message: String| {
-        let (line, column) = place(text, steps);
-        Problem { message, path: path.to_owned(), line, column }
-    };
-    let value: Value = serde_json::from_str(text).map_err(|error| {
-        let message = error.to_string().split(" at line ").next().unwrap_or_default().to_owned();
-        let (line, column) = (error.line().max(1), error.column().max(1));
-        vec![Problem { message, path: String::new(), line, column }]
-    })?;
-    let Some(top) = value.as_object() else {
-        return Err(vec![at("", &[], "not an object".to_owned())]);
+    let parsed = Parsed::read(utf8(bytes)?)?;
+    let Some(top) = parsed.value.as_object() else {
+        return Err(vec![parsed.problem("", "not an object")]);
     };
     let mut out = V1 { goal: word(top, "overall_goal"), ..V1::default() };
-    let mut problems = lossy;
+    let mut problems = parsed.lossy();
     let list = top.get("tasks").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if top.get("tasks").is_some_and(|tasks| !tasks.is_array() && !tasks.is_null()) {
-        problems.push(at("tasks", &[Step::Key("tasks")], "not a list".to_owned()));
+        problems.push(parsed.problem("tasks", "not a list"));
     }
     for (n, entry) in list.iter().enumerate() {
         let mut complain = |key: &str, message: String| {
-            let steps = [Step::Key("tasks"), Step::Item(n), Step::Key(key)];
-            problems.push(at(&format!("tasks[{n}].{key}"), &steps, message));
+            problems.push(parsed.problem(format!("tasks[{n}].{key}"), message));
         };
         match entry.as_object() {
             None => complain("id", "not an object".to_owned()),

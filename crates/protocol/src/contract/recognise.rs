@@ -1,56 +1,53 @@
-//! What kind a contract is, told by marks that belong to one kind only.
+//! Finds the kind of a contract. Each kind has marks: keys or words that no other kind has.
 //!
-//! What is handed in moves tasks, so a contract of one kind that has a mistake in it must never pass for a good
-//! one of another kind. Keys that another kind has speak against a kind, and what stays undecided is refused.
+//! A report moves tasks. So a faulty contract of one kind must never pass for a good contract of another kind. A key
+//! that only other kinds have speaks against a kind, and a contract that still fits several kinds is refused.
 
-use super::{KINDS, Kind, Mode, SURE, odds};
+use super::{ContractKind, KINDS, Mode, SURE, contradictions};
 use crate::ace;
 use crate::document::{self, Data, Fault, Node, Place};
 use crate::neotx::wrapped;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Keys in common from which on a kind is worth naming.
+/// A kind is named as the nearest one if it shares at least this many keys with the text.
 const NEAR_MIN: usize = 2;
-/// Required keys from which on having them all says something.
+/// A schema must require at least this many keys before having all of them proves the kind.
 const WHOLE_MIN: usize = 2;
 
-/// What an agent is given, and may repeat in what it hands in.
+/// Kinds that an agent is given. The agent may repeat them in what it hands in.
 const GIVEN: [&str; 4] = ["mission", "neo-task", "agent", "resume"];
 
-/// What a text is looked at for.
+/// Why comity looks at a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To say what is wrong with it.
+    /// To list its problems.
     Check,
-    /// To end a piece of work with it.
+    /// To end a piece of work by its report.
     HandIn,
 }
 
-/// What a text was seen to be.
-pub(super) enum Seen {
-    /// A contract of this kind.
-    One(&'static Kind),
-    /// One of these.
-    Several(Vec<&'static Kind>),
+pub(super) enum Recognised {
+    One(&'static ContractKind),
+    Several(Vec<&'static ContractKind>),
     /// Reports of several kinds that contradict each other.
-    AtOdds(Fault),
-    /// Nothing that has marks.
+    Contradictory(Fault),
+    /// The text has no marks of any kind.
     Nothing,
 }
 
 struct Candidate {
-    kind: &'static Kind,
+    kind: &'static ContractKind,
     marks: u32,
     tree: Option<Node>,
-    /// Whether its own reader can read it.
+    /// The reader of this kind can read the text.
     readable: bool,
-    /// Whether it cannot, and the text shows that it is meant.
+    /// The reader of this kind cannot read the text, but the text has marks of this kind.
     meant: bool,
 }
 
 impl Candidate {
-    /// Where its own reader finds it.
+    /// Where the reader of this kind finds the contract.
     fn at(&self) -> Option<Place> {
         self.tree.as_ref().filter(|_| self.readable).map(|tree| tree.at)
     }
@@ -61,21 +58,22 @@ impl Candidate {
 }
 
 /// Looks at a text as each kind reads it.
-pub(super) fn look(text: &str, purpose: Purpose) -> Seen {
+pub(super) fn look(text: &str, purpose: Purpose) -> Recognised {
     let mut found = candidates(text);
     if purpose == Purpose::HandIn && !is_bare(text) {
         found = leave_given(found);
     }
     match choose(found) {
-        Seen::One(kind) => odds::find(text, kind).map_or(Seen::One(kind), Seen::AtOdds),
+        Recognised::One(kind) => contradictions::find(text, kind)
+            .map_or(Recognised::One(kind), Recognised::Contradictory),
         other => other,
     }
 }
 
 /// The kind of a contract that stands alone.
-pub(super) fn kind_of(text: &str) -> Option<&'static Kind> {
+pub(super) fn kind_of(text: &str) -> Option<&'static ContractKind> {
     match choose(candidates(text)) {
-        Seen::One(kind) => Some(kind),
+        Recognised::One(kind) => Some(kind),
         _ => None,
     }
 }
@@ -86,11 +84,11 @@ pub(super) fn is_bare(text: &str) -> bool {
     whole.is_some_and(|tree| KINDS.iter().any(|kind| (kind.marks)("", Some(&tree)) > 0))
 }
 
-/// What was given to an agent cannot be handed in; beside a report that stands elsewhere it is only repeated.
+/// Drops the missions and tasks that an agent was given, if the text also has a report in another place.
 fn leave_given(found: Vec<Candidate>) -> Vec<Candidate> {
     let (mut given, mut others): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|candidate| GIVEN.contains(&candidate.kind.name));
-    // What is wholly one thing is not half another.
+    // A place that holds a complete mission holds no incomplete report.
     let whole: Vec<Place> =
         given.iter().filter(|c| is_whole(c)).filter_map(Candidate::at).collect();
     others.retain(|other| !other.at().is_some_and(|at| whole.contains(&at)) || is_whole(other));
@@ -105,7 +103,7 @@ fn leave_given(found: Vec<Candidate>) -> Vec<Candidate> {
 }
 
 fn candidates(text: &str) -> Vec<Candidate> {
-    // What its own reader cannot read may still show what it was meant to be.
+    // A contract that its own reader cannot read may still have marks of its kind.
     let in_prose = wrapped::read(text).ok();
     let mut found = Vec::new();
     for kind in KINDS {
@@ -121,31 +119,31 @@ fn candidates(text: &str) -> Vec<Candidate> {
     found
 }
 
-fn choose(mut found: Vec<Candidate>) -> Seen {
+fn choose(mut found: Vec<Candidate>) -> Recognised {
     if found.iter().any(|candidate| candidate.marks >= SURE) {
         found.retain(|candidate| candidate.marks >= SURE);
     }
-    // What is meant and cannot be read is not replaced by what can be; otherwise what can be read is meant.
+    // An unreadable contract with marks of its kind is not replaced by another one that can be read.
     if found.iter().any(|candidate| candidate.meant && !candidate.is_comment()) {
         found.retain(|candidate| candidate.meant);
     } else if found.iter().any(|candidate| candidate.readable) {
         found.retain(|candidate| candidate.readable);
     }
-    // A comment is what is left when nothing else is in it.
+    // A text counts as a comment only if it holds no other contract.
     if found.len() > 1 {
         found.retain(|candidate| !candidate.is_comment());
     }
     settle(&found)
 }
 
-fn settle(found: &[Candidate]) -> Seen {
+fn settle(found: &[Candidate]) -> Recognised {
     let only = |fits: &dyn Fn(&Candidate) -> bool| {
         let mut fitting = found.iter().filter(|candidate| fits(candidate));
         let first = fitting.next()?;
         fitting.next().is_none().then_some(first.kind)
     };
     if found.is_empty() {
-        return Seen::Nothing;
+        return Recognised::Nothing;
     }
     let known: Vec<(&str, BTreeSet<String>)> =
         KINDS.iter().map(|kind| (kind.name, keys(&(kind.schema)()))).collect();
@@ -153,12 +151,12 @@ fn settle(found: &[Candidate]) -> Seen {
         .or_else(|| only(&|candidate| !has_foreign(candidate, &known)))
         .or_else(|| only(&is_whole));
     match chosen {
-        Some(kind) => Seen::One(kind),
-        None => Seen::Several(found.iter().map(|candidate| candidate.kind).collect()),
+        Some(kind) => Recognised::One(kind),
+        None => Recognised::Several(found.iter().map(|candidate| candidate.kind).collect()),
     }
 }
 
-/// Tells whether something is there that other kinds have and this one has not.
+/// Tells whether the contract has a key that only other kinds have.
 fn has_foreign(candidate: &Candidate, known: &[(&str, BTreeSet<String>)]) -> bool {
     let entries = candidate.tree.as_ref().map_or(&[][..], Node::entries);
     entries.iter().any(|entry| {
@@ -167,7 +165,7 @@ fn has_foreign(candidate: &Candidate, known: &[(&str, BTreeSet<String>)]) -> boo
     })
 }
 
-/// Tells whether it is a good contract of a kind that demands something, whatever else is in it.
+/// Tells whether the contract is valid and has all required keys of its kind.
 fn is_whole(candidate: &Candidate) -> bool {
     let Some(tree) = &candidate.tree else { return false };
     let schema = (candidate.kind.schema)();
@@ -188,7 +186,7 @@ fn forms(schema: &Value) -> Vec<&Value> {
     std::iter::once(schema).chain(others.into_iter().flatten()).collect()
 }
 
-/// The keys that a kind knows at the top.
+/// The keys that a kind knows at the top level.
 pub(super) fn keys(schema: &Value) -> BTreeSet<String> {
     let properties = |form: &Value| form.get("properties").and_then(Value::as_object).cloned();
     let known = forms(schema).into_iter().filter_map(properties);
@@ -196,7 +194,7 @@ pub(super) fn keys(schema: &Value) -> BTreeSet<String> {
 }
 
 /// The kind that has most keys in common with a contract that has no marks.
-pub(super) fn nearest(tree: &Node) -> Option<&'static Kind> {
+pub(super) fn nearest(tree: &Node) -> Option<&'static ContractKind> {
     let mut best = (None, NEAR_MIN - 1);
     for kind in KINDS {
         let known = keys(&(kind.schema)());

@@ -1,4 +1,4 @@
-//! Kinds are told by their own marks, and a contract with a mistake never passes for another kind.
+//! Each kind is found by its own marks, and a faulty contract never passes for another kind.
 
 use super::*;
 
@@ -89,7 +89,7 @@ fn what_has_marks_of_several_kinds_is_refused_with_what_each_lacks() {
     assert!(checked.kind.is_none() && !checked.is_valid());
     let said = said(text);
     assert!(
-        said.starts_with("this contract has marks of several kinds (result, ace-done)"),
+        said.starts_with("the content of this contract fits several kinds (result, ace-done)"),
         "{said}"
     );
     assert!(said.contains("as result: Missing required field: log"), "{said}");
@@ -149,10 +149,13 @@ fn what_has_no_marks_is_told_what_the_nearest_kind_lacks() {
     let checked = check(text, None, Mode::Full);
     assert!(checked.kind.is_none());
     let said = said(text);
-    assert!(said.contains("--kind") && said.contains("as result: Invalid status: nope"), "{said}");
+    assert!(
+        said.contains("name the kind") && said.contains("as result: Invalid status: nope"),
+        "{said}"
+    );
     assert_eq!(check("a: b", None, Mode::Full).problems.iter().count(), 1);
     let prose = self::said("I did it: all of it: really.");
-    assert!(prose.contains("--kind (mission, result,"), "{prose}");
+    assert!(prose.contains("name the kind (mission, result,"), "{prose}");
 }
 
 #[test]

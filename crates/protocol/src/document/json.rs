@@ -6,15 +6,33 @@ use std::collections::HashMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bounds {
+    /// A contract: it is bounded, and gives no key twice.
+    Contract,
+    /// A file that another reader has accepted.
+    File,
+}
+
 struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
     at: Place,
+    bounds: Bounds,
     budget: Budget,
 }
 
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
-    let mut reader =
-        Reader { rest: text.chars().peekable(), at: Place::START, budget: Budget::default() };
+    read_within(text, Bounds::Contract)
+}
+
+/// Reads a file that `serde_json` has accepted. A key that is given twice is there twice.
+pub(super) fn read_file(text: &str) -> Result<Node, Fault> {
+    read_within(text, Bounds::File)
+}
+
+fn read_within(text: &str, bounds: Bounds) -> Result<Node, Fault> {
+    let (rest, budget) = (text.chars().peekable(), Budget::default());
+    let mut reader = Reader { rest, at: Place::START, bounds, budget };
     let node = reader.value(0)?;
     reader.space();
     match reader.rest.peek() {
@@ -26,6 +44,13 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
 impl Reader<'_> {
     fn fault(&self, message: impl Into<String>) -> Fault {
         Fault::new(self.at, message)
+    }
+
+    fn take(&mut self, nodes: usize, text: usize, at: Place) -> Result<(), Fault> {
+        match self.bounds {
+            Bounds::Contract => self.budget.take(nodes, text, at),
+            Bounds::File => Ok(()),
+        }
     }
 
     fn next(&mut self) -> Option<char> {
@@ -65,14 +90,16 @@ impl Reader<'_> {
     fn value(&mut self, depth: usize) -> Result<Node, Fault> {
         self.space();
         let at = self.at;
-        self.budget.take(1, 0, at)?;
+        self.take(1, 0, at)?;
         let data = match self.rest.peek() {
-            Some('{' | '[') if depth >= DEPTH_MAX => return Err(too_deep(at)),
+            Some('{' | '[') if depth >= DEPTH_MAX && self.bounds == Bounds::Contract => {
+                return Err(too_deep(at));
+            }
             Some('{') => self.map(depth)?,
             Some('[') => self.list(depth)?,
             Some('"') => {
                 let text = self.string()?;
-                self.budget.take(0, text.len(), at)?;
+                self.take(0, text.len(), at)?;
                 return Ok(Node { data: Data::Text(text), at, plain: false });
             }
             Some(c) if c.is_ascii_alphanumeric() || *c == '-' => self.word()?,
@@ -99,8 +126,10 @@ impl Reader<'_> {
                 return Err(self.fault("expected a key in double quotes"));
             }
             let key = self.string()?;
-            self.budget.take(1, key.len(), key_at)?;
-            if let Some(first) = places.insert(key.clone(), key_at) {
+            self.take(1, key.len(), key_at)?;
+            if self.bounds == Bounds::Contract
+                && let Some(first) = places.insert(key.clone(), key_at)
+            {
                 return Err(twice(&key, key_at, first));
             }
             self.expect(':')?;
@@ -165,7 +194,7 @@ impl Reader<'_> {
                 None => return Err(Fault::new(at, "a string is not closed")),
                 Some('"') => return Ok(out),
                 Some('\\') => out.push(self.escape(at)?),
-                Some(c) if c.is_control() && c != '\u{85}' => {
+                Some(c) if c < ' ' => {
                     return Err(Fault::new(at, "a line break or tab in a string must be escaped"));
                 }
                 Some(c) => out.push(c),

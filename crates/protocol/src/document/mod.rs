@@ -3,6 +3,7 @@
 //! Reading is bounded: size, depth and number of nodes, those that aliases copy included. Key order and
 //! unknown keys are kept; a key given twice is refused, because one of the two would be lost.
 
+mod flaws;
 mod json;
 mod scalar;
 mod write;
@@ -11,6 +12,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use flaws::{Flaw, FlawKind, flaws};
 pub use scalar::looks_like_time;
 pub use write::{Style, to_yaml};
 
@@ -26,22 +28,24 @@ pub const NODES_MAX: usize = 100_000;
 /// Most bytes of text, those that aliases copy included.
 pub const TEXT_MAX: usize = 4 << 20;
 
-/// A position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The line, from 1.
     pub line: u32,
     /// The column in characters, from 1.
     pub column: u32,
 }
 
 impl Place {
-    /// The beginning of the text.
     pub const START: Place = Place { line: 1, column: 1 };
 
-    /// The place after a text.
     pub fn after(text: &str) -> Place {
         text.chars().fold(Place::START, Place::next)
+    }
+
+    /// Line and column, from 1.
+    pub fn numbers(self) -> (usize, usize) {
+        let number = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        (number(self.line), number(self.column))
     }
 
     fn next(self, c: char) -> Place {
@@ -52,12 +56,9 @@ impl Place {
     }
 }
 
-/// Why a text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What is wrong.
     pub message: String,
-    /// Where.
     pub at: Place,
 }
 
@@ -77,7 +78,6 @@ impl fmt::Display for Fault {
 /// versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numeral {
-    /// As written.
     pub text: String,
     /// Its value; none for what JSON cannot say (infinities, not a number).
     pub value: Option<Number>,
@@ -96,46 +96,33 @@ impl Numeral {
     }
 }
 
-/// What a node is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Data {
     /// Nothing.
     Null,
-    /// True or false.
     Bool(bool),
-    /// A number.
     Number(Numeral),
-    /// Text.
     Text(String),
-    /// A list.
     List(Vec<Node>),
     /// Keys and values in the order of the text; no key twice.
     Map(Vec<Entry>),
 }
 
-/// A value and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// What it is.
     pub data: Data,
-    /// Where it begins.
     pub at: Place,
     /// Whether it was written without quotes.
     pub plain: bool,
 }
 
-/// A key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The key.
     pub key: String,
-    /// Where the key begins.
     pub key_at: Place,
-    /// The value.
     pub value: Node,
 }
 
-/// Reads YAML or JSON.
 pub fn read(text: &str) -> Result<Node, Fault> {
     if text.len() > BYTES_MAX {
         let message =
@@ -149,6 +136,12 @@ pub fn read(text: &str) -> Result<Node, Fault> {
     }
     // Most of JSON is YAML, but not all of it; what is not JSON may still be YAML.
     json::read(text).or_else(|fault| yaml::read(text).map_err(|other| later(fault, other)))
+}
+
+/// Reads a JSON file that `serde_json` has accepted, to know the places of what is in it. A key that is given twice is
+/// there twice.
+pub(crate) fn read_file(text: &str) -> Option<Node> {
+    json::read_file(text).ok()
 }
 
 /// The reader that got further says more about what the writer meant.
@@ -202,7 +195,6 @@ fn twice(key: &str, at: Place, first: Place) -> Fault {
 }
 
 impl Node {
-    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.value)
     }

@@ -16,34 +16,40 @@ pub(super) fn resolve(text: &str) -> Data {
     }
 }
 
-enum Found {
+enum Parsed {
     Whole(i128),
     Real(f64),
 }
 
-impl Found {
+impl Parsed {
     fn json(&self) -> Option<Number> {
         match self {
-            Found::Whole(n) => match (i64::try_from(*n), u64::try_from(*n)) {
+            Parsed::Whole(n) => match (i64::try_from(*n), u64::try_from(*n)) {
                 (Ok(n), _) => Some(Number::from(n)),
                 (_, Ok(n)) => Some(Number::from(n)),
                 #[expect(clippy::cast_precision_loss, reason = "as the original reader does")]
                 _ => Number::from_f64(*n as f64),
             },
-            Found::Real(n) => Number::from_f64(*n),
+            Parsed::Real(n) => Number::from_f64(*n),
         }
     }
 }
 
-fn number(text: &str) -> Option<Found> {
+fn number(text: &str) -> Option<Parsed> {
     let first = text.bytes().next()?;
     if !(first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.')) || text.ends_with('_') {
         return None;
     }
-    whole(text).map(Found::Whole).or_else(|| real(text).map(Found::Real))
+    whole(text).map(Parsed::Whole).or_else(|| real(text).map(Parsed::Real))
 }
 
 fn whole(text: &str) -> Option<i128> {
+    let (sign, radix, plain) = digits(text)?;
+    i128::from_str_radix(&plain, radix).ok().map(|n| sign * n)
+}
+
+/// Takes a whole number apart, however large it is: sign, base and digits.
+fn digits(text: &str) -> Option<(i128, u32, String)> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -54,14 +60,22 @@ fn whole(text: &str) -> Option<i128> {
         Some("0x") => (16, digits.get(2..)?),
         _ => (10, digits),
     };
-    if digits.starts_with('_') {
+    if digits.ends_with('_') || (radix == 10 && digits.starts_with('_')) {
         return None;
     }
     let plain: String = digits.chars().filter(|c| *c != '_').collect();
-    if plain.is_empty() || !plain.chars().all(|c| c.is_digit(radix)) {
-        return None;
-    }
-    i128::from_str_radix(&plain, radix).ok().map(|n| sign * n)
+    let is_number = !plain.is_empty() && plain.chars().all(|c| c.is_digit(radix));
+    is_number.then_some((sign, radix, plain))
+}
+
+/// Tells whether a text may be tagged `!!int`.
+pub(super) fn is_int(text: &str) -> bool {
+    digits(text).is_some()
+}
+
+/// Tells whether a text may be tagged `!!float`: in base ten.
+pub(super) fn is_float(text: &str) -> bool {
+    !text.ends_with('_') && real(text).is_some()
 }
 
 fn real(text: &str) -> Option<f64> {
@@ -81,7 +95,9 @@ fn real(text: &str) -> Option<f64> {
     let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || b == b'_');
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let starts = before.bytes().next().or(after.bytes().next())?;
-    if !digits(before) || !digits(after) || !starts.is_ascii_digit() {
+    // A sign stands before digits only: `-.5` is a text.
+    let is_bare = before.is_empty() && rest.len() < text.len();
+    if is_bare || !digits(before) || !digits(after) || !starts.is_ascii_digit() {
         return None;
     }
     if let Some(exponent) = exponent {

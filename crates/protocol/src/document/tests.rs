@@ -33,6 +33,8 @@ fn scalars_resolve_as_the_original_reader_resolves_them() {
         "12e", "1.2.3", "+", 8
     ]);
     assert_eq!(value(text), expected);
+    let text = "[-.5, +.5, .5, -.5e3, 0x_1, 0b_1, _1, 1_, 0x1_, -0x1F]";
+    assert_eq!(value(text), json!(["-.5", "+.5", 0.5, "-.5e3", 1, 1, "_1", "1_", "0x1_", -31]));
 }
 
 #[test]
@@ -129,6 +131,11 @@ fn tags_are_the_ordinary_ones_or_refused() {
     assert!(fault("a: !!python/object:os.system x").0.contains("not known"));
     assert!(fault("a: !thing [x]").0.contains("not known"));
     assert!(fault("a: !!int x").0.contains("no !!int"));
+    let text = "a: !!timestamp 2020-01-01\nb: !!float 1\nc: !!null\nd: !!int 0x1F";
+    assert_eq!(value(text), json!({"a": "2020-01-01", "b": 1, "c": null, "d": 31}));
+    for wrong in ["!!int 1.5", "!!float 0x1F", "!!null ''", "!!timestamp soon", "!!bool yes"] {
+        assert!(fault(&format!("a: {wrong}")).0.starts_with("this value is no !!"), "{wrong}");
+    }
 }
 
 #[test]

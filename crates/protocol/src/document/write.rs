@@ -3,7 +3,6 @@
 use super::{Data, looks_like_time, scalar};
 use serde_json::{Map, Value};
 
-/// Columns of folded text.
 const FOLD_AT: usize = 80;
 /// Longest key that may stand before its colon; YAML allows 1024 characters.
 const KEY_MAX: usize = 1000;

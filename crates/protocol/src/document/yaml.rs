@@ -1,6 +1,8 @@
 //! YAML: from the parser's events to the tree. The only place that names the parser.
 
-use super::{Budget, DEPTH_MAX, Data, Entry, Fault, Node, Place, scalar, too_deep, twice};
+use super::{
+    Budget, DEPTH_MAX, Data, Entry, Fault, Node, Place, looks_like_time, scalar, too_deep, twice,
+};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,10 +14,10 @@ const MERGE_KEY: &str = "<<";
 struct Open {
     at: Place,
     anchor: usize,
-    kind: Kind,
+    kind: Collection,
 }
 
-enum Kind {
+enum Collection {
     List(Vec<Node>),
     Map { entries: Vec<Entry>, known: HashMap<String, Known>, key: Option<(Key, Place)> },
 }
@@ -92,15 +94,18 @@ impl Builder {
                     return self.key(key, at);
                 }
                 let data = typed(&text, plain, tag.as_deref(), at)?;
+                // A tag says what a value is, whatever it looks like and however it is quoted.
+                let plain = tag.map_or(plain, |tag| tag.suffix == TIME_TAG);
                 self.finish(Node { data, at, plain }, anchor)
             }
             Event::SequenceStart(anchor, tag) => {
                 core_tag(tag, "seq", at)?;
-                self.begin(Open { at, anchor, kind: Kind::List(Vec::new()) })
+                self.begin(Open { at, anchor, kind: Collection::List(Vec::new()) })
             }
             Event::MappingStart(anchor, tag) => {
                 core_tag(tag, "map", at)?;
-                let kind = Kind::Map { entries: Vec::new(), known: HashMap::new(), key: None };
+                let kind =
+                    Collection::Map { entries: Vec::new(), known: HashMap::new(), key: None };
                 self.begin(Open { at, anchor, kind })
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(),
@@ -125,7 +130,7 @@ impl Builder {
     }
 
     fn wants_key(&self) -> bool {
-        matches!(self.open.last(), Some(Open { kind: Kind::Map { key: None, .. }, .. }))
+        matches!(self.open.last(), Some(Open { kind: Collection::Map { key: None, .. }, .. }))
     }
 
     fn begin(&mut self, open: Open) -> Result<(), Fault> {
@@ -143,8 +148,8 @@ impl Builder {
     fn end(&mut self) -> Result<(), Fault> {
         let Some(Open { at, anchor, kind }) = self.open.pop() else { return Ok(()) };
         let data = match kind {
-            Kind::List(items) => Data::List(items),
-            Kind::Map { entries, .. } => Data::Map(entries),
+            Collection::List(items) => Data::List(items),
+            Collection::Map { entries, .. } => Data::Map(entries),
         };
         self.finish(Node { data, at, plain: true }, anchor)
     }
@@ -168,8 +173,8 @@ impl Builder {
         }
         match self.open.last_mut().map(|open| &mut open.kind) {
             None => self.root = Some(node),
-            Some(Kind::List(items)) => items.push(node),
-            Some(Kind::Map { entries, known, key }) => {
+            Some(Collection::List(items)) => items.push(node),
+            Some(Collection::Map { entries, known, key }) => {
                 let Some((key, key_at)) = key.take() else { return Ok(()) };
                 if key.merges {
                     return self.merge(node);
@@ -188,7 +193,8 @@ impl Builder {
     }
 
     fn key(&mut self, key: Key, at: Place) -> Result<(), Fault> {
-        let Some(Kind::Map { known, key: slot, .. }) = self.open.last_mut().map(|o| &mut o.kind)
+        let Some(Collection::Map { known, key: slot, .. }) =
+            self.open.last_mut().map(|o| &mut o.kind)
         else {
             return Ok(());
         };
@@ -210,7 +216,8 @@ impl Builder {
             let Data::Map(others) = map.data else {
                 return Err(Fault::new(at, "what << takes over must be a map"));
             };
-            let Some(Kind::Map { entries, known, .. }) = self.open.last_mut().map(|o| &mut o.kind)
+            let Some(Collection::Map { entries, known, .. }) =
+                self.open.last_mut().map(|o| &mut o.kind)
             else {
                 return Ok(());
             };
@@ -235,6 +242,9 @@ fn depth(node: &Node) -> usize {
     1 + below.unwrap_or(0)
 }
 
+/// The tag of a date, which stays the text that it is.
+const TIME_TAG: &str = "timestamp";
+
 fn typed(text: &str, plain: bool, tag: Option<&Tag>, at: Place) -> Result<Data, Fault> {
     let Some(tag) = tag else {
         return Ok(if plain { scalar::resolve(text) } else { Data::Text(text.to_owned()) });
@@ -243,10 +253,12 @@ fn typed(text: &str, plain: bool, tag: Option<&Tag>, at: Place) -> Result<Data, 
     let resolved = scalar::resolve(text);
     match (tag.is_yaml_core_schema(), tag.suffix.as_str(), &resolved) {
         (true, "str", _) => Ok(Data::Text(text.to_owned())),
-        (true, "int" | "float", Data::Number(_))
-        | (true, "bool", Data::Bool(_))
-        | (true, "null", Data::Null) => Ok(resolved),
-        (true, "int" | "float" | "bool" | "null", _) => Err(wrong()),
+        (true, "int", Data::Number(_)) if scalar::is_int(text) => Ok(resolved),
+        (true, "float", Data::Number(_)) if scalar::is_float(text) => Ok(resolved),
+        (true, "bool", Data::Bool(_)) => Ok(resolved),
+        (true, "null", Data::Null) if plain || !text.is_empty() => Ok(resolved),
+        (true, TIME_TAG, _) if looks_like_time(text) => Ok(Data::Text(text.to_owned())),
+        (true, "int" | "float" | "bool" | "null" | TIME_TAG, _) => Err(wrong()),
         _ if format!("{}{}", tag.handle, tag.suffix) == "!" => Ok(Data::Text(text.to_owned())),
         _ => Err(unknown_tag(tag, at)),
     }

@@ -23,34 +23,27 @@ pub enum Carrier {
     Field,
 }
 
-/// How an issue stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issue {
-    /// Open.
     Open,
-    /// Closed as completed.
     Completed,
     /// Closed as not planned.
     NotPlanned,
 }
 
-/// How a state is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark<'a> {
     /// The label, or the value of the field.
     pub word: Option<&'a str>,
-    /// How the issue stands.
     pub issue: Issue,
 }
 
 /// What must be done to an issue so that it shows a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Labels to set.
     pub add: Vec<String>,
     /// Labels to take away, as they are written there.
     pub remove: Vec<String>,
-    /// How the issue is to stand.
     pub issue: Issue,
 }
 
@@ -81,7 +74,6 @@ const READ_ORDER: [Status; 11] = [
 ];
 
 impl Dialect {
-    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, VecDeque};
 pub enum Outside {
     /// It shows the state that the task has.
     Agrees,
-    /// It asks for another one.
     Wish(Wish),
     /// It asks for one that cannot follow: it is put back, and this is said.
     Refused(String),
@@ -20,7 +19,6 @@ pub enum Outside {
 /// A state that is asked for, and the way there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// The state of the task now.
     pub from: Status,
     /// The states on the way; the last one is shown as what is asked for.
     pub steps: Vec<Status>,

@@ -16,7 +16,6 @@ const NEEDED: [Status; 5] =
 pub struct BadKey {
     /// The key, below the table of labels.
     pub key: String,
-    /// What is wrong.
     pub message: String,
 }
 

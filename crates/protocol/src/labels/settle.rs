@@ -8,7 +8,6 @@ use comity_core::status::Status;
 pub struct Settled {
     /// The label that counts, as it is written there.
     pub word: String,
-    /// Labels to take away.
     pub remove: Vec<String>,
     /// Why this one counts; none when there was no other.
     pub why: Option<String>,

@@ -19,13 +19,10 @@ const KNOWN: [&str; 5] = ["status", "reason", "error_log", "attempts", "request"
 /// Why a task is stuck, and what is asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorContract {
-    /// What went wrong, in short.
     pub reason: String,
-    /// What the tools said.
     pub error_log: Option<String>,
     /// Attempts that were made, where it counts them.
     pub attempts: Option<u32>,
-    /// What is asked for.
     pub request: Option<String>,
     /// Everything else that it has, and the order of its keys.
     pub more: Extra,
@@ -107,7 +104,6 @@ impl ErrorContract {
         }
     }
 
-    /// Writes the report.
     pub fn render(&self) -> String {
         let mut out = Map::new();
         out.insert("status".to_owned(), json!("blocked"));

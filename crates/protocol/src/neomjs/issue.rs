@@ -16,12 +16,9 @@ use comity_core::task::Task;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// A task as an issue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The whole body.
     pub text: String,
-    /// The contract alone.
     pub contract: String,
 }
 

@@ -18,11 +18,11 @@ pub use plan::{PlanItem, read_plan};
 pub use result::ResultContract;
 pub use task::TaskContract;
 
-use crate::contract::Kind;
+use crate::contract::ContractKind;
 use crate::document::Place;
 
 /// The kinds of contract of this protocol.
-pub const TASK: Kind = Kind {
+pub const TASK: ContractKind = ContractKind {
     name: "neo-task",
     help: "Neo.mjs Agent Task Protocol: what an agent is to do",
     read: |text, _| envelope::read(text),
@@ -32,8 +32,7 @@ pub const TASK: Kind = Kind {
     report: None,
 };
 
-/// What came of a task.
-pub const RESULT: Kind = Kind {
+pub const RESULT: ContractKind = ContractKind {
     name: "neo-result",
     help: "Neo.mjs Agent Task Protocol: what came of it",
     read: |text, _| result::read(text),
@@ -43,8 +42,7 @@ pub const RESULT: Kind = Kind {
     report: Some(|tree| Some(result::report(tree))),
 };
 
-/// Why a task is stuck.
-pub const ERROR: Kind = Kind {
+pub const ERROR: ContractKind = ContractKind {
     name: "neo-error",
     help: "Neo.mjs Agent Task Protocol: why an agent is stuck",
     read: |text, _| envelope::read(text),

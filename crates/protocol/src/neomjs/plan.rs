@@ -11,24 +11,18 @@ use comity_core::task::Priority;
 /// Keys of a plan's task beside those of a contract.
 const PLANNING: [&str; 6] = ["key", "id", "title", "depends_on", "priority", "labels"];
 
-/// One task of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanItem {
-    /// What the others call it.
     pub key: Option<String>,
-    /// The id it should have.
     pub id: Option<String>,
     /// Its title, when it has one beside its goal.
     pub title: Option<String>,
     /// What it waits for: keys of this plan, or ids of tasks.
     pub depends_on: Vec<String>,
-    /// How urgent it is.
     pub priority: Option<Priority>,
-    /// Free words.
     pub labels: Vec<String>,
     /// The epic of the whole plan, when the contract names none.
     pub epic: Option<String>,
-    /// The contract.
     pub contract: TaskContract,
 }
 
@@ -129,7 +123,6 @@ fn plan_item(item: &Node, path: &str, epic: Option<&String>, problems: &mut Prob
 }
 
 impl PlanItem {
-    /// Makes a task of it.
     pub fn planned(&self) -> PlannedTask {
         let new = self.contract.new_task(self.title.as_deref());
         let task = NewTask {

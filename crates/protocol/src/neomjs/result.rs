@@ -6,7 +6,7 @@ use crate::contract::{Mode, SURE, keys_there, says};
 use crate::document::{Data, Entry, Fault, Node, Place, Style, to_yaml};
 use crate::markdown;
 use crate::problem::Problems;
-use crate::tests_said;
+use crate::test_claims;
 use comity_core::command::{
     Extra, FileAction, ReportStatus, ReportedEvidence, ReportedFile, ReportedLine, WorkReport,
 };
@@ -30,14 +30,11 @@ const FAILED: [&str; 4] = ["failure", "failed", "error", "fail"];
 pub(super) const STATUSES: &[&str] =
     &["success", "completed", "done", "ok", "failure", "failed", "error", "fail", "blocked"];
 
-/// What came of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResultContract {
     /// `success`, or what it was instead.
     pub status: String,
-    /// The pull request.
     pub pr_url: Option<String>,
-    /// Files that were changed.
     pub files_modified: Vec<String>,
     /// How the tests went, in words.
     pub test_results: Option<String>,
@@ -169,10 +166,9 @@ impl ResultContract {
 
     /// Tells what the words about the tests claim; none when they claim nothing.
     pub fn tests_pass(&self) -> Option<bool> {
-        tests_said::claim(self.test_results.as_ref()?)
+        test_claims::claim(self.test_results.as_ref()?)
     }
 
-    /// Writes the contract.
     pub fn render(&self) -> String {
         let mut out = Map::new();
         out.insert("status".to_owned(), json!(self.status));

@@ -20,7 +20,6 @@ fn wished(about: &str) -> Value {
     json!({"type": ["string", "number", "boolean", "null"], "description": about})
 }
 
-/// What must say something.
 fn needed(about: &str) -> Value {
     json!({"type": SCALAR, "pattern": "\\S", "description": about})
 }

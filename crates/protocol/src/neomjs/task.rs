@@ -31,11 +31,9 @@ const TYPE_DEFAULT: &str = "implementation";
 /// A task as one agent hands it to another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskContract {
-    /// What kind of work it is.
     pub kind: Option<String>,
     /// Who should do it: `pm`, `dev` or `qa`.
     pub role: Option<String>,
-    /// What is wanted.
     pub goal: String,
     /// The epic, files to look at, documents to know, and whatever else.
     pub context: Map<String, Value>,
@@ -134,7 +132,6 @@ impl TaskContract {
         }
     }
 
-    /// Makes a task of it.
     pub fn new_task(&self, title: Option<&str>) -> NewTask {
         let named = title.or_else(|| self.other.get("title").and_then(Value::as_str));
         let goal = self.goal.trim();
@@ -158,7 +155,6 @@ impl TaskContract {
         }
     }
 
-    /// Writes a task as a contract.
     pub fn of_task(task: &Task) -> TaskContract {
         let mut context = task.context.clone();
         let stated = context.get("epic_issue").and_then(scalar);
@@ -184,7 +180,6 @@ impl TaskContract {
         named.and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty())
     }
 
-    /// Writes the contract.
     pub fn render(&self) -> String {
         let head = json!({
             "version": 1.0,
@@ -231,7 +226,6 @@ pub(super) fn role_word(role: Role) -> &'static str {
     }
 }
 
-/// One line that fits a title.
 pub(super) fn title_of(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let plain = |c: char| if c.is_control() { ' ' } else { c };

@@ -83,7 +83,6 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
     found
 }
 
-/// The JSON Schema.
 pub fn schema() -> Value {
     shape::schema("Agent", "The definition of an agent.", FIELDS)
 }

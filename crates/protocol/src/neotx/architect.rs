@@ -32,7 +32,6 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
     found
 }
 
-/// The JSON Schema.
 pub fn schema() -> Value {
     shape::schema("Architect report", "Where the plan of a piece of work is.", FIELDS)
 }

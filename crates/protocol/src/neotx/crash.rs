@@ -2,22 +2,27 @@
 
 use super::resume::{Completed, Resumption};
 use comity_core::view::TaskView;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-/// Reads the events of a task, oldest first; none when no attempt of it has failed or been reclaimed.
-pub fn of_log(task: &TaskView, events: &[Value], original: Option<String>) -> Option<Resumption> {
+/// Reads the events of a task, by their names and fields, oldest first; none when no attempt of it has failed or been
+/// reclaimed.
+pub fn of_log<'e>(
+    task: &TaskView,
+    events: impl IntoIterator<Item = (&'e str, &'e Map<String, Value>)>,
+    original: Option<String>,
+) -> Option<Resumption> {
     let (mut run, mut commit, mut crash) = (None, None, None);
     let mut completed = Vec::new();
-    for event in events {
-        let text = |key: &str| event.get(key).and_then(Value::as_str).map(str::to_owned);
-        match event.get("event").and_then(Value::as_str).unwrap_or_default() {
+    for (name, fields) in events {
+        let text = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
+        match name {
             "task_claimed" => run = text("assignee"),
             "commit_pushed" => commit = text("commit").or_else(|| text("sha")),
             "subtask_completed" => {
                 let task = text("subtask").unwrap_or_default();
                 completed.push(Completed { task, commit: commit.take() });
             }
-            "status_changed" if event.get("uses_attempt") == Some(&Value::Bool(true)) => {
+            "status_changed" if fields.get("uses_attempt") == Some(&Value::Bool(true)) => {
                 let why = text("reason").unwrap_or_else(|| "it ended without a word".to_owned());
                 crash = Some((run.clone(), why));
             }
@@ -71,14 +76,18 @@ mod tests {
         }"#,
         )
         .unwrap();
-        let mut events = vec![
-            json!({"event": "task_claimed", "assignee": "neo:developer:run-7"}),
-            json!({"event": "commit_pushed", "commit": "abc1234"}),
-            json!({"event": "subtask_completed", "subtask": "T1-01"}),
+        let events = [
+            ("task_claimed", json!({"assignee": "neo:developer:run-7"})),
+            ("commit_pushed", json!({"commit": "abc1234"})),
+            ("subtask_completed", json!({"subtask": "T1-01"})),
+            ("status_changed", json!({"uses_attempt": true, "reason": "no life"})),
         ];
-        assert_eq!(of_log(&task, &events, None), None);
-        events.push(json!({"event": "status_changed", "uses_attempt": true, "reason": "no life"}));
-        let found = of_log(&task, &events, None).unwrap();
+        let of_first = |count: usize| {
+            let events = events.iter().take(count);
+            of_log(&task, events.map(|(name, fields)| (*name, fields.as_object().unwrap())), None)
+        };
+        assert_eq!(of_first(3), None);
+        let found = of_first(4).unwrap();
         let header = super::super::resume::render(&found, super::super::resume::Form::Each);
         assert_eq!(
             header,

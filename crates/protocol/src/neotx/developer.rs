@@ -4,7 +4,7 @@ use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, keys_there};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
-use crate::tests_said;
+use crate::test_claims;
 use comity_core::command::{
     IssueKind, ReportStatus, ReportedEvidence, ReportedIssue, ReportedLine, WorkReport,
 };
@@ -132,7 +132,6 @@ fn failed_evidence(node: &Node, status: &str, before: &str, found: &mut Problems
     found.error(at, format!("{before}evidence.exit_code"), message);
 }
 
-/// The JSON Schema.
 pub fn schema() -> Value {
     let mut schema = shape::schema("Developer report", "What a developer reports.", FIELDS);
     if let Value::Object(map) = &mut schema {
@@ -205,7 +204,7 @@ fn tests_of(root: &Node) -> Vec<(bool, String)> {
             let (command, summary) = (text(evidence, "command"), text(evidence, "summary"));
             (code == 0, format!("{command} (exit {code}) {summary}").trim().to_owned())
         });
-        ran.or_else(|| Some((tests_said::claim(&words)?, words)))
+        ran.or_else(|| Some((test_claims::claim(&words)?, words)))
     };
     let named = |task: &Node| {
         let (pass, words) = of(task)?;

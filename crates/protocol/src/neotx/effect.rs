@@ -2,8 +2,9 @@
 
 use super::{reviewer, scout};
 use crate::document::Node;
-use comity_core::command::{Command, Question};
+use comity_core::command::{Command, Question, TaskVerb};
 use comity_core::decision::DecisionOption;
+use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
 
 /// The answers to a finding that needs a decision.
@@ -17,7 +18,8 @@ pub fn commands(kind: &str, root: &Node, task: Option<&str>) -> Result<Vec<Comma
     match (kind, task) {
         ("reviewer", Some(task)) => Ok(vec![review(root, task)]),
         ("reviewer", None) => {
-            Err(Refusal::input("a review is about a task").hint("name it with --task ID"))
+            Err(Refusal::input("a review is about a task")
+                .hint(say("name it with ").ask("task", "ID")))
         }
         ("scout", task) => Ok(found(root, task)),
         ("architect", task) => {
@@ -39,7 +41,11 @@ fn note(kind: &str, text: String, task: Option<&str>) -> Command {
 fn review(root: &Node, task: &str) -> Command {
     let reviewer::Outcome { approved, notes } = reviewer::outcome(root);
     let (id, reason) = (task.to_owned(), Some(notes));
-    if approved { Command::Approve { id, reason } } else { Command::RequestChanges { id, reason } }
+    if approved {
+        TaskVerb::Approve.on(id, reason)
+    } else {
+        TaskVerb::RequestChanges.on(id, reason)
+    }
 }
 
 /// A decision for each grave finding, a note for each other one, and one for the whole.

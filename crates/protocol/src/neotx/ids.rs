@@ -7,7 +7,6 @@
 use comity_core::chain::Hash;
 use comity_core::time::Timestamp;
 
-/// The things that have ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thing {
     /// `dec_` and 20 hex digits.
@@ -20,7 +19,6 @@ pub enum Thing {
     Task,
 }
 
-/// Hex digits of the number.
 const NUMBER_DIGITS: usize = 8;
 
 impl Thing {

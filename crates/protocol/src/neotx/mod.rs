@@ -2,12 +2,12 @@
 
 pub mod agent;
 pub mod architect;
+pub mod changes;
 pub mod crash;
 pub mod developer;
 pub mod effect;
 pub mod ids;
 pub mod lines;
-pub mod merge;
 pub mod records;
 pub mod resume;
 pub mod reviewer;

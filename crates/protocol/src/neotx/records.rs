@@ -2,17 +2,12 @@
 
 use serde_json::{Map, Value};
 
-/// The files of a supervisor.
 pub const DECISIONS_FILE: &str = "decisions.jsonl";
-/// Directives.
 pub const DIRECTIVES_FILE: &str = "directives.jsonl";
 /// What agents logged and nobody has digested yet.
 pub const LOG_BUFFER_FILE: &str = "log-buffer.jsonl";
-/// Messages to the supervisor.
 pub const INBOX_FILE: &str = "inbox.jsonl";
-/// What the supervisor did.
 pub const ACTIVITY_FILE: &str = "activity.jsonl";
-/// Memories and tasks.
 pub const MEMORY_FILE: &str = "memory.sqlite";
 
 /// Keys of a decision, in neo's order.
@@ -78,17 +73,14 @@ pub const TASK_COLUMNS: &[&str] = &[
     "updated_at",
 ];
 
-/// One object of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record(Map<String, Value>);
 
 impl Record {
-    /// Starts an empty one.
     pub fn new() -> Record {
         Record::default()
     }
 
-    /// Makes one of a map.
     pub fn from_map(map: Map<String, Value>) -> Record {
         Record(map)
     }
@@ -98,7 +90,6 @@ impl Record {
         self.0.get(key).filter(|value| !value.is_null())
     }
 
-    /// Returns a text.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key).and_then(Value::as_str)
     }
@@ -124,7 +115,6 @@ impl Record {
         self.0.iter().filter(other).map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
-    /// Returns the whole.
     pub fn map(&self) -> &Map<String, Value> {
         &self.0
     }

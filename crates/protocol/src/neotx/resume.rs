@@ -7,7 +7,6 @@ use crate::problem::Problems;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// The first line.
 pub const HEADER: &str = "RESUMING FROM CRASH";
 /// What the prompt of the crashed run stands below.
 const ORIGINAL: &str = "Original task:";
@@ -27,20 +26,14 @@ pub enum Form {
 pub struct Completed {
     /// The task; a name without commas and brackets.
     pub task: String,
-    /// Its commit.
     pub commit: Option<String>,
 }
 
-/// Where to go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resumption {
-    /// The run that crashed.
     pub previous_run: String,
-    /// What is finished.
     pub completed: Vec<Completed>,
-    /// The task that failed.
     pub failed_at: String,
-    /// With what.
     pub error: String,
     /// The prompt of the crashed run.
     pub original: Option<String>,
@@ -86,12 +79,11 @@ fn is_none(text: &str) -> bool {
     text.eq_ignore_ascii_case("none")
 }
 
-/// A value and where it stands.
 type Said = Option<(String, Place)>;
 
 /// What a prompt says, as far as it says it.
 #[derive(Default)]
-struct Found {
+struct Section {
     run: Said,
     completed: Said,
     failed: Said,
@@ -99,14 +91,14 @@ struct Found {
 }
 
 /// Looks for the header. The first line of each name counts; after the header nothing does but the original task.
-fn look(prompt: &str) -> Option<Found> {
-    let mut found: Option<Found> = None;
+fn look(prompt: &str) -> Option<Section> {
+    let mut found: Option<Section> = None;
     let mut at = 0;
     for (number, line) in prompt.split_inclusive('\n').enumerate() {
         at += line.len();
         let text = line.trim();
         let Some(known) = &mut found else {
-            found = (text == HEADER).then(Found::default);
+            found = (text == HEADER).then(Section::default);
             continue;
         };
         let number = u32::try_from(number + 1).unwrap_or(u32::MAX);
@@ -254,7 +246,6 @@ pub fn marks(text: &str, _: Option<&Node>) -> u32 {
     if first.is_some_and(|line| line.trim() == HEADER) { SURE } else { 0 }
 }
 
-/// Finds what the header lacks.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     shape::check(root, FIELDS)
 }

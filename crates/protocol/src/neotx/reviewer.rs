@@ -71,12 +71,10 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
     found
 }
 
-/// The JSON Schema.
 pub fn schema() -> Value {
     shape::schema("Review", "What a reviewer reports.", FIELDS)
 }
 
-/// What a review comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Whether the work is accepted.

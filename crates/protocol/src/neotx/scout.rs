@@ -73,21 +73,16 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
     found
 }
 
-/// The JSON Schema.
 pub fn schema() -> Value {
     shape::schema("Scout report", "What a scout found in a repository.", FIELDS)
 }
 
-/// One finding, in plain types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// `F-1`.
     pub id: String,
-    /// How grave it is.
     pub severity: String,
-    /// In a few words.
     pub title: String,
-    /// Everything else, as text.
     pub details: String,
     /// The decision that was asked for it.
     pub decision: Option<String>,

@@ -4,12 +4,9 @@ use crate::document::{Data, Node, Numeral};
 use crate::problem::Problems;
 use serde_json::{Map, Value, json};
 
-/// What a value may be.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
-    /// Text that says something.
     Text,
-    /// Any text, also an empty one.
     AnyText,
     /// A whole number within bounds.
     Whole(i64, i64),
@@ -17,9 +14,7 @@ pub(super) enum Shape {
     Amount,
     /// True; a contract that says false does not hold.
     True,
-    /// One of some words.
     Word(&'static [&'static str]),
-    /// A list.
     List(&'static Shape),
     /// A list with at least one entry.
     Some(&'static Shape),
@@ -32,7 +27,6 @@ pub(super) enum Shape {
     Usually(&'static Shape),
 }
 
-/// A field of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     pub(super) key: &'static str,
@@ -147,7 +141,6 @@ fn unlike(node: &Node, shape: Shape) -> Option<String> {
     (!is_so).then_some(wanted)
 }
 
-/// Puts a value into a message.
 pub(super) fn shown(node: &Node) -> String {
     match &node.data {
         Data::Null => "null".to_owned(),

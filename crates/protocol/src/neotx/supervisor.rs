@@ -143,7 +143,6 @@ fn unknown_message(root: &Node) -> Problems {
     found
 }
 
-/// The JSON Schema.
 pub fn schema() -> Value {
     let form = |(form, name): &(Form, &str)| {
         let mut schema = shape::schema(name, form.about(), form.fields());

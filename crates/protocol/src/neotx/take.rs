@@ -1,11 +1,11 @@
-//! What neo keeps, in our words: decisions, directives, memories and tasks as commands of the rules.
+//! Turns neo's decisions, directives, memories and tasks into comity's commands.
 
 use super::records::{DECISION_KEYS, DIRECTIVE_KEYS, MEMORY_COLUMNS, Record, TASK_COLUMNS};
 use crate::plan::{Earlier, LeftOut, Plan, Planned, Target, arrange, bounded, task_id, title};
 use comity_core::command::{NewDirective, NewMemory, NewTask, Question};
 use comity_core::decision::{Addressee, DecisionOption, DecisionType, read_answer};
 use comity_core::directive::Trigger;
-use comity_core::lasting::End;
+use comity_core::directive_duration::End;
 use comity_core::memory::MemoryType;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
@@ -31,12 +31,10 @@ const BESIDE: &[&str] = &[
     "severity",
 ];
 
-/// A decision to be taken over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenDecision {
     /// neo's id.
     pub item: String,
-    /// What to ask.
     pub question: Question,
     /// The answer that it has over there.
     pub answer: Option<String>,
@@ -49,20 +47,16 @@ pub struct TakenDecision {
 pub struct TakenDirective {
     /// neo's id.
     pub item: String,
-    /// What to create.
     pub new: NewDirective,
-    /// Whether it is switched on.
     pub enabled: bool,
     /// What has no field here.
     pub other: Map<String, Value>,
 }
 
-/// A memory to be taken over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenMemory {
     /// neo's id.
     pub item: String,
-    /// What to write.
     pub new: NewMemory,
     /// What has no field here.
     pub other: Map<String, Value>,
@@ -84,7 +78,7 @@ fn kept(record: &Record, always: &[&str], known: &[&str]) -> Record {
     out
 }
 
-/// Reads a decision; says what is missing.
+/// Reads a decision, or says why comity cannot import it.
 pub fn decision(record: &Record, now: Timestamp) -> Result<TakenDecision, String> {
     let item = record.text("id").ok_or("id is missing")?.to_owned();
     let question = record.text("question").ok_or("question is missing")?.to_owned();
@@ -104,7 +98,7 @@ pub fn decision(record: &Record, now: Timestamp) -> Result<TakenDecision, String
     }
     let answer = record.text("answer").map(str::to_owned);
     let default = record.text("defaultAnswer").map(str::to_owned);
-    // neo takes any answer; one that is none of the options is kept with the options beside it.
+    // neo takes any answer. If the answer is none of the options, the options are kept in the origin.
     let strange = |text: &String| read_answer(wanted, &options, text).is_err();
     let free = answer.as_ref().is_some_and(strange) || default.as_ref().is_some_and(strange);
     let (wanted, options) = if free && wanted != DecisionType::Free {
@@ -121,9 +115,9 @@ pub fn decision(record: &Record, now: Timestamp) -> Result<TakenDecision, String
         kept.set(key, record.get(key).cloned().unwrap_or_default());
     }
     let expires = match (time(record, "expiresAt"), answer.is_some()) {
-        // What is answered does not run out while it is taken over.
+        // An answered question gets no deadline, so that it does not expire during the import.
         (_, true) | (None, false) => None,
-        // A deadline beyond what the rules take is as good as none; what neo said of it is kept.
+        // A deadline beyond comity's limit becomes none; neo's value is kept in the origin.
         (Some(at), false) if at.since(now) > DEADLINE_MAX => None,
         (Some(at), false) => Some(Millis::from_ms(at.since(now).ms().max(1))),
     };
@@ -166,7 +160,7 @@ fn is_whole(given: Option<&Value>, options: &[DecisionOption]) -> bool {
     list.zip(options).all(|(given, option)| option.label.is_some() && keys(given) == read(option))
 }
 
-/// Reads a directive; says what is wrong with it.
+/// Reads a directive, or says why comity cannot import it.
 pub fn directive(record: &Record) -> Result<TakenDirective, String> {
     let item = record.text("id").ok_or("id is missing")?.to_owned();
     let text = record.text("action").ok_or("action is missing")?.to_owned();
@@ -174,7 +168,7 @@ pub fn directive(record: &Record) -> Result<TakenDirective, String> {
         .map_err(|refusal| refusal.message)?;
     let priority = match record.get("priority") {
         None => 0,
-        // Zero is the lowest here: what comes last there comes last here.
+        // comity's lowest priority is 0, so a negative one becomes 0.
         Some(value) if value.as_f64().is_some_and(|rank| rank < 0.0) => 0,
         Some(value) => value.as_u64().ok_or_else(|| format!("priority {value} is no number"))?,
     };
@@ -194,7 +188,7 @@ pub fn directive(record: &Record) -> Result<TakenDirective, String> {
     })
 }
 
-/// Reads a row of memories; says why it has no place.
+/// Reads a row of memories, or says why comity cannot import it.
 pub fn memory(row: &Map<String, Value>, now: Timestamp) -> Result<TakenMemory, String> {
     let record = Record::from_map(row.clone());
     let item = record.text("id").ok_or("id is missing")?.to_owned();
@@ -219,7 +213,6 @@ pub fn memory(row: &Map<String, Value>, now: Timestamp) -> Result<TakenMemory, S
     Ok(TakenMemory { item, new, other: kept.map().clone() })
 }
 
-/// The tag that keeps a column.
 pub fn column_tag(column: &str, value: &str) -> String {
     format!("{TAG}{column}={value}")
 }

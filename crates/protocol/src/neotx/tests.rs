@@ -4,7 +4,7 @@ use super::{agent, developer, effect, reviewer, scout, wrapped};
 use crate::contract::{self, Mode, kind};
 use crate::document;
 use crate::problem::Level;
-use comity_core::command::{Command, IssueKind, ReportStatus};
+use comity_core::command::{Command, IssueKind, ReportStatus, TaskVerb};
 use proptest::prelude::*;
 
 const DEVELOPER: &str = include_str!("../../tests/golden/neotx/developer.json");
@@ -103,14 +103,11 @@ fn a_review_blocks_on_one_critical_five_warnings_or_a_failed_spec_whatever_it_sa
     let commands = effect::commands("reviewer", &document::read(REVIEWER).unwrap(), Some("T1"));
     assert_eq!(
         commands.unwrap(),
-        [Command::RequestChanges {
-            id: "T1".to_owned(),
-            reason: Some(
+        [TaskVerb::RequestChanges.on("T1".to_owned(), Some(
                 "Solid, one hole.\nBlocks: 1 CRITICAL\n- CRITICAL src/auth.ts:42: The token is not \
                  checked. (check it)\n- SUGGESTION src/a.ts:3: A longer name would help. (rename it)"
                     .to_owned()
-            ),
-        }]
+            ))]
     );
 }
 

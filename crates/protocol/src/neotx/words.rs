@@ -39,7 +39,6 @@ pub fn read_task_status(word: &str) -> Option<Status> {
 pub enum Checks {
     /// They have not passed yet.
     Pending,
-    /// They have passed.
     Passed,
 }
 

@@ -6,10 +6,10 @@ use crate::document::{self, Data, Entry, Fault, Node, Place};
 
 /// The line that names the pull request, outside the contract.
 const PR_LINE: &str = "PR_URL:";
-/// Keys of a report by which one that cannot be read is known.
+/// A block that cannot be read counts as a report if it has one of these keys.
 const REPORT_KEYS: [&str; 3] = ["status", "verdict", "findings"];
 
-/// Reads a contract that may stand in prose. Of several the last report is meant: what follows it may be code or output.
+/// Reads a contract that may stand in prose. The last report counts; code or output may follow it.
 pub fn read(text: &str) -> Result<Node, Fault> {
     let whole = document::read(text);
     if whole.as_ref().is_ok_and(|tree| matches!(tree.data, Data::Map(_))) {
@@ -29,7 +29,7 @@ pub fn read(text: &str) -> Result<Node, Fault> {
             }
             Ok(tree) if matches!(tree.data, Data::Map(_)) => object = object.or(Some(tree)),
             Ok(_) => {}
-            // The last word of an agent, even if it cannot be read, is not replaced by an earlier one.
+            // An unreadable last report is not replaced by an earlier one.
             Err(wrong) if is_meant_as_report(block, &lines) => return Err(wrong),
             Err(wrong) if block.is_named() => fault = fault.or(Some(wrong)),
             Err(_) => {}

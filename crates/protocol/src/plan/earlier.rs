@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 /// The tasks that are here, and which items they are over there.
 #[derive(Clone, Debug, Default)]
 pub struct Earlier {
-    /// Ids of tasks by item.
     items: BTreeMap<String, String>,
     tasks: BTreeMap<String, Before>,
 }
@@ -60,7 +59,6 @@ impl Earlier {
         self.tasks.get(self.task_of(item)?).map(|before| before.status)
     }
 
-    /// Returns a task that is here.
     pub(super) fn task(&self, id: &str) -> Option<&Before> {
         self.tasks.get(id)
     }
@@ -89,7 +87,7 @@ impl Earlier {
 mod tests {
     use super::*;
     use crate::beads;
-    use crate::plan::{Mark, Part, Plan};
+    use crate::plan::{ImportRecord, Part, Plan};
 
     /// Tasks that are here: item, state, what they wait for, what they are a part of. Their ids are the items.
     fn earlier(tasks: &[(&str, Status, &[&str], Option<&str>)]) -> Earlier {
@@ -138,9 +136,9 @@ mod tests {
             ("b", Status::Queued, &[], None),
             ("x", Status::Queued, &[], None),
         ]);
-        let now = Mark::of(&beads::read(PART, &later).unwrap().tasks[0]);
-        assert_eq!(Mark::of(part).lacking(&now), [Part::Dependencies]);
-        assert!(Mark::of(part).changed(&now).is_empty());
+        let now = ImportRecord::of(&beads::read(PART, &later).unwrap().tasks[0]);
+        assert_eq!(ImportRecord::of(part).lacking(&now), [Part::Dependencies]);
+        assert!(ImportRecord::of(part).changed(&now).is_empty());
     }
 
     #[test]
@@ -173,10 +171,7 @@ mod tests {
     fn an_issue_that_was_deleted_after_its_import_names_the_task_that_is_left() {
         let text = r#"{"id":"a","title":"t","status":"tombstone"}"#;
         let plan = beads::read(text, &earlier(&[("a", Status::Queued, &[], None)])).unwrap();
-        assert_eq!(
-            left(&plan),
-            ["the issue: it was deleted; give a-here up with `comity task abandon`"]
-        );
+        assert_eq!(left(&plan), ["the issue: it was deleted; a-here can be abandoned"]);
         assert_eq!(
             left(&beads::read(text, &Earlier::default()).unwrap()),
             ["the issue: it was deleted"]

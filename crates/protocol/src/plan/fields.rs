@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 /// Something wrong in a file, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// What is wrong.
     pub message: String,
     /// Where in the data, such as `dependencies[2].type`.
     pub path: String,
@@ -31,7 +30,6 @@ impl Problem {
     }
 }
 
-/// An object being read.
 pub struct Fields<'p> {
     map: Map<String, Value>,
     path: String,
@@ -40,7 +38,6 @@ pub struct Fields<'p> {
 }
 
 impl<'p> Fields<'p> {
-    /// Starts to read an object.
     pub fn new(
         map: Map<String, Value>,
         path: impl Into<String>,
@@ -116,7 +113,6 @@ impl<'p> Fields<'p> {
         }
     }
 
-    /// Takes a list of texts.
     pub fn texts(&mut self, field: &str) -> Vec<String> {
         let mut texts = Vec::new();
         for (place, value) in self.list(field).into_iter().enumerate() {

@@ -1,13 +1,13 @@
-//! What the file of another tracker becomes here: tasks with their links and states, and a list of what
-//! has no place. Pure: whoever carries a plan out does it by the commands that are made here.
+//! The plan of an import: the tasks that the file of another tracker becomes, with their links and states, and a list of
+//! what comity has no place for. The plan only makes commands; an importer executes them.
 
 mod arrange;
+mod bounds;
 mod circles;
 mod earlier;
 mod fields;
-mod fit;
-mod landing;
-mod mark;
+mod import_command;
+mod import_record;
 mod names;
 mod places;
 
@@ -15,17 +15,17 @@ mod places;
 mod garbage;
 
 pub use arrange::arrange;
+pub use bounds::{bounded, notes, one_line, requirements, title};
 pub use earlier::Earlier;
 pub use fields::{Fields, Problem};
-pub use fit::{bounded, notes, one_line, requirements, title};
-pub use landing::{Rights, Source, Way};
-pub use mark::{Mark, Part};
+pub use import_command::{ImportedAs, Rights, Source};
+pub use import_record::{ImportRecord, Part};
 pub use names::task_id;
 pub(crate) use places::{locate, repeated};
 
 use comity_core::command::NewTask;
 use comity_core::ids::shorten;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Most bytes of a file that is read as one plan.
@@ -33,7 +33,6 @@ pub const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Most items of one plan.
 pub const ITEMS_MAX: usize = 50_000;
 
-/// What a file becomes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// The tasks; parents come before their parts once the plan is arranged.
@@ -60,11 +59,9 @@ pub struct Planned {
     pub new: NewTask,
     /// Items that must be done first.
     pub depends_on: Vec<String>,
-    /// The item it is a part of.
     pub parent: Option<String>,
     /// References to keep beside the id: key and value.
     pub links: Vec<(String, String)>,
-    /// What was said about it.
     pub notes: Vec<String>,
     /// The state it has over there, in our words.
     pub target: Target,
@@ -77,24 +74,16 @@ pub struct Planned {
 pub enum Target {
     /// Into the queue, where it starts.
     Queued,
-    /// Before a critic.
     Review {
-        /// What to say.
         why: String,
     },
-    /// To the end.
     Done {
-        /// What to say.
         why: String,
     },
-    /// To a stop.
     Blocked {
-        /// What is needed.
         needs: String,
     },
-    /// Given up.
     Abandoned {
-        /// What to say.
         why: String,
     },
 }
@@ -118,18 +107,16 @@ impl Target {
 }
 
 /// Something that was not carried over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// The item, or `*` for all of them.
     pub item: String,
-    /// The field, link or state.
     pub what: String,
     /// Why it has no place, and what to do about it.
     pub why: String,
 }
 
 impl LeftOut {
-    /// Makes an entry.
     pub fn new(
         item: impl Into<String>,
         what: impl Into<String>,

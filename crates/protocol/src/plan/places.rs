@@ -1,179 +1,38 @@
-//! Where things stand in a JSON text: the places of paths, and keys that are given twice.
-//!
-//! The text has been read already; this goes over it once more, because the reader of JSON keeps no places and lets
-//! the last of two equal keys win.
+//! Where problems of a JSON file are, and keys that it gives twice.
 
 use super::Problem;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use crate::document::{Flaw, FlawKind, Place, flaws, read_file};
 
-/// Says where problems are: fills in line and column of those that have none. The text starts at a line.
+/// Fills in line and column of the problems that have none. The text starts at a line of its file.
 pub(crate) fn locate(text: &str, first_line: usize, problems: &mut [Problem]) {
-    let lost = |problem: &&mut Problem| problem.column.is_none();
-    let mut wanted = BTreeSet::new();
-    for problem in problems.iter_mut().filter(lost) {
-        wanted.extend(prefixes(&problem.path).map(str::to_owned));
-    }
-    if wanted.is_empty() {
+    let is_lost = |problem: &Problem| problem.column.is_none();
+    if !problems.iter().any(is_lost) {
         return;
     }
-    let found = Scan::over(text, &wanted).places;
-    let at = positions(text, first_line, found.values().copied().collect());
-    for problem in problems.iter_mut().filter(lost) {
-        let offset = prefixes(&problem.path).find_map(|path| found.get(path));
-        if let Some((line, column)) = offset.and_then(|offset| at.get(offset)) {
-            problem.line = Some(*line);
-            problem.column = Some(*column);
-        }
+    let Some(root) = read_file(text) else { return };
+    for problem in problems.iter_mut().filter(|problem| is_lost(problem)) {
+        let (line, column) = line_and_column(root.place_of(&problem.path), first_line);
+        problem.line = Some(line);
+        problem.column = Some(column);
     }
 }
 
-/// Returns a problem for each key that is given twice in one object: one of its values would be lost.
+/// Returns a problem for each key that one object gives twice: one of the two values would be lost.
 pub(crate) fn repeated(text: &str, first_line: usize) -> Vec<Problem> {
-    let found = Scan::over(text, &BTreeSet::new()).repeated;
-    if found.is_empty() {
-        return Vec::new();
-    }
-    let at = positions(text, first_line, found.iter().map(|(_, offset)| *offset).collect());
-    let problem = |(path, offset): (String, usize)| {
-        let (line, column) = at.get(&offset).copied().unzip();
+    let Some(root) = read_file(text) else { return Vec::new() };
+    let is_repeated = |kind: &FlawKind| matches!(kind, FlawKind::RepeatedKey(_));
+    let found = flaws(&root).into_iter().filter(|flaw| is_repeated(&flaw.kind));
+    let problem = |flaw: Flaw| {
+        let (line, column) = line_and_column(flaw.at, first_line);
         let message = "the key is given twice; which value counts?".to_owned();
-        Problem { message, path, line, column }
+        Problem { message, path: flaw.path, line: Some(line), column: Some(column) }
     };
-    found.into_iter().map(problem).collect()
+    found.map(problem).collect()
 }
 
-/// A path and everything that it is in, from the inside out.
-fn prefixes(path: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(path), |path| {
-        let end = path.rfind(['.', '[']).unwrap_or(0);
-        (!path.is_empty()).then(|| path.get(..end).unwrap_or_default())
-    })
-}
-
-/// Turns offsets into lines and columns, both from one, in one pass.
-fn positions(
-    text: &str,
-    first_line: usize,
-    offsets: BTreeSet<usize>,
-) -> BTreeMap<usize, (usize, usize)> {
-    let mut positions = BTreeMap::new();
-    let mut wanted = offsets.into_iter().peekable();
-    let (mut line, mut column) = (first_line, 1);
-    for (offset, c) in text.char_indices() {
-        if wanted.next_if_eq(&offset).is_some() {
-            positions.insert(offset, (line, column));
-        }
-        if wanted.peek().is_none() {
-            break;
-        }
-        (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
-    }
-    positions
-}
-
-/// A walk over JSON text. Depth is bounded by whoever read the text before.
-struct Scan<'t> {
-    text: &'t str,
-    at: usize,
-    path: String,
-    wanted: &'t BTreeSet<String>,
-    places: BTreeMap<String, usize>,
-    repeated: Vec<(String, usize)>,
-}
-
-impl<'t> Scan<'t> {
-    fn over(text: &'t str, wanted: &'t BTreeSet<String>) -> Scan<'t> {
-        let (places, repeated) = (BTreeMap::new(), Vec::new());
-        let mut scan = Scan { text, at: 0, path: String::new(), wanted, places, repeated };
-        scan.value();
-        scan
-    }
-
-    fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    /// Steps over white space, and over whatever else in valid JSON stands between two things.
-    fn next(&mut self, between: &[u8]) -> Option<u8> {
-        while let Some(byte) = self.byte() {
-            if !byte.is_ascii_whitespace() && !between.contains(&byte) {
-                return Some(byte);
-            }
-            self.at += 1;
-        }
-        None
-    }
-
-    fn value(&mut self) {
-        let first = self.next(b":,");
-        if self.wanted.contains(&self.path) {
-            self.places.entry(self.path.clone()).or_insert(self.at);
-        }
-        match first {
-            Some(b'{') => self.object(),
-            Some(b'[') => self.list(),
-            Some(b'"') => {
-                self.quoted();
-            }
-            _ => {
-                while self.byte().is_some_and(|b| !b",]} \t\r\n".contains(&b)) {
-                    self.at += 1;
-                }
-            }
-        }
-    }
-
-    fn object(&mut self) {
-        self.at += 1;
-        let mut keys: HashSet<String> = HashSet::new();
-        let before = self.path.len();
-        while let Some(byte) = self.next(b",") {
-            if byte != b'"' {
-                break;
-            }
-            let start = self.at;
-            let quoted = self.quoted();
-            let key: String = serde_json::from_str(quoted).unwrap_or_else(|_| quoted.to_owned());
-            if before > 0 {
-                self.path.push('.');
-            }
-            self.path.push_str(&key);
-            if !keys.insert(key) {
-                self.repeated.push((self.path.clone(), start));
-            }
-            self.value();
-            self.path.truncate(before);
-        }
-        self.at += 1;
-    }
-
-    fn list(&mut self) {
-        self.at += 1;
-        let before = self.path.len();
-        let mut place = 0;
-        while let Some(byte) = self.next(b",") {
-            if byte == b']' {
-                break;
-            }
-            self.path.push_str(&format!("[{place}]"));
-            self.value();
-            self.path.truncate(before);
-            place += 1;
-        }
-        self.at += 1;
-    }
-
-    fn quoted(&mut self) -> &'t str {
-        let start = self.at;
-        self.at += 1;
-        while let Some(byte) = self.byte() {
-            self.at += if byte == b'\\' { 2 } else { 1 };
-            if byte == b'"' {
-                break;
-            }
-        }
-        self.text.get(start..self.at).unwrap_or_default()
-    }
+fn line_and_column(at: Place, first_line: usize) -> (usize, usize) {
+    let (line, column) = at.numbers();
+    (first_line + line - 1, column)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::world::{
 use super::{Outcome, World};
 use crate::memory::MemoryStore;
 use crate::{
-    DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Store, StoreError,
+    DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Reader, StoreError,
     TaskQuery,
 };
 use comity_core::chain::Hash;
@@ -103,7 +103,13 @@ fn edit(chance: &mut Chance, id: &str, other: &str) -> Draft {
             ..TaskUpdated::default()
         })),
     };
-    Draft { repo: repo(), agent: agent("ann"), task: Some(task_id(id)), event }
+    Draft {
+        repo: repo(),
+        agent: agent("ann"),
+        task: Some(task_id(id)),
+        event,
+        via: comity_core::via::Via::default(),
+    }
 }
 
 fn remember(chance: &mut Chance, given: &mut Given) -> Draft {

@@ -1,8 +1,8 @@
 //! Needs: each kind is answered, with too many entities perhaps, never with too few.
 
 use super::world::{
-    Extras, agent, claimed, created, done, elsewhere, fence, locked, registered, repo, status,
-    task_id, task_key, unlocked,
+    Extras, agent, claimed, created, done, elsewhere, fence, locked, other_repo, preferring,
+    registered, repo, status, task_id, task_key, unlocked,
 };
 use super::{Outcome, World};
 use crate::StoreError;
@@ -140,7 +140,13 @@ pub(super) fn candidates_come_by_priority_and_number_page_by_page(world: &mut Wo
 fn depends(id: &str, on: &str, add: bool) -> Draft {
     let edge = Dependency { on: task_id(on) };
     let event = if add { Event::DependencyAdded(edge) } else { Event::DependencyRemoved(edge) };
-    Draft { repo: repo(), agent: agent("ann"), task: Some(task_id(id)), event }
+    Draft {
+        repo: repo(),
+        agent: agent("ann"),
+        task: Some(task_id(id)),
+        event,
+        via: comity_core::via::Via::default(),
+    }
 }
 
 fn ready_and_waiting(world: &mut World) -> Result<(Vec<String>, u64), StoreError> {
@@ -218,6 +224,41 @@ pub(super) fn leases_near_a_prefix_are_never_too_few(world: &mut World) -> Outco
     }
     let facts = world.load(&Need::LeasesNear(repo(), "src/store".to_owned()))?;
     assert!(facts.state.leases.values().all(|lease| lease.path != "src-old/a"), "not everything");
+    Ok(())
+}
+
+pub(super) fn what_many_claims_ask_for_is_found_for_each_of_them(world: &mut World) -> Outcome {
+    let agents = ["ann", "bob", "cy"];
+    let mut drafts: Vec<_> = (1..=9).map(|n| created(n, |_| ())).collect();
+    for (n, name) in (1..=9).zip(agents.iter().cycle().take(7)) {
+        drafts.push(preferring(&format!("T{n}"), name));
+    }
+    for (n, path) in (1..).zip(["src", "src/a", "src/a/b", "src/b", "docs/x", "srcx", "*.md"]) {
+        drafts.push(locked(n, path, "dee", n));
+        drafts.push(elsewhere(locked(n, path, "dee", 50 + n)));
+    }
+    world.commit(drafts)?;
+    let prefixes = ["src/a", "src/a/b", "docs/y", "tests"];
+    let all_prefixes = ["src/a", "docs/y", ""];
+    for prefixes in [&prefixes[..], &all_prefixes[..]] {
+        let mut needs: Vec<Need> =
+            agents.iter().map(|name| Need::Preferred(repo(), agent(name))).collect();
+        for of in [repo(), other_repo()] {
+            needs.extend(prefixes.iter().map(|it| Need::LeasesNear(of.clone(), (*it).to_owned())));
+        }
+        let mut together = Facts::default();
+        world.store.read()?.load(&needs, &mut together)?;
+        for need in &needs {
+            assert!(together.has_answer(need), "{need:?}");
+            let alone = world.load(need)?;
+            let has = |key| together.state.leases.contains_key(key);
+            assert!(alone.state.leases.keys().all(has), "{need:?}");
+            let has = |key| together.state.tasks.contains_key(key);
+            assert!(alone.state.tasks.keys().all(has), "{need:?}");
+        }
+        let preferred = |name: &str| together.preferred(&repo(), &agent(name)).unwrap().len();
+        assert_eq!(agents.map(preferred), [3, 2, 2]);
+    }
     Ok(())
 }
 

@@ -16,7 +16,13 @@ use comity_core::state::Key;
 use comity_core::time::{Millis, Timestamp};
 
 fn draft(event: Event) -> Draft {
-    Draft { repo: repo(), agent: agent("ann"), task: Some(task_id("T1")), event }
+    Draft {
+        repo: repo(),
+        agent: agent("ann"),
+        task: Some(task_id("T1")),
+        event,
+        via: comity_core::via::Via::default(),
+    }
 }
 
 pub(super) fn written(number: u64, text: &str, change: impl FnOnce(&mut MemoryWritten)) -> Draft {

@@ -22,21 +22,19 @@ pub use world::{ManualClock, World, repo};
 pub type Opener = Box<dyn Fn() -> Box<dyn Store>>;
 /// Makes a new, empty store that goes by the given clock.
 pub type Factory<'a> = &'a dyn Fn(Arc<dyn Clock>) -> Opener;
-/// What a case answers.
 pub type Outcome = Result<(), StoreError>;
 
 /// One thing that every store must do.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// What it is, as a sentence.
+    /// The rule, as a sentence.
     pub name: &'static str,
-    /// Proves it, or panics.
+    /// Proves the rule, or panics.
     pub run: fn(&mut World) -> Outcome,
 }
 
 macro_rules! cases {
     ($($module:ident: $($name:ident),* $(,)?;)*) => {
-        /// Every case.
         pub const CASES: &[Case] =
             &[$($(Case { name: stringify!($name), run: $module::$name },)*)*];
     };
@@ -50,6 +48,7 @@ cases! {
         a_prefix_finds_at_most_five_tasks, a_number_finds_its_task, a_fence_finds_what_it_granted,
         candidates_come_by_priority_and_number_page_by_page,
         a_task_waits_until_its_last_dependency_is_done, leases_near_a_prefix_are_never_too_few,
+        what_many_claims_ask_for_is_found_for_each_of_them,
         leases_of_an_owner_are_complete, dependants_children_and_closure_are_complete,
         saved_answers_are_remembered_for_seven_days, saved_answers_are_listed_page_by_page,
         a_saved_answer_that_is_written_later_keeps_its_age,
@@ -61,18 +60,20 @@ cases! {
     transactions: an_uncommitted_transaction_leaves_no_trace,
         a_closed_store_refuses_writers_and_no_reader,
         a_reader_keeps_its_snapshot_while_a_writer_commits,
+        a_reader_of_its_own_sees_the_latest_commit_in_its_next_read,
+        readers_on_many_threads_read_while_a_writer_writes,
         what_is_kept_after_a_commit_never_hides_what_another_handle_committed,
         a_row_that_ended_is_gone,
         projections_can_be_cleared_and_written_anew, time_is_never_before_the_last_event,
         a_host_that_slept_is_noticed_once, a_watch_wakes_when_another_handle_commits,
-        a_watch_notices_what_was_committed_between_two_waits;
+        a_watch_notices_what_was_committed_between_two_waits,
+        many_commits_wake_a_watch_once, a_watch_is_stopped_from_another_thread;
     memories: memories_are_filtered_and_paged, memories_are_found_by_their_words_and_stems,
         words_follow_their_memory, candidates_hold_every_match,
         directives_are_paged_and_follow_their_events, memories_and_directives_fall_due;
     differential: a_random_history_gives_the_answers_of_the_model;
 }
 
-/// Runs one case on a new store.
 pub fn run(case: &Case, factory: Factory<'_>) {
     let clock = ManualClock::new();
     let mut world = World::new(factory(clock.clone()), clock);
@@ -83,7 +84,6 @@ pub fn run(case: &Case, factory: Factory<'_>) {
     assert!(broken.is_empty(), "{}: {broken:?}", case.name);
 }
 
-/// Runs every case, each on a new store.
 pub fn run_all(factory: Factory<'_>) {
     for case in CASES {
         run(case, factory);

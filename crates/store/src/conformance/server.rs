@@ -46,7 +46,6 @@ impl Cluster {
         Cluster { dir, url }
     }
 
-    /// Returns where its data is.
     pub fn path(&self) -> &str {
         self.dir.to_str().unwrap()
     }
@@ -68,7 +67,6 @@ fn new_dir() -> PathBuf {
     dir
 }
 
-/// Counts what this process has made.
 fn next() -> u32 {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     NUMBER.fetch_add(1, Ordering::Relaxed)

@@ -5,7 +5,7 @@ use super::world::{
     unlocked,
 };
 use super::{Outcome, World};
-use crate::{Rows, StoreError};
+use crate::{Reader, Rows, StoreError, TaskQuery};
 use comity_core::facts::{Facts, Need};
 use comity_core::ids::{LeaseId, Seq};
 use comity_core::state::Key;
@@ -55,6 +55,53 @@ pub(super) fn a_reader_keeps_its_snapshot_while_a_writer_commits(world: &mut Wor
     drop(reader);
     assert_eq!(other.read()?.head()?.seq, Seq(2));
     Ok(())
+}
+
+pub(super) fn a_reader_of_its_own_sees_the_latest_commit_in_its_next_read(
+    world: &mut World,
+) -> Outcome {
+    let mut reader = world.store.reader()?;
+    assert_eq!(reader.read()?.head()?.seq, Seq(0));
+    world.commit(vec![created(1, |_| ())])?;
+    let mut snapshot = reader.read()?;
+    assert_eq!(snapshot.head()?.seq, Seq(1), "it was made before the commit");
+    world.commit(vec![created(2, |_| ())])?;
+    let found = snapshot.tasks(&TaskQuery::of(repo(), 10))?;
+    assert_eq!(found.len(), 1, "a snapshot does not change");
+    drop(snapshot);
+    let mut snapshot = reader.read()?;
+    assert_eq!(snapshot.head()?.seq, Seq(2));
+    assert_eq!(snapshot.tasks(&TaskQuery::of(repo(), 10))?.len(), 2);
+    Ok(())
+}
+
+/// As many as there are connections in a pool that is given to nobody else, but for the writer's.
+const READERS: usize = 7;
+const WRITES: u64 = 30;
+
+pub(super) fn readers_on_many_threads_read_while_a_writer_writes(world: &mut World) -> Outcome {
+    let readers: Result<Vec<_>, StoreError> = (0..READERS).map(|_| world.store.reader()).collect();
+    let read = |mut reader: Box<dyn Reader>| {
+        let (start, mut seen) = (Instant::now(), 0);
+        while seen < WRITES {
+            assert!(start.elapsed() < Duration::from_secs(60), "the writer does not get on");
+            let mut snapshot = reader.read()?;
+            let head = snapshot.head()?.seq.0;
+            assert!(head >= seen, "a later snapshot is not older");
+            let tasks = snapshot.tasks(&TaskQuery::of(repo(), 100))?;
+            assert_eq!(tasks.len() as u64, head, "log and rows are of one commit");
+            seen = head;
+        }
+        Ok::<(), StoreError>(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            readers?.into_iter().map(|reader| scope.spawn(move || read(reader))).collect();
+        for number in 1..=WRITES {
+            world.commit(vec![created(number, |_| ())])?;
+        }
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap())
+    })
 }
 
 pub(super) fn what_is_kept_after_a_commit_never_hides_what_another_handle_committed(
@@ -171,5 +218,38 @@ pub(super) fn a_watch_notices_what_was_committed_between_two_waits(world: &mut W
     let presence = vec![(agent("ann"), None, world.now())];
     world.commit_with(vec![], &Extras { presence, ..Extras::default() })?;
     assert!(watch.wait(Duration::ZERO)?);
+    Ok(())
+}
+
+pub(super) fn many_commits_wake_a_watch_once(world: &mut World) -> Outcome {
+    let mut watch = world.store.watch()?;
+    for number in 1..=50 {
+        world.commit(vec![created(number, |_| ())])?;
+    }
+    assert!(watch.wait(Duration::from_secs(20))?);
+    // On a server, what the first look did not hear yet may wake it once more.
+    watch.wait(Duration::from_millis(100))?;
+    assert!(!watch.wait(Duration::ZERO)?);
+    Ok(())
+}
+
+pub(super) fn a_watch_is_stopped_from_another_thread(world: &mut World) -> Outcome {
+    let mut watch = world.store.watch()?;
+    let mut other = world.store.watch()?;
+    let stop = watch.stopper();
+    let start = Instant::now();
+    let woken = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(50));
+            stop();
+        });
+        watch.wait(Duration::from_secs(60))
+    })?;
+    assert!(!woken, "nothing was committed");
+    stop();
+    world.commit(vec![created(1, |_| ())])?;
+    assert!(!watch.wait(Duration::from_secs(60))?, "it stays stopped");
+    assert!(start.elapsed() < Duration::from_secs(10), "long before the time was up");
+    assert!(other.wait(Duration::from_secs(20))?, "no other watch is stopped");
     Ok(())
 }

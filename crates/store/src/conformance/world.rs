@@ -28,7 +28,6 @@ pub struct ManualClock(Mutex<Reading>);
 const START_MS: i64 = 1_767_225_600_000;
 
 impl ManualClock {
-    /// Starts a clock.
     pub fn new() -> Arc<ManualClock> {
         let reading = Reading {
             wall_ms: START_MS,
@@ -39,12 +38,10 @@ impl ManualClock {
         Arc::new(ManualClock(Mutex::new(reading)))
     }
 
-    /// Changes what the clock says.
     pub fn set(&self, change: impl FnOnce(&mut Reading)) {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Lets time pass.
     pub fn pass(&self, length: Millis) {
         self.set(|reading| {
             reading.wall_ms += length.ms();
@@ -67,17 +64,13 @@ pub(super) struct Extras {
     pub(super) saved: Vec<(AgentId, String, Saved)>,
 }
 
-/// One store under test.
 pub struct World {
-    /// The store's clock.
     pub clock: Arc<ManualClock>,
-    /// The first handle.
     pub store: Box<dyn Store>,
     open: Opener,
 }
 
 impl World {
-    /// Opens the first handle.
     pub fn new(open: Opener, clock: Arc<ManualClock>) -> World {
         World { clock, store: open(), open }
     }
@@ -87,7 +80,6 @@ impl World {
         (self.open)()
     }
 
-    /// Returns the time that the clock shows.
     pub fn now(&self) -> Timestamp {
         Timestamp::from_ms(self.clock.read().wall_ms)
     }
@@ -163,7 +155,13 @@ pub(super) fn task_key(id: &str) -> Key {
 }
 
 fn draft(task: Option<&str>, event: Event) -> Draft {
-    Draft { repo: repo(), agent: agent("ann"), task: task.map(task_id), event }
+    Draft {
+        repo: repo(),
+        agent: agent("ann"),
+        task: task.map(task_id),
+        event,
+        via: comity_core::via::Via::default(),
+    }
 }
 
 /// Moves an event to the other repository.
@@ -206,6 +204,13 @@ pub(super) fn status(id: &str, from: Status, to: Status) -> Draft {
     draft(Some(id), Event::StatusChanged(StatusChanged::new(from, to, None)))
 }
 
+/// Puts a task back into the queue for the agent that may go on with it.
+pub(super) fn preferring(id: &str, name: &str) -> Draft {
+    let mut back = StatusChanged::new(Status::InProgress, Status::Queued, None);
+    back.prefers = Some(agent(name));
+    draft(Some(id), Event::StatusChanged(back))
+}
+
 /// Takes a task from queued to done, as far as a store can tell.
 pub(super) fn done(id: &str) -> Draft {
     status(id, Status::Queued, Status::Done)
@@ -218,6 +223,8 @@ pub(super) fn claimed(id: &str, by: &str, number: u64) -> Vec<Draft> {
         branch: None,
         ttl: Millis::from_secs(60),
         host: None,
+        base: None,
+        head: None,
         workspace: None,
     };
     let step = status(id, Status::Queued, Status::Claimed);

@@ -2,17 +2,16 @@
 
 use super::data::Data;
 use crate::clock::{Clock, Reading};
-use crate::moment::Noted;
+use crate::transaction_time::ClockNote;
 use crate::{EventQuery, ReadTx, Rows, StoreError};
 use comity_core::facts::Facts;
 use comity_core::ids::{AgentId, Seq};
 use comity_core::state::Key;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is asked for at once.
+/// Entities that are read at once.
 const PAGE: usize = 2_000;
 
-/// A clock that stands still.
 pub(super) struct Still(Reading);
 
 impl Clock for Still {
@@ -24,7 +23,7 @@ impl Clock for Still {
 pub(super) fn all(tx: &mut dyn ReadTx) -> Result<(Data, Still), StoreError> {
     let moment = tx.moment()?;
     let reading = Reading { wall_ms: moment.now.ms(), ..Reading::default() };
-    let mut data = Data { noted: Some(Noted::of(&reading, moment.woke_at)), ..Data::default() };
+    let mut data = Data { noted: Some(ClockNote::of(&reading, moment.woke_at)), ..Data::default() };
     let last = Seq(tx.head()?.seq.0.saturating_sub(1));
     data.events = tx.events(&EventQuery { after: last, limit: 1, ..EventQuery::default() })?;
     rows(tx, &mut data)?;

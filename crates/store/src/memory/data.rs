@@ -1,6 +1,6 @@
 //! Everything that the model keeps, and how a commit changes it.
 
-use crate::moment::Noted;
+use crate::transaction_time::ClockNote;
 use crate::{Changes, PRESENCE_LIFE, Rows};
 use comity_core::chain::{Head, Stored};
 use comity_core::facts::{Entity, Presence, Saved};
@@ -20,7 +20,7 @@ pub(super) struct Data {
     pub(super) presence: BTreeMap<(AgentId, Option<Fence>), Timestamp>,
     pub(super) saved: BTreeMap<(AgentId, String), Saved>,
     pub(super) due: BTreeMap<Key, Timestamp>,
-    pub(super) noted: Option<Noted>,
+    pub(super) noted: Option<ClockNote>,
     pub(super) commits: u64,
     pub(super) closed: Option<String>,
 }
@@ -58,7 +58,6 @@ impl Data {
         }
     }
 
-    /// Returns every key, in order.
     pub(super) fn keys(&self) -> Vec<Key> {
         let state = &self.state;
         let mut keys: Vec<Key> = state.repos.keys().cloned().map(Key::Repo).collect();
@@ -165,7 +164,7 @@ impl Data {
     }
 }
 
-/// Makes a row what it is elsewhere, absent meaning deleted.
+/// Copies an entry from one map to another; an absent one is deleted.
 fn copy<K: Ord + Clone, V: Clone>(key: &K, from: &BTreeMap<K, V>, to: &mut BTreeMap<K, V>) {
     match from.get(key) {
         Some(value) => {

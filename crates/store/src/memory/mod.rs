@@ -6,8 +6,9 @@ mod data;
 mod tx;
 
 use crate::clock::Clock;
-use crate::{ReadTx, Store, StoreError, Watch, WriteTx};
+use crate::{ReadTx, Reader, Store, StoreError, Watch, WriteTx};
 use data::Data;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tx::Tx;
@@ -51,7 +52,6 @@ impl Drop for Turn<'_> {
 }
 
 impl MemoryStore {
-    /// Makes an empty store.
     pub fn new(clock: Arc<dyn Clock>) -> MemoryStore {
         MemoryStore::with(Data::default(), clock)
     }
@@ -88,6 +88,12 @@ impl MemoryStore {
     }
 }
 
+impl Reader for MemoryStore {
+    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
+        Ok(Box::new(Tx::new(Arc::clone(&self.shared.data()), &*self.clock, None)))
+    }
+}
+
 impl Store for MemoryStore {
     fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
         let turn = self.take_turn()?;
@@ -97,13 +103,17 @@ impl Store for MemoryStore {
         Ok(Box::new(Tx::new(Arc::clone(&self.shared.data()), &*self.clock, Some(turn))))
     }
 
-    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
-        Ok(Box::new(Tx::new(Arc::clone(&self.shared.data()), &*self.clock, None)))
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        Ok(Box::new(self.clone()))
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, StoreError> {
         let seen = self.shared.data().commits;
-        Ok(Box::new(MemoryWatch { shared: Arc::clone(&self.shared), seen }))
+        Ok(Box::new(MemoryWatch {
+            shared: Arc::clone(&self.shared),
+            seen,
+            stopped: Arc::default(),
+        }))
     }
 
     fn close(&mut self, reason: Option<&str>) -> Result<(), StoreError> {
@@ -127,17 +137,33 @@ impl Store for MemoryStore {
 struct MemoryWatch {
     shared: Arc<Shared>,
     seen: u64,
+    stopped: Arc<AtomicBool>,
 }
 
 impl Watch for MemoryWatch {
     fn wait(&mut self, timeout: Duration) -> Result<bool, StoreError> {
-        let seen = self.seen;
+        let (seen, stopped) = (self.seen, &self.stopped);
         let (data, _) = self
             .shared
             .committed
-            .wait_timeout_while(self.shared.data(), timeout, |data| data.commits == seen)
+            .wait_timeout_while(self.shared.data(), timeout, |data| {
+                data.commits == seen && !stopped.load(Ordering::SeqCst)
+            })
             .unwrap_or_else(PoisonError::into_inner);
+        if stopped.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
         self.seen = data.commits;
         Ok(self.seen != seen)
+    }
+
+    fn stopper(&self) -> Box<dyn Fn() + Send + Sync> {
+        let (shared, stopped) = (Arc::clone(&self.shared), Arc::clone(&self.stopped));
+        Box::new(move || {
+            // With the mutex held, a wait has either not looked at the flag yet or sleeps already.
+            let _data = shared.data();
+            stopped.store(true, Ordering::SeqCst);
+            shared.committed.notify_all();
+        })
     }
 }

@@ -3,7 +3,7 @@
 use super::Turn;
 use super::data::Data;
 use crate::clock::Clock;
-use crate::moment::{Noted, moment};
+use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
     Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
     StoreError, TaskQuery, WriteTx, check_append,
@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// A snapshot, and for a writer the right to replace it.
 pub(super) struct Tx<'a> {
     data: Arc<Data>,
-    now: (Moment, Option<Noted>),
+    now: (Moment, Option<ClockNote>),
     turn: Option<Turn<'a>>,
     /// Rows were written before the commit, so that the snapshot is no longer what others see.
     staged: bool,
@@ -40,7 +40,7 @@ pub(super) struct Tx<'a> {
 
 impl<'a> Tx<'a> {
     pub(super) fn new(data: Arc<Data>, clock: &dyn Clock, turn: Option<Turn<'a>>) -> Tx<'a> {
-        let now = moment(data.head().ts, data.noted.as_ref(), &clock.read());
+        let now = transaction_time(data.head().ts, data.noted.as_ref(), &clock.read());
         Tx { data, now, turn, staged: false }
     }
 

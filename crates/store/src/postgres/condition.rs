@@ -22,12 +22,10 @@ const OLDEST: &str =
     FROM pg_stat_activity WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid()
     AND datname = current_database()";
 
-/// A server that follows this one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standby {
-    /// What it calls itself.
     pub name: String,
-    /// What it does: `streaming` is well.
+    /// What the standby does; `streaming` is healthy.
     pub state: String,
     /// Whether commits wait for it: `sync`, `quorum`, `potential` or `async`.
     pub sync: String,
@@ -35,30 +33,27 @@ pub struct Standby {
     pub behind_bytes: i64,
 }
 
-/// How a server is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// Its version, such as 150018.
     pub version: i64,
-    /// Its version in words.
     pub version_text: String,
     /// Whether it syncs to disk; without, a crash of the machine loses what was acknowledged.
     pub fsync: bool,
     /// Whether a torn page can be mended after a crash.
     pub full_page_writes: bool,
-    /// What its sessions are told; comity asks for `on` in its own.
+    /// The server's default for `synchronous_commit`; comity's own sessions set `on`.
     pub synchronous_commit: String,
-    /// Which standbys commits wait for.
     pub synchronous_standbys: String,
-    /// Whether it only follows another.
+    /// Whether this server is a standby itself.
     pub in_recovery: bool,
     /// Its clock, in milliseconds since 1970.
     pub clock_ms: i64,
-    /// Who follows it, as far as this role may see.
+    /// The standbys of this server, as far as this role may see them.
     pub standbys: Vec<Standby>,
-    /// Rows that are there.
+    /// Live rows in the tables of the store.
     pub live_rows: i64,
-    /// Rows that are gone and not yet cleared away.
+    /// Dead rows that no vacuum has removed yet.
     pub dead_rows: i64,
     /// How long the oldest transaction of others has been open, in seconds.
     pub oldest_transaction_secs: i64,
@@ -101,7 +96,6 @@ fn look(link: &Link) -> Result<Condition, DbError> {
 }
 
 impl PgStore {
-    /// Asks the server how it is.
     pub fn condition(&mut self) -> Result<Condition, StoreError> {
         let looked = self.pool.lend(self.home.connect_wait).and_then(|link| look(&link));
         looked.map_err(|error| error.into_store("cannot ask the server", self.home.lock_wait))

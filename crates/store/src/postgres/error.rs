@@ -4,18 +4,17 @@ use crate::StoreError;
 use std::time::Duration;
 use tokio_postgres::error::SqlState;
 
-/// A failure below the trait, before it is known in doing what.
+/// A failure inside this store, before it is known what was being done.
 #[derive(Debug)]
-pub(super) enum DbError {
-    /// PostgreSQL said so, or the way to it broke.
+pub(crate) enum DbError {
+    /// PostgreSQL reported it, or the connection broke.
     Sql(tokio_postgres::Error),
-    /// No answer came in time.
     Late(&'static str),
     /// All connections that this process may have are in use.
     AllLent(usize),
-    /// A row does not hold what was written.
+    /// A row does not hold what comity writes.
     Row(String),
-    /// Known already.
+    /// A failure that has its final form already.
     Store(StoreError),
 }
 
@@ -52,7 +51,7 @@ impl DbError {
         }
     }
 
-    /// Gives a failure its meaning.
+    /// Turns a failure into what callers of the store see.
     pub(super) fn into_store(self, context: &str, lock_wait: Duration) -> StoreError {
         let error = match self {
             DbError::Store(error) => return error,

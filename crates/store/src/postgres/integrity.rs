@@ -4,10 +4,10 @@ use super::error::DbError;
 use super::link::{Link, values};
 use super::write::literal_prefix;
 
-/// Tells how many events are missing below the last one.
+/// Counts the events that are missing below the last one.
 const MISSING_EVENTS: &str = "SELECT coalesce(max(seq), 0)::bigint - count(*)::bigint FROM events";
 
-/// Things that must count zero, and what they mean when they do not.
+/// Queries that must count zero, and what another count means.
 const MISMATCHES: &[(&str, &str)] = &[
     (
         "SELECT count(*) FROM (SELECT t.*, t.body::jsonb AS said FROM tasks t) t
@@ -61,12 +61,12 @@ fn counted(link: &Link, text: &'static str, meaning: &str) -> Result<Option<Stri
     Ok((count != 0).then(|| format!("{count} {meaning}")))
 }
 
-/// Returns what is wrong with the log, in words. PostgreSQL looks after its own files.
+/// Says what is wrong with the log. PostgreSQL looks after its own files.
 pub(super) fn check(link: &Link) -> Result<Vec<String>, DbError> {
     Ok(counted(link, MISSING_EVENTS, "events are missing from the log")?.into_iter().collect())
 }
 
-/// Returns where what is kept twice differs, in words. It can be built anew from the log.
+/// Says where the columns that rows are found by differ from the bodies. A rebuild from the log mends it.
 pub(super) fn mismatches(link: &Link) -> Result<Vec<String>, DbError> {
     let mut found = Vec::new();
     for (text, meaning) in MISMATCHES {

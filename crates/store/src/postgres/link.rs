@@ -18,9 +18,8 @@ use tokio_postgres::{Client, Config, NoTls, Row, Statement};
 
 /// Longest wait for one connection to be made.
 const CONNECT_WAIT: Duration = Duration::from_secs(5);
-/// First pause before another attempt; each next one is twice as long.
+/// First pause before another attempt. Each next pause is twice as long.
 const PAUSE_FIRST: Duration = Duration::from_millis(50);
-/// Longest pause between attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// What every session is told. Plans are made once and use the index that gives the wanted order (see
@@ -31,10 +30,8 @@ pub(super) const SESSION: &str = "SET plan_cache_mode = force_generic_plan; \
     SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '30s'; SET jit = off; \
     SET client_min_messages = warning";
 
-/// A value for a statement.
 pub(super) type Value = Box<dyn ToSql + Sync + Send>;
 
-/// A statement with its values, to be sent with others.
 pub(super) struct Op {
     pub(super) text: &'static str,
     pub(super) values: Vec<Value>,
@@ -46,7 +43,6 @@ impl Op {
     }
 }
 
-/// Makes the values of a statement.
 macro_rules! values {
     ($($value:expr),* $(,)?) => {
         vec![$(Box::new($value) as $crate::postgres::link::Value),*]
@@ -54,7 +50,6 @@ macro_rules! values {
 }
 pub(super) use values;
 
-/// A connection.
 pub(super) struct Link {
     client: Client,
     statements: Mutex<HashMap<&'static str, Statement>>,
@@ -100,12 +95,12 @@ impl Link {
         self.client.is_closed()
     }
 
-    /// Notes that a transaction was begun, or that it has ended for certain.
+    /// Notes that a transaction has begun, or that it has certainly ended.
     pub(super) fn set_in_transaction(&self, is: bool) {
         self.in_transaction.store(is, Ordering::Relaxed);
     }
 
-    /// Tells whether the next one may use it as it is.
+    /// Tells whether the next transaction may use this connection as it is.
     pub(super) fn is_idle(&self) -> bool {
         !self.is_closed() && !self.in_transaction.load(Ordering::Relaxed)
     }
@@ -135,7 +130,6 @@ impl Link {
         Ok(self.client.query(statement, &values).await?)
     }
 
-    /// Runs one statement.
     pub(super) fn query(
         &self,
         text: &'static str,
@@ -185,7 +179,6 @@ impl Link {
     }
 }
 
-/// Drives a connection until it ends.
 pub(super) type Driving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 async fn connect(config: &Config) -> Result<(Client, Driving), DbError> {

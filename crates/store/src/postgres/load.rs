@@ -3,13 +3,12 @@
 use super::TaskEdges;
 use super::error::DbError;
 use super::link::{Link, Op, values};
-use super::rows;
 use super::sql;
 use crate::PRESENCE_LIFE;
-use crate::recent::Recent;
-use comity_core::chain::Hash;
+use crate::commit_cache::CommitCache;
+use crate::rows;
 use comity_core::facts::{
-    Entity, Facts, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, Saved, WAITING_COUNT_MAX,
+    Entity, Facts, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, WAITING_COUNT_MAX,
     candidate_page,
 };
 use comity_core::ids::{AgentId, Fence, RepoName, TaskId};
@@ -19,31 +18,50 @@ use comity_core::state::Key;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio_postgres::Row;
 
-/// Reads at one time, by one connection.
+/// Answers needs through one connection, as of one time.
 pub(super) struct Loader<'a> {
     pub(super) link: &'a Link,
     pub(super) now: Timestamp,
-    pub(super) recent: Option<&'a RefCell<Recent<TaskEdges>>>,
+    pub(super) cache: Option<&'a RefCell<CommitCache<TaskEdges>>>,
 }
 
 impl Loader<'_> {
-    /// Answers needs, in one round trip but for those that follow from one another.
+    /// Answers needs, in one round trip but for those that follow from one another. What every claim of a
+    /// batch asks for is asked once for all of them.
     pub(super) fn load(&self, needs: &[&Need], facts: &mut Facts) -> Result<(), DbError> {
         let mut ops = Vec::new();
         let mut asked: Vec<(&Need, usize)> = Vec::new();
+        let mut preferred: BTreeMap<&RepoName, Vec<&AgentId>> = BTreeMap::new();
+        let mut near: BTreeMap<&RepoName, Vec<&str>> = BTreeMap::new();
         for need in needs {
-            let before = ops.len();
-            self.ask(need, facts, &mut ops);
-            asked.push((need, ops.len() - before));
+            match need {
+                Need::Preferred(repo, agent) => preferred.entry(repo).or_default().push(agent),
+                Need::LeasesNear(repo, prefix) => near.entry(repo).or_default().push(prefix),
+                need => {
+                    let before = ops.len();
+                    self.ask(need, facts, &mut ops);
+                    asked.push((need, ops.len() - before));
+                }
+            }
         }
+        ops.extend(preferred.iter().map(|(repo, agents)| tasks_preferring(repo, agents)));
+        ops.extend(near.iter().map(|(repo, prefixes)| leases_near(repo, prefixes)));
         let mut found = self.link.together(None, &ops, None)?.into_iter();
         for (need, count) in asked {
             let results: Vec<Vec<Row>> = found.by_ref().take(count).collect();
             self.answer(need, &results, facts)?;
         }
+        for (repo, _) in preferred {
+            self.tasks(repo, &found.next().unwrap_or_default(), facts)?;
+        }
+        for (_, prefixes) in near {
+            leases(&found.next().unwrap_or_default(), &prefixes, facts)?;
+        }
+        let grouped = |need: &&&Need| matches!(need, Need::Preferred(..) | Need::LeasesNear(..));
+        needs.iter().filter(grouped).for_each(|need| facts.mark_answered((*need).clone()));
         Ok(())
     }
 
@@ -51,7 +69,7 @@ impl Loader<'_> {
         self.now.ms().saturating_sub(PRESENCE_LIFE.ms())
     }
 
-    /// Puts in what is known without a look, and says what has to be looked up.
+    /// Puts in what is in the cache, and adds statements for the rest.
     fn ask(&self, need: &Need, facts: &mut Facts, ops: &mut Vec<Op>) {
         let text = |text: &str| text.to_owned();
         match need {
@@ -67,7 +85,7 @@ impl Loader<'_> {
             }
             Need::Grant(fence) => {
                 let known =
-                    self.recent.is_some_and(|recent| recent.borrow_mut().take_claim(*fence, facts));
+                    self.cache.is_some_and(|cache| cache.borrow_mut().take_claim(*fence, facts));
                 if known {
                     return;
                 }
@@ -82,12 +100,6 @@ impl Loader<'_> {
                 let given = values![text(repo.as_str()), rank, number, most];
                 ops.push(Op::new(sql::CANDIDATES, given));
             }
-            Need::Preferred(repo, agent) => {
-                let most = rows::limit(PREFERRED_MAX);
-                let given = values![text(repo.as_str()), text(agent.as_str()), most];
-                ops.push(Op::new(sql::PREFERRED, given));
-            }
-            Need::LeasesNear(repo, prefix) => ops.push(leases_near(repo, prefix)),
             Need::LeasesOf(repo, owner) => {
                 let given = values![text(repo.as_str()), text(owner.as_str()), 0_i64, i64::MAX];
                 ops.push(Op::new(sql::LEASES_BY_OWNER, given));
@@ -102,6 +114,8 @@ impl Loader<'_> {
             }
             // Followed step by step, since the facts may know edges that are not stored yet.
             Need::Closure(..) => {}
+            // Asked once for all, by `load`.
+            Need::Preferred(..) | Need::LeasesNear(..) => {}
             Need::Waiting(repo) => {
                 let given = values![text(repo.as_str()), rows::signed(WAITING_COUNT_MAX)];
                 ops.push(Op::new(sql::WAITING, given));
@@ -115,13 +129,13 @@ impl Loader<'_> {
     }
 
     fn ask_entity(&self, key: &Key, facts: &mut Facts, ops: &mut Vec<Op>) {
-        let recent = self.recent.and_then(|recent| recent.borrow_mut().take(key));
-        let known = recent.is_some();
-        if let Some(entity) = recent {
+        let cache = self.cache.and_then(|cache| cache.borrow_mut().take(key));
+        let known = cache.is_some();
+        if let Some(entity) = cache {
             facts.put(key.clone(), Some(entity));
         }
         if let Key::Agent(id) = key {
-            let signs = self.recent.and_then(|recent| recent.borrow_mut().take_presence(id));
+            let signs = self.cache.and_then(|cache| cache.borrow_mut().take_presence(id));
             match signs {
                 Some(presence) if known => return facts.put_presence(id.clone(), presence),
                 _ => {
@@ -159,9 +173,7 @@ impl Loader<'_> {
         let first = results.first().map(Vec::as_slice).unwrap_or_default();
         match need {
             Need::Entity(key) => return self.answer_entity(key, results, facts),
-            Need::TaskNumber(repo, _) | Need::Preferred(repo, _) => {
-                self.tasks(repo, first, facts)?;
-            }
+            Need::TaskNumber(repo, _) => drop(self.tasks(repo, first, facts)?),
             Need::TaskPrefix(repo, prefix) => {
                 let ids = self.tasks(repo, first, facts)?;
                 facts.put_prefix(repo.clone(), prefix.clone(), ids);
@@ -170,7 +182,7 @@ impl Loader<'_> {
                 for row in first {
                     self.task(rows::repo(row, 0)?, rows::task_id(row, 1)?, row, 2, facts)?;
                 }
-                leases(results.get(1).map(Vec::as_slice).unwrap_or_default(), "", facts)?;
+                leases(results.get(1).map(Vec::as_slice).unwrap_or_default(), &[""], facts)?;
             }
             Need::Candidates(repo, after) => {
                 let mut places = Vec::new();
@@ -181,8 +193,8 @@ impl Loader<'_> {
                 self.tasks(repo, first, facts)?;
                 facts.put_candidates(repo.clone(), *after, &places);
             }
-            Need::LeasesNear(_, prefix) => leases(first, prefix, facts)?,
-            Need::LeasesOf(..) => leases(first, "", facts)?,
+            Need::LeasesOf(..) => leases(first, &[""], facts)?,
+            Need::Preferred(..) | Need::LeasesNear(..) => {}
             Need::Dependants(repo, id) => {
                 let ids = self.tasks(repo, first, facts)?;
                 facts.put_dependants(repo.clone(), id.clone(), ids);
@@ -197,7 +209,7 @@ impl Loader<'_> {
                 facts.put_waiting(repo.clone(), count);
             }
             Need::Saved(actor, key) => {
-                let saved = first.first().map(saved).transpose()?;
+                let saved = first.first().map(|row| rows::saved(row, 0)).transpose()?;
                 facts.put_saved(actor.clone(), key.clone(), saved);
             }
         }
@@ -227,7 +239,7 @@ impl Loader<'_> {
             Key::Task(repo, id) => {
                 return self.task(repo.clone(), id.clone(), row, 1, facts);
             }
-            Key::Lease(..) => Entity::Lease(Box::new(rows::lease(row)?)),
+            Key::Lease(..) => Entity::Lease(Box::new(rows::lease(row, rows::repo(row, 0)?)?)),
             Key::Decision(..) => Entity::Decision(rows::entity(row, 0)?),
             Key::Agent(_) => Entity::Agent(rows::entity(row, 0)?),
             Key::Memory(..) => Entity::Memory(rows::entity(row, 0)?),
@@ -237,7 +249,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Puts in tasks that were found as `id, body`; returns their ids.
+    /// Puts in tasks from rows of `id, body`, and returns their ids.
     fn tasks(
         &self,
         repo: &RepoName,
@@ -266,13 +278,13 @@ impl Loader<'_> {
         if facts.knows(&key) {
             return Ok(());
         }
-        let recent = self.recent.and_then(|recent| recent.borrow_mut().take(&key));
-        let entity = match recent {
+        let cache = self.cache.and_then(|cache| cache.borrow_mut().take(&key));
+        let entity = match cache {
             Some(entity) => entity,
             None => {
                 let task: Box<Task> = rows::entity(row, body_at)?;
-                if let Some(recent) = self.recent {
-                    recent.borrow_mut().note_row(key.clone(), TaskEdges::of(&task));
+                if let Some(cache) = self.cache {
+                    cache.borrow_mut().note_row(key.clone(), TaskEdges::of(&task));
                 }
                 Entity::Task(task)
             }
@@ -330,32 +342,36 @@ fn presence(signs: &[Row]) -> Result<Presence, DbError> {
     Ok(presence)
 }
 
-fn saved(row: &Row) -> Result<Saved, DbError> {
-    let input: &[u8] = row.try_get(0)?;
-    let input = Hash::from_slice(input)
-        .ok_or_else(|| DbError::Row("a remembered answer has no digest".to_owned()))?;
-    Ok(Saved { input, answer: row.try_get(1)?, at: rows::time(row, 2)? })
+fn tasks_preferring(repo: &RepoName, agents: &[&AgentId]) -> Op {
+    let agents: Vec<String> = agents.iter().map(|agent| agent.as_str().to_owned()).collect();
+    let given = values![repo.as_str().to_owned(), agents, rows::limit(PREFERRED_MAX)];
+    Op::new(sql::PREFERRED, given)
 }
 
-/// Those at the prefix or above it, and those below: between `prefix/` and what follows it.
-fn leases_near(repo: &RepoName, prefix: &str) -> Op {
+/// Finds leases at a prefix, above it, and below it: between `prefix/` and `prefix0`, since `0` follows `/`.
+fn leases_near(repo: &RepoName, prefixes: &[&str]) -> Op {
     let repo = repo.as_str().to_owned();
-    if prefix.is_empty() {
+    if prefixes.contains(&"") {
         return Op::new(sql::LEASES_OF_REPO, values![repo]);
     }
-    let above = prefix.match_indices('/').map(|(at, _)| prefix.get(..at).unwrap_or_default());
-    let at: Vec<String> =
-        std::iter::once("").chain(above).chain([prefix]).map(str::to_owned).collect();
-    Op::new(sql::LEASES_NEAR, values![repo, at, format!("{prefix}/"), format!("{prefix}0")])
+    let mut at = BTreeSet::from([""]);
+    for prefix in prefixes {
+        at.extend(prefix.match_indices('/').filter_map(|(at, _)| prefix.get(..at)));
+        at.insert(prefix);
+    }
+    let at: Vec<String> = at.into_iter().map(str::to_owned).collect();
+    let below = |end: char| prefixes.iter().map(|it| format!("{it}{end}")).collect::<Vec<_>>();
+    Op::new(sql::LEASES_NEAR, values![repo, at, below('/'), below('0')])
 }
 
-fn leases(found: &[Row], near: &str, facts: &mut Facts) -> Result<(), DbError> {
+/// Puts in leases, but for those that surely have nothing in common with any of these literal paths.
+fn leases(found: &[Row], near: &[&str], facts: &mut Facts) -> Result<(), DbError> {
     for row in found {
         let path: &str = row.try_get(2)?;
-        if surely_apart(near, path, facts.case_rule) {
+        if near.iter().all(|near| surely_apart(near, path, facts.case_rule)) {
             continue;
         }
-        let lease = rows::lease(row)?;
+        let lease = rows::lease(row, rows::repo(row, 0)?)?;
         let key = Key::Lease(lease.repo.clone(), lease.id);
         facts.put(key, Some(Entity::Lease(Box::new(lease))));
     }

@@ -2,10 +2,10 @@
 
 use super::error::DbError;
 use super::link::{Link, Op, values};
-use super::rows::{self, signed};
 use super::sql;
 use super::write::{KEEP, Writer, json, numbered};
-use crate::words::intersect;
+use crate::rows::{self, signed};
+use crate::term_search::{end_of_prefix, with_every_term};
 use crate::{DirectiveQuery, MemoryQuery};
 use comity_core::directive::Directive;
 use comity_core::ids::{DirectiveId, MemoryId, RepoName};
@@ -51,13 +51,13 @@ pub(super) fn memories_with(
                 Op::new(sql::MEMORIES_OF_WORD, values![repo.to_owned(), word.clone()])
             }
             Term::Prefix(word) => {
-                let given = values![repo.to_owned(), word.clone(), crate::words::after(word)];
+                let given = values![repo.to_owned(), word.clone(), end_of_prefix(word)];
                 Op::new(sql::MEMORIES_OF_PREFIX, given)
             }
         })
         .collect();
     let mut found = link.together(None, &ops, None)?.into_iter();
-    intersect(terms, limit, |_| {
+    with_every_term(terms, limit, |_| {
         let list = found.next().unwrap_or_default();
         list.iter().map(|row| rows::number(row, 0).map(MemoryId)).collect()
     })
@@ -69,9 +69,8 @@ pub(super) fn directives(link: &Link, query: &DirectiveQuery) -> Result<Vec<Dire
     link.query(sql::DIRECTIVES_BY_NUMBER, given)?.iter().map(|row| rows::entity(row, 0)).collect()
 }
 
-/// Memories and directives that a commit changes.
 #[derive(Default)]
-pub(super) struct Kept<'r> {
+pub(super) struct DirtyMemories<'r> {
     pub(super) memories: Vec<(&'r Memory, Option<i64>)>,
     pub(super) gone_memories: Vec<(&'r RepoName, MemoryId)>,
     pub(super) directives: Vec<(&'r Directive, Option<i64>)>,
@@ -79,7 +78,7 @@ pub(super) struct Kept<'r> {
 }
 
 impl Writer<'_> {
-    pub(super) fn kept(&mut self, kept: &Kept<'_>) -> Result<(), DbError> {
+    pub(super) fn kept(&mut self, kept: &DirtyMemories<'_>) -> Result<(), DbError> {
         self.memories(&kept.memories)?;
         if !kept.gone_memories.is_empty() {
             for text in [sql::DELETE_MEMORIES, sql::DELETE_WORDS] {
@@ -148,7 +147,7 @@ impl Writer<'_> {
     }
 }
 
-/// Says which memories are found by what they are not, in words.
+/// Says which memories have columns or words that differ from their bodies.
 pub(super) fn mismatches(link: &Link) -> Result<Vec<String>, DbError> {
     let mut found = Vec::new();
     let (mut repo, mut number) = (String::new(), 0_i64);

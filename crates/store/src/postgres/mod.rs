@@ -1,5 +1,6 @@
 //! The store on PostgreSQL: one database, any number of hosts, one lock that puts writers in line.
 
+mod columns;
 mod condition;
 mod error;
 mod integrity;
@@ -10,7 +11,6 @@ mod memories;
 mod plans;
 mod pool;
 mod query;
-mod rows;
 mod schema;
 mod sql;
 mod tls;
@@ -20,8 +20,9 @@ mod watch;
 mod write;
 
 use crate::clock::Clock;
-use crate::recent::{self, Recent};
-use crate::{ReadTx, Store, StoreError, Watch, WriteTx};
+use crate::commit_cache::{self, CommitCache};
+use crate::rows;
+use crate::{ReadTx, Reader, Store, StoreError, Watch, WriteTx};
 use comity_core::chain::Stored;
 use comity_core::facts::Facts;
 use comity_core::ids::TaskId;
@@ -43,24 +44,22 @@ use watch::PgWatch;
 pub use condition::{Condition, Standby};
 pub use url::without_password;
 
-/// How long a writer waits for other writers when nothing else is asked for.
+/// The default of `OpenOptions::lock_wait`.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// How long a connection is tried for when nothing else is asked for.
+/// The default of `OpenOptions::connect_wait`.
 const CONNECT_WAIT: Duration = Duration::from_secs(15);
-/// How long the first connection is tried for at most: its URL may be wrong.
+/// Longest time to try the first connection: its URL may be wrong.
 const FIRST_WAIT: Duration = Duration::from_secs(5);
 
-/// Most connections of one process when nothing else is asked for.
+/// The default of `OpenOptions::connections`.
 const CONNECTIONS: usize = 8;
 
-/// How to open a store.
 #[derive(Clone)]
 pub struct OpenOptions {
     /// Where the time comes from; without one, from the database, as it must where hosts are many.
     pub clock: Option<Arc<dyn Clock>>,
-    /// How long a writer waits for other writers.
     pub lock_wait: Duration,
-    /// How long a connection is tried for.
+    /// How long to try to open a connection.
     pub connect_wait: Duration,
     /// Most connections that a store and its clones have open for transactions at a time.
     pub connections: usize,
@@ -77,7 +76,7 @@ impl Default for OpenOptions {
     }
 }
 
-/// Where a store is, and what is the same for all connections to it.
+/// What all connections to one store have in common.
 #[derive(Clone)]
 struct Home {
     config: tokio_postgres::Config,
@@ -109,7 +108,7 @@ impl Home {
     }
 }
 
-/// What rows beside a task's own follow from: kept to see what changed.
+/// The parts of a task that have rows in other tables, kept to see which of them changed.
 struct TaskEdges {
     done: bool,
     dependencies: Vec<TaskId>,
@@ -128,7 +127,7 @@ impl TaskEdges {
     }
 }
 
-impl recent::TaskRow for TaskEdges {
+impl commit_cache::TaskRow for TaskEdges {
     fn set_due(&mut self, _due_at: Option<i64>) {}
 }
 
@@ -138,7 +137,7 @@ pub struct PgStore {
     home: Home,
     shown: String,
     pool: Arc<Pool>,
-    recent: RefCell<Recent<TaskEdges>>,
+    cache: RefCell<CommitCache<TaskEdges>>,
 }
 
 impl PgStore {
@@ -160,7 +159,7 @@ impl PgStore {
         let names = open()
             .map_err(|error: DbError| error.into_store("cannot open the store", lock_wait))?;
         let home = Home { config, names, clock, lock_wait, connect_wait };
-        Ok(PgStore { home, shown: without_password(url), pool, recent: RefCell::default() })
+        Ok(PgStore { home, shown: without_password(url), pool, cache: RefCell::default() })
     }
 
     /// Begins a transaction. The connection may have been lost since it was last used; nothing has been
@@ -176,7 +175,7 @@ impl PgStore {
             .map_err(|error| error.into_store("cannot reach the store", home.lock_wait))?;
         let mut begun = begin(&link, home);
         if begun.as_ref().is_err_and(DbError::is_lost) {
-            self.recent.get_mut().forget();
+            self.cache.get_mut().forget();
             link.renew(home.connect_wait)
                 .map_err(|error| error.into_store("cannot reach the store", home.lock_wait))?;
             begun = begin(&link, home);
@@ -193,28 +192,35 @@ impl Clone for PgStore {
             shown: self.shown.clone(),
             pool: self.pool.clone(),
             // What is kept serves one writer at a time.
-            recent: RefCell::default(),
+            cache: RefCell::default(),
         }
     }
 }
 
-impl Store for PgStore {
-    fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
-        let (link, begun) = self.begin(tx::begin_write)?;
-        let PgStore { home, recent, .. } = self;
-        let tx = Tx::begun(link, home, Some(recent), &begun);
-        Ok(Box::new(tx.map_err(|error| error.into_store("cannot begin", home.lock_wait))?))
-    }
-
+impl Reader for PgStore {
     fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
         let (link, begun) = self.begin(tx::begin_read)?;
         let home = &self.home;
         let tx = Tx::begun(link, home, None, &begun);
         Ok(Box::new(tx.map_err(|error| error.into_store("cannot begin", home.lock_wait))?))
     }
+}
+
+impl Store for PgStore {
+    fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
+        let (link, begun) = self.begin(tx::begin_write)?;
+        let PgStore { home, cache, .. } = self;
+        let tx = Tx::begun(link, home, Some(cache), &begun);
+        Ok(Box::new(tx.map_err(|error| error.into_store("cannot begin", home.lock_wait))?))
+    }
+
+    /// Shares the pool, so that any number of readers has at most `OpenOptions::connections` open.
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        Ok(Box::new(self.clone()))
+    }
 
     fn keep(&mut self, facts: Facts) {
-        self.recent.get_mut().keep(facts);
+        self.cache.get_mut().keep(facts);
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, StoreError> {

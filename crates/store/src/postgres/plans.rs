@@ -22,6 +22,11 @@ const WANTED: &[(&str, &str, &[&str])] = &[
     ("TASKS_OF_ROLE", sql::TASKS_OF_ROLE, &["tasks_by_role"]),
     ("TASKS_OF_INITIATIVE", sql::TASKS_OF_INITIATIVE, &["tasks_by_initiative"]),
     ("TASKS_OF_LABEL", sql::TASKS_OF_LABEL, &["task_labels_pkey", "tasks_pkey"]),
+    (
+        "FIRST_DUE",
+        sql::FIRST_DUE,
+        &["tasks_due", "leases_due", "decisions_due", "memories_due", "directives_due"],
+    ),
     ("TASKS_DUE", sql::TASKS_DUE, &["tasks_due"]),
     ("DELETE_TASKS", sql::DELETE_TASKS, &["tasks_pkey"]),
     ("DELETE_DEPS", sql::DELETE_DEPS, &["deps_pkey"]),

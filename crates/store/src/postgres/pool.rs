@@ -10,42 +10,41 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_postgres::Config;
 
-/// Connections to one store.
 pub(super) struct Pool {
     config: Config,
     limit: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<Connections>,
     returned: Condvar,
 }
 
 #[derive(Default)]
-struct Kept {
+struct Connections {
     /// The one used last is lent first: its statements are prepared.
     idle: Vec<Arc<Link>>,
-    /// Lent, or about to be made.
+    /// Connections that are lent, or about to be opened.
     lent: usize,
 }
 
 impl Pool {
-    /// Makes a pool of at most so many connections; none is made yet.
+    /// Makes a pool of at most `limit` connections. None is opened yet.
     pub(super) fn new(config: Config, limit: usize) -> Arc<Pool> {
         let kept = Mutex::default();
         Arc::new(Pool { config, limit: limit.max(1), kept, returned: Condvar::new() })
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, Connections> {
         // Whoever panicked with it has left a list of connections and a number.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lends a connection, made first when none is idle. Waits for one while all are lent.
+    /// Lends a connection. Opens one when none is idle, and waits while all are lent.
     pub(super) fn lend(self: &Arc<Pool>, wait: Duration) -> Result<Lent, DbError> {
         let start = Instant::now();
         let mut kept = self.kept();
         loop {
             if let Some(link) = kept.idle.pop() {
                 kept.lent += 1;
-                return Ok(Lent { link, place: Place(self.clone()) });
+                return Ok(Lent { link, slot: Slot(self.clone()) });
             }
             if kept.lent < self.limit {
                 kept.lent += 1;
@@ -59,28 +58,28 @@ impl Pool {
         }
         drop(kept);
         // The place is taken before the connection is made, and given back when that fails.
-        let place = Place(self.clone());
+        let slot = Slot(self.clone());
         let link = Link::open(&self.config, wait.saturating_sub(start.elapsed()))?;
-        Ok(Lent { link: Arc::new(link), place })
+        Ok(Lent { link: Arc::new(link), slot })
     }
 
-    /// Closes what is idle: where one connection was lost, the others are likely gone too.
+    /// Closes the idle connections: when one was lost, the others are likely lost too.
     pub(super) fn drain(&self) {
         let idle = std::mem::take(&mut self.kept().idle);
         drop(idle);
     }
 }
 
-/// A connection that goes back to its pool.
+/// A connection that returns to its pool when it is dropped.
 pub(super) struct Lent {
     link: Arc<Link>,
-    place: Place,
+    slot: Slot,
 }
 
 impl Lent {
-    /// Makes a new connection in place of one that was lost.
+    /// Opens a new connection in place of the lost one.
     pub(super) fn renew(&mut self, wait: Duration) -> Result<(), DbError> {
-        let pool = &self.place.0;
+        let pool = &self.slot.0;
         pool.drain();
         self.link = Arc::new(Link::open(&pool.config, wait)?);
         Ok(())
@@ -98,15 +97,15 @@ impl Deref for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         if self.link.is_idle() {
-            self.place.0.kept().idle.push(self.link.clone());
+            self.slot.0.kept().idle.push(self.link.clone());
         }
     }
 }
 
-/// One of the connections that there may be. Dropped after what fills it.
-struct Place(Arc<Pool>);
+/// The right to one connection of the pool. It is dropped after the connection.
+struct Slot(Arc<Pool>);
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         let mut kept = self.0.kept();
         kept.lent = kept.lent.saturating_sub(1);

@@ -3,21 +3,18 @@
 use super::error::DbError;
 use super::link::{Link, Op, values};
 use super::load::Loader;
-use super::rows;
 use super::sql;
-use crate::listing::{self, EventWay, From, Kind, TaskWay};
+use crate::listing::{self, PageStart};
+use crate::rows;
+use crate::rows::EntityKind;
 use crate::{DecisionQuery, EventQuery, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
 use comity_core::decision::Decision;
-use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Presence, Saved};
-use comity_core::ids::{
-    AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, Seq, TaskId,
-};
+use comity_core::ids::{AgentId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
 use comity_core::limits::IDEMPOTENCY_LIFE;
-use comity_core::memory::Memory;
 use comity_core::role::Role;
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -33,54 +30,19 @@ fn head(link: &Link) -> Result<Head, DbError> {
 }
 
 pub(super) fn due(link: &Link, now: Timestamp, limit: usize) -> Result<Vec<Key>, DbError> {
-    let op = |text| Op::new(text, values![now.ms(), rows::limit(limit)]);
-    let ops = [
-        op(sql::TASKS_DUE),
-        op(sql::LEASES_DUE),
-        op(sql::DECISIONS_DUE),
-        op(sql::MEMORIES_DUE),
-        op(sql::DIRECTIVES_DUE),
-    ];
-    let found = link.together(None, &ops, None)?;
+    let op = |(_, text)| Op::new(text, values![now.ms(), rows::limit(limit)]);
+    let found = link.together(None, &sql::DUE.map(op), None)?;
     let mut due = Vec::new();
-    for (kind, found) in found.iter().enumerate() {
+    for ((kind, _), found) in sql::DUE.into_iter().zip(&found) {
         for row in found {
-            let repo = rows::repo(row, 1)?;
-            let key = match kind {
-                0 => Key::Task(repo, rows::task_id(row, 2)?),
-                1 => Key::Lease(repo, LeaseId(rows::number(row, 2)?)),
-                2 => Key::Decision(repo, DecisionId(rows::number(row, 2)?)),
-                3 => Key::Memory(repo, MemoryId(rows::number(row, 2)?)),
-                _ => Key::Directive(repo, DirectiveId(rows::number(row, 2)?)),
-            };
-            due.push((rows::time(row, 0)?, key));
+            due.push(rows::due(kind, row)?);
         }
     }
     Ok(listing::soonest(due, limit))
 }
 
 pub(super) fn tasks(link: &Link, query: &TaskQuery) -> Result<Vec<Task>, DbError> {
-    let text = match TaskWay::of(query) {
-        TaskWay::Label => {
-            let (first, others) = query.labels.split_first().unzip();
-            let others = others.unwrap_or_default();
-            let mut tasks = tasks_by(link, query, sql::TASKS_OF_LABEL, first.map(String::as_str))?;
-            tasks.retain(|task| others.iter().all(|label| task.labels.contains(label)));
-            tasks.truncate(query.limit);
-            return Ok(tasks);
-        }
-        TaskWay::Status => {
-            return listing::merge_statuses(query, |status| {
-                tasks_by(link, query, sql::TASKS_OF_STATUS, Some(status.as_str()))
-            });
-        }
-        TaskWay::Assignee => sql::TASKS_OF_ASSIGNEE,
-        TaskWay::Initiative => sql::TASKS_OF_INITIATIVE,
-        TaskWay::Unblocked => sql::TASKS_UNBLOCKED,
-        TaskWay::Role => sql::TASKS_OF_ROLE,
-        TaskWay::All => sql::TASKS_ALL,
-    };
-    tasks_by(link, query, text, None)
+    sql::TASK_LISTS.list(query, |text, leading| tasks_by(link, query, text, leading))
 }
 
 fn tasks_by(
@@ -118,7 +80,7 @@ pub(super) fn leases(link: &Link, query: &LeaseQuery) -> Result<Vec<Lease>, DbEr
         }
         None => link.query(sql::LEASES_BY_NUMBER, values![repo, after, limit])?,
     };
-    found.iter().map(rows::lease).collect()
+    found.iter().map(|row| rows::lease(row, rows::repo(row, 0)?)).collect()
 }
 
 pub(super) fn decisions(link: &Link, query: &DecisionQuery) -> Result<Vec<Decision>, DbError> {
@@ -160,13 +122,7 @@ pub(super) fn saved(
     let (actor, key) = after.map_or(("", ""), |(actor, key)| (actor.as_str(), key.as_str()));
     let oldest = now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
     let given = values![actor.to_owned(), key.to_owned(), oldest, rows::limit(limit)];
-    let read = |row: &Row| {
-        let actor = AgentId::parse(row.try_get(0)?);
-        let actor = actor.map_err(|refusal| DbError::Row(refusal.message))?;
-        let (input, answer) = (rows::hash(row, 2)?, row.try_get(3)?);
-        let saved = Saved { input, answer, at: rows::time(row, 4)? };
-        Ok((actor, row.try_get(1)?, saved))
-    };
+    let read = |row: &Row| Ok((rows::agent_id(row, 0)?, row.try_get(1)?, rows::saved(row, 2)?));
     link.query(sql::SAVED_AFTER, given)?.iter().map(read).collect()
 }
 
@@ -175,24 +131,10 @@ pub(super) fn status_counts(
     repo: &RepoName,
 ) -> Result<BTreeMap<Status, u64>, DbError> {
     let found = link.query(sql::STATUS_COUNTS, values![repo.as_str().to_owned()])?;
-    found
-        .iter()
-        .map(|row| {
-            let word: &str = row.try_get(0)?;
-            let status = Status::parse(word).map_err(|refusal| DbError::Row(refusal.message))?;
-            Ok((status, rows::number(row, 1)?))
-        })
-        .collect()
+    found.iter().map(|row| Ok((rows::status(row, 0)?, rows::number(row, 1)?))).collect()
 }
 
 pub(super) fn events(link: &Link, query: &EventQuery) -> Result<Vec<Stored>, DbError> {
-    let text = match EventWay::of(query) {
-        EventWay::Task => sql::EVENTS_OF_TASK,
-        EventWay::TaskAnywhere => sql::EVENTS_OF_TASK_ANYWHERE,
-        EventWay::Name => sql::EVENTS_OF_NAME,
-        EventWay::Repo => sql::EVENTS_OF_REPO,
-        EventWay::All => sql::EVENTS_ALL,
-    };
     let after = match query.since {
         Some(since) => query.after.0.max(last_before(link, since)?),
         None => query.after.0,
@@ -204,7 +146,7 @@ pub(super) fn events(link: &Link, query: &EventQuery) -> Result<Vec<Stored>, DbE
         query.task.as_ref().map(|task| task.as_str().to_owned()),
         query.event.clone(),
     ];
-    let found = link.query(text, given)?;
+    let found = link.query(sql::EVENT_LISTS.narrowest(query), given)?;
     let before = hashes_before(link, &found)?;
     let mut last: Option<Head> = None;
     let mut all = Vec::with_capacity(found.len());
@@ -237,7 +179,7 @@ fn hashes_before(link: &Link, found: &[Row]) -> Result<BTreeMap<u64, Hash>, DbEr
     hashes.iter().map(|row| Ok((rows::number(row, 0)?, rows::hash(row, 1)?))).collect()
 }
 
-/// Returns the last place whose event is dated before `since`.
+/// Returns the seq of the last event that is dated before `since`.
 fn last_before(link: &Link, since: Timestamp) -> Result<u64, DbError> {
     listing::last_before(head(link)?.seq.0, |place| {
         let found = link.query(sql::EVENT_TS, values![rows::signed(place)])?;
@@ -256,52 +198,20 @@ pub(super) fn entities(
 
 fn page_of(
     link: &Link,
-    kind: Kind,
-    from: From<'_>,
+    kind: EntityKind,
+    from: PageStart<'_>,
     limit: usize,
 ) -> Result<Vec<(Key, Entity)>, DbError> {
     let (name, id, limit) = (from.name.to_owned(), from.id.to_owned(), rows::limit(limit));
     let number = rows::signed(from.number);
     let found = match kind {
-        Kind::Repo => link.query(sql::REPOS_AFTER, values![name, limit]),
-        Kind::Task => link.query(sql::TASKS_AFTER, values![name, id, limit]),
-        Kind::Lease => link.query(sql::LEASES_AFTER, values![name, number, limit]),
-        Kind::Decision => link.query(sql::DECISIONS_AFTER, values![name, number, limit]),
-        Kind::Agent => link.query(sql::AGENTS_AFTER, values![name, limit]),
-        Kind::Memory => link.query(sql::MEMORIES_AFTER, values![name, number, limit]),
-        Kind::Directive => link.query(sql::DIRECTIVES_AFTER, values![name, number, limit]),
+        EntityKind::Repo => link.query(sql::REPOS_AFTER, values![name, limit]),
+        EntityKind::Task => link.query(sql::TASKS_AFTER, values![name, id, limit]),
+        EntityKind::Agent => link.query(sql::AGENTS_AFTER, values![name, limit]),
+        EntityKind::Lease => link.query(sql::LEASES_AFTER, values![name, number, limit]),
+        EntityKind::Decision => link.query(sql::DECISIONS_AFTER, values![name, number, limit]),
+        EntityKind::Memory => link.query(sql::MEMORIES_AFTER, values![name, number, limit]),
+        EntityKind::Directive => link.query(sql::DIRECTIVES_AFTER, values![name, number, limit]),
     }?;
-    found.iter().map(|row| entity_of(kind, row)).collect()
-}
-
-fn entity_of(kind: Kind, row: &Row) -> Result<(Key, Entity), DbError> {
-    Ok(match kind {
-        Kind::Repo => (Key::Repo(rows::repo(row, 0)?), Entity::Repo(rows::counters(row, 1)?)),
-        Kind::Task => (
-            Key::Task(rows::repo(row, 0)?, rows::task_id(row, 1)?),
-            Entity::Task(rows::entity(row, 2)?),
-        ),
-        Kind::Lease => {
-            let lease = rows::lease(row)?;
-            (Key::Lease(lease.repo.clone(), lease.id), Entity::Lease(Box::new(lease)))
-        }
-        Kind::Decision => {
-            let decision: Decision = rows::entity(row, 0)?;
-            let key = Key::Decision(decision.repo.clone(), decision.id);
-            (key, Entity::Decision(Box::new(decision)))
-        }
-        Kind::Agent => {
-            let agent: Agent = rows::entity(row, 0)?;
-            (Key::Agent(agent.id.clone()), Entity::Agent(agent))
-        }
-        Kind::Memory => {
-            let memory: Memory = rows::entity(row, 0)?;
-            (Key::Memory(memory.repo.clone(), memory.id), Entity::Memory(Box::new(memory)))
-        }
-        Kind::Directive => {
-            let directive: Directive = rows::entity(row, 0)?;
-            let key = Key::Directive(directive.repo.clone(), directive.id);
-            (key, Entity::Directive(Box::new(directive)))
-        }
-    })
+    found.iter().map(|row| rows::keyed(kind, row)).collect()
 }

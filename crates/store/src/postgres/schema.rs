@@ -26,12 +26,11 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
 const TABLE: &str = "CREATE TABLE schema_migrations (version BIGINT PRIMARY KEY, \
     checksum TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())";
 
-/// What tells one store from the others in the same database.
+/// The names that differ between the stores of one database.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    /// The lock that writers take.
     pub(super) lock: i64,
-    /// The channel that commits are told on.
+    /// The `NOTIFY` channel for commits.
     pub(super) channel: String,
 }
 

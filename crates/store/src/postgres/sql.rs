@@ -6,6 +6,9 @@
 //! wanted `ORDER BY x`: sessions avoid sorting, and only the right index gives that order. A test looks at
 //! the plans.
 
+use crate::listing::{EventLists, TaskLists};
+use crate::rows::EntityKind;
+
 macro_rules! event_columns {
     () => {
         "SELECT seq, ts, event, v, repo, agent, task, body, body_hash, hash FROM events "
@@ -57,15 +60,30 @@ macro_rules! task_list {
     };
 }
 
-/// One round trip tells the time, what others did, and where the log ends.
-pub(super) const START: &str = "SELECT
-    (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+/// The earliest time at which anything is due, so that no query is needed before it. NULL means never.
+macro_rules! first_due {
+    () => {
+        "least((SELECT due_at FROM tasks WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1),
+        (SELECT due_at FROM leases WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1),
+        (SELECT due_at FROM decisions WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1),
+        (SELECT due_at FROM memories WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1),
+        (SELECT due_at FROM directives WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1))"
+    };
+}
+
+#[cfg(test)]
+pub(super) const FIRST_DUE: &str = concat!("SELECT ", first_due!());
+/// One round trip tells the time, what others did, where the log ends, and when anything is due.
+pub(super) const START: &str = concat!(
+    "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
     (extract(epoch FROM pg_postmaster_start_time()) * 1000)::bigint,
-    c.last_value, m.value, h.seq, h.ts, h.hash, closed.value
-    FROM commits c
+    c.last_value, m.value, h.seq, h.ts, h.hash, closed.value, ",
+    first_due!(),
+    " FROM commits c
     LEFT JOIN meta m ON m.key = 'clock'
     LEFT JOIN meta closed ON closed.key = 'closed'
-    LEFT JOIN LATERAL (SELECT seq, ts, hash FROM events ORDER BY seq DESC LIMIT 1) h ON TRUE";
+    LEFT JOIN LATERAL (SELECT seq, ts, hash FROM events ORDER BY seq DESC LIMIT 1) h ON TRUE"
+);
 pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
 /// Tells every listener, and counts the commit.
 pub(super) const COMMITTED: &str = "SELECT nextval('commits'), pg_notify($1, '')";
@@ -151,7 +169,8 @@ pub(super) const SAVED: &str = "SELECT input, answer, at FROM idempotency
 pub(super) const SAVED_AFTER: &str = "SELECT actor, key, input, answer, at FROM idempotency
     WHERE (actor, key) > ($1, $2) AND at > $3 ORDER BY actor, key LIMIT $4";
 pub(super) const SET_SAVED: &str = "INSERT INTO idempotency (actor, key, input, answer, at)
-    SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[]) ON CONFLICT (actor, key) DO UPDATE SET input = excluded.input,
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[])
+    ON CONFLICT (actor, key) DO UPDATE SET input = excluded.input,
     answer = excluded.answer, at = excluded.at";
 pub(super) const PRUNE_SAVED: &str = "DELETE FROM idempotency WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2))";
@@ -176,9 +195,11 @@ pub(super) const DEPENDANTS: &str = "SELECT t.id, t.body FROM deps d
 pub(super) const CANDIDATES: &str = "SELECT id, body, priority, number FROM tasks
     WHERE repo = $1 AND (priority, number) > ($2, $3) AND status = 'queued' AND waits = 0
     ORDER BY priority, number LIMIT $4";
-pub(super) const PREFERRED: &str = "SELECT id, body FROM tasks
-    WHERE repo = $1 AND preferred >= $2 AND preferred <= $2 AND status = 'queued' AND waits = 0
-    ORDER BY preferred, priority, number LIMIT $3";
+/// At most $3 for each of the agents $2.
+pub(super) const PREFERRED: &str = "SELECT t.* FROM unnest($2::text[]) u (agent), LATERAL (
+    SELECT id, body FROM tasks WHERE repo = $1 AND preferred >= u.agent AND preferred <= u.agent
+        AND status = 'queued' AND waits = 0
+    ORDER BY preferred, priority, number LIMIT $3) t";
 pub(super) const WAITING: &str = "SELECT count(*) FROM (SELECT 1 FROM tasks
     WHERE repo = $1 AND status = 'queued' AND waits > 0 LIMIT $2) few";
 pub(super) const HELD_BY: &str =
@@ -244,19 +265,20 @@ pub(super) const SET_TASKS_DUE: &str = "UPDATE tasks t SET due_at = n.due_at FRO
             SELECT ctid FROM tasks WHERE repo = u.repo AND id >= u.id AND id <= u.id
             ORDER BY id) o) n
     WHERE t.ctid = n.place";
-/// A new row whose time was left as it is has none.
+/// A new row for which no time was given has none.
 pub(super) const MEND_TASKS_DUE: &str = "UPDATE tasks SET due_at = NULL WHERE due_at = -1";
 
 pub(super) const LEASE: &str =
     concat!(lease_columns!(), "WHERE repo = $1 AND number >= $2 AND number <= $2 ORDER BY number");
 pub(super) const LEASES_OF_REPO: &str = concat!(lease_columns!(), "WHERE repo = $1");
-/// At one of these prefixes, or between these two.
+/// At one of the prefixes $2, or from one of $3 up to the one of $4 beside it.
 pub(super) const LEASES_NEAR: &str = concat!(
     "SELECT l.* FROM unnest($2::text[]) u (prefix), LATERAL (",
     lease_columns!(),
-    "WHERE repo = $1 AND prefix >= u.prefix AND prefix <= u.prefix ORDER BY prefix) l UNION ALL (",
+    "WHERE repo = $1 AND prefix >= u.prefix AND prefix <= u.prefix ORDER BY prefix) l UNION ALL
+    SELECT l.* FROM unnest($3::text[], $4::text[]) u (low, high), LATERAL (",
     lease_columns!(),
-    "WHERE repo = $1 AND prefix >= $3 AND prefix < $4 ORDER BY prefix)"
+    "WHERE repo = $1 AND prefix >= u.low AND prefix < u.high ORDER BY prefix) l"
 );
 pub(super) const LEASES_BY_FENCE: &str = concat!(lease_columns!(), "WHERE fence = $1");
 pub(super) const LEASES_BY_OWNER: &str = concat!(
@@ -384,7 +406,32 @@ pub(super) const MEMORIES_DUE: &str =
 pub(super) const DIRECTIVES_DUE: &str =
     "SELECT due_at, repo, number FROM directives WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
 
-/// Every projection.
 pub(super) const CLEAR: &str = "DELETE FROM repos; DELETE FROM agents; DELETE FROM tasks; \
     DELETE FROM deps; DELETE FROM task_labels; DELETE FROM leases; DELETE FROM decisions; \
     DELETE FROM memories; DELETE FROM memory_words; DELETE FROM directives";
+
+pub(super) const TASK_LISTS: TaskLists = TaskLists {
+    of_label: TASKS_OF_LABEL,
+    of_assignee: TASKS_OF_ASSIGNEE,
+    of_initiative: TASKS_OF_INITIATIVE,
+    unblocked: TASKS_UNBLOCKED,
+    of_role: TASKS_OF_ROLE,
+    of_status: TASKS_OF_STATUS,
+    all: TASKS_ALL,
+};
+
+pub(super) const EVENT_LISTS: EventLists = EventLists {
+    of_task: EVENTS_OF_TASK,
+    of_task_anywhere: EVENTS_OF_TASK_ANYWHERE,
+    of_name: EVENTS_OF_NAME,
+    of_repo: EVENTS_OF_REPO,
+    all: EVENTS_ALL,
+};
+
+pub(super) const DUE: [(EntityKind, &str); 5] = [
+    (EntityKind::Task, TASKS_DUE),
+    (EntityKind::Lease, LEASES_DUE),
+    (EntityKind::Decision, DECISIONS_DUE),
+    (EntityKind::Memory, MEMORIES_DUE),
+    (EntityKind::Directive, DIRECTIVES_DUE),
+];

@@ -8,9 +8,10 @@ use super::link::{Link, Op, values};
 use super::load::Loader;
 use super::pool::Lent;
 use super::write::Writer;
-use super::{Home, TaskEdges, integrity, memories, query, rows, sql};
-use crate::moment::{Noted, moment};
-use crate::recent::Recent;
+use super::{Home, TaskEdges, integrity, memories, query, sql};
+use crate::commit_cache::CommitCache;
+use crate::rows;
+use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
     Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
     StoreError, TaskQuery, WriteTx, check_append,
@@ -34,12 +35,11 @@ use tokio_postgres::Row;
 
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// Begins to read one snapshot.
 pub(super) fn begin_read(link: &Link, _home: &Home) -> Result<Row, DbError> {
     begin(link, BEGIN_READ, &[Op::new(sql::START, values![])])
 }
 
-/// Begins to write: the lock first, then a look, in one round trip.
+/// Begins to write: takes the lock and then reads the state of the store, in one round trip.
 pub(super) fn begin_write(link: &Link, home: &Home) -> Result<Row, DbError> {
     let text = format!("BEGIN; SET LOCAL lock_timeout = {}", home.lock_wait.as_millis());
     let lock = Op::new(sql::LOCK, values![home.names.lock]);
@@ -58,42 +58,54 @@ fn begin(link: &Link, text: &str, ops: &[Op]) -> Result<Row, DbError> {
     row.ok_or_else(|| DbError::Row("PostgreSQL does not tell the time".to_owned()))
 }
 
-/// When even this fails, the connection is not lent again, and the server rolls back by itself.
+/// If the rollback fails, the connection is not lent again, and the server rolls back by itself.
 fn roll_back(link: &Link) {
     link.set_in_transaction(link.batch("ROLLBACK").is_err());
 }
 
-/// A transaction. Dropped, it is rolled back.
+/// A transaction. It is rolled back when it is dropped.
 pub(super) struct Tx<'a> {
     link: Lent,
     home: &'a Home,
     head: Head,
-    now: (Moment, Option<Noted>),
-    /// How many commits there were before.
+    now: (Moment, Option<ClockNote>),
+    /// The number of commits before this transaction.
     commits: i64,
-    /// Rows known without a look; only a writer has the last word on what is stored.
-    recent: Option<&'a RefCell<Recent<TaskEdges>>>,
+    /// Nothing is due before this time.
+    first_due: Timestamp,
+    /// Rows known without a query. Only a writer has a cache: for a reader, another connection may have committed.
+    cache: Option<&'a RefCell<CommitCache<TaskEdges>>>,
     open: bool,
 }
 
 impl<'a> Tx<'a> {
-    /// Goes on from what the beginning found.
+    /// Makes a transaction from the row that its first statement returned.
     pub(super) fn begun(
         link: Lent,
         home: &'a Home,
-        recent: Option<&'a RefCell<Recent<TaskEdges>>>,
+        cache: Option<&'a RefCell<CommitCache<TaskEdges>>>,
         row: &Row,
     ) -> Result<Tx<'a>, DbError> {
         let now = (Moment::default(), None);
         let head = Head::default();
-        let mut tx = Tx { link, home, head, now, commits: 0, recent, open: true };
+        let mut tx = Tx {
+            link,
+            home,
+            head,
+            now,
+            commits: 0,
+            first_due: Timestamp::default(),
+            cache,
+            open: true,
+        };
         tx.commits = row.try_get(2)?;
+        tx.first_due = Timestamp::from_ms(row.try_get::<_, Option<i64>>(8)?.unwrap_or(i64::MAX));
         let closed: Option<String> = row.try_get(7)?;
-        if let Some(reason) = closed.filter(|_| recent.is_some()) {
+        if let Some(reason) = closed.filter(|_| cache.is_some()) {
             return Err(StoreError::Closed(reason).into());
         }
-        if let Some(recent) = recent {
-            recent.borrow_mut().check(tx.commits);
+        if let Some(cache) = cache {
+            cache.borrow_mut().check(tx.commits);
         }
         if let Some(seq) = row.try_get::<_, Option<i64>>(4)? {
             let seq = Seq(u64::try_from(seq).unwrap_or_default());
@@ -104,7 +116,7 @@ impl<'a> Tx<'a> {
                 let note: Option<&str> = row.try_get(3)?;
                 // A note that does not decode is like none: it is a cache.
                 let noted = note.and_then(|text| serde_json::from_str(text).ok());
-                moment(tx.head.ts, noted.as_ref(), &clock.read())
+                transaction_time(tx.head.ts, noted.as_ref(), &clock.read())
             }
             None => {
                 let now = rows::time(row, 0)?.max(tx.head.ts);
@@ -116,13 +128,14 @@ impl<'a> Tx<'a> {
     }
 
     fn loader(&self) -> Loader<'_> {
-        Loader { link: &self.link, now: self.now.0.now, recent: self.recent }
+        Loader { link: &self.link, now: self.now.0.now, cache: self.cache }
     }
 
     /// From here on this transaction reads what it wrote, which may never be committed.
-    fn forget_recent(&mut self) {
-        if let Some(recent) = self.recent.take() {
-            recent.borrow_mut().forget();
+    fn forget_cache(&mut self) {
+        self.first_due = Timestamp::from_ms(i64::MIN);
+        if let Some(cache) = self.cache.take() {
+            cache.borrow_mut().forget();
         }
     }
 
@@ -134,13 +147,13 @@ impl<'a> Tx<'a> {
         self.ok("cannot read the store", found)
     }
 
-    /// Runs what has been listed, for a rebuild that goes on.
+    /// Writes before the commit, for a rebuild.
     fn run(
         &self,
         list: impl FnOnce(&mut Writer<'_>) -> Result<(), DbError>,
     ) -> Result<(), DbError> {
-        let recent = Recent::default();
-        let mut writer = Writer::new(&self.link, &recent, self.commits + 1);
+        let cache = CommitCache::default();
+        let mut writer = Writer::new(&self.link, &cache, self.commits + 1);
         list(&mut writer)?;
         let (ops, _) = writer.finish();
         self.link.together(None, &ops, None).map(drop)
@@ -170,6 +183,9 @@ impl ReadTx for Tx<'_> {
     }
 
     fn due(&mut self, now: Timestamp, limit: usize) -> Result<Vec<Key>, StoreError> {
+        if now < self.first_due {
+            return Ok(Vec::new());
+        }
         self.found(query::due(&self.link, now, limit))
     }
 
@@ -251,8 +267,8 @@ impl WriteTx for Tx<'_> {
     fn commit(mut self: Box<Self>, changes: Changes<'_>) -> Result<(), StoreError> {
         check_append(&self.head, changes.events)?;
         // Put back only after the commit: when it fails, nothing is known.
-        let mut recent = self.recent.map(RefCell::take).unwrap_or_default();
-        let mut writer = Writer::new(&self.link, &recent, self.commits + 1);
+        let mut cache = self.cache.map(RefCell::take).unwrap_or_default();
+        let mut writer = Writer::new(&self.link, &cache, self.commits + 1);
         let listed = writer.changes(&changes, self.now.0.now, self.now.1.as_ref());
         let (mut ops, rows) = writer.finish();
         self.ok("cannot write the store", listed)?;
@@ -265,24 +281,24 @@ impl WriteTx for Tx<'_> {
             return Ok(());
         }
         let found = self.ok("cannot write the store", sent)?;
-        if let Some(kept) = self.recent {
+        if let Some(kept) = self.cache {
             let counted = found.last().and_then(|rows| rows.first()).map(|row| row.try_get(0));
             if let Some(Ok(version)) = counted {
-                recent.follow(&changes, rows);
-                recent.commit_is(version);
-                kept.replace(recent);
+                cache.follow(&changes, rows);
+                cache.commit_is(version);
+                kept.replace(cache);
             }
         }
         Ok(())
     }
 
     fn clear_projections(&mut self) -> Result<(), StoreError> {
-        self.forget_recent();
+        self.forget_cache();
         self.ok("cannot write the store", self.link.batch(sql::CLEAR))
     }
 
     fn write_rows(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        self.forget_recent();
+        self.forget_cache();
         let done = self.run(|writer| writer.rows(rows));
         self.ok("cannot write the store", done)
     }

@@ -5,28 +5,30 @@
 use super::error::DbError;
 use super::{Home, tls};
 use crate::{StoreError, Watch};
+use futures_util::future::{Either, select};
 use futures_util::{StreamExt, stream};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{mpsc, watch};
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls};
 
 /// How long one attempt to listen again may take.
 const RELISTEN_WAIT: Duration = Duration::from_secs(5);
-/// Pause between two attempts.
 const RELISTEN_PAUSE: Duration = Duration::from_millis(200);
 
-struct Ear {
+struct Listener {
     // Kept, since the connection ends with its client.
     _client: Client,
-    heard: UnboundedReceiver<()>,
+    /// Holds one wake-up at most: one look at the store serves for all commits so far.
+    heard: mpsc::Receiver<()>,
 }
 
 pub(super) struct PgWatch {
     home: Home,
-    ear: Option<Ear>,
+    listener: Option<Listener>,
+    stopped: watch::Sender<bool>,
     // Last, so that what it drives is dropped before it.
     runtime: Runtime,
 }
@@ -37,15 +39,16 @@ impl PgWatch {
             .enable_all()
             .build()
             .map_err(|error| StoreError::other("cannot start a runtime", error))?;
-        let ear = runtime.block_on(listen(&home));
-        let ear =
-            Some(ear.map_err(|error| error.into_store("cannot watch the store", home.lock_wait))?);
-        Ok(PgWatch { home, ear, runtime })
+        let listener = runtime.block_on(listen(&home));
+        let listener = Some(
+            listener.map_err(|error| error.into_store("cannot watch the store", home.lock_wait))?,
+        );
+        Ok(PgWatch { home, listener, stopped: watch::Sender::new(false), runtime })
     }
 }
 
-async fn listen(home: &Home) -> Result<Ear, DbError> {
-    let (tell, heard) = unbounded_channel();
+async fn listen(home: &Home) -> Result<Listener, DbError> {
+    let (tell, heard) = mpsc::channel(1);
     let late = |_| DbError::Late("PostgreSQL does not answer");
     let wanted = tls::is_wanted(&home.config);
     let client = if wanted {
@@ -62,11 +65,11 @@ async fn listen(home: &Home) -> Result<Ear, DbError> {
         client
     };
     client.batch_execute(&format!("LISTEN {}", home.names.channel)).await?;
-    Ok(Ear { _client: client, heard })
+    Ok(Listener { _client: client, heard })
 }
 
-/// Drives a connection and passes on that something was heard, until it ends.
-async fn forward<S, T>(mut connection: Connection<S, T>, tell: UnboundedSender<()>)
+/// Drives a connection until it ends, and passes on that a notification came.
+async fn forward<S, T>(mut connection: Connection<S, T>, tell: mpsc::Sender<()>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
@@ -75,7 +78,9 @@ where
         Box::pin(stream::poll_fn(move |context| connection.poll_message(context)));
     while let Some(message) = messages.next().await {
         let gone = match message {
-            Ok(AsyncMessage::Notification(_)) => tell.send(()).is_err(),
+            Ok(AsyncMessage::Notification(_)) => {
+                matches!(tell.try_send(()), Err(mpsc::error::TrySendError::Closed(())))
+            }
             Ok(_) => false,
             Err(_) => true,
         };
@@ -87,42 +92,60 @@ where
 
 impl Watch for PgWatch {
     fn wait(&mut self, timeout: Duration) -> Result<bool, StoreError> {
-        let start = Instant::now();
-        let PgWatch { home, ear, runtime } = self;
+        let PgWatch { home, listener, stopped, runtime } = self;
+        let mut stopped = stopped.subscribe();
         runtime.block_on(async {
-            loop {
-                let left = timeout.saturating_sub(start.elapsed());
-                let Some(listening) = ear else {
-                    match listen(home).await {
-                        Ok(new) => {
-                            // Nobody listened for a while: look at everything once.
-                            *ear = Some(new);
-                            return Ok(true);
-                        }
-                        Err(error) if !error.is_lost() || left.is_zero() => {
-                            return Err(error.into_store("cannot watch the store", home.lock_wait));
-                        }
-                        Err(_) => {
-                            tokio::time::sleep(RELISTEN_PAUSE.min(left)).await;
-                            continue;
-                        }
-                    }
-                };
-                // What has arrived already is read before the time is looked at.
-                tokio::task::yield_now().await;
-                match tokio::time::timeout(left.max(PROBE), listening.heard.recv()).await {
-                    Ok(Some(())) => {
-                        // One look serves for all that has been told so far.
-                        while listening.heard.try_recv().is_ok() {}
-                        return Ok(true);
-                    }
-                    Ok(None) => *ear = None,
-                    Err(_) => return Ok(false),
-                }
+            let stop = pin!(stopped.wait_for(|stopped| *stopped));
+            let heard = pin!(hear(home, listener, timeout));
+            // The first is looked at first.
+            match select(stop, heard).await {
+                Either::Left(_) => Ok(false),
+                Either::Right((heard, _)) => heard
+                    .map_err(|error| error.into_store("cannot watch the store", home.lock_wait)),
             }
+        })
+    }
+
+    fn stopper(&self) -> Box<dyn Fn() + Send + Sync> {
+        let stopped = self.stopped.clone();
+        Box::new(move || {
+            stopped.send_replace(true);
         })
     }
 }
 
-/// A wait of no time still has to read what the socket holds.
+/// Waits until a notification came or the time is up.
+async fn hear(
+    home: &Home,
+    listener: &mut Option<Listener>,
+    timeout: Duration,
+) -> Result<bool, DbError> {
+    let start = Instant::now();
+    loop {
+        let left = timeout.saturating_sub(start.elapsed());
+        let Some(listening) = listener else {
+            match listen(home).await {
+                Ok(new) => {
+                    // Nobody listened for a while: look at everything once.
+                    *listener = Some(new);
+                    return Ok(true);
+                }
+                Err(error) if !error.is_lost() || left.is_zero() => return Err(error),
+                Err(_) => {
+                    tokio::time::sleep(RELISTEN_PAUSE.min(left)).await;
+                    continue;
+                }
+            }
+        };
+        // What has arrived already is read before the time is looked at.
+        tokio::task::yield_now().await;
+        match tokio::time::timeout(left.max(PROBE), listening.heard.recv()).await {
+            Ok(Some(())) => return Ok(true),
+            Ok(None) => *listener = None,
+            Err(_) => return Ok(false),
+        }
+    }
+}
+
+/// Even a wait of no time has to read what the socket holds.
 const PROBE: Duration = Duration::from_millis(20);

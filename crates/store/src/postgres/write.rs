@@ -3,12 +3,12 @@
 
 use super::error::DbError;
 use super::link::{Link, Op, values};
-use super::memories::Kept;
-use super::rows::signed;
+use super::memories::DirtyMemories;
 use super::sql;
 use super::{TaskEdges, TaskRows};
-use crate::moment::Noted;
-use crate::recent::Recent;
+use crate::commit_cache::CommitCache;
+use crate::rows::{self, signed};
+use crate::transaction_time::ClockNote;
 use crate::{Changes, PRESENCE_LIFE, Rows};
 use comity_core::chain::Stored;
 use comity_core::decision::{Decision, DecisionState};
@@ -24,29 +24,28 @@ use serde::Serialize;
 
 /// The meta row that keeps the last look at the clocks.
 const CLOCK: &str = "clock";
-/// Rows that one commit prunes at most of each kind, so that no commit pays for a long absence.
+/// How many rows of each kind one commit deletes at most, so that no commit pays for a long absence.
 const PRUNED_MAX: i64 = 1_000;
 /// A sign of life is of use only until the next one; kept a little, since deleting costs a write too.
 const SIGNS_KEPT_MS: i64 = 60_000;
-/// What the last commits made void is cleared away once in so many of them.
+/// One commit in so many deletes what the last commits made void.
 const PRUNE_EVERY: i64 = 64;
 /// And what was missed then, once in so many: the whole is looked at, dead rows that an old snapshot keeps
 /// included.
 const PRUNE_ALL_EVERY: i64 = 8_192;
-/// How far back the frequent clearing looks, in commits and in time.
+/// How far back the frequent deletion looks, in commits and in time.
 const PRUNE_BACK: i64 = 4 * PRUNE_EVERY;
 const PRUNE_BACK_MS: i64 = 2 * SIGNS_KEPT_MS;
-/// Stands for "leave it as it is" where a time is written.
+/// Written in place of a due time, it leaves the stored time as it is.
 pub(super) const KEEP: i64 = -1;
 
 pub(super) fn json(value: &impl Serialize) -> Result<String, DbError> {
     serde_json::to_string(value).map_err(|error| DbError::Row(format!("cannot encode: {error}")))
 }
 
-/// Lists what a commit writes.
 pub(super) struct Writer<'a> {
     pub(super) link: &'a Link,
-    pub(super) recent: &'a Recent<TaskEdges>,
+    pub(super) cache: &'a CommitCache<TaskEdges>,
     /// The number that this commit will have.
     pub(super) commit: i64,
     pub(super) ops: Vec<Op>,
@@ -54,15 +53,19 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(link: &'a Link, recent: &'a Recent<TaskEdges>, commit: i64) -> Writer<'a> {
-        Writer { link, recent, commit, ops: Vec::new(), written: TaskRows::new() }
+    pub(super) fn new(
+        link: &'a Link,
+        cache: &'a CommitCache<TaskEdges>,
+        commit: i64,
+    ) -> Writer<'a> {
+        Writer { link, cache, commit, ops: Vec::new(), written: TaskRows::new() }
     }
 
     pub(super) fn add(&mut self, text: &'static str, values: Vec<super::link::Value>) {
         self.ops.push(Op::new(text, values));
     }
 
-    /// Returns the statements, and how the rows of tasks stand after them.
+    /// Returns the statements, and what they leave in the rows of tasks.
     pub(super) fn finish(self) -> (Vec<Op>, TaskRows) {
         (self.ops, self.written)
     }
@@ -71,7 +74,7 @@ impl<'a> Writer<'a> {
         &mut self,
         changes: &Changes<'_>,
         now: Timestamp,
-        note: Option<&Noted>,
+        note: Option<&ClockNote>,
     ) -> Result<(), DbError> {
         self.events(changes.events);
         self.rows(&changes.rows)?;
@@ -141,22 +144,22 @@ impl<'a> Writer<'a> {
         self.add(sql::ADD_SIGNS, given);
     }
 
-    /// Makes each dirty row what the facts say, and moves the times when others may be up.
+    /// Writes each dirty row as the facts have it, and the due times of rows that are not dirty.
     pub(super) fn rows(&mut self, rows: &Rows<'_>) -> Result<(), DbError> {
         let due = |key: &Key| match rows.due.get(key) {
             Some(due) => due.map(Timestamp::ms),
             None => Some(KEEP),
         };
-        let mut lot = Lot::default();
+        let mut dirty = DirtyRows::default();
         for key in rows.dirty {
-            lot.sort(rows, key, due(key));
+            dirty.sort(rows, key, due(key));
         }
-        self.repos(&lot.repos);
-        self.agents(&lot)?;
-        self.tasks(&lot)?;
-        self.leases(&lot);
-        self.decisions(&lot)?;
-        self.kept(&lot.kept)?;
+        self.repos(&dirty.repos);
+        self.agents(&dirty)?;
+        self.tasks(&dirty)?;
+        self.leases(&dirty);
+        self.decisions(&dirty)?;
+        self.kept(&dirty.kept)?;
         self.moved(rows);
         Ok(())
     }
@@ -177,24 +180,24 @@ impl<'a> Writer<'a> {
         self.add(sql::SET_REPOS, given);
     }
 
-    fn agents(&mut self, lot: &Lot<'_>) -> Result<(), DbError> {
-        if !lot.agents.is_empty() {
+    fn agents(&mut self, dirty: &DirtyRows<'_>) -> Result<(), DbError> {
+        if !dirty.agents.is_empty() {
             let ids: Vec<String> =
-                lot.agents.iter().map(|agent| agent.id.as_str().to_owned()).collect();
+                dirty.agents.iter().map(|agent| agent.id.as_str().to_owned()).collect();
             let bodies =
-                lot.agents.iter().map(|agent| json(*agent)).collect::<Result<Vec<_>, _>>()?;
+                dirty.agents.iter().map(|agent| json(*agent)).collect::<Result<Vec<_>, _>>()?;
             self.add(sql::SET_AGENTS, values![ids, bodies]);
         }
-        if !lot.gone_agents.is_empty() {
+        if !dirty.gone_agents.is_empty() {
             let ids: Vec<String> =
-                lot.gone_agents.iter().map(|id| id.as_str().to_owned()).collect();
+                dirty.gone_agents.iter().map(|id| id.as_str().to_owned()).collect();
             self.add(sql::DELETE_AGENTS, values![ids]);
         }
         Ok(())
     }
 
-    fn leases(&mut self, lot: &Lot<'_>) {
-        let list = &lot.leases;
+    fn leases(&mut self, dirty: &DirtyRows<'_>) {
+        let list = &dirty.leases;
         if !list.is_empty() {
             let given = values![
                 list.iter().map(|(l, _)| l.repo.as_str().to_owned()).collect::<Vec<_>>(),
@@ -218,14 +221,14 @@ impl<'a> Writer<'a> {
                 self.add(sql::MEND_LEASES_DUE, values![]);
             }
         }
-        if !lot.gone_leases.is_empty() {
-            let (repos, numbers) = numbered(lot.gone_leases.iter().map(|(r, id)| (*r, id.0)));
+        if !dirty.gone_leases.is_empty() {
+            let (repos, numbers) = numbered(dirty.gone_leases.iter().map(|(r, id)| (*r, id.0)));
             self.add(sql::DELETE_LEASES, values![repos, numbers]);
         }
     }
 
-    fn decisions(&mut self, lot: &Lot<'_>) -> Result<(), DbError> {
-        let list = &lot.decisions;
+    fn decisions(&mut self, dirty: &DirtyRows<'_>) -> Result<(), DbError> {
+        let list = &dirty.decisions;
         if !list.is_empty() {
             let bodies = list.iter().map(|(d, _)| json(*d)).collect::<Result<Vec<_>, _>>()?;
             let given = values![
@@ -240,14 +243,14 @@ impl<'a> Writer<'a> {
                 self.add(sql::MEND_DECISIONS_DUE, values![]);
             }
         }
-        if !lot.gone_decisions.is_empty() {
-            let (repos, numbers) = numbered(lot.gone_decisions.iter().map(|(r, id)| (*r, id.0)));
+        if !dirty.gone_decisions.is_empty() {
+            let (repos, numbers) = numbered(dirty.gone_decisions.iter().map(|(r, id)| (*r, id.0)));
             self.add(sql::DELETE_DECISIONS, values![repos, numbers]);
         }
         Ok(())
     }
 
-    /// Moves the times of entities that did not change otherwise.
+    /// Writes the due times of entities that are not dirty.
     fn moved(&mut self, rows: &Rows<'_>) {
         let (mut tasks, mut leases, mut decisions) = (Vec::new(), Vec::new(), Vec::new());
         let (mut memories, mut directives) = (Vec::new(), Vec::new());
@@ -281,14 +284,14 @@ impl<'a> Writer<'a> {
 
     /// Writes tasks, their edges and labels, and the cached counts of open dependencies that may have
     /// changed: a task's own edges did, or a task it depends on became done or stopped being so.
-    fn tasks(&mut self, lot: &Lot<'_>) -> Result<(), DbError> {
-        if lot.tasks.is_empty() && lot.gone_tasks.is_empty() {
+    fn tasks(&mut self, dirty: &DirtyRows<'_>) -> Result<(), DbError> {
+        if dirty.tasks.is_empty() && dirty.gone_tasks.is_empty() {
             return Ok(());
         }
-        let before = self.before(lot)?;
+        let before = self.before(dirty)?;
         let (mut edges, mut labels, mut turned) = (Vec::new(), Vec::new(), Vec::new());
-        for (key, task, _) in &lot.tasks {
-            let old = self.recent.row(key).or_else(|| before.get(*key));
+        for (key, task, _) in &dirty.tasks {
+            let old = self.cache.row(key).or_else(|| before.get(*key));
             let done = task.status == comity_core::status::Status::Done;
             if old.map_or(done, |old| old.done != done) {
                 turned.push((&task.repo, &task.id));
@@ -301,25 +304,25 @@ impl<'a> Writer<'a> {
             }
             self.written.insert((*key).clone(), TaskEdges::of(task));
         }
-        self.set_tasks(&lot.tasks)?;
-        if !lot.gone_tasks.is_empty() {
+        self.set_tasks(&dirty.tasks)?;
+        if !dirty.gone_tasks.is_empty() {
             for text in [sql::DELETE_TASKS, sql::DELETE_DEPS, sql::DELETE_LABELS] {
-                let (repos, ids) = named(lot.gone_tasks.iter().copied());
+                let (repos, ids) = named(dirty.gone_tasks.iter().copied());
                 self.add(text, values![repos, ids]);
             }
-            turned.extend(lot.gone_tasks.iter().copied());
+            turned.extend(dirty.gone_tasks.iter().copied());
         }
         self.set_labels(&labels);
         self.set_edges(&edges, &turned);
         Ok(())
     }
 
-    /// Reads how tasks stand that no rule has looked at; a rebuild writes such.
-    fn before(&self, lot: &Lot<'_>) -> Result<TaskRows, DbError> {
-        let unknown: Vec<(&RepoName, &TaskId)> = lot
+    /// Reads the stored rows of tasks that no rule has loaded. Only a rebuild writes such tasks.
+    fn before(&self, dirty: &DirtyRows<'_>) -> Result<TaskRows, DbError> {
+        let unknown: Vec<(&RepoName, &TaskId)> = dirty
             .tasks
             .iter()
-            .filter(|(key, ..)| self.recent.row(key).is_none())
+            .filter(|(key, ..)| self.cache.row(key).is_none())
             .map(|(_, task, _)| (&task.repo, &task.id))
             .collect();
         if unknown.is_empty() {
@@ -328,7 +331,7 @@ impl<'a> Writer<'a> {
         let (repos, ids) = named(unknown.into_iter());
         let found = self.link.query(sql::TASKS_STORED, values![repos, ids])?;
         let read = |row| {
-            let task: Task = super::rows::entity(row, 1)?;
+            let task: Task = rows::entity(row, 1)?;
             Ok((Key::Task(task.repo.clone(), task.id.clone()), TaskEdges::of(&task)))
         };
         found.iter().map(read).collect()
@@ -409,9 +412,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What a commit changes, by kind.
 #[derive(Default)]
-struct Lot<'r> {
+struct DirtyRows<'r> {
     repos: Vec<(&'r RepoName, &'r comity_core::agent::Counters)>,
     agents: Vec<&'r comity_core::agent::Agent>,
     gone_agents: Vec<&'r AgentId>,
@@ -421,10 +423,10 @@ struct Lot<'r> {
     gone_leases: Vec<(&'r RepoName, LeaseId)>,
     decisions: Vec<(&'r Decision, Option<i64>)>,
     gone_decisions: Vec<(&'r RepoName, DecisionId)>,
-    kept: Kept<'r>,
+    kept: DirtyMemories<'r>,
 }
 
-impl<'r> Lot<'r> {
+impl<'r> DirtyRows<'r> {
     fn sort(&mut self, rows: &Rows<'r>, key: &'r Key, due: Option<i64>) {
         let state = &rows.facts.state;
         match key {

@@ -5,14 +5,14 @@ use rusqlite::ErrorCode;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A failure below the trait, before it is known where and in doing what.
+/// A failure inside this store, before it is known what was being done.
 #[derive(Debug)]
-pub(super) enum DbError {
-    /// SQLite said so.
+pub(crate) enum DbError {
+    /// SQLite reported it.
     Sql(rusqlite::Error),
-    /// A row does not hold what was written.
+    /// A row does not hold what comity writes.
     Row(String),
-    /// Known already.
+    /// A failure that has its final form already.
     Store(StoreError),
 }
 
@@ -28,7 +28,7 @@ impl From<StoreError> for DbError {
     }
 }
 
-/// Where the store is and how long it waits: what an error message needs to know.
+/// What an error message needs to know of the store.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) path: PathBuf,
@@ -36,7 +36,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Gives a failure its meaning.
+    /// Turns a failure into what callers of the store see.
     pub(super) fn error(&self, context: &str, error: impl Into<DbError>) -> StoreError {
         match error.into() {
             DbError::Store(error) => error,
@@ -69,7 +69,7 @@ impl Place {
         }
     }
 
-    /// Gives a failure of a file beside the database its meaning.
+    /// Turns a failure of a file beside the database into what callers of the store see.
     pub(super) fn io_error(&self, context: &str, error: std::io::Error) -> StoreError {
         match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => StoreError::Full,

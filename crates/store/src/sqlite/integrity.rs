@@ -5,11 +5,11 @@ use super::schema;
 use super::write::literal_prefix;
 use rusqlite::Connection;
 
-/// Tells how many events are missing below the last one.
+/// Counts the events that are missing below the last one.
 const MISSING_EVENTS: &str =
     "SELECT (SELECT coalesce(max(seq), 0) FROM events) - (SELECT count(*) FROM events)";
 
-/// Things that must count zero, and what they mean when they do not.
+/// Queries that must count zero, and what another count means.
 const MISMATCHES: &[(&str, &str)] = &[
     (
         "SELECT count(*) FROM tasks WHERE number IS NOT body->>'$.number'
@@ -67,7 +67,7 @@ const MISMATCHES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Returns what is wrong with the file and the log in it, in words. Nobody can mend that.
+/// Says what is wrong with the file and the log in it. No rebuild can mend that.
 pub(super) fn check(conn: &Connection) -> Result<Vec<String>, DbError> {
     let mut statement = conn.prepare("PRAGMA quick_check")?;
     let lines: Result<Vec<String>, _> = statement.query_map([], |row| row.get(0))?.collect();
@@ -83,7 +83,7 @@ pub(super) fn check(conn: &Connection) -> Result<Vec<String>, DbError> {
     Ok(found)
 }
 
-/// Returns where what is kept twice differs, in words. It can be built anew from the log.
+/// Says where the columns that rows are found by differ from the bodies. A rebuild from the log mends it.
 pub(super) fn mismatches(conn: &Connection) -> Result<Vec<String>, DbError> {
     let mut found = Vec::new();
     for (text, meaning) in MISMATCHES {

@@ -1,13 +1,11 @@
 //! Needs to facts: each kind of need is one or a few searches by index.
 
 use super::error::DbError;
-use super::rows;
 use super::sql;
 use super::task_row::TaskRow;
 use crate::PRESENCE_LIFE;
-use crate::recent::Recent;
-use comity_core::agent::Counters;
-use comity_core::chain::Hash;
+use crate::commit_cache::CommitCache;
+use crate::rows;
 use comity_core::facts::{
     Entity, Facts, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, Saved, WAITING_COUNT_MAX,
     candidate_page,
@@ -18,15 +16,15 @@ use comity_core::pattern::surely_apart;
 use comity_core::state::Key;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// Reads at one time, by one connection.
+/// Answers needs through one connection, as of one time.
 pub(super) struct Loader<'a> {
     pub(super) conn: &'a Connection,
     pub(super) now: Timestamp,
-    pub(super) recent: Option<&'a RefCell<Recent<TaskRow>>>,
+    pub(super) cache: Option<&'a RefCell<CommitCache<TaskRow>>>,
 }
 
 impl Loader<'_> {
@@ -86,35 +84,34 @@ impl Loader<'_> {
         if facts.knows(key) {
             return Ok(());
         }
-        facts.put(key.clone(), self.recent_or(key, || self.find(key))?);
+        facts.put(key.clone(), self.cached_or(key, || self.find(key))?);
         if let Key::Agent(id) = key {
-            facts.put_presence(id.clone(), self.recent_presence(id)?);
+            facts.put_presence(id.clone(), self.cached_presence(id)?);
         }
         Ok(())
     }
 
-    /// Takes what is known of an entity without a look, or finds it.
-    fn recent_or(
+    /// Takes an entity from the cache, or finds it.
+    fn cached_or(
         &self,
         key: &Key,
         find: impl FnOnce() -> Result<Option<Entity>, DbError>,
     ) -> Result<Option<Entity>, DbError> {
-        let Some(recent) = self.recent else { return find() };
-        let known = recent.borrow_mut().take(key);
+        let Some(cache) = self.cache else { return find() };
+        let known = cache.borrow_mut().take(key);
         known.map_or_else(find, |entity| Ok(Some(entity)))
     }
 
-    fn recent_presence(&self, agent: &AgentId) -> Result<Presence, DbError> {
-        let Some(recent) = self.recent else { return self.presence(agent) };
-        let known = recent.borrow_mut().take_presence(agent);
+    fn cached_presence(&self, agent: &AgentId) -> Result<Presence, DbError> {
+        let Some(cache) = self.cache else { return self.presence(agent) };
+        let known = cache.borrow_mut().take_presence(agent);
         known.map_or_else(|| self.presence(agent), Ok)
     }
 
-    /// Returns one entity.
     fn find(&self, key: &Key) -> Result<Option<Entity>, DbError> {
         match key {
             Key::Repo(repo) => self.first(sql::REPO, params![repo.as_str()], |row| {
-                Ok(Entity::Repo(counters(row, 0)?))
+                Ok(Entity::Repo(rows::counters(row, 0)?))
             }),
             Key::Task(repo, id) => {
                 self.first(sql::TASK, params![repo.as_str(), id.as_str()], |row| {
@@ -214,7 +211,7 @@ impl Loader<'_> {
     }
 
     fn grant(&self, fence: Fence, facts: &mut Facts) -> Result<(), DbError> {
-        if self.recent.is_some_and(|recent| recent.borrow_mut().take_claim(fence, facts)) {
+        if self.cache.is_some_and(|cache| cache.borrow_mut().take_claim(fence, facts)) {
             return Ok(());
         }
         let given = params![rows::signed(fence.get())];
@@ -286,12 +283,12 @@ impl Loader<'_> {
         Ok(presence)
     }
 
-    /// Reads a task from its body, the number of its row, and when it may be up.
+    /// Reads a task from its body, its rowid and its due time.
     fn task(&self, key: &Key, row: &Row<'_>, body_at: usize) -> Result<Entity, DbError> {
         let task: Box<Task> = rows::entity(row, body_at)?;
-        if let Some(recent) = self.recent {
+        if let Some(cache) = self.cache {
             let stored = TaskRow::of(&task, row.get(body_at + 1)?, row.get(body_at + 2)?);
-            recent.borrow_mut().note_row(key.clone(), stored);
+            cache.borrow_mut().note_row(key.clone(), stored);
         }
         Ok(Entity::Task(task))
     }
@@ -309,33 +306,13 @@ impl Loader<'_> {
         if facts.knows(&key) {
             return Ok(());
         }
-        let task = self.recent_or(&key, || self.task(&key, row, body_at).map(Some))?;
+        let task = self.cached_or(&key, || self.task(&key, row, body_at).map(Some))?;
         facts.put(key, task);
         Ok(())
     }
 
     fn saved(&self, actor: &AgentId, key: &str) -> Result<Option<Saved>, DbError> {
         let oldest = self.now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
-        let mut statement = self.conn.prepare_cached(sql::SAVED)?;
-        let found = statement
-            .query_row(params![actor.as_str(), key, oldest], |row| {
-                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
-            })
-            .optional()?;
-        let Some((input, answer, at)) = found else { return Ok(None) };
-        let input = Hash::from_slice(&input)
-            .ok_or_else(|| DbError::Row(format!("the answer under key {key:?} has no digest")))?;
-        Ok(Some(Saved { input, answer, at: Timestamp::from_ms(at) }))
+        self.first(sql::SAVED, params![actor.as_str(), key, oldest], |row| rows::saved(row, 0))
     }
-}
-
-/// Reads the counters from five columns.
-pub(super) fn counters(row: &Row<'_>, at: usize) -> Result<Counters, DbError> {
-    Ok(Counters {
-        tasks: rows::number(row, at)?,
-        leases: rows::number(row, at + 1)?,
-        decisions: rows::number(row, at + 2)?,
-        memories: rows::number(row, at + 3)?,
-        directives: rows::number(row, at + 4)?,
-    })
 }

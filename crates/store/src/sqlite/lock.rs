@@ -29,7 +29,6 @@ pub(super) struct WriteLock {
     waiter: Arc<Waiter>,
 }
 
-/// The two lock files.
 struct Files {
     turn: File,
     lock: File,
@@ -76,9 +75,9 @@ struct Waiter {
 
 #[derive(Default)]
 struct WaitState {
-    /// Somebody still wants the lock.
+    /// A caller still wants the lock.
     wanted: bool,
-    /// A thread is in the kernel.
+    /// The helper thread waits in the kernel.
     running: bool,
     outcome: Option<io::Result<File>>,
 }
@@ -89,11 +88,10 @@ impl Waiter {
     }
 }
 
-/// The lock while it is held.
 pub(super) enum Held<'a> {
-    /// By the store's own handle.
+    /// Held by the store's own file handle.
     Own(&'a File),
-    /// By the handle that the helper thread waited with.
+    /// Held by the file handle that the helper thread waited with.
     Handed(#[expect(dead_code, reason = "closing it releases the lock")] File),
 }
 

@@ -2,10 +2,10 @@
 
 use super::error::DbError;
 use super::query::collect;
-use super::rows::{self, signed};
 use super::sql;
 use super::write::{json, run};
-use crate::words::intersect;
+use crate::rows::{self, signed};
+use crate::term_search::{end_of_prefix, with_every_term};
 use crate::{DirectiveQuery, MemoryQuery};
 use comity_core::directive::Directive;
 use comity_core::ids::{MemoryId, RepoName};
@@ -43,14 +43,14 @@ pub(super) fn memories_with(
     terms: &[Term],
     limit: usize,
 ) -> Result<Vec<MemoryId>, DbError> {
-    intersect(terms, limit, |term| {
+    with_every_term(terms, limit, |term| {
         let read = |row: &rusqlite::Row<'_>| rows::number(row, 0).map(MemoryId);
         match term {
             Term::Stem(word) => {
                 collect(conn, sql::MEMORIES_OF_WORD, params![repo.as_str(), word], read)
             }
             Term::Prefix(word) => {
-                let given = params![repo.as_str(), word, crate::words::after(word)];
+                let given = params![repo.as_str(), word, end_of_prefix(word)];
                 collect(conn, sql::MEMORIES_OF_PREFIX, given, read)
             }
         }
@@ -123,7 +123,7 @@ fn words_of(conn: &Connection, memory: &Memory) -> Result<BTreeSet<String>, DbEr
     Ok(collect(conn, sql::WORDS_OF_MEMORY, given, |row| Ok(row.get(0)?))?.into_iter().collect())
 }
 
-/// Counts the memories that are not found by their words, or by others.
+/// Counts the memories whose stored words differ from those in their bodies.
 pub(super) fn misplaced(conn: &Connection) -> Result<usize, DbError> {
     let mut statement = conn.prepare("SELECT body FROM memories")?;
     let mut found = statement.query([])?;

@@ -1,5 +1,6 @@
 //! The store on SQLite: one file, many processes, write-ahead log, `synchronous=FULL`.
 
+mod columns;
 mod error;
 mod integrity;
 mod load;
@@ -7,7 +8,6 @@ mod lock;
 mod memories;
 mod netfs;
 mod query;
-mod rows;
 mod schema;
 mod sql;
 mod task_row;
@@ -18,8 +18,8 @@ mod watch;
 mod write;
 
 use crate::clock::{Clock, SystemClock};
-use crate::recent::Recent;
-use crate::{ReadTx, Store, StoreError, Watch, WriteTx};
+use crate::commit_cache::CommitCache;
+use crate::{ReadTx, Reader, Store, StoreError, Watch, WriteTx};
 use comity_core::facts::Facts;
 use error::Place;
 use lock::WriteLock;
@@ -38,13 +38,13 @@ use watch::{SqliteWatch, Waker};
 
 /// Only the owner reads and writes the store.
 const FILE_MODE: u32 = 0o600;
-/// How long SQLite itself waits for a lock; only foreign programs hold one for long.
+/// How long SQLite itself waits for a lock. Only foreign programs hold one for long.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
-/// How long a writer waits for other writers when nothing else is asked for.
+/// The default of `OpenOptions::lock_wait`.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// Length of the log beside the database from which a process that ends begins it anew.
+/// When the write-ahead log is longer than this, a process that ends truncates it.
 const WAL_BYTES_MAX: u64 = 1 << 18;
-/// More than there are statements, so that none is compiled twice.
+/// More than there are statements, so that no statement is compiled twice.
 const STATEMENTS_KEPT: usize = 128;
 
 /// What every connection is told. The log beside the database is kept short, since the first
@@ -53,14 +53,11 @@ const SETTINGS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; \
     PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; \
     PRAGMA journal_size_limit = 16777216; PRAGMA wal_autocheckpoint = 250;";
 
-/// How to open a store.
 #[derive(Clone)]
 pub struct OpenOptions {
-    /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
-    /// How long a writer waits for other writers.
     pub lock_wait: Duration,
-    /// Whether a store that is not there is made.
+    /// Whether to create a store that does not exist.
     pub create: bool,
 }
 
@@ -70,7 +67,6 @@ impl Default for OpenOptions {
     }
 }
 
-/// A store in an SQLite file.
 pub struct SqliteStore {
     conn: Connection,
     place: Place,
@@ -79,10 +75,9 @@ pub struct SqliteStore {
     /// Opened with the first write, so that a store can be read where nothing can be written.
     lock: Option<WriteLock>,
     waker: Waker,
-    recent: RefCell<Recent<TaskRow>>,
+    cache: RefCell<CommitCache<TaskRow>>,
 }
 
-/// Names a file beside the database.
 fn beside(db: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(db);
     name.push(suffix);
@@ -90,7 +85,7 @@ fn beside(db: &Path, suffix: &str) -> PathBuf {
 }
 
 impl SqliteStore {
-    /// Opens a store, making or upgrading it first where that is needed.
+    /// Opens a store. Creates or upgrades it first if needed.
     pub fn open(path: &Path, options: OpenOptions) -> Result<SqliteStore, StoreError> {
         netfs::refuse(path)?;
         let place = Place { path: path.to_owned(), busy_wait: BUSY_WAIT };
@@ -105,7 +100,7 @@ impl SqliteStore {
             clock: options.clock,
             lock_wait: options.lock_wait,
             lock: None,
-            recent: RefCell::default(),
+            cache: RefCell::default(),
         };
         store.settle_schema()?;
         Ok(store)
@@ -135,7 +130,7 @@ impl SqliteStore {
     }
 }
 
-/// Makes the file first, since SQLite would make it readable for all.
+/// Creates the file before SQLite does, which would make it readable for all.
 fn create(place: &Place, wanted: bool) -> Result<(), StoreError> {
     if !wanted {
         let text = format!("there is no store at {}", place.path.display());
@@ -169,7 +164,7 @@ fn connect(place: &Place) -> Result<Connection, StoreError> {
 }
 
 impl Drop for SqliteStore {
-    /// Begins the log beside the database anew when it has grown and nobody else is at work.
+    /// Truncates the write-ahead log when it has grown and nobody else is at work.
     ///
     /// SQLite leaves that to the next write of the same process, and a process that does one thing has
     /// none: the log would grow for ever, and each process reads it whole. A failure is not reported:
@@ -187,6 +182,25 @@ impl Drop for SqliteStore {
     }
 }
 
+impl Reader for SqliteStore {
+    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
+        Ok(Box::new(Tx::begin(&self.conn, &self.place, &*self.clock, None)?))
+    }
+}
+
+/// Another connection to the file of a store that is open.
+struct SqliteReader {
+    conn: Connection,
+    place: Place,
+    clock: Arc<dyn Clock>,
+}
+
+impl Reader for SqliteReader {
+    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
+        Ok(Box::new(Tx::begin(&self.conn, &self.place, &*self.clock, None)?))
+    }
+}
+
 impl Store for SqliteStore {
     fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
         // SQLite opens a write-protected file all the same and begins to write in it without a word.
@@ -198,16 +212,20 @@ impl Store for SqliteStore {
             return Err(StoreError::Busy(self.lock_wait));
         };
         let lock = lock.take(&self.place)?;
-        let writing = Writing { _lock: lock, waker: &mut self.waker, recent: &self.recent };
+        let writing = Writing { _lock: lock, waker: &mut self.waker, cache: &self.cache };
         Ok(Box::new(Tx::begin(&self.conn, &self.place, &*self.clock, Some(writing))?))
     }
 
-    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
-        Ok(Box::new(Tx::begin(&self.conn, &self.place, &*self.clock, None)?))
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        let conn = connect(&self.place)?;
+        conn.execute_batch("PRAGMA query_only = ON")
+            .map_err(|error| self.place.error("cannot open the store", error))?;
+        let (place, clock) = (self.place.clone(), self.clock.clone());
+        Ok(Box::new(SqliteReader { conn, place, clock }))
     }
 
     fn keep(&mut self, facts: Facts) {
-        self.recent.get_mut().keep(facts);
+        self.cache.get_mut().keep(facts);
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, StoreError> {

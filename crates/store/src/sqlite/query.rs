@@ -1,22 +1,19 @@
 //! Lists, ordered and paged.
 
 use super::error::DbError;
-use super::load::{Loader, counters};
-use super::rows;
+use super::load::Loader;
 use super::sql;
-use crate::listing::{self, EventWay, From, Kind, TaskWay};
+use crate::listing::{self, PageStart};
+use crate::rows;
+use crate::rows::EntityKind;
 use crate::{DecisionQuery, EventQuery, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
 use comity_core::decision::Decision;
-use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Presence, Saved};
-use comity_core::ids::{
-    AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, Seq, TaskId,
-};
+use comity_core::ids::{AgentId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
 use comity_core::limits::IDEMPOTENCY_LIFE;
-use comity_core::memory::Memory;
 use comity_core::role::Role;
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -25,7 +22,6 @@ use comity_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::collections::BTreeMap;
 
-/// Collects what a statement finds.
 pub(super) fn collect<T>(
     conn: &Connection,
     text: &str,
@@ -41,71 +37,31 @@ pub(super) fn collect<T>(
     Ok(all)
 }
 
-fn hash(row: &Row<'_>, at: usize) -> Result<Hash, DbError> {
-    let bytes = row.get_ref(at)?.as_blob().unwrap_or_default();
-    Hash::from_slice(bytes).ok_or_else(|| DbError::Row(format!("column {at} is not a digest")))
-}
-
 pub(super) fn head(conn: &Connection) -> Result<Head, DbError> {
     let mut statement = conn.prepare_cached(sql::HEAD)?;
     let mut found = statement.query([])?;
     let Some(row) = found.next()? else { return Ok(Head::default()) };
-    Ok(Head { seq: Seq(rows::number(row, 0)?), ts: rows::time(row, 1)?, hash: hash(row, 2)? })
+    Ok(Head { seq: Seq(rows::number(row, 0)?), ts: rows::time(row, 1)?, hash: rows::hash(row, 2)? })
 }
 
 pub(super) fn due(conn: &Connection, now: Timestamp, limit: usize) -> Result<Vec<Key>, DbError> {
-    let given = params![now.ms(), rows::limit(limit)];
-    let mut due = collect(conn, sql::TASKS_DUE, given, |row| {
-        Ok((rows::time(row, 0)?, Key::Task(rows::repo(row, 1)?, rows::task_id(row, 2)?)))
-    })?;
-    due.extend(collect(conn, sql::LEASES_DUE, given, |row| {
-        let id = LeaseId(rows::number(row, 2)?);
-        Ok((rows::time(row, 0)?, Key::Lease(rows::repo(row, 1)?, id)))
-    })?);
-    due.extend(collect(conn, sql::DECISIONS_DUE, given, |row| {
-        let id = DecisionId(rows::number(row, 2)?);
-        Ok((rows::time(row, 0)?, Key::Decision(rows::repo(row, 1)?, id)))
-    })?);
-    due.extend(collect(conn, sql::MEMORIES_DUE, given, |row| {
-        let id = MemoryId(rows::number(row, 2)?);
-        Ok((rows::time(row, 0)?, Key::Memory(rows::repo(row, 1)?, id)))
-    })?);
-    due.extend(collect(conn, sql::DIRECTIVES_DUE, given, |row| {
-        let id = DirectiveId(rows::number(row, 2)?);
-        Ok((rows::time(row, 0)?, Key::Directive(rows::repo(row, 1)?, id)))
-    })?);
+    let mut due = Vec::new();
+    for (kind, text) in sql::DUE {
+        let given = params![now.ms(), rows::limit(limit)];
+        due.extend(collect(conn, text, given, |row| rows::due(kind, row))?);
+    }
     Ok(listing::soonest(due, limit))
 }
 
 pub(super) fn tasks(conn: &Connection, query: &TaskQuery) -> Result<Vec<Task>, DbError> {
-    let text = match TaskWay::of(query) {
-        TaskWay::Label => {
-            let (first, others) = query.labels.split_first().unzip();
-            let others = others.unwrap_or_default();
-            let has_all = |task: &Task| others.iter().all(|label| task.labels.contains(label));
-            let first = first.map(String::as_str);
-            return tasks_by(conn, query, sql::TASKS_OF_LABEL, first, has_all);
-        }
-        TaskWay::Status => {
-            return listing::merge_statuses(query, |status| {
-                tasks_by(conn, query, sql::TASKS_OF_STATUS, Some(status.as_str()), |_| true)
-            });
-        }
-        TaskWay::Assignee => sql::TASKS_OF_ASSIGNEE,
-        TaskWay::Initiative => sql::TASKS_OF_INITIATIVE,
-        TaskWay::Unblocked => sql::TASKS_UNBLOCKED,
-        TaskWay::Role => sql::TASKS_OF_ROLE,
-        TaskWay::All => sql::TASKS_ALL,
-    };
-    tasks_by(conn, query, text, None, |_| true)
+    sql::TASK_LISTS.list(query, |text, leading| tasks_by(conn, query, text, leading))
 }
 
 fn tasks_by(
     conn: &Connection,
     query: &TaskQuery,
     text: &str,
-    ninth: Option<&str>,
-    wanted: impl Fn(&Task) -> bool,
+    leading: Option<&str>,
 ) -> Result<Vec<Task>, DbError> {
     let words: Vec<&str> = query.statuses.iter().map(|status| status.as_str()).collect();
     let statuses = (!words.is_empty()).then(|| format!(",{},", words.join(",")));
@@ -120,7 +76,7 @@ fn tasks_by(
     statement.raw_bind_parameter(6, query.role.map(Role::as_str))?;
     statement.raw_bind_parameter(7, query.initiative.as_deref())?;
     statement.raw_bind_parameter(8, query.unblocked_only)?;
-    if let Some(value) = ninth {
+    if let Some(value) = leading {
         statement.raw_bind_parameter(9, value)?;
     }
     let mut found = statement.raw_query();
@@ -128,7 +84,7 @@ fn tasks_by(
     while all.len() < query.limit {
         let Some(row) = found.next()? else { break };
         let task: Task = rows::entity(row, 0)?;
-        if wanted(&task) {
+        if query.labels.iter().all(|label| task.labels.contains(label)) {
             all.push(task);
         }
     }
@@ -196,10 +152,7 @@ pub(super) fn saved(
     let oldest = now.ms().saturating_sub(IDEMPOTENCY_LIFE.ms());
     let given = params![actor, key, oldest, rows::limit(limit)];
     collect(conn, sql::SAVED_AFTER, given, |row| {
-        let actor: String = row.get(0)?;
-        let actor = AgentId::parse(&actor).map_err(|refusal| DbError::Row(refusal.message))?;
-        let (input, answer) = (hash(row, 2)?, row.get(3)?);
-        Ok((actor, row.get(1)?, Saved { input, answer, at: rows::time(row, 4)? }))
+        Ok((rows::agent_id(row, 0)?, row.get(1)?, rows::saved(row, 2)?))
     })
 }
 
@@ -208,21 +161,12 @@ pub(super) fn status_counts(
     repo: &RepoName,
 ) -> Result<BTreeMap<Status, u64>, DbError> {
     let counts = collect(conn, sql::STATUS_COUNTS, params![repo.as_str()], |row| {
-        let word: String = row.get(0)?;
-        let status = Status::parse(&word).map_err(|refusal| DbError::Row(refusal.message))?;
-        Ok((status, rows::number(row, 1)?))
+        Ok((rows::status(row, 0)?, rows::number(row, 1)?))
     })?;
     Ok(counts.into_iter().collect())
 }
 
 pub(super) fn events(conn: &Connection, query: &EventQuery) -> Result<Vec<Stored>, DbError> {
-    let text = match EventWay::of(query) {
-        EventWay::Task => sql::EVENTS_OF_TASK,
-        EventWay::TaskAnywhere => sql::EVENTS_OF_TASK_ANYWHERE,
-        EventWay::Name => sql::EVENTS_OF_NAME,
-        EventWay::Repo => sql::EVENTS_OF_REPO,
-        EventWay::All => sql::EVENTS_ALL,
-    };
     let after = match query.since {
         Some(since) => query.after.0.max(last_before(conn, since)?),
         None => query.after.0,
@@ -235,31 +179,15 @@ pub(super) fn events(conn: &Connection, query: &EventQuery) -> Result<Vec<Stored
         query.event,
     ];
     let mut last: Option<Head> = None;
-    collect(conn, text, given, |row| {
+    collect(conn, sql::EVENT_LISTS.narrowest(query), given, |row| {
         let seq = Seq(rows::number(row, 0)?);
         let prev = match &last {
             Some(last) if last.seq.0 + 1 == seq.0 => last.hash,
             _ => hash_before(conn, seq)?,
         };
-        let stored = stored(row, seq, prev)?;
+        let stored = rows::stored(row, prev)?;
         last = Some(stored.head());
         Ok(stored)
-    })
-}
-
-fn stored(row: &Row<'_>, seq: Seq, prev: Hash) -> Result<Stored, DbError> {
-    Ok(Stored {
-        seq,
-        ts: rows::time(row, 1)?,
-        event: row.get(2)?,
-        v: row.get(3)?,
-        repo: row.get(4)?,
-        agent: row.get(5)?,
-        task: row.get(6)?,
-        body: row.get(7)?,
-        body_hash: hash(row, 8)?,
-        prev,
-        hash: hash(row, 9)?,
     })
 }
 
@@ -268,10 +196,10 @@ fn hash_before(conn: &Connection, seq: Seq) -> Result<Hash, DbError> {
     let before = rows::signed(seq.0.saturating_sub(1));
     let mut statement = conn.prepare_cached(sql::EVENT_HASH)?;
     let mut found = statement.query(params![before])?;
-    found.next()?.map_or(Ok(Hash::GENESIS), |row| hash(row, 0))
+    found.next()?.map_or(Ok(Hash::GENESIS), |row| rows::hash(row, 0))
 }
 
-/// Returns the last place whose event is dated before `since`.
+/// Returns the seq of the last event that is dated before `since`.
 fn last_before(conn: &Connection, since: Timestamp) -> Result<u64, DbError> {
     let mut statement = conn.prepare_cached(sql::EVENT_TS)?;
     listing::last_before(head(conn)?.seq.0, |place| {
@@ -291,42 +219,20 @@ pub(super) fn entities(
 
 fn page_of(
     conn: &Connection,
-    kind: Kind,
-    from: From<'_>,
+    kind: EntityKind,
+    from: PageStart<'_>,
     limit: usize,
 ) -> Result<Vec<(Key, Entity)>, DbError> {
-    let limit = rows::limit(limit);
-    let number = rows::signed(from.number);
-    let by_number = params![from.name, number, limit];
+    let (name, number, limit) = (from.name, rows::signed(from.number), rows::limit(limit));
+    let read = |row: &Row<'_>| rows::keyed(kind, row);
+    let by_number = |text| collect(conn, text, params![name, number, limit], read);
     match kind {
-        Kind::Repo => collect(conn, sql::REPOS_AFTER, params![from.name, limit], |row| {
-            Ok((Key::Repo(rows::repo(row, 0)?), Entity::Repo(counters(row, 1)?)))
-        }),
-        Kind::Task => collect(conn, sql::TASKS_AFTER, params![from.name, from.id, limit], |row| {
-            let key = Key::Task(rows::repo(row, 0)?, rows::task_id(row, 1)?);
-            Ok((key, Entity::Task(rows::entity(row, 2)?)))
-        }),
-        Kind::Lease => collect(conn, sql::LEASES_AFTER, by_number, |row| {
-            let lease = rows::lease(row, rows::repo(row, 0)?)?;
-            Ok((Key::Lease(lease.repo.clone(), lease.id), Entity::Lease(Box::new(lease))))
-        }),
-        Kind::Decision => collect(conn, sql::DECISIONS_AFTER, by_number, |row| {
-            let decision: Decision = rows::entity(row, 0)?;
-            let key = Key::Decision(decision.repo.clone(), decision.id);
-            Ok((key, Entity::Decision(Box::new(decision))))
-        }),
-        Kind::Agent => collect(conn, sql::AGENTS_AFTER, params![from.name, limit], |row| {
-            let agent: Agent = rows::entity(row, 0)?;
-            Ok((Key::Agent(agent.id.clone()), Entity::Agent(agent)))
-        }),
-        Kind::Memory => collect(conn, sql::MEMORIES_AFTER, by_number, |row| {
-            let memory: Memory = rows::entity(row, 0)?;
-            Ok((Key::Memory(memory.repo.clone(), memory.id), Entity::Memory(Box::new(memory))))
-        }),
-        Kind::Directive => collect(conn, sql::DIRECTIVES_AFTER, by_number, |row| {
-            let directive: Directive = rows::entity(row, 0)?;
-            let key = Key::Directive(directive.repo.clone(), directive.id);
-            Ok((key, Entity::Directive(Box::new(directive))))
-        }),
+        EntityKind::Repo => collect(conn, sql::REPOS_AFTER, params![name, limit], read),
+        EntityKind::Task => collect(conn, sql::TASKS_AFTER, params![name, from.id, limit], read),
+        EntityKind::Agent => collect(conn, sql::AGENTS_AFTER, params![name, limit], read),
+        EntityKind::Lease => by_number(sql::LEASES_AFTER),
+        EntityKind::Decision => by_number(sql::DECISIONS_AFTER),
+        EntityKind::Memory => by_number(sql::MEMORIES_AFTER),
+        EntityKind::Directive => by_number(sql::DIRECTIVES_AFTER),
     }
 }

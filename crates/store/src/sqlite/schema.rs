@@ -20,7 +20,6 @@ pub(super) fn version(conn: &Connection) -> Result<i64, DbError> {
     Ok(conn.query_row("PRAGMA user_version", [], |row| row.get(0))?)
 }
 
-/// Refuses a store of a newer comity.
 pub(super) fn refuse_newer(found: i64) -> Result<(), StoreError> {
     if found > KNOWN { Err(StoreError::TooNew { found, known: KNOWN }) } else { Ok(()) }
 }
@@ -73,7 +72,6 @@ fn check_applied(conn: &Connection, version: i64, checksum: &str) -> Result<(), 
     Err(DbError::Row(format!("migration {version} is not the one that made this store")))
 }
 
-/// Checks every migration that was applied.
 pub(super) fn check_all_applied(conn: &Connection) -> Result<(), DbError> {
     for (version, text) in MIGRATIONS {
         check_applied(conn, *version, &Hash::of(text.as_bytes()).to_string())?;

@@ -2,11 +2,13 @@
 //!
 //! Lists name their index: a plan must not change with what statistics say.
 
+use crate::listing::{EventLists, TaskLists};
+use crate::rows::EntityKind;
+
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
         $($(#[$doc])* pub(super) const $name: &str = $text;)*
 
-        /// Every statement by name.
         #[cfg(test)]
         pub(super) const ALL: &[(&str, &str)] = &[$((stringify!($name), $text),)*];
     };
@@ -265,3 +267,29 @@ statements! {
     DIRECTIVES_DUE = "SELECT due_at, repo, number FROM directives INDEXED BY directives_due
         WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
 }
+
+pub(super) const TASK_LISTS: TaskLists = TaskLists {
+    of_label: TASKS_OF_LABEL,
+    of_assignee: TASKS_OF_ASSIGNEE,
+    of_initiative: TASKS_OF_INITIATIVE,
+    unblocked: TASKS_UNBLOCKED,
+    of_role: TASKS_OF_ROLE,
+    of_status: TASKS_OF_STATUS,
+    all: TASKS_ALL,
+};
+
+pub(super) const EVENT_LISTS: EventLists = EventLists {
+    of_task: EVENTS_OF_TASK,
+    of_task_anywhere: EVENTS_OF_TASK_ANYWHERE,
+    of_name: EVENTS_OF_NAME,
+    of_repo: EVENTS_OF_REPO,
+    all: EVENTS_ALL,
+};
+
+pub(super) const DUE: [(EntityKind, &str); 5] = [
+    (EntityKind::Task, TASKS_DUE),
+    (EntityKind::Lease, LEASES_DUE),
+    (EntityKind::Decision, DECISIONS_DUE),
+    (EntityKind::Memory, MEMORIES_DUE),
+    (EntityKind::Directive, DIRECTIVES_DUE),
+];

@@ -4,10 +4,10 @@
 //! or stops being so. Both are noted while rows are written and settled once at the end.
 
 use super::error::DbError;
-use super::rows;
 use super::sql;
 use super::write::{json, run};
-use crate::recent::{self, Recent};
+use crate::commit_cache::{self, CommitCache};
+use crate::rows;
 use comity_core::ids::{Fence, RepoName, TaskId};
 use comity_core::role::Role;
 use comity_core::state::Key;
@@ -17,18 +17,16 @@ use comity_core::time::Timestamp;
 use rusqlite::{Connection, Row, params};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Writes the rows of tasks in one transaction.
 pub(super) struct TaskWriter<'a> {
     conn: &'a Connection,
-    recent: &'a Recent<TaskRow>,
+    cache: &'a CommitCache<TaskRow>,
     written: TaskRows,
     recount: BTreeSet<(RepoName, TaskId)>,
 }
 
-/// The rows of tasks that one commit wrote.
 pub(super) type TaskRows = BTreeMap<Key, TaskRow>;
 
-/// How a task stands in the database.
+/// What the database holds of a task.
 pub(super) struct TaskRow {
     rowid: i64,
     columns: Columns,
@@ -36,7 +34,7 @@ pub(super) struct TaskRow {
     labels: Vec<String>,
 }
 
-/// What rows are found by. While it stays the same no index needs to be touched.
+/// The columns that tasks are found by. While they stay the same, no index has to be updated.
 #[derive(PartialEq)]
 struct Columns {
     number: i64,
@@ -52,14 +50,14 @@ struct Columns {
     due_at: Option<i64>,
 }
 
-impl recent::TaskRow for TaskRow {
+impl commit_cache::TaskRow for TaskRow {
     fn set_due(&mut self, due_at: Option<i64>) {
         self.columns.due_at = due_at;
     }
 }
 
 impl TaskRow {
-    /// Says how a task that was just read stands in the database.
+    /// Makes the row of a task that was just read.
     pub(super) fn of(task: &Task, rowid: i64, due_at: Option<i64>) -> TaskRow {
         let (dependencies, labels) = (task.dependencies.clone(), task.labels.clone());
         TaskRow { rowid, columns: Columns::of(task, due_at), dependencies, labels }
@@ -106,8 +104,8 @@ impl Columns {
 }
 
 impl<'a> TaskWriter<'a> {
-    pub(super) fn new(conn: &'a Connection, recent: &'a Recent<TaskRow>) -> TaskWriter<'a> {
-        TaskWriter { conn, recent, written: TaskRows::new(), recount: BTreeSet::new() }
+    pub(super) fn new(conn: &'a Connection, cache: &'a CommitCache<TaskRow>) -> TaskWriter<'a> {
+        TaskWriter { conn, cache, written: TaskRows::new(), recount: BTreeSet::new() }
     }
 
     fn old(&self, repo: &RepoName, id: &TaskId) -> Result<Option<(i64, Columns)>, DbError> {
@@ -117,14 +115,14 @@ impl<'a> TaskWriter<'a> {
         Ok(Some((row.get(0)?, Columns::read(row)?)))
     }
 
-    /// Writes a task; `due` is none when the time it is up stays as it is.
+    /// Writes a task. `due` is none when the due time stays as it is.
     pub(super) fn write(
         &mut self,
         key: &Key,
         task: &Task,
         due: Option<Option<Timestamp>>,
     ) -> Result<(), DbError> {
-        let known = self.recent.row(key);
+        let known = self.cache.row(key);
         let read = if known.is_none() { self.old(&task.repo, &task.id)? } else { None };
         let old = known.map(|row| (row.rowid, &row.columns));
         let old = old.or(read.as_ref().map(|(rowid, columns)| (*rowid, columns)));
@@ -257,7 +255,7 @@ impl<'a> TaskWriter<'a> {
         Ok(())
     }
 
-    /// Settles the counts that may have changed.
+    /// Writes the counts that may have changed.
     pub(super) fn finish(self) -> Result<TaskRows, DbError> {
         for (repo, id) in &self.recount {
             run(self.conn, sql::SET_WAITS, params![repo.as_str(), id.as_str()])?;

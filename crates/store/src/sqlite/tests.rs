@@ -2,7 +2,7 @@
 
 use super::{OpenOptions, SqliteStore, sql};
 use crate::conformance::{ManualClock, World};
-use crate::{Changes, Rows, Store, StoreError};
+use crate::{Changes, Reader, Rows, Store, StoreError};
 use comity_core::chain::Stored;
 use comity_core::event::{Draft, Event, Note};
 use comity_core::facts::Facts;
@@ -24,6 +24,7 @@ fn note(store: &mut dyn Store, bytes: usize) -> Result<(), StoreError> {
         agent: AgentId::parse("ann").unwrap(),
         task: None,
         event: Event::Note(body),
+        via: comity_core::via::Via::default(),
     };
     let events = [Stored::seal(&facts.apply(draft), head.hash).unwrap()];
     let (dirty, due) = (BTreeSet::new(), BTreeMap::new());

@@ -7,8 +7,8 @@ use super::task_row::TaskRow;
 use super::watch::Waker;
 use super::{integrity, memories, query, sql, write};
 use crate::clock::Clock;
-use crate::moment::{Noted, moment};
-use crate::recent::Recent;
+use crate::commit_cache::CommitCache;
+use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
     Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
     StoreError, TaskQuery, WriteTx, check_append,
@@ -30,23 +30,22 @@ use rusqlite::{Connection, params};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// What makes a transaction one that writes.
 pub(super) struct Writing<'a> {
-    /// Held until the end, so that the next writer starts when this one is done.
+    /// Held until the end, so that the next writer starts when this transaction is done.
     pub(super) _lock: Held<'a>,
     pub(super) waker: &'a mut Waker,
-    pub(super) recent: &'a RefCell<Recent<TaskRow>>,
+    pub(super) cache: &'a RefCell<CommitCache<TaskRow>>,
 }
 
-/// A transaction. Dropped, it is rolled back.
+/// A transaction. It is rolled back when it is dropped.
 pub(super) struct Tx<'a> {
     conn: &'a Connection,
     place: &'a Place,
     head: Head,
-    now: (Moment, Option<Noted>),
+    now: (Moment, Option<ClockNote>),
     writing: Option<Writing<'a>>,
-    /// Rows known without a look; only a writer has the last word on what is stored.
-    recent: Option<&'a RefCell<Recent<TaskRow>>>,
+    /// Rows known without a query. Only a writer has a cache: for a reader, another connection may have committed.
+    cache: Option<&'a RefCell<CommitCache<TaskRow>>>,
 }
 
 impl<'a> Tx<'a> {
@@ -58,13 +57,13 @@ impl<'a> Tx<'a> {
     ) -> Result<Tx<'a>, StoreError> {
         let begin = if writing.is_some() { "BEGIN IMMEDIATE" } else { "BEGIN" };
         let now = (Moment::default(), None);
-        let recent = writing.as_ref().map(|writing| writing.recent);
-        let mut tx = Tx { conn, place, head: Head::default(), now, writing, recent };
+        let cache = writing.as_ref().map(|writing| writing.cache);
+        let mut tx = Tx { conn, place, head: Head::default(), now, writing, cache };
         tx.start(begin, clock).map_err(|error| place.error("cannot begin", error))?;
         Ok(tx)
     }
 
-    /// Looks at the head at once: SQLite takes its snapshot with the first look.
+    /// Reads the head at once: SQLite takes its snapshot with the first query.
     fn start(&mut self, begin: &str, clock: &dyn Clock) -> Result<(), DbError> {
         write::run(self.conn, begin, [])?;
         self.head = query::head(self.conn)?;
@@ -82,21 +81,21 @@ impl<'a> Tx<'a> {
         }
         // A note that does not decode is like none: it is a cache.
         let noted = note.and_then(|text| serde_json::from_str(&text).ok());
-        self.now = moment(self.head.ts, noted.as_ref(), &clock.read());
-        if let Some(recent) = self.recent {
-            recent.borrow_mut().check(query::data_version(self.conn)?);
+        self.now = transaction_time(self.head.ts, noted.as_ref(), &clock.read());
+        if let Some(cache) = self.cache {
+            cache.borrow_mut().check(query::data_version(self.conn)?);
         }
         Ok(())
     }
 
     fn loader(&self) -> Loader<'a> {
-        Loader { conn: self.conn, now: self.now.0.now, recent: self.recent }
+        Loader { conn: self.conn, now: self.now.0.now, cache: self.cache }
     }
 
     /// From here on this transaction reads what it wrote, which may never be committed.
-    fn forget_recent(&mut self) {
-        if let Some(recent) = self.recent.take() {
-            recent.borrow_mut().forget();
+    fn forget_cache(&mut self) {
+        if let Some(cache) = self.cache.take() {
+            cache.borrow_mut().forget();
         }
     }
 
@@ -221,13 +220,13 @@ impl WriteTx for Tx<'_> {
         check_append(&self.head, changes.events)?;
         let (moment, note) = &self.now;
         // Put back only after the commit: when it fails, nothing is known.
-        let mut recent = self.recent.map(RefCell::take).unwrap_or_default();
-        let rows = write::changes(self.conn, &changes, &recent, moment.now, note.as_ref());
+        let mut cache = self.cache.map(RefCell::take).unwrap_or_default();
+        let rows = write::changes(self.conn, &changes, &cache, moment.now, note.as_ref());
         let rows = self.write(rows)?;
         self.write(write::run(self.conn, "COMMIT", []))?;
-        if let Some(kept) = self.recent {
-            recent.follow(&changes, rows);
-            kept.replace(recent);
+        if let Some(kept) = self.cache {
+            cache.follow(&changes, rows);
+            kept.replace(cache);
         }
         if let Some(writing) = &mut self.writing {
             writing.waker.wake();
@@ -236,12 +235,12 @@ impl WriteTx for Tx<'_> {
     }
 
     fn clear_projections(&mut self) -> Result<(), StoreError> {
-        self.forget_recent();
+        self.forget_cache();
         self.write(write::clear_projections(self.conn))
     }
 
     fn write_rows(&mut self, rows: &Rows<'_>) -> Result<(), StoreError> {
-        self.forget_recent();
-        self.write(write::rows(self.conn, rows, &Recent::default()).map(drop))
+        self.forget_cache();
+        self.write(write::rows(self.conn, rows, &CommitCache::default()).map(drop))
     }
 }

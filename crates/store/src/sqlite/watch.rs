@@ -7,9 +7,13 @@ use super::error::Place;
 use super::lock::open_beside;
 use crate::{StoreError, Watch};
 use rusqlite::Connection;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
-use std::io;
+use std::io::{self, PipeReader, PipeWriter, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often the database itself is looked at.
@@ -54,7 +58,8 @@ pub(super) struct SqliteWatch {
 impl SqliteWatch {
     pub(super) fn new(conn: Connection, place: Place) -> Result<SqliteWatch, StoreError> {
         // Watching comes first: what is committed from here on is either heard or seen.
-        let bell = Bell::on(&wake_path(&place.path));
+        let bell = Bell::on(&wake_path(&place.path))
+            .map_err(|error| place.io_error("cannot watch the store", error))?;
         let mut watch = SqliteWatch { conn, seen: 0, place, bell };
         watch.seen = watch.look()?;
         Ok(watch)
@@ -73,6 +78,9 @@ impl Watch for SqliteWatch {
     fn wait(&mut self, timeout: Duration) -> Result<bool, StoreError> {
         let start = Instant::now();
         loop {
+            if self.bell.is_stopped() {
+                return Ok(false);
+            }
             let found = self.look()?;
             if found != self.seen {
                 self.seen = found;
@@ -87,58 +95,78 @@ impl Watch for SqliteWatch {
                 .map_err(|error| self.place.io_error("cannot watch the store", error))?;
         }
     }
+
+    fn stopper(&self) -> Box<dyn Fn() + Send + Sync> {
+        let stop = Arc::clone(&self.bell.stop);
+        Box::new(move || stop.now())
+    }
 }
 
-/// Rings when the wake file is touched, where the system can tell.
-#[cfg(target_os = "linux")]
-struct Bell(Option<std::os::fd::OwnedFd>);
+/// Rings when the wake file is touched, where the system can tell, and when the watch is stopped.
+struct Bell {
+    touched: Option<OwnedFd>,
+    /// Readable from the moment that the watch is stopped.
+    silenced: PipeReader,
+    stop: Arc<Stop>,
+}
 
-#[cfg(target_os = "linux")]
+struct Stop {
+    stopped: AtomicBool,
+    pipe: PipeWriter,
+}
+
+impl Stop {
+    /// Writes one byte that nobody reads, so that every wait from now on finds it.
+    fn now(&self) {
+        if !self.stopped.swap(true, Ordering::SeqCst) {
+            // A failure only makes a wait go on until its next look.
+            let _ = (&self.pipe).write(b"\n");
+        }
+    }
+}
+
 impl Bell {
-    /// Without inotify (no permission, too many watches) the looks at the database remain.
-    fn on(path: &Path) -> Bell {
-        use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-        let watch = || -> io::Result<std::os::fd::OwnedFd> {
-            drop(open_beside(path)?);
-            let bell = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-            inotify::add_watch(&bell, path, WatchFlags::MODIFY)?;
-            Ok(bell)
-        };
-        Bell(watch().ok())
+    fn on(path: &Path) -> io::Result<Bell> {
+        let (silenced, pipe) = io::pipe()?;
+        let stop = Arc::new(Stop { stopped: AtomicBool::new(false), pipe });
+        Ok(Bell { touched: inotify(path), silenced, stop })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.stopped.load(Ordering::SeqCst)
     }
 
     fn wait(&mut self, timeout: Duration) -> io::Result<()> {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let Some(fd) = &self.0 else {
-            std::thread::sleep(timeout);
-            return Ok(());
-        };
         let timeout = Timespec {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),
         };
-        match poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&timeout)) {
+        let mut fds = vec![PollFd::new(&self.silenced, PollFlags::IN)];
+        fds.extend(self.touched.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
+        match poll(&mut fds, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        // What rang is read away, so that the next wait does not return at once.
-        let mut buffer = [0_u8; 4096];
-        while rustix::io::read(fd, &mut buffer).is_ok_and(|length| length > 0) {}
+        if let Some(fd) = &self.touched {
+            // What rang is read away, so that the next wait does not return at once.
+            let mut buffer = [0_u8; 4096];
+            while rustix::io::read(fd, &mut buffer).is_ok_and(|length| length > 0) {}
+        }
         Ok(())
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-struct Bell;
+/// Without inotify (no permission, too many watches) the looks at the database remain.
+#[cfg(target_os = "linux")]
+fn inotify(path: &Path) -> Option<OwnedFd> {
+    use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+    drop(open_beside(path).ok()?);
+    let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
+    inotify::add_watch(&events, path, WatchFlags::MODIFY).ok()?;
+    Some(events)
+}
 
 #[cfg(not(target_os = "linux"))]
-impl Bell {
-    fn on(_path: &Path) -> Bell {
-        Bell
-    }
-
-    fn wait(&mut self, timeout: Duration) -> io::Result<()> {
-        std::thread::sleep(timeout);
-        Ok(())
-    }
+fn inotify(_path: &Path) -> Option<OwnedFd> {
+    None
 }

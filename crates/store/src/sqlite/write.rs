@@ -2,11 +2,11 @@
 
 use super::error::DbError;
 use super::memories;
-use super::rows::signed;
 use super::sql;
 use super::task_row::{self, TaskRow, TaskRows};
-use crate::moment::Noted;
-use crate::recent::Recent;
+use crate::commit_cache::CommitCache;
+use crate::rows::signed;
+use crate::transaction_time::ClockNote;
 use crate::{Changes, PRESENCE_LIFE, Rows};
 use comity_core::chain::Stored;
 use comity_core::decision::{Decision, DecisionState};
@@ -23,7 +23,7 @@ use serde::Serialize;
 pub(super) const CLOCK: &str = "clock";
 /// The meta row that says why the store is closed.
 pub(super) const CLOSED: &str = "closed";
-/// Rows that one commit prunes at most of each kind, so that no commit pays for a long absence.
+/// How many rows of each kind one commit deletes at most, so that no commit pays for a long absence.
 const PRUNED_MAX: i64 = 200;
 
 pub(super) fn run(conn: &Connection, text: &str, given: impl Params) -> Result<(), DbError> {
@@ -38,12 +38,12 @@ pub(super) fn json(value: &impl Serialize) -> Result<String, DbError> {
 pub(super) fn changes(
     conn: &Connection,
     changes: &Changes<'_>,
-    recent: &Recent<TaskRow>,
+    cache: &CommitCache<TaskRow>,
     now: Timestamp,
-    note: Option<&Noted>,
+    note: Option<&ClockNote>,
 ) -> Result<TaskRows, DbError> {
     changes.events.iter().try_for_each(|event| append(conn, event))?;
-    let task_rows = rows(conn, &changes.rows, recent)?;
+    let task_rows = rows(conn, &changes.rows, cache)?;
     for (agent, fence, seen) in changes.presence {
         let fence = signed(fence.map_or(0, Fence::get));
         run(conn, sql::SET_PRESENCE, params![agent.as_str(), fence, seen.ms()])?;
@@ -82,13 +82,13 @@ fn prune(conn: &Connection, now: Timestamp) -> Result<(), DbError> {
     run(conn, sql::PRUNE_PRESENCE, params![seen_until, PRUNED_MAX])
 }
 
-/// Makes each dirty row what the facts say, and moves the times when others may be up.
+/// Writes each dirty row as the facts have it, and the due times of rows that are not dirty.
 pub(super) fn rows(
     conn: &Connection,
     rows: &Rows<'_>,
-    recent: &Recent<TaskRow>,
+    cache: &CommitCache<TaskRow>,
 ) -> Result<TaskRows, DbError> {
-    let mut writer = task_row::TaskWriter::new(conn, recent);
+    let mut writer = task_row::TaskWriter::new(conn, cache);
     for key in rows.dirty {
         let due = rows.due.get(key).copied();
         row(conn, &mut writer, rows, key, due)?;
@@ -219,7 +219,6 @@ fn set_decision(
     run(conn, sql::SET_DECISION, given)
 }
 
-/// Forgets every projected row.
 pub(super) fn clear_projections(conn: &Connection) -> Result<(), DbError> {
     for table in [
         "repos",

@@ -12,7 +12,7 @@ use comity_store::conformance::server::{
 };
 use comity_store::conformance::{ManualClock, repo};
 use comity_store::postgres::{OpenOptions, PgStore};
-use comity_store::{Changes, EventQuery, Rows, Store, StoreError};
+use comity_store::{Changes, EventQuery, Reader, Rows, Store, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -28,7 +28,13 @@ fn note(store: &mut dyn Store, text: &str) -> Result<Seq, StoreError> {
     let mut facts = Facts::at(tx.moment()?, head);
     let body = Note { kind: "progress".to_owned(), text: text.to_owned() };
     let agent = AgentId::parse("ann").unwrap();
-    let draft = Draft { repo: repo(), agent: agent.clone(), task: None, event: Event::Note(body) };
+    let draft = Draft {
+        repo: repo(),
+        agent: agent.clone(),
+        task: None,
+        event: Event::Note(body),
+        via: comity_core::via::Via::default(),
+    };
     let events = [Stored::seal(&facts.apply(draft), head.hash).unwrap()];
     let (dirty, due) = (BTreeSet::new(), BTreeMap::new());
     let rows = Rows { facts: &facts, dirty: &dirty, due: &due };

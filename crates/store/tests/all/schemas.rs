@@ -1,8 +1,8 @@
 //! Stores of every released schema are opened and upgraded. A new release adds its dump to
 //! `tests/schemas`.
 
-use comity_store::Store;
 use comity_store::sqlite::{OpenOptions, SqliteStore};
+use comity_store::{Reader, Store};
 use std::path::Path;
 
 fn version(path: &Path) -> i64 {

@@ -7,15 +7,15 @@ mod create;
 #[cfg(test)]
 mod tests;
 
-use crate::context::Context;
-use comity_core::command::{Command, Request};
-use comity_core::limits::PAGE_MAX;
+use crate::human::import::{Changed, ImportReport, ImportedTask};
+use comity_api::{ById, op};
+use comity_core::command::Command;
 use comity_core::refusal::Refusal;
 use comity_core::role::Role;
 use comity_core::view::TaskView;
-use comity_engine::{Asker, Engine, Page, Query, TaskFilter};
-use comity_protocol::plan::{LeftOut, Mark, Plan, Planned, Rights, Source};
-use serde_json::{Value, json};
+use comity_engine::{Caller, Reply, Service};
+use comity_project::Context;
+use comity_protocol::plan::{ImportRecord, LeftOut, Plan, Planned, Rights, Source};
 use std::collections::BTreeMap;
 
 /// Commands in one transaction.
@@ -23,24 +23,29 @@ const AT_ONCE: usize = 256;
 
 /// Carries a plan out; the answer says what became of it.
 pub(in crate::run) fn out(
-    engine: &mut Engine,
+    service: &Service,
     context: &Context,
     provider: &str,
     plan: &Plan,
-) -> Result<Value, Refusal> {
-    let by = Request { key: None, ..context.request(Command::Heartbeat) };
-    carry(engine, by, provider, plan)
+) -> Result<ImportReport, Refusal> {
+    let by = Caller { key: None, ..context.caller() };
+    carry(service, by, provider, plan)
 }
 
-fn carry(engine: &mut Engine, by: Request, provider: &str, plan: &Plan) -> Result<Value, Refusal> {
-    let rights = rights(engine, &by);
+fn carry(
+    service: &Service,
+    by: Caller,
+    provider: &str,
+    plan: &Plan,
+) -> Result<ImportReport, Refusal> {
+    let rights = rights(service, &by);
     let mut carrier = Carrier {
         source: Source::new(provider)?,
         places: plan.places(),
         reached: plan.reached(rights),
         left_out: plan.left_out.clone(),
         items: Vec::with_capacity(plan.tasks.len()),
-        engine,
+        service,
         by,
         plan,
         rights,
@@ -49,7 +54,7 @@ fn carry(engine: &mut Engine, by: Request, provider: &str, plan: &Plan) -> Resul
     carrier.meet(&here);
     let here = if carrier.create(&here)? { carrier.tasks()? } else { here };
     let here = if carrier.complete(&here)? { carrier.tasks()? } else { here };
-    Ok(carrier.answer(&here))
+    Ok(carrier.report(&here))
 }
 
 /// What became of an item.
@@ -82,9 +87,9 @@ struct Named<'c> {
 }
 
 struct Carrier<'c> {
-    engine: &'c mut Engine,
+    service: &'c Service,
     /// Who imports.
-    by: Request,
+    by: Caller,
     source: Source,
     plan: &'c Plan,
     places: BTreeMap<&'c str, usize>,
@@ -95,37 +100,12 @@ struct Carrier<'c> {
     left_out: Vec<LeftOut>,
 }
 
-fn asker(by: &Request) -> Asker {
-    Asker { actor: by.actor.clone(), repo: by.repo.clone() }
-}
-
-/// Every task of the repository.
-pub(super) fn tasks(engine: &mut Engine, asker: &Asker) -> Result<Vec<TaskView>, Refusal> {
-    let mut found = Vec::new();
-    let mut after = None;
-    loop {
-        let page = Page { limit: Some(PAGE_MAX), after };
-        let filter = TaskFilter { page, ..TaskFilter::default() };
-        let mut answer = engine.query(asker, Query::Tasks(filter))?;
-        let page = answer.get_mut("tasks").map(Value::take).unwrap_or_default();
-        let page: Vec<TaskView> = serde_json::from_value(page)
-            .map_err(|error| Refusal::input(format!("a task cannot be read: {error}")))?;
-        found.extend(page);
-        after = answer.get("next").and_then(Value::as_str).map(str::to_owned);
-        if after.is_none() {
-            return Ok(found);
-        }
-    }
-}
-
-fn rights(engine: &mut Engine, by: &Request) -> Rights {
+fn rights(service: &Service, by: &Caller) -> Rights {
     if by.actor.is_person() {
         return Rights::Person;
     }
-    let query = Query::Agent { id: by.actor.to_string() };
-    let known = engine.query(&asker(by), query).unwrap_or_default();
-    let roles = known.pointer("/agent/roles").and_then(Value::as_array).cloned();
-    let planner = roles.unwrap_or_default().iter().any(|role| *role == json!(Role::Planner));
+    let known = service.call::<op::AgentShow>(by, ById { id: by.actor.to_string() });
+    let planner = known.is_ok_and(|answer| answer.agent.roles.contains(&Role::Planner));
     if planner { Rights::Planner } else { Rights::Other }
 }
 
@@ -134,8 +114,8 @@ fn by_id(tasks: &[TaskView]) -> BTreeMap<&str, &TaskView> {
 }
 
 impl<'c> Carrier<'c> {
-    fn tasks(&mut self) -> Result<Vec<TaskView>, Refusal> {
-        tasks(self.engine, &asker(&self.by))
+    fn tasks(&self) -> Result<Vec<TaskView>, Refusal> {
+        self.service.all_tasks(&self.by)
     }
 
     /// Looks for each item among the tasks that are here.
@@ -179,10 +159,9 @@ impl<'c> Carrier<'c> {
 
     /// Runs commands in one transaction. A store that fails ends it all: what was acknowledged stays, and the next
     /// import goes on from there.
-    fn run(&mut self, commands: Vec<Command>) -> Result<Vec<Result<Value, Refusal>>, Refusal> {
-        let requests =
-            commands.into_iter().map(|command| Request { command, ..self.by.clone() }).collect();
-        let answers = self.engine.execute_all(requests);
+    fn run(&mut self, commands: Vec<Command>) -> Result<Vec<Result<Reply, Refusal>>, Refusal> {
+        let requests = commands.into_iter().map(|command| self.by.request(command)).collect();
+        let answers = self.service.execute_all(requests);
         let failed = |refusal: &&Refusal| matches!(refusal.code.exit_status(), 1 | 5);
         match answers.iter().filter_map(|answer| answer.as_ref().err()).find(failed) {
             Some(refusal) => Err(refusal.clone()),
@@ -190,35 +169,28 @@ impl<'c> Carrier<'c> {
         }
     }
 
-    fn answer(&self, here: &[TaskView]) -> Value {
+    fn report(&self, here: &[TaskView]) -> ImportReport {
         let by_id = by_id(here);
-        let (mut tasks, mut changed) = (Vec::new(), Vec::new());
-        let (mut imported, mut existing) = (0, 0);
+        let mut report =
+            ImportReport { left_out: self.left_out.clone(), ..ImportReport::default() };
         for (planned, Item { id, fate }) in self.plan.tasks.iter().zip(&self.items) {
             let Some(task) = by_id.get(id.as_str()) else { continue };
-            let item = &planned.item;
             match fate {
-                Fate::Made => imported += 1,
+                Fate::Made => report.imported += 1,
                 Fate::Here => {
-                    existing += 1;
-                    let mark = self.source.mark_of(task).unwrap_or_default();
-                    let fields = mark.changed(&Mark::of(planned));
+                    report.existing += 1;
+                    let mark = self.source.record_of(task).unwrap_or_default();
+                    let fields = mark.changed(&ImportRecord::of(planned));
                     if !fields.is_empty() {
-                        changed.push(json!({"item": item, "id": id, "fields": fields}));
+                        let fields = fields.into_iter().map(str::to_owned).collect();
+                        let (item, id) = (planned.item.clone(), id.clone());
+                        report.changed.push(Changed { item, id, fields });
                     }
                 }
                 Fate::Wanted | Fate::Refused(_) | Fate::Lost => continue,
             }
-            tasks.push(json!({
-                "item": item, "id": id, "status": task.status, "title": task.title,
-            }));
+            report.tasks.push(ImportedTask::of(&planned.item, task));
         }
-        json!({
-            "imported": imported,
-            "existing": existing,
-            "tasks": tasks,
-            "changed": changed,
-            "left_out": self.left_out,
-        })
+        report
     }
 }

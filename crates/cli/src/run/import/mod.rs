@@ -3,16 +3,16 @@
 pub(super) mod carry;
 
 use crate::args::ImportCommand;
-use crate::context::Context;
-use crate::human::Shape;
+use crate::human::import::{ImportReport, import as in_words};
 use crate::output::Reply;
-use crate::store::Access;
 use comity_core::chain::Hash;
 use comity_core::refusal::Refusal;
-use comity_engine::{Engine, Keyed};
+use comity_engine::{Keyed, Service};
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::plan::{Earlier, FILE_BYTES_MAX, Plan, Problem, Source};
 use comity_protocol::{beads, taskmaster};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::Read;
 use std::path::Path;
 
@@ -38,41 +38,38 @@ fn tasks(
     dry_run: bool,
 ) -> Result<Reply, Refusal> {
     let text = text_of(file)?;
-    let mut engine = context.engine(Access::Read)?;
+    let mut service = context.service(Access::Read)?;
     // What is only told is done to a copy that is thrown away: nothing else knows all that the rules will say.
     if dry_run {
-        engine = engine.trial()?;
+        service = service.trial()?;
     }
-    let here = carry::tasks(&mut engine, &context.asker())?;
+    let here = service.all_tasks(&context.caller())?;
     let earlier = Source::new(provider)?.earlier(&here);
     let plan = read(&text, &earlier).map_err(|problems| unreadable(file, &problems))?;
     // A store that is not there is made when there is something to import.
     if !dry_run {
-        engine = context.engine(Access::Write)?;
+        service = context.service(Access::Write)?;
     }
-    let mut answer = keyed(&mut engine, context, provider, &text, &plan)?;
-    if let Some(fields) = answer.as_object_mut().filter(|_| dry_run) {
-        fields.insert("dry_run".to_owned(), Value::Bool(true));
-    }
-    Ok(Reply::new(answer, Shape::Import))
+    let report = keyed(&service, context, provider, &text, &plan)?;
+    Ok(Reply::new(ImportReport { dry_run, ..report }, in_words))
 }
 
 /// Carries the plan out, unless the caller's key says that it was: then the first answer counts.
 fn keyed(
-    engine: &mut Engine,
+    service: &Service,
     context: &Context,
     provider: &'static str,
     text: &str,
     plan: &Plan,
-) -> Result<Value, Refusal> {
-    let Some(key) = context.key() else { return carry::out(engine, context, provider, plan) };
+) -> Result<ImportReport, Refusal> {
+    let Some(key) = context.key() else { return carry::out(service, context, provider, plan) };
     let input = format!("import {provider}\n{}", Hash::of(text.as_bytes()));
-    let keyed = Keyed::new(context.asker(), key, &input)?;
-    if let Some(first) = engine.remembered(&keyed)? {
+    let keyed = Keyed::new(context.caller(), key, &input)?;
+    if let Some(first) = service.remembered(&keyed)? {
         return Ok(first);
     }
-    let answer = carry::out(engine, context, provider, plan)?;
-    engine.remember(&keyed, answer)
+    let report = carry::out(service, context, provider, plan)?;
+    service.remember(&keyed, report)
 }
 
 /// Reads a file, or stdin for `-`, within its bound.

@@ -2,24 +2,25 @@
 
 use super::{Form, find, print};
 use crate::args::{NeoAsk, NeoDecision};
-use crate::context::Context;
-use crate::human::{Shape, clean_text};
+use crate::human::clean_text;
 use crate::output::{self, Reply};
-use crate::store::Access;
-use comity_core::command::{Adoption, Command, Question};
+use comity_api::{ById, DecisionAnswer, op};
+use comity_core::command::{Adoption, Command, Made, Question};
 use comity_core::decision::{Addressee, DecisionOption, DecisionState, DecisionType};
 use comity_core::origin::Origin;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
 use comity_core::view::DecisionView;
-use comity_engine::{Engine, Query};
+use comity_engine::{Caller, Service};
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::neotx::records::{DECISION_KEYS, Record};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// Who is asked when neo asks: its supervisor is a planner, and a person may answer for it.
+/// neo's word for whoever asks. neo's supervisor is a planner here.
 const SOURCE: &str = "supervisor";
-/// Where a question comes from that was asked here with a type of neo's.
+/// The source of a question that was asked through `comity neo` with a type that only neo has.
 const HERE: &str = "neo-command";
 const RULE: &str = "─────────────────────────────────────────";
 
@@ -63,11 +64,11 @@ fn options(text: Option<&str>) -> Result<Vec<DecisionOption>, String> {
     text.split(',').map(one).collect()
 }
 
-/// What is asked, in our words. A type that has no place here is kept beside it.
+/// The command that asks the question. A type that comity does not have is kept in the origin.
 fn asked(args: &NeoAsk, question: &str, options: Vec<DecisionOption>, expires: Millis) -> Command {
     let kind = (args.kind == "approval" && options.is_empty()).then_some(DecisionType::Approval);
     let own = args.kind != "generic" && kind.is_none();
-    let question = Command::DecisionAsk(Box::new(Question {
+    let question = Box::new(Question {
         question: question.to_owned(),
         task: None,
         options,
@@ -76,13 +77,13 @@ fn asked(args: &NeoAsk, question: &str, options: Vec<DecisionOption>, expires: M
         default: args.default_answer.clone(),
         to: Some(Addressee::Planner),
         expires: Some(expires),
-    }));
+    });
     if !own {
-        return question;
+        return Command::DecisionAsk(question);
     }
     let other = Map::from_iter([("type".to_owned(), Value::from(args.kind.as_str()))]);
     let origin = Origin { source: HERE.to_owned(), item: "decision".to_owned(), other };
-    let made = Box::new(question);
+    let made = Made::Decision(question);
     Command::TakeOver(Box::new(Adoption { origin, made, answer: None, disabled: false }))
 }
 
@@ -98,28 +99,25 @@ fn create(context: &Context, args: &NeoAsk, form: Form) -> Result<Reply, Refusal
     let Some(timeout) = duration(&args.timeout) else {
         return print::refuse("Invalid --timeout format. Use e.g. \"30m\" or \"1h\".");
     };
-    let mut engine = context.engine(Access::Write)?;
-    let request = context.request(asked(args, question, options, expires));
-    let decision = view(engine.execute(request)?)?;
+    let (service, caller) = (context.service(Access::Write)?, context.caller());
+    let command = asked(args, question, options, expires);
+    let DecisionAnswer { decision } = service.run_command(&caller, command)?;
     let id = find::decision_id(&decision);
     let said = print::success(&format!("Decision created: {id}")) + &id + "\n";
     if !args.wait {
         let answer = json!({"decision": record(&decision).map()});
-        return Ok(Reply::new(answer, Shape::Text(said)));
+        return Ok(Reply::text(answer, said));
     }
     let words = form == Form::Words;
     if words {
         let waits = format!("{said}Waiting for answer (timeout: {})...\n", args.timeout);
         let _ = output::text(&waits);
     }
-    let waited =
-        engine.wait_for_decision(&context.asker(), context.fence(), &decision.id, Some(timeout));
-    match waited {
-        Ok(answer) => {
-            let decision = view(answer)?;
+    match service.wait_for_decision(&caller, &decision.id, Some(timeout)) {
+        Ok(DecisionAnswer { decision }) => {
             let answered = clean_text(&answer_text(&decision).unwrap_or_default());
             let answer = json!({"decision": record(&decision).map()});
-            Ok(Reply::new(answer, Shape::Text(format!("Answer: {answered}\n"))))
+            Ok(Reply::text(answer, format!("Answer: {answered}\n")))
         }
         Err(mut refusal) if refusal.code == Code::TimedOut => {
             let state = refusal.details.get("decision").and_then(|it| it.get("state"));
@@ -134,14 +132,6 @@ fn create(context: &Context, args: &NeoAsk, form: Form) -> Result<Reply, Refusal
     }
 }
 
-fn view(mut answer: Value) -> Result<DecisionView, Refusal> {
-    let decision = answer.get_mut("decision").map(Value::take).unwrap_or_default();
-    serde_json::from_value(decision).map_err(|error| {
-        Refusal::new(Code::Internal, format!("BUG: the decision does not read: {error}"))
-    })
-}
-
-/// The answer as it was given.
 fn answer_text(decision: &DecisionView) -> Option<String> {
     let key = decision.answer.clone()?;
     Some(match &decision.text {
@@ -150,7 +140,7 @@ fn answer_text(decision: &DecisionView) -> Option<String> {
     })
 }
 
-/// Keys of a decision that are always said by what is here.
+/// Keys that comity always writes from its own record.
 const KNOWN_HERE: &[&str] = &["id", "question", "context", "defaultAnswer", "answer"];
 
 /// A decision as neo's files and JSON have it.
@@ -173,7 +163,7 @@ pub(super) fn record(decision: &DecisionView) -> Record {
     out.set("expiresAt", decision.expires_at.map(|at| at.to_string()));
     out.set("defaultAnswer", decision.default.clone());
     if decision.answer.is_some() {
-        // A default is the answer from the deadline on, whenever somebody looks.
+        // A default counts as the answer from the deadline on.
         let defaulted = decision.state == DecisionState::Defaulted.as_str();
         let at = if defaulted { decision.expires_at } else { decision.answered_at };
         out.set("answeredAt", at.map(|at| at.to_string()));
@@ -182,7 +172,7 @@ pub(super) fn record(decision: &DecisionView) -> Record {
         out.set("expiredAt", decision.expires_at.map(|at| at.to_string()));
     }
     for (key, value) in decision.origin.iter().flat_map(|origin| &origin.other) {
-        // What it had there besides; what is known of it here is never said by it.
+        // Other keys that neo's record had. They never replace what comity knows.
         if !KNOWN_HERE.contains(&key.as_str()) {
             out.set(key, value.clone());
         }
@@ -191,17 +181,17 @@ pub(super) fn record(decision: &DecisionView) -> Record {
 }
 
 fn sorted(context: &Context, settled: bool) -> Result<Vec<Record>, Refusal> {
-    let mut engine = context.engine(Access::Read)?;
-    Ok(find::decisions(&mut engine, context, settled)?.iter().map(record).collect())
+    let service = context.service(Access::Read)?;
+    Ok(find::decisions(&service, &context.caller(), settled)?.iter().map(record).collect())
 }
 
-/// All of them for programs: neo's list, or comity's object.
+/// The records as JSON: neo's list, or comity's object.
 fn as_json(records: &[Record], form: Form) -> Reply {
     let all: Vec<Value> = records.iter().map(|it| Value::Object(it.map().clone())).collect();
     if form == Form::Neos {
-        return print::json(&Value::Array(all));
+        return print::json(&all);
     }
-    Reply::new(json!({"decisions": all}), Shape::Text(String::new()))
+    Reply::text(json!({"decisions": all}), String::new())
 }
 
 fn text<'r>(record: &'r Record, key: &str) -> &'r str {
@@ -215,7 +205,7 @@ fn list(context: &Context, all: bool, form: Form) -> Result<Reply, Refusal> {
     }
     if records.is_empty() {
         let said = if all { "No decisions.\n" } else { "No pending decisions.\n" };
-        return Ok(Reply::new(Value::Null, Shape::Text(said.to_owned())));
+        return Ok(Reply::text(Value::Null, said.to_owned()));
     }
     let row = |record: &Record| {
         let created = comity_core::time::Timestamp::parse(text(record, "createdAt"));
@@ -234,7 +224,7 @@ fn list(context: &Context, all: bool, form: Form) -> Result<Reply, Refusal> {
     let rows: Vec<Vec<String>> = records.iter().map(row).collect();
     let mut heads = vec!["ID", "TYPE", "QUESTION", "SOURCE", "CREATED"];
     heads.extend(all.then_some("STATUS"));
-    Ok(Reply::new(Value::Null, Shape::Text(print::table(&heads, &rows))))
+    Ok(Reply::text(Value::Null, print::table(&heads, &rows)))
 }
 
 fn state(record: &Record) -> &'static str {
@@ -254,7 +244,7 @@ fn pending(context: &Context, form: Form) -> Result<Reply, Refusal> {
     }
     if records.is_empty() {
         let said = "No pending decisions.\n".to_owned();
-        return Ok(Reply::new(Value::Null, Shape::Text(said)));
+        return Ok(Reply::text(Value::Null, said));
     }
     let mut out = String::new();
     for record in &records {
@@ -269,7 +259,7 @@ fn pending(context: &Context, form: Form) -> Result<Reply, Refusal> {
         out.push('\n');
     }
     let _ = write!(out, "{RULE}\n\nAnswer with: neo decision answer <id> <answer>\n");
-    Ok(Reply::new(Value::Null, Shape::Text(out)))
+    Ok(Reply::text(Value::Null, out))
 }
 
 fn option_lines(record: &Record, described: bool) -> String {
@@ -290,7 +280,7 @@ fn option_lines(record: &Record, described: bool) -> String {
     out
 }
 
-/// Turns a refusal into neo's own words where it has some.
+/// Words a refusal as neo does, where neo has words for it.
 fn in_neos_words(mut refusal: Refusal, id: &str) -> Refusal {
     match refusal.code {
         Code::AlreadyAnswered => refusal.message = format!("Decision already answered: {id}"),
@@ -299,20 +289,20 @@ fn in_neos_words(mut refusal: Refusal, id: &str) -> Refusal {
     refusal
 }
 
-fn found(engine: &mut Engine, context: &Context, id: &str) -> Result<DecisionView, Refusal> {
-    let ours = find::decision(engine, context, id)?;
-    view(engine.query(&context.asker(), Query::Decision { id: ours })?)
+fn found(service: &Service, caller: &Caller, id: &str) -> Result<DecisionView, Refusal> {
+    let id = find::decision(service, caller, id)?;
+    Ok(service.call::<op::DecisionShow>(caller, ById { id })?.decision)
 }
 
 fn get(context: &Context, id: &str, form: Form) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Read)?;
-    let decision = found(&mut engine, context, id).map_err(|it| in_neos_words(it, id))?;
+    let service = context.service(Access::Read)?;
+    let decision = found(&service, &context.caller(), id).map_err(|it| in_neos_words(it, id))?;
     let record = record(&decision);
     match form {
-        Form::Neos => return Ok(print::json(&Value::Object(record.map().clone()))),
+        Form::Neos => return Ok(print::json(record.map())),
         Form::Object => {
             let answer = json!({"decision": record.map()});
-            return Ok(Reply::new(answer, Shape::Text(String::new())));
+            return Ok(Reply::text(answer, String::new()));
         }
         Form::Words => {}
     }
@@ -342,18 +332,16 @@ fn get(context: &Context, id: &str, form: Form) -> Result<Reply, Refusal> {
             let _ = writeln!(out, "{name}{}", line(key));
         }
     }
-    Ok(Reply::new(Value::Null, Shape::Text(out)))
+    Ok(Reply::text(Value::Null, out))
 }
 
 fn answer_one(context: &Context, id: &str, answer: String) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Write)?;
-    let ours = find::decision(&mut engine, context, id).map_err(|it| in_neos_words(it, id))?;
+    let (service, caller) = (context.service(Access::Write)?, context.caller());
+    let ours = find::decision(&service, &caller, id).map_err(|it| in_neos_words(it, id))?;
     let said = format!("Decision answered: {id} → \"{answer}\"");
     let command = Command::DecisionAnswer { id: ours, answer };
-    let decision = engine
-        .execute(context.request(command))
-        .and_then(view)
-        .map_err(|it| in_neos_words(it, id))?;
+    let DecisionAnswer { decision } =
+        service.run_command(&caller, command).map_err(|it| in_neos_words(it, id))?;
     let answer = json!({"decision": record(&decision).map()});
-    Ok(Reply::new(answer, Shape::Text(print::success(&said))))
+    Ok(Reply::text(answer, print::success(&said)))
 }

@@ -2,17 +2,18 @@
 
 use super::{find, print};
 use crate::args::NeoDirective;
-use crate::context::Context;
-use crate::human::{Shape, clean_text, now};
+use crate::human::{clean_text, now};
 use crate::local_time::end_of;
 use crate::output::Reply;
-use crate::store::Access;
-use comity_core::command::{Command, NewDirective};
+use comity_api::{ById, DeleteDirective, DirectiveAnswer, ToggleDirective, op};
+use comity_core::command::NewDirective;
 use comity_core::directive::Trigger;
-use comity_core::refusal::{Code, Refusal};
+use comity_core::refusal::Refusal;
 use comity_core::time::Timestamp;
 use comity_core::view::DirectiveView;
-use comity_engine::{Engine, Query};
+use comity_engine::{Caller, Service};
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::neotx::records::{DIRECTIVE_KEYS, Record};
 use serde_json::{Value, json};
 
@@ -33,7 +34,7 @@ pub(super) fn run(context: &Context, command: NeoDirective) -> Result<Reply, Ref
                 let message = format!("Invalid trigger \"{trigger}\". Must be one of: {all}");
                 return print::refuse(message);
             };
-            // Zero is the lowest here: what comes last there comes last here.
+            // comity's lowest priority is 0, so a negative one becomes 0.
             let Ok(rank) = priority.parse::<i64>() else {
                 return print::refuse(format!(
                     "Invalid priority \"{priority}\". Use a whole number."
@@ -77,13 +78,6 @@ pub(super) fn run(context: &Context, command: NeoDirective) -> Result<Reply, Ref
 
 const USAGE: &str = "Usage: neo directive create \"<action>\" [--trigger idle] [--duration \"2h\"]";
 
-fn view(mut answer: Value) -> Result<DirectiveView, Refusal> {
-    let directive = answer.get_mut("directive").map(Value::take).unwrap_or_default();
-    serde_json::from_value(directive).map_err(|error| {
-        Refusal::new(Code::Internal, format!("BUG: the directive does not read: {error}"))
-    })
-}
-
 /// A directive as neo's file has it.
 pub(super) fn record(directive: &DirectiveView) -> Record {
     let mut out = Record::new().with("id", find::directive_id(directive));
@@ -95,7 +89,7 @@ pub(super) fn record(directive: &DirectiveView) -> Record {
     out.set("createdAt", directive.created_at.to_string());
     out.set("expiresAt", directive.expires_at.map(|at| at.to_string()));
     for (key, value) in directive.origin.iter().flat_map(|origin| &origin.other) {
-        // What it had there besides; what is known of it here is never said by it.
+        // Other keys that neo's record had. They never replace what comity knows.
         if key == "createdAt" || key == "lastTriggeredAt" || !DIRECTIVE_KEYS.contains(&key.as_str())
         {
             out.set(key, value.clone());
@@ -109,7 +103,7 @@ fn answer(directive: &DirectiveView) -> Value {
     json!({"directive": record(directive).map()})
 }
 
-/// How long something still counts, in neo's units.
+/// The time that is left, in neo's units.
 fn left(expires_at: Option<Timestamp>) -> String {
     let Some(at) = expires_at else { return "∞".to_owned() };
     let now = now();
@@ -136,7 +130,9 @@ fn state(directive: &DirectiveView) -> &'static str {
 }
 
 fn create(context: &Context, new: NewDirective) -> Result<Reply, Refusal> {
-    let directive = view(context.execute(Command::DirectiveCreate(Box::new(new)))?)?;
+    let service = context.service(Access::Write)?;
+    let DirectiveAnswer { directive } =
+        service.call::<op::DirectiveCreate>(&context.caller(), new)?;
     let lasts = match directive.expires_at {
         Some(at) => left(Some(at)),
         None => "indefinitely".to_owned(),
@@ -147,11 +143,11 @@ fn create(context: &Context, new: NewDirective) -> Result<Reply, Refusal> {
         directive.trigger,
         clean_text(&directive.text),
     );
-    Ok(Reply::new(answer(&directive), Shape::Text(said)))
+    Ok(Reply::text(answer(&directive), said))
 }
 
 fn list(context: &Context) -> Result<Reply, Refusal> {
-    let directives = find::directives(&mut context.engine(Access::Read)?, context)?;
+    let directives = find::directives(&context.service(Access::Read)?, &context.caller())?;
     let row = |it: &DirectiveView| {
         let action = match it.text.chars().count() {
             0..=40 => it.text.clone(),
@@ -174,39 +170,37 @@ fn list(context: &Context) -> Result<Reply, Refusal> {
     };
     let maps: Vec<Value> =
         directives.iter().map(|it| Value::Object(record(it).map().clone())).collect();
-    Ok(Reply::new(json!({"directives": maps}), Shape::Text(said)))
+    Ok(Reply::text(json!({"directives": maps}), said))
 }
 
 /// Finds a directive, or says in neo's words that there is none.
-fn found(engine: &mut Engine, context: &Context, id: &str) -> Result<DirectiveView, Refusal> {
-    let ours = find::directive(engine, context, id);
-    let asked = |ours| engine.query(&context.asker(), Query::Directive { id: ours });
-    ours.and_then(asked)
-        .and_then(view)
+fn found(service: &Service, caller: &Caller, id: &str) -> Result<DirectiveView, Refusal> {
+    find::directive(service, caller, id)
+        .and_then(|id| service.call::<op::DirectiveShow>(caller, ById { id }))
+        .map(|answer| answer.directive)
         .map_err(|refusal| print::not_found(refusal, "Directive", "directive", id))
 }
 
 fn delete(context: &Context, id: &str) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Write)?;
-    let directive = found(&mut engine, context, id)?;
-    let command = Command::DirectiveDelete { id: directive.id.clone() };
-    engine.execute(context.request(command))?;
+    let (service, caller) = (context.service(Access::Write)?, context.caller());
+    let directive = found(&service, &caller, id)?;
+    let deleted = DeleteDirective { id: directive.id.clone() };
+    service.call::<op::DirectiveDelete>(&caller, deleted)?;
     let said = print::success(&format!("Directive deleted: {id}"));
-    Ok(Reply::new(answer(&directive), Shape::Text(said)))
+    Ok(Reply::text(answer(&directive), said))
 }
 
 fn toggle(context: &Context, id: &str) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Write)?;
-    let directive = found(&mut engine, context, id)?;
-    let command = Command::DirectiveToggle { id: directive.id, enabled: None };
-    let directive = view(engine.execute(context.request(command))?)?;
+    let (service, caller) = (context.service(Access::Write)?, context.caller());
+    let toggled = ToggleDirective { id: found(&service, &caller, id)?.id, enabled: None };
+    let DirectiveAnswer { directive } = service.call::<op::DirectiveToggle>(&caller, toggled)?;
     let now = if directive.enabled { "enabled" } else { "disabled" };
     let said = print::success(&format!("Directive {id} {now}"));
-    Ok(Reply::new(answer(&directive), Shape::Text(said)))
+    Ok(Reply::text(answer(&directive), said))
 }
 
 fn show(context: &Context, id: &str) -> Result<Reply, Refusal> {
-    let directive = found(&mut context.engine(Access::Read)?, context, id)?;
+    let directive = found(&context.service(Access::Read)?, &context.caller(), id)?;
     let record = record(&directive);
     let text = |key: &str| clean_text(record.text(key).unwrap_or_default());
     let mut said = format!(
@@ -228,5 +222,5 @@ fn show(context: &Context, id: &str) -> Result<Reply, Refusal> {
     if record.get("lastTriggeredAt").is_some() {
         said.push_str(&format!("Last triggered: {}\n", text("lastTriggeredAt")));
     }
-    Ok(Reply::new(answer(&directive), Shape::Text(said)))
+    Ok(Reply::text(answer(&directive), said))
 }

@@ -1,15 +1,18 @@
-//! `comity export neo DIR`: neo's files, in which only what changed here is changed.
+//! `comity export neo DIR`: writes what changed in comity since the last import or export into neo's files.
+//!
+//! The export refuses to write a file that changed since comity last read or wrote it.
 
 use super::files::{self, Files};
-use super::met::{self, Met};
+use super::seen::{self, Seen};
 use super::{decision, directive, find, memory, task};
-use crate::context::Context;
-use crate::human::{Shape, clean_text};
+use crate::human::clean_text;
 use crate::output::Reply;
-use crate::store::Access;
-use comity_core::refusal::Refusal;
+use comity_api::ListMemories;
+use comity_core::refusal::{Code, Refusal};
+use comity_project::Context;
+use comity_project::store::Access;
+use comity_protocol::neotx::changes::{Sides, Steps, steps};
 use comity_protocol::neotx::lines::{Change, Lines};
-use comity_protocol::neotx::merge::{Bases, Sides, Steps, steps};
 use comity_protocol::neotx::records::{MEMORY_FILE, Record};
 use comity_protocol::plan::LeftOut;
 use comity_store::neo::{Changes, Row, TableChanges};
@@ -17,158 +20,177 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Columns of a task that only change with others.
-pub(super) const FOLLOWS: &[&str] = &["updated_at"];
-
-pub(in crate::run) fn export(context: &Context, dir: &Path) -> Result<Reply, Refusal> {
-    let _hold = met::hold(context)?;
+pub(in crate::run) fn export(
+    context: &Context,
+    dir: &Path,
+    overwrite: bool,
+) -> Result<Reply, Refusal> {
+    let _hold = seen::hold(context)?;
     let ours = Ours::read(context)?;
     let targets = files::targets(dir)?;
     let mut elsewhere = BTreeSet::new();
     for other in targets.others.iter().chain(&targets.beside) {
-        elsewhere.extend(Met::load(context, other)?.ids().cloned());
+        elsewhere.extend(Seen::load(context, other)?.ids().cloned());
     }
-    // Everything is read and merged before the first file is written.
-    let mut written = vec![Target::read(context, targets.first.clone(), &ours, &elsewhere)?];
+    // Everything is read and compared before the first file is written.
+    let mut written = vec![Target::read(context, targets.first.clone())?];
     for other in &targets.others {
-        let known: BTreeSet<String> = Met::load(context, other)?.ids().cloned().collect();
-        let not_theirs = ours.ids().filter(|id| !known.contains(*id)).cloned().collect();
-        written.push(Target::read(context, other.clone(), &ours, &not_theirs)?);
+        written.push(Target::read(context, other.clone())?);
     }
-    write(context, &written)?;
+    if !overwrite {
+        refuse_changed(&written, dir)?;
+    }
+    for (place, target) in written.iter_mut().enumerate() {
+        if place == 0 {
+            target.compare(&ours, &elsewhere);
+        } else {
+            let known: BTreeSet<String> = target.seen.ids().cloned().collect();
+            let not_theirs = ours.ids().filter(|id| !known.contains(*id)).cloned().collect();
+            target.compare(&ours, &not_theirs);
+        }
+    }
+    write(context, &mut written)?;
     let left: Vec<&LeftOut> = written.iter().flat_map(|target| &target.left).collect();
+    Ok(reply(&ours, &targets.first, &left))
+}
+
+fn reply(ours: &Ours, dir: &Path, left: &[&LeftOut]) -> Reply {
     let counts = json!({
         "decisions": ours.decisions.len(), "directives": ours.directives.len(),
         "memories": ours.memories.len(), "tasks": ours.tasks.len(),
     });
-    let dir = targets.first.display().to_string();
-    let number = |key: &str| counts.get(key).cloned().unwrap_or_default();
+    let dir = dir.display().to_string();
     let mut said = format!(
         "written to {}: decisions {}, directives {}, memories {}, tasks {}\n",
         clean_text(&dir),
-        number("decisions"),
-        number("directives"),
-        number("memories"),
-        number("tasks"),
+        ours.decisions.len(),
+        ours.directives.len(),
+        ours.memories.len(),
+        ours.tasks.len(),
     );
-    for one in &left {
+    for one in left {
         let line = format!("  {}  {}: {}", one.item, one.what, one.why);
         said.push_str(&clean_text(&line.replace('\n', " ")));
         said.push('\n');
     }
     let answer = json!({"exported": counts, "dir": dir, "left_out": left});
-    Ok(Reply::new(answer, Shape::Text(said)))
+    Reply::text(answer, said)
 }
 
-/// What is here, in neo's words.
+/// Refuses to write files that changed since comity last read or wrote them.
+fn refuse_changed(targets: &[Target], dir: &Path) -> Result<(), Refusal> {
+    let changed: Vec<String> = targets.iter().flat_map(Target::changed_files).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let message =
+        format!("neo's files changed since comity last read or wrote them: {}", changed.join(", "));
+    let hint = format!(
+        "nothing was written; run `comity import neo {0}` first, or `comity export neo {0} --overwrite`",
+        dir.display()
+    );
+    Err(Refusal::new(Code::EtagMismatch, message).hint(hint).detail("files", json!(changed)))
+}
+
+/// Everything that comity has, in neo's words.
 struct Ours {
     decisions: Vec<Record>,
     directives: Vec<Record>,
     memories: Vec<Record>,
     tasks: Vec<Record>,
-    gone: find::Gone,
+    deleted: find::Deleted,
     ids: BTreeSet<String>,
 }
 
 impl Ours {
     fn read(context: &Context) -> Result<Ours, Refusal> {
-        let mut engine = context.engine(Access::Read)?;
+        let (service, caller) = (context.service(Access::Read)?, context.caller());
         let decisions: Vec<Record> =
-            find::decisions(&mut engine, context, true)?.iter().map(decision::record).collect();
+            find::decisions(&service, &caller, true)?.iter().map(decision::record).collect();
         let directives: Vec<Record> =
-            find::directives(&mut engine, context)?.iter().map(directive::record).collect();
+            find::directives(&service, &caller)?.iter().map(directive::record).collect();
+        let all = ListMemories::default();
         let memories: Vec<Record> =
-            find::memories(&mut engine, context, false)?.iter().map(memory::record).collect();
-        let tasks = task::records(&find::tasks(&mut engine, context)?);
+            find::memories(&service, &caller, &all)?.iter().map(memory::record).collect();
+        let tasks = task::records(&service.all_tasks(&caller)?);
         let all = [&decisions, &directives, &memories, &tasks];
         let ids = all.into_iter().flatten().filter_map(|it| it.text("id")).map(str::to_owned);
         let ids = ids.collect();
-        let gone = find::gone(&mut engine, context)?;
-        Ok(Ours { decisions, directives, memories, tasks, gone, ids })
+        let deleted = find::deleted(&service, &caller)?;
+        Ok(Ours { decisions, directives, memories, tasks, deleted, ids })
     }
 
     fn ids(&self) -> impl Iterator<Item = &String> {
-        self.ids.iter().chain(&self.gone.memories).chain(&self.gone.directives)
+        self.ids.iter().chain(&self.deleted.memories).chain(&self.deleted.directives)
     }
 }
 
-/// One supervisor's directory as it is to be.
+/// One supervisor's directory and what the export does to it.
 struct Target {
     files: Files,
     changes: Changes,
-    met: Met,
+    seen: Seen,
     left: Vec<LeftOut>,
 }
 
 impl Target {
-    fn read(
-        context: &Context,
-        dir: PathBuf,
-        ours: &Ours,
-        not_here: &BTreeSet<String>,
-    ) -> Result<Target, Refusal> {
+    fn read(context: &Context, dir: PathBuf) -> Result<Target, Refusal> {
         std::fs::create_dir_all(&dir)
             .map_err(|error| Refusal::input(format!("cannot make {}: {error}", dir.display())))?;
         let files = Files::read(dir, false)?;
-        files.decisions.is_whole()?;
-        files.directives.is_whole()?;
-        let met = Met::load(context, &files.dir)?;
+        let seen = Seen::load(context, &files.dir)?;
         let left = files.unusable();
-        let mut target = Target { files, changes: Changes::default(), met, left };
-        target.merge(ours, not_here);
-        Ok(target)
+        Ok(Target { files, changes: Changes::default(), seen, left })
     }
 
-    /// Finds what changes, of each kind of thing.
-    fn merge(&mut self, ours: &Ours, not_here: &BTreeSet<String>) {
-        let none = BTreeSet::new();
+    /// The paths of the files that are not as comity last read or wrote them.
+    fn changed_files(&self) -> Vec<String> {
+        let digests = self.files.digests().into_iter();
+        let changed = digests.filter(|(name, now)| self.seen.files.get(name) != Some(now));
+        changed.map(|(name, _)| self.files.dir.join(name).display().to_string()).collect()
+    }
+
+    /// Finds what the export has to write, for each kind of record.
+    fn compare(&mut self, ours: &Ours, elsewhere: &BTreeSet<String>) {
+        let (none, deleted, seen) = (BTreeSet::new(), &ours.deleted, &mut self.seen);
         let kinds = [
-            (&mut self.files.decisions, &ours.decisions, &none, &mut self.met.decisions),
+            (&mut self.files.decisions, &ours.decisions, &none, &mut seen.decisions),
             (
                 &mut self.files.directives,
                 &ours.directives,
-                &ours.gone.directives,
-                &mut self.met.directives,
+                &deleted.directives,
+                &mut seen.directives,
             ),
         ];
-        for (file, ours, gone, bases) in kinds {
-            let there = file.is_there();
-            let lines = &mut file.lines;
-            let not_here: BTreeSet<String> = not_here.union(&lines.untouchable).cloned().collect();
-            let known = there.then_some(&*bases);
-            let steps = {
-                let theirs = by_id(lines.records());
-                steps(&Sides {
-                    theirs,
-                    ours,
-                    gone,
-                    not_here: &not_here,
-                    bases: known,
-                    follows: &[],
-                })
-            };
-            *bases = in_lines(lines, steps, &mut self.left);
+        for (file, ours, deleted, bases) in kinds {
+            if !file.is_there() {
+                bases.clear();
+            }
+            let theirs = by_id(file.lines.records());
+            let steps = steps(&Sides { theirs, ours, deleted, elsewhere }, bases);
+            in_lines(&mut file.lines, steps, &mut self.left);
         }
         let tables = &self.files.tables;
-        let odd = tables.unreadable.iter().map(|(_, id)| id.clone());
-        let not_here: BTreeSet<String> = not_here.iter().cloned().chain(odd).collect();
+        let unreadable = tables.unreadable.iter().map(|(_, id)| id.clone());
+        let elsewhere = &elsewhere.iter().cloned().chain(unreadable).collect();
         let kinds = [
             (
                 &tables.memories,
                 &ours.memories,
-                &ours.gone.memories,
-                &mut self.met.memories,
+                &deleted.memories,
+                &mut seen.memories,
                 &mut self.changes.memories,
             ),
-            (&tables.tasks, &ours.tasks, &none, &mut self.met.tasks, &mut self.changes.tasks),
+            (&tables.tasks, &ours.tasks, &none, &mut seen.tasks, &mut self.changes.tasks),
         ];
-        for (rows, ours, gone, bases, changes) in kinds {
+        for (rows, ours, deleted, bases, changes) in kinds {
+            if !self.files.has_tables {
+                bases.clear();
+            }
             let rows: Vec<Record> = rows.iter().cloned().map(Record::from_map).collect();
-            let known = self.files.has_tables.then_some(&*bases);
             let theirs = by_id(rows.iter().collect());
-            let sides =
-                Sides { theirs, ours, gone, not_here: &not_here, bases: known, follows: FOLLOWS };
-            *bases = in_rows(changes, steps(&sides), &mut self.left);
+            let steps = steps(&Sides { theirs, ours, deleted, elsewhere }, bases);
+            in_rows(changes, steps, &mut self.left);
         }
     }
 }
@@ -177,13 +199,13 @@ fn by_id(records: Vec<&Record>) -> BTreeMap<&str, &Record> {
     records.into_iter().filter_map(|record| Some((record.text("id")?, record))).collect()
 }
 
-fn say(left: &mut Vec<LeftOut>, steps: &[(String, String, &'static str)]) {
-    left.extend(steps.iter().map(|(id, what, why)| LeftOut::new(id, what, *why)));
+fn report_removed(left: &mut Vec<LeftOut>, steps: &Steps) {
+    let why = "neo removed it; it is not written again";
+    left.extend(steps.removed_there.iter().map(|id| LeftOut::new(id, "the whole", why)));
 }
 
-/// Carries steps out in a file of lines.
-fn in_lines(lines: &mut Lines, steps: Steps, left: &mut Vec<LeftOut>) -> Bases {
-    say(left, &steps.left);
+fn in_lines(lines: &mut Lines, steps: Steps, left: &mut Vec<LeftOut>) {
+    report_removed(left, &steps);
     for (id, change) in &steps.change {
         lines.change(id, change);
     }
@@ -193,12 +215,10 @@ fn in_lines(lines: &mut Lines, steps: Steps, left: &mut Vec<LeftOut>) -> Bases {
     for record in steps.add {
         lines.add(record);
     }
-    steps.bases
 }
 
-/// Carries steps out in a table.
-fn in_rows(changes: &mut TableChanges, steps: Steps, left: &mut Vec<LeftOut>) -> Bases {
-    say(left, &steps.left);
+fn in_rows(changes: &mut TableChanges, steps: Steps, left: &mut Vec<LeftOut>) {
+    report_removed(left, &steps);
     let row = |(id, change): (String, Change)| {
         let mut row = Row::from_iter([("id".to_owned(), Value::from(id))]);
         row.extend(change.set);
@@ -208,20 +228,26 @@ fn in_rows(changes: &mut TableChanges, steps: Steps, left: &mut Vec<LeftOut>) ->
     changes.change = steps.change.into_iter().map(row).collect();
     changes.remove = steps.remove;
     changes.add = steps.add.iter().map(|record| record.map().clone()).collect();
-    steps.bases
 }
 
-/// Writes everything, and only then puts anything into its place.
-fn write(context: &Context, targets: &[Target]) -> Result<(), Refusal> {
+/// Writes every file beside its place, then puts all of them into their places.
+fn write(context: &Context, targets: &mut [Target]) -> Result<(), Refusal> {
     let (mut lines, mut tables) = (Vec::new(), Vec::new());
-    for target in targets {
+    for target in &mut *targets {
         let files = &target.files;
+        target.seen.files = files.digests().into_iter().collect();
         for file in [&files.decisions, &files.directives] {
-            lines.extend(file.prepare()?);
+            lines.extend(file.prepare()?.inspect(|new| target.seen.files.extend([new.digest()])));
         }
         if target.changes != Changes::default() || !files.has_tables {
-            let pending = comity_store::neo::prepare(&files.dir.join(MEMORY_FILE), &target.changes)
+            let path = files.dir.join(MEMORY_FILE);
+            let pending = comity_store::neo::prepare(&path, &target.changes)
                 .map_err(|error| Refusal::input(error.to_string()).hint("nothing was written"))?;
+            if files::digest_of(&pending.before) != files::digest_of(&files.tables) {
+                return Err(files::written_meanwhile(&path));
+            }
+            let digest = files::digest_of(&pending.after);
+            target.seen.files.insert(MEMORY_FILE.to_owned(), digest);
             tables.push(pending);
         }
     }
@@ -232,5 +258,5 @@ fn write(context: &Context, targets: &[Target]) -> Result<(), Refusal> {
     for pending in tables {
         pending.keep().map_err(|error| Refusal::input(error.to_string()))?;
     }
-    targets.iter().try_for_each(|target| target.met.save(context, &target.files.dir))
+    targets.iter().try_for_each(|target| target.seen.save(context, &target.files.dir))
 }

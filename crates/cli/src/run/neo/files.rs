@@ -1,66 +1,66 @@
-//! neo's directories and the files in them: `~/.neo`, with one directory for each supervisor, or one of those.
+//! neo's files. `~/.neo` has one directory for each supervisor; a user may name `~/.neo` or one of those directories.
 
+use comity_core::chain::Hash;
 use comity_core::refusal::{Code, Refusal};
+use comity_protocol::neotx::changes::BOOKKEEPING;
 use comity_protocol::neotx::lines::Lines;
 use comity_protocol::neotx::records::{DECISIONS_FILE, DIRECTIVES_FILE, MEMORY_FILE};
 use comity_protocol::plan::{FILE_BYTES_MAX, LeftOut};
-use comity_store::neo::Tables;
+use comity_store::neo::{Row, Tables};
+use serde_json::json;
 use std::fs::Permissions;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// The directory that has the supervisors'.
+/// This directory holds one directory for each supervisor.
 const SUPERVISORS: &str = "supervisors";
 /// The supervisor that neo starts when none is named.
 const DEFAULT: &str = "supervisor";
-/// Who may read and write a new file, before the mask of the user.
+/// The mode of a new file, before the user's mask.
 const NEW_MODE: u32 = 0o666;
 
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> Refusal {
     Refusal::input(format!("cannot {what} {}: {error}", path.display()))
 }
 
-/// A file of lines.
 pub(super) struct File {
     path: PathBuf,
-    /// What is in it; none when it is not there.
+    /// The bytes that were read; none when the file does not exist.
     before: Option<Vec<u8>>,
     pub(super) lines: Lines,
 }
 
-/// What one supervisor keeps.
 pub(super) struct Files {
     pub(super) dir: PathBuf,
     pub(super) decisions: File,
     pub(super) directives: File,
     pub(super) tables: Tables,
-    /// Whether there is a database.
     pub(super) has_tables: bool,
-    /// What goes before the name of a file where there are several supervisors.
+    /// The supervisor's name and a slash, where there are several supervisors.
     pub(super) prefix: String,
 }
 
-/// Reads what the supervisors at a place keep, all of it before anything is done with it.
+/// Reads the files of all supervisors in a directory.
 pub(super) fn read(dir: &Path) -> Result<Vec<Files>, Refusal> {
     let all = supervisors(dir)?;
     let several = all.len() > 1;
     all.into_iter().map(|dir| Files::read(dir, several)).collect()
 }
 
-/// The supervisors' directories at a place that a person named.
+/// Finds the supervisors' directories in a directory that the user named.
 fn supervisors(dir: &Path) -> Result<Vec<PathBuf>, Refusal> {
     if !dir.is_dir() {
-        return Err(Refusal::input(format!("{} is no directory", dir.display()))
+        return Err(Refusal::input(format!("{} is not a directory", dir.display()))
             .hint("give ~/.neo, or a supervisor's directory below ~/.neo/supervisors"));
     }
     let several = dir.join(SUPERVISORS);
     if !several.is_dir() {
         let known = [DECISIONS_FILE, DIRECTIVES_FILE, MEMORY_FILE];
         if !known.iter().any(|file| dir.join(file).exists()) {
-            return Err(Refusal::input(format!("{} has none of neo's files", dir.display()))
-                .hint(format!("one of {} should be there", known.join(", "))));
+            return Err(Refusal::input(format!("{} holds none of neo's files", dir.display()))
+                .hint(format!("the directory should hold one of {}", known.join(", "))));
         }
         return Ok(vec![dir.to_owned()]);
     }
@@ -75,17 +75,16 @@ fn inside(several: &Path) -> Result<Vec<PathBuf>, Refusal> {
     Ok(found)
 }
 
-/// Where an export goes.
+/// The directories of an export.
 pub(super) struct Targets {
-    /// The directory that gets what no supervisor has yet.
+    /// This directory gets what no supervisor has yet.
     pub(super) first: PathBuf,
-    /// Others that get what is theirs.
+    /// Each of these directories gets what it has already.
     pub(super) others: Vec<PathBuf>,
-    /// Supervisors beside those, whose things are left to them.
+    /// Supervisors that the export does not write. What they have goes nowhere else.
     pub(super) beside: Vec<PathBuf>,
 }
 
-/// Finds where an export goes.
 pub(super) fn targets(dir: &Path) -> Result<Targets, Refusal> {
     let several = dir.join(SUPERVISORS);
     if several.is_dir() {
@@ -104,14 +103,14 @@ pub(super) fn targets(dir: &Path) -> Result<Targets, Refusal> {
 }
 
 impl Files {
-    /// Reads what a supervisor keeps; what is not there is empty.
+    /// Reads one supervisor's files. A missing file counts as empty.
     pub(super) fn read(dir: PathBuf, several: bool) -> Result<Files, Refusal> {
         let file = dir.join(MEMORY_FILE);
         let has_tables = file.exists();
         let tables = if has_tables {
             comity_store::neo::read(&file).map_err(|error| {
                 Refusal::input(error.to_string())
-                    .hint("is it a SQLite file that neo wrote? nothing was done")
+                    .hint("nothing was done; check that neo wrote this SQLite file")
             })?
         } else {
             Tables::default()
@@ -128,19 +127,31 @@ impl Files {
         })
     }
 
-    /// What of the files cannot be used, and why.
+    /// The digest of each file that is there, by its name.
+    pub(super) fn digests(&self) -> Vec<(String, String)> {
+        let lines = [&self.decisions, &self.directives].into_iter();
+        let lines = lines.filter_map(|file| Some((file.name(), digest(file.before.as_ref()?))));
+        let tables = self.has_tables.then(|| (MEMORY_FILE.to_owned(), digest_of(&self.tables)));
+        lines.chain(tables).collect()
+    }
+
+    /// Lists the lines and rows that comity cannot use.
     pub(super) fn unusable(&self) -> Vec<LeftOut> {
         let mut left = Vec::new();
         for file in [&self.decisions, &self.directives] {
             let name = format!("{}{}", self.prefix, file.name());
-            for problem in file.lines.problems.iter().chain(&file.lines.odd) {
+            for problem in &file.lines.problems {
                 let line = problem.line.unwrap_or(0);
                 left.push(LeftOut::new(&name, format!("line {line}"), &problem.message));
             }
         }
         for (table, id) in &self.tables.unreadable {
             let what = format!("a row of {table}");
-            left.push(LeftOut::new(id, what, "it has bytes that are no text; it stays as it is"));
+            left.push(LeftOut::new(
+                id,
+                what,
+                "the row has bytes that are no text; it stays as it is",
+            ));
         }
         left
     }
@@ -157,27 +168,17 @@ impl File {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// Tells whether the file is there.
     pub(super) fn is_there(&self) -> bool {
         self.before.is_some()
     }
 
-    /// Refuses a file with a line that is no JSON: it may be half written just now.
-    pub(super) fn is_whole(&self) -> Result<(), Refusal> {
-        let Some(first) = self.lines.problems.first() else { return Ok(()) };
-        let line = first.line.unwrap_or(0);
-        let message = format!("{}, line {line}: {}", self.path.display(), first.message);
-        Err(Refusal::new(Code::ContractInvalid, message)
-            .hint("mend or remove that line first; nothing was written"))
-    }
-
-    /// Writes what is to take the place of the file beside it; none when nothing changes.
+    /// Writes the new file beside the old one; none when nothing changes.
     pub(super) fn prepare(&self) -> Result<Option<Prepared<'_>>, Refusal> {
         let bytes = self.lines.bytes();
         if self.before.as_deref() == Some(bytes.as_slice()) {
             return Ok(None);
         }
-        // A link stays a link: what it leads to is replaced.
+        // A symbolic link stays; the file behind it is replaced.
         let path = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let written = || -> std::io::Result<NamedTempFile> {
             let dir = path.parent().unwrap_or_else(|| Path::new("."));
@@ -206,20 +207,48 @@ pub(super) struct Prepared<'f> {
 }
 
 impl Prepared<'_> {
-    /// Refuses when somebody wrote the file since it was read.
+    /// Refuses if another program wrote the file since it was read.
     pub(super) fn is_current(&self) -> Result<(), Refusal> {
         if bytes(&self.file.path)? == self.file.before {
             return Ok(());
         }
-        let message = format!("{} was written meanwhile", self.file.path.display());
-        Err(Refusal::new(Code::EtagMismatch, message).hint("nothing was written; export again"))
+        Err(written_meanwhile(&self.file.path))
     }
 
-    /// Puts it into its place at once, so that nobody reads half of it.
+    /// The name of the file and the digest of what it will be.
+    pub(super) fn digest(&self) -> (String, String) {
+        (self.file.name(), digest(&self.file.lines.bytes()))
+    }
+
+    /// Renames the new file into its place, so that nobody reads half of it.
     pub(super) fn keep(self) -> Result<(), Refusal> {
         let placed = self.new.persist(&self.path);
         placed.map(drop).map_err(|error| failed("write", &self.path, &error.error))
     }
+}
+
+pub(super) fn written_meanwhile(path: &Path) -> Refusal {
+    let message = format!("another program wrote {} during the export", path.display());
+    Refusal::new(Code::EtagMismatch, message)
+        .hint("nothing was written; import neo's files, then export again")
+        .detail("files", json!([path.display().to_string()]))
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Hash::of(bytes).to_string()
+}
+
+/// The digest of neo's tables without the columns that neo changes when an agent only reads.
+pub(super) fn digest_of(tables: &Tables) -> String {
+    let edited = |rows: &[Row]| -> Vec<Row> {
+        let mut rows = rows.to_vec();
+        for row in &mut rows {
+            row.retain(|column, _| !BOOKKEEPING.contains(&column.as_str()));
+        }
+        rows
+    };
+    let all = (edited(&tables.memories), edited(&tables.tasks), &tables.unreadable);
+    digest(json!(all).to_string().as_bytes())
 }
 
 /// Reads a file; none when it is not there.

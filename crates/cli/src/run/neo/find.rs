@@ -1,223 +1,210 @@
-//! Finds things by neo's ids: made of our numbers, or kept from an import.
+//! Finds records by neo's ids. neo's id of a record is the one it was imported with, or one made of comity's number.
 
-use crate::context::Context;
-use comity_core::directive::DirectiveFilter;
+use comity_api::{
+    ById, DecisionAnswer, DecisionFilter, EventFilter, EventView, ListDirectives, ListMemories, op,
+};
 use comity_core::limits::PAGE_MAX;
-use comity_core::memory::MemoryFilter;
 use comity_core::origin::Origin;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Timestamp;
 use comity_core::view::{DecisionView, DirectiveView, MemoryView, TaskView};
-use comity_engine::{Engine, EventFilter, Page, Query, TaskFilter};
+use comity_engine::{Caller, Service};
 use comity_protocol::neotx::ids::Thing;
 use comity_protocol::neotx::take::PROVIDER;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The number in one of our ids.
+/// The number in one of comity's ids.
 fn number(id: &str) -> u64 {
     id.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0)
 }
 
-/// neo's id of a thing: the one it came with, else one made of ours.
+/// neo's id of a record: the one it was imported with, or one made of comity's id.
 fn neos(origin: Option<&Origin>, thing: Thing, id: &str, made: Timestamp) -> String {
     let came = origin.filter(|origin| origin.source == PROVIDER);
     came.map_or_else(|| thing.id(number(id), made), |origin| origin.item.clone())
 }
 
-/// neo's id of a decision.
 pub(super) fn decision_id(decision: &DecisionView) -> String {
     neos(decision.origin.as_ref(), Thing::Decision, &decision.id, decision.created_at)
 }
 
-/// neo's id of a directive.
 pub(super) fn directive_id(directive: &DirectiveView) -> String {
     neos(directive.origin.as_ref(), Thing::Directive, &directive.id, directive.created_at)
 }
 
-/// neo's id of a memory.
 pub(super) fn memory_id(memory: &MemoryView) -> String {
     neos(memory.origin.as_ref(), Thing::Memory, &memory.id, memory.created_at)
 }
 
-/// neo's id of a task.
 pub(super) fn task_id(task: &TaskView) -> String {
     let kept = task.external_ids.get(PROVIDER).and_then(|ids| ids.get("id"));
     let kept = kept.and_then(Value::as_str);
     kept.map_or_else(|| Thing::Task.id(task.number, task.created_at), str::to_owned)
 }
 
+/// One page of a list, and where the next one starts.
+type Page<T> = (Vec<T>, Option<String>);
+
 /// Reads all pages of a list.
-pub(super) fn all<T: DeserializeOwned>(
-    engine: &mut Engine,
-    context: &Context,
-    name: &str,
-    query: impl Fn(Page) -> Query,
+pub(super) fn all_pages<T>(
+    read: impl Fn(Option<String>) -> Result<Page<T>, Refusal>,
 ) -> Result<Vec<T>, Refusal> {
-    let mut found = Vec::new();
-    let mut after = None;
-    loop {
-        let page = Page { limit: Some(PAGE_MAX), after };
-        let mut answer = engine.query(&context.asker(), query(page))?;
-        let entries = answer.get_mut(name).map(Value::take).unwrap_or_default();
-        let entries: Vec<T> = serde_json::from_value(entries).map_err(|error| {
-            Refusal::new(Code::Internal, format!("BUG: {name} do not read: {error}"))
-        })?;
+    let (mut found, mut next) = read(None)?;
+    while next.is_some() {
+        let (entries, after) = read(next)?;
         found.extend(entries);
-        after = answer.get("next").and_then(Value::as_str).map(str::to_owned);
-        if after.is_none() {
-            return Ok(found);
-        }
+        next = after;
     }
+    Ok(found)
 }
 
-/// Every decision, settled ones included.
+/// Every open decision, and every settled one if `settled` is set.
 pub(super) fn decisions(
-    engine: &mut Engine,
-    context: &Context,
+    service: &Service,
+    caller: &Caller,
     settled: bool,
 ) -> Result<Vec<DecisionView>, Refusal> {
-    all(engine, context, "decisions", |page| Query::Decisions { all: settled, page })
+    all_pages(|after| {
+        let input = DecisionFilter { all: settled, limit: Some(PAGE_MAX), after };
+        let page = service.call::<op::DecisionList>(caller, input)?;
+        Ok((page.decisions, page.next))
+    })
 }
 
-/// Every task.
-pub(super) fn tasks(engine: &mut Engine, context: &Context) -> Result<Vec<TaskView>, Refusal> {
-    let query = |page| Query::Tasks(TaskFilter { page, ..TaskFilter::default() });
-    all(engine, context, "tasks", query)
-}
-
-/// Every directive.
 pub(super) fn directives(
-    engine: &mut Engine,
-    context: &Context,
+    service: &Service,
+    caller: &Caller,
 ) -> Result<Vec<DirectiveView>, Refusal> {
-    let query = |page| Query::Directives { filter: DirectiveFilter::default(), page };
-    all(engine, context, "directives", query)
+    all_pages(|after| {
+        let input = ListDirectives { limit: Some(PAGE_MAX), after, ..ListDirectives::default() };
+        let page = service.call::<op::DirectiveList>(caller, input)?;
+        Ok((page.directives, page.next))
+    })
 }
 
-/// Every memory; those that were replaced when they are asked for.
+/// Every memory that fits.
 pub(super) fn memories(
-    engine: &mut Engine,
-    context: &Context,
-    replaced: bool,
+    service: &Service,
+    caller: &Caller,
+    wanted: &ListMemories,
 ) -> Result<Vec<MemoryView>, Refusal> {
-    let filter = || MemoryFilter { all: replaced, ..MemoryFilter::default() };
-    all(engine, context, "memories", |page| Query::Memories { filter: filter(), page })
+    all_pages(|after| {
+        let input = ListMemories { limit: Some(PAGE_MAX), after, ..wanted.clone() };
+        let page = service.call::<op::MemoryList>(caller, input)?;
+        Ok((page.memories, page.next))
+    })
 }
 
-/// neo's ids of what was deleted here.
+/// Every event that fits, the oldest first.
+pub(super) fn events(
+    service: &Service,
+    caller: &Caller,
+    wanted: &EventFilter,
+) -> Result<Vec<EventView>, Refusal> {
+    all_pages(|after| {
+        let input = EventFilter { limit: Some(PAGE_MAX), after, ..wanted.clone() };
+        let page = service.call::<op::EventList>(caller, input)?;
+        Ok((page.events, page.next))
+    })
+}
+
+/// neo's ids of what was deleted in comity.
 #[derive(Default)]
-pub(super) struct Gone {
+pub(super) struct Deleted {
     pub(super) memories: BTreeSet<String>,
     pub(super) directives: BTreeSet<String>,
 }
 
-/// Finds in the log what was deleted here by somebody's word, and what was replaced.
-pub(super) fn gone(engine: &mut Engine, context: &Context) -> Result<Gone, Refusal> {
-    let mut events = |name: &str| -> Result<Vec<Value>, Refusal> {
-        let event = Some(name.to_owned());
-        let filter = |page| EventFilter { event: event.clone(), page, ..EventFilter::default() };
-        all(engine, context, "events", |page| Query::Events(filter(page)))
+/// Finds in the log what somebody deleted, and which memories were replaced.
+pub(super) fn deleted(service: &Service, caller: &Caller) -> Result<Deleted, Refusal> {
+    let events = |name: &str| {
+        let wanted = EventFilter { event: Some(name.to_owned()), ..EventFilter::default() };
+        events(service, caller, &wanted)
     };
-    let word = |event: &Value, key: &str| event.get(key).and_then(Value::as_str).map(str::to_owned);
+    let word = |event: &EventView, key: &str| event.text(key).map(str::to_owned);
     let mut items = BTreeMap::new();
     for event in events("taken_over")? {
-        let item = event.pointer("/origin/item").and_then(Value::as_str).map(str::to_owned);
+        let item = event.fields.get("origin").and_then(|origin| origin.get("item"));
+        let item = item.and_then(Value::as_str).map(str::to_owned);
         let ours = word(&event, "memory").or_else(|| word(&event, "directive"));
         items.extend(ours.zip(item));
     }
     let mut made = BTreeMap::new();
     for (name, key) in [("memory_written", "memory"), ("directive_created", "directive")] {
-        for event in events(name)? {
-            let time = word(&event, "ts").and_then(|text| Timestamp::parse(&text));
-            made.extend(word(&event, key).zip(time));
-        }
+        let written = events(name)?;
+        made.extend(written.iter().filter_map(|event| Some((word(event, key)?, event.ts))));
     }
     let neos = |thing: Thing, id: String| {
         let ours = || made.get(&id).map(|time| thing.id(number(&id), *time));
         items.get(&id).cloned().or_else(ours)
     };
-    let mut gone = Gone::default();
+    let mut deleted = Deleted::default();
     for name in ["memory_forgotten", "memory_superseded"] {
-        let ids =
-            events(name)?.iter().filter_map(|event| word(event, "memory")).collect::<Vec<_>>();
-        gone.memories.extend(ids.into_iter().filter_map(|id| neos(Thing::Memory, id)));
+        let gone = events(name)?;
+        let ids = gone.iter().filter_map(|event| word(event, "memory"));
+        deleted.memories.extend(ids.filter_map(|id| neos(Thing::Memory, id)));
     }
     for event in events("directive_deleted")? {
-        // One that ran out has a reason; neo removes those by itself.
-        let asked = word(&event, "reason").is_none();
+        // A directive that ran out has a reason; neo removes such directives by itself.
+        let asked = event.text("reason").is_none();
         let id = word(&event, "directive").filter(|_| asked);
-        gone.directives.extend(id.and_then(|id| neos(Thing::Directive, id)));
+        deleted.directives.extend(id.and_then(|id| neos(Thing::Directive, id)));
     }
-    Ok(gone)
+    Ok(deleted)
 }
 
-/// Tells whether a text is an id of ours with that letter.
+/// Tells whether a text is one of comity's ids with that letter.
 fn is_ours(letter: char, text: &str) -> bool {
     let digits = text.strip_prefix(letter).unwrap_or_default();
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Our id of the directive that a text names.
-pub(super) fn directive(
-    engine: &mut Engine,
-    context: &Context,
-    text: &str,
-) -> Result<String, Refusal> {
+/// comity's id of the directive that a text names by either id.
+pub(super) fn directive(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
     if is_ours('I', text) {
         return Ok(text.to_owned());
     }
-    let all = directives(engine, context)?;
+    let all = directives(service, caller)?;
     one(all.iter().map(|it| (directive_id(it), it.id.as_str())), text)
 }
 
-/// Our id of the memory that a text names.
-pub(super) fn memory(
-    engine: &mut Engine,
-    context: &Context,
-    text: &str,
-) -> Result<String, Refusal> {
+/// comity's id of the memory that a text names by either id.
+pub(super) fn memory(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
     if is_ours('M', text) {
         return Ok(text.to_owned());
     }
-    let all = memories(engine, context, false)?;
+    let all = memories(service, caller, &ListMemories::default())?;
     one(all.iter().map(|it| (memory_id(it), it.id.as_str())), text)
 }
 
-/// Our id of the decision that a text names.
-pub(super) fn decision(
-    engine: &mut Engine,
-    context: &Context,
-    text: &str,
-) -> Result<String, Refusal> {
+/// comity's id of the decision that a text names by either id.
+pub(super) fn decision(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
     if is_ours('D', text) {
         return Ok(text.to_owned());
     }
-    // The one that the number names is most often the one.
+    // Most often the number in neo's id is the number of the decision.
     if let Some(number) = Thing::Decision.number(text)
-        && let Ok(answer) =
-            engine.query(&context.asker(), Query::Decision { id: format!("D{number}") })
-        && let Some(Ok(view)) =
-            answer.get("decision").cloned().map(serde_json::from_value::<DecisionView>)
-        && decision_id(&view) == text
+        && let Ok(DecisionAnswer { decision }) =
+            service.call::<op::DecisionShow>(caller, ById { id: format!("D{number}") })
+        && decision_id(&decision) == text
     {
-        return Ok(view.id);
+        return Ok(decision.id);
     }
-    let all = decisions(engine, context, true)?;
+    let all = decisions(service, caller, true)?;
     one(all.iter().map(|it| (decision_id(it), it.id.as_str())), text)
 }
 
-/// Our id of the task that a text names.
-pub(super) fn task(engine: &mut Engine, context: &Context, text: &str) -> Result<String, Refusal> {
+/// comity's id of the task that a text names by either id.
+pub(super) fn task(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
     if !Thing::Task.is_id(text) {
         return Ok(text.to_owned());
     }
-    let all = tasks(engine, context)?;
+    let all = service.all_tasks(caller)?;
     one(all.iter().map(|it| (task_id(it), it.id.as_str())), text)
 }
 
-/// The one whose id is the text, or begins with it.
+/// Returns the record whose id is the text, or the only one whose id begins with it.
 fn one<'t>(ids: impl Iterator<Item = (String, &'t str)>, text: &str) -> Result<String, Refusal> {
     let mut fits: Vec<(String, &str)> =
         ids.filter(|(neos, _)| !text.is_empty() && neos.starts_with(text)).collect();
@@ -226,7 +213,7 @@ fn one<'t>(ids: impl Iterator<Item = (String, &'t str)>, text: &str) -> Result<S
     }
     match (fits.len(), fits.pop()) {
         (1, Some((_, id))) => Ok(id.to_owned()),
-        (0, _) => Err(Refusal::new(Code::NotFound, format!("nothing has the id {text}"))),
-        _ => Err(Refusal::new(Code::AmbiguousId, format!("{text} fits several ids"))),
+        (0, _) => Err(Refusal::new(Code::NotFound, format!("no record has the id {text}"))),
+        _ => Err(Refusal::new(Code::AmbiguousId, format!("several ids begin with {text}"))),
     }
 }

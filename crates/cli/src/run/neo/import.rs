@@ -1,20 +1,22 @@
-//! `comity import neo DIR`: what a supervisor keeps, taken over by ordinary commands.
+//! `comity import neo DIR`: imports a supervisor's decisions, directives, memories and tasks by ordinary commands.
 
 use super::files::{self, Files};
-use super::met::{self, Met};
+use super::seen::{self, Seen};
 use super::{decision, directive, find, memory, task};
-use crate::context::Context;
-use crate::human::{Shape, now};
+use crate::human::import::{Changed, Counts, ImportReport, ImportedTask, import as in_words};
+use crate::human::now;
 use crate::output::Reply;
 use crate::run::import::carry;
-use crate::store::Access;
+use comity_api::{DecisionAnswer, DirectiveAnswer, ListMemories, MemoryAnswer};
 use comity_core::chain::Hash;
-use comity_core::command::{Adoption, Command, Request};
+use comity_core::command::{Adoption, Command, Made, Request};
 use comity_core::origin::Origin;
 use comity_core::refusal::{Code, Refusal};
-use comity_core::view::{DecisionView, TaskView};
-use comity_engine::Engine;
-use comity_protocol::neotx::merge::{Base, Bases, changed_there};
+use comity_core::view::{DecisionView, DirectiveView, MemoryView, TaskView};
+use comity_engine::{Caller, Keyed, Reply as Answer, Service};
+use comity_project::Context;
+use comity_project::store::Access;
+use comity_protocol::neotx::changes::{Base, Bases};
 use comity_protocol::neotx::records::{
     ACTIVITY_FILE, DECISION_OUTCOMES, INBOX_FILE, LOG_BUFFER_FILE, Record,
 };
@@ -23,70 +25,105 @@ use comity_protocol::plan::{LeftOut, Source};
 use comity_store::neo::Row;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-pub(in crate::run) fn import(context: &Context, dir: &std::path::Path) -> Result<Reply, Refusal> {
-    // One at a time: two that look at the same moment would both find nothing here.
-    let _hold = met::hold(context)?;
+pub(in crate::run) fn import(context: &Context, dir: &Path) -> Result<Reply, Refusal> {
+    // Two imports that run at once would both find nothing in comity, and import everything twice.
+    let _hold = seen::hold(context)?;
     let all = files::read(dir)?;
-    let mut engine = context.engine(Access::Write)?;
-    let gone = find::gone(&mut engine, context)?;
-    let mut taking = Taking {
-        context,
-        engine,
-        gone,
-        left_out: Vec::new(),
-        counts: BTreeMap::new(),
-        tasks: Vec::new(),
-        changed: Vec::new(),
+    let (service, caller) = (context.service(Access::Write)?, context.caller());
+    let keyed = keyed(context, &all)?;
+    let first = keyed.as_ref().map(|keyed| service.remembered(keyed)).transpose()?.flatten();
+    if let Some(first) = first {
+        return Ok(Reply::new(first, in_words));
+    }
+    let deleted = find::deleted(&service, &caller)?;
+    let report = ImportReport {
+        decisions: Some(Counts::default()),
+        directives: Some(Counts::default()),
+        memories: Some(Counts::default()),
+        ..ImportReport::default()
     };
+    let mut taking = Taking { context, service: &service, caller: &caller, deleted, report };
     for files in &all {
         taking.supervisor(files)?;
     }
-    let count = |name: &str| {
-        let (new, old) = taking.counts.get(name).copied().unwrap_or_default();
-        json!({"imported": new, "existing": old})
-    };
-    let answer = json!({
-        "imported": taking.counts.values().map(|(new, _)| new).sum::<usize>(),
-        "existing": taking.counts.values().map(|(_, old)| old).sum::<usize>(),
-        "decisions": count("decisions"),
-        "directives": count("directives"),
-        "memories": count("memories"),
-        "tasks": taking.tasks,
-        "changed": taking.changed,
-        "left_out": taking.left_out,
-    });
-    Ok(Reply::new(answer, Shape::Import))
+    let mut report = taking.report;
+    if let Some(keyed) = keyed {
+        report = service.remember(&keyed, report)?;
+    }
+    Ok(Reply::new(report, in_words))
 }
 
-/// Files of a supervisor that are not taken over.
+/// Binds the caller's key to what is in the files.
+fn keyed(context: &Context, all: &[Files]) -> Result<Option<Keyed>, Refusal> {
+    let Some(key) = context.key() else { return Ok(None) };
+    let files = all.iter().map(|files| (files.dir.display().to_string(), files.digests()));
+    let input = format!("import neo\n{}", json!(files.collect::<Vec<_>>()));
+    Keyed::new(context.caller(), key, &input).map(Some)
+}
+
+/// Files of a supervisor that are not imported.
 const OTHER_FILES: &[(&str, &str)] = &[
-    (LOG_BUFFER_FILE, "what agents logged stays neo's; new entries go into the log here"),
-    (ACTIVITY_FILE, "what neo did stays neo's; the log here has what is done here"),
-    (INBOX_FILE, "messages are for the supervisor that runs there"),
-    ("events.jsonl", "events are for the supervisor that runs there"),
-    ("children.json", "processes are not taken over"),
+    (LOG_BUFFER_FILE, "agents' log entries stay in neo; new entries go into comity's log"),
+    (ACTIVITY_FILE, "neo's activity stays in neo"),
+    (INBOX_FILE, "its messages are for neo's supervisor"),
+    ("events.jsonl", "its events are for neo's supervisor"),
+    ("children.json", "processes are not imported"),
 ];
 
 /// What is put in the place of a secret.
 const REDACTED: &str = "[redacted";
 
+/// What neo keeps besides tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Decision,
+    Directive,
+    Memory,
+}
+
+impl Kind {
+    fn whole(self) -> &'static str {
+        match self {
+            Kind::Decision => "the decision",
+            Kind::Directive => "the directive",
+            Kind::Memory => "the memory",
+        }
+    }
+
+    /// What comity made of a record, as text. comity redacts unknown keys, too. Nobody reads them here, so they are left
+    /// out.
+    fn made(self, answer: Answer) -> Result<String, Refusal> {
+        Ok(match self {
+            Kind::Decision => {
+                let DecisionAnswer { decision } = answer.take()?;
+                json!(DecisionView { origin: None, ..decision }).to_string()
+            }
+            Kind::Directive => {
+                let DirectiveAnswer { directive } = answer.take()?;
+                json!(DirectiveView { origin: None, ..directive }).to_string()
+            }
+            Kind::Memory => {
+                let MemoryAnswer { memory } = answer.take()?;
+                json!(MemoryView { origin: None, ..memory }).to_string()
+            }
+        })
+    }
+}
+
 struct Taking<'c> {
     context: &'c Context,
-    engine: Engine,
-    /// What was deleted here stays deleted.
-    gone: find::Gone,
-    left_out: Vec<LeftOut>,
-    /// New ones and those that were here already, by their plural name.
-    counts: BTreeMap<&'static str, (usize, usize)>,
-    tasks: Vec<Value>,
-    changed: Vec<Value>,
+    service: &'c Service,
+    caller: &'c Caller,
+    deleted: find::Deleted,
+    report: ImportReport,
 }
 
 impl Taking<'_> {
     fn supervisor(&mut self, files: &Files) -> Result<(), Refusal> {
-        self.left_out.extend(files.unusable());
-        let mut met = Met::load(self.context, &files.dir)?;
+        self.report.left_out.extend(files.unusable());
+        let mut seen = Seen::load(self.context, &files.dir)?;
         let decisions = files.decisions.lines.records();
         self.decisions(&decisions)?;
         let directives = files.directives.lines.records();
@@ -94,34 +131,34 @@ impl Taking<'_> {
         self.other_files(files);
         self.memories(&files.tables.memories)?;
         self.tasks(&files.tables.tasks)?;
-        // What both are now is what the next edit is compared with.
-        let here = find::decisions(&mut self.engine, self.context, true)?;
+        // The next export compares with what both sides have now.
+        let here = find::decisions(self.service, self.caller, true)?;
         let ours: Vec<_> = here.iter().map(|it| (decision::record(it), it.id.clone())).collect();
-        self.meet(&mut met.decisions, &decisions, &ours, OF_DECISIONS);
-        let here = find::directives(&mut self.engine, self.context)?;
+        self.note(&mut seen.decisions, &decisions, &ours, DECISION_OUTCOMES);
+        let here = find::directives(self.service, self.caller)?;
         let ours: Vec<_> = here.iter().map(|it| (directive::record(it), it.id.clone())).collect();
-        self.meet(&mut met.directives, &directives, &ours, Keys::default());
+        self.note(&mut seen.directives, &directives, &ours, &[]);
         let rows = |rows: &[Row]| rows.iter().cloned().map(Record::from_map).collect::<Vec<_>>();
-        let here = find::memories(&mut self.engine, self.context, false)?;
+        let here = find::memories(self.service, self.caller, &ListMemories::default())?;
         let ours: Vec<_> = here.iter().map(|it| (memory::record(it), it.id.clone())).collect();
         let theirs = rows(&files.tables.memories);
-        self.meet(&mut met.memories, &theirs.iter().collect::<Vec<_>>(), &ours, Keys::default());
-        let here = find::tasks(&mut self.engine, self.context)?;
+        self.note(&mut seen.memories, &theirs.iter().collect::<Vec<_>>(), &ours, &[]);
+        let here = self.service.all_tasks(self.caller)?;
         let ids = here.iter().map(|it| it.id.clone());
         let ours: Vec<_> = task::records(&here).into_iter().zip(ids).collect();
         let theirs = rows(&files.tables.tasks);
-        let of_tasks = Keys { follow: super::export::FOLLOWS, ..Keys::default() };
-        self.meet(&mut met.tasks, &theirs.iter().collect::<Vec<_>>(), &ours, of_tasks);
-        met.save(self.context, &files.dir)
+        self.note(&mut seen.tasks, &theirs.iter().collect::<Vec<_>>(), &ours, &[]);
+        seen.files = files.digests().into_iter().collect();
+        seen.save(self.context, &files.dir)
     }
 
-    /// Says what changed over there since both met, and remembers what has just met.
-    fn meet(
+    /// Notes what is new in both places, and reports what neo changed since the last import.
+    fn note(
         &mut self,
         bases: &mut Bases,
         theirs: &[&Record],
         ours: &[(Record, String)],
-        keys: Keys,
+        outcomes: &[&str],
     ) {
         let by_id: BTreeMap<&str, &(Record, String)> =
             ours.iter().filter_map(|it| Some((it.0.text("id")?, it))).collect();
@@ -129,22 +166,24 @@ impl Taking<'_> {
             let Some(id) = theirs.text("id") else { continue };
             let Some((ours, here)) = by_id.get(id) else { continue };
             let Some(base) = bases.get(id) else {
-                bases.insert(id.to_owned(), Base::taken(theirs, ours, keys.outcome));
+                bases.insert(id.to_owned(), Base::imported(theirs, ours, outcomes));
                 continue;
             };
-            let fields = changed_there(theirs, ours, base, keys.follow);
-            let said = |entry: &&mut Value| entry.get("item") == Some(&json!(id));
-            match self.changed.iter_mut().find(said) {
+            let fields = base.changed_there(theirs, ours);
+            let changed = &mut self.report.changed;
+            match changed.iter_mut().find(|entry| entry.item == id) {
                 _ if fields.is_empty() => {}
-                Some(entry) => entry["fields"] = json!(fields),
-                None => self.changed.push(json!({"item": id, "id": here, "fields": fields})),
+                Some(entry) => entry.fields = fields,
+                None => {
+                    changed.push(Changed { item: id.to_owned(), id: here.clone(), fields });
+                }
             }
         }
     }
 
-    /// Takes tasks over by the way that every tracker's tasks go.
+    /// Imports tasks as every tracker's tasks are imported.
     fn tasks(&mut self, rows: &[Row]) -> Result<(), Refusal> {
-        let here = find::tasks(&mut self.engine, self.context)?;
+        let here = self.service.all_tasks(self.caller)?;
         let rows = self.not_ours(rows, &here);
         if rows.is_empty() {
             return Ok(());
@@ -152,31 +191,22 @@ impl Taking<'_> {
         let source = Source::new(take::PROVIDER)?;
         let earlier = source.earlier_as(&here, |task| Some(find::task_id(task)));
         let plan = take::tasks(&rows, &earlier);
-        let answer = carry::out(&mut self.engine, self.context, take::PROVIDER, &plan)?;
-        let number = |key: &str| {
-            let number = answer.get(key).and_then(Value::as_u64).unwrap_or(0);
-            usize::try_from(number).unwrap_or(usize::MAX)
-        };
-        self.count("tasks", number("imported"), number("existing"));
-        let list =
-            |key: &str| answer.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-        self.tasks.extend(list("tasks"));
-        self.changed.extend(list("changed"));
-        for entry in list("left_out") {
-            let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
-            self.left_out.push(LeftOut::new(text("item"), text("what"), text("why")));
-        }
-        for task in list("tasks") {
-            let text = |key: &str| task.get(key).and_then(Value::as_str).unwrap_or_default();
-            let planned = plan.tasks.iter().find(|planned| planned.item == text("item"));
-            if planned.is_some_and(|planned| planned.new.title != text("title")) {
-                self.redacted(text("item"), "", text("title"));
+        let done = carry::out(self.service, self.context, take::PROVIDER, &plan)?;
+        self.report.imported += done.imported;
+        self.report.existing += done.existing;
+        self.report.changed.extend(done.changed);
+        self.report.left_out.extend(done.left_out);
+        for task in &done.tasks {
+            let planned = plan.tasks.iter().find(|planned| planned.item == task.item);
+            if planned.is_some_and(|planned| planned.new.title != task.title) {
+                self.redacted(&task.item, "", &task.title);
             }
         }
+        self.report.tasks.extend(done.tasks);
         Ok(())
     }
 
-    /// Rows of tasks that were made here and written by an export are here already; neo's word about them is said.
+    /// Leaves out rows of tasks that were made in comity and written by an export. A status that neo changed is reported.
     fn not_ours(&mut self, rows: &[Row], here: &[TaskView]) -> Vec<Row> {
         let by_id: BTreeMap<String, &TaskView> = here
             .iter()
@@ -190,19 +220,20 @@ impl Taking<'_> {
                 others.push(row.clone());
                 continue;
             };
-            self.count("tasks", 0, 1);
-            self.tasks.push(json!({
-                "item": text("id"), "id": task.id, "status": task.status, "title": task.title,
-            }));
+            self.report.existing += 1;
+            self.report.tasks.push(ImportedTask::of(text("id"), task));
             if text("status") != words::task_status(task.status) {
-                let entry = json!({"item": text("id"), "id": task.id, "fields": ["status"]});
-                self.changed.push(entry);
+                self.report.changed.push(Changed {
+                    item: text("id").to_owned(),
+                    id: task.id.clone(),
+                    fields: vec!["status".to_owned()],
+                });
             }
         }
         others
     }
 
-    /// What else a supervisor keeps has no place here, and that is said.
+    /// Reports the supervisor's other files, which comity does not import.
     fn other_files(&mut self, files: &Files) {
         for (file, why) in OTHER_FILES {
             let there = std::fs::metadata(files.dir.join(file)).is_ok_and(|data| data.len() > 0);
@@ -212,26 +243,33 @@ impl Taking<'_> {
         }
     }
 
-    fn count(&mut self, name: &'static str, new: usize, old: usize) {
-        let counted = self.counts.entry(name).or_default();
-        counted.0 += new;
-        counted.1 += old;
+    fn count(&mut self, kind: Kind, new: usize, old: usize) {
+        let report = &mut self.report;
+        report.imported += new;
+        report.existing += old;
+        let counts = match kind {
+            Kind::Decision => &mut report.decisions,
+            Kind::Directive => &mut report.directives,
+            Kind::Memory => &mut report.memories,
+        };
+        let counts = counts.get_or_insert_default();
+        counts.imported += new;
+        counts.existing += old;
     }
 
     fn left(&mut self, item: &str, what: &str, why: impl Into<String>) {
-        self.left_out.push(LeftOut::new(item, what, why));
+        self.report.left_out.push(LeftOut::new(item, what, why));
     }
 
-    /// Says when a text is not here as it is there.
+    /// Reports that comity redacted a text.
     fn redacted(&mut self, item: &str, sent: &str, here: &str) {
         if here != sent && here.contains(REDACTED) && !sent.contains(REDACTED) {
-            let why = "it is taken out of what is kept here; neo's file keeps it";
+            let why = "comity redacts it; neo's file keeps it";
             self.left(item, "a secret or an e-mail address", why);
         }
     }
 
-    /// A request that takes one thing over. Its key is made of neo's id, so that whoever sends it again, from wherever,
-    /// takes nothing over twice.
+    /// The request that imports one record. Its key is made of neo's id, so that the record is never imported twice.
     fn request(&self, what: &Taken) -> Request {
         let origin = Origin {
             source: take::PROVIDER.to_owned(),
@@ -240,33 +278,30 @@ impl Taking<'_> {
         };
         let adoption = Adoption {
             origin,
-            made: Box::new(what.made.clone()),
+            made: what.made.clone(),
             answer: what.answer.clone(),
             disabled: what.disabled,
         };
         let hash = Hash::of(format!("{}\n{}", self.context.repo, what.item).as_bytes()).to_string();
         let key = Some(format!("neo:{}", hash.get(..32).unwrap_or_default()));
         let command = Command::TakeOver(Box::new(adoption));
-        Request { key, fence: None, ..self.context.request(command) }
+        Request { key, fence: None, ..self.caller.request(command) }
     }
 
-    /// Takes things over, each whole or not at all. An answer that the importer may not give is left out and said.
-    fn take_over(&mut self, plural: &'static str, name: &str, mut things: Vec<Taken>) {
-        let answers = self.engine.execute_all(things.iter().map(|it| self.request(it)).collect());
+    /// Imports records, each of them whole or not at all. An answer that the importer may not give is left out and reported.
+    fn take_over(&mut self, kind: Kind, mut things: Vec<Taken>) -> Result<(), Refusal> {
+        let requests = things.iter().map(|it| self.request(it)).collect();
+        let answers = self.service.execute_all(requests);
         let mut again = Vec::new();
         for (thing, answer) in things.iter_mut().zip(answers) {
             match answer {
-                Ok(made) => {
-                    self.count(plural, 1, 0);
+                Ok(answer) => {
+                    self.count(kind, 1, 0);
                     let sent = json!(thing.made).to_string();
-                    let mut here = made;
-                    // Unknown keys are redacted, too, but that is no loss to anybody who reads the thing here.
-                    let fields = here.get_mut(name).and_then(Value::as_object_mut);
-                    let _ = fields.and_then(|fields| fields.remove("origin"));
-                    self.redacted(&thing.item, &sent, &here.to_string());
+                    self.redacted(&thing.item, &sent, &kind.made(answer)?);
                 }
                 Err(refusal) if refusal.code == Code::IdempotencyMismatch => {
-                    self.count(plural, 0, 1);
+                    self.count(kind, 0, 1);
                 }
                 Err(refusal) if thing.answer.is_some() => {
                     let why = format!("{}; it stays open", refusal.message);
@@ -274,16 +309,14 @@ impl Taking<'_> {
                     thing.answer = None;
                     again.push(thing.clone());
                 }
-                Err(refusal) => self.left(&thing.item, &format!("the {name}"), refusal.message),
+                Err(refusal) => self.left(&thing.item, kind.whole(), refusal.message),
             }
         }
-        if !again.is_empty() {
-            self.take_over(plural, name, again);
-        }
+        if again.is_empty() { Ok(()) } else { self.take_over(kind, again) }
     }
 
     fn decisions(&mut self, records: &[&Record]) -> Result<(), Refusal> {
-        let here = find::decisions(&mut self.engine, self.context, true)?;
+        let here = find::decisions(self.service, self.caller, true)?;
         let by_id: BTreeMap<String, &DecisionView> =
             here.iter().map(|decision| (find::decision_id(decision), decision)).collect();
         let (mut new, mut answers) = (Vec::new(), Vec::new());
@@ -291,32 +324,32 @@ impl Taking<'_> {
             let taken = match take::decision(record, now()) {
                 Ok(taken) => taken,
                 Err(why) => {
-                    self.left(record.text("id").unwrap_or("?"), "the decision", why);
+                    self.left(record.text("id").unwrap_or("?"), Kind::Decision.whole(), why);
                     continue;
                 }
             };
             match by_id.get(&taken.item) {
                 Some(there) => {
-                    self.count("decisions", 0, 1);
+                    self.count(Kind::Decision, 0, 1);
                     if let (Some(answer), "open") = (taken.answer, there.state.as_str()) {
                         answers.push((taken.item, there.id.clone(), answer));
                     }
                 }
                 None => new.push(Taken {
                     item: taken.item,
-                    made: Command::DecisionAsk(Box::new(taken.question)),
+                    made: Made::Decision(Box::new(taken.question)),
                     answer: taken.answer,
                     disabled: false,
                     other: taken.other,
                 }),
             }
         }
-        self.take_over("decisions", "decision", new);
+        self.take_over(Kind::Decision, new)?;
         let requests = answers.iter().map(|(_, id, answer)| {
             let command = Command::DecisionAnswer { id: id.clone(), answer: answer.clone() };
-            Request { key: None, ..self.context.request(command) }
+            Request { key: None, ..self.caller.request(command) }
         });
-        let done = self.engine.execute_all(requests.collect());
+        let done = self.service.execute_all(requests.collect());
         for ((item, id, _), answer) in answers.into_iter().zip(done) {
             if let Err(refusal) = answer {
                 let why = format!("{}; {id} stays open", refusal.message);
@@ -327,84 +360,72 @@ impl Taking<'_> {
     }
 
     fn directives(&mut self, records: &[&Record]) -> Result<(), Refusal> {
-        let here = find::directives(&mut self.engine, self.context)?;
+        let here = find::directives(self.service, self.caller)?;
         let ids: BTreeSet<String> = here.iter().map(find::directive_id).collect();
         let mut new = Vec::new();
         for record in records {
             match take::directive(record) {
-                Ok(taken) if ids.contains(&taken.item) => self.count("directives", 0, 1),
-                Ok(taken) if self.gone.directives.contains(&taken.item) => {
-                    self.left(&taken.item, "the directive", DELETED);
+                Ok(taken) if ids.contains(&taken.item) => self.count(Kind::Directive, 0, 1),
+                Ok(taken) if self.deleted.directives.contains(&taken.item) => {
+                    self.left(&taken.item, Kind::Directive.whole(), DELETED);
                 }
                 Ok(taken) => {
                     let rank = record.get("priority").filter(|_| taken.new.priority == 0);
                     if let Some(low) = rank.filter(|rank| rank.as_f64().is_some_and(|it| it < 0.0))
                     {
                         let what = format!("priority {low}");
-                        self.left(&taken.item, &what, "0 is the lowest here");
+                        self.left(&taken.item, &what, "comity's lowest priority is 0");
                     }
                     new.push(Taken {
                         item: taken.item,
-                        made: Command::DirectiveCreate(Box::new(taken.new)),
+                        made: Made::Directive(Box::new(taken.new)),
                         answer: None,
                         disabled: !taken.enabled,
                         other: taken.other,
                     });
                 }
-                Err(why) => self.left(record.text("id").unwrap_or("?"), "the directive", why),
+                Err(why) => {
+                    self.left(record.text("id").unwrap_or("?"), Kind::Directive.whole(), why);
+                }
             }
         }
-        self.take_over("directives", "directive", new);
-        Ok(())
+        self.take_over(Kind::Directive, new)
     }
 
     fn memories(&mut self, rows: &[Row]) -> Result<(), Refusal> {
-        let here = find::memories(&mut self.engine, self.context, true)?;
+        let all = ListMemories { all: true, ..ListMemories::default() };
+        let here = find::memories(self.service, self.caller, &all)?;
         let ids: BTreeSet<String> = here.iter().map(find::memory_id).collect();
         let mut new = Vec::new();
         for row in rows {
             match take::memory(row, now()) {
-                Ok(taken) if ids.contains(&taken.item) => self.count("memories", 0, 1),
-                Ok(taken) if self.gone.memories.contains(&taken.item) => {
-                    self.left(&taken.item, "the memory", DELETED);
+                Ok(taken) if ids.contains(&taken.item) => self.count(Kind::Memory, 0, 1),
+                Ok(taken) if self.deleted.memories.contains(&taken.item) => {
+                    self.left(&taken.item, Kind::Memory.whole(), DELETED);
                 }
                 Ok(taken) => new.push(Taken {
                     item: taken.item,
-                    made: Command::MemoryWrite(Box::new(taken.new)),
+                    made: Made::Memory(Box::new(taken.new)),
                     answer: None,
                     disabled: false,
                     other: taken.other,
                 }),
                 Err(why) => {
                     let id = row.get("id").and_then(Value::as_str).unwrap_or("?");
-                    self.left(id, "the memory", why);
+                    self.left(id, Kind::Memory.whole(), why);
                 }
             }
         }
-        self.take_over("memories", "memory", new);
-        Ok(())
+        self.take_over(Kind::Memory, new)
     }
 }
 
-/// Keys of one kind of thing that are not compared like the others.
-#[derive(Clone, Copy, Default)]
-struct Keys {
-    /// They only change with others.
-    follow: &'static [&'static str],
-    /// They say what came of the thing.
-    outcome: &'static [&'static str],
-}
+const DELETED: &str = "it was deleted in comity; the next export removes it from neo's files";
 
-const OF_DECISIONS: Keys = Keys { follow: &[], outcome: DECISION_OUTCOMES };
-
-/// Why something does not come back.
-const DELETED: &str = "it was deleted here; an export takes it out there";
-
-/// One thing on its way.
 #[derive(Clone)]
 struct Taken {
     item: String,
-    made: Command,
+    made: Made,
     answer: Option<String>,
     disabled: bool,
     other: Map<String, Value>,

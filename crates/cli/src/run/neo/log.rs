@@ -2,19 +2,21 @@
 
 use super::{find, print};
 use crate::args::{Global, NeoLog, NeoLogs};
-use crate::context::Context;
 use crate::env;
-use crate::human::{Shape, clean_text};
+use crate::human::clean_text;
 use crate::output::{self, Reply};
-use crate::store::Access;
+use comity_api::{ById, EventAnswer, EventFilter, EventView, Nothing, Since, op};
 use comity_core::chain::Hash;
 use comity_core::command::{Command, NewMemory};
+use comity_core::limits::PAGE_MAX;
 use comity_core::memory::MemoryType;
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::{Engine, EventFilter, Page, Query, Since};
+use comity_engine::{Caller, Service};
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::neotx::records::blocker_message;
 use comity_protocol::neotx::words::{self, LOG_TYPES};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Entries that are shown when nothing is logged.
 const RECENT: usize = 20;
@@ -25,7 +27,7 @@ pub(super) fn run(global: &Global, args: NeoLog) -> Result<Reply, Refusal> {
     // Here `--repo` is neo's: a path that the entry is about.
     let mut own = global.clone();
     let repo = own.repo.take().or(args.scope).or(env::var("NEO_REPOSITORY")?);
-    let context = Context::find(&own)?;
+    let context = env::project(&own)?;
     let Some(kind) = args.kind else { return recent(&context) };
     if !LOG_TYPES.contains(&kind.as_str()) {
         let all = LOG_TYPES.join(", ");
@@ -38,7 +40,7 @@ pub(super) fn run(global: &Global, args: NeoLog) -> Result<Reply, Refusal> {
         return Ok(preview(&text));
     }
     let said = format!("Logged: [{kind}] {}", text.chars().take(100).collect::<String>());
-    // What is worth knowing later is remembered, too.
+    // A discovery also becomes a memory.
     let kept = match (words::log_target(&kind), args.procedure, args.knowledge) {
         (_, true, _) => Some(MemoryType::Procedure),
         ("knowledge", false, _) if !args.memory => Some(MemoryType::Fact),
@@ -56,13 +58,13 @@ pub(super) fn run(global: &Global, args: NeoLog) -> Result<Reply, Refusal> {
             supersedes: None,
         }))
     });
-    let mut engine = context.engine(Access::Write)?;
+    let service = context.service(Access::Write)?;
     let note = Command::Note { kind, text, task: None };
-    let answer = engine.execute(super::step(&context, note, 1))?;
+    let answer: EventAnswer = service.execute(super::step(&context, note, 1))?.take()?;
     if let Some(memory) = memory {
-        engine.execute(super::step(&context, memory, 2))?;
+        service.execute(super::step(&context, memory, 2))?;
     }
-    Ok(Reply::new(answer, Shape::Text(print::success(&said))))
+    Ok(Reply::text(answer, print::success(&said)))
 }
 
 fn preview(message: &str) -> Reply {
@@ -79,7 +81,7 @@ fn preview(message: &str) -> Reply {
     let said = format!(
         "\nPreview of inbox message:\n{rule}\n{pretty}\n{rule}\n\nUse without --preview to write to inbox.\n"
     );
-    Reply::new(json!({"preview": inbox}), Shape::Text(said))
+    Reply::text(json!({"preview": inbox}), said)
 }
 
 /// An id in the form of a UUID, for a message that is only shown.
@@ -90,32 +92,27 @@ fn random_id(now: &str, message: &str) -> String {
     format!("{}-{}-4{}-a{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
 }
 
-/// The last events that fit, the oldest first. The log is read backwards, so that its length does not matter.
+/// The last events that fit, the oldest first. The log is read backwards, so that a long log costs nothing.
 fn last(
-    engine: &mut Engine,
-    context: &Context,
+    service: &Service,
+    caller: &Caller,
     most: usize,
     task: Option<&str>,
-    fits: &dyn Fn(&Value) -> bool,
-) -> Result<Vec<Value>, Refusal> {
-    let head = engine.query(&context.asker(), Query::Head)?;
-    let mut end = head.get("seq").and_then(Value::as_u64).unwrap_or(0);
-    let mut found: Vec<Value> = Vec::new();
+    fits: &dyn Fn(&EventView) -> bool,
+) -> Result<Vec<EventView>, Refusal> {
+    let mut end = service.call::<op::LogHead>(caller, Nothing {})?.seq;
+    let mut found: Vec<EventView> = Vec::new();
     while end > 0 && found.len() < most {
         let start = end.saturating_sub(WINDOW);
         let filter = EventFilter {
             task: task.map(str::to_owned),
             since: Some(Since::Seq(start)),
-            page: Page { limit: Some(500), after: None },
+            limit: Some(PAGE_MAX),
             ..EventFilter::default()
         };
-        let mut answer = engine.query(&context.asker(), Query::Events(filter))?;
-        let events = answer.get_mut("events").map(Value::take).unwrap_or_default();
-        let Value::Array(events) = events else { break };
-        let within = |event: &Value| {
-            event.get("seq").and_then(Value::as_u64).is_some_and(|seq| seq <= end) && fits(event)
-        };
-        let mut before: Vec<Value> = events.into_iter().filter(within).collect();
+        let events = service.call::<op::EventList>(caller, filter)?.events.into_iter();
+        let mut before: Vec<EventView> =
+            events.filter(|event| event.seq <= end && fits(event)).collect();
         before.append(&mut found);
         found = before;
         end = start;
@@ -124,59 +121,55 @@ fn last(
     Ok(found.split_off(first))
 }
 
-fn text<'v>(event: &'v Value, key: &str) -> &'v str {
-    event.get(key).and_then(Value::as_str).unwrap_or_default()
+fn clock(event: &EventView) -> String {
+    event.ts.to_string().get(11..19).unwrap_or_default().to_owned()
 }
 
-fn clock(event: &Value) -> String {
-    text(event, "ts").get(11..19).unwrap_or_default().to_owned()
-}
-
-fn agent(event: &Value) -> String {
-    match text(event, "agent") {
+fn agent(event: &EventView) -> String {
+    match event.agent.as_str() {
         agent if agent.starts_with(super::AGENT) => super::short_agent(agent),
         agent => agent.to_owned(),
     }
 }
 
 fn recent(context: &Context) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Read)?;
-    let is_note = |event: &Value| text(event, "event") == "note";
-    let mut entries = last(&mut engine, context, RECENT, None, &is_note)?;
+    let service = context.service(Access::Read)?;
+    let is_note = |event: &EventView| event.event == "note";
+    let mut entries = last(&service, &context.caller(), RECENT, None, &is_note)?;
     entries.reverse();
     if entries.is_empty() {
         let said = "No log entries found.\n".to_owned();
-        return Ok(Reply::new(json!({"events": []}), Shape::Text(said)));
+        return Ok(Reply::text(json!({"events": []}), said));
     }
-    let row = |event: &Value| {
+    let row = |event: &EventView| {
         vec![
             clock(event),
-            text(event, "type").to_owned(),
+            event.text("type").unwrap_or_default().to_owned(),
             agent(event),
-            print::cut(text(event, "text"), 60, "..."),
+            print::cut(event.text("text").unwrap_or_default(), 60, "..."),
         ]
     };
     let rows: Vec<Vec<String>> = entries.iter().map(row).collect();
     let said = print::table(&["TIME", "TYPE", "AGENT", "MESSAGE"], &rows);
-    Ok(Reply::new(json!({"events": entries}), Shape::Text(said)))
+    Ok(Reply::text(json!({"events": entries}), said))
 }
 
-/// What a line of the log is about: a note by its own type, everything else by its name.
-fn kind(event: &Value) -> &str {
-    if text(event, "event") == "note" { text(event, "type") } else { text(event, "event") }
+/// The type of a note, or the name of another event.
+fn kind(event: &EventView) -> &str {
+    match event.event.as_str() {
+        "note" => event.text("type").unwrap_or_default(),
+        name => name,
+    }
 }
 
-fn line(event: &Value, short: bool) -> String {
+fn line(event: &EventView, short: bool) -> String {
     let said = ["text", "message", "reason", "question", "answer", "title", "status", "path"]
         .iter()
-        .map(|key| text(event, key))
+        .filter_map(|key| event.text(key))
         .find(|said| !said.is_empty())
         .unwrap_or_default();
     let (kind, time) = (kind(event), clock(event));
-    let task = match text(event, "task") {
-        "" => String::new(),
-        id => format!(" task={id}"),
-    };
+    let task = event.task.as_ref().map(|id| format!(" task={id}")).unwrap_or_default();
     let words = if short {
         format!("{time} {kind} {said}")
     } else {
@@ -185,53 +178,48 @@ fn line(event: &Value, short: bool) -> String {
     clean_text(words.trim_end()) + "\n"
 }
 
-/// Tells whether an event was made by an agent of a run: both ids begin alike, as far as they go.
-fn of_run(event: &Value, run: &str) -> bool {
+/// Tells whether an agent of the run made the event. The run may be a prefix of the full id.
+fn of_run(event: &EventView, run: &str) -> bool {
     let run = super::plain(run, super::RUN_CHARS);
-    let made_by = text(event, "agent").strip_prefix(super::AGENT).and_then(|it| it.split_once(':'));
+    let made_by = event.agent.strip_prefix(super::AGENT).and_then(|it| it.split_once(':'));
     !run.is_empty() && made_by.is_some_and(|(_, made_by)| made_by.starts_with(&run))
 }
 
 pub(super) fn show(context: &Context, args: &NeoLogs) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Read)?;
-    // An id is a run's, or a task's when there is such a task.
+    let (service, caller) = (context.service(Access::Read)?, context.caller());
+    // The id names a task if there is such a task, and a run otherwise.
     let named = args.id.as_deref();
     let task = named.and_then(|id| {
-        let id = find::task(&mut engine, context, id).ok()?;
-        let query = Query::Task { id };
-        let answer = engine.query(&context.asker(), query).ok()?;
-        answer.pointer("/task/id").and_then(Value::as_str).map(str::to_owned)
+        let id = find::task(&service, &caller, id).ok()?;
+        Some(service.call::<op::TaskShow>(&caller, ById { id }).ok()?.task.id)
     });
     let run = args.run.as_deref().or(named.filter(|_| task.is_none()));
     if args.follow && run.is_none() && task.is_none() {
         return print::refuse("--follow requires --run <runId>");
     }
-    let fits = |event: &Value| {
-        let wanted = args
-            .kind
-            .as_deref()
-            .is_none_or(|wanted| kind(event) == wanted || text(event, "event") == wanted);
-        let here = task.as_deref().is_none_or(|id| text(event, "task") == id);
+    let fits = |event: &EventView| {
+        let wanted =
+            args.kind.as_ref().is_none_or(|wanted| kind(event) == wanted || event.event == *wanted);
+        let here = task.is_none() || event.task == task;
         wanted && here && run.is_none_or(|run| of_run(event, run))
     };
-    let events = last(&mut engine, context, usize::from(args.last), task.as_deref(), &fits)?;
+    let events = last(&service, &caller, usize::from(args.last), task.as_deref(), &fits)?;
     if args.output.as_deref() == Some("json") {
-        let newest_first: Vec<Value> = events.into_iter().rev().collect();
-        return Ok(print::json(&Value::Array(newest_first)));
+        let newest_first: Vec<EventView> = events.into_iter().rev().collect();
+        return Ok(print::json(&newest_first));
     }
     let said: String = events.iter().map(|event| line(event, args.short)).collect();
     if args.follow {
         let _ = output::text(&said);
-        let from = events.last().and_then(|event| event.get("seq")).and_then(Value::as_u64);
-        let mut engine = context.engine(Access::Write)?;
+        let from = events.last().map(|event| event.seq + 1);
         let mut show =
-            |event: &Value| !fits(event) || output::text(&line(event, args.short)).is_ok();
-        engine.tail(&context.asker(), from, &mut show)?;
+            |event: &EventView| !fits(event) || output::text(&line(event, args.short)).is_ok();
+        context.service(Access::Write)?.tail(&caller, from, &mut show)?;
         return Ok(Reply::printed());
     }
     if events.is_empty() {
         return Err(Refusal::new(Code::NotFound, "No event logs found.")
             .hint("without an id `comity neo logs` shows the last events of all"));
     }
-    Ok(Reply::new(json!({"events": events}), Shape::Text(said)))
+    Ok(Reply::text(json!({"events": events}), said))
 }

@@ -2,17 +2,20 @@
 
 use super::{find, print};
 use crate::args::{NeoAbout, NeoMemory, NeoShown};
-use crate::context::Context;
-use crate::human::Shape;
 use crate::output::Reply;
-use crate::store::Access;
-use comity_core::command::{Command, MemoryChanges, NewMemory};
-use comity_core::memory::{GLOBAL_SCOPE, MemoryFilter, MemoryType};
-use comity_core::refusal::{Code, Refusal};
+use comity_api::{
+    ById, ForgetMemory, ListMemories, MemoryAnswer, SearchMemories, UpdateMemory, op,
+};
+use comity_core::command::{MemoryChanges, NewMemory};
+use comity_core::limits::PAGE_MAX;
+use comity_core::memory::{GLOBAL_SCOPE, MemoryType};
+use comity_core::refusal::Refusal;
 use comity_core::search::Search;
 use comity_core::time::Millis;
 use comity_core::view::MemoryView;
-use comity_engine::{Engine, Query};
+use comity_engine::{Caller, Service};
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::neotx::records::{MEMORY_COLUMNS, Record};
 use comity_protocol::neotx::take::{column_tag, kept_columns, memory_words};
 use comity_protocol::neotx::words::relevance;
@@ -24,7 +27,7 @@ const TYPES: &str = "knowledge, warning, focus, fact, procedure, feedback";
 /// How much of a memory a table shows, and how much with `--full`.
 const SHOWN: usize = 60;
 const SHOWN_FULL: usize = 500;
-/// How many are shown when nobody says.
+/// How many memories are shown by default.
 const LISTED: u16 = 50;
 const RECENT: u16 = 10;
 const FOUND: u16 = 20;
@@ -85,12 +88,13 @@ fn write(
         task: None,
         supersedes: None,
     };
-    let made = view(context.execute(Command::MemoryWrite(Box::new(new)))?)?;
+    let service = context.service(Access::Write)?;
+    let made = service.call::<op::MemoryWrite>(&context.caller(), new)?.memory;
     let said = print::success(&format!("Memory written: {}", find::memory_id(&made)));
-    Ok(Reply::new(answer(&made), Shape::Text(said)))
+    Ok(Reply::text(answer(&made), said))
 }
 
-/// The type that is meant; none of none when nothing is said, none when it is no type.
+/// Reads a type: `Some(None)` when none is given, `None` when the word is no type.
 fn kind_of(about: &NeoAbout, otherwise: Option<&str>) -> Option<Option<MemoryType>> {
     let word = about.kind.as_deref().or(otherwise);
     if otherwise.is_none() && any_knowledge(about) {
@@ -122,10 +126,9 @@ fn fits(about: &NeoAbout, memory: &MemoryView) -> bool {
         && has("severity", about.severity.as_ref())
 }
 
-/// Which memories are looked at; `global` is everything, as in neo.
-fn filter(about: &NeoAbout, kind: Option<MemoryType>) -> MemoryFilter {
-    let scope = about.scope.clone().filter(|scope| scope != GLOBAL_SCOPE);
-    MemoryFilter { kind, scope, ..MemoryFilter::default() }
+/// The scope of the memories that are looked at; `global` is everything, as in neo.
+fn scope(about: &NeoAbout) -> Option<String> {
+    about.scope.clone().filter(|scope| scope != GLOBAL_SCOPE)
 }
 
 fn bad_type(about: &NeoAbout) -> Result<Reply, Refusal> {
@@ -144,7 +147,7 @@ fn without_subtype(about: &NeoAbout) -> NeoAbout {
     NeoAbout { subtype: None, ..about.clone() }
 }
 
-/// What has no field of its own is kept as tags.
+/// Values without a field of their own are kept as tags.
 fn columns(about: &NeoAbout) -> Vec<String> {
     [
         ("source", about.source.as_deref()),
@@ -157,14 +160,7 @@ fn columns(about: &NeoAbout) -> Vec<String> {
     .collect()
 }
 
-fn view(mut answer: Value) -> Result<MemoryView, Refusal> {
-    let memory = answer.get_mut("memory").map(Value::take).unwrap_or_default();
-    serde_json::from_value(memory).map_err(|error| {
-        Refusal::new(Code::Internal, format!("BUG: the memory does not read: {error}"))
-    })
-}
-
-/// Columns of a memory that are always said by what is here.
+/// Columns that comity always writes from its own record.
 const KNOWN_HERE: &[&str] = &["id", "type", "subtype", "scope", "content", "tags", "expires_at"];
 
 /// A memory as a row of neo's table.
@@ -184,7 +180,7 @@ pub(super) fn record(memory: &MemoryView) -> Record {
     out.set("expires_at", memory.expires_at.map(|at| at.to_string()));
     out.set("subtype", subtype);
     for (column, value) in memory.origin.iter().flat_map(|origin| &origin.other) {
-        // What it had there besides; what is known of it here is never said by it.
+        // Other columns that neo's row had. They never replace what comity knows.
         if !KNOWN_HERE.contains(&column.as_str()) {
             out.set(column, value.clone());
         }
@@ -199,8 +195,8 @@ fn answer(memory: &MemoryView) -> Value {
     json!({"memory": record(memory).map()})
 }
 
-fn named(engine: &mut Engine, context: &Context, id: &str) -> Result<String, Refusal> {
-    find::memory(engine, context, id).map_err(|refusal| in_neos_words(refusal, id))
+fn named(service: &Service, caller: &Caller, id: &str) -> Result<String, Refusal> {
+    find::memory(service, caller, id).map_err(|refusal| in_neos_words(refusal, id))
 }
 
 fn in_neos_words(refusal: Refusal, id: &str) -> Refusal {
@@ -208,12 +204,12 @@ fn in_neos_words(refusal: Refusal, id: &str) -> Refusal {
 }
 
 fn forget(context: &Context, id: &str) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Write)?;
-    let ours = named(&mut engine, context, id)?;
-    let done = engine
-        .execute(context.request(Command::MemoryForget { id: ours }))
+    let (service, caller) = (context.service(Access::Write)?, context.caller());
+    let ours = named(&service, &caller, id)?;
+    let done = service
+        .call::<op::MemoryForget>(&caller, ForgetMemory { id: ours })
         .map_err(|refusal| in_neos_words(refusal, id))?;
-    Ok(Reply::new(done, Shape::Text(print::success(&format!("Memory forgotten: {id}")))))
+    Ok(Reply::text(done, print::success(&format!("Memory forgotten: {id}"))))
 }
 
 fn update(
@@ -227,11 +223,11 @@ fn update(
     if content.is_none() && more.is_empty() && kind.is_none() && about.scope.is_none() {
         return print::refuse(UPDATE_USAGE);
     }
-    let mut engine = context.engine(Access::Write)?;
-    let ours = named(&mut engine, context, id)?;
-    let query = Query::Memory { id: ours.clone() };
-    let now = engine.query(&context.asker(), query).and_then(view);
-    let now = now.map_err(|refusal| in_neos_words(refusal, id))?;
+    let (service, caller) = (context.service(Access::Write)?, context.caller());
+    let ours = named(&service, &caller, id)?;
+    let MemoryAnswer { memory: now } = service
+        .call::<op::MemoryShow>(&caller, ById { id: ours.clone() })
+        .map_err(|refusal| in_neos_words(refusal, id))?;
     let tags = (!more.is_empty()).then(|| {
         let replaced = |tag: &String| {
             let column = tag.split('=').next().unwrap_or_default();
@@ -247,10 +243,10 @@ fn update(
         tags,
         ..MemoryChanges::default()
     };
-    let command = Command::MemoryUpdate { id: ours, changes: Box::new(changes) };
-    let made = view(engine.execute(context.request(command))?)?;
+    let changed = UpdateMemory { id: ours, changes: Box::new(changes) };
+    let made = service.call::<op::MemoryUpdate>(&caller, changed)?.memory;
     let said = print::success(&format!("Memory updated: {id}"));
-    Ok(Reply::new(answer(&made), Shape::Text(said)))
+    Ok(Reply::text(answer(&made), said))
 }
 
 fn newest(
@@ -260,16 +256,16 @@ fn newest(
     otherwise: u16,
 ) -> Result<Reply, Refusal> {
     let Some(kind) = kind_of(about, None) else { return bad_type(about) };
-    let mut engine = context.engine(Access::Read)?;
-    let query = |page| Query::Memories { filter: filter(about, kind), page };
-    let mut found: Vec<MemoryView> = find::all(&mut engine, context, "memories", query)?;
+    let service = context.service(Access::Read)?;
+    let wanted = ListMemories { kind, scope: scope(about), ..ListMemories::default() };
+    let mut found = find::memories(&service, &context.caller(), &wanted)?;
     found.retain(|memory| fits(about, memory));
     found.reverse();
     found.truncate(usize::from(shown.limit.unwrap_or(otherwise)));
     Ok(table(&found, shown, None))
 }
 
-/// Everything that fits is found before it is cut.
+/// Finds everything that fits, then cuts the list.
 fn search(
     context: &Context,
     query: &str,
@@ -277,12 +273,19 @@ fn search(
     shown: &NeoShown,
 ) -> Result<Reply, Refusal> {
     let Some(kind) = kind_of(about, None) else { return bad_type(about) };
-    let mut engine = context.engine(Access::Read)?;
-    let ask = |page| {
-        let (query, filter) = (query.to_owned(), filter(about, kind));
-        Query::SearchMemories { query, filter, page }
-    };
-    let mut found: Vec<MemoryView> = find::all(&mut engine, context, "memories", ask)?;
+    let (service, caller) = (context.service(Access::Read)?, context.caller());
+    let mut found = find::all_pages(|after| {
+        let input = SearchMemories {
+            query: query.to_owned(),
+            kind,
+            scope: scope(about),
+            limit: Some(PAGE_MAX),
+            after,
+            ..SearchMemories::default()
+        };
+        let page = service.call::<op::MemorySearch>(&caller, input)?;
+        Ok((page.memories, page.next))
+    })?;
     found.retain(|memory| fits(about, memory));
     found.truncate(usize::from(shown.limit.unwrap_or(FOUND)));
     let texts = found.iter().map(|memory| {
@@ -313,7 +316,7 @@ fn table(found: &[MemoryView], shown: &NeoShown, scores: Option<&[u8]>) -> Reply
         print::table(&heads, &rows)
     };
     let maps: Vec<Value> = records.iter().map(|it| Value::Object(it.map().clone())).collect();
-    Reply::new(json!({"memories": maps}), Shape::Text(said))
+    Reply::text(json!({"memories": maps}), said)
 }
 
 fn accesses(record: &Record) -> u64 {
@@ -321,7 +324,8 @@ fn accesses(record: &Record) -> u64 {
 }
 
 fn stats(context: &Context) -> Result<Reply, Refusal> {
-    let found = find::memories(&mut context.engine(Access::Read)?, context, false)?;
+    let service = context.service(Access::Read)?;
+    let found = find::memories(&service, &context.caller(), &ListMemories::default())?;
     let mut types: BTreeMap<&str, usize> = BTreeMap::new();
     let mut scopes: BTreeMap<&str, usize> = BTreeMap::new();
     for memory in &found {
@@ -353,5 +357,5 @@ fn stats(context: &Context) -> Result<Reply, Refusal> {
         said.push_str(&print::table(&["ID", "TYPE", "ACCESSES", "CONTENT"], &rows));
     }
     let answer = json!({"total": found.len(), "byType": types, "byScope": scopes});
-    Ok(Reply::new(answer, Shape::Text(said)))
+    Ok(Reply::text(answer, said))
 }

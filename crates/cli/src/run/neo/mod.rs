@@ -8,9 +8,9 @@ mod find;
 mod import;
 mod log;
 mod memory;
-mod met;
 mod print;
 mod resume;
+mod seen;
 mod task;
 
 pub(super) use export::export;
@@ -18,13 +18,12 @@ pub(super) use import::import;
 pub(super) use resume::render as render_resume;
 
 use crate::args::{self, Global, NeoCommand};
-use crate::context::Context;
 use crate::env;
 use crate::output::{self, Reply};
 use comity_core::command::{Command, Request};
 use comity_core::refusal::Refusal;
+use comity_project::Context;
 
-/// What an answer looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// neo's words.
@@ -35,14 +34,14 @@ enum Form {
     Neos,
 }
 
-/// Runs one of neo's commands. What neo would refuse with a cross and exit 1 is refused so here.
+/// Runs one of neo's commands. A refusal is printed as neo prints it: a cross, and exit status 1.
 pub(super) fn run(global: &Global, command: NeoCommand) -> Result<Reply, Refusal> {
     let done = by_agent(global).and_then(|own| dispatch(&own, command));
     done.or_else(|refusal| if global.json { Err(refusal) } else { Ok(print::failed(&refusal)) })
 }
 
 fn dispatch(global: &Global, command: NeoCommand) -> Result<Reply, Refusal> {
-    let context = || Context::find(global);
+    let context = || env::project(global);
     let form = match (global.json, args::json_comes_first()) {
         (false, _) => Form::Words,
         (true, true) => Form::Object,
@@ -58,11 +57,11 @@ fn dispatch(global: &Global, command: NeoCommand) -> Result<Reply, Refusal> {
     }
 }
 
-/// Refuses a word that is none of a command's.
+/// Refuses an unknown subcommand.
 fn unknown(words: &[String], known: &str) -> Result<Reply, Refusal> {
     let word = words.first().map_or("", String::as_str);
     let refusal = Refusal::input(format!("Unknown action \"{word}\". Must be one of: {known}"));
-    // What follows an unknown word is not read as options, so the flag is still among the words.
+    // Words after an unknown subcommand are not parsed as options, so `--json` is still among them.
     if words.iter().any(|word| word == "--json") {
         let _ = output::refusal(&refusal, true);
         return Ok(Reply::printed().exit(refusal.code.exit_status()));
@@ -70,9 +69,9 @@ fn unknown(words: &[String], known: &str) -> Result<Reply, Refusal> {
     Err(refusal)
 }
 
-/// What the ids of neo's agents begin with.
+/// The ids of neo's agents begin with this.
 const AGENT: &str = "neo:";
-/// How much of an agent's name, and of its run's id, goes into its id here.
+/// The most characters of an agent's name, and of its run's id, in comity's id of the agent.
 const NAME_CHARS: usize = 60;
 const RUN_CHARS: usize = 60;
 
@@ -80,8 +79,8 @@ fn plain(text: &str, most: usize) -> String {
     text.chars().filter(|c| c.is_ascii_alphanumeric() || "._-".contains(*c)).take(most).collect()
 }
 
-/// Acts as the agent that neo says is running, when nobody says otherwise: its name and its run. It never is a person,
-/// whatever its name is.
+/// Acts as the agent in `NEO_AGENT_NAME` and `NEO_RUN_ID`, unless the caller names another actor. Such an agent is never a
+/// person, whatever its name is.
 fn by_agent(global: &Global) -> Result<Global, Refusal> {
     let mut own = global.clone();
     if own.actor.is_some() || env::var("COMITY_AGENT")?.is_some() {
@@ -99,7 +98,7 @@ fn by_agent(global: &Global) -> Result<Global, Refusal> {
     Ok(own)
 }
 
-/// The name under which neo knows an agent: without our prefix and its run; a person or a script is a user.
+/// neo's name of an agent: the id without prefix and run. neo calls a person or a script `user`.
 fn short_agent(agent: &str) -> String {
     match agent.strip_prefix(AGENT) {
         Some(name) => name.split(':').next().unwrap_or(name).to_owned(),
@@ -108,7 +107,7 @@ fn short_agent(agent: &str) -> String {
     }
 }
 
-/// One of several steps of one command line: each has a key of its own, so that all of them can be repeated.
+/// One of several steps of one command line. Each step has a key of its own, so that the whole can be repeated.
 fn step(context: &Context, command: Command, number: usize) -> Request {
     let request = context.request(command);
     let key = request.key.as_ref().map(|key| format!("{key}:{number}"));

@@ -2,10 +2,11 @@
 
 use crate::human::clean_text;
 use crate::output::{self, Reply};
+use crate::wording;
 use anstyle::{AnsiColor, Style};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Timestamp;
-use serde_json::Value;
+use serde::Serialize;
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
@@ -18,31 +19,30 @@ fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// A line that says that something was done.
+/// A line that reports success.
 pub(super) fn success(message: &str) -> String {
     format!("{} {}\n", paint(GOOD, "✓"), clean_text(message))
 }
 
-/// Refuses in neo's words; they say all there is to say.
+/// Refuses in neo's words, without a hint.
 pub(super) fn refuse<T>(message: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::input(message))
 }
 
-/// Says what was not done, as neo does, with the next step where neo's words do not say it.
+/// Prints a refusal as neo does, with a hint where neo's words have none.
 pub(super) fn failed(refusal: &Refusal) -> Reply {
     use std::io::Write;
     let line = format!("{} {}\n", paint(BAD, "✗"), clean_text(&refusal.message));
     // A message that nobody can read is not worth another failure.
     let _ = anstream::stderr().write_all(line.as_bytes());
-    let hint = refusal.hint_text();
     let said = matches!(refusal.code, Code::InvalidInput | Code::NotFound);
-    if !(said && hint == refusal.code.default_hint()) {
-        output::remark(&format!("  {hint}"));
+    if !(said && refusal.next_step() == refusal.code.default_hint()) {
+        output::remark(&format!("  {}", wording::next_step(refusal)));
     }
     Reply::printed().exit(EXIT)
 }
 
-/// Says in neo's words that there is nothing of that id.
+/// Says in neo's words that no record has that id.
 pub(super) fn not_found(mut refusal: Refusal, what: &str, list: &str, id: &str) -> Refusal {
     if refusal.code == Code::NotFound {
         refusal.message = format!("{what} not found: {id}");
@@ -52,9 +52,9 @@ pub(super) fn not_found(mut refusal: Refusal, what: &str, list: &str, id: &str) 
 }
 
 /// Prints JSON over several lines, as neo does.
-pub(super) fn json(value: &Value) -> Reply {
-    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
-    // A closed pipe means that whoever reads has seen enough.
+pub(super) fn json(value: &impl Serialize) -> Reply {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    // A closed pipe is no error: the reader has seen enough.
     let _ = output::text(&format!("{text}\n"));
     Reply::printed()
 }
@@ -88,7 +88,7 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Cuts a text for a column; what ends a cut one takes the place of its last character, however long it is.
+/// Cuts a text for a column and ends it with a mark, which replaces the last character.
 pub(super) fn cut(text: &str, most: usize, end: &str) -> String {
     let line = text.replace('\n', " ");
     if line.chars().count() <= most {

@@ -2,26 +2,25 @@
 
 use super::{find, print};
 use crate::args::NeoTask;
-use crate::context::Context;
-use crate::human::Shape;
 use crate::output::Reply;
-use crate::store::Access;
-use crate::work_tree::execute;
-use comity_core::command::{Command, ConstraintChanges, Containment, NewTask, Submission};
+use comity_api::{ById, TaskAnswer, op};
+use comity_core::command::{Command, ConstraintChanges, NewTask, Submission};
 use comity_core::decide::REVIEW_GATE;
 use comity_core::event::TaskUpdated;
-use comity_core::refusal::{Code, Refusal};
+use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::Millis;
 use comity_core::view::{GateView, TaskView};
-use comity_engine::{Engine, Query};
+use comity_engine::Service;
+use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::neotx::records::{Record, TASK_COLUMNS};
 use comity_protocol::neotx::words;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The keys under which a task's context keeps what neo says of it.
+/// Keys in a task's context for fields that only neo has.
 const SCOPE: &str = "scope";
 const RETRIEVE: &str = "retrieve";
 
@@ -74,13 +73,6 @@ pub(super) fn run(context: &Context, command: NeoTask) -> Result<Reply, Refusal>
 
 const UPDATE_USAGE: &str = "Usage: neo task update <id> --status <status> [--context <command>]";
 
-fn view(mut answer: Value) -> Result<TaskView, Refusal> {
-    let task = answer.get_mut("task").map(Value::take).unwrap_or_default();
-    serde_json::from_value(task).map_err(|error| {
-        Refusal::new(Code::Internal, format!("BUG: the task does not read: {error}"))
-    })
-}
-
 /// A task as neo's table has it.
 fn record(task: &TaskView, depends_on: Option<String>) -> Record {
     let context = |key: &str| task.context.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -101,7 +93,7 @@ fn record(task: &TaskView, depends_on: Option<String>) -> Record {
         .in_order(TASK_COLUMNS)
 }
 
-/// All of them as neo's table has them, with neo's ids in their dependencies.
+/// The tasks as rows of neo's table, with neo's ids in their dependencies.
 pub(super) fn records(all: &[TaskView]) -> Vec<Record> {
     let ids: BTreeMap<&str, String> =
         all.iter().map(|task| (task.id.as_str(), find::task_id(task))).collect();
@@ -114,18 +106,18 @@ pub(super) fn records(all: &[TaskView]) -> Vec<Record> {
 
 /// Prints the id alone on stdout, for scripts that keep it.
 fn create(context: &Context, mut new: NewTask) -> Result<Reply, Refusal> {
-    let mut engine = context.engine(Access::Write)?;
+    let (service, caller) = (context.service(Access::Write)?, context.caller());
     let mut depends_on = Vec::new();
     for id in &new.depends_on {
-        let found = find::task(&mut engine, context, id);
+        let found = find::task(&service, &caller, id);
         depends_on.push(found.map_err(|refusal| print::not_found(refusal, "Task", "task", id))?);
     }
     new.depends_on = depends_on;
-    let task = view(engine.execute(context.request(Command::CreateTask(Box::new(new))))?)?;
+    let TaskAnswer { task } = service.call::<op::TaskCreate>(&caller, new)?;
     let id = find::task_id(&task);
     let answer = json!({"task": record(&task, None).map()});
     let note = format!("✓ Task created: {id} ({})", task.id);
-    Ok(Reply::new(answer, Shape::Text(format!("{id}\n"))).note(note))
+    Ok(Reply::text(answer, format!("{id}\n")).note(note))
 }
 
 fn update(
@@ -146,33 +138,37 @@ fn update(
     if wanted.is_none() && retrieve.is_none() && priority.is_none() {
         return print::refuse(UPDATE_USAGE);
     }
-    let mut engine = context.engine(Access::Write)?;
-    let not_found = |refusal: Refusal| print::not_found(refusal, "Task", "task", id);
-    let ours = find::task(&mut engine, context, id).map_err(not_found)?;
-    let query = Query::Task { id: ours };
-    let task = engine.query(&context.asker(), query).and_then(view).map_err(not_found)?;
+    let (service, caller) = (context.service(Access::Write)?, context.caller());
+    let TaskAnswer { mut task } = find::task(&service, &caller, id)
+        .and_then(|id| service.call::<op::TaskShow>(&caller, ById { id }))
+        .map_err(|refusal| print::not_found(refusal, "Task", "task", id))?;
     let changes = changes(&task.id, retrieve, priority)?;
-    // Under a key the way begins where it began when the key was first given: doing nothing is remembered, too.
-    let nothing = Command::Several { id: task.id.clone(), steps: Vec::new() };
-    let request = context.request(nothing);
-    let task = if request.key.is_some() { view(engine.execute(request)?)? } else { task };
-    let (task, refused) = walk(&mut engine, context, task, wanted, retrieve, changes)?;
+    // With an idempotency key the steps start from the state that the task had when the key was first used. So an empty
+    // command is remembered, too.
+    if caller.key.is_some() {
+        let nothing = Command::Several { id: task.id, steps: Vec::new() };
+        TaskAnswer { task } = service.run_command(&caller, nothing)?;
+    }
+    let (task, refused) = walk(&service, context, task, wanted, retrieve, changes)?;
     let tracker = words::tracker(task.status, checks(&task));
     let fine = wanted.is_some_and(|to| to == Status::Review || !is_there(task.status, to));
-    // Not where it was to go, but on the way there: neo's tracker has the finer words.
+    // The task is on its way to the wanted state. neo's tracker has words for the states between.
     let shown = if fine { tracker } else { words::task_status(task.status) };
     let said = print::success(&format!("Task updated: {id} → {shown}"));
     let answer = json!({"task": record(&task, None).map(), "tracker": tracker});
-    let reply = Reply::new(answer, Shape::Text(said));
+    let reply = Reply::text(answer, said);
     Ok(match refused {
-        Some(refusal) => {
-            reply.note(format!("note: {} is in {}; {}", task.id, task.status, refusal.hint_text()))
-        }
+        Some(refusal) => reply.note(format!(
+            "note: {} is in {}; {}",
+            task.id,
+            task.status,
+            crate::wording::next_step(&refusal)
+        )),
         None => reply,
     })
 }
 
-/// What neo's tracker calls checks: the gates that must be met before somebody approves.
+/// Tells whether the gates are met that must be met before somebody approves; neo's tracker calls them checks.
 fn checks(task: &TaskView) -> words::Checks {
     let open =
         |gate: &GateView| gate.required && gate.name != REVIEW_GATE && !gate.state.is_settled();
@@ -200,17 +196,17 @@ fn changes(
     }))
 }
 
-/// Goes to a state by the verbs that lead there; fields are set with the first of them, both or none. What others have
-/// to do on the way is said, not done.
+/// Brings a task to a state, one command after the other. The fields are set together with the first command. A step that
+/// somebody else has to do is returned as a refusal.
 fn walk(
-    engine: &mut Engine,
+    service: &Service,
     context: &Context,
     mut task: TaskView,
     wanted: Option<Status>,
     needs: Option<&String>,
     mut changes: Option<Command>,
 ) -> Result<(TaskView, Option<Refusal>), Refusal> {
-    // Each step leads on in the life of a task, which has eleven states.
+    // Each step leads to another state, so there are at most as many steps as states.
     for number in 1..=Status::ALL.len() {
         let next = wanted.and_then(|wanted| step(&task, wanted, needs));
         let command = match (changes.take(), next) {
@@ -221,8 +217,9 @@ fn walk(
             }
         };
         let request = super::step(context, command, number);
-        match execute(context, engine, request).and_then(|(task, _)| view(task)) {
-            Ok(next) => task = next,
+        let done = crate::run::perform(context, service, &request);
+        match done.and_then(|(reply, _)| reply.take()) {
+            Ok(TaskAnswer { task: next }) => task = next,
             Err(refusal) if number == 1 => return Err(refusal),
             Err(refusal) => return Ok((task, Some(refusal))),
         }
@@ -230,7 +227,7 @@ fn walk(
     Ok((task, None))
 }
 
-/// Tells whether a task is where it should be: by neo's words for tasks, or by its tracker's where those are finer.
+/// Tells whether a task has the wanted state, in neo's words for states.
 fn is_there(now: Status, wanted: Status) -> bool {
     match wanted {
         Status::Review => {
@@ -240,7 +237,7 @@ fn is_there(now: Status, wanted: Status) -> bool {
     }
 }
 
-/// The next step from where a task is to where it should be; none when it is there.
+/// Returns the next command on the way to the wanted state; none when the task has that state.
 fn step(task: &TaskView, wanted: Status, needs: Option<&String>) -> Option<Command> {
     let id = task.id.clone();
     let to = |status: Status| {
@@ -267,12 +264,9 @@ fn step(task: &TaskView, wanted: Status, needs: Option<&String>) -> Option<Comma
         }
         (Status::Done, Status::Review) => to(Status::Approved),
         (Status::Done, Status::Approved) if task.deliverable == "code" => to(Status::Merging),
-        (Status::Done, Status::Approved | Status::Merging) => Some(Command::Done {
-            id,
-            merged: None,
-            containment: Containment::Unknown,
-            reason: None,
-        }),
+        (Status::Done, Status::Approved | Status::Merging) => {
+            Some(Command::Done { id, merged: None, unmerged: false, reason: None })
+        }
         (Status::Queued, Status::Review | Status::Approved | Status::Merging) => {
             to(Status::ChangesRequested)
         }
@@ -292,8 +286,7 @@ fn list(
         let all = words::TASK_STATUSES.join(", ");
         return print::refuse(format!("Invalid status \"{bad}\". Must be one of: {all}"));
     }
-    let mut engine = context.engine(Access::Read)?;
-    let all = find::tasks(&mut engine, context)?;
+    let all = context.service(Access::Read)?.all_tasks(&context.caller())?;
     let mut records: Vec<Record> = all
         .iter()
         .zip(records(&all))
@@ -326,5 +319,5 @@ fn list(
         print::table(&["ID", "STATUS", "PRIORITY", "INITIATIVE", "TITLE"], &rows)
     };
     let maps: Vec<&Map<String, Value>> = records.iter().map(Record::map).collect();
-    Ok(Reply::new(json!({"tasks": maps}), Shape::Text(said)))
+    Ok(Reply::text(json!({"tasks": maps}), said))
 }

@@ -1,7 +1,7 @@
 //! What is written a second time by who does not know what happened since, and what is refused and stays.
 
 use super::files::{seeded, sync, texts};
-use super::{edit, entry, state, state_file, write_state};
+use super::{edit, entry, state, state_file, titles, write_state};
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -90,13 +90,7 @@ fn a_new_task_in_a_buffer_that_is_saved_twice_is_made_once_whoever_has_its_id() 
     write_state(&root, "tasks", &buffer);
     let report = sync(&sandbox);
     assert_eq!((&report["taken"], &report["refused"]), (&json!([]), &json!([])), "{report}");
-    let titles: Vec<Value> = state(&root, "tasks")["tasks"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|task| task["title"].clone())
-        .collect();
-    assert_eq!(titles, ["Ours", "Newer", "Theirs"]);
+    assert_eq!(titles(&root), ["Ours", "Newer", "Theirs"]);
     let said = texts(&report["conflicts"]);
     assert!(said.contains("new: title is \"New\" in the file as it was before"), "{said}");
 }

@@ -330,18 +330,20 @@ fn a_lock_of_another_tool_has_what_is_left_of_its_life() {
 fn a_lock_that_ended_is_taken_again_when_its_owner_shows_life_and_not_from_an_old_file() {
     let (sandbox, root) = seeded();
     sync(&sandbox);
-    let lock = |at: String| {
+    // Asked for once: a second later it would be another time, and a sign of life.
+    let long_ago = ago(500);
+    let lock = |at: &str| {
         let lock = json!({"path": "a.py", "owner": "codex-cli", "purpose": "", "lock_id": "L-1",
-            "acquired_at": ago(500), "ttl_seconds": 900, "heartbeat_at": at});
+            "acquired_at": long_ago, "ttl_seconds": 900, "heartbeat_at": at});
         json!({"version": 1, "locks": [lock]})
     };
-    write_state(&root, "locks", &lock(ago(500)));
+    write_state(&root, "locks", &lock(&long_ago));
     sync(&sandbox);
     ann(&sandbox, &["lease", "release", "L1"]);
     sync(&sandbox);
-    write_state(&root, "locks", &lock(ago(500)));
+    write_state(&root, "locks", &lock(&long_ago));
     assert_eq!(sync(&sandbox)["taken"], json!([]));
-    write_state(&root, "locks", &lock(ago(1)));
+    write_state(&root, "locks", &lock(&ago(1)));
     assert_eq!(sync(&sandbox)["taken"], json!(["lock L-1 on a.py"]));
     assert_eq!(state(&root, "locks")["locks"][0]["lock_id"], "L-1");
 }

@@ -1,6 +1,6 @@
 //! Files in, files out, and edits between.
 
-use super::{Rpc, edit, empty_root, entry, state, state_file, write_state};
+use super::{Rpc, edit, empty_root, entry, state, state_file, titles, write_state};
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -427,11 +427,5 @@ fn two_tasks_made_under_one_id_are_both_kept() {
     });
     let report = sync(&sandbox);
     assert!(texts(&report["conflicts"]).contains("another task has this id"), "{report}");
-    let titles: Vec<Value> = state(&root, "tasks")["tasks"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|task| task["title"].clone())
-        .collect();
-    assert_eq!(titles, ["Ours", "Theirs"]);
+    assert_eq!(titles(&root), ["Ours", "Theirs"]);
 }

@@ -110,6 +110,12 @@ pub fn state(root: &Path, kind: &str) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{kind}: {error}: {text}"))
 }
 
+/// Returns the titles in `tasks.json`, in its order.
+pub fn titles(root: &Path) -> Vec<Value> {
+    let tasks = state(root, "tasks")["tasks"].clone();
+    tasks.as_array().unwrap().iter().map(|task| task["title"].clone()).collect()
+}
+
 /// Changes a state file as another tool does: read, change, write beside, replace.
 pub fn edit(root: &Path, kind: &str, change: impl FnOnce(&mut Value)) {
     let mut value = state(root, kind);

@@ -39,7 +39,7 @@ fn an_older_state_file_is_read_with_its_words() {
 
 #[test]
 fn the_handoff_is_the_snippet_of_agents_md() {
-    let view = task(&entries(Kind::Tasks, TASKS).remove(0));
+    let view = task(&entries(StateFile::Tasks, TASKS).remove(0));
     let text = handoff(
         &view,
         Some("add retries"),

@@ -6,7 +6,7 @@ use comity_core::command::Command;
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::view::TaskView;
-use comity_protocol::plan::{Mark, Part, Planned, Rights, Target};
+use comity_protocol::plan::{ImportRecord, Part, Planned, Rights, Target};
 use std::collections::BTreeMap;
 
 /// One command for a part of an item.
@@ -19,8 +19,8 @@ struct Step {
 
 /// What is known of an item that is not taken over whole.
 struct Open {
-    before: Mark,
-    now: Mark,
+    before: ImportRecord,
+    now: ImportRecord,
     done: Vec<Part>,
     id: String,
     /// Whether the state was brought on by a command that remembers it.
@@ -48,8 +48,8 @@ impl Carrier<'_> {
             else {
                 continue;
             };
-            let now = Mark::of(planned);
-            let Some(before) = self.source.mark_of(task) else { continue };
+            let now = ImportRecord::of(planned);
+            let Some(before) = self.source.record_of(task) else { continue };
             let lacking = before.lacking(&now);
             if made && !lacking.contains(&Part::Status) && task.status != planned.target.status() {
                 self.status_differs(place, planned, task);

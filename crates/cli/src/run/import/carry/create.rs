@@ -3,7 +3,7 @@
 use super::{AT_ONCE, Carrier, Fate, Named, by_id};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
-use comity_protocol::plan::{LeftOut, Part, Rights, Way};
+use comity_protocol::plan::{ImportedAs, LeftOut, Part, Rights};
 use std::collections::BTreeSet;
 
 /// How often what named something that was refused is tried again without it.
@@ -75,9 +75,14 @@ impl Carrier<'_> {
     }
 
     /// How an item is taken over, as things are; none when it names something that was refused in this round.
-    fn way(&self, place: usize, sent: &BTreeSet<usize>, finished: &BTreeSet<&str>) -> Option<Way> {
+    fn way(
+        &self,
+        place: usize,
+        sent: &BTreeSet<usize>,
+        finished: &BTreeSet<&str>,
+    ) -> Option<ImportedAs> {
         let planned = self.planned(place)?;
-        let mut way = Way { id: self.items.get(place)?.id.clone(), ..Way::default() };
+        let mut way = ImportedAs { id: self.items.get(place)?.id.clone(), ..ImportedAs::default() };
         let reached = self.reached.get(place) == Some(&true);
         if !reached {
             way.later.extend([Part::Status, Part::Reason]);

@@ -1,15 +1,16 @@
 //! Imports over a store that counts its transactions and may fail between two of them.
 
 use super::carry;
-use comity_core::command::{Command, Request};
+use crate::human::import::ImportReport;
+use comity_api::{Nothing, op};
 use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::Refusal;
-use comity_engine::{Engine, Query, Settings};
+use comity_core::status::Status;
+use comity_engine::{Caller, Service, Settings};
 use comity_protocol::beads;
 use comity_protocol::plan::Source;
 use comity_store::memory::MemoryStore;
-use comity_store::{ReadTx, Store, StoreError, SystemClock, Watch, WriteTx};
-use serde_json::Value;
+use comity_store::{ReadTx, Reader, Store, StoreError, SystemClock, Watch, WriteTx};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,6 +21,12 @@ struct Counted {
     room: usize,
 }
 
+impl Reader for Counted {
+    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
+        self.inner.read()
+    }
+}
+
 impl Store for Counted {
     fn write(&mut self) -> Result<Box<dyn WriteTx + '_>, StoreError> {
         if self.writes.fetch_add(1, Ordering::SeqCst) >= self.room {
@@ -27,8 +34,8 @@ impl Store for Counted {
         }
         self.inner.write()
     }
-    fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
-        self.inner.read()
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        self.inner.reader()
     }
     fn watch(&self) -> Result<Box<dyn Watch>, StoreError> {
         self.inner.watch()
@@ -45,7 +52,7 @@ impl Store for Counted {
 }
 
 struct Try {
-    answer: Result<Value, Refusal>,
+    report: Result<ImportReport, Refusal>,
     writes: usize,
     events: u64,
 }
@@ -53,23 +60,14 @@ struct Try {
 fn import(store: &MemoryStore, actor: &str, text: &str, room: usize) -> Try {
     let writes = Arc::new(AtomicUsize::new(0));
     let counted = Counted { inner: store.clone(), writes: writes.clone(), room };
-    let mut engine = Engine::new(Box::new(counted), Settings::default()).unwrap();
-    let by = Request {
-        actor: AgentId::parse(actor).unwrap(),
-        repo: RepoName::parse("acme/app").unwrap(),
-        fence: None,
-        key: None,
-        host: None,
-        workspace: None,
-        command: Command::Heartbeat,
-    };
-    let here = super::tasks(&mut engine, &super::asker(&by)).unwrap();
+    let service = Service::inline(Box::new(counted), Settings::default()).unwrap();
+    let by = Caller::new(AgentId::parse(actor).unwrap(), RepoName::parse("acme/app").unwrap());
+    let here = service.all_tasks(&by).unwrap();
     let earlier = Source::new(beads::PROVIDER).unwrap().earlier(&here);
     let plan = beads::read(text, &earlier).unwrap();
-    let answer = carry(&mut engine, by.clone(), beads::PROVIDER, &plan);
-    let head = engine.query(&super::asker(&by), Query::Head).unwrap();
-    let events = head["seq"].as_u64().unwrap_or_else(|| panic!("{head}"));
-    Try { answer, writes: writes.load(Ordering::SeqCst), events }
+    let report = carry(&service, by.clone(), beads::PROVIDER, &plan);
+    let events = service.call::<op::LogHead>(&by, Nothing {}).unwrap().seq;
+    Try { report, writes: writes.load(Ordering::SeqCst), events }
 }
 
 fn store() -> MemoryStore {
@@ -99,12 +97,12 @@ fn two_thousand_items_take_a_few_transactions() {
     let store = store();
     let text = issues(2000);
     let first = import(&store, "human:ann", &text, usize::MAX);
-    let answer = first.answer.unwrap();
-    assert_eq!(answer["imported"], 2000, "{}", answer["left_out"]);
+    let report = first.report.unwrap();
+    assert_eq!(report.imported, 2000, "{:?}", report.left_out);
     assert!(first.writes <= 2000_usize.div_ceil(256), "{} transactions", first.writes);
     let second = import(&store, "human:ann", &text, usize::MAX);
     assert_eq!((second.writes, second.events), (0, first.events));
-    assert_eq!(second.answer.unwrap()["existing"], 2000);
+    assert_eq!(second.report.unwrap().existing, 2000);
 }
 
 #[test]
@@ -115,12 +113,12 @@ fn an_import_that_is_interrupted_and_run_again_neither_loses_nor_doubles_anythin
         for room in 0..whole.writes {
             let store = store();
             let broken = import(&store, actor, &text, room);
-            assert!(broken.answer.is_err());
+            assert!(broken.report.is_err());
             let again = import(&store, actor, &text, usize::MAX);
             assert_eq!(again.events, whole.events, "{actor}, interrupted after {room}");
-            let answer = again.answer.unwrap();
-            assert_eq!(answer["tasks"], whole.answer.as_ref().unwrap()["tasks"]);
-            assert_eq!(answer["left_out"], whole.answer.as_ref().unwrap()["left_out"]);
+            let (report, whole) = (again.report.unwrap(), whole.report.as_ref().unwrap());
+            assert_eq!(report.tasks, whole.tasks);
+            assert_eq!(report.left_out, whole.left_out);
         }
     }
 }
@@ -129,14 +127,14 @@ fn an_import_that_is_interrupted_and_run_again_neither_loses_nor_doubles_anythin
 fn a_person_finishes_in_a_few_transactions_what_an_agent_took_over() {
     let store = store();
     let text = issues(600);
-    import(&store, "codex-cli", &text, usize::MAX).answer.unwrap();
+    import(&store, "codex-cli", &text, usize::MAX).report.unwrap();
     let by_person = import(&store, "human:ann", &text, usize::MAX);
     assert!(by_person.writes <= 2, "{}", by_person.writes);
-    let answer = by_person.answer.unwrap();
-    let done = answer["tasks"].as_array().unwrap().iter().filter(|task| task["status"] == "done");
+    let report = by_person.report.unwrap();
+    let done = report.tasks.iter().filter(|task| task.status == Status::Done);
     assert_eq!(done.count(), 200);
-    let left = answer["left_out"].as_array().unwrap();
-    assert!(left.iter().all(|left| left["what"] != "status done"), "{left:?}");
+    let left = &report.left_out;
+    assert!(left.iter().all(|left| left.what != "status done"), "{left:?}");
     let events = by_person.events;
     assert_eq!(import(&store, "human:ann", &text, usize::MAX).events, events);
 }
@@ -147,7 +145,7 @@ fn a_whole_that_waits_for_its_own_part_gets_the_dependency_afterwards() {
     let text = "{\"id\":\"x\",\"title\":\"whole\",\"dependencies\":[{\"depends_on_id\":\"x.1\"}]}\n\
                 {\"id\":\"x.1\",\"title\":\"part\"}\n";
     let first = import(&store, "codex-cli", text, usize::MAX);
-    assert_eq!(first.answer.unwrap()["left_out"], serde_json::json!([]));
+    assert_eq!(first.report.unwrap().left_out, []);
     assert_eq!(first.writes, 3, "made, joined, remembered");
     let again = import(&store, "codex-cli", text, usize::MAX);
     assert_eq!((again.events, again.writes), (first.events, 0));
@@ -160,14 +158,9 @@ fn what_names_an_item_that_is_refused_is_taken_over_without_it() {
     let text = "{\"id\":\"a\\nb\",\"title\":\"bad\"}\n\
                 {\"id\":\"c\",\"title\":\"c\",\"dependencies\":[{\"depends_on_id\":\"a\\nb\"}]}\n\
                 {\"id\":\"d\",\"title\":\"d\",\"dependencies\":[{\"depends_on_id\":\"c\"}]}\n";
-    let answer = import(&store, "codex-cli", text, usize::MAX).answer.unwrap();
-    assert_eq!(answer["imported"], 2);
-    let left: Vec<&str> = answer["left_out"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|left| left["what"].as_str().unwrap())
-        .collect();
+    let report = import(&store, "codex-cli", text, usize::MAX).report.unwrap();
+    assert_eq!(report.imported, 2);
+    let left: Vec<&str> = report.left_out.iter().map(|left| left.what.as_str()).collect();
     assert_eq!(left, ["the task", "dependency on a\nb"]);
 }
 
@@ -179,18 +172,15 @@ fn parts_of_an_export_are_joined_whoever_imports_them_first() {
     let store = store();
     // An agent may not finish them: both are kept back, and joined.
     for text in [first, second] {
-        import(&store, "codex-cli", text, usize::MAX).answer.unwrap();
+        import(&store, "codex-cli", text, usize::MAX).report.unwrap();
     }
     for text in [first, second] {
-        let answer = import(&store, "human:ann", text, usize::MAX).answer.unwrap();
-        assert_eq!(
-            (&answer["left_out"], &answer["changed"]),
-            (&Value::from([0; 0]), &Value::from([0; 0]))
-        );
-        assert_eq!(answer["tasks"][0]["status"], "done", "{answer}");
+        let report = import(&store, "human:ann", text, usize::MAX).report.unwrap();
+        assert!(report.left_out.is_empty() && report.changed.is_empty(), "{report:?}");
+        assert_eq!(report.tasks[0].status, Status::Done, "{report:?}");
     }
     let done = import(&store, "human:ann", &format!("{first}{second}"), usize::MAX);
     let whole = import(&store, "human:ann", second, usize::MAX);
     assert_eq!(whole.events, done.events);
-    assert_eq!(whole.answer.unwrap()["changed"], Value::from([0; 0]));
+    assert_eq!(whole.report.unwrap().changed, []);
 }

@@ -1,0 +1,415 @@
+//! What a caller says. Nothing that a door has to observe can be said here: commits, merges, evidence tiers and the
+//! caller's session come in beside the command.
+//!
+//! Ids may be unambiguous prefixes. The larger inputs are the rules' own types.
+
+use comity_core::command::{Command, ConstraintChanges, LeaseChange, PlannedTask, StepVerb};
+use comity_core::directive::Trigger;
+use comity_core::event::TaskUpdated;
+use comity_core::ids::AgentId;
+use comity_core::memory::{MemoryFilter, MemoryType};
+use comity_core::role::Role;
+use comity_core::status::Status;
+use comity_core::time::{Millis, Timestamp};
+use comity_protocol::ace::Generation;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Declares an input that is one command of the rules under other names: same fields, one conversion.
+macro_rules! commands {
+    ($($(#[$meta:meta])* $name:ident => $($of:ident)::+ {
+        $($(#[$field_meta:meta])* $field:ident: $type:ty,)*
+    })*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+            #[serde(deny_unknown_fields)]
+            pub struct $name {
+                $($(#[$field_meta])* pub $field: $type,)*
+            }
+
+            impl From<$name> for Command {
+                fn from(input: $name) -> Command {
+                    Command::from($($of)::+ { $($field: input.$field),* })
+                }
+            }
+        )*
+    };
+}
+
+commands! {
+    Breakdown => Command::CreateTasks {
+        tasks: Vec<PlannedTask>,
+    }
+    UpdateTask => Command::UpdateTask {
+        id: String,
+        /// Fields to set. An absent field stays; an empty text clears.
+        changes: Box<TaskUpdated>,
+        /// Single constraints to set; the others stay.
+        #[serde(default)]
+        constraints: ConstraintChanges,
+        /// The version that the caller has seen; another one is refused.
+        #[serde(default)]
+        if_match: Option<u64>,
+    }
+    Depend => Command::Depend {
+        id: String,
+        /// The task that must be done first.
+        on: String,
+        #[serde(default)]
+        remove: bool,
+    }
+    Assign => Command::Assign {
+        id: String,
+        /// For whom the task is reserved; null frees it.
+        #[serde(default)]
+        agent: Option<AgentId>,
+    }
+    Link => Command::Link {
+        id: String,
+        /// The other system.
+        provider: String,
+        /// The kind of reference, such as `issue`.
+        key: String,
+        value: String,
+    }
+    Start => Command::Start {
+        id: String,
+        /// The life of the claim that starting takes where there is none.
+        #[serde(default, with = "comity_core::time::written")]
+        #[schemars(with = "Option<String>")]
+        ttl: Option<Millis>,
+        #[serde(default)]
+        reason: Option<String>,
+    }
+    Done => Command::Done {
+        id: String,
+        /// The commit that has the work merged; without one, the tip of the base branch.
+        #[serde(default)]
+        merged: Option<String>,
+        /// A person finishes work that was never merged, and says why.
+        #[serde(default)]
+        unmerged: bool,
+        #[serde(default)]
+        reason: Option<String>,
+    }
+    Block => Command::Block {
+        id: String,
+        #[serde(default)]
+        needs: Option<String>,
+        /// Questions that must be answered first; each becomes a decision.
+        #[serde(default)]
+        questions: Vec<String>,
+        /// When to try again without an answer.
+        #[serde(default, with = "comity_core::time::written")]
+        #[schemars(with = "Option<String>")]
+        retry_after: Option<Millis>,
+        #[serde(default)]
+        reason: Option<String>,
+    }
+    CheckItem => Command::Check {
+        id: String,
+        /// The item's text, or its place counted from 1.
+        item: String,
+        #[serde(default)]
+        waive: bool,
+        /// Why the item is waived.
+        #[serde(default)]
+        reason: Option<String>,
+    }
+    Subtask => Command::Subtask {
+        id: String,
+        step: StepVerb,
+        /// What is done in the step, or the step's id.
+        text: String,
+    }
+    Handoff => Command::Handoff {
+        id: String,
+        /// The next step: its id or its goal.
+        #[serde(default)]
+        subtask: Option<String>,
+    }
+    Intervene => Command::Intervene {
+        id: String,
+        /// How the task goes on.
+        feedback: String,
+    }
+    Transition => Command::Transition {
+        id: String,
+        status: Status,
+        #[serde(default)]
+        reason: Option<String>,
+        /// What the task needs, when it is blocked.
+        #[serde(default)]
+        needs: Option<String>,
+    }
+    AcquireLeases => LeaseChange::Acquire {
+        /// Paths or globs, relative to the root.
+        patterns: Vec<String>,
+        #[serde(default)]
+        task: Option<String>,
+        #[serde(default)]
+        purpose: Option<String>,
+        #[serde(default, with = "comity_core::time::written")]
+        #[schemars(with = "Option<String>")]
+        ttl: Option<Millis>,
+        #[serde(default)]
+        shared: bool,
+    }
+    RenewLeases => LeaseChange::Renew {
+        ids: Vec<String>,
+        #[serde(default, with = "comity_core::time::written")]
+        #[schemars(with = "Option<String>")]
+        ttl: Option<Millis>,
+    }
+    ReleaseLeases => LeaseChange::Release {
+        #[serde(default)]
+        ids: Vec<String>,
+        /// All leases of the caller.
+        #[serde(default)]
+        all: bool,
+    }
+    RegisterAgent => Command::AgentRegister {
+        id: AgentId,
+        /// Empty keeps the roles that the agent has.
+        #[serde(default)]
+        roles: Vec<Role>,
+        /// Empty keeps the skills that the agent has.
+        #[serde(default)]
+        skills: Vec<String>,
+    }
+    RecordGate => Command::GateRecord {
+        id: String,
+        gate: String,
+        pass: bool,
+        /// Where the report is.
+        #[serde(default)]
+        report: Option<String>,
+        #[serde(default)]
+        commit: Option<String>,
+    }
+    WaiveGate => Command::GateWaive {
+        id: String,
+        gate: String,
+        reason: String,
+    }
+    AnswerDecision => Command::DecisionAnswer {
+        id: String,
+        /// `KEY`, `KEY: text`, or any text.
+        answer: String,
+    }
+    ToggleDirective => Command::DirectiveToggle {
+        id: String,
+        /// On or off; null switches it over.
+        #[serde(default)]
+        enabled: Option<bool>,
+    }
+    WriteNote => Command::Note {
+        #[serde(rename = "type")]
+        kind: String,
+        text: String,
+        #[serde(default)]
+        task: Option<String>,
+    }
+    EmitEvent => Command::EmitEvent {
+        /// `event` is its name; the other fields are free.
+        event: Map<String, Value>,
+    }
+    UpdateMemory => Command::MemoryUpdate {
+        id: String,
+        changes: Box<comity_core::command::MemoryChanges>,
+    }
+    ForgetMemory => Command::MemoryForget { id: String, }
+    TriggerDirective => Command::DirectiveTrigger { id: String, }
+    DeleteDirective => Command::DirectiveDelete { id: String, }
+}
+
+macro_rules! inputs {
+    ($($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+            #[serde(default, deny_unknown_fields)]
+            pub struct $name {
+                $($(#[$field_meta])* pub $field: $type,)*
+            }
+        )*
+    };
+}
+
+inputs! {
+    Nothing {}
+    /// Something that is named by its id.
+    ById { id: String, }
+    /// A task and a reason, for the verbs that take no more.
+    TaskVerbInput { id: String, reason: Option<String>, }
+    /// Which tasks.
+    TaskFilter {
+        /// In one of these states; empty means any.
+        statuses: Vec<Status>,
+        assignee: Option<AgentId>,
+        /// With all of these labels.
+        labels: Vec<String>,
+        role: Option<Role>,
+        initiative: Option<String>,
+        /// Only those that the caller could claim now.
+        ready: bool,
+        limit: Option<usize>,
+        after: Option<String>,
+    }
+    LeaseFilter { owner: Option<AgentId>, limit: Option<usize>, after: Option<String>, }
+    AgentFilter { limit: Option<usize>, after: Option<String>, }
+    CheckPaths {
+        /// Paths or patterns, relative to the root.
+        paths: Vec<String>,
+    }
+    SuggestAgents { labels: Vec<String>, role: Option<Role>, }
+    DecisionFilter {
+        /// Also those that are settled.
+        all: bool,
+        limit: Option<usize>,
+        after: Option<String>,
+    }
+    WaitForDecision {
+        id: String,
+        #[serde(with = "comity_core::time::written")]
+        #[schemars(with = "Option<String>")]
+        timeout: Option<Millis>,
+    }
+    ListMemories {
+        #[serde(rename = "type")]
+        kind: Option<MemoryType>,
+        /// Of this scope, or of the global one.
+        scope: Option<String>,
+        /// With all of these tags.
+        tags: Vec<String>,
+        /// Also those that were replaced.
+        all: bool,
+        limit: Option<usize>,
+        after: Option<String>,
+    }
+    SearchMemories {
+        /// The words that a memory must have.
+        query: String,
+        #[serde(rename = "type")]
+        kind: Option<MemoryType>,
+        scope: Option<String>,
+        tags: Vec<String>,
+        all: bool,
+        limit: Option<usize>,
+        after: Option<String>,
+    }
+    ListDirectives {
+        trigger: Option<Trigger>,
+        /// Only those that count now, the most important first.
+        active: bool,
+        limit: Option<usize>,
+        after: Option<String>,
+    }
+    /// Which events.
+    EventFilter {
+        task: Option<String>,
+        /// The event's name.
+        event: Option<String>,
+        /// After this seq, or not before this time.
+        since: Option<Since>,
+        /// Of every repository of the store.
+        all_repos: bool,
+        limit: Option<usize>,
+        after: Option<String>,
+    }
+    TailEvents {
+        /// The first seq; without one, only new events.
+        from: Option<u64>,
+    }
+    /// An answer to the open questions of a blocked task.
+    AnswerTask {
+        id: String,
+        text: String,
+        /// The text is an ACE comment of this generation: what counts follows `ANSWER:` at the start of a line.
+        comment: Option<Generation>,
+    }
+}
+
+impl ListMemories {
+    pub fn filter(&self) -> MemoryFilter {
+        let (scope, tags) = (self.scope.clone(), self.tags.clone());
+        MemoryFilter { kind: self.kind, scope, tags, all: self.all }
+    }
+}
+
+impl SearchMemories {
+    pub fn filter(&self) -> MemoryFilter {
+        let (scope, tags) = (self.scope.clone(), self.tags.clone());
+        MemoryFilter { kind: self.kind, scope, tags, all: self.all }
+    }
+}
+
+/// Where a list of events starts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Since {
+    /// After this place.
+    Seq(u64),
+    /// Not before this time.
+    Time(Timestamp),
+}
+
+/// What a task is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rendering {
+    /// Neo.mjs: the contract of the task.
+    NeoTask,
+    /// Neo.mjs: the contract of its result.
+    NeoResult,
+    /// Neo.mjs: the report of what the task is stuck on.
+    NeoError,
+    /// ACE: the instructions for a worker.
+    AceTask,
+    /// ACE: the comment that says who has taken the task.
+    AceClaim,
+    /// ACE: the comment that asks its questions.
+    AceBlocked,
+    /// ACE: the comment that says that the task goes on.
+    AceResuming,
+    /// ACE: the comment that names its pull request.
+    AceDone,
+    /// ACE: the comment that says why it failed.
+    AceFailed,
+}
+
+impl Rendering {
+    /// Every one, with the word that users write.
+    pub const ALL: [(Rendering, &'static str); 9] = [
+        (Rendering::NeoTask, "neo-task"),
+        (Rendering::NeoResult, "neo-result"),
+        (Rendering::NeoError, "neo-error"),
+        (Rendering::AceTask, "ace-task"),
+        (Rendering::AceClaim, "ace-claim"),
+        (Rendering::AceBlocked, "ace-blocked"),
+        (Rendering::AceResuming, "ace-resuming"),
+        (Rendering::AceDone, "ace-done"),
+        (Rendering::AceFailed, "ace-failed"),
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        Rendering::ALL.iter().find(|(known, _)| *known == self).map_or("", |(_, word)| word)
+    }
+
+    pub fn parse(text: &str) -> Option<Rendering> {
+        Rendering::ALL.iter().find(|(_, word)| *word == text).map(|(known, _)| *known)
+    }
+}
+
+/// A task to be written as another protocol writes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RenderTask {
+    pub id: String,
+    pub kind: Rendering,
+    /// Which of ACE's two forms is written.
+    #[serde(default)]
+    pub generation: Generation,
+}

@@ -1,0 +1,12 @@
+//! What can be asked of comity: one row per operation, with its input, its output and its help text.
+//!
+//! Pure: no I/O and no rule. The doors (command line, JSON-RPC, MCP, HTTP) read the table; `engine`, `guard` and
+//! `bridge` register the handlers of the rows that are theirs.
+
+mod input;
+mod output;
+mod table;
+
+pub use input::*;
+pub use output::*;
+pub use table::{Door, Kind, Operation, Row, TABLE, op, row};

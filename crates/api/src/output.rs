@@ -1,0 +1,221 @@
+//! Answers, in the shapes of the interface. One thing comes under its singular name, several under the plural
+//! with the cursor of the next page.
+
+use comity_core::observed::SharedWith;
+use comity_core::status::Status;
+use comity_core::time::Timestamp;
+use comity_core::view::{
+    AgentView, DecisionView, DirectiveView, GateView, LeaseView, MemoryView, TaskView,
+};
+use comity_core::why::Why;
+use comity_protocol::mission::Mission;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+macro_rules! answers {
+    ($($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+            pub struct $name {
+                $($(#[$field_meta])* pub $field: $type,)*
+            }
+        )*
+    };
+}
+
+answers! {
+    TaskAnswer { task: TaskView, }
+    /// The answer to work that was handed in.
+    SubmitAnswer {
+        task: TaskView,
+        /// Changed files that the task neither declared nor leased.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        undeclared: Vec<String>,
+        /// Other live claims in the same work tree: their work may be among what was checked.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shared_with: Vec<SharedWith>,
+    }
+    TasksAnswer { tasks: Vec<TaskView>, next: Option<String>, }
+    ClaimAnswer {
+        task: TaskView,
+        fence: Option<u64>,
+        leases: Vec<LeaseView>,
+        branch: Option<String>,
+        mission: Mission,
+    }
+    MissionAnswer { task: TaskView, mission: Mission, }
+    WhyAnswer { why: Why, }
+    GatesAnswer { gates: Vec<GateView>, }
+    LeasesAnswer { leases: Vec<LeaseView>, }
+    LeasesPage { leases: Vec<LeaseView>, next: Option<String>, }
+    ReleasedAnswer { released: Vec<String>, }
+    PathsAnswer { paths: Vec<PathView>, }
+    PathView {
+        path: String,
+        /// No other owner's lease overlaps it.
+        free: bool,
+        /// A live lease of the caller overlaps it.
+        mine: bool,
+        conflicts: Vec<ConflictView>,
+    }
+    ConflictView {
+        wanted: String,
+        /// A path that both patterns match.
+        witness: String,
+        held: LeaseView,
+    }
+    AgentsPage { agents: Vec<AgentView>, next: Option<String>, }
+    AgentAnswer { agent: AgentView, }
+    SuggestionsAnswer { suggestions: Vec<Suggestion>, }
+    Suggestion { agent: String, score: i64, reason: String, }
+    DecisionsPage { decisions: Vec<DecisionView>, next: Option<String>, }
+    DecisionAnswer { decision: DecisionView, }
+    MemoriesPage { memories: Vec<MemoryView>, next: Option<String>, }
+    MemoryAnswer { memory: MemoryView, }
+    DirectivesPage { directives: Vec<DirectiveView>, next: Option<String>, }
+    DirectiveAnswer { directive: DirectiveView, }
+    /// What a stopped task waits to be told, in the order it was asked.
+    QuestionsAnswer { task: TaskView, questions: Vec<DecisionView>, }
+    /// A task as another protocol writes it.
+    RenderedTask {
+        kind: String,
+        id: String,
+        text: String,
+        /// The contract alone, where the text has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        yaml: Option<String>,
+    }
+    /// A task that needs a person, with all that is known of it.
+    InterventionAnswer {
+        task: TaskView,
+        contract: String,
+        events: Vec<EventView>,
+        error: Option<String>,
+        questions: Vec<DecisionView>,
+    }
+    EventsPage { events: Vec<EventView>, next: Option<String>, }
+    EventAnswer { event: EventView, }
+    /// A store that was moved.
+    CopyAnswer { from: String, to: String, events: u64, copied: u64, head: String, }
+    HeadAnswer { seq: u64, hash: String, ts: Option<Timestamp>, }
+    VerifyAnswer { ok: bool, events: u64, head: String, problems: Vec<String>, }
+    RebuildAnswer { rebuilt: Rebuilt, events: u64, head: String, }
+    /// What is going on. The door adds root, store and caller.
+    StatusAnswer {
+        counts: Counts,
+        agents: Vec<AgentView>,
+        leases: usize,
+        decisions_open: usize,
+        attention: Vec<Attention>,
+    }
+    Attention {
+        /// `decision`, `exhausted`, `stuck`, `blocked`, `review`, `failed` or `merge`.
+        kind: String,
+        id: String,
+        reason: String,
+        since: Timestamp,
+    }
+    /// A log or a board as Markdown; `output` is the file that it was written to.
+    ReportAnswer { report: Option<String>, output: Option<String>, }
+}
+
+impl SubmitAnswer {
+    pub fn of_task(task: TaskView) -> SubmitAnswer {
+        SubmitAnswer { task, undeclared: Vec::new(), shared_with: Vec::new() }
+    }
+}
+
+/// What a sweep did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweptAnswer {
+    pub reclaimed: Reclaimed,
+    pub events: usize,
+}
+
+/// Ids of what a sweep ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reclaimed {
+    pub tasks: Vec<String>,
+    pub leases: Vec<String>,
+    pub decisions: Vec<String>,
+    pub memories: Vec<String>,
+    pub directives: Vec<String>,
+}
+
+/// Rows that were written anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rebuilt {
+    pub agents: usize,
+    pub decisions: usize,
+    pub directives: usize,
+    pub leases: usize,
+    pub memories: usize,
+    pub repos: usize,
+    pub tasks: usize,
+}
+
+/// How many tasks have each status, in the order of the interface.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts(pub Vec<(Status, i64)>);
+
+impl Counts {
+    pub fn of(&self, status: Status) -> i64 {
+        self.0.iter().find(|(known, _)| *known == status).map_or(0, |(_, count)| *count)
+    }
+}
+
+impl Serialize for Counts {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(status, count)| (status.as_str(), count)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Counts {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let read = Map::deserialize(from)?;
+        let one = |(name, count): (String, Value)| {
+            Some((Status::parse(&name).ok()?, count.as_i64().unwrap_or(0)))
+        };
+        Ok(Counts(read.into_iter().filter_map(one).collect()))
+    }
+}
+
+impl JsonSchema for Counts {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Counts".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "object", "additionalProperties": {"type": "integer"}})
+    }
+}
+
+/// EVENT: the header, the event's own fields, the chain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EventView {
+    pub seq: u64,
+    pub ts: Timestamp,
+    pub event: String,
+    pub v: u32,
+    pub repo: String,
+    pub agent: String,
+    pub task: Option<String>,
+    /// The event's own fields, which are free in form.
+    #[serde(flatten)]
+    pub fields: Map<String, Value>,
+    pub prev: String,
+    pub hash: String,
+}
+
+impl EventView {
+    /// Returns a field that is a text.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.fields.get(key).and_then(Value::as_str)
+    }
+}

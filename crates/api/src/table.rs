@@ -1,0 +1,188 @@
+//! The one table of operations. Every door is checked against it.
+
+use crate::input::*;
+use crate::output::*;
+use comity_core::command::{ClaimWish, NewDirective, NewMemory, NewTask, Question, Submission};
+use comity_core::role::Verb;
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+
+/// What an operation does to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It runs a command of the rules.
+    Write,
+    Read,
+    /// It answers with one output after the other until it is told to stop.
+    Stream,
+}
+
+/// A way in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    CommandLine,
+    /// `collab.*` JSON-RPC, under the method's own name.
+    Rpc(&'static str),
+    Mcp,
+    Http,
+}
+
+/// One thing that a caller can do.
+pub struct Row {
+    /// The words of the command line, joined by a dot.
+    pub name: &'static str,
+    pub kind: Kind,
+    /// What the permission table calls it; none for what anybody may do, for what only a person may do, or where the
+    /// verb depends on the input.
+    pub verb: Option<Verb>,
+    /// One sentence, imperative, without a full stop.
+    pub help: &'static str,
+    pub doors: &'static [Door],
+    pub input: fn() -> Schema,
+    pub output: fn() -> Schema,
+}
+
+/// An operation by its type: what goes in and what comes out.
+pub trait Operation {
+    const ROW: &'static Row;
+    type Input;
+    type Output;
+}
+
+/// Makes a schema without references and without number formats, which clients of MCP do not understand.
+fn schema<T: schemars::JsonSchema>() -> Schema {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
+/// Finds a row by its name.
+pub fn row(name: &str) -> Option<&'static Row> {
+    TABLE.iter().copied().find(|row| row.name == name)
+}
+
+const ALL: &[Door] = &[Door::CommandLine, Door::Mcp, Door::Http];
+const LOCAL: &[Door] = &[Door::CommandLine];
+const PEOPLE: &[Door] = &[Door::CommandLine, Door::Http];
+
+macro_rules! verb {
+    (none) => {
+        None
+    };
+    ($verb:ident) => {
+        Some(Verb::$verb)
+    };
+}
+
+macro_rules! table {
+    ($($marker:ident $name:literal $kind:ident $verb:ident $doors:expr, $input:ty => $output:ty, $help:literal;)*) => {
+        /// Operations as types, for handlers and for callers of this process.
+        pub mod op {
+            use super::*;
+            $(
+                #[doc = $help]
+                pub enum $marker {}
+
+                impl Operation for $marker {
+                    const ROW: &'static Row = &Row {
+                        name: $name,
+                        kind: Kind::$kind,
+                        verb: verb!($verb),
+                        help: $help,
+                        doors: $doors,
+                        input: schema::<$input>,
+                        output: schema::<$output>,
+                    };
+                    type Input = $input;
+                    type Output = $output;
+                }
+            )*
+        }
+
+        /// Every operation, in the order of the documentation.
+        pub const TABLE: &[&Row] = &[$(<op::$marker as Operation>::ROW,)*];
+    };
+}
+
+macro_rules! rpc {
+    ($method:literal) => {
+        &[Door::CommandLine, Door::Rpc($method), Door::Mcp, Door::Http]
+    };
+}
+
+table! {
+    TaskCreate "task.create" Write Create rpc!("collab.create_task"), NewTask => TaskAnswer, "Create a task";
+    TaskBreakdown "task.breakdown" Write Create PEOPLE, Breakdown => TasksAnswer, "Create the tasks of a plan, all or none";
+    TaskList "task.list" Read none rpc!("collab.list_tasks"), TaskFilter => TasksAnswer, "List tasks";
+    TaskShow "task.show" Read none ALL, ById => TaskAnswer, "Show a task";
+    TaskWhy "task.why" Read none ALL, ById => WhyAnswer, "Explain why a task is where it is, and what to do next";
+    TaskMission "task.mission" Read none ALL, ById => MissionAnswer, "Show a task with the mission for its worker";
+    TaskIntervention "task.intervention" Read none PEOPLE, ById => InterventionAnswer, "Show a stuck task with all that is known of it";
+    TaskUpdate "task.update" Write Update rpc!("collab.update_task"), UpdateTask => TaskAnswer, "Change fields of a task";
+    TaskDepend "task.depend" Write Update PEOPLE, Depend => TaskAnswer, "Add or remove a dependency";
+    TaskAssign "task.assign" Write Assign rpc!("collab.auto_assign"), Assign => TaskAnswer, "Reserve a task for an agent";
+    TaskLink "task.link" Write Link rpc!("collab.link_external"), Link => TaskAnswer, "Set a reference to another system";
+    TaskClaim "task.claim" Write Claim ALL, ClaimWish => ClaimAnswer, "Take a task, or the best ready one, with leases on its files";
+    TaskStart "task.start" Write Start ALL, Start => TaskAnswer, "Begin or continue the work";
+    TaskSubmit "task.submit" Write Submit ALL, Submission => SubmitAnswer, "Hand the work in for review";
+    TaskReview "task.review" Write Review ALL, TaskVerbInput => TaskAnswer, "Take a review, so that two do not do it twice";
+    TaskApprove "task.approve" Write Approve ALL, TaskVerbInput => TaskAnswer, "Accept the work";
+    TaskRequestChanges "task.request-changes" Write RequestChanges ALL, TaskVerbInput => TaskAnswer, "Send the work back";
+    TaskMerge "task.merge" Write Merge PEOPLE, TaskVerbInput => TaskAnswer, "Begin to merge approved work";
+    TaskDone "task.done" Write Done PEOPLE, Done => TaskAnswer, "Finish a task";
+    TaskBlock "task.block" Write Block ALL, Block => TaskAnswer, "Stop a task until somebody gives what it needs";
+    TaskAnswerQuestions "task.answer" Write AnswerForPlanner PEOPLE, AnswerTask => TaskAnswer, "Answer the questions of a blocked task";
+    TaskIntervene "task.intervene" Write none PEOPLE, Intervene => TaskAnswer, "Look at a stuck task and say how it goes on";
+    TaskUnblock "task.unblock" Write Unblock PEOPLE, TaskVerbInput => TaskAnswer, "Put a blocked task back into the queue";
+    TaskFail "task.fail" Write Fail ALL, TaskVerbInput => TaskAnswer, "Say that the attempt failed";
+    TaskRelease "task.release" Write Release ALL, TaskVerbInput => TaskAnswer, "Give a claimed task back";
+    TaskAbandon "task.abandon" Write Abandon PEOPLE, TaskVerbInput => TaskAnswer, "Give a task up";
+    TaskRequeue "task.requeue" Write Requeue PEOPLE, TaskVerbInput => TaskAnswer, "Put a task back into the queue";
+    TaskReopen "task.reopen" Write Reopen PEOPLE, TaskVerbInput => TaskAnswer, "Take a finished task up again";
+    TaskCheck "task.check" Write Check ALL, CheckItem => TaskAnswer, "Settle a checklist item";
+    TaskSubtask "task.subtask" Write Subtask ALL, Subtask => TaskAnswer, "Start or complete a step of the work";
+    TaskHandoff "task.handoff" Write Note ALL, Handoff => TaskAnswer, "Hand a task over to a fresh context";
+    TaskTransition "task.transition" Write none rpc!("collab.transition_task"), Transition => TaskAnswer, "Move a task to a status by the verb that leads there";
+    LeaseAcquire "lease.acquire" Write Lease rpc!("collab.acquire_lease"), AcquireLeases => LeasesAnswer, "Take leases on paths, all or none";
+    LeaseRenew "lease.renew" Write Lease rpc!("collab.renew_lease"), RenewLeases => LeasesAnswer, "Renew leases";
+    LeaseRelease "lease.release" Write Lease rpc!("collab.release_lease"), ReleaseLeases => ReleasedAnswer, "End leases";
+    LeaseList "lease.list" Read none ALL, LeaseFilter => LeasesPage, "List live leases";
+    LeaseCheck "lease.check" Read none ALL, CheckPaths => PathsAnswer, "Tell whether paths are free";
+    LeaseReclaim "lease.reclaim" Write Reclaim rpc!("collab.reclaim"), Nothing => SweptAnswer, "End the leases and claims that have expired";
+    AgentRegister "agent.register" Write Register rpc!("collab.update_agent"), RegisterAgent => AgentAnswer, "Register an agent, or give it roles and skills";
+    AgentList "agent.list" Read none rpc!("collab.list_agents"), AgentFilter => AgentsPage, "List agents";
+    AgentShow "agent.show" Read none PEOPLE, ById => AgentAnswer, "Show an agent and what it holds";
+    AgentHeartbeat "agent.heartbeat" Write Heartbeat ALL, Nothing => AgentAnswer, "Give a sign of life";
+    AgentSuggest "agent.suggest" Read none rpc!("collab.suggest_assignee"), SuggestAgents => SuggestionsAnswer, "Suggest agents for a piece of work";
+    GateList "gate.list" Read none ALL, ById => GatesAnswer, "List the gates of a task";
+    GateRecord "gate.record" Write Record ALL, RecordGate => TaskAnswer, "Record evidence for a gate";
+    GateWaive "gate.waive" Write Waive PEOPLE, WaiveGate => TaskAnswer, "Let a gate pass, with a reason";
+    DecisionAsk "decision.ask" Write Ask ALL, Question => DecisionAnswer, "Ask a question";
+    DecisionList "decision.list" Read none ALL, DecisionFilter => DecisionsPage, "List questions";
+    DecisionShow "decision.show" Read none ALL, ById => DecisionAnswer, "Show a question";
+    DecisionAnswerOne "decision.answer" Write AnswerForPlanner PEOPLE, AnswerDecision => DecisionAnswer, "Answer a question";
+    DecisionWait "decision.wait" Read none ALL, WaitForDecision => DecisionAnswer, "Wait for an answer";
+    MemoryWrite "memory.write" Write Remember ALL, NewMemory => MemoryAnswer, "Remember something";
+    MemoryList "memory.list" Read none ALL, ListMemories => MemoriesPage, "List memories";
+    MemoryShow "memory.show" Read none ALL, ById => MemoryAnswer, "Show a memory";
+    MemorySearch "memory.search" Read none ALL, SearchMemories => MemoriesPage, "Find memories that have every word of a query, the best first";
+    MemoryUpdate "memory.update" Write Remember PEOPLE, UpdateMemory => MemoryAnswer, "Change a memory in place, under the same id";
+    MemoryForget "memory.forget" Write Forget PEOPLE, ForgetMemory => MemoryAnswer, "Forget a memory";
+    DirectiveCreate "directive.create" Write Direct PEOPLE, NewDirective => DirectiveAnswer, "Give a standing instruction";
+    DirectiveList "directive.list" Read none ALL, ListDirectives => DirectivesPage, "List standing instructions";
+    DirectiveShow "directive.show" Read none ALL, ById => DirectiveAnswer, "Show a standing instruction";
+    DirectiveToggle "directive.toggle" Write Direct PEOPLE, ToggleDirective => DirectiveAnswer, "Switch a standing instruction on or off";
+    DirectiveDelete "directive.delete" Write Direct PEOPLE, DeleteDirective => DirectiveAnswer, "Take a standing instruction back";
+    DirectiveTrigger "directive.trigger" Write Trigger ALL, TriggerDirective => DirectiveAnswer, "Say that a standing instruction is followed now";
+    Note "note" Write Note ALL, WriteNote => EventAnswer, "Write a note into the log";
+    EventEmit "event.emit" Write Emit rpc!("collab.emit_event"), EmitEvent => EventAnswer, "Append an event that you report";
+    EventList "event.list" Read none ALL, EventFilter => EventsPage, "List events";
+    EventTail "event.tail" Stream none PEOPLE, TailEvents => EventView, "Follow the log as it grows";
+    ContractRender "contract.render" Read none PEOPLE, RenderTask => RenderedTask, "Write a task as a contract";
+    LogVerify "log.verify" Read none PEOPLE, Nothing => VerifyAnswer, "Check the log's chain and the projections against it";
+    LogRebuild "log.rebuild" Write Reclaim LOCAL, Nothing => RebuildAnswer, "Write the projections anew from the log";
+    LogHead "log.head" Read none PEOPLE, Nothing => HeadAnswer, "Show the end of the log, to be kept elsewhere as an anchor";
+    Status "status" Read none ALL, Nothing => StatusAnswer, "Show what is going on, who holds what, and what needs you";
+    Watchdog "watchdog" Write Reclaim LOCAL, Nothing => SweptAnswer, "Reclaim what is stale and apply what has expired";
+}

@@ -1,0 +1,134 @@
+//! Next steps in the words of the command line.
+
+use comity_core::hint::{Argument, Call, Given, Wording};
+use comity_core::refusal::Refusal;
+
+/// Arguments that are given by their place; all others are given by their name.
+const BY_PLACE: [&str; 7] = ["id", "ids", "gate", "verdict", "answer", "text", "patterns"];
+
+/// The wording of the command line.
+pub struct CommandLine;
+
+impl Wording for CommandLine {
+    fn call(&self, call: &Call) -> String {
+        let mut line = format!("comity {}", call.operation.replace('.', " "));
+        for argument in &call.arguments {
+            line.push(' ');
+            match (&argument.given, BY_PLACE.contains(&argument.name.as_ref())) {
+                (Given::Value(value), true) => line.push_str(&for_a_shell(value)),
+                (Given::Placeholder(kind), true) => line.push_str(kind),
+                (_, false) | (Given::Nothing, true) => line.push_str(&self.argument(argument)),
+            }
+        }
+        line
+    }
+
+    fn argument(&self, argument: &Argument) -> String {
+        let name = argument.name.replace('_', "-");
+        match &argument.given {
+            Given::Value(value) => format!("--{name} {}", for_a_shell(value)),
+            Given::Placeholder(kind) => format!("--{name} {kind}"),
+            Given::Nothing => format!("--{name}"),
+        }
+    }
+}
+
+/// Returns what to do about a refusal.
+pub fn next_step(refusal: &Refusal) -> String {
+    refusal.next_step().worded(&CommandLine)
+}
+
+fn for_a_shell(value: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !value.is_empty() && value.chars().all(plain) {
+        return value.to_owned();
+    }
+    format!("'{}'", value.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, at_once};
+    use clap::CommandFactory;
+    use comity_api::TABLE;
+    use comity_core::hint::{Hint, OF_THE_MACHINE, op, say};
+    use comity_core::refusal::{Code, refusal_table};
+    use std::path::Path;
+
+    #[test]
+    fn a_call_is_a_command_line() {
+        let hint = say("run ").quote(op("task.done").id("T1").ask("merged", "SHA"));
+        assert_eq!(hint.worded(&CommandLine), "run `comity task done T1 --merged SHA`");
+        let hint = Hint::from(op("memory.update").id("M1").arg("text", "it's so"));
+        assert_eq!(hint.worded(&CommandLine), r"comity memory update M1 'it'\''s so'");
+        let hint = say("give ").arg("expires", "2 h").say(" or ").mention("fence_writers");
+        assert_eq!(hint.worded(&CommandLine), "give --expires '2 h' or --fence-writers");
+        assert_eq!(Hint::from(op("no.such")).worded(&CommandLine), "comity no such");
+    }
+
+    fn exists(operation: &str) -> bool {
+        OF_THE_MACHINE.contains(&operation) || TABLE.iter().any(|row| row.name == operation)
+    }
+
+    #[test]
+    fn every_default_hint_is_a_command_line_that_clap_knows() {
+        let root = at_once(Cli::command);
+        for code in Code::ALL {
+            for call in code.default_hint().calls() {
+                assert!(exists(&call.operation), "{code}: {}", call.operation);
+                let parts = call.operation.split('.');
+                let leaf = parts.fold(&root, |at, part| at.find_subcommand(part).unwrap());
+                for argument in &call.arguments {
+                    let known = |arg: &clap::Arg| match BY_PLACE.contains(&argument.name.as_ref()) {
+                        true => arg.is_positional() && arg.get_id() == argument.name.as_ref(),
+                        false => arg.get_long() == Some(argument.name.as_ref()),
+                    };
+                    assert!(leaf.get_arguments().any(known), "{code}: {argument}");
+                }
+            }
+        }
+    }
+
+    /// Collects the operations that the sources below a directory name.
+    fn named(dir: &Path, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                named(&path, found);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let names = text.split("op(\"").skip(1).filter_map(|rest| rest.split('"').next());
+                found.extend(names.map(str::to_owned));
+            }
+        }
+    }
+
+    #[test]
+    fn every_hint_of_the_rules_names_an_operation_of_the_table() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut found = Vec::new();
+        for name in ["api", "core", "engine", "guard", "project", "protocol", "store"] {
+            named(&crates.join(name).join("src"), &mut found);
+        }
+        assert!(found.len() > 50, "the hints are looked for in the wrong place");
+        found.retain(|name| !exists(name));
+        assert_eq!(found, Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_page_of_refusals_has_the_table_of_the_code() {
+        let page = "../../docs/reference/refusals.md";
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (before, rest) = text.split_once("<!-- generated: begin -->\n").unwrap();
+        let (_, after) = rest.split_once("<!-- generated: end -->").unwrap();
+        let table = refusal_table(&CommandLine);
+        let wanted =
+            format!("{before}<!-- generated: begin -->\n{table}<!-- generated: end -->{after}");
+        if std::env::var_os("COMITY_BLESS").is_some() {
+            std::fs::write(&path, &wanted).unwrap();
+        }
+        assert!(text == wanted, "{page} is out of date: run the tests with COMITY_BLESS=1");
+    }
+}

@@ -1,0 +1,156 @@
+//! What a door saw with its own eyes. No caller can state any of it: nothing here is read from a text, and no `Command`
+//! reaches it.
+
+use crate::command::{Command, FileAction, ReportStatus, Submission};
+use crate::status::Status;
+use crate::task::Tier;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// What was seen for one request; the default is that nothing was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    pub claim: Option<ClaimSeen>,
+    pub work: Option<WorkSeen>,
+    pub merge: Option<MergeSeen>,
+    /// Why the work or the merge could not be seen, in a sentence without its full stop.
+    pub unseen: Option<String>,
+    /// How far evidence that comes with the request is to be trusted; none is claimed.
+    pub tier: Option<Tier>,
+}
+
+/// Where the repository stood when a claim was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimSeen {
+    /// The tip of the base branch; the empty tree in a repository without a commit.
+    pub base: String,
+    /// The commit that was checked out.
+    pub head: Option<String>,
+}
+
+/// What git says of work that is handed in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkSeen {
+    /// The version of the task that this was made for.
+    pub task_version: u64,
+    pub commit: String,
+    pub branch: Option<String>,
+    /// What the files were compared with.
+    pub base: String,
+    pub files: Vec<FileChange>,
+    /// Changed files that comity itself writes. They count for nobody and may be listed.
+    pub written_by_comity: Vec<String>,
+    /// The first commits that were made since the claim, newest first.
+    pub commits: Vec<CommitSeen>,
+    pub new_dependencies: Vec<NewDependency>,
+    /// Whether comity made the commit of a work tree that must not be committed to.
+    pub snapshot: bool,
+    /// Whether git finds the commit on the branch.
+    pub is_on_branch: bool,
+    /// Other live claims in the same work tree, when it has the same branch checked out.
+    pub shared_with: Vec<SharedWith>,
+}
+
+/// A file that differs between two commits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileChange {
+    /// Bytes that are no text are written as `\xff`, which no contract can spell.
+    pub path: String,
+    pub action: FileAction,
+    /// Where it was before. A move is neither a deletion nor a second file.
+    pub moved_from: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitSeen {
+    pub id: String,
+    pub subject: String,
+}
+
+/// A dependency that a changed file adds, or a file where that cannot be ruled out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewDependency {
+    pub path: String,
+    pub message: String,
+}
+
+/// Another task whose holder works in the same work tree on the same branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SharedWith {
+    pub task: String,
+    pub agent: String,
+}
+
+/// What git says of the merged commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeSeen {
+    /// The version of the task that this was made for.
+    pub task_version: u64,
+    pub merged: String,
+    /// Whether it contains the submitted commit, or an equal patch.
+    pub contains: bool,
+}
+
+/// What has to be looked at before a command can be decided.
+#[derive(Debug, Default, PartialEq)]
+pub struct Wanted<'a> {
+    /// A claim may be made.
+    pub claim: bool,
+    /// This is handed in.
+    pub work: Option<Cow<'a, Submission>>,
+    /// The task is finished; the commit that is said to have the work, if one is named.
+    pub merge: Option<Option<&'a str>>,
+}
+
+impl Wanted<'_> {
+    pub fn is_nothing(&self) -> bool {
+        *self == Wanted::default()
+    }
+}
+
+impl Command {
+    /// Returns what a door has to look at for this command.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a rule that needs an observation and gets none refuses the command"
+    )]
+    pub fn wants_seen(&self) -> Wanted<'_> {
+        let nothing = Wanted::default();
+        match self {
+            Command::Claim(_) | Command::Start { .. } => Wanted { claim: true, ..nothing },
+            Command::Submit(given) => {
+                let status = given.report.as_ref().map(|report| report.status);
+                let hands_in = status.is_none_or(|status| status == ReportStatus::Completed);
+                Wanted { work: hands_in.then_some(Cow::Borrowed(given)), ..nothing }
+            }
+            Command::Done { merged, unmerged: false, .. } => {
+                Wanted { merge: Some(merged.as_deref()), ..nothing }
+            }
+            Command::Transition { id, status, reason, .. } => match status {
+                Status::Claimed | Status::InProgress => Wanted { claim: true, ..nothing },
+                Status::Review => {
+                    let (id, reason) = (id.clone(), reason.clone());
+                    let given = Submission { id, reason, ..Submission::default() };
+                    Wanted { work: Some(Cow::Owned(given)), ..nothing }
+                }
+                Status::Done => Wanted { merge: Some(None), ..nothing },
+                Status::Queued
+                | Status::ChangesRequested
+                | Status::Approved
+                | Status::Merging
+                | Status::Blocked
+                | Status::Failed
+                | Status::Abandoned => nothing,
+            },
+            Command::Several { steps, .. } => steps.iter().fold(nothing, |all, step| {
+                let one = step.wants_seen();
+                Wanted {
+                    claim: all.claim || one.claim,
+                    work: all.work.or(one.work),
+                    merge: all.merge.or(one.merge),
+                }
+            }),
+            _ => nothing,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Who calls, from where, and under which grant.
+
+use comity_core::command::{Command, Request};
+use comity_core::ids::{AgentId, Fence, RepoName};
+use comity_core::observed::Observed;
+use comity_core::via::Via;
+
+/// Everything of a request that is not the command itself. A door fills it in once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Caller {
+    pub actor: AgentId,
+    pub repo: RepoName,
+    /// The grant that the call is made under.
+    pub fence: Option<Fence>,
+    /// The idempotency key.
+    pub key: Option<String>,
+    /// What every event says about the caller's process.
+    pub via: Via,
+    /// The work tree that the call comes from.
+    pub workspace: Option<String>,
+}
+
+impl Caller {
+    /// Makes a caller of whom no more is known.
+    pub fn new(actor: AgentId, repo: RepoName) -> Caller {
+        Caller { actor, repo, fence: None, key: None, via: Via::default(), workspace: None }
+    }
+
+    /// Makes a request of a command.
+    pub fn request(&self, command: Command) -> Request {
+        Request {
+            actor: self.actor.clone(),
+            repo: self.repo.clone(),
+            fence: self.fence,
+            key: self.key.clone(),
+            via: self.via.clone(),
+            workspace: self.workspace.clone(),
+            observed: Observed::default(),
+            command,
+        }
+    }
+
+    /// Returns the caller that a request names.
+    pub fn of(request: &Request) -> Caller {
+        Caller {
+            actor: request.actor.clone(),
+            repo: request.repo.clone(),
+            fence: request.fence,
+            key: request.key.clone(),
+            via: request.via.clone(),
+            workspace: request.workspace.clone(),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The handlers of the rows that are the engine's own: what every door calls.
+
+use crate::caller::Caller;
+use crate::service::Service;
+use comity_api::{Operation, Row, TaskVerbInput, op};
+use comity_core::command::{Command, TaskVerb};
+use comity_core::refusal::{Code, Refusal};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Answers one operation.
+pub trait Handler<O: Operation> {
+    fn handle(&self, caller: &Caller, input: O::Input) -> Result<O::Output, Refusal>;
+}
+
+impl Service {
+    /// Calls an operation by its type.
+    pub fn call<O: Operation>(&self, caller: &Caller, input: O::Input) -> Result<O::Output, Refusal>
+    where
+        Service: Handler<O>,
+    {
+        self.handle(caller, input)
+    }
+}
+
+type ByJson = Box<dyn Fn(&Caller, Value) -> Result<Value, Refusal> + Send + Sync>;
+
+/// Handlers by the names of their rows, for doors that speak JSON.
+#[derive(Default)]
+pub struct Handlers {
+    by_name: BTreeMap<&'static str, ByJson>,
+    rows: Vec<&'static Row>,
+}
+
+impl Handlers {
+    /// Registers the handler of a row.
+    pub fn add<O>(&mut self, handler: impl Handler<O> + Send + Sync + 'static)
+    where
+        O: Operation,
+        O::Input: DeserializeOwned,
+        O::Output: Serialize,
+    {
+        let call = move |caller: &Caller, input: Value| {
+            let input = serde_json::from_value(input)
+                .map_err(|error| Refusal::input(format!("{}: {error}", O::ROW.name)))?;
+            let output = handler.handle(caller, input)?;
+            serde_json::to_value(output)
+                .map_err(|error| Refusal::new(Code::Internal, format!("an answer: {error}")))
+        };
+        self.by_name.insert(O::ROW.name, Box::new(call));
+        self.rows.push(O::ROW);
+    }
+
+    /// Calls an operation by its name, with JSON in and JSON out.
+    pub fn call(&self, name: &str, caller: &Caller, input: Value) -> Result<Value, Refusal> {
+        match self.by_name.get(name) {
+            Some(call) => call(caller, input),
+            None => Err(Refusal::new(Code::NotFound, format!("there is no operation {name:?}"))),
+        }
+    }
+
+    /// Lists the rows that have a handler, one for each time that a handler was added.
+    pub fn rows(&self) -> impl Iterator<Item = &'static Row> {
+        self.rows.iter().copied()
+    }
+}
+
+fn moved(verb: TaskVerb, input: TaskVerbInput) -> Command {
+    Command::Move { verb, id: input.id, reason: input.reason }
+}
+
+macro_rules! handlers {
+    (
+        reads { $($read:ident($reader:ident, $asked:ident) => $look:expr;)* }
+        writes { $($write:ident($given:ident) => $command:expr;)* }
+        own { $($own:ident($service:ident, $caller:ident, $input:ident) => $answer:expr;)* }
+    ) => {
+        $(impl Handler<op::$read> for Service {
+            fn handle(
+                &self,
+                caller: &Caller,
+                $asked: <op::$read as Operation>::Input,
+            ) -> Result<<op::$read as Operation>::Output, Refusal> {
+                let _ = &$asked;
+                self.read(caller, |$reader| $look)
+            }
+        })*
+        $(impl Handler<op::$write> for Service {
+            fn handle(
+                &self,
+                caller: &Caller,
+                $given: <op::$write as Operation>::Input,
+            ) -> Result<<op::$write as Operation>::Output, Refusal> {
+                let _ = &$given;
+                self.run_command(caller, $command)
+            }
+        })*
+        $(impl Handler<op::$own> for Service {
+            fn handle(
+                &self,
+                $caller: &Caller,
+                $input: <op::$own as Operation>::Input,
+            ) -> Result<<op::$own as Operation>::Output, Refusal> {
+                let ($service, _, _) = (self, $caller, &$input);
+                $answer
+            }
+        })*
+
+        /// Registers every handler of the engine.
+        pub fn register(service: &Service, handlers: &mut Handlers) {
+            $(handlers.add::<op::$read>(service.clone());)*
+            $(handlers.add::<op::$write>(service.clone());)*
+            $(handlers.add::<op::$own>(service.clone());)*
+        }
+    };
+}
+
+handlers! {
+    reads {
+        TaskList(reader, input) => reader.tasks(&input);
+        TaskShow(reader, input) => reader.task(&input.id);
+        TaskWhy(reader, input) => reader.why(&input.id);
+        TaskMission(reader, input) => reader.mission(&input.id);
+        TaskIntervention(reader, input) => reader.intervention(&input.id);
+        LeaseList(reader, input) => reader.leases(&input);
+        LeaseCheck(reader, input) => reader.check_paths(&input);
+        AgentList(reader, input) => reader.agents(&input);
+        AgentShow(reader, input) => reader.agent(&input.id);
+        AgentSuggest(reader, input) => reader.suggest(&input);
+        GateList(reader, input) => reader.gates(&input.id);
+        DecisionList(reader, input) => reader.decisions(&input);
+        DecisionShow(reader, input) => reader.decision(&input.id);
+        MemoryList(reader, input) => reader.memories(&input);
+        MemoryShow(reader, input) => reader.memory(&input.id);
+        MemorySearch(reader, input) => reader.search(&input);
+        DirectiveList(reader, input) => reader.directives(&input);
+        DirectiveShow(reader, input) => reader.directive(&input.id);
+        EventList(reader, input) => reader.events(&input);
+        ContractRender(reader, input) => reader.rendered(&input);
+        LogHead(reader, input) => reader.head();
+        Status(reader, input) => crate::status::status(reader);
+    }
+    writes {
+        TaskCreate(input) => Command::CreateTask(Box::new(input));
+        TaskBreakdown(input) => input;
+        TaskUpdate(input) => input;
+        TaskDepend(input) => input;
+        TaskAssign(input) => input;
+        TaskLink(input) => input;
+        TaskClaim(input) => Command::Claim(input);
+        TaskStart(input) => input;
+        TaskSubmit(input) => Command::Submit(input);
+        TaskReview(input) => moved(TaskVerb::Review, input);
+        TaskApprove(input) => moved(TaskVerb::Approve, input);
+        TaskRequestChanges(input) => moved(TaskVerb::RequestChanges, input);
+        TaskMerge(input) => moved(TaskVerb::Merge, input);
+        TaskDone(input) => input;
+        TaskBlock(input) => input;
+        TaskIntervene(input) => input;
+        TaskUnblock(input) => moved(TaskVerb::Unblock, input);
+        TaskFail(input) => moved(TaskVerb::Fail, input);
+        TaskRelease(input) => moved(TaskVerb::Release, input);
+        TaskAbandon(input) => moved(TaskVerb::Abandon, input);
+        TaskRequeue(input) => moved(TaskVerb::Requeue, input);
+        TaskReopen(input) => moved(TaskVerb::Reopen, input);
+        TaskCheck(input) => input;
+        TaskSubtask(input) => input;
+        TaskHandoff(input) => input;
+        TaskTransition(input) => input;
+        LeaseAcquire(input) => input;
+        LeaseRenew(input) => input;
+        LeaseRelease(input) => input;
+        LeaseReclaim(input) => Command::Sweep;
+        AgentRegister(input) => input;
+        AgentHeartbeat(input) => Command::Heartbeat;
+        GateRecord(input) => input;
+        GateWaive(input) => input;
+        DecisionAsk(input) => Command::DecisionAsk(Box::new(input));
+        DecisionAnswerOne(input) => input;
+        MemoryWrite(input) => Command::MemoryWrite(Box::new(input));
+        MemoryUpdate(input) => input;
+        MemoryForget(input) => input;
+        DirectiveCreate(input) => Command::DirectiveCreate(Box::new(input));
+        DirectiveToggle(input) => input;
+        DirectiveDelete(input) => input;
+        DirectiveTrigger(input) => input;
+        Note(input) => input;
+        EventEmit(input) => input;
+    }
+    own {
+        TaskAnswerQuestions(service, caller, input) => {
+            let form = match input.comment {
+                Some(generation) => crate::AnswerForm::Comment(generation),
+                None => crate::AnswerForm::Text,
+            };
+            let given = service.read_answer(caller, &input.id, &input.text, form)?;
+            service.run_command(caller, Command::AnswerTask(given))
+        };
+        DecisionWait(service, caller, input) => {
+            service.wait_for_decision(caller, &input.id, input.timeout)
+        };
+        LogVerify(service, caller, input) => service.verify();
+        LogRebuild(service, caller, input) => service.rebuild();
+        Watchdog(service, caller, input) => {
+            // Not as the caller, whose fence and registration have nothing to do with it.
+            let actor = comity_core::ids::AgentId::watchdog();
+            let watchdog = Caller { actor, fence: None, key: None, ..caller.clone() };
+            service.run_command(&watchdog, Command::Sweep)
+        };
+    }
+}

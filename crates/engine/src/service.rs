@@ -1,0 +1,250 @@
+//! A store with the rules before it, for one caller or for many.
+//!
+//! A command line uses it inline: everything happens on its own thread. A door that serves many starts it: one
+//! thread writes, a few connections read, one thread wakes whoever waits.
+
+use crate::answer::{CommandOutput, Reply};
+use crate::batch::run_batch;
+use crate::caller::Caller;
+use crate::hub::Hub;
+use crate::intake::{Intake, Prepared};
+use crate::read::Reader;
+use crate::readers::Readers;
+use crate::redact::RedactOptions;
+use crate::writer::{Done, Writer};
+use comity_core::command::{Command, Request};
+use comity_core::policy::Policy;
+use comity_core::refusal::{Code, Refusal};
+use comity_core::task::Task;
+use comity_core::time::Timestamp;
+use comity_store::memory::MemoryStore;
+use comity_store::{ReadTx, Store, Watch};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Most commands in one transaction of [`Service::execute_all`].
+const BATCH_MAX: usize = 256;
+
+/// A project's settings.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// What the rules depend on.
+    pub policy: Policy,
+    /// What must not enter the log.
+    pub redact: RedactOptions,
+}
+
+/// A store with the rules before it. Clones share it. A started one ends with its last clone, or when it is stopped;
+/// whoever waits then is told.
+#[derive(Clone)]
+pub struct Service {
+    shared: Arc<Shared>,
+}
+
+/// A service as those who wait know it: they do not keep it alive.
+#[derive(Clone)]
+pub(crate) struct WeakService(Weak<Shared>);
+
+impl WeakService {
+    pub(crate) fn upgrade(&self) -> Option<Service> {
+        self.0.upgrade().map(|shared| Service { shared })
+    }
+}
+
+struct Shared {
+    settings: Settings,
+    intake: Arc<Intake>,
+    url: String,
+    access: Access,
+}
+
+enum Access {
+    /// The caller's thread does everything.
+    Inline(Mutex<Box<dyn Store>>),
+    Started {
+        writer: Writer,
+        readers: Arc<Readers>,
+        hub: Hub,
+    },
+}
+
+impl Service {
+    /// Puts the rules before a store. No thread is started: every call does its work itself.
+    pub fn inline(store: Box<dyn Store>, settings: Settings) -> Result<Service, Refusal> {
+        let intake = Arc::new(Intake::new(settings.redact.clone())?);
+        let (url, access) = (store.url(), Access::Inline(Mutex::new(store)));
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access }) })
+    }
+
+    /// Puts the rules before a store for many callers: one writer, a few readers, one hub.
+    pub fn start(store: Box<dyn Store>, settings: Settings) -> Result<Service, Refusal> {
+        let intake = Arc::new(Intake::new(settings.redact.clone())?);
+        let url = store.url();
+        let readers = Arc::new(Readers::open(store.as_ref())?);
+        let hub = Hub::start(store.watch()?, store.reader()?, readers.clone())?;
+        let writer = Writer::start(store, settings.clone())?;
+        let access = Access::Started { writer, readers, hub };
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access }) })
+    }
+
+    /// Ends the threads of a started service: what is queued is finished, whoever waits is told. When this returns, the
+    /// threads have ended, except when a callback of the service itself calls it: then they end soon after.
+    pub fn stop(&self) {
+        if let Access::Started { writer, hub, .. } = &self.shared.access {
+            hub.stop();
+            writer.stop();
+        }
+    }
+
+    pub(crate) fn weak(&self) -> WeakService {
+        WeakService(Arc::downgrade(&self.shared))
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    /// Returns the URL that opens the store.
+    pub fn store_url(&self) -> String {
+        self.shared.url.clone()
+    }
+
+    /// Runs a command; when this returns, what was acknowledged is durable.
+    pub fn execute(&self, request: Request) -> Result<Reply, Refusal> {
+        let prepared = self.shared.intake.prepare(request)?;
+        self.run(vec![prepared]).pop().unwrap_or_else(no_answer)
+    }
+
+    /// Runs a command and takes the answer as the output that it must be.
+    pub fn run_command<T: CommandOutput>(
+        &self,
+        caller: &Caller,
+        command: impl Into<Command>,
+    ) -> Result<T, Refusal> {
+        self.execute(caller.request(command.into()))?.take()
+    }
+
+    /// Queues a command and returns at once. `done` is called exactly once: with the answer after the commit, on a thread
+    /// of the service, or at once with a refusal when the queue is full.
+    pub fn submit(&self, request: Request, done: Done) {
+        match (&self.shared.access, self.shared.intake.prepare(request)) {
+            (_, Err(refusal)) => done(Err(refusal)),
+            (Access::Started { writer, .. }, Ok(prepared)) => writer.submit(prepared, done),
+            (Access::Inline(_), Ok(prepared)) => {
+                done(self.run(vec![prepared]).pop().unwrap_or_else(no_answer));
+            }
+        }
+    }
+
+    /// Runs commands one after the other, in one transaction for each 256 of them. The answers
+    /// come in their order; a refusal spoils nothing for the others.
+    pub fn execute_all(&self, requests: Vec<Request>) -> Vec<Result<Reply, Refusal>> {
+        let mut answers = Vec::with_capacity(requests.len());
+        let mut left = requests.into_iter().peekable();
+        while left.peek().is_some() {
+            let mut good = Vec::new();
+            let mut checked = Vec::new();
+            for request in left.by_ref().take(BATCH_MAX) {
+                let prepared = self.shared.intake.prepare(request);
+                checked.push(prepared.map(|prepared| good.push(prepared)));
+            }
+            let mut done = self.run(good).into_iter();
+            answers.extend(
+                checked
+                    .into_iter()
+                    .map(|one| one.and_then(|()| done.next().unwrap_or_else(no_answer))),
+            );
+        }
+        answers
+    }
+
+    fn run(&self, prepared: Vec<Prepared>) -> Vec<Result<Reply, Refusal>> {
+        match &self.shared.access {
+            Access::Inline(store) => {
+                let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
+                run_batch(store.as_mut(), &self.shared.settings, &prepared)
+            }
+            Access::Started { writer, .. } => writer.execute_all(prepared),
+        }
+    }
+
+    /// Reads one consistent snapshot as it is stored.
+    pub(crate) fn read_stored<T>(
+        &self,
+        look: impl FnOnce(&mut dyn ReadTx) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        match &self.shared.access {
+            Access::Inline(store) => {
+                let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut tx = store.read()?;
+                look(tx.as_mut())
+            }
+            Access::Started { readers, .. } => {
+                let mut reader = readers.take();
+                let mut tx = reader.read()?;
+                look(tx.as_mut())
+            }
+        }
+    }
+
+    /// Reads one consistent snapshot with what has expired applied to the copy.
+    pub(crate) fn read<T>(
+        &self,
+        caller: &Caller,
+        look: impl FnOnce(&mut Reader<'_>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        self.read_stored(|tx| look(&mut Reader::open(tx, &self.shared.settings.policy, caller)?))
+    }
+
+    /// Returns a task as it stands, for rules that are run outside a command.
+    pub fn task(&self, caller: &Caller, id: &str) -> Result<Task, Refusal> {
+        self.read(caller, |reader| reader.find(id))
+    }
+
+    /// Does something with the store that no command does, such as a rebuild, while nobody else writes through this
+    /// service.
+    pub(crate) fn with_store<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Store) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        match &self.shared.access {
+            Access::Inline(store) => {
+                work(store.lock().unwrap_or_else(PoisonError::into_inner).as_mut())
+            }
+            Access::Started { writer, .. } => writer.with_store(work),
+        }
+    }
+
+    /// Returns the hub of a started service.
+    pub(crate) fn hub(&self) -> Option<&Hub> {
+        match &self.shared.access {
+            Access::Inline(_) => None,
+            Access::Started { hub, .. } => Some(hub),
+        }
+    }
+
+    /// Returns what wakes when any process commits.
+    pub fn watch(&self) -> Result<Box<dyn Watch>, Refusal> {
+        self.with_store(|store| Ok(store.watch()?))
+    }
+
+    /// Returns a copy of what the store holds now, in memory and without the log: what is done there is thrown away
+    /// with it, and is what would be done here.
+    pub fn trial(&self) -> Result<Service, Refusal> {
+        let copy = self.read_stored(|tx| Ok(MemoryStore::copy_of(tx)?))?;
+        Service::inline(Box::new(copy), self.shared.settings.clone())
+    }
+
+    /// Runs the database's own integrity check; an empty answer is a healthy one.
+    pub fn integrity(&self) -> Result<Vec<String>, Refusal> {
+        self.with_store(|store| Ok(store.integrity()?))
+    }
+
+    /// Returns the time by the store's clock.
+    pub fn store_time(&self) -> Result<Timestamp, Refusal> {
+        self.read_stored(|tx| Ok(tx.moment()?.now))
+    }
+}
+
+fn no_answer() -> Result<Reply, Refusal> {
+    Err(Refusal::new(Code::Internal, "BUG: no answer"))
+}

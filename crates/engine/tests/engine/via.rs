@@ -1,0 +1,76 @@
+//! Every event says through which process it came.
+
+use crate::support::{World, claim_best, retitle};
+use comity_api::{EventFilter, op};
+use comity_core::command::Command;
+use comity_core::via::Via;
+use serde_json::{Value, json};
+
+fn from(session: &str) -> Via {
+    Via {
+        client: Some("claude-code".to_owned()),
+        session: Some(session.to_owned()),
+        ..Via::default()
+    }
+}
+
+fn events(world: &mut World) -> Vec<Value> {
+    let answer = world.ask::<op::EventList>("human:ann", EventFilter::default());
+    answer["events"].as_array().unwrap().clone()
+}
+
+fn run_from(world: &mut World, session: &str, actor: &str, command: Command) {
+    let request = world.request(actor, command);
+    let request = comity_core::command::Request { via: from(session), ..request };
+    world.engine.execute(request).unwrap();
+}
+
+#[test]
+fn rule_1_6_every_event_carries_via_and_the_log_still_proves_the_rows() {
+    for mut world in World::both() {
+        world.create("One", |new| new.files = vec!["a".to_owned()]);
+        run_from(&mut world, "s1", "agent-1", claim_best());
+        run_from(&mut world, "s1", "agent-1", retitle("T1", "Two"));
+        for event in events(&mut world) {
+            let here = match event["agent"].as_str() {
+                Some("agent-1") => json!({"client": "claude-code", "session": "s1"}),
+                _ => json!({"host": "host-1"}),
+            };
+            assert_eq!(event["via"], here, "{event}");
+            let keys: Vec<&String> = event.as_object().unwrap().keys().collect();
+            assert_eq!(keys[keys.len() - 3], "via", "the last of an event's own fields");
+        }
+        world.assert_log_is_sound();
+    }
+}
+
+#[test]
+fn rule_1_6_what_time_brought_about_carries_the_via_of_the_request_that_noticed() {
+    for mut world in World::both() {
+        world.create("One", |_| {});
+        run_from(&mut world, "s1", "agent-1", claim_best());
+        world.sleep(100_000);
+        let text = "hello".to_owned();
+        let note = Command::Note { kind: "progress".to_owned(), text, task: None };
+        run_from(&mut world, "s2", "agent-2", note);
+        let swept: Vec<Value> =
+            events(&mut world).into_iter().filter(|event| event["agent"] == "watchdog").collect();
+        assert!(!swept.is_empty());
+        for event in swept {
+            assert_eq!(event["via"]["session"], "s2", "{event}");
+        }
+        world.assert_log_is_sound();
+    }
+}
+
+#[test]
+fn rule_5_4_a_secret_in_via_is_gone_before_the_append() {
+    for mut world in World::both() {
+        let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+        let text = "hello".to_owned();
+        let note = Command::Note { kind: "progress".to_owned(), text, task: None };
+        run_from(&mut world, &secret, "agent-1", note);
+        let log = json!(events(&mut world)).to_string();
+        assert!(!log.contains(&secret) && log.contains("[redacted:"), "{log}");
+    }
+}

@@ -1,0 +1,306 @@
+//! The observer of commands that are about work in git.
+
+use crate::base_branch::Standing;
+use crate::diff::changes;
+use crate::git::{self, Containment, Git};
+use crate::{deps, span};
+use comity_core::command::{Command, Submission};
+use comity_core::hint::say;
+use comity_core::observed::{FileChange, MergeSeen, Observed, WorkSeen};
+use comity_core::refusal::Refusal;
+use comity_core::status::Status;
+use comity_core::task::{Deliverable, Task};
+use comity_core::view::TaskView;
+use comity_engine::{Look, Observer, Seen};
+use std::path::{Path, PathBuf};
+
+/// Looks at the caller's work tree.
+pub struct GitObserver {
+    /// The work tree; none where the caller is in none, or the project has no git.
+    pub tree: Option<PathBuf>,
+    /// The base branch that the project sets.
+    pub base: Option<String>,
+    /// Tells whether comity wrote a file by itself: that is nobody's work.
+    pub is_comitys: Box<dyn Fn(&FileChange) -> bool + Send + Sync>,
+}
+
+/// A commit that is handed in, and where it is.
+pub struct HandedIn {
+    pub commit: String,
+    pub branch: Option<String>,
+    pub is_snapshot: bool,
+}
+
+/// Why something could not be seen.
+enum Blind {
+    /// The rules say what follows.
+    Unseen(String),
+    Refused(Refusal),
+}
+
+impl From<Refusal> for Blind {
+    fn from(refusal: Refusal) -> Blind {
+        Blind::Refused(refusal)
+    }
+}
+
+impl Observer for GitObserver {
+    fn observe(&self, look: &Look<'_>) -> Result<Seen, Refusal> {
+        let mut seen = Seen::default();
+        let Some(tree) = &self.tree else { return Ok(seen) };
+        let git = Git::at(tree);
+        let standing = Standing::of(&git, self.base.as_deref())?;
+        let observed = &mut seen.observed;
+        if look.wanted.claim {
+            observed.claim = standing.claim(&git);
+        }
+        let Some(task) = look.task.filter(|task| task.deliverable == Deliverable::Code) else {
+            return Ok(seen);
+        };
+        let in_steps = matches!(look.request.command, Command::Several { .. });
+        if let Some(given) = &look.wanted.work
+            && (in_steps || task.status == Status::InProgress)
+        {
+            let remarks = &mut seen.remarks;
+            match self.work(look, tree, &standing, task, given, remarks) {
+                Ok(work) => observed.work = Some(work),
+                Err(blind) => observed.unseen = Some(blind.reason()?),
+            }
+        }
+        if let (Some(named), Some(submitted)) = (look.wanted.merge, &task.commit) {
+            match merge(tree, &standing, submitted, named) {
+                Ok((merged, contains)) => {
+                    let task_version = task.version;
+                    observed.merge = Some(MergeSeen { task_version, merged, contains });
+                }
+                Err(blind) => observed.unseen = Some(blind.reason()?),
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Keeps a snapshot for good, now that it is handed in; not when the first answer was given again, to what was handed in
+    /// then. The answer stands even when the ref cannot be written.
+    fn accepted(
+        &self,
+        look: &Look<'_>,
+        seen: &Observed,
+        task_now: Option<&TaskView>,
+    ) -> Vec<String> {
+        let Some((tree, task, commit)) = self.snapshot(look, seen) else { return Vec::new() };
+        let taken = task_now.and_then(|task| task.commit.as_deref());
+        if taken != Some(commit) {
+            git::let_go(tree, commit);
+            return Vec::new();
+        }
+        let failed = git::keep(tree, task, commit).err();
+        failed.map(|failed| format!("note: {}", failed.message)).into_iter().collect()
+    }
+
+    fn refused(&self, look: &Look<'_>, seen: &Observed) {
+        if let Some((tree, _, commit)) = self.snapshot(look, seen) {
+            git::let_go(tree, commit);
+        }
+    }
+}
+
+impl Blind {
+    fn reason(self) -> Result<String, Refusal> {
+        match self {
+            Blind::Unseen(why) => Ok(why),
+            Blind::Refused(refusal) => Err(refusal),
+        }
+    }
+}
+
+impl GitObserver {
+    fn snapshot<'s>(
+        &'s self,
+        look: &Look<'s>,
+        seen: &'s Observed,
+    ) -> Option<(&'s Path, &'s str, &'s str)> {
+        let work = seen.work.as_ref().filter(|work| work.snapshot)?;
+        Some((self.tree.as_deref()?, look.task?.id.as_str(), &work.commit))
+    }
+
+    fn work(
+        &self,
+        look: &Look<'_>,
+        tree: &Path,
+        standing: &Standing,
+        task: &Task,
+        given: &Submission,
+        remarks: &mut Vec<String>,
+    ) -> Result<WorkSeen, Blind> {
+        let git = Git::at(tree);
+        let handed_in = handed_in(&git, tree, standing, task, given, remarks)?;
+        let here = git.branch();
+        let is_here = handed_in.is_snapshot || handed_in.branch == here;
+        let mut work = self.compare(tree, standing, task, &handed_in)?;
+        if is_here {
+            work.shared_with = look.beside.to_vec();
+        }
+        if work.snapshot {
+            git::hold(tree, task.id.as_str(), &work.commit)?;
+        }
+        Ok(work)
+    }
+
+    /// Compares a commit with where the work on a task began.
+    pub fn seen(&self, task: &Task, handed_in: &HandedIn) -> Result<WorkSeen, Refusal> {
+        let Some(tree) = &self.tree else {
+            return Err(unobserved("there is no git repository here"));
+        };
+        let standing = Standing::of(&Git::at(tree), self.base.as_deref())?;
+        self.compare(tree, &standing, task, handed_in).map_err(|blind| match blind {
+            Blind::Unseen(why) => unobserved(&why),
+            Blind::Refused(refusal) => refusal,
+        })
+    }
+
+    fn compare(
+        &self,
+        tree: &Path,
+        standing: &Standing,
+        task: &Task,
+        handed_in: &HandedIn,
+    ) -> Result<WorkSeen, Blind> {
+        let git = Git::at(tree);
+        let HandedIn { commit, branch, is_snapshot } = handed_in;
+        let tip = if *is_snapshot { standing.head.as_deref() } else { Some(commit.as_str()) };
+        let claim = task.claim.as_ref();
+        let now = standing.claim(&git);
+        let claimed_at = claim.and_then(|claim| claim.base.as_deref());
+        let claimed_at = claimed_at.or(now.as_ref().map(|now| now.base.as_str()));
+        let base = claimed_at.and_then(|at| span::begin(&git, tip, at, standing.base.as_deref()));
+        let base = base.ok_or_else(|| {
+            let at = claimed_at.unwrap_or("the beginning of the claim");
+            Blind::Unseen(format!("git does not have {at}, where the work began"))
+        })?;
+        let all = changes(&git, &base, commit)?;
+        let is_own = |change: &crate::diff::Change| (self.is_comitys)(&change.file);
+        let (written, all): (Vec<_>, Vec<_>) = all.into_iter().partition(is_own);
+        let new_dependencies = match task.constraints.no_new_deps {
+            true => deps::added(&git, &base, commit, &all),
+            false => Vec::new(),
+        };
+        let commits = match tip {
+            Some(tip) if task.constraints.no_git_commit => {
+                let head = claim.and_then(|claim| claim.head.as_deref());
+                span::commits(&git, tip, &base, head)
+            }
+            _ => Vec::new(),
+        };
+        Ok(WorkSeen {
+            task_version: task.version,
+            is_on_branch: is_on_branch(&git, standing, handed_in),
+            commit: commit.clone(),
+            branch: branch.clone(),
+            base,
+            files: all.into_iter().map(|change| change.file).collect(),
+            written_by_comity: written.into_iter().map(|change| change.file.path).collect(),
+            commits,
+            new_dependencies,
+            snapshot: *is_snapshot,
+            shared_with: Vec::new(),
+        })
+    }
+}
+
+fn unobserved(why: &str) -> Refusal {
+    Refusal::new(comity_core::refusal::Code::Unobserved, format!("git could not be asked: {why}"))
+}
+
+/// What is checked out is on its branch, even when nothing was committed yet.
+fn is_on_branch(git: &Git, standing: &Standing, handed_in: &HandedIn) -> bool {
+    let Some(branch) = &handed_in.branch else { return false };
+    let is_head = handed_in.is_snapshot || standing.head.as_ref() == Some(&handed_in.commit);
+    if is_head && git.branch().as_ref() == Some(branch) {
+        return true;
+    }
+    git.branch_commit(branch)
+        .is_some_and(|tip| git.does(&["merge-base", "--is-ancestor", &handed_in.commit, &tip]))
+}
+
+/// Finds what is handed in: what the caller names, else what is checked out.
+fn handed_in(
+    git: &Git,
+    tree: &Path,
+    standing: &Standing,
+    task: &Task,
+    given: &Submission,
+    remarks: &mut Vec<String>,
+) -> Result<HandedIn, Blind> {
+    let here = git.branch();
+    let branch = given.branch.clone().or_else(|| here.clone());
+    if task.constraints.no_git_commit {
+        if given.commit.is_some() {
+            remarks.push(format!(
+                "note: {} must not commit, so this work tree is handed in as it is",
+                task.id
+            ));
+        }
+        let commit = git::snapshot(tree, task.id.as_str())?;
+        return Ok(HandedIn { commit, branch, is_snapshot: true });
+    }
+    let commit = match (&given.commit, &given.branch) {
+        (Some(name), _) => named(git, name)?,
+        (None, Some(branch)) if here.as_ref() != Some(branch) => {
+            git.branch_commit(branch).ok_or_else(|| no_branch(branch))?
+        }
+        (None, _) => {
+            let head = standing.head.clone();
+            let head = head.ok_or_else(|| Blind::Unseen("nothing is committed yet".to_owned()))?;
+            if git.line(&["status", "--porcelain", "--untracked-files=no"]).is_some() {
+                remarks.push("note: this work tree has changes that are in no commit".to_owned());
+            }
+            head
+        }
+    };
+    Ok(HandedIn { commit, branch, is_snapshot: false })
+}
+
+/// Returns the commit that somebody named. A hash that is not here may be somewhere else; any other name that git does not know
+/// is a mistake.
+fn named(git: &Git, name: &str) -> Result<String, Blind> {
+    if let Some(commit) = git.commit(name) {
+        return Ok(commit);
+    }
+    let shown = comity_core::ids::shorten(name);
+    if (4..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(Blind::Unseen(format!("git knows no commit {shown} here; fetch it first")));
+    }
+    Err(Refusal::input(format!("git knows no commit {shown:?}"))
+        .hint("give a commit's hash, or a branch or tag of this repository")
+        .into())
+}
+
+fn no_branch(name: &str) -> Refusal {
+    let shown = comity_core::ids::shorten(name);
+    Refusal::input(format!("git knows no branch {shown:?}"))
+        .hint(say("fetch it, or say which commit has the work: ").ask("commit", "SHA"))
+}
+
+/// Finds the merged commit, and whether it has the submitted one.
+fn merge(
+    tree: &Path,
+    standing: &Standing,
+    submitted: &str,
+    name: Option<&str>,
+) -> Result<(String, bool), Blind> {
+    let git = Git::at(tree);
+    let merged = match name {
+        Some(name) => named(&git, name)?,
+        None => standing.base.clone().ok_or_else(|| {
+            Blind::Unseen("there is no base branch; name the merged commit".to_owned())
+        })?,
+    };
+    match git::containment(tree, submitted, &merged) {
+        Containment::Contained => Ok((merged, true)),
+        Containment::Missing => Ok((merged, false)),
+        Containment::Unknown => {
+            let shown = comity_core::ids::shorten(submitted);
+            Err(Blind::Unseen(format!("git knows no commit {shown} here; fetch it first")))
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
+
+use crate::root::SETTINGS_DIR;
+use comity_core::decide::BRANCH_WORDS;
+use comity_core::hint::{op, say};
+use comity_core::ids::RepoName;
+use comity_core::policy::{Policy, Undeclared};
+use comity_core::refusal::Refusal;
+use comity_core::role::{Role, Verb};
+use comity_core::task::Tier;
+use comity_core::time::Millis;
+use comity_engine::Settings;
+use comity_engine::redact::{RedactOptions, Redactor};
+use comity_protocol::labels::Dialect;
+use comity_protocol::neomjs::safety::{PROTECTED, is_pattern};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read.
+const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
+
+/// A project's settings as they are written.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    store: StoreTable,
+    project: ProjectTable,
+    agents: AgentsTable,
+    roles: BTreeMap<String, Vec<String>>,
+    gates: GatesTable,
+    limits: LimitsTable,
+    watchdog: WatchdogTable,
+    branch: BranchTable,
+    guard: GuardTable,
+    redact: RedactTable,
+    labels: LabelsTable,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct StoreTable {
+    url: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ProjectTable {
+    repo: Option<String>,
+    base: Option<String>,
+    fold_case: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Registration {
+    #[default]
+    Open,
+    Required,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct AgentsTable {
+    registration: Registration,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct GatesTable {
+    required: Vec<String>,
+    min_tier: Option<Tier>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LimitsTable {
+    max_attempts: Option<u32>,
+    max_gate_failures: Option<u32>,
+    max_review_rounds: Option<u32>,
+    ttl: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WatchdogTable {
+    blocked_grace: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct BranchTable {
+    pattern: Option<String>,
+    protected: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct GuardTable {
+    undeclared: Undeclared,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RedactTable {
+    emails: Option<bool>,
+    patterns: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LabelsTable {
+    dialect: Option<String>,
+    states: BTreeMap<String, String>,
+    roles: BTreeMap<String, String>,
+}
+
+impl Config {
+    /// Returns the file that a project's settings are in.
+    pub fn path(root: &Path) -> PathBuf {
+        root.join(SETTINGS_DIR).join("config.toml")
+    }
+
+    /// Reads the settings of a project; without a file they are the defaults.
+    pub fn load(root: &Path) -> Result<Config, Refusal> {
+        let file = Config::path(root);
+        let length = match std::fs::metadata(&file) {
+            Ok(meta) => meta.len(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Config::default());
+            }
+            Err(error) => return Err(unreadable(&file, &error)),
+        };
+        if length > CONFIG_BYTES_MAX {
+            return Err(wrong(&file, None, &format!("is larger than {CONFIG_BYTES_MAX} bytes")));
+        }
+        let text = std::fs::read_to_string(&file).map_err(|error| unreadable(&file, &error))?;
+        Config::parse(&text, &file)
+    }
+
+    /// Reads the text of the settings.
+    pub fn parse(text: &str, file: &Path) -> Result<Config, Refusal> {
+        let config: Config = toml::from_str(text).map_err(|error| {
+            let line = error.span().and_then(|span| text.get(..span.start)).map(line_number);
+            wrong(file, line, error.message().trim())
+        })?;
+        if let Some(url) = &config.store.url
+            && crate::store::has_password(url)
+        {
+            let refusal = wrong(file, find_line(text, "url"), "key store.url holds a password");
+            return Err(refusal.hint("keep the password out of the file: use COMITY_STORE instead"));
+        }
+        let named = |problem: Problem| {
+            let line = find_key(text, &problem.key);
+            wrong(file, line, &format!("key {}: {}", problem.key, problem.message))
+        };
+        config.settings().map_err(named)?;
+        if let Some(bad) =
+            config.protected_branches().iter().find_map(|name| is_pattern(name).err())
+        {
+            return Err(named(Problem::new("branch.protected", bad)));
+        }
+        config.labels().map_err(named)?;
+        Ok(config)
+    }
+
+    /// Returns the store's URL, when one is set.
+    pub fn store_url(&self) -> Option<&str> {
+        self.store.url.as_deref()
+    }
+
+    /// Returns the repository's name, when one is set.
+    pub fn repo(&self) -> Option<&str> {
+        self.project.repo.as_deref()
+    }
+
+    /// Returns the branch that work is merged into, when one is set.
+    pub fn base_branch(&self) -> Option<&str> {
+        self.project.base.as_deref()
+    }
+
+    /// Returns what the engine is to go by.
+    pub fn settings(&self) -> Result<Settings, Problem> {
+        let defaults = Policy::default();
+        if let Some(repo) = &self.project.repo {
+            RepoName::parse(repo)
+                .map_err(|refusal| Problem::new("project.repo", refusal.message))?;
+        }
+        let required = self.agents.registration == Registration::Required;
+        let policy = Policy {
+            max_attempts: at_least_one(
+                "limits.max_attempts",
+                self.limits.max_attempts,
+                defaults.max_attempts,
+            )?,
+            max_gate_failures: at_least_one(
+                "limits.max_gate_failures",
+                self.limits.max_gate_failures,
+                defaults.max_gate_failures,
+            )?,
+            max_review_rounds: at_least_one(
+                "limits.max_review_rounds",
+                self.limits.max_review_rounds,
+                defaults.max_review_rounds,
+            )?,
+            blocked_grace: duration(
+                "watchdog.blocked_grace",
+                self.watchdog.blocked_grace.as_deref(),
+                defaults.blocked_grace,
+            )?,
+            required_gates: self.required_gates()?,
+            min_tier: self.gates.min_tier.unwrap_or(defaults.min_tier),
+            registration_required: required,
+            extra_permissions: self.permissions()?,
+            branch_pattern: self.branch_pattern(defaults.branch_pattern)?,
+            default_ttl: self.ttl(defaults.default_ttl)?,
+            has_git: defaults.has_git,
+            names_branches: self.names_branches(),
+            undeclared: self.guard.undeclared,
+            fold_case: self.project.fold_case,
+        };
+        let redact = RedactOptions {
+            emails: self.redact.emails.unwrap_or(true),
+            extra_patterns: self.redact.patterns.clone(),
+        };
+        if !redact.extra_patterns.is_empty() {
+            Redactor::new(redact.clone())
+                .map_err(|bad| Problem::new("redact.patterns", bad.to_string()))?;
+        }
+        Ok(Settings { policy, redact })
+    }
+
+    /// Returns the branches that agents do not push to.
+    pub fn protected_branches(&self) -> Vec<String> {
+        let given = self.branch.protected.clone();
+        given.unwrap_or_else(|| PROTECTED.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    /// Tells whether the project itself names the branches of tasks, so that work belongs there and nowhere else.
+    pub fn names_branches(&self) -> bool {
+        self.branch.pattern.is_some()
+    }
+
+    /// Returns the words that states and roles have as labels.
+    pub fn labels(&self) -> Result<Dialect, Problem> {
+        let labels = &self.labels;
+        Dialect::configured(labels.dialect.as_deref(), &labels.states, &labels.roles)
+            .map_err(|bad| Problem::new(&format!("labels.{}", bad.key), bad.message))
+    }
+
+    /// A gate that nobody can record evidence for would keep every task from being approved.
+    fn required_gates(&self) -> Result<Vec<String>, Problem> {
+        use comity_core::limits::WORD_BYTES_MAX;
+        for name in &self.gates.required {
+            let bad = name.trim().is_empty() || name.chars().any(char::is_control);
+            if bad || name.len() > WORD_BYTES_MAX {
+                return Err(Problem::new(
+                    "gates.required",
+                    format!("{name:?} is not a gate's name"),
+                ));
+            }
+        }
+        Ok(self.gates.required.clone())
+    }
+
+    fn branch_pattern(&self, default: String) -> Result<String, Problem> {
+        let Some(pattern) = &self.branch.pattern else { return Ok(default) };
+        let bad = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
+        if pattern.is_empty() || pattern.starts_with(['-', '/']) || pattern.contains(bad) {
+            return Err(Problem::new(
+                "branch.pattern",
+                format!("{pattern:?} is not a branch's name"),
+            ));
+        }
+        // A word with a typo in it would stand in the name of every branch.
+        let plain = BRANCH_WORDS.iter().fold(pattern.clone(), |text, word| text.replace(word, ""));
+        if plain.contains(['{', '}']) {
+            let known = BRANCH_WORDS.join(", ");
+            let message = format!("{pattern:?} has an unknown word in braces; use one of: {known}");
+            return Err(Problem::new("branch.pattern", message));
+        }
+        Ok(pattern.clone())
+    }
+
+    fn ttl(&self, default: Millis) -> Result<Millis, Problem> {
+        use comity_core::limits::{TTL_MAX, TTL_MIN};
+        let ttl = duration("limits.ttl", self.limits.ttl.as_deref(), default)?;
+        if (TTL_MIN..=TTL_MAX).contains(&ttl) {
+            return Ok(ttl);
+        }
+        Err(Problem::new("limits.ttl", format!("must be between {TTL_MIN} and {TTL_MAX}")))
+    }
+
+    fn permissions(&self) -> Result<BTreeSet<(Role, Verb)>, Problem> {
+        let mut extra = BTreeSet::new();
+        for (name, verbs) in &self.roles {
+            let key = format!("roles.{name}");
+            let role = Role::parse(name).map_err(|refusal| Problem::new(&key, refusal.message))?;
+            for word in verbs {
+                let verb = Verb::parse(word)
+                    .ok_or_else(|| Problem::new(&key, format!("verb {word:?} is not known")))?;
+                // A person's decision to take finished work up again cannot be given away.
+                if verb == Verb::Reopen {
+                    return Err(Problem::new(
+                        &key,
+                        "only a person can reopen a task; no role can be given this".to_owned(),
+                    ));
+                }
+                extra.insert((role, verb));
+            }
+        }
+        Ok(extra)
+    }
+}
+
+/// A value that parses but makes no sense.
+#[derive(Debug)]
+pub struct Problem {
+    key: String,
+    message: String,
+}
+
+impl Problem {
+    fn new(key: &str, message: impl Into<String>) -> Problem {
+        Problem { key: key.to_owned(), message: message.into() }
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Refusal {
+        Refusal::input(format!("config key {}: {}", problem.key, problem.message))
+    }
+}
+
+fn at_least_one(key: &str, value: Option<u32>, default: u32) -> Result<u32, Problem> {
+    match value {
+        Some(0) => Err(Problem::new(key, "must be at least 1")),
+        Some(number) => Ok(number),
+        None => Ok(default),
+    }
+}
+
+fn duration(key: &str, text: Option<&str>, default: Millis) -> Result<Millis, Problem> {
+    let Some(text) = text else { return Ok(default) };
+    Millis::parse(text).ok_or_else(|| {
+        Problem::new(key, format!("{text:?} is not a duration such as 90s, 15m, 24h or 7d"))
+    })
+}
+
+fn line_number(before: &str) -> usize {
+    before.matches('\n').count() + 1
+}
+
+/// The line of a key, for values that TOML accepts and we do not.
+fn find_line(text: &str, key: &str) -> Option<usize> {
+    let starts = |line: &str| {
+        line.trim_start()
+            .trim_start_matches('"')
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.trim_start_matches('"').trim_start().starts_with('='))
+    };
+    text.lines().position(starts).map(|index| index + 1)
+}
+
+/// The line of a key in its own table; of the table, when the key is one.
+fn find_key(text: &str, path: &str) -> Option<usize> {
+    let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let header = |name: &str| {
+        let place =
+            text.lines().position(|line| line.trim_start().starts_with(&format!("[{name}]")));
+        place.map(|index| index + 1)
+    };
+    let after = header(table).unwrap_or(0);
+    let rest: String = text.lines().skip(after).map(|line| format!("{line}\n")).collect();
+    find_line(&rest, key).map(|line| line + after).or_else(|| header(path)).or(find_line(text, key))
+}
+
+fn wrong(file: &Path, line: Option<usize>, message: &str) -> Refusal {
+    let place = match line {
+        Some(line) => format!("{}:{line}", file.display()),
+        None => file.display().to_string(),
+    };
+    Refusal::input(format!("{place}: {message}"))
+        .hint(
+            say("correct the file; ")
+                .quote(op("init"))
+                .say(" in an empty directory writes one that shows every key"),
+        )
+        .detail("file", file.display().to_string())
+        .detail("line", line)
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> Refusal {
+    Refusal::input(format!("cannot read {}: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, Refusal> {
+        Config::parse(text, Path::new("c.toml"))
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let config = parse(
+            "[store]\nurl='sqlite:x.db'\n[project]\nrepo='ann/tool'\nbase='trunk'\n[agents]\n\
+             registration='required'\n[roles]\ncritic=['done']\n[gates]\nrequired=['tests']\n\
+             min_tier='observed'\n[limits]\nmax_attempts=5\nttl='1h'\n[watchdog]\n\
+             blocked_grace='2d'\n[branch]\npattern='x/{id}'\n[guard]\nundeclared='refuse'\n[redact]\nemails=false\n",
+        )
+        .unwrap();
+        let settings = config.settings().unwrap();
+        assert_eq!(settings.policy.max_attempts, 5);
+        assert_eq!(settings.policy.default_ttl, Millis::from_secs(3600));
+        assert_eq!(settings.policy.blocked_grace, Millis::from_secs(172_800));
+        assert_eq!(settings.policy.min_tier, Tier::Observed);
+        assert!(settings.policy.registration_required);
+        assert!(settings.policy.extra_permissions.contains(&(Role::Critic, Verb::Done)));
+        assert!(!settings.redact.emails);
+        assert_eq!(config.repo(), Some("ann/tool"));
+        assert_eq!(config.base_branch(), Some("trunk"));
+        assert_eq!(settings.policy.undeclared, Undeclared::Refuse);
+        assert!(settings.policy.names_branches);
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_file_line_and_key() {
+        for (text, wanted) in [
+            ("[store]\n\nuri = 'x'\n", "c.toml:3: unknown field `uri`"),
+            ("[limits]\nttl = '1w'\n", "c.toml:2: key limits.ttl: \"1w\" is not a duration"),
+            ("[limits]\nmax_attempts = 0\n", "c.toml:2: key limits.max_attempts: must be"),
+            ("[roles]\nking = []\n", "c.toml:2: key roles.king: role \"king\" is not known"),
+            (
+                "[gates]\nrequired = ['']\n",
+                "c.toml:2: key gates.required: \"\" is not a gate's name",
+            ),
+            (
+                "[branch]\npattern = ''\n",
+                "c.toml:2: key branch.pattern: \"\" is not a branch's name",
+            ),
+            ("[branch]\npattern = 'a b/{id}'\n", "c.toml:2: key branch.pattern"),
+            ("[branch]\npattern = 'feat/{isue}'\n", "one of: {id}, {number}, {issue}, {slug}"),
+            ("[roles]\ncritic = ['reopen']\n", "only a person can reopen a task"),
+            ("[labels]\ndialect = 'jira'\n", "c.toml:2: key labels.dialect: \"jira\" is not known"),
+            (
+                "[labels.states]\nqueued = 'todo'\n",
+                "c.toml:1: key labels.states: no word for in_progress",
+            ),
+            (
+                "[roles]\ncritic = ['done']\n[labels.roles]\nking = 'x'\ncritic = ''\n",
+                "c.toml:5: key labels.roles.critic: \"\" is no label",
+            ),
+            (
+                "[store]\nurl = 'postgres://a:secret@h/db'\n",
+                "c.toml:2: key store.url holds a password",
+            ),
+        ] {
+            let refusal = parse(text).unwrap_err();
+            assert!(refusal.message.contains(wanted), "{}", refusal.message);
+            assert_eq!(refusal.code.exit_status(), 2);
+            assert!(!refusal.message.contains("secret"));
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Everything that a command needs to know about where it runs and for whom.
+
+use crate::config::Config;
+use crate::machine::{Environment, Machine};
+use crate::paths::Mapper;
+use crate::root::{Root, SETTINGS_DIR};
+use crate::store::{self, Access, Place};
+use crate::{git, identity};
+use comity_api::Operation;
+use comity_core::command::{Command, Request};
+use comity_core::hint::{Hint, op, say};
+use comity_core::ids::{AgentId, Fence, RepoName};
+use comity_core::refusal::{Code, Refusal};
+use comity_core::via::Via;
+use comity_engine::{Caller, Handler, Service};
+use comity_store::postgres::{OpenOptions, PgStore};
+use std::path::{Path, PathBuf};
+
+/// What a caller asked for. What it leaves out comes from the environment (`COMITY_ROOT`, `COMITY_STORE`, `COMITY_REPO`,
+/// `COMITY_AGENT`, `COMITY_FENCE`), from the settings, or from where the process is.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    pub root: Option<String>,
+    pub store: Option<String>,
+    pub repo: Option<String>,
+    /// Who is to act.
+    pub actor: Option<String>,
+    pub fence: Option<Fence>,
+    /// The idempotency key.
+    pub key: Option<String>,
+}
+
+#[derive(Clone)]
+pub struct Context {
+    pub cwd: PathBuf,
+    pub root: Root,
+    pub config: Config,
+    pub store: Place,
+    /// The repository that the command is about.
+    pub repo: RepoName,
+    /// Who acts.
+    pub actor: AgentId,
+    /// What every event says about the process.
+    pub via: Via,
+    /// Whether the fence comes from the environment, so that an option may name another.
+    pub fence_from_env: bool,
+    fence: Option<Fence>,
+    key: Option<String>,
+    environment: Environment,
+}
+
+impl Context {
+    /// Finds the project that the working directory belongs to.
+    pub fn find(machine: &Machine, asked: &Asked) -> Result<Context, Refusal> {
+        Context::with_root(machine, asked, None)
+    }
+
+    /// Finds the project, or makes the working directory one.
+    pub fn find_or_here(machine: &Machine, asked: &Asked) -> Result<Context, Refusal> {
+        Context::with_root(machine, asked, Some(Root::plain(&machine.cwd)))
+    }
+
+    fn with_root(
+        machine: &Machine,
+        asked: &Asked,
+        otherwise: Option<Root>,
+    ) -> Result<Context, Refusal> {
+        let Machine { cwd, environment, .. } = machine;
+        let either = |option: &Option<String>, variable| match option {
+            Some(text) => Ok(Some(text.clone())),
+            None => environment.get(variable),
+        };
+        let store_given = either(&asked.store, "COMITY_STORE")?;
+        let root_given = either(&asked.root, "COMITY_ROOT")?;
+        let here = || store_given.is_some().then(|| Root::plain(cwd));
+        let root = Root::find(root_given.as_deref(), machine)?
+            .or(otherwise)
+            .or_else(here)
+            .ok_or_else(|| no_project(cwd))?;
+        let config = Config::load(&root.dir)?;
+        let store = match (store_given, config.store_url()) {
+            (Some(url), _) => store::parse_url(&url, cwd)?,
+            (None, Some(url)) => store::parse_url(url, &root.dir)?,
+            (None, None) => Place::File(root.default_store()),
+        };
+        let repo = match either(&asked.repo, "COMITY_REPO")? {
+            Some(given) => RepoName::parse(&given)?,
+            None => repo_name(&config, &root)?,
+        };
+        let fence_of_environment = fence_variable(environment)?;
+        Ok(Context {
+            actor: identity::actor(either(&asked.actor, "COMITY_AGENT")?.as_deref(), machine)?,
+            via: identity::via(machine),
+            fence_from_env: asked.fence.is_none() && fence_of_environment.is_some(),
+            fence: asked.fence.or(fence_of_environment),
+            key: asked.key.clone(),
+            cwd: cwd.clone(),
+            environment: environment.clone(),
+            root,
+            config,
+            store,
+            repo,
+        })
+    }
+
+    /// Returns the same for a process that speaks for many callers: its own fence and key are not theirs.
+    #[must_use]
+    pub fn for_many(self) -> Context {
+        Context { fence: None, fence_from_env: false, key: None, ..self }
+    }
+
+    /// Opens the store, with the rules before it.
+    pub fn service(&self, access: Access) -> Result<Service, Refusal> {
+        let mut settings = self.config.settings()?;
+        settings.policy.has_git = self.has_git();
+        store::open(&self.store, access, settings, &self.environment)
+    }
+
+    /// Opens a store on a server, to look at the server itself.
+    pub fn server(&self, url: &str, options: OpenOptions) -> Result<PgStore, Refusal> {
+        store::server(url, options, &self.environment)
+    }
+
+    /// Returns the directory of the store, for files that belong to the store and are no part of it.
+    pub fn beside_store(&self) -> PathBuf {
+        let file = match &self.store {
+            Place::File(path) => path.clone(),
+            Place::Server(_) => self.root.default_store(),
+        };
+        file.parent().map_or_else(|| self.root.dir.clone(), Path::to_owned)
+    }
+
+    pub fn store_url(&self) -> String {
+        self.store.url()
+    }
+
+    /// Returns the grant that the command is made under.
+    pub fn fence(&self) -> Option<Fence> {
+        self.fence
+    }
+
+    /// Returns who calls, from where, and under which grant.
+    pub fn caller(&self) -> Caller {
+        let tree = self.root.work_tree.as_ref();
+        Caller {
+            actor: self.actor.clone(),
+            repo: self.repo.clone(),
+            fence: self.fence,
+            key: self.key.clone(),
+            via: self.via.clone(),
+            workspace: tree.map(|tree| tree.to_string_lossy().into_owned()),
+        }
+    }
+
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    pub fn request(&self, command: Command) -> Request {
+        self.caller().request(command)
+    }
+
+    /// Opens the store for reading and calls one operation.
+    pub fn ask<O: Operation>(&self, input: O::Input) -> Result<O::Output, Refusal>
+    where
+        Service: Handler<O>,
+    {
+        self.service(Access::Read)?.call::<O>(&self.caller(), input)
+    }
+
+    /// Returns what turns paths typed in the working directory into the project's.
+    pub fn mapper(&self) -> Mapper {
+        Mapper::new(&self.cwd, self.root.trees())
+    }
+
+    /// Returns what does the same with paths that start at the root.
+    pub fn root_mapper(&self) -> Mapper {
+        Mapper::new(&self.root.dir, self.root.trees())
+    }
+
+    /// Tells whether the project has git. Only a directory that was set up without any is known to have none.
+    fn has_git(&self) -> bool {
+        let is_set_up = self.root.dir.join(SETTINGS_DIR).is_dir();
+        let is_cloned = self.root.work_tree.as_deref().and_then(git::Place::at).is_some();
+        self.root.git.is_some() || is_cloned || !is_set_up
+    }
+
+    /// Returns the caller's work tree, when the project has git.
+    pub fn git_tree(&self) -> Option<&PathBuf> {
+        self.root.git.as_ref()?;
+        self.root.work_tree.as_ref()
+    }
+}
+
+fn fence_variable(environment: &Environment) -> Result<Option<Fence>, Refusal> {
+    let Some(text) = environment.get("COMITY_FENCE")? else { return Ok(None) };
+    let fence = text.parse().ok().and_then(Fence::new);
+    fence.map(Some).ok_or_else(|| {
+        Refusal::input("COMITY_FENCE: a fence is a number from 1 up")
+            .hint(Hint::default().quote(op("task.claim")).say(" shows the fence of a claim"))
+    })
+}
+
+fn repo_name(config: &Config, root: &Root) -> Result<RepoName, Refusal> {
+    if let Some(name) = config.repo() {
+        return RepoName::parse(name);
+    }
+    let remote = root.git.as_ref().and_then(git::remote_name);
+    let name = remote.unwrap_or_else(|| {
+        let name =
+            root.dir.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        name.strip_suffix(".git").unwrap_or(&name).to_owned()
+    });
+    RepoName::parse(&plain(&name))
+}
+
+/// Writes a name in the characters that a repository's name may have.
+fn plain(name: &str) -> String {
+    let keep = |c: char| {
+        if c.is_ascii_alphanumeric() || "._-/@+".contains(c) { c } else { '-' }
+    };
+    let name: String = name.chars().take(comity_core::ids::REPO_BYTES_MAX - 2).map(keep).collect();
+    if name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {
+        name
+    } else {
+        format!("r{name}")
+    }
+}
+
+fn no_project(cwd: &Path) -> Refusal {
+    let text = format!("{} is in no git repository and has no {SETTINGS_DIR}/", cwd.display());
+    Refusal::new(Code::StoreUnavailable, text).hint(
+        say("run ").quote(op("init")).say(" here, or name the project with ").ask("root", "DIR"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repository(dir: &Path, config: &str) -> Machine {
+        for part in ["objects", "refs"] {
+            std::fs::create_dir_all(dir.join(".git").join(part)).unwrap();
+        }
+        std::fs::write(dir.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        std::fs::write(dir.join(".git/config"), config).unwrap();
+        let cwd = std::fs::canonicalize(dir).unwrap();
+        Machine { cwd, login: "ann".to_owned(), ..Machine::default() }
+    }
+
+    #[test]
+    fn one_process_serves_many_roots_and_callers() {
+        let dir = tempfile::tempdir().unwrap();
+        let one = repository(&dir.path().join("one"), "");
+        let two = repository(&dir.path().join("two"), "[remote \"origin\"]\nurl = g@h.org:ann/x\n");
+        let agent =
+            [("CODEX_THREAD_ID".into(), "a1-b2".into()), ("COMITY_FENCE".into(), "7".into())];
+        let two = Machine { environment: Environment::new(agent), ..two };
+        let first = Context::find(&one, &Asked::default()).unwrap();
+        let second = Context::find(&two, &Asked::default()).unwrap();
+        assert_eq!((first.actor.as_str(), second.actor.as_str()), ("script:ann", "codex-cli:a1b2"));
+        assert_eq!((first.repo.as_str(), second.repo.as_str()), ("one", "ann/x"));
+        assert_ne!(first.store, second.store);
+        assert_eq!((first.fence(), second.fence()), (None, Fence::new(7)));
+        assert_eq!(second.request(Command::Heartbeat).via.session.as_deref(), Some("a1-b2"));
+    }
+
+    #[test]
+    fn what_was_asked_for_comes_before_the_environment() {
+        let dir = tempfile::tempdir().unwrap();
+        let variables = [("COMITY_AGENT", "eve"), ("COMITY_REPO", "env/r"), ("COMITY_FENCE", "x")];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let machine = repository(dir.path(), "");
+        let machine = Machine { environment: Environment::new(variables), ..machine };
+        let text = |text: &str| Some(text.to_owned());
+        let asked = Asked { actor: text("bob"), repo: text("asked/r"), ..Asked::default() };
+        let refusal = Context::find(&machine, &asked).err().unwrap();
+        assert!(refusal.message.starts_with("COMITY_FENCE: "), "{}", refusal.message);
+        let own = [("COMITY_AGENT".into(), "eve".into())];
+        let machine = Machine { environment: Environment::new(own), ..machine };
+        let context = Context::find(&machine, &asked).unwrap();
+        assert_eq!((context.actor.as_str(), context.repo.as_str()), ("bob", "asked/r"));
+    }
+
+    #[test]
+    fn an_included_file_may_name_the_remote_and_never_the_root() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = repository(dir.path(), "[include]\npath = ../shared\n");
+        let elsewhere = tempfile::tempdir().unwrap();
+        let text = format!(
+            "[comity]\nroot = {}\n[remote \"origin\"]\nurl = https://h.org/ann/tool.git\n",
+            elsewhere.path().display()
+        );
+        std::fs::write(dir.path().join("shared"), text).unwrap();
+        let context = Context::find(&machine, &Asked::default()).unwrap();
+        assert_eq!(context.repo.as_str(), "ann/tool");
+        assert_eq!(context.root.dir, machine.cwd);
+    }
+}
