@@ -4,7 +4,7 @@ use super::{Rpc, empty_root, entry, state, state_file};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const PROCESSES: usize = 8;
 
@@ -102,15 +102,14 @@ fn of_eight_processes_that_race_for_one_path_exactly_one_wins_every_round() {
 }
 
 /// Adds tasks and changes descriptions as a careless tool does: read, change, replace, without looking again.
-fn careless_editor(root: &std::path::Path, stop: &AtomicBool) -> (Vec<String>, usize) {
+fn careless_editor(root: &std::path::Path, stop: &AtomicBool, edits: &AtomicUsize) -> Vec<String> {
     let mut added = Vec::new();
-    let mut rounds = 0;
     let path = state_file(root, "tasks");
     while !stop.load(Ordering::Relaxed) {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         let mut file: Value =
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("not JSON: {error}: {text}"));
-        rounds += 1;
+        let rounds = added.len() + 1;
         let id = format!("hand-{rounds}");
         let new = json!({"id": id, "title": format!("by hand {rounds}"), "status": "queued"});
         file["tasks"].as_array_mut().unwrap().push(new);
@@ -121,9 +120,10 @@ fn careless_editor(root: &std::path::Path, stop: &AtomicBool) -> (Vec<String>, u
         std::fs::write(&beside, serde_json::to_string_pretty(&file).unwrap()).unwrap();
         std::fs::rename(&beside, &path).unwrap();
         added.push(id);
+        edits.store(rounds, Ordering::Relaxed);
         std::thread::sleep(std::time::Duration::from_millis(120));
     }
-    (added, rounds)
+    added
 }
 
 #[test]
@@ -131,17 +131,19 @@ fn an_editor_that_rewrites_the_file_all_the_time_loses_nothing_and_takes_nothing
     let (sandbox, root) = empty_root();
     let each = if long() { 100 } else { 8 };
     Rpc::start(&root, "human:ann").end();
-    let stop = AtomicBool::new(false);
-    let (created, by_hand) = std::thread::scope(|scope| {
-        let (root, stop) = (&root, &stop);
-        let editor = scope.spawn(move || careless_editor(root, stop));
+    let (stop, edits) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (created, added) = std::thread::scope(|scope| {
+        let (root, stop, edits) = (&root, &stop, &edits);
+        let editor = scope.spawn(move || careless_editor(root, stop, edits));
         let workers: Vec<_> = (0..PROCESSES)
             .map(|n| {
                 scope.spawn(move || {
                     let mut rpc = Rpc::start(root, "human:ann");
                     let mut ids = Vec::new();
-                    for k in 0..each {
-                        let answer = rpc.ok("create_task", &json!({"title": format!("{n}.{k}")}));
+                    // However fast the machine is, the editor is at work meanwhile.
+                    while ids.len() < each || edits.load(Ordering::Relaxed) < 4 {
+                        let title = format!("{n}.{}", ids.len());
+                        let answer = rpc.ok("create_task", &json!({"title": title}));
                         let id = answer["id"].as_str().unwrap().to_owned();
                         rpc.ok("transition_task", &json!({"id": id, "new_status": "claimed"}));
                         ids.push(id);
@@ -158,8 +160,6 @@ fn an_editor_that_rewrites_the_file_all_the_time_loses_nothing_and_takes_nothing
         (created, editor.join().unwrap())
     });
     sandbox.comity().by("human:ann").args(&["sync", "collab"]).json();
-    let (added, rounds) = by_hand;
-    assert!(rounds > 3, "the editor was at work");
     let file = state(&root, "tasks");
     for id in &created {
         assert_eq!(entry(&file, "tasks", id)["status"], "claimed", "{id}");
