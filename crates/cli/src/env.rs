@@ -6,6 +6,7 @@ use comity_project::{Context, Environment, Machine};
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Returns a variable; an empty one counts as unset, one that is not UTF-8 is refused.
 pub fn var(name: &str) -> Result<Option<String>, Refusal> {
@@ -15,7 +16,13 @@ pub fn var(name: &str) -> Result<Option<String>, Refusal> {
 
 /// Finds the project that the process runs in.
 pub fn project(global: &Global) -> Result<Context, Refusal> {
-    Context::find(&machine()?, &global.asked())
+    Ok(seeing(Context::find(&machine()?, &global.asked())?))
+}
+
+/// Gives a context eyes for the work tree that the process is in.
+pub fn seeing(mut context: Context) -> Context {
+    context.observer = Some(Arc::new(crate::work_tree::observer(&context)));
+    context
 }
 
 /// Says what the process knows about itself.

@@ -53,6 +53,11 @@ pub enum Reply {
 pub trait CommandOutput: DeserializeOwned {
     /// Takes the answer apart; none when it is of another kind.
     fn of(answer: Answer) -> Option<Self>;
+
+    /// Returns the task that the answer is about, where it is about one.
+    fn task(&self) -> Option<&TaskView> {
+        None
+    }
 }
 
 macro_rules! outputs {
@@ -70,7 +75,6 @@ macro_rules! outputs {
 
 outputs! {
     Tasks(TasksAnswer): |answer| answer;
-    Claim(ClaimAnswer): |answer: Box<ClaimAnswer>| *answer;
     Leases(LeasesAnswer): |answer| answer;
     Released(ReleasedAnswer): |answer| answer;
     Agent(AgentAnswer): |answer| answer;
@@ -81,7 +85,24 @@ outputs! {
     Swept(SweptAnswer): |answer| answer;
 }
 
+impl CommandOutput for ClaimAnswer {
+    fn of(answer: Answer) -> Option<ClaimAnswer> {
+        match answer {
+            Answer::Claim(answer) => Some(*answer),
+            _ => None,
+        }
+    }
+
+    fn task(&self) -> Option<&TaskView> {
+        Some(&self.task)
+    }
+}
+
 impl CommandOutput for TaskAnswer {
+    fn task(&self) -> Option<&TaskView> {
+        Some(&self.task)
+    }
+
     fn of(answer: Answer) -> Option<TaskAnswer> {
         match answer {
             Answer::Task(answer) => Some(*answer),
@@ -94,6 +115,10 @@ impl CommandOutput for TaskAnswer {
 }
 
 impl CommandOutput for SubmitAnswer {
+    fn task(&self) -> Option<&TaskView> {
+        Some(&self.task)
+    }
+
     fn of(answer: Answer) -> Option<SubmitAnswer> {
         match answer {
             Answer::Submitted(answer) => Some(*answer),

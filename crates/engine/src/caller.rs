@@ -1,12 +1,14 @@
 //! Who calls, from where, and under which grant.
 
+use crate::observer::Observer;
 use comity_core::command::{Command, Request};
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::observed::Observed;
 use comity_core::via::Via;
+use std::sync::Arc;
 
 /// Everything of a request that is not the command itself. A door fills it in once.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct Caller {
     pub actor: AgentId,
     pub repo: RepoName,
@@ -18,12 +20,22 @@ pub struct Caller {
     pub via: Via,
     /// The work tree that the call comes from.
     pub workspace: Option<String>,
+    /// Looks at git for the caller. Without one, a command that needs a look is refused.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Caller {
     /// Makes a caller of whom no more is known.
     pub fn new(actor: AgentId, repo: RepoName) -> Caller {
-        Caller { actor, repo, fence: None, key: None, via: Via::default(), workspace: None }
+        Caller {
+            actor,
+            repo,
+            fence: None,
+            key: None,
+            via: Via::default(),
+            workspace: None,
+            observer: None,
+        }
     }
 
     /// Makes a request of a command.
@@ -40,7 +52,7 @@ impl Caller {
         }
     }
 
-    /// Returns the caller that a request names.
+    /// Returns the caller that a request names, without eyes.
     pub fn of(request: &Request) -> Caller {
         Caller {
             actor: request.actor.clone(),
@@ -49,6 +61,7 @@ impl Caller {
             key: request.key.clone(),
             via: request.via.clone(),
             workspace: request.workspace.clone(),
+            observer: None,
         }
     }
 }

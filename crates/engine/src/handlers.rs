@@ -1,6 +1,7 @@
 //! The handlers of the rows that are the engine's own: what every door calls.
 
 use crate::caller::Caller;
+use crate::observer::Answered;
 use crate::service::Service;
 use comity_api::{Operation, Row, TaskVerbInput, op};
 use comity_core::command::{Command, TaskVerb};
@@ -12,20 +13,20 @@ use std::collections::BTreeMap;
 
 /// Answers one operation.
 pub trait Handler<O: Operation> {
-    fn handle(&self, caller: &Caller, input: O::Input) -> Result<O::Output, Refusal>;
+    fn handle(&self, caller: &Caller, input: O::Input) -> Result<Answered<O::Output>, Refusal>;
 }
 
 impl Service {
-    /// Calls an operation by its type.
+    /// Calls an operation by its type, for a caller that reads no remarks.
     pub fn call<O: Operation>(&self, caller: &Caller, input: O::Input) -> Result<O::Output, Refusal>
     where
         Service: Handler<O>,
     {
-        self.handle(caller, input)
+        Ok(self.handle(caller, input)?.output)
     }
 }
 
-type ByJson = Box<dyn Fn(&Caller, Value) -> Result<Value, Refusal> + Send + Sync>;
+type ByJson = Box<dyn Fn(&Caller, Value) -> Result<Answered<Value>, Refusal> + Send + Sync>;
 
 /// Handlers by the names of their rows, for doors that speak JSON.
 #[derive(Default)]
@@ -45,16 +46,22 @@ impl Handlers {
         let call = move |caller: &Caller, input: Value| {
             let input = serde_json::from_value(input)
                 .map_err(|error| Refusal::input(format!("{}: {error}", O::ROW.name)))?;
-            let output = handler.handle(caller, input)?;
-            serde_json::to_value(output)
-                .map_err(|error| Refusal::new(Code::Internal, format!("an answer: {error}")))
+            let Answered { output, remarks } = handler.handle(caller, input)?;
+            let output = serde_json::to_value(output)
+                .map_err(|error| Refusal::new(Code::Internal, format!("an answer: {error}")))?;
+            Ok(Answered { output, remarks })
         };
         self.by_name.insert(O::ROW.name, Box::new(call));
         self.rows.push(O::ROW);
     }
 
     /// Calls an operation by its name, with JSON in and JSON out.
-    pub fn call(&self, name: &str, caller: &Caller, input: Value) -> Result<Value, Refusal> {
+    pub fn call(
+        &self,
+        name: &str,
+        caller: &Caller,
+        input: Value,
+    ) -> Result<Answered<Value>, Refusal> {
         match self.by_name.get(name) {
             Some(call) => call(caller, input),
             None => Err(Refusal::new(Code::NotFound, format!("there is no operation {name:?}"))),
@@ -82,9 +89,9 @@ macro_rules! handlers {
                 &self,
                 caller: &Caller,
                 $asked: <op::$read as Operation>::Input,
-            ) -> Result<<op::$read as Operation>::Output, Refusal> {
+            ) -> Result<Answered<<op::$read as Operation>::Output>, Refusal> {
                 let _ = &$asked;
-                self.read(caller, |$reader| $look)
+                Ok(self.read(caller, |$reader| $look)?.into())
             }
         })*
         $(impl Handler<op::$write> for Service {
@@ -92,9 +99,10 @@ macro_rules! handlers {
                 &self,
                 caller: &Caller,
                 $given: <op::$write as Operation>::Input,
-            ) -> Result<<op::$write as Operation>::Output, Refusal> {
+            ) -> Result<Answered<<op::$write as Operation>::Output>, Refusal> {
                 let _ = &$given;
-                self.run_command(caller, $command)
+                let Answered { output, remarks } = self.run(caller, ($command).into())?;
+                Ok(Answered { output: output.take()?, remarks })
             }
         })*
         $(impl Handler<op::$own> for Service {
@@ -102,9 +110,10 @@ macro_rules! handlers {
                 &self,
                 $caller: &Caller,
                 $input: <op::$own as Operation>::Input,
-            ) -> Result<<op::$own as Operation>::Output, Refusal> {
+            ) -> Result<Answered<<op::$own as Operation>::Output>, Refusal> {
                 let ($service, _, _) = (self, $caller, &$input);
-                $answer
+                let answer: Result<<op::$own as Operation>::Output, Refusal> = $answer;
+                Ok(answer?.into())
             }
         })*
 

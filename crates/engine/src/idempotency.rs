@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A key and what it stands for.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Keyed {
     caller: Caller,
     key: String,

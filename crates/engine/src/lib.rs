@@ -36,7 +36,7 @@ pub use collab::CollabState;
 pub use handlers::{Handler, Handlers, register};
 pub use idempotency::Keyed;
 pub use intake::{Intake, Prepared};
-pub use observer::{Look, Observer, Seen};
+pub use observer::{Answered, Look, Observer, Seen};
 pub use questions::AnswerForm;
 pub use service::{Service, Settings};
 pub use wait::Settled;

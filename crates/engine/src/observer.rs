@@ -1,11 +1,12 @@
 //! Commands that need eyes: a door hands an observer in, which looks at git before the rules decide.
 
-use crate::answer::Reply;
+use crate::answer::{Answer, CommandOutput, Reply};
 use crate::caller::Caller;
 use crate::read::Reader;
 use crate::service::Service;
 use comity_api::TaskFilter;
-use comity_core::command::Request;
+use comity_core::command::{Command, Request};
+use comity_core::decide::shared_words;
 use comity_core::observed::{Observed, SharedWith, Wanted};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
@@ -45,13 +46,44 @@ pub trait Observer: Send + Sync {
     fn refused(&self, look: &Look<'_>, seen: &Observed);
 }
 
+/// An answer, and what the caller should know beside it.
+#[derive(Debug)]
+pub struct Answered<T> {
+    pub output: T,
+    pub remarks: Vec<String>,
+}
+
+impl<T> From<T> for Answered<T> {
+    fn from(output: T) -> Answered<T> {
+        Answered { output, remarks: Vec::new() }
+    }
+}
+
 impl Service {
-    /// Runs a command after an observer has looked at what it needs. Returns the answer and remarks.
+    /// Runs a command for a caller, whose observer looks first.
+    pub fn run(&self, caller: &Caller, command: Command) -> Result<Answered<Reply>, Refusal> {
+        let request = caller.request(command);
+        match &caller.observer {
+            Some(observer) => self.execute_seen(&request, observer.as_ref()),
+            None => Ok(self.execute(request)?.into()),
+        }
+    }
+
+    /// Runs a command for a caller and takes the answer as the output that it must be.
+    pub fn run_command<T: CommandOutput>(
+        &self,
+        caller: &Caller,
+        command: impl Into<Command>,
+    ) -> Result<T, Refusal> {
+        self.run(caller, command.into())?.output.take()
+    }
+
+    /// Runs a command after an observer has looked at what it needs.
     pub fn execute_seen(
         &self,
         request: &Request,
         observer: &dyn Observer,
-    ) -> Result<(Reply, Vec<String>), Refusal> {
+    ) -> Result<Answered<Reply>, Refusal> {
         let mut looks = 1;
         loop {
             match self.look_and_execute(request, observer) {
@@ -67,18 +99,19 @@ impl Service {
         &self,
         request: &Request,
         observer: &dyn Observer,
-    ) -> Result<(Reply, Vec<String>), Refusal> {
+    ) -> Result<Answered<Reply>, Refusal> {
         let wanted = request.command.wants_seen();
         if wanted.is_nothing() {
-            return Ok((self.execute(request.clone())?, Vec::new()));
+            return Ok(self.execute(request.clone())?.into());
         }
         let (task, beside) = self.what_stands(request, &wanted)?;
         let look = Look { request, wanted, task: task.as_ref(), beside: &beside };
         let Seen { observed, mut remarks } = observer.observe(&look)?;
         match self.execute(Request { observed: observed.clone(), ..request.clone() }) {
-            Ok(answer) => {
-                remarks.extend(observer.accepted(&look, &observed, answer.task()));
-                Ok((answer, remarks))
+            Ok(output) => {
+                remarks.extend(observer.accepted(&look, &observed, output.task()));
+                remarks.extend(remarks_on(&output));
+                Ok(Answered { output, remarks })
             }
             Err(refusal) => {
                 observer.refused(&look, &observed);
@@ -106,6 +139,17 @@ impl Service {
             Ok((Some(task), beside))
         })
     }
+}
+
+/// What somebody who reads words should know of work that was handed in.
+fn remarks_on(reply: &Reply) -> Vec<String> {
+    let Reply::New(Answer::Submitted(answer)) = reply else { return Vec::new() };
+    let mut remarks = Vec::new();
+    if !answer.undeclared.is_empty() {
+        remarks.push(format!("note: the task did not declare {}", answer.undeclared.join(", ")));
+    }
+    remarks.extend(shared_words(&answer.shared_with).map(|words| format!("note: {words}")));
+    remarks
 }
 
 impl Reader<'_> {

@@ -3,7 +3,7 @@
 //! A command line uses it inline: everything happens on its own thread. A door that serves many starts it: one
 //! thread writes, a few connections read, one thread wakes whoever waits.
 
-use crate::answer::{CommandOutput, Reply};
+use crate::answer::Reply;
 use crate::batch::run_batch;
 use crate::caller::Caller;
 use crate::hub::Hub;
@@ -12,7 +12,7 @@ use crate::read::Reader;
 use crate::readers::Readers;
 use crate::redact::RedactOptions;
 use crate::writer::{Done, Writer};
-use comity_core::command::{Command, Request};
+use comity_core::command::Request;
 use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
@@ -111,16 +111,7 @@ impl Service {
     /// Runs a command; when this returns, what was acknowledged is durable.
     pub fn execute(&self, request: Request) -> Result<Reply, Refusal> {
         let prepared = self.shared.intake.prepare(request)?;
-        self.run(vec![prepared]).pop().unwrap_or_else(no_answer)
-    }
-
-    /// Runs a command and takes the answer as the output that it must be.
-    pub fn run_command<T: CommandOutput>(
-        &self,
-        caller: &Caller,
-        command: impl Into<Command>,
-    ) -> Result<T, Refusal> {
-        self.execute(caller.request(command.into()))?.take()
+        self.run_prepared(vec![prepared]).pop().unwrap_or_else(no_answer)
     }
 
     /// Queues a command and returns at once. `done` is called exactly once: with the answer after the commit, on a thread
@@ -130,7 +121,7 @@ impl Service {
             (_, Err(refusal)) => done(Err(refusal)),
             (Access::Started { writer, .. }, Ok(prepared)) => writer.submit(prepared, done),
             (Access::Inline(_), Ok(prepared)) => {
-                done(self.run(vec![prepared]).pop().unwrap_or_else(no_answer));
+                done(self.run_prepared(vec![prepared]).pop().unwrap_or_else(no_answer));
             }
         }
     }
@@ -147,7 +138,7 @@ impl Service {
                 let prepared = self.shared.intake.prepare(request);
                 checked.push(prepared.map(|prepared| good.push(prepared)));
             }
-            let mut done = self.run(good).into_iter();
+            let mut done = self.run_prepared(good).into_iter();
             answers.extend(
                 checked
                     .into_iter()
@@ -157,7 +148,7 @@ impl Service {
         answers
     }
 
-    fn run(&self, prepared: Vec<Prepared>) -> Vec<Result<Reply, Refusal>> {
+    fn run_prepared(&self, prepared: Vec<Prepared>) -> Vec<Result<Reply, Refusal>> {
         match &self.shared.access {
             Access::Inline(store) => {
                 let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,9 +12,10 @@ use comity_core::hint::{Hint, op, say};
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::via::Via;
-use comity_engine::{Caller, Handler, Service};
+use comity_engine::{Caller, Handler, Observer, Service};
 use comity_store::postgres::{OpenOptions, PgStore};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a caller asked for. What it leaves out comes from the environment (`COMITY_ROOT`, `COMITY_STORE`, `COMITY_REPO`,
 /// `COMITY_AGENT`, `COMITY_FENCE`), from the settings, or from where the process is.
@@ -42,6 +43,8 @@ pub struct Context {
     pub actor: AgentId,
     /// What every event says about the process.
     pub via: Via,
+    /// What looks at git before the rules decide. A door hands it in.
+    pub observer: Option<Arc<dyn Observer>>,
     /// Whether the fence comes from the environment, so that an option may name another.
     pub fence_from_env: bool,
     fence: Option<Fence>,
@@ -91,6 +94,7 @@ impl Context {
         Ok(Context {
             actor: identity::actor(either(&asked.actor, "COMITY_AGENT")?.as_deref(), machine)?,
             via: identity::via(machine),
+            observer: None,
             fence_from_env: asked.fence.is_none() && fence_of_environment.is_some(),
             fence: asked.fence.or(fence_of_environment),
             key: asked.key.clone(),
@@ -149,6 +153,7 @@ impl Context {
             key: self.key.clone(),
             via: self.via.clone(),
             workspace: tree.map(|tree| tree.to_string_lossy().into_owned()),
+            observer: self.observer.clone(),
         }
     }
 

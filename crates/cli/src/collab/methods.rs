@@ -83,13 +83,12 @@ impl Collab {
     }
 
     fn execute(&self, command: Command) -> Result<Reply, Failure> {
-        let request = self.context.request(command);
-        let (reply, notes) = crate::run::perform(&self.context, &self.service, &request)?;
-        for note in notes {
-            eprintln!("comity: {note}");
+        let answered = self.service.run(&self.context.caller(), command)?;
+        for remark in answered.remarks {
+            eprintln!("comity: {remark}");
         }
         self.exporter.changed();
-        Ok(reply)
+        Ok(answered.output)
     }
 
     fn export_now(&self) -> Result<(), Failure> {

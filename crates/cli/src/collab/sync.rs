@@ -429,8 +429,8 @@ impl Syncer {
 
     /// Runs a command as the one who keeps the tree.
     pub(super) fn execute(&self, command: Command, key: Option<String>) -> Result<Reply, Refusal> {
-        let request = self.request(command, key);
-        Ok(crate::run::perform(&self.context, &self.service, &request)?.0)
+        let caller = Caller { key, ..self.context.caller() };
+        Ok(self.service.run(&caller, command)?.output)
     }
 
     pub(super) fn task(&self, id: &str) -> Result<Option<TaskView>, Refusal> {

@@ -33,7 +33,7 @@ fn context(global: &Global) -> Result<(Context, Environment), Refusal> {
     if asked.root.is_none() {
         asked.root = machine.environment.get("COLLAB_ROOT")?;
     }
-    Ok((Context::find_or_here(&machine, &asked)?, machine.environment))
+    Ok((env::seeing(Context::find_or_here(&machine, &asked)?), machine.environment))
 }
 
 /// Opens the methods over that root.

@@ -6,8 +6,8 @@ use super::{execute, show};
 use crate::args::{AskArgs, DecisionCommand};
 use crate::human;
 use crate::output::{self, Reply};
-use comity_api::{ById, DecisionAnswer, DecisionFilter, op};
-use comity_core::command::{Command, Question};
+use comity_api::{AnswerDecision, ById, DecisionFilter, WaitForDecision, op};
+use comity_core::command::Question;
 use comity_core::refusal::Refusal;
 use comity_project::Context;
 use comity_project::store::Access;
@@ -28,14 +28,14 @@ pub(super) fn run(
             show::<op::DecisionShow>(context, ById { id }, human::decision::full)
         }
         DecisionCommand::Answer { id, answer } => {
-            execute(context, Command::DecisionAnswer { id, answer }, human::decision::full)
+            let input = AnswerDecision { id, answer };
+            execute::<op::DecisionAnswerOne>(context, input, human::decision::full)
         }
         DecisionCommand::Wait { id, timeout } => {
             // Refuses a decision that is not there without making a store for it.
             context.ask::<op::DecisionShow>(ById { id: id.clone() })?;
-            let service = context.service(Access::Write)?;
-            let answer = service.wait_for_decision(&context.caller(), &id, timeout)?;
-            Ok(Reply::new(answer, human::decision::full))
+            let input = WaitForDecision { id, timeout };
+            execute::<op::DecisionWait>(context, input, human::decision::full)
         }
     }
 }
@@ -52,8 +52,7 @@ fn ask(context: &Context, args: AskArgs, json: bool) -> Result<Reply, Refusal> {
         expires: args.expires,
     };
     let service = context.service(Access::Write)?;
-    let command = Command::DecisionAsk(Box::new(question));
-    let asked: DecisionAnswer = service.run_command(&context.caller(), command)?;
+    let asked = service.call::<op::DecisionAsk>(&context.caller(), question)?;
     if !args.wait {
         return Ok(Reply::new(asked, human::decision::full));
     }
@@ -62,6 +61,7 @@ fn ask(context: &Context, args: AskArgs, json: bool) -> Result<Reply, Refusal> {
     if !json {
         output::remark(&format!("{id} asked; waiting for {to} (comity decision answer {id} …)"));
     }
-    let answer = service.wait_for_decision(&context.caller(), &id, args.timeout)?;
+    let input = WaitForDecision { id, timeout: args.timeout };
+    let answer = service.call::<op::DecisionWait>(&context.caller(), input)?;
     Ok(Reply::new(answer, human::decision::full))
 }

@@ -6,8 +6,7 @@ use super::{execute, show};
 use crate::args::EventCommand;
 use crate::human::{self, Screen};
 use crate::output::{self, Reply};
-use comity_api::{EventFilter, EventView, op};
-use comity_core::command::Command;
+use comity_api::{EmitEvent, EventFilter, EventView, op};
 use comity_core::refusal::Refusal;
 use comity_project::Context;
 use comity_project::store::Access;
@@ -21,7 +20,7 @@ pub(super) fn run(context: &Context, command: EventCommand, json: bool) -> Resul
     match command {
         EventCommand::Emit { event } => {
             let event = object(&event)?;
-            execute(context, Command::EmitEvent { event }, human::event::one)
+            execute::<op::EventEmit>(context, EmitEvent { event }, human::event::one)
         }
         EventCommand::List { task, kind, since, all_repos, page } => {
             let (limit, after) = (page.limit.map(usize::from), page.after);

@@ -6,8 +6,9 @@ use super::{execute, show};
 use crate::args::LeaseCommand;
 use crate::human;
 use crate::output::Reply;
-use comity_api::{CheckPaths, LeaseFilter, LeasesAnswer, op};
-use comity_core::command::{Command, LeaseChange};
+use comity_api::{
+    AcquireLeases, CheckPaths, LeaseFilter, LeasesAnswer, Nothing, ReleaseLeases, RenewLeases, op,
+};
 use comity_core::refusal::Refusal;
 use comity_project::Context;
 use comity_project::store::Access;
@@ -16,21 +17,21 @@ pub(super) fn run(context: &Context, command: LeaseCommand) -> Result<Reply, Ref
     match command {
         LeaseCommand::Acquire { patterns, task, purpose, ttl, shared, wait } => {
             let patterns = context.mapper().patterns(&patterns)?;
-            let command =
-                Command::Lease(LeaseChange::Acquire { patterns, task, purpose, ttl, shared });
-            let Some(wait) = wait else { return execute(context, command, human::team::taken) };
-            let request = context.request(command);
+            let input = AcquireLeases { patterns, task, purpose, ttl, shared };
+            let Some(wait) = wait else {
+                return execute::<op::LeaseAcquire>(context, input, human::team::taken);
+            };
+            let request = context.request(input.into());
             let reply = context.service(Access::Write)?.execute_waiting(&request, wait)?;
             Ok(Reply::new(reply.take::<LeasesAnswer>()?, human::team::taken))
         }
         LeaseCommand::Renew { ids, ttl } => {
-            execute(context, Command::Lease(LeaseChange::Renew { ids, ttl }), human::team::taken)
+            execute::<op::LeaseRenew>(context, RenewLeases { ids, ttl }, human::team::taken)
         }
-        LeaseCommand::Release { ids, all } => execute(
-            context,
-            Command::Lease(LeaseChange::Release { ids, all }),
-            human::team::released,
-        ),
+        LeaseCommand::Release { ids, all } => {
+            let input = ReleaseLeases { ids, all };
+            execute::<op::LeaseRelease>(context, input, human::team::released)
+        }
         LeaseCommand::List { owner, page } => {
             let filter =
                 LeaseFilter { owner, limit: page.limit.map(usize::from), after: page.after };
@@ -40,6 +41,8 @@ pub(super) fn run(context: &Context, command: LeaseCommand) -> Result<Reply, Ref
             let paths = context.mapper().patterns(&paths)?;
             show::<op::LeaseCheck>(context, CheckPaths { paths }, human::team::paths)
         }
-        LeaseCommand::Reclaim => execute(context, Command::Sweep, human::log::sweep),
+        LeaseCommand::Reclaim => {
+            execute::<op::LeaseReclaim>(context, Nothing {}, human::log::sweep)
+        }
     }
 }

@@ -7,8 +7,11 @@ use crate::args::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryAr
 use crate::human;
 use crate::local_time::end_of;
 use crate::output::Reply;
-use comity_api::{ById, ListDirectives, ListMemories, SearchMemories, op};
-use comity_core::command::{Command, MemoryChanges, NewDirective, NewMemory};
+use comity_api::{
+    ById, DeleteDirective, ForgetMemory, ListDirectives, ListMemories, SearchMemories,
+    ToggleDirective, TriggerDirective, UpdateMemory, op,
+};
+use comity_core::command::{MemoryChanges, NewDirective, NewMemory};
 use comity_core::memory::MemoryFilter;
 use comity_core::refusal::Refusal;
 use comity_project::Context;
@@ -33,7 +36,7 @@ pub(super) fn memory(context: &Context, command: MemoryCommand) -> Result<Reply,
         }
         MemoryCommand::Update(args) => update(context, *args),
         MemoryCommand::Forget { id } => {
-            execute(context, Command::MemoryForget { id }, human::memory::forgotten)
+            execute::<op::MemoryForget>(context, ForgetMemory { id }, human::memory::forgotten)
         }
     }
 }
@@ -48,7 +51,7 @@ fn write(context: &Context, args: WriteArgs) -> Result<Reply, Refusal> {
         task: args.task,
         supersedes: args.supersedes,
     };
-    execute(context, Command::MemoryWrite(Box::new(new)), human::memory::memory)
+    execute::<op::MemoryWrite>(context, new, human::memory::memory)
 }
 
 fn update(context: &Context, args: UpdateMemoryArgs) -> Result<Reply, Refusal> {
@@ -61,8 +64,8 @@ fn update(context: &Context, args: UpdateMemoryArgs) -> Result<Reply, Refusal> {
         expires: args.expires,
         keep: args.no_expiry,
     };
-    let command = Command::MemoryUpdate { id: args.id, changes: Box::new(changes) };
-    execute(context, command, human::memory::memory)
+    let input = UpdateMemory { id: args.id, changes: Box::new(changes) };
+    execute::<op::MemoryUpdate>(context, input, human::memory::memory)
 }
 
 pub(super) fn directive(context: &Context, command: DirectiveCommand) -> Result<Reply, Refusal> {
@@ -78,13 +81,15 @@ pub(super) fn directive(context: &Context, command: DirectiveCommand) -> Result<
         }
         DirectiveCommand::Toggle { id, on, off } => {
             let enabled = (on || off).then_some(on);
-            execute(context, Command::DirectiveToggle { id, enabled }, human::memory::directive)
+            let input = ToggleDirective { id, enabled };
+            execute::<op::DirectiveToggle>(context, input, human::memory::directive)
         }
         DirectiveCommand::Delete { id } => {
-            execute(context, Command::DirectiveDelete { id }, human::memory::deleted)
+            execute::<op::DirectiveDelete>(context, DeleteDirective { id }, human::memory::deleted)
         }
         DirectiveCommand::Trigger { id } => {
-            execute(context, Command::DirectiveTrigger { id }, human::memory::directive)
+            let input = TriggerDirective { id };
+            execute::<op::DirectiveTrigger>(context, input, human::memory::directive)
         }
     }
 }
@@ -99,5 +104,5 @@ fn create(context: &Context, args: DirectiveArgs) -> Result<Reply, Refusal> {
         duration: args.duration,
         end,
     };
-    execute(context, Command::DirectiveCreate(Box::new(new)), human::memory::directive)
+    execute::<op::DirectiveCreate>(context, new, human::memory::directive)
 }

@@ -28,9 +28,9 @@ mod writing;
 use crate::args::{Cli, Command, CompletionShell, ExportCommand, GuardCommand, at_once};
 use crate::human;
 use crate::output::{Reply, Words};
-use comity_core::command::Command as Operation;
+use comity_api::{Operation, WriteNote, op};
 use comity_core::refusal::Refusal;
-use comity_engine::{CommandOutput, Handler, Service};
+use comity_engine::{Answered, CommandOutput, Handler, Service};
 use comity_project::Context;
 use comity_project::store::Access;
 use serde::Serialize;
@@ -52,7 +52,7 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Gate(command) => team::gate(&context()?, *command.0),
         Command::Decision(command) => decision::run(&context()?, *command.0, global.json),
         Command::Note { kind, text, task } => {
-            execute(&context()?, Operation::Note { kind, text, task }, human::event::one)
+            execute::<op::Note>(&context()?, WriteNote { kind, text, task }, human::event::one)
         }
         Command::Event(command) => event::run(&context()?, *command.0, global.json),
         Command::Completions { shell } => Ok(completions(shell)),
@@ -83,18 +83,26 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
     }
 }
 
-pub use crate::work_tree::perform;
+/// Calls an operation that changes something, and shows its answer.
+fn execute<O>(context: &Context, input: O::Input, words: Words<O::Output>) -> Result<Reply, Refusal>
+where
+    O: Operation,
+    O::Output: CommandOutput + Serialize + 'static,
+    Service: Handler<O>,
+{
+    let service = context.service(Access::Write)?;
+    Ok(reply(context, service.handle(&context.caller(), input)?, words))
+}
 
-/// Runs a command that changes something, and shows its answer.
-fn execute<A>(context: &Context, command: Operation, words: Words<A>) -> Result<Reply, Refusal>
+/// Shows an answer with its remarks.
+fn reply<A>(context: &Context, answered: Answered<A>, words: Words<A>) -> Reply
 where
     A: CommandOutput + Serialize + 'static,
 {
-    let service = context.service(Access::Write)?;
-    let (reply, notes) = perform(context, &service, &context.request(command))?;
-    let ended = context.fence_from_env && reply.task().is_some_and(|task| task.claim.is_none());
-    let reply = notes.into_iter().fold(Reply::new(reply.take::<A>()?, words), Reply::note);
-    Ok(if ended { reply.note(CLAIM_HAS_ENDED) } else { reply })
+    let Answered { output, remarks } = answered;
+    let ended = context.fence_from_env && output.task().is_some_and(|task| task.claim.is_none());
+    let reply = remarks.into_iter().fold(Reply::new(output, words), Reply::note);
+    if ended { reply.note(CLAIM_HAS_ENDED) } else { reply }
 }
 
 /// A forgotten variable would have every later command refused as stale.
@@ -103,7 +111,7 @@ const CLAIM_HAS_ENDED: &str = "note: that claim has ended; unset COMITY_FENCE";
 /// Calls an operation that only reads, and shows its answer.
 fn show<O>(context: &Context, input: O::Input, words: Words<O::Output>) -> Result<Reply, Refusal>
 where
-    O: comity_api::Operation,
+    O: Operation,
     O::Output: Serialize + DeserializeOwned + 'static,
     Service: Handler<O>,
 {

@@ -2,13 +2,17 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{execute, mission, perform, show, task_fields, task_git, task_result, words};
+use super::{execute, mission, reply, show, task_fields, task_git, task_result, words};
 use crate::args::{ListArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
 use crate::human;
 use crate::output::Reply;
-use comity_api::{ById, ClaimAnswer, TaskAnswer, TaskFilter, op};
-use comity_core::command::{ClaimWish, Command, StepVerb, TaskVerb};
+use comity_api::{
+    Assign, Block, ById, CheckItem, ClaimAnswer, Depend, Done, Handoff, Link, Operation, Start,
+    Subtask, TaskAnswer, TaskFilter, TaskVerbInput, Transition, op,
+};
+use comity_core::command::{ClaimWish, StepVerb};
 use comity_core::refusal::Refusal;
+use comity_engine::{Handler, Service};
 use comity_project::Context;
 use comity_project::store::Access;
 use serde_json::json;
@@ -17,7 +21,7 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
     match command {
         TaskCommand::Create(args) => {
             let (new, note) = task_fields::new_task(context, *args.0)?;
-            let reply = execute(context, Command::CreateTask(Box::new(new)), human::task::line)?;
+            let reply = execute::<op::TaskCreate>(context, new, human::task::line)?;
             Ok(note.into_iter().fold(reply, Reply::note))
         }
         TaskCommand::List(args) => list(context, *args.0),
@@ -30,63 +34,67 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
         }
         TaskCommand::Update(args) => task_fields::update(context, *args.0),
         TaskCommand::Depend { id, on, remove } => {
-            execute(context, Command::Depend { id, on, remove }, human::task::line)
+            execute::<op::TaskDepend>(context, Depend { id, on, remove }, human::task::line)
         }
         TaskCommand::Assign { id, agent, none: _ } => {
-            execute(context, Command::Assign { id, agent }, human::task::line)
+            execute::<op::TaskAssign>(context, Assign { id, agent }, human::task::line)
         }
         TaskCommand::Link { id, provider, value, key } => {
-            execute(context, Command::Link { id, provider, key, value }, human::task::line)
+            let input = Link { id, provider, key, value };
+            execute::<op::TaskLink>(context, input, human::task::line)
         }
         TaskCommand::Claim { id, role, skills, ttl, no_lease } => {
             claim(context, ClaimWish { id, role, skills, ttl, no_lease, owner: None })
         }
         TaskCommand::Start { verb: VerbArgs { id, reason }, ttl } => {
-            execute(context, Command::Start { id, ttl, reason }, human::task::line)
+            execute::<op::TaskStart>(context, Start { id, ttl, reason }, human::task::line)
         }
         TaskCommand::Submit(args) => submit(context, *args),
         TaskCommand::Handoff { id, subtask, plan } => {
             handoff(context, id, subtask.as_deref(), &plan)
         }
         TaskCommand::Done { verb: VerbArgs { id, reason }, merged, unmerged } => {
-            let command = Command::Done { id, merged, unmerged, reason };
-            execute(context, command, human::task::line)
+            let input = Done { id, merged, unmerged, reason };
+            execute::<op::TaskDone>(context, input, human::task::line)
         }
         TaskCommand::Breakdown { file, epic } => words::breakdown(context, &file, epic.as_ref()),
-        TaskCommand::Answer { id, text, comment } => words::answer(context, &id, text, comment),
+        TaskCommand::Answer { id, text, comment } => words::answer(context, id, text, comment),
         TaskCommand::Intervene { id, feedback } => words::intervene(context, id, feedback),
-        TaskCommand::Review(args) => verb(context, TaskVerb::Review, args),
-        TaskCommand::Approve(args) => verb(context, TaskVerb::Approve, args),
-        TaskCommand::RequestChanges(args) => verb(context, TaskVerb::RequestChanges, args),
-        TaskCommand::Merge(args) => verb(context, TaskVerb::Merge, args),
-        TaskCommand::Unblock(args) => verb(context, TaskVerb::Unblock, args),
-        TaskCommand::Fail(args) => verb(context, TaskVerb::Fail, args),
-        TaskCommand::Release(args) => verb(context, TaskVerb::Release, args),
-        TaskCommand::Abandon(args) => verb(context, TaskVerb::Abandon, args),
-        TaskCommand::Requeue(args) => verb(context, TaskVerb::Requeue, args),
-        TaskCommand::Reopen(args) => verb(context, TaskVerb::Reopen, args),
+        TaskCommand::Review(args) => verb::<op::TaskReview>(context, args),
+        TaskCommand::Approve(args) => verb::<op::TaskApprove>(context, args),
+        TaskCommand::RequestChanges(args) => verb::<op::TaskRequestChanges>(context, args),
+        TaskCommand::Merge(args) => verb::<op::TaskMerge>(context, args),
+        TaskCommand::Unblock(args) => verb::<op::TaskUnblock>(context, args),
+        TaskCommand::Fail(args) => verb::<op::TaskFail>(context, args),
+        TaskCommand::Release(args) => verb::<op::TaskRelease>(context, args),
+        TaskCommand::Abandon(args) => verb::<op::TaskAbandon>(context, args),
+        TaskCommand::Requeue(args) => verb::<op::TaskRequeue>(context, args),
+        TaskCommand::Reopen(args) => verb::<op::TaskReopen>(context, args),
         TaskCommand::Block { verb: VerbArgs { id, reason }, needs, questions, retry_after } => {
-            let command = Command::Block { id, needs, questions, retry_after, reason };
-            execute(context, command, human::task::line)
+            let input = Block { id, needs, questions, retry_after, reason };
+            execute::<op::TaskBlock>(context, input, human::task::line)
         }
         TaskCommand::Check { verb: VerbArgs { id, reason }, item, waive } => {
-            execute(context, Command::Check { id, item, waive, reason }, human::task::line)
+            let input = CheckItem { id, item, waive, reason };
+            execute::<op::TaskCheck>(context, input, human::task::line)
         }
         TaskCommand::Subtask { id, step, text } => {
-            execute(context, Command::Subtask { id, step: step.into(), text }, human::task::line)
+            let input = Subtask { id, step: step.into(), text };
+            execute::<op::TaskSubtask>(context, input, human::task::line)
         }
         TaskCommand::Transition { verb: VerbArgs { id, reason }, status, needs } => {
-            execute(context, Command::Transition { id, status, reason, needs }, human::task::line)
+            let input = Transition { id, status, reason, needs };
+            execute::<op::TaskTransition>(context, input, human::task::line)
         }
     }
 }
 
 fn claim(context: &Context, wish: ClaimWish) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
-    let (reply, notes) = perform(context, &service, &context.request(Command::Claim(wish)))?;
-    let answer: ClaimAnswer = reply.take()?;
-    let written = mission::write(context, &answer.task, &answer.mission);
-    let reply = notes.into_iter().fold(Reply::new(answer, human::task::claim), Reply::note);
+    let answered = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)?;
+    let ClaimAnswer { task, mission, .. } = &answered.output;
+    let written = mission::write(context, task, mission);
+    let reply = reply(context, answered, human::task::claim);
     // The claim stands even when what goes with it cannot be written.
     Ok(match written {
         Ok(_) => reply,
@@ -120,8 +128,13 @@ impl From<Step> for StepVerb {
     }
 }
 
-fn verb(context: &Context, verb: TaskVerb, args: VerbArgs) -> Result<Reply, Refusal> {
-    execute(context, verb.on(args.id, args.reason), human::task::line)
+/// Calls one of the operations that take a task and a reason.
+fn verb<O>(context: &Context, VerbArgs { id, reason }: VerbArgs) -> Result<Reply, Refusal>
+where
+    O: Operation<Input = TaskVerbInput, Output = TaskAnswer>,
+    Service: Handler<O>,
+{
+    execute::<O>(context, TaskVerbInput { id, reason }, human::task::line)
 }
 
 fn list(context: &Context, args: ListArgs) -> Result<Reply, Refusal> {
@@ -146,8 +159,8 @@ fn handoff(
     plan: &[String],
 ) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
-    let command = Command::Handoff { id, subtask: subtask.map(str::to_owned) };
-    let TaskAnswer { task } = service.run_command(&context.caller(), command)?;
+    let input = Handoff { id, subtask: subtask.map(str::to_owned) };
+    let TaskAnswer { task } = service.call::<op::TaskHandoff>(&context.caller(), input)?;
     let text = comity_protocol::collab::handoff(&task, subtask, plan);
     Ok(Reply::text(json!({"task": task, "handoff": &text}), text))
 }

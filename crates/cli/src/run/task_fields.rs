@@ -4,7 +4,8 @@ use super::{execute, words};
 use crate::args::{CreateArgs, UpdateArgs};
 use crate::human;
 use crate::output::Reply;
-use comity_core::command::{Command, ConstraintChanges, NewTask};
+use comity_api::{UpdateTask, op};
+use comity_core::command::{ConstraintChanges, NewTask};
 use comity_core::event::TaskUpdated;
 use comity_core::refusal::Refusal;
 use comity_core::task::Constraints;
@@ -135,11 +136,11 @@ pub(super) fn update(context: &Context, args: UpdateArgs) -> Result<Reply, Refus
             "give at least one field, such as --priority P1; see `comity task update --help`",
         ));
     }
-    let command = Command::UpdateTask {
+    let input = UpdateTask {
         id: args.id,
         changes: Box::new(changes),
         constraints,
         if_match: args.if_match,
     };
-    execute(context, command, human::task::line)
+    execute::<op::TaskUpdate>(context, input, human::task::line)
 }

@@ -1,13 +1,14 @@
 //! Handing work in, with what a result says about it.
 
+use super::CLAIM_HAS_ENDED;
 use super::task_result::HandedIn;
-use super::{CLAIM_HAS_ENDED, perform};
 use crate::args::VerbArgs;
 use crate::git::InWorkTree;
 use comity_api::{ById, SubmitAnswer, op};
-use comity_core::command::{Command, Submission, WorkReport};
+use comity_core::command::{Submission, WorkReport};
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
+use comity_engine::Handler;
 use comity_project::Context;
 use comity_project::store::Access;
 use serde_json::Value;
@@ -59,10 +60,9 @@ pub(super) fn submit(
         report,
     };
     let service = context.service(Access::Write)?;
-    let request = context.request(Command::Submit(submission));
-    let (reply, said) = perform(context, &service, &request)?;
-    notes.extend(said);
-    let answer: SubmitAnswer = reply.take()?;
+    let answered = Handler::<op::TaskSubmit>::handle(&service, &context.caller(), submission)?;
+    notes.extend(answered.remarks);
+    let answer = answered.output;
     if context.fence_from_env && answer.task.claim.is_none() {
         notes.push(CLAIM_HAS_ENDED.to_owned());
     }

@@ -2,15 +2,17 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{execute, perform, show};
+use super::{execute, reply, show};
 use crate::args::{AgentCommand, GateCommand, Verdict};
 use crate::git::{Git, InWorkTree, snapshot};
 use crate::human;
 use crate::output::Reply;
-use comity_api::{AgentFilter, ById, SuggestAgents, TaskAnswer, op};
-use comity_core::command::Command;
+use comity_api::{
+    AgentFilter, ById, Nothing, RecordGate, RegisterAgent, SuggestAgents, WaiveGate, op,
+};
 use comity_core::refusal::Refusal;
 use comity_core::task::Deliverable;
+use comity_engine::Handler;
 use comity_project::Context;
 use comity_project::store::Access;
 use std::path::Path;
@@ -18,7 +20,8 @@ use std::path::Path;
 pub(super) fn agent(context: &Context, command: AgentCommand) -> Result<Reply, Refusal> {
     match command {
         AgentCommand::Register { id, roles, skills } => {
-            execute(context, Command::AgentRegister { id, roles, skills }, human::team::agent)
+            let input = RegisterAgent { id, roles, skills };
+            execute::<op::AgentRegister>(context, input, human::team::agent)
         }
         AgentCommand::List { page } => {
             let filter = AgentFilter { limit: page.limit.map(usize::from), after: page.after };
@@ -27,7 +30,9 @@ pub(super) fn agent(context: &Context, command: AgentCommand) -> Result<Reply, R
         AgentCommand::Show { id } => {
             show::<op::AgentShow>(context, ById { id }, human::team::agent)
         }
-        AgentCommand::Heartbeat => execute(context, Command::Heartbeat, human::team::agent),
+        AgentCommand::Heartbeat => {
+            execute::<op::AgentHeartbeat>(context, Nothing {}, human::team::agent)
+        }
         AgentCommand::Suggest { labels, role } => {
             let wanted = SuggestAgents { labels, role };
             show::<op::AgentSuggest>(context, wanted, human::team::suggestions)
@@ -47,16 +52,17 @@ pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Ref
             };
             let pass = verdict == Verdict::Pass;
             let recorded = commit.clone();
-            let command = Command::GateRecord { id, gate, pass, report, commit };
+            let input = RecordGate { id, gate, pass, report, commit };
             let service = context.service(Access::Write)?;
-            let (reply, notes) = perform(context, &service, &context.request(command))?;
-            let answer: TaskAnswer = reply.take()?;
-            let other = note_other_commit(answer.task.commit.as_deref(), recorded.as_deref());
-            let reply = Reply::new(answer, human::task::line);
-            Ok(notes.into_iter().chain(other).fold(reply, Reply::note))
+            let mut answered =
+                Handler::<op::GateRecord>::handle(&service, &context.caller(), input)?;
+            let submitted = answered.output.task.commit.as_deref();
+            answered.remarks.extend(note_other_commit(submitted, recorded.as_deref()));
+            Ok(reply(context, answered, human::task::line))
         }
         GateCommand::Waive { id, gate, reason } => {
-            execute(context, Command::GateWaive { id, gate, reason }, human::task::line)
+            let input = WaiveGate { id, gate, reason };
+            execute::<op::GateWaive>(context, input, human::task::line)
         }
     }
 }

@@ -3,12 +3,10 @@
 use super::{contract, execute, show, writing};
 use crate::human;
 use crate::output::Reply;
-use comity_api::{ById, op};
-use comity_core::command::{Command, NewTask, PlannedTask};
+use comity_api::{AnswerTask, Breakdown, ById, Intervene, op};
+use comity_core::command::{NewTask, PlannedTask};
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::AnswerForm;
 use comity_project::Context;
-use comity_project::store::Access;
 use comity_protocol::contract::{Mode, check, kind};
 use comity_protocol::neomjs::{TaskContract, new_task, read_plan};
 use comity_protocol::problem::{Level, Problems};
@@ -31,7 +29,7 @@ pub(super) fn breakdown(
         planned
     };
     let tasks = plan.iter().map(|item| with_epic(item.planned())).collect();
-    let reply = execute(context, Command::CreateTasks { tasks }, human::task::list)?;
+    let reply = execute::<op::TaskBreakdown>(context, Breakdown { tasks }, human::task::list)?;
     let mut notes: Vec<String> = Vec::new();
     for note in plan.iter().filter_map(|item| meant_elsewhere(context, &item.contract)) {
         if !notes.contains(&note) {
@@ -44,19 +42,18 @@ pub(super) fn breakdown(
 /// Answers what a blocked task waits for.
 pub(super) fn answer(
     context: &Context,
-    id: &str,
+    id: String,
     text: Option<String>,
     comment: Option<String>,
 ) -> Result<Reply, Refusal> {
-    let (text, form) = match (text, comment) {
+    let (text, comment) = match (text, comment) {
         (_, Some(file)) => {
-            let form = AnswerForm::Comment(writing::generation(context)?);
-            (contract::read(Path::new(&file), Path::new("."))?, form)
+            let generation = writing::generation(context)?;
+            (contract::read(Path::new(&file), Path::new("."))?, Some(generation))
         }
-        (text, None) => (text.unwrap_or_default(), AnswerForm::Text),
+        (text, None) => (text.unwrap_or_default(), None),
     };
-    let given = context.service(Access::Read)?.read_answer(&context.caller(), id, &text, form)?;
-    execute(context, Command::AnswerTask(given), human::task::line)
+    execute::<op::TaskAnswerQuestions>(context, AnswerTask { id, text, comment }, human::task::line)
 }
 
 /// Shows a stuck task, or lets it go on.
@@ -66,7 +63,9 @@ pub(super) fn intervene(
     feedback: Option<String>,
 ) -> Result<Reply, Refusal> {
     match feedback {
-        Some(feedback) => execute(context, Command::Intervene { id, feedback }, human::task::line),
+        Some(feedback) => {
+            execute::<op::TaskIntervene>(context, Intervene { id, feedback }, human::task::line)
+        }
         None => show::<op::TaskIntervention>(context, ById { id }, human::intervention::full),
     }
 }

@@ -3,8 +3,16 @@
 use crate::collab::Rpc;
 use crate::results::result;
 use crate::sandbox::{Done, Sandbox};
+use comity_api::op;
+use comity_core::command::Submission;
+use comity_core::refusal::Refusal;
+use comity_engine::{Handlers, register};
+use comity_guard::GitObserver;
+use comity_project::store::Access;
+use comity_project::{Asked, Context, Machine};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 
 fn by(sandbox: &Sandbox, agent: &str, args: &[&str]) -> Value {
     sandbox.comity().by(agent).args(args).json()
@@ -248,6 +256,27 @@ fn a_project_without_git_hands_code_in_unseen() {
     assert_eq!(person(&sandbox, &["task", "done", "T1"])["task"]["status"], "done");
 }
 
+/// Hands T1 in as a door inside another process does it: by the operation's type, and by its name with JSON.
+fn typed_refusals(sandbox: &Sandbox, agent: &str) -> [Refusal; 2] {
+    let (cwd, login) = (sandbox.root.clone(), "tester".to_owned());
+    let machine = Machine { cwd, login, ..Machine::default() };
+    let asked = Asked { actor: Some(agent.to_owned()), ..Asked::default() };
+    let mut context = Context::find(&machine, &asked).unwrap();
+    context.observer = Some(Arc::new(GitObserver {
+        tree: context.root.work_tree.clone(),
+        base: None,
+        is_comitys: Box::new(|_| false),
+    }));
+    let service = context.service(Access::Write).unwrap();
+    let submission = Submission { id: "T1".to_owned(), ..Submission::default() };
+    let by_type = service.call::<op::TaskSubmit>(&context.caller(), submission).unwrap_err();
+    let mut handlers = Handlers::default();
+    register(&service, &mut handlers);
+    let input = json!({"id": "T1"});
+    let by_name = handlers.call("task.submit", &context.caller(), input).map(|_| ()).unwrap_err();
+    [by_type, by_name]
+}
+
 #[test]
 fn one_submission_gets_the_same_verdict_at_every_door() {
     let free: &[&str] = &[];
@@ -282,11 +311,18 @@ fn one_submission_gets_the_same_verdict_at_every_door() {
             rpc.end();
             continue;
         };
+        let mut codes = Vec::new();
         for call in [plain, transition] {
             let (error, exit) = call.refusal();
             assert_eq!(exit, 3, "{error}");
             assert!(error["message"].as_str().unwrap().contains(said), "{said}: {error}");
+            codes.push(error["code"].as_str().unwrap().to_owned());
         }
+        for refusal in typed_refusals(&sandbox, "ada") {
+            assert!(refusal.message.contains(said), "{said}: {refusal:?}");
+            codes.push(refusal.code.as_str().to_owned());
+        }
+        assert!(codes.iter().all(|code| *code == codes[0]), "{codes:?}");
         let heard = rpc.fails("transition_task", &wish);
         assert!(heard.contains(said), "{said}: {heard}");
         rpc.end();

@@ -6,7 +6,7 @@ use comity_core::ids::AgentId;
 use comity_core::observed::{ClaimSeen, FileChange, Observed, WorkSeen};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
-use comity_engine::{Look, Observer, Reply, Seen, Service, Settings};
+use comity_engine::{Answered, Look, Observer, Reply, Seen, Service, Settings};
 use comity_store::memory::MemoryStore;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,7 +68,7 @@ fn begun() -> Service {
     engine
 }
 
-fn hands_in(engine: &Service, eyes: &Eyes) -> Result<(Reply, Vec<String>), Refusal> {
+fn hands_in(engine: &Service, eyes: &Eyes) -> Result<Answered<Reply>, Refusal> {
     let mut request = request("agent-1", submit("T1", "HEAD"));
     request.workspace = Some("/trees/one".to_owned());
     engine.execute_seen(&request, eyes)
@@ -77,12 +77,11 @@ fn hands_in(engine: &Service, eyes: &Eyes) -> Result<(Reply, Vec<String>), Refus
 #[test]
 fn what_was_seen_is_recorded_and_claims_beside_are_shown() {
     let (engine, eyes) = (begun(), Eyes::default());
-    let (answer, remarks) = hands_in(&engine, &eyes).unwrap();
+    let Answered { output: answer, remarks } = hands_in(&engine, &eyes).unwrap();
     let answer = answer.into_json().unwrap();
-    assert_eq!(
-        (&answer["task"]["commit"], remarks),
-        (&"c0ffee1".into(), vec!["looked".to_owned()])
-    );
+    assert_eq!(answer["task"]["commit"], "c0ffee1");
+    let shared = "note: the check is shared with T2 (agent-2): same work tree, same branch";
+    assert_eq!(remarks, ["looked", shared]);
     assert_eq!(answer["shared_with"][0]["agent"], "agent-2");
     assert_eq!(*eyes.ended.lock().unwrap(), ["accepted"]);
 }

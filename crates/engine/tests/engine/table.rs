@@ -189,7 +189,7 @@ fn busy_world() -> World {
 impl World {
     fn engine_json(&self, actor: &str, name: &str, input: Value) -> Value {
         let answer = handlers(self).call(name, &caller(actor), input);
-        answer.unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
+        answer.unwrap_or_else(|refusal| panic!("{name}: {refusal}")).output
     }
 }
 
@@ -249,7 +249,8 @@ fn rule_1_who_lacks_the_verb_of_a_row_is_refused_by_its_rule() {
         let world = busy_world();
         let before = world.head();
         let outcome = handlers(&world).call(row.name, &caller("watcher"), input.clone());
-        let refusal = outcome.map(|answer| panic!("{} was done: {answer}", row.name)).unwrap_err();
+        let refusal =
+            outcome.map(|answer| panic!("{} was done: {answer:?}", row.name)).unwrap_err();
         // A verb that no role has is for persons.
         let nobody = verb.roles().is_empty();
         let code = if nobody { Code::HumanOnly } else { Code::RoleForbidden };

@@ -60,9 +60,9 @@ pub(super) fn run(global: &Global, args: NeoLog) -> Result<Reply, Refusal> {
     });
     let service = context.service(Access::Write)?;
     let note = Command::Note { kind, text, task: None };
-    let answer: EventAnswer = service.execute(super::step(&context, note, 1))?.take()?;
+    let answer: EventAnswer = service.run_command(&super::step(&context, 1), note)?;
     if let Some(memory) = memory {
-        service.execute(super::step(&context, memory, 2))?;
+        service.run(&super::step(&context, 2), memory)?;
     }
     Ok(Reply::text(answer, print::success(&said)))
 }

@@ -20,8 +20,8 @@ pub(super) use resume::render as render_resume;
 use crate::args::{self, Global, NeoCommand};
 use crate::env;
 use crate::output::{self, Reply};
-use comity_core::command::{Command, Request};
 use comity_core::refusal::Refusal;
+use comity_engine::Caller;
 use comity_project::Context;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,8 +108,8 @@ fn short_agent(agent: &str) -> String {
 }
 
 /// One of several steps of one command line. Each step has a key of its own, so that the whole can be repeated.
-fn step(context: &Context, command: Command, number: usize) -> Request {
-    let request = context.request(command);
-    let key = request.key.as_ref().map(|key| format!("{key}:{number}"));
-    Request { key, ..request }
+fn step(context: &Context, number: usize) -> Caller {
+    let caller = context.caller();
+    let key = caller.key.as_ref().map(|key| format!("{key}:{number}"));
+    Caller { key, ..caller }
 }

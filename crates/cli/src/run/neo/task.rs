@@ -216,9 +216,8 @@ fn walk(
                 Command::Several { id: task.id.clone(), steps: vec![set, next] }
             }
         };
-        let request = super::step(context, command, number);
-        let done = crate::run::perform(context, service, &request);
-        match done.and_then(|(reply, _)| reply.take()) {
+        let done = service.run_command(&super::step(context, number), command);
+        match done {
             Ok(TaskAnswer { task: next }) => task = next,
             Err(refusal) if number == 1 => return Err(refusal),
             Err(refusal) => return Ok((task, Some(refusal))),
