@@ -3,17 +3,16 @@
 
 use crate::audit::{Auditor, Violation, check_rows, violation};
 use crate::chance::Chance;
-use crate::clock::SimClock;
 use crate::crew::{Member, crew};
 use crate::wishes::{seen, wish};
 use crate::world::{Plan, Report, introductions, learn, look, open_sqlite, refused};
 use comity_core::command::{Command, Request};
 use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::{Code, Refusal};
-use comity_core::time::Timestamp;
+use comity_core::time::{Millis, Timestamp};
 use comity_core::via::Via;
 use comity_engine::{Caller, Reply, Service, Settings};
-use comity_store::{Clock, Reader};
+use comity_store::{Clock, ManualClock, Reader};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -26,7 +25,7 @@ const FOLLOW_MAX: Duration = Duration::from_secs(60);
 struct Desk {
     service: Service,
     reader: Box<dyn Reader>,
-    clock: Arc<SimClock>,
+    clock: Arc<ManualClock>,
     chance: Chance,
     crew: Vec<Member>,
     repo: RepoName,
@@ -37,7 +36,7 @@ struct Desk {
 
 /// Lets threads share a service: each sends as many commands as the plan has steps.
 pub fn run_shared(plan: &Plan, threads: usize) -> Result<Report, Violation> {
-    let clock = Arc::new(SimClock::new());
+    let clock = ManualClock::new();
     let shared: Arc<dyn Clock> = clock.clone();
     let (store, _dir) = open_sqlite(&shared)?;
     let mut chance = Chance::new(plan.seed);
@@ -135,7 +134,7 @@ impl Desk {
         for _ in 0..steps {
             // Mostly little time goes by; now and then enough for claims to run out.
             let longest = if self.chance.percent(2) { 600_000 } else { 2_000 };
-            self.clock.pass(self.chance.between(0, longest));
+            self.clock.pass(Millis::from_ms(self.chance.between(0, longest)));
             self.act()?;
         }
         Ok(())

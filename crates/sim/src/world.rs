@@ -2,7 +2,6 @@
 
 use crate::audit::{Auditor, Violation, check_rows, violation};
 use crate::chance::Chance;
-use crate::clock::SimClock;
 use crate::crew::{Belief, Member, crew};
 use crate::wishes::{Sight, seen, wish};
 use comity_core::command::{Command, Request, TaskVerb};
@@ -10,13 +9,13 @@ use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::observed::Observed;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
-use comity_core::time::Timestamp;
+use comity_core::time::{Millis, Timestamp};
 use comity_core::via::Via;
 use comity_engine::{Intake, Prepared, Reply, Service, Settings, run_batch};
 use comity_store::memory::MemoryStore;
 use comity_store::postgres::{OpenOptions as PgOptions, PgStore};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
-use comity_store::{Clock, DecisionQuery, LeaseQuery, Reader, Store, TaskQuery};
+use comity_store::{Clock, DecisionQuery, LeaseQuery, ManualClock, Reader, Store, TaskQuery};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -100,7 +99,7 @@ type Mirror = (Box<dyn Store>, Option<tempfile::TempDir>);
 
 struct World {
     chance: Chance,
-    clock: Arc<SimClock>,
+    clock: Arc<ManualClock>,
     model: MemoryStore,
     mirror: Option<Mirror>,
     settings: Settings,
@@ -151,7 +150,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Violation {
 impl World {
     fn new(plan: &Plan) -> Result<World, Violation> {
         let mut chance = Chance::new(plan.seed);
-        let clock = Arc::new(SimClock::new());
+        let clock = ManualClock::new();
         let shared: Arc<dyn Clock> = clock.clone();
         let mirror = match &plan.beside {
             Beside::Nothing => None,
@@ -211,11 +210,18 @@ impl World {
 
     fn pass_time(&mut self) {
         let before = self.wall();
-        match self.chance.below(40) {
-            0 => self.clock.pass(self.chance.between(60_000, 1_200_000)),
-            1 if self.faults.sleep => self.clock.sleep(self.chance.between(10_000, 20_000_000)),
-            2 if self.faults.jump => self.clock.jump(self.chance.between(-3_600_000, 3_600_000)),
-            _ => self.clock.pass(self.chance.between(0, 5_000)),
+        let which = self.chance.below(40);
+        let mut between = |low, high| self.chance.between(low, high);
+        match which {
+            0 => self.clock.pass(Millis::from_ms(between(60_000, 1_200_000))),
+            1 if self.faults.sleep => {
+                self.clock.sleep(Millis::from_ms(between(10_000, 20_000_000)));
+            }
+            2 if self.faults.jump => {
+                let jump = between(-3_600_000, 3_600_000);
+                self.clock.set(|reading| reading.wall_ms += jump);
+            }
+            _ => self.clock.pass(Millis::from_ms(between(0, 5_000))),
         }
         self.report.simulated_ms += (self.wall() - before).max(0);
     }

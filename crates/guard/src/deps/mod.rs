@@ -317,6 +317,4 @@ fn known(git: &Git, base: &str, of: Kind) -> BTreeSet<String> {
 }
 
 #[cfg(test)]
-mod forms_tests;
-#[cfg(test)]
 mod tests;

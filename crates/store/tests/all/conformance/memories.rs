@@ -2,7 +2,6 @@
 
 use super::world::{Extras, agent, elsewhere, other_repo, repo, task_id};
 use super::{Outcome, World};
-use crate::{DirectiveQuery, MemoryQuery, StoreError};
 use comity_core::directive::Trigger;
 use comity_core::event::{
     DirectiveCreated, DirectiveDeleted, DirectiveTriggered, Draft, Event, MemoryGone,
@@ -14,6 +13,7 @@ use comity_core::memory::{MemoryFilter, MemoryType};
 use comity_core::search::{Search, Term};
 use comity_core::state::Key;
 use comity_core::time::{Millis, Timestamp};
+use comity_store::{DirectiveQuery, MemoryQuery, StoreError};
 
 fn draft(event: Event) -> Draft {
     Draft {

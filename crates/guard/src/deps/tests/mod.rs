@@ -1,3 +1,5 @@
+mod forms;
+
 use super::*;
 
 /// Reads a file as its name says.

@@ -1,6 +1,6 @@
 //! The forms in which dependencies are written, one by one, and what the repository has of its own.
 
-use super::*;
+use super::super::*;
 use crate::diff::changes;
 use std::path::Path;
 use std::process::Command;
