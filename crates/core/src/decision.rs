@@ -22,7 +22,6 @@ pub enum DecisionType {
 }
 
 impl DecisionType {
-    /// Returns the word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             DecisionType::Approval => "approval",
@@ -31,7 +30,6 @@ impl DecisionType {
         }
     }
 
-    /// Reads the word.
     pub fn parse(text: &str) -> Result<DecisionType, Refusal> {
         match text {
             "approval" => Ok(DecisionType::Approval),
@@ -46,13 +44,10 @@ impl DecisionType {
     }
 }
 
-/// Where a decision stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionState {
-    /// Waits for an answer.
     Open,
-    /// Has one.
     Answered,
     /// Got its default at the deadline.
     Defaulted,
@@ -61,7 +56,6 @@ pub enum DecisionState {
 }
 
 impl DecisionState {
-    /// Returns the word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             DecisionState::Open => "open",
@@ -78,7 +72,6 @@ impl DecisionState {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionPurpose {
-    /// A question of an agent or a person.
     #[default]
     Question,
     /// What to do with a task that used up its attempts or rounds.
@@ -102,7 +95,6 @@ pub enum Addressee {
 }
 
 impl Addressee {
-    /// Returns the word that users see.
     pub fn as_str(&self) -> &str {
         match self {
             Addressee::Person => "person",
@@ -143,51 +135,35 @@ pub struct DecisionOption {
     pub description: Option<String>,
 }
 
-/// A question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// The repository it belongs to.
     pub repo: RepoName,
-    /// Its id.
     pub id: DecisionId,
-    /// The question.
     pub question: String,
     /// What one must know to answer it.
     pub context: Option<String>,
-    /// The kind of answer.
     pub kind: DecisionType,
-    /// The options.
     pub options: Vec<DecisionOption>,
     /// The answer that is given at the deadline.
     pub default: Option<String>,
-    /// Who is asked.
     pub to: Addressee,
-    /// The task it is about.
     pub task: Option<TaskId>,
-    /// What the answer sets in motion.
     pub purpose: DecisionPurpose,
-    /// Who asked.
     pub asked_by: AgentId,
-    /// When.
     pub created_at: Timestamp,
-    /// The deadline.
     pub expires_at: Option<Timestamp>,
-    /// Where it stands.
     pub state: DecisionState,
     /// The option chosen, or the text of a free answer.
     pub answer: Option<String>,
     /// What was said beside the option.
     pub text: Option<String>,
-    /// Who answered.
     pub answered_by: Option<AgentId>,
-    /// When.
     pub answered_at: Option<Timestamp>,
     /// What it is in the system that it was taken over from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
 }
 
-/// The options of an approval.
 pub const APPROVAL_KEYS: [&str; 3] = ["approved", "approved_with_changes", "rejected"];
 
 impl Decision {

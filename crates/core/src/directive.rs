@@ -36,10 +36,8 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// Every trigger.
     pub const ALL: [Trigger; 3] = [Trigger::Idle, Trigger::Startup, Trigger::Shutdown];
 
-    /// Returns the word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             Trigger::Idle => "idle",
@@ -48,7 +46,6 @@ impl Trigger {
         }
     }
 
-    /// Reads the word.
     pub fn parse(text: &str) -> Result<Trigger, Refusal> {
         let word = text.trim().to_ascii_lowercase();
         Trigger::ALL.into_iter().find(|trigger| trigger.as_str() == word).ok_or_else(|| {
@@ -64,28 +61,19 @@ impl fmt::Display for Trigger {
     }
 }
 
-/// A standing instruction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Directive {
-    /// The repository it belongs to.
     pub repo: RepoName,
-    /// Its id.
     pub id: DirectiveId,
-    /// What is to be done.
     pub text: String,
-    /// When.
     pub trigger: Trigger,
     /// The highest comes first.
     pub priority: u64,
-    /// Whether it is switched on.
     pub enabled: bool,
-    /// Why, or how.
     pub description: Option<String>,
-    /// When it was made.
     pub created_at: Timestamp,
     /// When it stops to count.
     pub expires_at: Option<Timestamp>,
-    /// When it was last followed.
     pub last_triggered_at: Option<Timestamp>,
     /// What it is in the system that it was taken over from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,12 +81,10 @@ pub struct Directive {
 }
 
 impl Directive {
-    /// Tells whether its time is up.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// Tells whether it counts now.
     pub fn is_active(&self, now: Timestamp) -> bool {
         self.enabled && !self.is_expired(now)
     }
@@ -109,17 +95,14 @@ impl Directive {
     }
 }
 
-/// Which directives are wanted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DirectiveFilter {
-    /// For this trigger.
     pub trigger: Option<Trigger>,
     /// Only those that count now, the most important first.
     pub active: bool,
 }
 
 impl DirectiveFilter {
-    /// Tells whether a directive is wanted.
     pub fn fits(&self, directive: &Directive, now: Timestamp) -> bool {
         self.trigger.is_none_or(|trigger| directive.trigger == trigger)
             && (!self.active || directive.is_active(now))

@@ -8,12 +8,9 @@ use serde::{Deserialize, Serialize};
 
 const MS_PER_DAY: i64 = 86_400_000;
 
-/// How long something counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectiveDuration {
-    /// Without end.
     Forever,
-    /// So long from now.
     For(Millis),
     /// Until the local clock shows this time of day, in milliseconds since midnight.
     Until(i64),
@@ -33,7 +30,6 @@ pub enum End {
 }
 
 impl End {
-    /// Returns when that is.
     pub fn seen_from(self, now: Timestamp) -> Option<Timestamp> {
         match self {
             End::Never => None,
@@ -76,7 +72,6 @@ impl DirectiveDuration {
         }
     }
 
-    /// Returns when that ends, with the local clock at hand.
     pub fn end(self, now: Timestamp, local: LocalTime<'_>) -> End {
         match self {
             DirectiveDuration::Forever => End::Never,
@@ -91,7 +86,6 @@ impl DirectiveDuration {
     }
 }
 
-/// Reads a length of time in one word.
 fn short(text: &str) -> Option<Millis> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     // A bare number could be anything.

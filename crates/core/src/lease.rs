@@ -18,7 +18,6 @@ pub enum LeaseMode {
 }
 
 impl LeaseMode {
-    /// Returns the word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             LeaseMode::Exclusive => "exclusive",
@@ -30,23 +29,17 @@ impl LeaseMode {
 /// A live lease. One that has ended is not kept; the log remembers it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lease {
-    /// The repository of its paths.
     pub repo: RepoName,
-    /// Its id.
     pub id: LeaseId,
     /// The normalised pattern.
     pub path: String,
-    /// Exclusive or shared.
     pub mode: LeaseMode,
-    /// Who holds it.
     pub owner: AgentId,
     /// What for, in words or as a task id.
     pub purpose: Option<String>,
     /// The task whose claim it belongs to; it ends with that claim.
     pub claim_of: Option<TaskId>,
-    /// The number that proves it.
     pub fence: Fence,
-    /// When it was granted.
     pub acquired_at: Timestamp,
     /// When it was last renewed by a command.
     pub renewed_at: Timestamp,

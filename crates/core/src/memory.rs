@@ -31,11 +31,9 @@ pub enum MemoryType {
 }
 
 impl MemoryType {
-    /// Every type.
     pub const ALL: [MemoryType; 4] =
         [MemoryType::Fact, MemoryType::Procedure, MemoryType::Feedback, MemoryType::Focus];
 
-    /// Returns the word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             MemoryType::Fact => "fact",
@@ -67,36 +65,24 @@ impl fmt::Display for MemoryType {
 /// Where a memory comes from: who said what it says now, on which task, and where in the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Source {
-    /// Who.
     pub agent: AgentId,
-    /// On which task.
     pub task: Option<TaskId>,
-    /// The event that says it.
     pub event: Seq,
 }
 
-/// Something remembered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// The repository it belongs to.
     pub repo: RepoName,
-    /// Its id.
     pub id: MemoryId,
-    /// What kind of thing it is.
     pub kind: MemoryType,
     /// What it is about: `global`, a repository, a path, anything.
     pub scope: String,
-    /// What is remembered.
     pub text: String,
-    /// Free words.
     pub tags: Vec<String>,
-    /// Where it comes from.
     pub source: Source,
-    /// When it was written.
     pub created_at: Timestamp,
     /// When it is forgotten by itself.
     pub expires_at: Option<Timestamp>,
-    /// What replaced it.
     pub superseded_by: Option<MemoryId>,
     /// What it is in the system that it was taken over from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,7 +90,6 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Tells whether its time is up.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
@@ -134,7 +119,6 @@ pub struct MemoryFilter {
 }
 
 impl MemoryFilter {
-    /// Tells whether a memory is wanted.
     pub fn fits(&self, memory: &Memory) -> bool {
         let in_scope = |scope: &String| *scope == memory.scope || memory.scope == GLOBAL_SCOPE;
         (self.all || memory.superseded_by.is_none())

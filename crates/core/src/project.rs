@@ -116,7 +116,6 @@ pub fn counters(counters: &mut Counters, placed: &Placed) {
     }
 }
 
-/// Projects an agent.
 pub fn agent(before: Option<Agent>, placed: &Placed) -> Option<Agent> {
     let e = match &placed.draft.event {
         Event::AgentRegistered(e) | Event::AgentUpdated(e) => e,
@@ -181,7 +180,6 @@ pub fn lease(before: Option<Lease>, id: LeaseId, placed: &Placed) -> Option<Leas
     }
 }
 
-/// Projects a decision.
 pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {
     match &placed.draft.event {
         Event::DecisionAsked(e) => Some(Decision {

@@ -26,7 +26,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// Every role, in the order of the documentation.
     pub const ALL: [Role; 6] = [
         Role::Planner,
         Role::Implementer,
@@ -94,10 +93,8 @@ macro_rules! verbs {
         }
 
         impl Verb {
-            /// Every verb, in the order of the documentation.
             pub const ALL: &'static [Verb] = &[$(Verb::$variant,)*];
 
-            /// Returns the word that users write.
             pub fn as_str(self) -> &'static str {
                 match self { $(Verb::$variant => $text,)* }
             }
@@ -149,7 +146,6 @@ verbs! {
 }
 
 impl Verb {
-    /// Reads the word that users write.
     pub fn parse(text: &str) -> Option<Verb> {
         Verb::ALL.iter().copied().find(|verb| verb.as_str() == text)
     }

@@ -13,38 +13,24 @@ use std::collections::BTreeMap;
 /// What an entity is found by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
-    /// The counters of a repository.
     Repo(RepoName),
-    /// A task.
     Task(RepoName, TaskId),
-    /// A live lease.
     Lease(RepoName, LeaseId),
-    /// A decision.
     Decision(RepoName, DecisionId),
-    /// An agent.
     Agent(AgentId),
-    /// A memory.
     Memory(RepoName, MemoryId),
-    /// A directive.
     Directive(RepoName, DirectiveId),
 }
 
 /// Everything that is projected from the log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Counters by repository.
     pub repos: BTreeMap<RepoName, Counters>,
-    /// Tasks.
     pub tasks: BTreeMap<(RepoName, TaskId), Task>,
-    /// Live leases.
     pub leases: BTreeMap<(RepoName, LeaseId), Lease>,
-    /// Decisions.
     pub decisions: BTreeMap<(RepoName, DecisionId), Decision>,
-    /// Agents.
     pub agents: BTreeMap<AgentId, Agent>,
-    /// Memories.
     pub memories: BTreeMap<(RepoName, MemoryId), Memory>,
-    /// Directives.
     pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
 }
 

@@ -51,7 +51,6 @@ impl Status {
         Status::Abandoned,
     ];
 
-    /// Returns the word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Queued => "queued",
@@ -78,7 +77,6 @@ impl Status {
         })
     }
 
-    /// Returns the states that the table allows after this one.
     pub fn next(self) -> &'static [Status] {
         use Status::*;
         match self {
@@ -95,7 +93,6 @@ impl Status {
         }
     }
 
-    /// Tells whether the table allows this step.
     pub fn may_become(self, next: Status) -> bool {
         self.next().contains(&next)
     }

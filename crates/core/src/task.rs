@@ -23,7 +23,6 @@ use std::fmt;
 pub struct Priority(u8);
 
 impl Priority {
-    /// The priority of a task that was given none.
     pub const DEFAULT: Priority = Priority(2);
 
     /// Returns 0 for the most urgent to 4 for the least.
@@ -99,7 +98,6 @@ pub enum Deliverable {
 }
 
 impl Deliverable {
-    /// Returns the word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             Deliverable::Code => "code",
@@ -108,7 +106,6 @@ impl Deliverable {
         }
     }
 
-    /// Reads the word.
     pub fn parse(text: &str) -> Result<Deliverable, Refusal> {
         match text {
             "code" => Ok(Deliverable::Code),
@@ -137,18 +134,12 @@ pub struct Constraints {
     pub allow_delete: Vec<String>,
 }
 
-/// The hold of one agent on one task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Who holds it.
     pub agent: AgentId,
-    /// On which host.
     pub host: Option<String>,
-    /// In which work tree.
     pub workspace: Option<String>,
-    /// The number that proves it.
     pub fence: Fence,
-    /// When it was granted.
     pub claimed_at: Timestamp,
     /// How long it lives without a sign of life.
     pub ttl: Millis,
@@ -165,12 +156,9 @@ pub struct Claim {
     pub started_at: Option<Timestamp>,
 }
 
-/// Why a task cannot go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// What is needed.
     pub needs: String,
-    /// Since when.
     pub since: Timestamp,
     /// When to try again without an answer.
     pub retry_at: Option<Timestamp>,
@@ -185,38 +173,27 @@ pub struct Block {
 pub struct Step {
     /// `<task>-NN`.
     pub id: String,
-    /// What is done in it.
     pub text: String,
-    /// Whether it is complete.
     pub complete: bool,
 }
 
-/// A piece of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// The repository it belongs to.
     pub repo: RepoName,
-    /// Its id.
     pub id: TaskId,
     /// Its number, unique in the repository.
     pub number: u64,
     /// Counts every change.
     pub version: u64,
-    /// One line.
     pub title: String,
-    /// Free text.
     pub description: String,
     /// For example `implementation`.
     pub kind: Option<String>,
     /// A planner's estimate.
     pub complexity: Option<u32>,
-    /// What it delivers.
     pub deliverable: Deliverable,
-    /// Its state.
     pub status: Status,
-    /// How urgent it is.
     pub priority: Priority,
-    /// Free words.
     pub labels: Vec<String>,
     /// Who may claim it.
     pub role: Option<Role>,
@@ -228,7 +205,6 @@ pub struct Task {
     pub preferred: Option<AgentId>,
     /// Who reviews it, or who is wanted for that.
     pub reviewer: Option<AgentId>,
-    /// Whether the reviewer has taken the review.
     pub review_taken: bool,
     /// Tasks that must be done first.
     pub dependencies: Vec<TaskId>,
@@ -236,11 +212,9 @@ pub struct Task {
     pub blockers: Vec<String>,
     /// Patterns of the files that it will change.
     pub files: Vec<String>,
-    /// The branch of the work.
     pub branch: Option<String>,
     /// The submitted commit.
     pub commit: Option<String>,
-    /// The pull request.
     pub pr: Option<String>,
     /// The commit that has it merged.
     pub merged_sha: Option<String>,
@@ -255,9 +229,7 @@ pub struct Task {
     pub requirements: Vec<String>,
     /// The checklist.
     pub dod: Vec<ChecklistItem>,
-    /// The gates.
     pub gates: Vec<Gate>,
-    /// The constraints.
     pub constraints: Constraints,
     /// Whatever else the mission should carry.
     pub context: Map<String, Value>,
@@ -265,36 +237,26 @@ pub struct Task {
     pub timeout: Millis,
     /// Claims that ended by failure or reclaim.
     pub attempts: u32,
-    /// The epic it belongs to.
     pub epic: Option<String>,
     /// The requirements document it belongs to.
     pub prd: Option<String>,
-    /// The initiative it belongs to.
     pub initiative: Option<String>,
     /// The task that it is a part of.
     pub parent: Option<TaskId>,
     /// References in other systems: provider → key → value.
     pub external_ids: Map<String, Value>,
-    /// The live claim.
     pub claim: Option<Claim>,
-    /// Why it is blocked.
     pub block: Option<Block>,
-    /// Steps.
     pub steps: Vec<Step>,
     /// Every decision asked for it.
     pub decisions: Vec<DecisionId>,
-    /// The last failure's reason.
     pub last_error: Option<String>,
-    /// Who created it.
     pub created_by: AgentId,
-    /// When it was created.
     pub created_at: Timestamp,
-    /// When it was last changed.
     pub updated_at: Timestamp,
 }
 
 impl Task {
-    /// Returns the gate of that name.
     pub fn gate(&self, name: &str) -> Option<&Gate> {
         self.gates.iter().find(|gate| gate.name == name)
     }

@@ -206,7 +206,6 @@ fn claim(facts: &Facts, task: &Task, claim: &Claim) -> Ruling<ClaimView> {
     })
 }
 
-/// Shows a task.
 pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
     let claim = task.claim.as_ref().map(|held| claim(facts, task, held)).transpose()?;
     let step = |step: &crate::task::Step| StepView {
@@ -303,7 +302,6 @@ pub fn gates(task: &Task, policy: &Policy) -> Vec<GateView> {
     names.into_iter().map(show).collect()
 }
 
-/// Shows a lease.
 pub fn lease(facts: &Facts, lease: &Lease) -> Ruling<LeaseView> {
     Ok(LeaseView {
         lock_id: lease.id.to_string(),
@@ -320,7 +318,6 @@ pub fn lease(facts: &Facts, lease: &Lease) -> Ruling<LeaseView> {
     })
 }
 
-/// Shows an agent.
 pub fn agent(agent: &Agent, presence: &Presence, holds: HoldsView, now: Timestamp) -> AgentView {
     let last_seen = presence.latest();
     let silent = last_seen.is_none_or(|seen| now.since(seen) > TTL_DEFAULT);
@@ -339,7 +336,6 @@ pub fn agent(agent: &Agent, presence: &Presence, holds: HoldsView, now: Timestam
     }
 }
 
-/// Shows a decision.
 pub fn decision(decision: &Decision) -> DecisionView {
     DecisionView {
         id: decision.id.to_string(),

@@ -116,7 +116,6 @@ struct LabelsTable {
 }
 
 impl Config {
-    /// Returns the file that a project's settings are in.
     pub fn path(root: &Path) -> PathBuf {
         root.join(SETTINGS_DIR).join("config.toml")
     }
@@ -138,7 +137,6 @@ impl Config {
         Config::parse(&text, &file)
     }
 
-    /// Reads the text of the settings.
     pub fn parse(text: &str, file: &Path) -> Result<Config, Refusal> {
         let config: Config = toml::from_str(text).map_err(|error| {
             let line = error.span().and_then(|span| text.get(..span.start)).map(line_number);
@@ -164,12 +162,10 @@ impl Config {
         Ok(config)
     }
 
-    /// Returns the store's URL, when one is set.
     pub fn store_url(&self) -> Option<&str> {
         self.store.url.as_deref()
     }
 
-    /// Returns the repository's name, when one is set.
     pub fn repo(&self) -> Option<&str> {
         self.project.repo.as_deref()
     }

@@ -21,16 +21,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Where all chance comes from.
     pub seed: u64,
-    /// How many agents.
     pub agents: usize,
     /// How many steps; a step is one batch of commands.
     pub steps: u64,
-    /// What to run beside the model.
     pub beside: Beside,
 }
 
@@ -45,16 +42,12 @@ pub enum Beside {
     Postgres(String),
 }
 
-/// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Commands sent, lost ones not counted.
     pub commands: u64,
-    /// Commands accepted.
     pub accepted: u64,
-    /// Events in the log.
     pub events: u64,
-    /// Simulated time.
     pub simulated_ms: i64,
     /// Agents × simulated time.
     pub agent_hours: f64,

@@ -31,7 +31,6 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts one with these settings.
     pub fn start(settings: &[&str]) -> Cluster {
         let dir = new_dir();
         let mut args = vec!["start", dir.to_str().unwrap()];

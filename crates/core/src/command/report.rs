@@ -57,7 +57,6 @@ pub enum ReportStatus {
 }
 
 impl ReportStatus {
-    /// Returns the word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             ReportStatus::Completed => "completed",
@@ -80,7 +79,6 @@ pub struct ReportedFile {
 }
 
 impl ReportedFile {
-    /// A file and what was done with it.
     pub fn new(path: impl Into<String>, action: FileAction) -> ReportedFile {
         ReportedFile { path: path.into(), action, more: Extra::default() }
     }
@@ -155,7 +153,6 @@ pub enum FileAction {
 }
 
 impl FileAction {
-    /// Returns the word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             FileAction::Created => "created",
@@ -182,7 +179,6 @@ pub struct ReportedLine {
 }
 
 impl ReportedLine {
-    /// A line without a time of its own.
     pub fn new(level: impl Into<String>, message: impl Into<String>) -> ReportedLine {
         ReportedLine {
             level: level.into(),
@@ -207,7 +203,6 @@ pub struct ReportedIssue {
 }
 
 impl ReportedIssue {
-    /// An issue that is no more than its description.
     pub fn new(kind: IssueKind, description: impl Into<String>) -> ReportedIssue {
         ReportedIssue { kind, description: description.into(), more: Extra::default() }
     }

@@ -36,7 +36,6 @@ pub(super) fn how_to_register(agent: &AgentId) -> Hint {
     say("a person registers it: ").call(register)
 }
 
-/// Says that there is no such thing.
 pub fn not_found(what: &str, text: &str) -> Refusal {
     let (things, list) = match what {
         "lease" => ("live leases", op("lease.list")),
@@ -150,7 +149,6 @@ impl<'a> Rule<'a> {
         .into())
     }
 
-    /// Checks the table of transitions.
     pub(super) fn may_become(&self, task: &Task, to: Status) -> Ruling<()> {
         if task.status.may_become(to) {
             return Ok(());
@@ -225,7 +223,6 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// Finds a decision by its id.
 pub fn find_decision<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a Decision> {
     let id = DecisionId::parse(text).ok_or_else(|| {
         Refusal::input(format!("decision id {:?} is not valid", crate::ids::shorten(text))).hint(

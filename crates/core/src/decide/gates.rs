@@ -16,17 +16,14 @@ use serde_json::{Value, json};
 /// The gate that approval itself meets.
 pub const REVIEW_GATE: &str = "review";
 
-/// Something that approval waits for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Missing {
     /// A gate, and why it does not count.
     Gate(String, CheckState, String),
-    /// A checklist item.
     Item(String, CheckState),
 }
 
 impl Missing {
-    /// Says it in words.
     pub fn sentence(&self) -> String {
         match self {
             Missing::Gate(name, _, why) => format!("gate {name} {why}"),
@@ -34,7 +31,6 @@ impl Missing {
         }
     }
 
-    /// Gives it to programs.
     pub fn to_json(&self) -> Value {
         match self {
             Missing::Gate(name, state, why) => {

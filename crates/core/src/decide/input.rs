@@ -306,7 +306,6 @@ fn new_directive(new: &NewDirective) -> Check {
     Ok(())
 }
 
-/// Checks what memories are looked for by.
 pub fn check_filter(filter: &MemoryFilter, query: Option<&str>) -> Check {
     optional(filter.scope.as_ref(), |text| scope(text))?;
     words("tag", &filter.tags)?;

@@ -23,7 +23,6 @@ const NOTE_KIND: &str = "discovery";
 /// What is said when a blocked result says nothing.
 const NO_NEEDS: &str = "the agent did not say what it needs";
 
-/// Checks the form of a report.
 pub(super) fn check_form(report: &WorkReport) -> Check {
     word("contract", &report.contract)?;
     for (what, length) in [

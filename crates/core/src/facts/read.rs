@@ -28,25 +28,21 @@ impl Facts {
         if self.answered.contains(&need) { Ok(()) } else { Err(Halt::Need(need)) }
     }
 
-    /// Returns the numbers given out in a repository.
     pub fn counters(&self, repo: &RepoName) -> Ruling<crate::agent::Counters> {
         self.need_key(Key::Repo(repo.clone()))?;
         Ok(self.state.repos.get(repo).cloned().unwrap_or_default())
     }
 
-    /// Returns a task.
     pub fn task(&self, repo: &RepoName, id: &TaskId) -> Ruling<Option<&Task>> {
         self.need_key(Key::Task(repo.clone(), id.clone()))?;
         Ok(self.state.tasks.get(&(repo.clone(), id.clone())))
     }
 
-    /// Returns a live lease.
     pub fn lease(&self, repo: &RepoName, id: crate::ids::LeaseId) -> Ruling<Option<&Lease>> {
         self.need_key(Key::Lease(repo.clone(), id))?;
         Ok(self.state.leases.get(&(repo.clone(), id)))
     }
 
-    /// Returns a decision.
     pub fn decision(
         &self,
         repo: &RepoName,
@@ -56,7 +52,6 @@ impl Facts {
         Ok(self.state.decisions.get(&(repo.clone(), id)))
     }
 
-    /// Returns a memory.
     pub fn memory(
         &self,
         repo: &RepoName,
@@ -66,7 +61,6 @@ impl Facts {
         Ok(self.state.memories.get(&(repo.clone(), id)))
     }
 
-    /// Returns a directive.
     pub fn directive(
         &self,
         repo: &RepoName,
@@ -76,13 +70,11 @@ impl Facts {
         Ok(self.state.directives.get(&(repo.clone(), id)))
     }
 
-    /// Returns an agent.
     pub fn agent(&self, id: &AgentId) -> Ruling<Option<&crate::agent::Agent>> {
         self.need_key(Key::Agent(id.clone()))?;
         Ok(self.state.agents.get(id))
     }
 
-    /// Returns an agent's signs of life.
     pub fn presence(&self, id: &AgentId) -> Ruling<Presence> {
         self.need_key(Key::Agent(id.clone()))?;
         Ok(self.presence.get(id).cloned().unwrap_or_default())
@@ -109,13 +101,11 @@ impl Facts {
         })
     }
 
-    /// Tells whether a task has this number.
     pub fn number_taken(&self, repo: &RepoName, number: u64) -> Ruling<bool> {
         self.need(Need::TaskNumber(repo.clone(), number))?;
         Ok(self.tasks_in(repo).any(|task| task.number == number))
     }
 
-    /// Returns the tasks that depend on this one.
     pub fn dependants(&self, repo: &RepoName, id: &TaskId) -> Ruling<Vec<&Task>> {
         self.need(Need::Dependants(repo.clone(), id.clone()))?;
         let loaded = self.dependants.get(&(repo.clone(), id.clone())).into_iter().flatten();
@@ -132,7 +122,6 @@ impl Facts {
         Ok(tasks)
     }
 
-    /// Returns the tasks that are part of this one.
     pub fn children(&self, repo: &RepoName, id: &TaskId) -> Ruling<Vec<&Task>> {
         self.need(Need::Children(repo.clone(), id.clone()))?;
         let loaded = self.children.get(&(repo.clone(), id.clone())).into_iter().flatten();
@@ -191,7 +180,6 @@ impl Facts {
         Ok((tasks, beyond))
     }
 
-    /// Returns how many queued tasks wait for dependencies.
     pub fn waiting(&self, repo: &RepoName) -> Ruling<u64> {
         self.need(Need::Waiting(repo.clone()))?;
         Ok(self.waiting.get(repo).copied().unwrap_or(0))
@@ -207,7 +195,6 @@ impl Facts {
         Ok(self.leases_in(repo))
     }
 
-    /// Returns the live leases of an owner.
     pub fn leases_of(&self, repo: &RepoName, owner: &AgentId) -> Ruling<Vec<&Lease>> {
         self.need(Need::LeasesOf(repo.clone(), owner.clone()))?;
         Ok(self.leases_in(repo).filter(|lease| lease.owner == *owner).collect())
@@ -228,12 +215,10 @@ impl Facts {
         Ok((task, leases))
     }
 
-    /// Returns what may have expired.
     pub fn due(&self) -> &[Key] {
         &self.due
     }
 
-    /// Returns the answer remembered under a key.
     pub fn saved(&self, actor: &AgentId, key: &str) -> Ruling<Option<&Saved>> {
         self.need(Need::Saved(actor.clone(), key.to_owned()))?;
         Ok(self.saved.get(&(actor.clone(), key.to_owned())).and_then(Option::as_ref))
@@ -290,7 +275,6 @@ impl Facts {
         Ok(granted.max(heard.unwrap_or_default()))
     }
 
-    /// Tells whether a lease is live now.
     pub fn is_live(&self, lease: &Lease) -> Ruling<bool> {
         Ok(self.lease_expiry(lease)? > self.moment.now)
     }

@@ -113,7 +113,6 @@ impl Pattern {
         &self.text
     }
 
-    /// Returns the case rule the pattern was read with.
     #[must_use]
     pub fn case_rule(&self) -> CaseRule {
         self.rule
@@ -138,7 +137,6 @@ impl Pattern {
         }
     }
 
-    /// Tells whether the pattern covers a path.
     #[must_use]
     pub fn covers(&self, path: &RepoPath) -> bool {
         self.covers_text(&fold(path.as_str(), self.rule))

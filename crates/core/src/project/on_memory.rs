@@ -26,7 +26,6 @@ pub(super) fn touched(draft: &Draft) -> Vec<Key> {
     }
 }
 
-/// Projects a memory; the answer is none once it is forgotten.
 pub fn memory(before: Option<Memory>, placed: &Placed) -> Option<Memory> {
     let draft = &placed.draft;
     match &draft.event {
@@ -73,7 +72,6 @@ pub fn memory(before: Option<Memory>, placed: &Placed) -> Option<Memory> {
     }
 }
 
-/// Projects a directive; the answer is none once it is deleted.
 pub fn directive(before: Option<Directive>, placed: &Placed) -> Option<Directive> {
     match &placed.draft.event {
         Event::DirectiveCreated(e) => Some(Directive {

@@ -18,7 +18,6 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// Returns the word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             Tier::Claimed => "claimed",
@@ -45,7 +44,6 @@ pub enum CheckState {
 }
 
 impl CheckState {
-    /// Returns the word that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             CheckState::Open => "open",
@@ -66,54 +64,36 @@ impl CheckState {
 pub struct ChecklistItem {
     /// What is to be true.
     pub text: String,
-    /// Whether it is.
     pub state: CheckState,
-    /// Who said so.
     pub by: Option<AgentId>,
-    /// When.
     pub at: Option<Timestamp>,
 }
 
 /// The last piece of evidence for a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Whether the gate was passed.
     pub pass: bool,
-    /// How far it is to be trusted.
     pub tier: Tier,
-    /// The commit it was recorded for.
     pub commit: Option<String>,
-    /// The round of work it was recorded in.
     pub round: u32,
-    /// Who recorded it.
     pub by: AgentId,
-    /// When.
     pub at: Timestamp,
-    /// Where the report is.
     pub report: Option<String>,
 }
 
-/// A reasoned exception from a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Waiver {
-    /// Who waived it.
     pub by: AgentId,
-    /// When.
     pub at: Timestamp,
-    /// Why.
     pub reason: String,
 }
 
-/// A gate of one task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
-    /// Its name.
     pub name: String,
     /// Whether this task asks for it (config may ask for it too).
     pub required: bool,
-    /// The last record.
     pub evidence: Option<Evidence>,
-    /// The exception, when there is one.
     pub waiver: Option<Waiver>,
     /// Failures in the present round.
     pub failures: u32,

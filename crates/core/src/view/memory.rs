@@ -52,7 +52,6 @@ pub struct DirectiveView {
     pub origin: Option<Origin>,
 }
 
-/// Shows a memory.
 pub fn memory(memory: &Memory) -> MemoryView {
     MemoryView {
         id: memory.id.to_string(),
@@ -72,7 +71,6 @@ pub fn memory(memory: &Memory) -> MemoryView {
     }
 }
 
-/// Shows a directive.
 pub fn directive(directive: &Directive) -> DirectiveView {
     DirectiveView {
         id: directive.id.to_string(),

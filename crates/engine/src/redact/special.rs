@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::judge;
-use super::rules::{Class, Edge, Kind, Special};
+use super::rules::{Class, Edge, SecretKind, Special};
 use super::scan::{Found, edge_before};
 
 /// The shortest part of a JSON web token worth hiding.
@@ -179,7 +179,7 @@ fn bearer(bytes: &[u8], keyword: Range<usize>) -> Option<Found> {
         return None;
     }
     let end = keyword.end + rest.iter().take_while(is_token).count();
-    let id = Kind::Authorization.id();
+    let id = SecretKind::Authorization.id();
     Some(Found { id, span: keyword.end..end, window: window_start..end })
 }
 

@@ -51,19 +51,16 @@ type Reader = fn(&str, &str) -> Option<Names>;
 /// The family of tools that share dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ecosystem {
-    /// Cargo.
     Rust,
     /// npm, pnpm, yarn.
     Node,
     /// pip, poetry, uv.
     Python,
-    /// Go modules.
     Go,
     /// Tools whose files are not read.
     Other,
 }
 
-/// How a file is read.
 #[derive(Clone, Copy)]
 struct Kind {
     ecosystem: Ecosystem,
