@@ -4,65 +4,31 @@ use crate::ids::{AgentId, DecisionId, RepoName, TaskId};
 use crate::origin::Origin;
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
+use crate::word_enum::word_enum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What kind of answer is wanted.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionType {
-    /// `approved`, `approved_with_changes` or `rejected`.
-    Approval,
-    /// One of the options.
-    Choice,
-    /// Any text.
-    Free,
-}
-
-impl DecisionType {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DecisionType::Approval => "approval",
-            DecisionType::Choice => "choice",
-            DecisionType::Free => "free",
-        }
-    }
-
-    pub fn parse(text: &str) -> Result<DecisionType, Refusal> {
-        match text {
-            "approval" => Ok(DecisionType::Approval),
-            "choice" => Ok(DecisionType::Choice),
-            "free" => Ok(DecisionType::Free),
-            _ => Err(Refusal::input(format!(
-                "decision type {:?} is not known",
-                crate::ids::shorten(text)
-            ))
-            .hint("one of: approval, choice, free")),
-        }
+word_enum! {
+    /// What kind of answer is wanted.
+    #[derive(JsonSchema)]
+    pub enum DecisionType as "decision type" {
+        /// `approved`, `approved_with_changes` or `rejected`.
+        Approval => "approval",
+        /// One of the options.
+        Choice => "choice",
+        /// Any text.
+        Free => "free",
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionState {
-    Open,
-    Answered,
-    /// Got its default at the deadline.
-    Defaulted,
-    /// Had no default at the deadline.
-    Expired,
-}
-
-impl DecisionState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DecisionState::Open => "open",
-            DecisionState::Answered => "answered",
-            DecisionState::Defaulted => "defaulted",
-            DecisionState::Expired => "expired",
-        }
+word_enum! {
+    pub enum DecisionState {
+        Open => "open",
+        Answered => "answered",
+        /// Got its default at the deadline.
+        Defaulted => "defaulted",
+        /// Had no default at the deadline.
+        Expired => "expired",
     }
 }
 

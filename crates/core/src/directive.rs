@@ -1,63 +1,24 @@
 //! Standing instructions: what is to be done when a supervisor idles, starts or stops.
 
-use crate::ids::{DirectiveId, RepoName, shorten};
+use crate::ids::{DirectiveId, RepoName};
 use crate::limits::DIRECTIVE_KEPT;
 use crate::origin::Origin;
-use crate::refusal::Refusal;
 use crate::time::Timestamp;
+use crate::word_enum::word_enum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// When a directive is to be followed.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    /// Whenever there is nothing else to do.
-    #[default]
-    Idle,
-    /// When a supervisor starts.
-    Startup,
-    /// When it stops.
-    Shutdown,
-}
-
-impl Trigger {
-    pub const ALL: [Trigger; 3] = [Trigger::Idle, Trigger::Startup, Trigger::Shutdown];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Trigger::Idle => "idle",
-            Trigger::Startup => "startup",
-            Trigger::Shutdown => "shutdown",
-        }
-    }
-
-    pub fn parse(text: &str) -> Result<Trigger, Refusal> {
-        let word = text.trim().to_ascii_lowercase();
-        Trigger::ALL.into_iter().find(|trigger| trigger.as_str() == word).ok_or_else(|| {
-            Refusal::input(format!("trigger {:?} is not known", shorten(text)))
-                .hint("one of: idle, startup, shutdown")
-        })
-    }
-}
-
-impl fmt::Display for Trigger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+word_enum! {
+    /// When a directive is to be followed.
+    #[derive(Default, JsonSchema)]
+    pub enum Trigger as "trigger" {
+        /// Whenever there is nothing else to do.
+        #[default]
+        Idle => "idle",
+        /// When a supervisor starts.
+        Startup => "startup",
+        /// When it stops.
+        Shutdown => "shutdown",
     }
 }
 

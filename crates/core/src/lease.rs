@@ -2,27 +2,18 @@
 
 use crate::ids::{AgentId, Fence, LeaseId, RepoName, TaskId};
 use crate::time::{Millis, Timestamp};
+use crate::word_enum::word_enum;
 use serde::{Deserialize, Serialize};
 
-/// Whether others may hold the same paths.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum LeaseMode {
-    /// Nobody else.
-    #[default]
-    Exclusive,
-    /// Others that share, too.
-    Shared,
-}
-
-impl LeaseMode {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            LeaseMode::Exclusive => "exclusive",
-            LeaseMode::Shared => "shared",
-        }
+word_enum! {
+    /// Whether others may hold the same paths.
+    #[derive(Default)]
+    pub enum LeaseMode {
+        /// Nobody else.
+        #[default]
+        Exclusive => "exclusive",
+        /// Others that share, too.
+        Shared => "shared",
     }
 }
 

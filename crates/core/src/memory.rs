@@ -1,72 +1,39 @@
 //! What agents remember: a text with its type, scope, source and life.
 
-use crate::ids::{AgentId, MemoryId, RepoName, Seq, TaskId, shorten};
+use crate::ids::{AgentId, MemoryId, RepoName, Seq, TaskId};
 use crate::origin::Origin;
-use crate::refusal::Refusal;
 use crate::time::Timestamp;
+use crate::word_enum::word_enum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// The scope that belongs to every other one.
 pub const GLOBAL_SCOPE: &str = "global";
 
-/// What kind of thing is remembered.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum MemoryType {
-    /// A stable truth.
-    #[serde(alias = "knowledge")]
-    Fact,
-    /// How something is done.
-    Procedure,
-    /// A complaint or a wish that comes again.
-    #[serde(alias = "warning")]
-    Feedback,
-    /// What the work is about now.
-    Focus,
-}
-
-impl MemoryType {
-    pub const ALL: [MemoryType; 4] =
-        [MemoryType::Fact, MemoryType::Procedure, MemoryType::Feedback, MemoryType::Focus];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            MemoryType::Fact => "fact",
-            MemoryType::Procedure => "procedure",
-            MemoryType::Feedback => "feedback",
-            MemoryType::Focus => "focus",
-        }
-    }
-
-    /// Reads the word, or neo's word for it.
-    pub fn parse(text: &str) -> Result<MemoryType, Refusal> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "fact" | "knowledge" => Ok(MemoryType::Fact),
-            "procedure" => Ok(MemoryType::Procedure),
-            "feedback" | "warning" => Ok(MemoryType::Feedback),
-            "focus" => Ok(MemoryType::Focus),
-            _ => Err(Refusal::input(format!("memory type {:?} is not known", shorten(text)))
-                .hint("one of: fact (knowledge), procedure, feedback (warning), focus")),
-        }
-    }
-}
-
-impl fmt::Display for MemoryType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+word_enum! {
+    /// What kind of thing is remembered.
+    #[derive(JsonSchema)]
+    pub enum MemoryType as "memory type" {
+        /// A stable truth.
+        #[serde(alias = "knowledge")]
+        Fact => "fact" | "knowledge",
+        /// How something is done.
+        Procedure => "procedure",
+        /// A complaint or a wish that comes again.
+        #[serde(alias = "warning")]
+        Feedback => "feedback" | "warning",
+        /// What the work is about now.
+        Focus => "focus",
     }
 }
 
 /// Where a memory comes from: who said what it says now, on which task, and where in the log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     pub agent: AgentId,
     pub task: Option<TaskId>,
+    #[schemars(with = "u64")]
     pub event: Seq,
 }
 

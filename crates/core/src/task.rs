@@ -10,6 +10,7 @@ use crate::refusal::Refusal;
 use crate::role::Role;
 use crate::status::Status;
 use crate::time::{Millis, Timestamp};
+use crate::word_enum::word_enum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -71,52 +72,17 @@ impl TryFrom<String> for Priority {
     }
 }
 
-/// What a task delivers.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Deliverable {
-    /// Commits on a branch, to be merged.
-    #[default]
-    Code,
-    /// A document; nothing to merge.
-    Document,
-    /// Nothing that is kept.
-    None,
-}
-
-impl Deliverable {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Deliverable::Code => "code",
-            Deliverable::Document => "document",
-            Deliverable::None => "none",
-        }
-    }
-
-    pub fn parse(text: &str) -> Result<Deliverable, Refusal> {
-        match text {
-            "code" => Ok(Deliverable::Code),
-            "document" => Ok(Deliverable::Document),
-            "none" => Ok(Deliverable::None),
-            _ => Err(Refusal::input(format!(
-                "deliverable {:?} is not known",
-                crate::ids::shorten(text)
-            ))
-            .hint("one of: code, document, none")),
-        }
+word_enum! {
+    /// What a task delivers.
+    #[derive(Default, JsonSchema)]
+    pub enum Deliverable as "deliverable" {
+        /// Commits on a branch, to be merged.
+        #[default]
+        Code => "code",
+        /// A document; nothing to merge.
+        Document => "document",
+        /// Nothing that is kept.
+        None => "none",
     }
 }
 
@@ -169,7 +135,7 @@ pub struct Block {
 }
 
 /// A step inside one claim.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// `<task>-NN`.
     pub id: String,

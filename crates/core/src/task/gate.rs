@@ -2,57 +2,38 @@
 
 use crate::ids::AgentId;
 use crate::time::Timestamp;
+use crate::word_enum::word_enum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far a piece of evidence is to be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tier {
-    /// An agent said so.
-    Claimed,
-    /// comity ran it and saw the result.
-    Observed,
-    /// comity ran it in a clean checkout of the submitted commit.
-    Verified,
-}
-
-impl Tier {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Tier::Claimed => "claimed",
-            Tier::Observed => "observed",
-            Tier::Verified => "verified",
-        }
+word_enum! {
+    /// How far a piece of evidence is to be trusted.
+    pub enum Tier {
+        /// An agent said so.
+        Claimed => "claimed",
+        /// comity ran it and saw the result.
+        Observed => "observed",
+        /// comity ran it in a clean checkout of the submitted commit.
+        Verified => "verified",
     }
 }
 
-/// Whether a gate or a checklist item is met.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckState {
-    /// Nothing is known yet.
-    Open,
-    /// There is evidence.
-    Met,
-    /// There is evidence against it.
-    Failed,
-    /// A critic or a person let it pass, with a reason.
-    Waived,
+word_enum! {
+    /// Whether a gate or a checklist item is met.
+    #[derive(JsonSchema)]
+    pub enum CheckState {
+        /// Nothing is known yet.
+        Open => "open",
+        /// There is evidence.
+        Met => "met",
+        /// There is evidence against it.
+        Failed => "failed",
+        /// A critic or a person let it pass, with a reason.
+        Waived => "waived",
+    }
 }
 
 impl CheckState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            CheckState::Open => "open",
-            CheckState::Met => "met",
-            CheckState::Failed => "failed",
-            CheckState::Waived => "waived",
-        }
-    }
-
     /// Tells whether approval may pass it.
     pub fn is_settled(self) -> bool {
         matches!(self, CheckState::Met | CheckState::Waived)
@@ -60,7 +41,7 @@ impl CheckState {
 }
 
 /// One item of the checklist ("definition of done").
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChecklistItem {
     /// What is to be true.
     pub text: String,
