@@ -167,10 +167,8 @@ pub fn read_answer(
         let text = text.trim();
         return Ok((key.trim().to_owned(), (!text.is_empty()).then(|| text.to_owned())));
     }
-    Err(Refusal::new(
-        Code::InvalidAnswer,
-        format!("{:?} is none of the options", crate::ids::shorten(answer)),
-    )
-    .hint(format!("answer with KEY or 'KEY: text'; the keys are: {}", keys.join(", ")))
-    .detail("options", keys))
+    let message = format!("{:?} is none of the options", crate::ids::shorten(answer));
+    Err(Refusal::new(Code::InvalidAnswer, message)
+        .hint(format!("answer with KEY or 'KEY: text'; the keys are: {}", keys.join(", ")))
+        .detail("options", keys))
 }

@@ -107,7 +107,7 @@ events! {
     AgentRegistered(AgentRegistered) => "agent_registered";
     AgentUpdated(AgentRegistered) => "agent_updated";
     MemoryWritten(Box<MemoryWritten>) => "memory_written";
-    MemoryUpdated(Box<MemoryUpdated>) => "memory_updated";
+    MemoryUpdated(Box<MemoryWritten>) => "memory_updated";
     MemorySuperseded(MemorySuperseded) => "memory_superseded";
     MemoryForgotten(MemoryGone) => "memory_forgotten";
     MemoryExpired(MemoryGone) => "memory_expired";

@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 use crate::role::Role;
 use crate::status::Status;
 use crate::time::{Millis, Timestamp};
-use crate::word_enum::word_enum;
+use crate::word_enum::{self, word_enum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -38,18 +38,18 @@ impl Priority {
 
     /// Reads `P0`..`P4` or a word.
     pub fn parse(text: &str) -> Result<Priority, Refusal> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "p0" | "critical" => Ok(Priority(0)),
-            "p1" | "high" => Ok(Priority(1)),
-            "p2" | "medium" => Ok(Priority(2)),
-            "p3" | "low" => Ok(Priority(3)),
-            "p4" => Ok(Priority(4)),
-            _ => Err(Refusal::input(format!(
-                "priority {:?} is not known",
-                crate::ids::shorten(text)
-            ))
-            .hint("one of: P0 (critical), P1 (high), P2 (medium), P3 (low), P4")),
-        }
+        const WORDS: [(&str, u8); 9] = [
+            ("P0", 0),
+            ("critical", 0),
+            ("P1", 1),
+            ("high", 1),
+            ("P2", 2),
+            ("medium", 2),
+            ("P3", 3),
+            ("low", 3),
+            ("P4", 4),
+        ];
+        word_enum::read("priority", &WORDS, text).map(Priority)
     }
 }
 

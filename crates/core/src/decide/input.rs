@@ -6,6 +6,7 @@ use crate::command::{
 };
 use crate::event::TaskUpdated;
 use crate::hint::{Hint, ask, op, say};
+use crate::ids::shorten;
 use crate::limits;
 use crate::memory::MemoryFilter;
 use crate::pattern::Pattern;
@@ -348,11 +349,8 @@ fn adopted(adoption: &Adoption) -> Check {
 
 fn note(kind: &str, text: &str) -> Check {
     if !NOTE_TYPES.contains(&kind) {
-        return Err(Refusal::input(format!(
-            "note type {:?} is not known",
-            crate::ids::shorten(kind)
-        ))
-        .hint(format!("one of: {}", NOTE_TYPES.join(", "))));
+        return Err(Refusal::input(format!("note type {:?} is not known", shorten(kind)))
+            .hint(format!("one of: {}", NOTE_TYPES.join(", "))));
     }
     present("text", text)?;
     long("text", text)
@@ -481,10 +479,7 @@ fn distinct<'t>(what: &str, list: impl Iterator<Item = &'t str>) -> Check {
     let mut seen = std::collections::BTreeSet::new();
     for text in list {
         if !seen.insert(text) {
-            return Err(Refusal::input(format!(
-                "{what} {:?} is given twice",
-                crate::ids::shorten(text)
-            )));
+            return Err(Refusal::input(format!("{what} {:?} is given twice", shorten(text))));
         }
     }
     Ok(())
@@ -494,7 +489,7 @@ fn patterns(what: &str, list: &[String]) -> Check {
     at_most(what, list.len(), limits::PATTERNS_MAX, "entries")?;
     for text in list {
         Pattern::parse(text).map_err(|error| {
-            Refusal::input(format!("{what} {:?}: {error}", crate::ids::shorten(text))).hint(
+            Refusal::input(format!("{what} {:?}: {error}", shorten(text))).hint(
                 "a path below the root such as src/lib.rs, a directory src/, or a glob src/**/*.rs",
             )
         })?;

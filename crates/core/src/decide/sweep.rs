@@ -178,7 +178,7 @@ impl<'a> Sweeper<'a> {
         let decision = self.next_decision(&task.repo)?;
         let asked = choice(
             decision,
-            format!("{} has been blocked for {}. What now?", task.id, self.policy.blocked_grace),
+            &format!("{} has been blocked for {}. What now?", task.id, self.policy.blocked_grace),
             Some(needs.to_owned()),
             DecisionPurpose::Grace,
             &[

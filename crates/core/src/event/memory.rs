@@ -7,20 +7,9 @@ use crate::origin::Origin;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+/// What a memory says from now on; of a change, the fields after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryWritten {
-    pub memory: MemoryId,
-    #[serde(rename = "type")]
-    pub kind: MemoryType,
-    pub scope: String,
-    pub text: String,
-    pub tags: Vec<String>,
-    pub expires_at: Option<Timestamp>,
-}
-
-/// A memory says something else from now on; the fields are those after the change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MemoryUpdated {
     pub memory: MemoryId,
     #[serde(rename = "type")]
     pub kind: MemoryType,

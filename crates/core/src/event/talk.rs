@@ -121,6 +121,23 @@ pub struct DecisionAsked {
     pub expires_at: Option<Timestamp>,
 }
 
+impl DecisionAsked {
+    /// A question to a person that takes any answer.
+    pub fn free(decision: DecisionId, question: &str, context: Option<String>) -> DecisionAsked {
+        DecisionAsked {
+            decision,
+            question: question.trim().to_owned(),
+            context,
+            kind: DecisionType::Free,
+            options: Vec::new(),
+            default: None,
+            to: Addressee::Person,
+            purpose: DecisionPurpose::Question,
+            expires_at: None,
+        }
+    }
+}
+
 /// A question was answered, by somebody or by its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionAnswered {

@@ -50,6 +50,12 @@ pub struct ChecklistItem {
     pub at: Option<Timestamp>,
 }
 
+impl ChecklistItem {
+    pub fn open(text: &str) -> ChecklistItem {
+        ChecklistItem { text: text.to_owned(), state: CheckState::Open, by: None, at: None }
+    }
+}
+
 /// The last piece of evidence for a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {

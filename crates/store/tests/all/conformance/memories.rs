@@ -5,7 +5,7 @@ use super::{Outcome, World};
 use comity_core::directive::Trigger;
 use comity_core::event::{
     DirectiveCreated, DirectiveDeleted, DirectiveTriggered, Draft, Event, MemoryGone,
-    MemorySuperseded, MemoryUpdated, MemoryWritten,
+    MemorySuperseded, MemoryWritten,
 };
 use comity_core::facts::{Facts, Need};
 use comity_core::ids::{DirectiveId, MemoryId, RepoName};
@@ -39,7 +39,7 @@ pub(super) fn written(number: u64, text: &str, change: impl FnOnce(&mut MemoryWr
 }
 
 pub(super) fn rewritten(number: u64, text: &str) -> Draft {
-    draft(Event::MemoryUpdated(Box::new(MemoryUpdated {
+    draft(Event::MemoryUpdated(Box::new(MemoryWritten {
         memory: MemoryId(number),
         kind: MemoryType::Focus,
         scope: "src".to_owned(),
