@@ -178,17 +178,6 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Renders the table of codes for the documentation, with the next steps in a door's words.
-pub fn refusal_table(wording: &dyn Wording) -> String {
-    let mut out = String::from("| code | exit | HTTP | meaning | hint |\n|---|---|---|---|---|\n");
-    for code in Code::ALL {
-        let (exit, http, hint) =
-            (code.exit_status(), code.http_status(), code.default_hint().worded(wording));
-        out.push_str(&format!("| `{code}` | {exit} | {http} | {} | {hint} |\n", code.meaning()));
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

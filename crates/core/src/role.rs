@@ -96,25 +96,6 @@ impl fmt::Display for Verb {
     }
 }
 
-/// Renders the table verb × role for the documentation.
-pub fn permission_table() -> String {
-    let mut out = String::from("| verb |");
-    for role in Role::ALL {
-        out.push_str(&format!(" {role} |"));
-    }
-    out.push_str(" person |\n|---|");
-    out.push_str(&"---|".repeat(Role::ALL.len() + 1));
-    for verb in Verb::ALL {
-        out.push_str(&format!("\n| {verb} |"));
-        for role in Role::ALL {
-            out.push_str(if verb.roles().contains(&role) { " yes |" } else { " – |" });
-        }
-        out.push_str(" yes |");
-    }
-    out.push('\n');
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -75,32 +75,6 @@ impl Status {
     }
 }
 
-/// Renders the table of transitions for the documentation.
-pub fn transition_table() -> String {
-    let mut out = String::from("| from | to |\n|---|---|\n");
-    for from in Status::ALL {
-        let next: Vec<String> = from.next().iter().map(|to| to_words(from, *to)).collect();
-        out.push_str(&format!("| `{from}` | {} |\n", next.join(" · ")));
-    }
-    out
-}
-
-/// A step with the condition that comes with it.
-fn to_words(from: Status, to: Status) -> String {
-    use Status::{Abandoned, Approved, Blocked, Done, Failed, InProgress, Queued};
-    let condition = match (from, to) {
-        (Queued | Failed, InProgress) => " (claims on the way)",
-        (Status::Claimed | InProgress, Queued) => " (released, reclaimed)",
-        (Approved, Done) => " (no code to merge)",
-        (Blocked, InProgress) => " (answered, claim still live)",
-        (Failed, Queued) => " (attempts left)",
-        (Failed, Blocked) => " (none left)",
-        (Done | Abandoned, Queued) => " (a person's `reopen`, with a reason)",
-        _ => "",
-    };
-    format!("`{to}`{condition}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

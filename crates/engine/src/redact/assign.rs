@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::judge;
 use super::rules::{Class, SecretKind};
-use super::scan::{Found, JUDGED_BYTES_MAX};
+use super::scan::{FoundSecret, JUDGED_BYTES_MAX};
 
 /// Bounds of what is looked at around a name, so that a hit costs a constant.
 const NAME_BYTES_MAX: usize = 40;
@@ -29,7 +29,7 @@ const SCHEMES: &[&str] =
     &["bearer", "basic", "token", "apikey", "api-key", "digest", "negotiate", "key"];
 
 /// Checks the value assigned to a name at a hit of its keyword.
-pub(super) fn at(bytes: &[u8], kind: SecretKind, keyword: Range<usize>) -> Option<Found> {
+pub(super) fn at(bytes: &[u8], kind: SecretKind, keyword: Range<usize>) -> Option<FoundSecret> {
     let name_start = name_start(bytes, keyword.start);
     let name_end = name_end(bytes, keyword.end)?;
     let before = bytes.get(name_start..keyword.start)?;
@@ -54,7 +54,7 @@ pub(super) fn at(bytes: &[u8], kind: SecretKind, keyword: Range<usize>) -> Optio
     };
     let end = extend(bytes, &assigned);
     let window = name_start.saturating_sub(1)..end.max(assigned.start + assigned.looked);
-    Some(Found { id, span: assigned.start..end, window })
+    Some(FoundSecret { id, span: assigned.start..end, window })
 }
 
 fn name_start(bytes: &[u8], keyword_start: usize) -> usize {

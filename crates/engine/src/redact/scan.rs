@@ -25,7 +25,7 @@ pub(super) const JUDGED_BYTES_MAX: usize = 256;
 const COLOUR_BYTES_MAX: usize = 12;
 
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct FoundSecret {
     pub(super) id: &'static str,
     pub(super) span: Range<usize>,
     pub(super) window: Range<usize>,
@@ -146,7 +146,7 @@ struct Scan<'t> {
     /// By keyword: where its last secret ended. Hits before that add nothing, and following
     /// them again would make a long run cost its square.
     done: Vec<usize>,
-    found: Vec<Found>,
+    found: Vec<FoundSecret>,
 }
 
 impl<'t> Scan<'t> {
@@ -191,7 +191,7 @@ impl<'t> Scan<'t> {
 }
 
 /// Checks one token format at a hit of its prefix.
-fn token_at(bytes: &[u8], token: &Token, keyword: Range<usize>) -> Option<Found> {
+fn token_at(bytes: &[u8], token: &Token, keyword: Range<usize>) -> Option<FoundSecret> {
     let window_start = edge_before(bytes, keyword.start, token.edge)?;
     let body = bytes.get(keyword.end..)?;
     let has = |b: &&u8| token.class.has(**b);
@@ -214,7 +214,7 @@ fn token_at(bytes: &[u8], token: &Token, keyword: Range<usize>) -> Option<Found>
     };
     let end = keyword.end + length;
     let start = if token.keep_prefix { keyword.end } else { keyword.start };
-    Some(Found { id: token.id, span: start..end, window: window_start..end + next })
+    Some(FoundSecret { id: token.id, span: start..end, window: window_start..end + next })
 }
 
 /// Returns the start of the window if a token may begin at `at`.
