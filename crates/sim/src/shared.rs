@@ -4,13 +4,11 @@
 use crate::audit::{Auditor, Violation, check_rows, violation};
 use crate::chance::Chance;
 use crate::crew::{Member, crew};
-use crate::wishes::{seen, wish};
-use crate::world::{Plan, Report, introductions, learn, look, open_sqlite, refused};
+use crate::world::{Plan, Report, introductions, learn, look, next_request, open_sqlite, refused};
 use comity_core::command::{Command, Request};
 use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::{Millis, Timestamp};
-use comity_core::via::Via;
 use comity_engine::{Caller, Reply, Service, Settings};
 use comity_store::{Clock, ManualClock, Reader};
 use serde_json::Value;
@@ -145,21 +143,7 @@ impl Desk {
         let sight = look(self.reader.as_mut(), &self.repo, now)?;
         let place = usize::try_from(self.chance.below(self.crew.len() as u64)).unwrap_or(0);
         let Some(member) = self.crew.get_mut(place) else { return Ok(()) };
-        let (command, fenced) = wish(member, &sight, &mut self.chance);
-        member.sent += 1;
-        let fence = member.belief.as_ref().and_then(|belief| belief.fence).filter(|_| fenced);
-        let keyed = self.chance.percent(50);
-        let observed = seen(&command, &sight, &mut self.chance);
-        let request = Request {
-            actor: member.id.clone(),
-            repo: self.repo.clone(),
-            fence,
-            key: keyed.then(|| format!("{}-{}", member.id, member.sent)),
-            via: Via::default(),
-            observed,
-            workspace: None,
-            command,
-        };
+        let request = next_request(member, &self.repo, &sight, &mut self.chance);
         let is_creation = matches!(request.command, Command::CreateTask(_));
         let command = request.command.clone();
         let answer = send(&self.service, &mut self.chance, request);

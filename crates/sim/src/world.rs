@@ -136,6 +136,28 @@ pub(crate) fn introductions(crew: &[Member], repo: &RepoName) -> Result<Vec<Requ
     Ok(members.map(request).collect())
 }
 
+/// Makes what a member sends next.
+pub(crate) fn next_request(
+    member: &mut Member,
+    repo: &RepoName,
+    sight: &Sight,
+    chance: &mut Chance,
+) -> Request {
+    let (command, fenced) = wish(member, sight, chance);
+    member.sent += 1;
+    let keyed = chance.percent(50);
+    Request {
+        actor: member.id.clone(),
+        repo: repo.clone(),
+        fence: member.belief.as_ref().and_then(|belief| belief.fence).filter(|_| fenced),
+        key: keyed.then(|| format!("{}-{}", member.id, member.sent)),
+        via: Via::default(),
+        workspace: None,
+        observed: seen(&command, sight, chance),
+        command,
+    }
+}
+
 pub(crate) fn refused(refusal: &Refusal) -> Violation {
     violation(format!("{}: {}", refusal.code, refusal.message))
 }
@@ -238,20 +260,7 @@ impl World {
             member.silent_until_ms = wall + self.chance.between(1_000, 4_000_000);
             return;
         }
-        let (command, fenced) = wish(member, sight, &mut self.chance);
-        member.sent += 1;
-        let fence = member.belief.as_ref().and_then(|belief| belief.fence).filter(|_| fenced);
-        let keyed = self.chance.percent(50);
-        let request = Request {
-            actor: member.id.clone(),
-            repo: self.repo.clone(),
-            fence,
-            key: keyed.then(|| format!("{}-{}", member.id, member.sent)),
-            via: Via::default(),
-            workspace: None,
-            observed: seen(&command, sight, &mut self.chance),
-            command,
-        };
+        let request = next_request(member, &self.repo, sight, &mut self.chance);
         if self.faults.lost && self.chance.percent(3) {
             return;
         }

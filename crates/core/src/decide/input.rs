@@ -168,10 +168,7 @@ fn imported(imported: &ImportedTask) -> Check {
     optional(imported.branch.as_ref(), |text| line("branch", text))?;
     reason(imported.reason.as_ref())?;
     at_most("notes", imported.notes.len(), limits::STEPS_MAX, "entries")?;
-    for text in &imported.notes {
-        present("note", text)?;
-        long("note", text)?;
-    }
+    imported.notes.iter().try_for_each(|text| said("note", text))?;
     line("source", &imported.source)
 }
 
@@ -256,8 +253,7 @@ fn changes_ok(changes: &TaskUpdated) -> Check {
 }
 
 fn question_ok(question: &Question) -> Check {
-    present("question", &question.question)?;
-    long("question", &question.question)?;
+    said("question", &question.question)?;
     optional(question.context.as_ref(), |text| long("context", text))?;
     at_most("options", question.options.len(), limits::LIST_ENTRIES_MAX, "entries")?;
     for option in &question.options {
@@ -287,10 +283,7 @@ fn memory_changes(changes: &MemoryChanges) -> Check {
                 .say(", or one of the options"),
         ));
     }
-    if let Some(text) = &changes.text {
-        present("text", text)?;
-        long("text", text)?;
-    }
+    optional(changes.text.as_ref(), |text| said("text", text))?;
     optional(changes.scope.as_ref(), |text| scope(text))?;
     optional(changes.tags.as_ref(), |list| words("tag", list))?;
     optional(changes.expires.as_ref(), life)
@@ -352,8 +345,7 @@ fn note(kind: &str, text: &str) -> Check {
         return Err(Refusal::input(format!("note type {:?} is not known", shorten(kind)))
             .hint(format!("one of: {}", NOTE_TYPES.join(", "))));
     }
-    present("text", text)?;
-    long("text", text)
+    said("text", text)
 }
 
 fn emitted(event: &serde_json::Map<String, Value>) -> Check {
@@ -468,10 +460,7 @@ fn words(what: &str, list: &[String]) -> Check {
 
 fn texts(what: &str, list: &[String]) -> Check {
     at_most(what, list.len(), limits::LIST_ENTRIES_MAX, "entries")?;
-    for text in list {
-        present(what, text)?;
-        long(what, text)?;
-    }
+    list.iter().try_for_each(|text| said(what, text))?;
     distinct(what, list.iter().map(String::as_str))
 }
 
