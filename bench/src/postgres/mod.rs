@@ -15,7 +15,7 @@ use crate::{Outcome, Scale};
 use comity_core::command::Request;
 use comity_engine::{Intake, Service, run_batch};
 use comity_store::Store;
-use comity_store::conformance::server::{Cluster, empty_store_at, open, psql};
+use comity_store::test_server::{Cluster, empty_store_at, open, psql};
 use serde_json::{Value, json};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -4,7 +4,7 @@ use super::{introduce, run_workers};
 use crate::stats::{count, median, whole};
 use crate::table::Table;
 use crate::{Outcome, Scale};
-use comity_store::conformance::server::{Cluster, empty_store_at, psql};
+use comity_store::test_server::{Cluster, empty_store_at, psql};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use comity_core::command::{ClaimWish, Command as Order, Request, Submission};
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_engine::{Answer, Intake, Reply, Service, run_batch};
 use comity_store::Store;
-use comity_store::conformance::server::{Cluster, empty_store_at, open, psql};
+use comity_store::test_server::{Cluster, empty_store_at, open, psql};
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;

@@ -16,12 +16,10 @@ impl Hash {
     /// The predecessor of the first event.
     pub const GENESIS: Hash = Hash([0; 32]);
 
-    /// Takes the digest of bytes.
     pub fn of(bytes: &[u8]) -> Hash {
         Hash(Sha256::digest(bytes).into())
     }
 
-    /// Reads a digest from 32 bytes.
     pub fn from_slice(bytes: &[u8]) -> Option<Hash> {
         bytes.try_into().ok().map(Hash)
     }
@@ -44,28 +42,19 @@ impl fmt::Display for Hash {
 pub struct Head {
     /// The last event's place; zero when there is none.
     pub seq: Seq,
-    /// Its time.
     pub ts: Timestamp,
-    /// Its hash.
     pub hash: Hash,
 }
 
-/// An event as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// Its place.
     pub seq: Seq,
-    /// Its time.
     pub ts: Timestamp,
-    /// Its name.
     pub event: String,
     /// The version of its fields.
     pub v: u32,
-    /// The repository.
     pub repo: String,
-    /// Who caused it.
     pub agent: String,
-    /// The task it is about.
     pub task: Option<String>,
     /// Its fields, byte for byte; none when they were purged.
     pub body: Option<Vec<u8>>,
@@ -73,7 +62,6 @@ pub struct Stored {
     pub body_hash: Hash,
     /// The predecessor's hash.
     pub prev: Hash,
-    /// Its own hash.
     pub hash: Hash,
 }
 
@@ -117,7 +105,6 @@ impl Stored {
         Hash(hasher.finalize().into())
     }
 
-    /// Returns the head of a log that ends with this event.
     pub fn head(&self) -> Head {
         Head { seq: self.seq, ts: self.ts, hash: self.hash }
     }

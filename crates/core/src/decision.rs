@@ -4,71 +4,31 @@ use crate::ids::{AgentId, DecisionId, RepoName, TaskId};
 use crate::origin::Origin;
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
+use crate::word_enum::word_enum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What kind of answer is wanted.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionType {
-    /// `approved`, `approved_with_changes` or `rejected`.
-    Approval,
-    /// One of the options.
-    Choice,
-    /// Any text.
-    Free,
-}
-
-impl DecisionType {
-    /// Returns the word that users see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DecisionType::Approval => "approval",
-            DecisionType::Choice => "choice",
-            DecisionType::Free => "free",
-        }
-    }
-
-    /// Reads the word.
-    pub fn parse(text: &str) -> Result<DecisionType, Refusal> {
-        match text {
-            "approval" => Ok(DecisionType::Approval),
-            "choice" => Ok(DecisionType::Choice),
-            "free" => Ok(DecisionType::Free),
-            _ => Err(Refusal::input(format!(
-                "decision type {:?} is not known",
-                crate::ids::shorten(text)
-            ))
-            .hint("one of: approval, choice, free")),
-        }
+word_enum! {
+    /// What kind of answer is wanted.
+    #[derive(JsonSchema)]
+    pub enum DecisionType as "decision type" {
+        /// `approved`, `approved_with_changes` or `rejected`.
+        Approval => "approval",
+        /// One of the options.
+        Choice => "choice",
+        /// Any text.
+        Free => "free",
     }
 }
 
-/// Where a decision stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionState {
-    /// Waits for an answer.
-    Open,
-    /// Has one.
-    Answered,
-    /// Got its default at the deadline.
-    Defaulted,
-    /// Had no default at the deadline.
-    Expired,
-}
-
-impl DecisionState {
-    /// Returns the word that users see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DecisionState::Open => "open",
-            DecisionState::Answered => "answered",
-            DecisionState::Defaulted => "defaulted",
-            DecisionState::Expired => "expired",
-        }
+word_enum! {
+    pub enum DecisionState {
+        Open => "open",
+        Answered => "answered",
+        /// Got its default at the deadline.
+        Defaulted => "defaulted",
+        /// Had no default at the deadline.
+        Expired => "expired",
     }
 }
 
@@ -78,7 +38,6 @@ impl DecisionState {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionPurpose {
-    /// A question of an agent or a person.
     #[default]
     Question,
     /// What to do with a task that used up its attempts or rounds.
@@ -102,7 +61,6 @@ pub enum Addressee {
 }
 
 impl Addressee {
-    /// Returns the word that users see.
     pub fn as_str(&self) -> &str {
         match self {
             Addressee::Person => "person",
@@ -143,51 +101,35 @@ pub struct DecisionOption {
     pub description: Option<String>,
 }
 
-/// A question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// The repository it belongs to.
     pub repo: RepoName,
-    /// Its id.
     pub id: DecisionId,
-    /// The question.
     pub question: String,
     /// What one must know to answer it.
     pub context: Option<String>,
-    /// The kind of answer.
     pub kind: DecisionType,
-    /// The options.
     pub options: Vec<DecisionOption>,
     /// The answer that is given at the deadline.
     pub default: Option<String>,
-    /// Who is asked.
     pub to: Addressee,
-    /// The task it is about.
     pub task: Option<TaskId>,
-    /// What the answer sets in motion.
     pub purpose: DecisionPurpose,
-    /// Who asked.
     pub asked_by: AgentId,
-    /// When.
     pub created_at: Timestamp,
-    /// The deadline.
     pub expires_at: Option<Timestamp>,
-    /// Where it stands.
     pub state: DecisionState,
     /// The option chosen, or the text of a free answer.
     pub answer: Option<String>,
     /// What was said beside the option.
     pub text: Option<String>,
-    /// Who answered.
     pub answered_by: Option<AgentId>,
-    /// When.
     pub answered_at: Option<Timestamp>,
     /// What it is in the system that it was taken over from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
 }
 
-/// The options of an approval.
 pub const APPROVAL_KEYS: [&str; 3] = ["approved", "approved_with_changes", "rejected"];
 
 impl Decision {
@@ -225,10 +167,8 @@ pub fn read_answer(
         let text = text.trim();
         return Ok((key.trim().to_owned(), (!text.is_empty()).then(|| text.to_owned())));
     }
-    Err(Refusal::new(
-        Code::InvalidAnswer,
-        format!("{:?} is none of the options", crate::ids::shorten(answer)),
-    )
-    .hint(format!("answer with KEY or 'KEY: text'; the keys are: {}", keys.join(", ")))
-    .detail("options", keys))
+    let message = format!("{:?} is none of the options", crate::ids::shorten(answer));
+    Err(Refusal::new(Code::InvalidAnswer, message)
+        .hint(format!("answer with KEY or 'KEY: text'; the keys are: {}", keys.join(", ")))
+        .detail("options", keys))
 }

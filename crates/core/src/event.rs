@@ -20,7 +20,6 @@ pub const EVENT_VERSION: u32 = 1;
 
 macro_rules! events {
     ($($variant:ident($body:ty) => $name:literal;)*) => {
-        /// What happened.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Event {
             $(#[doc = concat!("`", $name, "`")] $variant($body),)*
@@ -32,7 +31,6 @@ macro_rules! events {
             /// Every name that comity itself writes.
             pub const NAMES: &'static [&'static str] = &[$($name,)*];
 
-            /// Returns the name.
             pub fn name(&self) -> &str {
                 match self {
                     $(Event::$variant(_) => $name,)*
@@ -109,7 +107,7 @@ events! {
     AgentRegistered(AgentRegistered) => "agent_registered";
     AgentUpdated(AgentRegistered) => "agent_updated";
     MemoryWritten(Box<MemoryWritten>) => "memory_written";
-    MemoryUpdated(Box<MemoryUpdated>) => "memory_updated";
+    MemoryUpdated(Box<MemoryWritten>) => "memory_updated";
     MemorySuperseded(MemorySuperseded) => "memory_superseded";
     MemoryForgotten(MemoryGone) => "memory_forgotten";
     MemoryExpired(MemoryGone) => "memory_expired";
@@ -125,10 +123,8 @@ events! {
     Error(ErrorReport) => "error";
 }
 
-/// What a caller reported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reported {
-    /// The event's name.
     pub name: String,
     /// Its fields; the mark `reported` comes first.
     pub fields: Map<String, Value>,
@@ -137,15 +133,10 @@ pub struct Reported {
 /// An event before it has a place in the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
-    /// The repository.
     pub repo: RepoName,
-    /// Who caused it.
     pub agent: AgentId,
-    /// The task it is about.
     pub task: Option<TaskId>,
-    /// What happened.
     pub event: Event,
-    /// The process that caused it.
     pub via: Via,
 }
 
@@ -166,11 +157,9 @@ impl Draft {
 /// An event in its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    /// Its place in the log.
     pub seq: Seq,
     /// When, never before its predecessor.
     pub ts: Timestamp,
-    /// What.
     pub draft: Draft,
 }
 

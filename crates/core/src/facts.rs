@@ -66,9 +66,7 @@ pub const WAITING_COUNT_MAX: u64 = 1000;
 /// Why a rule stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Halt {
-    /// It needs to see more.
     Need(Need),
-    /// It says no.
     Refuse(Box<Refusal>),
 }
 
@@ -91,10 +89,8 @@ impl Halt {
     }
 }
 
-/// What a rule answers, or why it stopped.
 pub type Ruling<T> = Result<T, Halt>;
 
-/// The time of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moment {
     /// The store's clock, never before the last event.
@@ -103,7 +99,6 @@ pub struct Moment {
     pub woke_at: Option<Timestamp>,
 }
 
-/// An answer remembered under an idempotency key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saved {
     /// The digest of the input that it answered.
@@ -124,12 +119,10 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// Returns the last sign of life that counts for a grant.
     pub fn for_grant(&self, fence: Fence) -> Option<Timestamp> {
         self.general.max(self.by_fence.get(&fence).copied())
     }
 
-    /// Returns the last sign of life of any kind.
     pub fn latest(&self) -> Option<Timestamp> {
         self.general.max(self.by_fence.values().copied().max())
     }
@@ -145,9 +138,7 @@ struct Frontier {
 /// Loaded state, with the changes of the commands so far.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// The entities.
     pub state: State,
-    /// The time.
     pub moment: Moment,
     /// How paths are compared in this store.
     pub case_rule: CaseRule,
@@ -172,25 +163,17 @@ pub struct Facts {
 /// An entity on its way from a store into the facts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entity {
-    /// The counters of a repository.
     Repo(crate::agent::Counters),
-    /// A task.
     Task(Box<Task>),
-    /// A live lease.
     Lease(Box<Lease>),
-    /// A decision.
     Decision(Box<crate::decision::Decision>),
-    /// An agent.
     Agent(crate::agent::Agent),
-    /// A memory.
     Memory(Box<crate::memory::Memory>),
-    /// A directive.
     Directive(Box<crate::directive::Directive>),
 }
 
 /// How stores fill in the facts.
 impl Facts {
-    /// Starts with nothing loaded.
     pub fn at(moment: Moment, head: Head) -> Facts {
         Facts { moment, head, ..Facts::default() }
     }
@@ -200,7 +183,6 @@ impl Facts {
         self.known.contains(key)
     }
 
-    /// Tells whether this need has been answered.
     pub fn has_answer(&self, need: &Need) -> bool {
         if let Need::Entity(key) = need { self.knows(key) } else { self.answered.contains(need) }
     }
@@ -236,7 +218,6 @@ impl Facts {
         }
     }
 
-    /// Puts in an agent's signs of life.
     pub fn put_presence(&mut self, agent: AgentId, presence: Presence) {
         self.presence.entry(agent).or_insert(presence);
     }
@@ -246,19 +227,16 @@ impl Facts {
         self.answered.insert(need);
     }
 
-    /// Answers [`Need::TaskPrefix`].
     pub fn put_prefix(&mut self, repo: RepoName, prefix: String, ids: Vec<TaskId>) {
         self.answered.insert(Need::TaskPrefix(repo.clone(), prefix.clone()));
         self.prefixes.entry((repo, prefix)).or_insert(ids);
     }
 
-    /// Answers [`Need::Dependants`].
     pub fn put_dependants(&mut self, repo: RepoName, id: TaskId, ids: Vec<TaskId>) {
         self.answered.insert(Need::Dependants(repo.clone(), id.clone()));
         self.dependants.entry((repo, id)).or_insert(ids);
     }
 
-    /// Answers [`Need::Children`].
     pub fn put_children(&mut self, repo: RepoName, id: TaskId, ids: Vec<TaskId>) {
         self.answered.insert(Need::Children(repo.clone(), id.clone()));
         self.children.entry((repo, id)).or_insert(ids);
@@ -280,18 +258,15 @@ impl Facts {
         }
     }
 
-    /// Answers [`Need::Waiting`].
     pub fn put_waiting(&mut self, repo: RepoName, count: u64) {
         self.answered.insert(Need::Waiting(repo.clone()));
         self.waiting.insert(repo, count);
     }
 
-    /// Puts in the keys of what may have expired.
     pub fn put_due(&mut self, keys: Vec<Key>) {
         self.due = keys;
     }
 
-    /// Answers [`Need::Saved`].
     pub fn put_saved(&mut self, actor: AgentId, key: String, saved: Option<Saved>) {
         self.answered.insert(Need::Saved(actor.clone(), key.clone()));
         self.saved.entry((actor, key)).or_insert(saved);
@@ -351,7 +326,6 @@ impl Facts {
         true
     }
 
-    /// Remembers an answer for the rest of the batch.
     pub fn remember(&mut self, actor: AgentId, key: String, saved: Saved) {
         self.saved.insert((actor, key), Some(saved));
     }
@@ -363,13 +337,11 @@ impl Facts {
         (self.state, self.presence)
     }
 
-    /// Takes the keys of everything that changed.
     pub fn take_dirty(&mut self) -> BTreeSet<Key> {
         std::mem::take(&mut self.dirty)
     }
 }
 
-/// How many candidates are loaded after this place.
 pub fn candidate_page(after: Option<(u8, u64)>) -> usize {
     if after.is_none() { CANDIDATES_FIRST } else { CANDIDATE_PAGE }
 }

@@ -10,7 +10,6 @@ use std::fmt;
 /// Operations that help the owner of a machine. Only a command line offers them, so no table of operations has them.
 pub const OF_THE_MACHINE: &[&str] = &["doctor", "init"];
 
-/// A next step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Hint(Vec<Piece>);
@@ -23,7 +22,6 @@ enum Piece {
     Argument(Argument),
 }
 
-/// A call of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// The name of the operation, such as `task.done`.
@@ -35,17 +33,13 @@ pub struct Call {
 /// An argument of a call, or one that a sentence mentions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Argument {
-    /// The name of the argument.
     pub name: Cow<'static, str>,
-    /// What it is given.
     pub given: Given,
 }
 
-/// What an argument is given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Given {
-    /// This value.
     Value(String),
     /// A value that the caller fills in; the text says of which kind.
     Placeholder(Cow<'static, str>),

@@ -9,11 +9,8 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// Longest repository name.
 pub const REPO_BYTES_MAX: usize = 200;
-/// Longest agent id.
 pub const AGENT_BYTES_MAX: usize = 128;
-/// Longest task id.
 pub const TASK_ID_BYTES_MAX: usize = 64;
 /// Highest task number that may be given; generated ones count on from the highest.
 pub const TASK_NUMBER_MAX: u64 = 1_000_000_000;
@@ -27,7 +24,6 @@ macro_rules! text_id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -162,7 +158,6 @@ impl AgentId {
         AgentId("watchdog".into())
     }
 
-    /// Tells whether this is a person.
     pub fn is_person(&self) -> bool {
         self.0.starts_with("human:")
     }
@@ -230,7 +225,6 @@ macro_rules! numbered_id {
         pub struct $name(pub u64);
 
         impl $name {
-            /// Reads the letter and the number.
             pub fn parse(text: &str) -> Option<$name> {
                 let digits = text.strip_prefix($letter)?;
                 let clean = !digits.is_empty()
@@ -303,7 +297,6 @@ impl Fence {
         NonZeroU64::new(number).map(Fence)
     }
 
-    /// Returns the number.
     pub fn get(self) -> u64 {
         self.0.get()
     }

@@ -41,3 +41,4 @@ pub mod time;
 pub mod via;
 pub mod view;
 pub mod why;
+mod word_enum;

@@ -28,7 +28,6 @@ pub struct Policy {
     pub max_review_rounds: u32,
     /// How long a task may stay blocked before a planner is asked.
     pub blocked_grace: Millis,
-    /// Gates required of every task.
     pub required_gates: Vec<String>,
     /// Lowest tier of evidence that counts.
     pub min_tier: Tier,
@@ -44,7 +43,6 @@ pub struct Policy {
     pub has_git: bool,
     /// Whether the project itself names the branches of tasks, so that work belongs there and nowhere else.
     pub names_branches: bool,
-    /// What happens to changed files that a task did not declare.
     pub undeclared: Undeclared,
     /// Whether paths differ only by case are the same, as on the store's file system.
     pub fold_case: bool,
@@ -72,12 +70,10 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Returns how paths are compared.
     pub fn case_rule(&self) -> CaseRule {
         if self.fold_case { CaseRule::Insensitive } else { CaseRule::Sensitive }
     }
 
-    /// Tells whether one of the roles may do this.
     pub fn allows(&self, roles: &[Role], verb: Verb) -> bool {
         roles.iter().any(|role| {
             verb.roles().contains(role) || self.extra_permissions.contains(&(*role, verb))

@@ -8,12 +8,13 @@ pub use on_memory::{directive, memory};
 
 use crate::agent::{Agent, Counters};
 use crate::decision::{Decision, DecisionState};
-use crate::event::{AgentDescribed, Event, Placed};
+use crate::event::{Event, Placed};
 use crate::ids::LeaseId;
 use crate::lease::Lease;
 use crate::state::Key;
 use crate::task::Task;
 use on_task::{change_task, new_task};
+use serde_json::{Map, Value};
 
 /// Names the entities that an event changes.
 pub fn touched(placed: &Placed) -> Vec<Key> {
@@ -116,75 +117,71 @@ pub fn counters(counters: &mut Counters, placed: &Placed) {
     }
 }
 
-/// Projects an agent.
 pub fn agent(before: Option<Agent>, placed: &Placed) -> Option<Agent> {
-    let e = match &placed.draft.event {
-        Event::AgentRegistered(e) | Event::AgentUpdated(e) => e,
-        Event::AgentDescribed(e) => {
-            return before.map(|mut agent| {
-                describe(&mut agent, e);
-                agent
-            });
+    match &placed.draft.event {
+        Event::AgentRegistered(e) | Event::AgentUpdated(e) => {
+            let (registered_at, about) = match before {
+                Some(agent) => (agent.registered_at, agent.about),
+                None => (placed.ts, Map::new()),
+            };
+            let (roles, skills) = (e.roles.clone(), e.skills.clone());
+            Some(Agent { id: e.id.clone(), roles, skills, registered_at, about })
         }
-        _ => return before,
-    };
-    let (registered_at, about) = match before {
-        Some(agent) => (agent.registered_at, agent.about),
-        None => (placed.ts, serde_json::Map::new()),
-    };
-    Some(Agent {
-        id: e.id.clone(),
-        roles: e.roles.clone(),
-        skills: e.skills.clone(),
-        registered_at,
-        about,
-    })
+        Event::AgentDescribed(e) => {
+            let mut agent = before?;
+            set_entries(&mut agent.about, &e.about);
+            Some(agent)
+        }
+        _ => before,
+    }
 }
 
-fn describe(agent: &mut Agent, e: &AgentDescribed) {
-    for (key, value) in &e.about {
+/// Null removes an entry.
+fn set_entries(entries: &mut Map<String, Value>, changes: &Map<String, Value>) {
+    for (key, value) in changes {
         if value.is_null() {
-            agent.about.shift_remove(key);
+            entries.shift_remove(key);
         } else {
-            agent.about.insert(key.clone(), value.clone());
+            entries.insert(key.clone(), value.clone());
         }
     }
 }
 
 /// Projects a lease; the answer is none once it has ended.
 pub fn lease(before: Option<Lease>, id: LeaseId, placed: &Placed) -> Option<Lease> {
-    match &placed.draft.event {
-        Event::FileLocked(e) => Some(Lease {
-            repo: placed.draft.repo.clone(),
-            id,
-            path: e.path.clone(),
-            mode: e.mode,
-            owner: e.owner.clone(),
-            purpose: e.purpose.clone(),
-            claim_of: e.claim_of.clone(),
-            fence: e.fence,
-            acquired_at: e.since.unwrap_or(placed.ts),
-            renewed_at: e.since.unwrap_or(placed.ts),
-            ttl: e.ttl,
-        }),
-        Event::LeaseRenewed(e) => before.map(|mut lease| {
-            lease.renewed_at = lease.renewed_at.max(e.since.unwrap_or(placed.ts));
-            lease.ttl = e.ttl;
-            lease.mode = e.mode;
-            if e.detached_from.is_some() {
-                lease.claim_of = None;
-            }
-            lease
-        }),
-        Event::LeaseReleased(_) | Event::LocksReclaimed(_) => None,
-        _ => before,
+    let e = match &placed.draft.event {
+        Event::FileLocked(e) => {
+            return Some(Lease {
+                repo: placed.draft.repo.clone(),
+                id,
+                path: e.path.clone(),
+                mode: e.mode,
+                owner: e.owner.clone(),
+                purpose: e.purpose.clone(),
+                claim_of: e.claim_of.clone(),
+                fence: e.fence,
+                acquired_at: e.since.unwrap_or(placed.ts),
+                renewed_at: e.since.unwrap_or(placed.ts),
+                ttl: e.ttl,
+            });
+        }
+        Event::LeaseRenewed(e) => e,
+        Event::LeaseReleased(_) | Event::LocksReclaimed(_) => return None,
+        _ => return before,
+    };
+    let mut lease = before?;
+    lease.renewed_at = lease.renewed_at.max(e.since.unwrap_or(placed.ts));
+    lease.ttl = e.ttl;
+    lease.mode = e.mode;
+    if e.detached_from.is_some() {
+        lease.claim_of = None;
     }
+    Some(lease)
 }
 
-/// Projects a decision.
 pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {
-    match &placed.draft.event {
-        Event::DecisionAsked(e) => Some(Decision {
+    if let Event::DecisionAsked(e) = &placed.draft.event {
+        return Some(Decision {
             repo: placed.draft.repo.clone(),
             id: e.decision,
             question: e.question.clone(),
@@ -204,25 +201,22 @@ pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {
             answered_by: None,
             answered_at: None,
             origin: None,
-        }),
-        Event::DecisionAnswered(e) => before.map(|mut decision| {
+        });
+    }
+    let mut decision = before?;
+    match &placed.draft.event {
+        Event::DecisionAnswered(e) => {
             decision.state = e.state;
             decision.answer = Some(e.answer.clone());
             decision.text = e.text.clone();
             decision.answered_by = Some(placed.draft.agent.clone());
             decision.answered_at = Some(placed.ts);
-            decision
-        }),
-        Event::DecisionExpired(_) => before.map(|mut decision| {
-            decision.state = DecisionState::Expired;
-            decision
-        }),
-        Event::TakenOver(e) => before.map(|mut decision| {
-            decision.origin = Some(e.origin.clone());
-            decision
-        }),
-        _ => before,
+        }
+        Event::DecisionExpired(_) => decision.state = DecisionState::Expired,
+        Event::TakenOver(e) => decision.origin = Some(e.origin.clone()),
+        _ => {}
     }
+    Some(decision)
 }
 
 /// Projects a task: changes the one that is there, or returns one that comes into being. In place, since

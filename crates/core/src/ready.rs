@@ -11,20 +11,13 @@ use crate::status::Status;
 use crate::task::Task;
 use serde_json::{Value, json};
 
-/// One thing in the way.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Obstacle {
-    /// It is not in the queue.
     Status(Status, Option<AgentId>),
-    /// A dependency is not done.
     Dependency(TaskId, Option<Status>),
-    /// An outside reason.
     Blocker(String),
-    /// It is reserved for somebody else.
     Assigned(AgentId),
-    /// The caller lacks its role.
     Role(Role),
-    /// Its files are leased by somebody else.
     Files(Box<Conflict>),
 }
 
@@ -41,7 +34,6 @@ impl Obstacle {
         }
     }
 
-    /// Says it in words.
     pub fn sentence(&self) -> String {
         match self {
             Obstacle::Status(status, Some(holder)) => format!("it is {status}, held by {holder}"),
@@ -57,16 +49,13 @@ impl Obstacle {
         }
     }
 
-    /// Gives it to programs.
     pub fn to_json(&self) -> Value {
         json!({"kind": self.kind(), "reason": self.sentence()})
     }
 }
 
-/// Who wants to claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller<'a> {
-    /// The identity.
     pub id: &'a AgentId,
     /// Its roles; a person needs none.
     pub roles: &'a [Role],

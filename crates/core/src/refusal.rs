@@ -6,20 +6,16 @@ use std::fmt;
 
 macro_rules! codes {
     ($(#[doc = $doc:literal] $variant:ident => $text:literal, $exit:literal, $http:literal, $hint:expr;)*) => {
-        /// The stable name of a refusal.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code { $(#[doc = $doc] $variant,)* }
 
         impl Code {
-            /// Every code, in the order of the documentation.
             pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
 
-            /// Returns the kebab-case name.
             pub fn as_str(self) -> &'static str {
                 match self { $(Code::$variant => $text,)* }
             }
 
-            /// Reads the kebab-case name.
             pub fn parse(text: &str) -> Option<Code> {
                 match text { $($text => Some(Code::$variant),)* _ => None }
             }
@@ -29,12 +25,10 @@ macro_rules! codes {
                 match self { $(Code::$variant => $exit,)* }
             }
 
-            /// Returns the HTTP status that a server answers with.
             pub fn http_status(self) -> u16 {
                 match self { $(Code::$variant => $http,)* }
             }
 
-            /// Returns what the code means, in a sentence.
             pub fn meaning(self) -> &'static str {
                 match self { $(Code::$variant => $doc.trim_ascii_start(),)* }
             }
@@ -130,12 +124,9 @@ impl fmt::Display for Code {
     }
 }
 
-/// A no, with its reason and what to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
-    /// The stable code.
     pub code: Code,
-    /// What is wrong, for a person or a model.
     pub message: String,
     /// The next step; empty means the code's default.
     hint: Hint,
@@ -144,31 +135,26 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Makes a refusal.
     pub fn new(code: Code, message: impl Into<String>) -> Refusal {
         Refusal { code, message: message.into(), hint: Hint::default(), details: Map::new() }
     }
 
-    /// Makes a refusal of malformed input.
     pub fn input(message: impl Into<String>) -> Refusal {
         Refusal::new(Code::InvalidInput, message)
     }
 
-    /// Adds the next step.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Hint>) -> Refusal {
         self.hint = hint.into();
         self
     }
 
-    /// Adds a fact for programs.
     #[must_use]
     pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Refusal {
         self.details.insert(key.to_owned(), value.into());
         self
     }
 
-    /// Returns the next step.
     pub fn next_step(&self) -> Hint {
         if self.hint.is_empty() { self.code.default_hint() } else { self.hint.clone() }
     }
@@ -191,17 +177,6 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
-
-/// Renders the table of codes for the documentation, with the next steps in a door's words.
-pub fn refusal_table(wording: &dyn Wording) -> String {
-    let mut out = String::from("| code | exit | HTTP | meaning | hint |\n|---|---|---|---|---|\n");
-    for code in Code::ALL {
-        let (exit, http, hint) =
-            (code.exit_status(), code.http_status(), code.default_hint().worded(wording));
-        out.push_str(&format!("| `{code}` | {exit} | {http} | {} | {hint} |\n", code.meaning()));
-    }
-    out
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,87 +1,25 @@
 //! Roles, verbs, and the one table that says which role may do what. Whatever is not in it is refused.
 
-use crate::refusal::Refusal;
+use crate::word_enum::word_enum;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What an agent is there for. One agent may have several.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Breaks work down, edits, assigns, answers.
-    Planner,
-    /// Claims tasks and works on them.
-    Implementer,
-    /// Reviews, approves, sends back, waives.
-    Critic,
-    /// Merges and finishes.
-    Integrator,
-    /// Reclaims what is stale and re-queues.
-    Watchdog,
-    /// Reads, asks, creates tasks.
-    Observer,
-}
-
-impl Role {
-    /// Every role, in the order of the documentation.
-    pub const ALL: [Role; 6] = [
-        Role::Planner,
-        Role::Implementer,
-        Role::Critic,
-        Role::Integrator,
-        Role::Watchdog,
-        Role::Observer,
-    ];
-
-    /// Every word that is read: comity's own and those of the other protocols.
-    pub const WORDS: [(&'static str, Role); 14] = [
-        ("planner", Role::Planner),
-        ("pm", Role::Planner),
-        ("architect", Role::Planner),
-        ("supervisor", Role::Planner),
-        ("implementer", Role::Implementer),
-        ("dev", Role::Implementer),
-        ("developer", Role::Implementer),
-        ("critic", Role::Critic),
-        ("qa", Role::Critic),
-        ("reviewer", Role::Critic),
-        ("integrator", Role::Integrator),
-        ("watchdog", Role::Watchdog),
-        ("observer", Role::Observer),
-        ("scout", Role::Observer),
-    ];
-
-    /// Returns comity's word for the role.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Planner => "planner",
-            Role::Implementer => "implementer",
-            Role::Critic => "critic",
-            Role::Integrator => "integrator",
-            Role::Watchdog => "watchdog",
-            Role::Observer => "observer",
-        }
-    }
-
-    /// Reads a role by comity's word or by one of the other protocols' words.
-    pub fn parse(text: &str) -> Result<Role, Refusal> {
-        let word = text.trim();
-        let known = Role::WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
-        known.map(|(_, role)| *role).ok_or_else(|| {
-            Refusal::input(format!("role {:?} is not known", crate::ids::shorten(text))).hint(
-                "one of: planner (pm, architect, supervisor), implementer (dev, developer), \
-                 critic (qa, reviewer), integrator, watchdog, observer (scout)",
-            )
-        })
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+word_enum! {
+    /// What an agent is there for. One agent may have several.
+    #[derive(JsonSchema)]
+    pub enum Role as "role" {
+        /// Breaks work down, edits, assigns, answers.
+        Planner => "planner" | "pm" | "architect" | "supervisor",
+        /// Claims tasks and works on them.
+        Implementer => "implementer" | "dev" | "developer",
+        /// Reviews, approves, sends back, waives.
+        Critic => "critic" | "qa" | "reviewer",
+        /// Merges and finishes.
+        Integrator => "integrator",
+        /// Reclaims what is stale and re-queues.
+        Watchdog => "watchdog",
+        /// Reads, asks, creates tasks.
+        Observer => "observer" | "scout",
     }
 }
 
@@ -94,10 +32,8 @@ macro_rules! verbs {
         }
 
         impl Verb {
-            /// Every verb, in the order of the documentation.
             pub const ALL: &'static [Verb] = &[$(Verb::$variant,)*];
 
-            /// Returns the word that users write.
             pub fn as_str(self) -> &'static str {
                 match self { $(Verb::$variant => $text,)* }
             }
@@ -149,7 +85,6 @@ verbs! {
 }
 
 impl Verb {
-    /// Reads the word that users write.
     pub fn parse(text: &str) -> Option<Verb> {
         Verb::ALL.iter().copied().find(|verb| verb.as_str() == text)
     }
@@ -159,25 +94,6 @@ impl fmt::Display for Verb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// Renders the table verb × role for the documentation.
-pub fn permission_table() -> String {
-    let mut out = String::from("| verb |");
-    for role in Role::ALL {
-        out.push_str(&format!(" {role} |"));
-    }
-    out.push_str(" person |\n|---|");
-    out.push_str(&"---|".repeat(Role::ALL.len() + 1));
-    for verb in Verb::ALL {
-        out.push_str(&format!("\n| {verb} |"));
-        for role in Role::ALL {
-            out.push_str(if verb.roles().contains(&role) { " yes |" } else { " – |" });
-        }
-        out.push_str(" yes |");
-    }
-    out.push('\n');
-    out
 }
 
 #[cfg(test)]

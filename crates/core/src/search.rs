@@ -19,7 +19,6 @@ pub enum Term {
     Prefix(String),
 }
 
-/// A query, read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Search {
     terms: Vec<Term>,
@@ -47,12 +46,10 @@ impl Search {
         self.terms.get(..LOOKED_UP_MAX).unwrap_or(&self.terms)
     }
 
-    /// Tells whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Tells whether a memory has every word.
     pub fn matches(&self, memory: &Memory) -> bool {
         let counted = Counted::of(memory.texts());
         !self.is_empty() && self.terms.iter().all(|term| counted.count(term) > 0)

@@ -7,44 +7,31 @@ use crate::event::Placed;
 use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
 use crate::lease::Lease;
 use crate::memory::Memory;
+use crate::project::{agent, counters, decision, directive, lease, memory, task, touched};
 use crate::task::Task;
 use std::collections::BTreeMap;
 
 /// What an entity is found by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
-    /// The counters of a repository.
     Repo(RepoName),
-    /// A task.
     Task(RepoName, TaskId),
-    /// A live lease.
     Lease(RepoName, LeaseId),
-    /// A decision.
     Decision(RepoName, DecisionId),
-    /// An agent.
     Agent(AgentId),
-    /// A memory.
     Memory(RepoName, MemoryId),
-    /// A directive.
     Directive(RepoName, DirectiveId),
 }
 
 /// Everything that is projected from the log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Counters by repository.
     pub repos: BTreeMap<RepoName, Counters>,
-    /// Tasks.
     pub tasks: BTreeMap<(RepoName, TaskId), Task>,
-    /// Live leases.
     pub leases: BTreeMap<(RepoName, LeaseId), Lease>,
-    /// Decisions.
     pub decisions: BTreeMap<(RepoName, DecisionId), Decision>,
-    /// Agents.
     pub agents: BTreeMap<AgentId, Agent>,
-    /// Memories.
     pub memories: BTreeMap<(RepoName, MemoryId), Memory>,
-    /// Directives.
     pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
 }
 
@@ -54,56 +41,45 @@ impl State {
     /// Entities that are not here are left alone, so that a part of the state can be replayed by
     /// itself; `wanted` says which ones may come into being.
     pub fn apply(&mut self, placed: &Placed, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
-        let mut keys = crate::project::touched(placed);
+        let mut keys = touched(placed);
         keys.retain(wanted);
         for key in &keys {
             match key {
                 Key::Repo(repo) => {
-                    crate::project::counters(self.repos.entry(repo.clone()).or_default(), placed);
+                    counters(self.repos.entry(repo.clone()).or_default(), placed);
                 }
                 Key::Task(repo, id) => {
                     let place = (repo.clone(), id.clone());
-                    let created = crate::project::task(self.tasks.get_mut(&place), placed);
-                    if let Some(task) = created {
-                        self.tasks.insert(place, task);
+                    if let Some(created) = task(self.tasks.get_mut(&place), placed) {
+                        self.tasks.insert(place, created);
                     }
                 }
                 Key::Lease(repo, id) => {
-                    let place = (repo.clone(), *id);
-                    let before = self.leases.remove(&place);
-                    if let Some(after) = crate::project::lease(before, *id, placed) {
-                        self.leases.insert(place, after);
-                    }
+                    step(&mut self.leases, (repo.clone(), *id), |it| lease(it, *id, placed));
                 }
                 Key::Decision(repo, id) => {
-                    let place = (repo.clone(), *id);
-                    let before = self.decisions.remove(&place);
-                    if let Some(after) = crate::project::decision(before, placed) {
-                        self.decisions.insert(place, after);
-                    }
+                    step(&mut self.decisions, (repo.clone(), *id), |it| decision(it, placed));
                 }
-                Key::Agent(id) => {
-                    let before = self.agents.remove(id);
-                    if let Some(after) = crate::project::agent(before, placed) {
-                        self.agents.insert(id.clone(), after);
-                    }
-                }
+                Key::Agent(id) => step(&mut self.agents, id.clone(), |it| agent(it, placed)),
                 Key::Memory(repo, id) => {
-                    let place = (repo.clone(), *id);
-                    let before = self.memories.remove(&place);
-                    if let Some(after) = crate::project::memory(before, placed) {
-                        self.memories.insert(place, after);
-                    }
+                    step(&mut self.memories, (repo.clone(), *id), |it| memory(it, placed));
                 }
                 Key::Directive(repo, id) => {
-                    let place = (repo.clone(), *id);
-                    let before = self.directives.remove(&place);
-                    if let Some(after) = crate::project::directive(before, placed) {
-                        self.directives.insert(place, after);
-                    }
+                    step(&mut self.directives, (repo.clone(), *id), |it| directive(it, placed));
                 }
             }
         }
         keys
+    }
+}
+
+/// Takes an entity out, and puts back what an event makes of it.
+fn step<K: Ord, V>(
+    entities: &mut BTreeMap<K, V>,
+    key: K,
+    project: impl FnOnce(Option<V>) -> Option<V>,
+) {
+    if let Some(after) = project(entities.remove(&key)) {
+        entities.insert(key, after);
     }
 }

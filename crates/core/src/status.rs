@@ -1,73 +1,39 @@
 //! The states of a task and the one table of transitions between them.
 
 use crate::refusal::Refusal;
+use crate::word_enum::word_enum;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// The state of a task.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Waits to be claimed.
-    Queued,
-    /// Taken, not started.
-    Claimed,
-    /// Being worked on.
-    InProgress,
-    /// Submitted; waits for a critic.
-    Review,
-    /// Sent back by a critic.
-    ChangesRequested,
-    /// Accepted; waits for integration.
-    Approved,
-    /// Being integrated.
-    Merging,
-    /// Finished.
-    Done,
-    /// Cannot go on until something is given.
-    Blocked,
-    /// An attempt failed.
-    Failed,
-    /// Given up.
-    Abandoned,
+word_enum! {
+    /// The state of a task.
+    #[derive(JsonSchema)]
+    pub enum Status {
+        /// Waits to be claimed.
+        Queued => "queued",
+        /// Taken, not started.
+        Claimed => "claimed",
+        /// Being worked on.
+        InProgress => "in_progress",
+        /// Submitted; waits for a critic.
+        Review => "review",
+        /// Sent back by a critic.
+        ChangesRequested => "changes_requested",
+        /// Accepted; waits for integration.
+        Approved => "approved",
+        /// Being integrated.
+        Merging => "merging",
+        /// Finished.
+        Done => "done",
+        /// Cannot go on until something is given.
+        Blocked => "blocked",
+        /// An attempt failed.
+        Failed => "failed",
+        /// Given up.
+        Abandoned => "abandoned",
+    }
 }
 
 impl Status {
-    /// Every status, in the order of a task's life.
-    pub const ALL: [Status; 11] = [
-        Status::Queued,
-        Status::Claimed,
-        Status::InProgress,
-        Status::Review,
-        Status::ChangesRequested,
-        Status::Approved,
-        Status::Merging,
-        Status::Done,
-        Status::Blocked,
-        Status::Failed,
-        Status::Abandoned,
-    ];
-
-    /// Returns the word that users see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Queued => "queued",
-            Status::Claimed => "claimed",
-            Status::InProgress => "in_progress",
-            Status::Review => "review",
-            Status::ChangesRequested => "changes_requested",
-            Status::Approved => "approved",
-            Status::Merging => "merging",
-            Status::Done => "done",
-            Status::Blocked => "blocked",
-            Status::Failed => "failed",
-            Status::Abandoned => "abandoned",
-        }
-    }
-
     /// Reads the word; a dash counts as an underscore.
     pub fn parse(text: &str) -> Result<Status, Refusal> {
         let wanted = text.trim().replace('-', "_");
@@ -78,7 +44,6 @@ impl Status {
         })
     }
 
-    /// Returns the states that the table allows after this one.
     pub fn next(self) -> &'static [Status] {
         use Status::*;
         match self {
@@ -95,7 +60,6 @@ impl Status {
         }
     }
 
-    /// Tells whether the table allows this step.
     pub fn may_become(self, next: Status) -> bool {
         self.next().contains(&next)
     }
@@ -109,38 +73,6 @@ impl Status {
     pub fn is_finished(self) -> bool {
         matches!(self, Status::Done | Status::Abandoned)
     }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// Renders the table of transitions for the documentation.
-pub fn transition_table() -> String {
-    let mut out = String::from("| from | to |\n|---|---|\n");
-    for from in Status::ALL {
-        let next: Vec<String> = from.next().iter().map(|to| to_words(from, *to)).collect();
-        out.push_str(&format!("| `{from}` | {} |\n", next.join(" · ")));
-    }
-    out
-}
-
-/// A step with the condition that comes with it.
-fn to_words(from: Status, to: Status) -> String {
-    use Status::{Abandoned, Approved, Blocked, Done, Failed, InProgress, Queued};
-    let condition = match (from, to) {
-        (Queued | Failed, InProgress) => " (claims on the way)",
-        (Status::Claimed | InProgress, Queued) => " (released, reclaimed)",
-        (Approved, Done) => " (no code to merge)",
-        (Blocked, InProgress) => " (answered, claim still live)",
-        (Failed, Queued) => " (attempts left)",
-        (Failed, Blocked) => " (none left)",
-        (Done | Abandoned, Queued) => " (a person's `reopen`, with a reason)",
-        _ => "",
-    };
-    format!("`{to}`{condition}")
 }
 
 #[cfg(test)]

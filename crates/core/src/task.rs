@@ -10,6 +10,7 @@ use crate::refusal::Refusal;
 use crate::role::Role;
 use crate::status::Status;
 use crate::time::{Millis, Timestamp};
+use crate::word_enum::{self, word_enum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -23,7 +24,6 @@ use std::fmt;
 pub struct Priority(u8);
 
 impl Priority {
-    /// The priority of a task that was given none.
     pub const DEFAULT: Priority = Priority(2);
 
     /// Returns 0 for the most urgent to 4 for the least.
@@ -38,18 +38,18 @@ impl Priority {
 
     /// Reads `P0`..`P4` or a word.
     pub fn parse(text: &str) -> Result<Priority, Refusal> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "p0" | "critical" => Ok(Priority(0)),
-            "p1" | "high" => Ok(Priority(1)),
-            "p2" | "medium" => Ok(Priority(2)),
-            "p3" | "low" => Ok(Priority(3)),
-            "p4" => Ok(Priority(4)),
-            _ => Err(Refusal::input(format!(
-                "priority {:?} is not known",
-                crate::ids::shorten(text)
-            ))
-            .hint("one of: P0 (critical), P1 (high), P2 (medium), P3 (low), P4")),
-        }
+        const WORDS: [(&str, u8); 9] = [
+            ("P0", 0),
+            ("critical", 0),
+            ("P1", 1),
+            ("high", 1),
+            ("P2", 2),
+            ("medium", 2),
+            ("P3", 3),
+            ("low", 3),
+            ("P4", 4),
+        ];
+        word_enum::read("priority", &WORDS, text).map(Priority)
     }
 }
 
@@ -72,54 +72,17 @@ impl TryFrom<String> for Priority {
     }
 }
 
-/// What a task delivers.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Deliverable {
-    /// Commits on a branch, to be merged.
-    #[default]
-    Code,
-    /// A document; nothing to merge.
-    Document,
-    /// Nothing that is kept.
-    None,
-}
-
-impl Deliverable {
-    /// Returns the word that users see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Deliverable::Code => "code",
-            Deliverable::Document => "document",
-            Deliverable::None => "none",
-        }
-    }
-
-    /// Reads the word.
-    pub fn parse(text: &str) -> Result<Deliverable, Refusal> {
-        match text {
-            "code" => Ok(Deliverable::Code),
-            "document" => Ok(Deliverable::Document),
-            "none" => Ok(Deliverable::None),
-            _ => Err(Refusal::input(format!(
-                "deliverable {:?} is not known",
-                crate::ids::shorten(text)
-            ))
-            .hint("one of: code, document, none")),
-        }
+word_enum! {
+    /// What a task delivers.
+    #[derive(Default, JsonSchema)]
+    pub enum Deliverable as "deliverable" {
+        /// Commits on a branch, to be merged.
+        #[default]
+        Code => "code",
+        /// A document; nothing to merge.
+        Document => "document",
+        /// Nothing that is kept.
+        None => "none",
     }
 }
 
@@ -137,18 +100,12 @@ pub struct Constraints {
     pub allow_delete: Vec<String>,
 }
 
-/// The hold of one agent on one task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Who holds it.
     pub agent: AgentId,
-    /// On which host.
     pub host: Option<String>,
-    /// In which work tree.
     pub workspace: Option<String>,
-    /// The number that proves it.
     pub fence: Fence,
-    /// When it was granted.
     pub claimed_at: Timestamp,
     /// How long it lives without a sign of life.
     pub ttl: Millis,
@@ -165,12 +122,9 @@ pub struct Claim {
     pub started_at: Option<Timestamp>,
 }
 
-/// Why a task cannot go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// What is needed.
     pub needs: String,
-    /// Since when.
     pub since: Timestamp,
     /// When to try again without an answer.
     pub retry_at: Option<Timestamp>,
@@ -181,42 +135,31 @@ pub struct Block {
 }
 
 /// A step inside one claim.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// `<task>-NN`.
     pub id: String,
-    /// What is done in it.
     pub text: String,
-    /// Whether it is complete.
     pub complete: bool,
 }
 
-/// A piece of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// The repository it belongs to.
     pub repo: RepoName,
-    /// Its id.
     pub id: TaskId,
     /// Its number, unique in the repository.
     pub number: u64,
     /// Counts every change.
     pub version: u64,
-    /// One line.
     pub title: String,
-    /// Free text.
     pub description: String,
     /// For example `implementation`.
     pub kind: Option<String>,
     /// A planner's estimate.
     pub complexity: Option<u32>,
-    /// What it delivers.
     pub deliverable: Deliverable,
-    /// Its state.
     pub status: Status,
-    /// How urgent it is.
     pub priority: Priority,
-    /// Free words.
     pub labels: Vec<String>,
     /// Who may claim it.
     pub role: Option<Role>,
@@ -228,7 +171,6 @@ pub struct Task {
     pub preferred: Option<AgentId>,
     /// Who reviews it, or who is wanted for that.
     pub reviewer: Option<AgentId>,
-    /// Whether the reviewer has taken the review.
     pub review_taken: bool,
     /// Tasks that must be done first.
     pub dependencies: Vec<TaskId>,
@@ -236,11 +178,9 @@ pub struct Task {
     pub blockers: Vec<String>,
     /// Patterns of the files that it will change.
     pub files: Vec<String>,
-    /// The branch of the work.
     pub branch: Option<String>,
     /// The submitted commit.
     pub commit: Option<String>,
-    /// The pull request.
     pub pr: Option<String>,
     /// The commit that has it merged.
     pub merged_sha: Option<String>,
@@ -255,9 +195,7 @@ pub struct Task {
     pub requirements: Vec<String>,
     /// The checklist.
     pub dod: Vec<ChecklistItem>,
-    /// The gates.
     pub gates: Vec<Gate>,
-    /// The constraints.
     pub constraints: Constraints,
     /// Whatever else the mission should carry.
     pub context: Map<String, Value>,
@@ -265,36 +203,26 @@ pub struct Task {
     pub timeout: Millis,
     /// Claims that ended by failure or reclaim.
     pub attempts: u32,
-    /// The epic it belongs to.
     pub epic: Option<String>,
     /// The requirements document it belongs to.
     pub prd: Option<String>,
-    /// The initiative it belongs to.
     pub initiative: Option<String>,
     /// The task that it is a part of.
     pub parent: Option<TaskId>,
     /// References in other systems: provider → key → value.
     pub external_ids: Map<String, Value>,
-    /// The live claim.
     pub claim: Option<Claim>,
-    /// Why it is blocked.
     pub block: Option<Block>,
-    /// Steps.
     pub steps: Vec<Step>,
     /// Every decision asked for it.
     pub decisions: Vec<DecisionId>,
-    /// The last failure's reason.
     pub last_error: Option<String>,
-    /// Who created it.
     pub created_by: AgentId,
-    /// When it was created.
     pub created_at: Timestamp,
-    /// When it was last changed.
     pub updated_at: Timestamp,
 }
 
 impl Task {
-    /// Returns the gate of that name.
     pub fn gate(&self, name: &str) -> Option<&Gate> {
         self.gates.iter().find(|gate| gate.name == name)
     }

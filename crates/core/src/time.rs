@@ -17,7 +17,6 @@ impl Timestamp {
         Timestamp(ms.clamp(0, MAX_MS))
     }
 
-    /// Returns the milliseconds since 1970.
     pub fn ms(self) -> i64 {
         self.0
     }
@@ -187,7 +186,6 @@ pub mod written {
         Seconds(i64),
     }
 
-    /// Reads a length of time.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Millis>, D::Error> {
         let wrong = || serde::de::Error::custom("not a length of time such as 90s, 15m, 24h or 7d");
         match Option::<Given>::deserialize(from)? {
@@ -222,12 +220,10 @@ impl Millis {
         Millis(if ms < 0 { 0 } else { ms })
     }
 
-    /// Makes a length of time from seconds.
     pub const fn from_secs(secs: i64) -> Millis {
         Millis::from_ms(secs.saturating_mul(1000))
     }
 
-    /// Returns the milliseconds.
     pub const fn ms(self) -> i64 {
         self.0
     }

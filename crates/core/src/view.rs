@@ -2,10 +2,9 @@
 
 mod memory;
 
-pub use memory::{DirectiveView, MemoryView, SourceView, directive, memory};
+pub use memory::{DirectiveView, MemoryView, directive, memory};
 
 use crate::agent::Agent;
-use crate::chain::Stored;
 use crate::decide::{REVIEW_GATE, gate_state, required_gates};
 use crate::decision::Decision;
 use crate::facts::{Facts, Presence, Ruling};
@@ -16,7 +15,7 @@ use crate::origin::Origin;
 use crate::policy::Policy;
 use crate::role::Role;
 use crate::status::Status;
-use crate::task::{CheckState, Claim, Task};
+use crate::task::{CheckState, ChecklistItem, Claim, Step, Task};
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +23,6 @@ use serde_json::{Map, Value};
 
 /// TASK.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct TaskView {
     pub id: String,
     pub number: u64,
@@ -54,7 +52,7 @@ pub struct TaskView {
     pub unmerged: Option<String>,
     pub round: u32,
     pub requirements: Vec<String>,
-    pub dod: Vec<ItemView>,
+    pub dod: Vec<ChecklistItem>,
     pub gates: Vec<GateView>,
     pub constraints: crate::task::Constraints,
     pub context: Map<String, Value>,
@@ -67,7 +65,7 @@ pub struct TaskView {
     pub initiative: Option<String>,
     pub parent: Option<String>,
     pub external_ids: Map<String, Value>,
-    pub subtasks: Vec<StepView>,
+    pub subtasks: Vec<Step>,
     pub decisions: Vec<String>,
     pub retry_at: Option<Timestamp>,
     pub claim: Option<ClaimView>,
@@ -76,19 +74,8 @@ pub struct TaskView {
     pub updated_at: Timestamp,
 }
 
-/// An item of a task's checklist.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
-pub struct ItemView {
-    pub text: String,
-    pub state: CheckState,
-    pub by: Option<String>,
-    pub at: Option<Timestamp>,
-}
-
 /// A gate of a task, as it stands for the present round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct GateView {
     pub name: String,
     pub required: bool,
@@ -101,18 +88,8 @@ pub struct GateView {
     pub reason: Option<String>,
 }
 
-/// A step of a task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
-pub struct StepView {
-    pub id: String,
-    pub text: String,
-    pub complete: bool,
-}
-
 /// The live claim of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct ClaimView {
     pub agent: String,
     pub host: Option<String>,
@@ -129,7 +106,6 @@ pub struct ClaimView {
 
 /// LEASE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct LeaseView {
     pub lock_id: String,
     pub repo: String,
@@ -146,7 +122,6 @@ pub struct LeaseView {
 
 /// AGENT.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct AgentView {
     pub id: String,
     pub roles: Vec<Role>,
@@ -158,7 +133,6 @@ pub struct AgentView {
 
 /// What an agent holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct HoldsView {
     pub tasks: Vec<String>,
     pub leases: Vec<String>,
@@ -166,7 +140,6 @@ pub struct HoldsView {
 
 /// DECISION.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct DecisionView {
     pub id: String,
     pub question: String,
@@ -206,20 +179,8 @@ fn claim(facts: &Facts, task: &Task, claim: &Claim) -> Ruling<ClaimView> {
     })
 }
 
-/// Shows a task.
 pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
     let claim = task.claim.as_ref().map(|held| claim(facts, task, held)).transpose()?;
-    let step = |step: &crate::task::Step| StepView {
-        id: step.id.clone(),
-        text: step.text.clone(),
-        complete: step.complete,
-    };
-    let item = |item: &crate::task::ChecklistItem| ItemView {
-        text: item.text.clone(),
-        state: item.state,
-        by: text(item.by.as_ref()),
-        at: item.at,
-    };
     Ok(TaskView {
         id: task.id.to_string(),
         number: task.number,
@@ -247,7 +208,7 @@ pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
         unmerged: task.unmerged.clone(),
         round: task.round,
         requirements: task.requirements.clone(),
-        dod: task.dod.iter().map(item).collect(),
+        dod: task.dod.clone(),
         gates: gates(task, policy),
         constraints: task.constraints.clone(),
         context: task.context.clone(),
@@ -260,7 +221,7 @@ pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
         initiative: task.initiative.clone(),
         parent: task.parent.as_ref().map(ToString::to_string),
         external_ids: task.external_ids.clone(),
-        subtasks: task.steps.iter().map(step).collect(),
+        subtasks: task.steps.clone(),
         decisions: task.decisions.iter().map(ToString::to_string).collect(),
         retry_at: task.block.as_ref().and_then(|block| block.retry_at),
         claim,
@@ -303,7 +264,6 @@ pub fn gates(task: &Task, policy: &Policy) -> Vec<GateView> {
     names.into_iter().map(show).collect()
 }
 
-/// Shows a lease.
 pub fn lease(facts: &Facts, lease: &Lease) -> Ruling<LeaseView> {
     Ok(LeaseView {
         lock_id: lease.id.to_string(),
@@ -320,7 +280,6 @@ pub fn lease(facts: &Facts, lease: &Lease) -> Ruling<LeaseView> {
     })
 }
 
-/// Shows an agent.
 pub fn agent(agent: &Agent, presence: &Presence, holds: HoldsView, now: Timestamp) -> AgentView {
     let last_seen = presence.latest();
     let silent = last_seen.is_none_or(|seen| now.since(seen) > TTL_DEFAULT);
@@ -339,7 +298,6 @@ pub fn agent(agent: &Agent, presence: &Presence, holds: HoldsView, now: Timestam
     }
 }
 
-/// Shows a decision.
 pub fn decision(decision: &Decision) -> DecisionView {
     DecisionView {
         id: decision.id.to_string(),
@@ -360,30 +318,4 @@ pub fn decision(decision: &Decision) -> DecisionView {
         state: decision.state.as_str().to_owned(),
         origin: decision.origin.as_deref().cloned(),
     }
-}
-
-/// Shows an event: header, own fields, chain.
-pub fn event(stored: &Stored) -> Value {
-    let mut out = Map::new();
-    out.insert("seq".to_owned(), Value::from(stored.seq.0));
-    out.insert("ts".to_owned(), Value::from(stored.ts.to_string()));
-    out.insert("event".to_owned(), Value::from(stored.event.clone()));
-    out.insert("v".to_owned(), Value::from(stored.v));
-    out.insert("repo".to_owned(), Value::from(stored.repo.clone()));
-    out.insert("agent".to_owned(), Value::from(stored.agent.clone()));
-    out.insert("task".to_owned(), Value::from(stored.task.clone()));
-    let body = stored.body.as_deref().and_then(|body| serde_json::from_slice(body).ok());
-    match body {
-        Some(Value::Object(fields)) => {
-            for (key, value) in fields {
-                out.entry(key).or_insert(value);
-            }
-        }
-        _ => {
-            out.insert("purged".to_owned(), Value::Bool(true));
-        }
-    }
-    out.insert("prev".to_owned(), Value::from(stored.prev.to_string()));
-    out.insert("hash".to_owned(), Value::from(stored.hash.to_string()));
-    Value::Object(out)
 }

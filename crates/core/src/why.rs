@@ -27,7 +27,6 @@ pub struct Why {
     pub next: Hint,
 }
 
-/// Explains a task to a caller.
 pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> Ruling<Why> {
     let id = &task.id;
     let explain = |ready: bool, summary: String, reasons: Vec<String>, next: Hint| {

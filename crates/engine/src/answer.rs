@@ -130,7 +130,6 @@ impl CommandOutput for SubmitAnswer {
 }
 
 impl Reply {
-    /// Takes the answer as the output that it must be.
     pub fn take<T: CommandOutput>(self) -> Result<T, Refusal> {
         match self {
             Reply::New(answer) => T::of(answer)
@@ -151,7 +150,6 @@ impl Reply {
         }
     }
 
-    /// Makes JSON of the answer.
     pub fn into_json(self) -> Result<Value, Refusal> {
         let made = match self {
             Reply::New(answer) => serde_json::to_value(answer),

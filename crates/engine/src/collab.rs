@@ -16,27 +16,21 @@ use std::collections::BTreeMap;
 /// The state of a repository as a tree of files shows it.
 #[derive(Clone, Debug)]
 pub struct CollabState {
-    /// Every task, by number.
     pub tasks: Vec<TaskView>,
-    /// Every live lease, by number.
     pub leases: Vec<LeaseView>,
     /// Those of them that belong to a claim, with its task.
     pub of_claims: BTreeMap<String, TaskId>,
     /// Every agent, with its status and when it was last seen.
     pub agents: Vec<(Agent, String, Option<Timestamp>)>,
-    /// The end of the log.
     pub head: u64,
-    /// The store's time.
     pub now: Timestamp,
 }
 
 impl Service {
-    /// Reads everything that the tree shows.
     pub fn collab_state(&self, caller: &Caller) -> Result<CollabState, Refusal> {
         self.read(caller, collab_state)
     }
 
-    /// Reads every task.
     pub fn all_tasks(&self, caller: &Caller) -> Result<Vec<TaskView>, Refusal> {
         self.read(caller, all_tasks)
     }

@@ -26,7 +26,6 @@ const WAITERS_MAX: usize = 10_000;
 pub enum Woken {
     /// An event came that it waits for.
     Event,
-    /// Its time is up.
     TimeUp,
     /// The wait ended: the service has stopped, too many wait, or the store cannot be read.
     Failed(Refusal),

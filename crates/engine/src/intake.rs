@@ -37,22 +37,18 @@ const FREE_TEXT: [&str; 20] = [
 /// Fields whose objects are free in form: their keys say what a secret is, and all their text is free.
 const FREE_FORM: [&str; 3] = ["context", "event", "other"];
 
-/// A request that is ready to be decided.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The request, without secrets.
     pub request: Request,
     /// The digest of its input, when it has an idempotency key.
     pub input: Option<Hash>,
 }
 
-/// Checks and redacts requests.
 pub struct Intake {
     redactor: Redactor,
 }
 
 impl Intake {
-    /// Makes one for a project's settings.
     pub fn new(options: RedactOptions) -> Result<Intake, Refusal> {
         let redactor = Redactor::new(options)
             .map_err(|bad| Refusal::input(format!("[redact] patterns: {bad}")))?;

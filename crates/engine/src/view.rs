@@ -32,3 +32,46 @@ pub(crate) fn event(stored: &Stored) -> EventView {
         hash: stored.hash.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::event;
+    use comity_core::chain::{Hash, Stored};
+    use comity_core::ids::Seq;
+    use comity_core::time::Timestamp;
+    use serde_json::json;
+
+    fn stored(body: Option<&str>) -> Stored {
+        Stored {
+            seq: Seq(7),
+            ts: Timestamp::from_ms(0),
+            event: "deployed".to_owned(),
+            v: 1,
+            repo: "acme/app".to_owned(),
+            agent: "ann".to_owned(),
+            task: None,
+            body: body.map(|body| body.as_bytes().to_vec()),
+            body_hash: Hash::GENESIS,
+            prev: Hash::GENESIS,
+            hash: Hash::GENESIS,
+        }
+    }
+
+    #[test]
+    fn rule_5_1_an_event_shows_header_own_fields_and_chain() {
+        let body = r#"{"reported":true,"seq":9,"agent":"impostor","via":{"host":"h"}}"#;
+        let shown = json!(event(&stored(Some(body))));
+        let keys: Vec<&str> = shown.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(
+            keys,
+            ["seq", "ts", "event", "v", "repo", "agent", "task", "reported", "via", "prev", "hash"]
+        );
+        assert_eq!((&shown["seq"], &shown["agent"]), (&json!(7), &json!("ann")));
+        assert_eq!(shown["via"], json!({"host": "h"}));
+    }
+
+    #[test]
+    fn rule_5_1_an_event_whose_body_was_purged_says_so() {
+        assert_eq!(json!(event(&stored(None)))["purged"], true);
+    }
+}

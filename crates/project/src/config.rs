@@ -116,7 +116,6 @@ struct LabelsTable {
 }
 
 impl Config {
-    /// Returns the file that a project's settings are in.
     pub fn path(root: &Path) -> PathBuf {
         root.join(SETTINGS_DIR).join("config.toml")
     }
@@ -138,7 +137,6 @@ impl Config {
         Config::parse(&text, &file)
     }
 
-    /// Reads the text of the settings.
     pub fn parse(text: &str, file: &Path) -> Result<Config, Refusal> {
         let config: Config = toml::from_str(text).map_err(|error| {
             let line = error.span().and_then(|span| text.get(..span.start)).map(line_number);
@@ -164,12 +162,10 @@ impl Config {
         Ok(config)
     }
 
-    /// Returns the store's URL, when one is set.
     pub fn store_url(&self) -> Option<&str> {
         self.store.url.as_deref()
     }
 
-    /// Returns the repository's name, when one is set.
     pub fn repo(&self) -> Option<&str> {
         self.project.repo.as_deref()
     }
@@ -186,31 +182,19 @@ impl Config {
             RepoName::parse(repo)
                 .map_err(|refusal| Problem::new("project.repo", refusal.message))?;
         }
-        let required = self.agents.registration == Registration::Required;
+        let limits = &self.limits;
         let policy = Policy {
-            max_attempts: at_least_one(
-                "limits.max_attempts",
-                self.limits.max_attempts,
-                defaults.max_attempts,
-            )?,
-            max_gate_failures: at_least_one(
-                "limits.max_gate_failures",
-                self.limits.max_gate_failures,
-                defaults.max_gate_failures,
-            )?,
-            max_review_rounds: at_least_one(
-                "limits.max_review_rounds",
-                self.limits.max_review_rounds,
-                defaults.max_review_rounds,
-            )?,
-            blocked_grace: duration(
-                "watchdog.blocked_grace",
-                self.watchdog.blocked_grace.as_deref(),
-                defaults.blocked_grace,
-            )?,
+            max_attempts: at_least_one("limits.max_attempts", limits.max_attempts)?
+                .unwrap_or(defaults.max_attempts),
+            max_gate_failures: at_least_one("limits.max_gate_failures", limits.max_gate_failures)?
+                .unwrap_or(defaults.max_gate_failures),
+            max_review_rounds: at_least_one("limits.max_review_rounds", limits.max_review_rounds)?
+                .unwrap_or(defaults.max_review_rounds),
+            blocked_grace: duration("watchdog.blocked_grace", &self.watchdog.blocked_grace)?
+                .unwrap_or(defaults.blocked_grace),
             required_gates: self.required_gates()?,
             min_tier: self.gates.min_tier.unwrap_or(defaults.min_tier),
-            registration_required: required,
+            registration_required: self.agents.registration == Registration::Required,
             extra_permissions: self.permissions()?,
             branch_pattern: self.branch_pattern(defaults.branch_pattern)?,
             default_ttl: self.ttl(defaults.default_ttl)?,
@@ -254,10 +238,8 @@ impl Config {
         for name in &self.gates.required {
             let bad = name.trim().is_empty() || name.chars().any(char::is_control);
             if bad || name.len() > WORD_BYTES_MAX {
-                return Err(Problem::new(
-                    "gates.required",
-                    format!("{name:?} is not a gate's name"),
-                ));
+                let message = format!("{name:?} is not a gate's name");
+                return Err(Problem::new("gates.required", message));
             }
         }
         Ok(self.gates.required.clone())
@@ -267,10 +249,8 @@ impl Config {
         let Some(pattern) = &self.branch.pattern else { return Ok(default) };
         let bad = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
         if pattern.is_empty() || pattern.starts_with(['-', '/']) || pattern.contains(bad) {
-            return Err(Problem::new(
-                "branch.pattern",
-                format!("{pattern:?} is not a branch's name"),
-            ));
+            let message = format!("{pattern:?} is not a branch's name");
+            return Err(Problem::new("branch.pattern", message));
         }
         // A word with a typo in it would stand in the name of every branch.
         let plain = BRANCH_WORDS.iter().fold(pattern.clone(), |text, word| text.replace(word, ""));
@@ -284,7 +264,7 @@ impl Config {
 
     fn ttl(&self, default: Millis) -> Result<Millis, Problem> {
         use comity_core::limits::{TTL_MAX, TTL_MIN};
-        let ttl = duration("limits.ttl", self.limits.ttl.as_deref(), default)?;
+        let ttl = duration("limits.ttl", &self.limits.ttl)?.unwrap_or(default);
         if (TTL_MIN..=TTL_MAX).contains(&ttl) {
             return Ok(ttl);
         }
@@ -301,10 +281,8 @@ impl Config {
                     .ok_or_else(|| Problem::new(&key, format!("verb {word:?} is not known")))?;
                 // A person's decision to take finished work up again cannot be given away.
                 if verb == Verb::Reopen {
-                    return Err(Problem::new(
-                        &key,
-                        "only a person can reopen a task; no role can be given this".to_owned(),
-                    ));
+                    let message = "only a person can reopen a task; no role can be given this";
+                    return Err(Problem::new(&key, message));
                 }
                 extra.insert((role, verb));
             }
@@ -332,19 +310,14 @@ impl From<Problem> for Refusal {
     }
 }
 
-fn at_least_one(key: &str, value: Option<u32>, default: u32) -> Result<u32, Problem> {
-    match value {
-        Some(0) => Err(Problem::new(key, "must be at least 1")),
-        Some(number) => Ok(number),
-        None => Ok(default),
-    }
+fn at_least_one(key: &str, value: Option<u32>) -> Result<Option<u32>, Problem> {
+    if value == Some(0) { Err(Problem::new(key, "must be at least 1")) } else { Ok(value) }
 }
 
-fn duration(key: &str, text: Option<&str>, default: Millis) -> Result<Millis, Problem> {
-    let Some(text) = text else { return Ok(default) };
-    Millis::parse(text).ok_or_else(|| {
-        Problem::new(key, format!("{text:?} is not a duration such as 90s, 15m, 24h or 7d"))
-    })
+fn duration(key: &str, text: &Option<String>) -> Result<Option<Millis>, Problem> {
+    let Some(text) = text else { return Ok(None) };
+    let bad = || format!("{text:?} is not a duration such as 90s, 15m, 24h or 7d");
+    Millis::parse(text).map(Some).ok_or_else(|| Problem::new(key, bad()))
 }
 
 fn line_number(before: &str) -> usize {

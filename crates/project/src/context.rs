@@ -24,10 +24,8 @@ pub struct Asked {
     pub root: Option<String>,
     pub store: Option<String>,
     pub repo: Option<String>,
-    /// Who is to act.
     pub actor: Option<String>,
     pub fence: Option<Fence>,
-    /// The idempotency key.
     pub key: Option<String>,
 }
 
@@ -37,11 +35,8 @@ pub struct Context {
     pub root: Root,
     pub config: Config,
     pub store: Place,
-    /// The repository that the command is about.
     pub repo: RepoName,
-    /// Who acts.
     pub actor: AgentId,
-    /// What every event says about the process.
     pub via: Via,
     /// What looks at git before the rules decide. A door hands it in.
     pub observer: Option<Arc<dyn Observer>>,
@@ -138,7 +133,6 @@ impl Context {
         self.store.url()
     }
 
-    /// Returns the grant that the command is made under.
     pub fn fence(&self) -> Option<Fence> {
         self.fence
     }
@@ -190,7 +184,6 @@ impl Context {
         self.root.git.is_some() || is_cloned || !is_set_up
     }
 
-    /// Returns the caller's work tree, when the project has git.
     pub fn git_tree(&self) -> Option<&PathBuf> {
         self.root.git.as_ref()?;
         self.root.work_tree.as_ref()

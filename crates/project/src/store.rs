@@ -27,7 +27,6 @@ pub enum Place {
 }
 
 impl Place {
-    /// Returns the URL, without a password.
     pub fn url(&self) -> String {
         match self {
             Place::File(path) => format!("sqlite:{}", path.display()),

@@ -15,7 +15,6 @@ use std::fmt;
 /// A property that did not hold.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// What happened.
     pub what: String,
 }
 

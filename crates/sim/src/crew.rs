@@ -12,7 +12,6 @@ pub(crate) struct Belief {
     pub(crate) started: bool,
 }
 
-/// One agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) id: AgentId,

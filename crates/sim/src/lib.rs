@@ -6,7 +6,6 @@
 
 mod audit;
 mod chance;
-mod clock;
 mod crew;
 mod shared;
 mod wishes;

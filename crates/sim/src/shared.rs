@@ -3,17 +3,14 @@
 
 use crate::audit::{Auditor, Violation, check_rows, violation};
 use crate::chance::Chance;
-use crate::clock::SimClock;
 use crate::crew::{Member, crew};
-use crate::wishes::{seen, wish};
-use crate::world::{Plan, Report, introductions, learn, look, open_sqlite, refused};
+use crate::world::{Plan, Report, introductions, learn, look, next_request, open_sqlite, refused};
 use comity_core::command::{Command, Request};
 use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::{Code, Refusal};
-use comity_core::time::Timestamp;
-use comity_core::via::Via;
+use comity_core::time::{Millis, Timestamp};
 use comity_engine::{Caller, Reply, Service, Settings};
-use comity_store::{Clock, Reader};
+use comity_store::{Clock, ManualClock, Reader};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -26,7 +23,7 @@ const FOLLOW_MAX: Duration = Duration::from_secs(60);
 struct Desk {
     service: Service,
     reader: Box<dyn Reader>,
-    clock: Arc<SimClock>,
+    clock: Arc<ManualClock>,
     chance: Chance,
     crew: Vec<Member>,
     repo: RepoName,
@@ -37,7 +34,7 @@ struct Desk {
 
 /// Lets threads share a service: each sends as many commands as the plan has steps.
 pub fn run_shared(plan: &Plan, threads: usize) -> Result<Report, Violation> {
-    let clock = Arc::new(SimClock::new());
+    let clock = ManualClock::new();
     let shared: Arc<dyn Clock> = clock.clone();
     let (store, _dir) = open_sqlite(&shared)?;
     let mut chance = Chance::new(plan.seed);
@@ -135,7 +132,7 @@ impl Desk {
         for _ in 0..steps {
             // Mostly little time goes by; now and then enough for claims to run out.
             let longest = if self.chance.percent(2) { 600_000 } else { 2_000 };
-            self.clock.pass(self.chance.between(0, longest));
+            self.clock.pass(Millis::from_ms(self.chance.between(0, longest)));
             self.act()?;
         }
         Ok(())
@@ -146,21 +143,7 @@ impl Desk {
         let sight = look(self.reader.as_mut(), &self.repo, now)?;
         let place = usize::try_from(self.chance.below(self.crew.len() as u64)).unwrap_or(0);
         let Some(member) = self.crew.get_mut(place) else { return Ok(()) };
-        let (command, fenced) = wish(member, &sight, &mut self.chance);
-        member.sent += 1;
-        let fence = member.belief.as_ref().and_then(|belief| belief.fence).filter(|_| fenced);
-        let keyed = self.chance.percent(50);
-        let observed = seen(&command, &sight, &mut self.chance);
-        let request = Request {
-            actor: member.id.clone(),
-            repo: self.repo.clone(),
-            fence,
-            key: keyed.then(|| format!("{}-{}", member.id, member.sent)),
-            via: Via::default(),
-            observed,
-            workspace: None,
-            command,
-        };
+        let request = next_request(member, &self.repo, &sight, &mut self.chance);
         let is_creation = matches!(request.command, Command::CreateTask(_));
         let command = request.command.clone();
         let answer = send(&self.service, &mut self.chance, request);

@@ -2,7 +2,6 @@
 
 use crate::audit::{Auditor, Violation, check_rows, violation};
 use crate::chance::Chance;
-use crate::clock::SimClock;
 use crate::crew::{Belief, Member, crew};
 use crate::wishes::{Sight, seen, wish};
 use comity_core::command::{Command, Request, TaskVerb};
@@ -10,28 +9,25 @@ use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::observed::Observed;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
-use comity_core::time::Timestamp;
+use comity_core::time::{Millis, Timestamp};
 use comity_core::via::Via;
 use comity_engine::{Intake, Prepared, Reply, Service, Settings, run_batch};
 use comity_store::memory::MemoryStore;
 use comity_store::postgres::{OpenOptions as PgOptions, PgStore};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
-use comity_store::{Clock, DecisionQuery, LeaseQuery, Reader, Store, TaskQuery};
+use comity_store::{Clock, DecisionQuery, LeaseQuery, ManualClock, Reader, Store, TaskQuery};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Where all chance comes from.
     pub seed: u64,
-    /// How many agents.
     pub agents: usize,
     /// How many steps; a step is one batch of commands.
     pub steps: u64,
-    /// What to run beside the model.
     pub beside: Beside,
 }
 
@@ -46,16 +42,12 @@ pub enum Beside {
     Postgres(String),
 }
 
-/// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Commands sent, lost ones not counted.
     pub commands: u64,
-    /// Commands accepted.
     pub accepted: u64,
-    /// Events in the log.
     pub events: u64,
-    /// Simulated time.
     pub simulated_ms: i64,
     /// Agents × simulated time.
     pub agent_hours: f64,
@@ -100,7 +92,7 @@ type Mirror = (Box<dyn Store>, Option<tempfile::TempDir>);
 
 struct World {
     chance: Chance,
-    clock: Arc<SimClock>,
+    clock: Arc<ManualClock>,
     model: MemoryStore,
     mirror: Option<Mirror>,
     settings: Settings,
@@ -144,6 +136,28 @@ pub(crate) fn introductions(crew: &[Member], repo: &RepoName) -> Result<Vec<Requ
     Ok(members.map(request).collect())
 }
 
+/// Makes what a member sends next.
+pub(crate) fn next_request(
+    member: &mut Member,
+    repo: &RepoName,
+    sight: &Sight,
+    chance: &mut Chance,
+) -> Request {
+    let (command, fenced) = wish(member, sight, chance);
+    member.sent += 1;
+    let keyed = chance.percent(50);
+    Request {
+        actor: member.id.clone(),
+        repo: repo.clone(),
+        fence: member.belief.as_ref().and_then(|belief| belief.fence).filter(|_| fenced),
+        key: keyed.then(|| format!("{}-{}", member.id, member.sent)),
+        via: Via::default(),
+        workspace: None,
+        observed: seen(&command, sight, chance),
+        command,
+    }
+}
+
 pub(crate) fn refused(refusal: &Refusal) -> Violation {
     violation(format!("{}: {}", refusal.code, refusal.message))
 }
@@ -151,7 +165,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Violation {
 impl World {
     fn new(plan: &Plan) -> Result<World, Violation> {
         let mut chance = Chance::new(plan.seed);
-        let clock = Arc::new(SimClock::new());
+        let clock = ManualClock::new();
         let shared: Arc<dyn Clock> = clock.clone();
         let mirror = match &plan.beside {
             Beside::Nothing => None,
@@ -211,11 +225,18 @@ impl World {
 
     fn pass_time(&mut self) {
         let before = self.wall();
-        match self.chance.below(40) {
-            0 => self.clock.pass(self.chance.between(60_000, 1_200_000)),
-            1 if self.faults.sleep => self.clock.sleep(self.chance.between(10_000, 20_000_000)),
-            2 if self.faults.jump => self.clock.jump(self.chance.between(-3_600_000, 3_600_000)),
-            _ => self.clock.pass(self.chance.between(0, 5_000)),
+        let which = self.chance.below(40);
+        let mut between = |low, high| self.chance.between(low, high);
+        match which {
+            0 => self.clock.pass(Millis::from_ms(between(60_000, 1_200_000))),
+            1 if self.faults.sleep => {
+                self.clock.sleep(Millis::from_ms(between(10_000, 20_000_000)));
+            }
+            2 if self.faults.jump => {
+                let jump = between(-3_600_000, 3_600_000);
+                self.clock.set(|reading| reading.wall_ms += jump);
+            }
+            _ => self.clock.pass(Millis::from_ms(between(0, 5_000))),
         }
         self.report.simulated_ms += (self.wall() - before).max(0);
     }
@@ -239,20 +260,7 @@ impl World {
             member.silent_until_ms = wall + self.chance.between(1_000, 4_000_000);
             return;
         }
-        let (command, fenced) = wish(member, sight, &mut self.chance);
-        member.sent += 1;
-        let fence = member.belief.as_ref().and_then(|belief| belief.fence).filter(|_| fenced);
-        let keyed = self.chance.percent(50);
-        let request = Request {
-            actor: member.id.clone(),
-            repo: self.repo.clone(),
-            fence,
-            key: keyed.then(|| format!("{}-{}", member.id, member.sent)),
-            via: Via::default(),
-            workspace: None,
-            observed: seen(&command, sight, &mut self.chance),
-            command,
-        };
+        let request = next_request(member, &self.repo, sight, &mut self.chance);
         if self.faults.lost && self.chance.percent(3) {
             return;
         }

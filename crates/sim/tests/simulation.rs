@@ -2,7 +2,7 @@
 #![expect(clippy::panic, reason = "a failed test is a panic")]
 
 use comity_sim::{Beside, Plan, run, run_shared};
-use comity_store::conformance::server::empty_store;
+use comity_store::test_server::empty_store;
 
 /// Seeds that once found something stay here for good.
 const KEPT_SEEDS: &str = include_str!("../seeds.txt");

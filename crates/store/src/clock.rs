@@ -1,6 +1,7 @@
 //! The clock that a store decides expiry by, and how it notices that the host slept.
 
-use std::sync::OnceLock;
+use comity_core::time::Millis;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
@@ -49,4 +50,47 @@ fn boot_id() -> String {
             .unwrap_or_default()
     };
     BOOT_ID.get_or_init(read).clone()
+}
+
+/// A clock that moves only when it is told to, for tests, simulations and copies of a store.
+#[derive(Debug)]
+pub struct ManualClock(Mutex<Reading>);
+
+impl ManualClock {
+    /// Starts in 2026, so that ages of days can be subtracted.
+    pub fn new() -> Arc<ManualClock> {
+        ManualClock::at(Reading {
+            wall_ms: 1_767_225_600_000,
+            boot_ms: 1_000_000,
+            slept_ms: 0,
+            boot_id: "boot".to_owned(),
+        })
+    }
+
+    pub fn at(reading: Reading) -> Arc<ManualClock> {
+        Arc::new(ManualClock(Mutex::new(reading)))
+    }
+
+    pub fn set(&self, change: impl FnOnce(&mut Reading)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub fn pass(&self, length: Millis) {
+        self.set(|reading| {
+            reading.wall_ms += length.ms();
+            reading.boot_ms += length.ms();
+        });
+    }
+
+    /// The host sleeps: time goes by, and nobody can say anything.
+    pub fn sleep(&self, length: Millis) {
+        self.pass(length);
+        self.set(|reading| reading.slept_ms += length.ms());
+    }
+}
+
+impl Clock for ManualClock {
+    fn read(&self) -> Reading {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }

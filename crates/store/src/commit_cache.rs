@@ -27,7 +27,6 @@ pub(crate) struct CommitCache<R> {
     entities: HashMap<Key, Entity>,
     rows: HashMap<Key, R>,
     presence: HashMap<AgentId, Presence>,
-    /// Tasks by the fence of their claims, as far as they were kept; a look at the task itself decides.
     claims: HashMap<Fence, Key>,
 }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 /// A failure of the database or of the disk below it.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another writer held the store for too long.
     #[error("another process has held the store for {}s", .0.as_secs())]
     Busy(Duration),
     #[error("the disk is full")]
@@ -21,7 +20,6 @@ pub enum StoreError {
     TooNew { found: i64, known: i64 },
     #[error("{path} is on a network file system ({kind}), where file locks are not reliable")]
     Network { path: String, kind: String },
-    /// The store does not hold what was written.
     #[error("the store is damaged: {0}")]
     Damaged(String),
     #[error("{context}: {source}")]

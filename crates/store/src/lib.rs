@@ -7,7 +7,6 @@
 
 mod clock;
 mod commit_cache;
-pub mod conformance;
 mod error;
 mod listing;
 pub mod memory;
@@ -16,9 +15,10 @@ pub mod postgres;
 mod rows;
 pub mod sqlite;
 mod term_search;
+pub mod test_server;
 mod transaction_time;
 
-pub use clock::{Clock, Reading, SystemClock};
+pub use clock::{Clock, ManualClock, Reading, SystemClock};
 pub use error::StoreError;
 
 use comity_core::chain::{Head, Stored};

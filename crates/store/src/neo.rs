@@ -163,12 +163,10 @@ pub struct Pending {
     path: PathBuf,
     /// The tables before the changes, from the moment on at which nobody else could write.
     pub before: Tables,
-    /// The tables with the changes.
     pub after: Tables,
 }
 
 impl Pending {
-    /// Keeps the changes.
     pub fn keep(self) -> Result<(), StoreError> {
         self.connection.execute_batch("COMMIT").map_err(|error| failed(&self.path, error))
     }

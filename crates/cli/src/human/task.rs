@@ -96,10 +96,10 @@ pub fn full(answer: &TaskAnswer, screen: &Screen) -> String {
     });
     let met = task.gates.iter().filter(|gate| settled(gate.state)).count();
     checklist(&mut out, "Gates", gates.collect(), met, screen);
-    let dod = task
-        .dod
-        .iter()
-        .map(|item| (item.state, item.text.clone(), item.by.clone().unwrap_or_default()));
+    let dod = task.dod.iter().map(|item| {
+        let by = item.by.as_ref().map(ToString::to_string);
+        (item.state, item.text.clone(), by.unwrap_or_default())
+    });
     let met = task.dod.iter().filter(|item| settled(item.state)).count();
     checklist(&mut out, "Checklist", dod.collect(), met, screen);
     let steps = task.subtasks.iter().map(|step| {

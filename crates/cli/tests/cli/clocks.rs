@@ -3,7 +3,7 @@
 //! `faketime` shows a process another time; what comity asks the server is not touched by it.
 
 use crate::sandbox::Sandbox;
-use comity_store::conformance::server::{Cluster, empty_store_at};
+use comity_store::test_server::{Cluster, empty_store_at};
 use serde_json::Value;
 use std::process::Command;
 use std::time::Duration;

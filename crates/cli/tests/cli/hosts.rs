@@ -3,7 +3,7 @@
 //! Network namespaces take root; without it there is nothing to make hosts of, and the test says so.
 
 use crate::sandbox::Sandbox;
-use comity_store::conformance::server::{Cluster, empty_store_at, psql};
+use comity_store::test_server::{Cluster, empty_store_at, psql};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};

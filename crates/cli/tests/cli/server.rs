@@ -1,7 +1,7 @@
 //! A project whose store is on PostgreSQL: same commands, same answers, same refusals.
 
 use crate::sandbox::{Call, Sandbox};
-use comity_store::conformance::server::{Cluster, empty_store, empty_store_at, psql};
+use comity_store::test_server::{Cluster, empty_store, empty_store_at, psql};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

@@ -84,9 +84,7 @@ pub struct NewDirective {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Adoption {
-    /// What it is there.
     pub origin: Origin,
-    /// What is made of it.
     pub made: Made,
     /// The answer that a question has there.
     #[serde(default)]
@@ -99,19 +97,15 @@ pub struct Adoption {
 /// What can be made of something in another system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Made {
-    /// A question.
     #[serde(rename = "decision_ask")]
     Decision(Box<Question>),
-    /// A memory.
     #[serde(rename = "memory_write")]
     Memory(Box<NewMemory>),
-    /// A directive.
     #[serde(rename = "directive_create")]
     Directive(Box<NewDirective>),
 }
 
 impl Made {
-    /// Returns the command that makes it.
     pub fn command(&self) -> Command {
         match self.clone() {
             Made::Decision(question) => Command::DecisionAsk(question),

@@ -1,5 +1,6 @@
 //! What an agent reports when it hands a result in, whatever protocol it came by.
 
+use crate::word_enum::word_enum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -44,26 +45,16 @@ pub struct WorkReport {
     pub keys: Vec<String>,
 }
 
-/// How the work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReportStatus {
-    /// Ready for review.
-    Completed,
-    /// The attempt failed.
-    Failed,
-    /// It cannot go on without something.
-    Blocked,
-}
-
-impl ReportStatus {
-    /// Returns the word that users see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ReportStatus::Completed => "completed",
-            ReportStatus::Failed => "failed",
-            ReportStatus::Blocked => "blocked",
-        }
+word_enum! {
+    /// How the work ended.
+    #[derive(JsonSchema)]
+    pub enum ReportStatus {
+        /// Ready for review.
+        Completed => "completed",
+        /// The attempt failed.
+        Failed => "failed",
+        /// It cannot go on without something.
+        Blocked => "blocked",
     }
 }
 
@@ -80,7 +71,6 @@ pub struct ReportedFile {
 }
 
 impl ReportedFile {
-    /// A file and what was done with it.
     pub fn new(path: impl Into<String>, action: FileAction) -> ReportedFile {
         ReportedFile { path: path.into(), action, more: Extra::default() }
     }
@@ -138,31 +128,18 @@ pub struct ReportedEvidence {
     pub report: Option<String>,
 }
 
-/// What was done with a file.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum FileAction {
-    /// It is new.
-    Created,
-    /// It was there before.
-    Modified,
-    /// It is gone.
-    Deleted,
-    /// One of these; the contract does not say which.
-    Changed,
-}
-
-impl FileAction {
-    /// Returns the word that users see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            FileAction::Created => "created",
-            FileAction::Modified => "modified",
-            FileAction::Deleted => "deleted",
-            FileAction::Changed => "changed",
-        }
+word_enum! {
+    /// What was done with a file.
+    #[derive(JsonSchema)]
+    pub enum FileAction {
+        /// It is new.
+        Created => "created",
+        /// It was there before.
+        Modified => "modified",
+        /// It is gone.
+        Deleted => "deleted",
+        /// One of these; the contract does not say which.
+        Changed => "changed",
     }
 }
 
@@ -182,7 +159,6 @@ pub struct ReportedLine {
 }
 
 impl ReportedLine {
-    /// A line without a time of its own.
     pub fn new(level: impl Into<String>, message: impl Into<String>) -> ReportedLine {
         ReportedLine {
             level: level.into(),
@@ -207,7 +183,6 @@ pub struct ReportedIssue {
 }
 
 impl ReportedIssue {
-    /// An issue that is no more than its description.
     pub fn new(kind: IssueKind, description: impl Into<String>) -> ReportedIssue {
         ReportedIssue { kind, description: description.into(), more: Extra::default() }
     }

@@ -5,17 +5,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskVerb {
-    /// Take a review.
     Review,
-    /// Accept the work.
     Approve,
-    /// Send the work back.
     RequestChanges,
     /// Begin to integrate.
     Merge,
-    /// Say that nothing is in the way any more.
     Unblock,
-    /// Say that the attempt failed.
     Fail,
     /// Give a claimed task back.
     Release,

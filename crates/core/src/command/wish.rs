@@ -74,7 +74,6 @@ pub struct NewTask {
     pub links: Vec<TaskLinked>,
 }
 
-/// A task of another system.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ImportedTask {
@@ -84,7 +83,6 @@ pub struct ImportedTask {
     pub status: Option<crate::status::Status>,
     /// What it needs, when blocked.
     pub needs: Option<String>,
-    /// The branch of the work.
     pub branch: Option<String>,
     /// Where it comes from.
     pub source: String,
@@ -146,12 +144,10 @@ pub struct ConstraintChanges {
 }
 
 impl ConstraintChanges {
-    /// Tells whether nothing is to be changed.
     pub fn is_empty(&self) -> bool {
         *self == ConstraintChanges::default()
     }
 
-    /// Returns the constraints with the changes made.
     pub fn applied_to(&self, mut to: Constraints) -> Constraints {
         if let Some(most) = self.max_files {
             to.max_files = Some(most).filter(|most| *most > 0);

@@ -36,7 +36,12 @@ pub(super) fn how_to_register(agent: &AgentId) -> Hint {
     say("a person registers it: ").call(register)
 }
 
-/// Says that there is no such thing.
+/// Says that a task is in no state for a command; `why` goes on after the status.
+pub(super) fn wrong_status(task: &Task, why: &str) -> Refusal {
+    Refusal::new(Code::InvalidTransition, format!("{} is {}{why}", task.id, task.status))
+        .detail("status", task.status.as_str())
+}
+
 pub fn not_found(what: &str, text: &str) -> Refusal {
     let (things, list) = match what {
         "lease" => ("live leases", op("lease.list")),
@@ -91,14 +96,12 @@ impl<'a> Rule<'a> {
             return Ok(());
         }
         let holder = task.claim.as_ref().map(|claim| claim.agent.to_string());
-        Err(Refusal::new(
-            Code::StaleFence,
-            format!("fence {fence} does not belong to a live claim on {}", task.id),
-        )
-        .detail("fence", fence.get())
-        .detail("task", task.id.as_str())
-        .detail("holder", holder)
-        .into())
+        let message = format!("fence {fence} does not belong to a live claim on {}", task.id);
+        Err(Refusal::new(Code::StaleFence, message)
+            .detail("fence", fence.get())
+            .detail("task", task.id.as_str())
+            .detail("holder", holder)
+            .into())
     }
 
     pub(super) fn fence_fits_lease(&self, lease: &Lease) -> Ruling<()> {
@@ -116,13 +119,11 @@ impl<'a> Rule<'a> {
             return self.fence_fits_task(task);
         }
         let fence = self.request.fence.map_or(0, crate::ids::Fence::get);
-        Err(Refusal::new(
-            Code::StaleFence,
-            format!("fence {fence} does not belong to {}", lease.id),
-        )
-        .detail("fence", fence)
-        .detail("lease", lease.id.to_string())
-        .into())
+        let message = format!("fence {fence} does not belong to {}", lease.id);
+        Err(Refusal::new(Code::StaleFence, message)
+            .detail("fence", fence)
+            .detail("lease", lease.id.to_string())
+            .into())
     }
 
     /// On an operation that names neither task nor lease, a fence must be a live grant of the caller.
@@ -142,30 +143,21 @@ impl<'a> Rule<'a> {
                 return Ok(());
             }
         }
-        Err(Refusal::new(
-            Code::StaleFence,
-            format!("fence {fence} does not belong to a live grant of {actor}"),
-        )
-        .detail("fence", fence.get())
-        .into())
+        let message = format!("fence {fence} does not belong to a live grant of {actor}");
+        Err(Refusal::new(Code::StaleFence, message).detail("fence", fence.get()).into())
     }
 
-    /// Checks the table of transitions.
     pub(super) fn may_become(&self, task: &Task, to: Status) -> Ruling<()> {
         if task.status.may_become(to) {
             return Ok(());
         }
         let next: Vec<&str> = task.status.next().iter().map(|status| status.as_str()).collect();
-        Err(Refusal::new(
-            Code::InvalidTransition,
-            format!("{} is {}, which does not lead to {to}", task.id, task.status),
-        )
-        .hint(format!("from {} a task goes to: {}", task.status, next.join(", ")))
-        .detail("task", task.id.as_str())
-        .detail("status", task.status.as_str())
-        .detail("wanted", to.as_str())
-        .detail("allowed", next)
-        .into())
+        Err(wrong_status(task, &format!(", which does not lead to {to}"))
+            .hint(format!("from {} a task goes to: {}", task.status, next.join(", ")))
+            .detail("task", task.id.as_str())
+            .detail("wanted", to.as_str())
+            .detail("allowed", next)
+            .into())
     }
 
     /// Tells whether the caller's roles allow the verb; a person's word is enough for any.
@@ -225,7 +217,6 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// Finds a decision by its id.
 pub fn find_decision<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a Decision> {
     let id = DecisionId::parse(text).ok_or_else(|| {
         Refusal::input(format!("decision id {:?} is not valid", crate::ids::shorten(text))).hint(

@@ -30,16 +30,14 @@ impl Rule<'_> {
         let wanted: Vec<Role> = if roles.is_empty() { have.to_vec() } else { distinct(roles) };
         let gains = wanted.iter().any(|role| !have.contains(role));
         if gains && !self.may(Verb::Register) {
-            return Err(Refusal::new(
-                Code::RoleForbidden,
-                format!("{} may not give itself another role", self.request.actor),
-            )
-            .hint(
-                say("a person or a planner gives the role: ")
-                    .call(op("agent.register").id(id).ask("role", "…")),
-            )
-            .detail("wanted", wanted.iter().map(|role| role.as_str()).collect::<Vec<_>>())
-            .into());
+            let message = format!("{} may not give itself another role", self.request.actor);
+            return Err(Refusal::new(Code::RoleForbidden, message)
+                .hint(
+                    say("a person or a planner gives the role: ")
+                        .call(op("agent.register").id(id).ask("role", "…")),
+                )
+                .detail("wanted", wanted.iter().map(|role| role.as_str()).collect::<Vec<_>>())
+                .into());
         }
         let skills = match known {
             Some(agent) if skills.is_empty() => agent.skills.clone(),

@@ -156,12 +156,10 @@ impl Rule<'_> {
         if length <= limits::LIST_ENTRIES_MAX {
             return Ok(());
         }
-        Err(Refusal::new(
-            Code::LimitExceeded,
-            format!("{what}: at most {}", limits::LIST_ENTRIES_MAX),
-        )
-        .detail("limit", limits::LIST_ENTRIES_MAX)
-        .into())
+        let message = format!("{what}: at most {}", limits::LIST_ENTRIES_MAX);
+        Err(Refusal::new(Code::LimitExceeded, message)
+            .detail("limit", limits::LIST_ENTRIES_MAX)
+            .into())
     }
 }
 
@@ -181,12 +179,10 @@ fn given_id(text: Option<&str>) -> Result<Option<TaskId>, Refusal> {
 /// A finished whole takes no parts, except those that are finished, too.
 fn takes_parts(parent: &Task, finished: bool) -> Result<TaskId, Refusal> {
     if parent.status.is_finished() && !finished {
-        return Err(Refusal::new(
-            Code::InvalidTransition,
-            format!("{} is {} and takes no new parts", parent.id, parent.status),
-        )
-        .hint("a person may reopen it")
-        .detail("status", parent.status.as_str()));
+        let message = format!("{} is {} and takes no new parts", parent.id, parent.status);
+        return Err(Refusal::new(Code::InvalidTransition, message)
+            .hint("a person may reopen it")
+            .detail("status", parent.status.as_str()));
     }
     Ok(parent.id.clone())
 }

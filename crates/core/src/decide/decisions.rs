@@ -41,15 +41,12 @@ impl<'a> Rule<'a> {
         }
         let id = DecisionId(self.facts.counters(&self.request.repo)?.decisions + 1);
         let asked = DecisionAsked {
-            decision: id,
-            question: question.question.trim().to_owned(),
-            context: question.context.clone(),
             kind,
             options,
             default: question.default.clone(),
             to: question.to.clone().unwrap_or(Addressee::Person),
-            purpose: DecisionPurpose::Question,
             expires_at: question.expires.map(|wait| self.now().plus(wait)),
+            ..DecisionAsked::free(id, &question.question, question.context.clone())
         };
         self.push(task.map(|task| &task.id), Event::DecisionAsked(Box::new(asked)));
         Ok(Answer::Decision(id))

@@ -12,7 +12,6 @@ use crate::ids::{DirectiveId, RepoName, shorten};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 
-/// Finds a directive by its id.
 pub fn find_directive<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a Directive> {
     let id = DirectiveId::parse(text).ok_or_else(|| {
         Refusal::input(format!("directive id {:?} is not valid", shorten(text)))

@@ -1,5 +1,6 @@
 //! Changing what a task says: fields, dependencies, reservation, references.
 
+use super::access::wrong_status;
 use super::{Answer, Rule};
 use crate::command::ConstraintChanges;
 use crate::event::{Dependency, Event, TaskAssigned, TaskLinked, TaskUpdated};
@@ -92,22 +93,13 @@ impl<'a> Rule<'a> {
         let task = self.task(id)?;
         let dependency = self.other_task(on)?;
         if task.status.is_finished() {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} is {} and takes no more dependencies", task.id, task.status),
-            )
-            .detail("status", task.status.as_str())
-            .into());
+            return Err(wrong_status(task, " and takes no more dependencies").into());
         }
         self.may_edit(task)?;
         if let Some(cycle) = self.cycle(task, dependency)? {
             let names: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
-            return Err(Refusal::new(
-                Code::DependencyCycle,
-                format!("that would close the cycle {}", names.join(" → ")),
-            )
-            .detail("cycle", names)
-            .into());
+            let message = format!("that would close the cycle {}", names.join(" → "));
+            return Err(Refusal::new(Code::DependencyCycle, message).detail("cycle", names).into());
         }
         if !task.dependencies.contains(&dependency.id) {
             self.list_bound("dependencies", task.dependencies.len() + 1)?;
@@ -165,23 +157,17 @@ impl<'a> Rule<'a> {
     pub(super) fn assign(&mut self, id: &str, agent: Option<&AgentId>) -> Ruling<Answer> {
         let task = self.task(id)?;
         if task.status.is_finished() {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} is {} and cannot be assigned any more", task.id, task.status),
-            )
-            .into());
+            return Err(wrong_status(task, " and cannot be assigned any more").into());
         }
         self.require(Verb::Assign)?;
         if let Some(claim) = &task.claim
             && agent != Some(&claim.agent)
         {
-            return Err(Refusal::new(
-                Code::NotReady,
-                format!("{} is claimed by {}", task.id, claim.agent),
-            )
-            .hint("let the holder release it first")
-            .detail("holder", claim.agent.as_str())
-            .into());
+            let message = format!("{} is claimed by {}", task.id, claim.agent);
+            return Err(Refusal::new(Code::NotReady, message)
+                .hint("let the holder release it first")
+                .detail("holder", claim.agent.as_str())
+                .into());
         }
         self.push(Some(&task.id), Event::TaskAssigned(TaskAssigned { assignee: agent.cloned() }));
         Ok(Answer::Task(task.id.clone()))

@@ -1,5 +1,6 @@
 //! Finishing and taking up again: merge, done, abandon, requeue, reopen, and `transition` by status.
 
+use super::access::wrong_status;
 use super::{Answer, Rule};
 use crate::command::Submission;
 use crate::event::{Event, Merged, StatusChanged};
@@ -41,13 +42,11 @@ impl<'a> Rule<'a> {
         let task = self.task(id)?;
         self.may_become(task, Status::Done)?;
         if task.status == Status::Approved && task.deliverable == Deliverable::Code {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} has code to merge before it is done", task.id),
-            )
-            .hint(say("run ").quote(op("task.merge").id(&task.id)).say(" first"))
-            .detail("status", task.status.as_str())
-            .into());
+            let message = format!("{} has code to merge before it is done", task.id);
+            return Err(Refusal::new(Code::InvalidTransition, message)
+                .hint(say("run ").quote(op("task.merge").id(&task.id)).say(" first"))
+                .detail("status", task.status.as_str())
+                .into());
         }
         self.require(Verb::Done)?;
         self.children_finished(task)?;
@@ -103,13 +102,11 @@ impl<'a> Rule<'a> {
         if open.is_empty() {
             return Ok(());
         }
-        Err(Refusal::new(
-            Code::NotReady,
-            format!("{} has parts that are not finished: {}", task.id, open.join(", ")),
-        )
-        .hint("finish or abandon them first")
-        .detail("children", open)
-        .into())
+        let message = format!("{} has parts that are not finished: {}", task.id, open.join(", "));
+        Err(Refusal::new(Code::NotReady, message)
+            .hint("finish or abandon them first")
+            .detail("children", open)
+            .into())
     }
 
     pub(super) fn abandon(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
@@ -137,12 +134,9 @@ impl<'a> Rule<'a> {
         let task = self.task(id)?;
         self.may_become(task, Status::Queued)?;
         if task.status.is_finished() {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} is {}; only a person reopens it", task.id, task.status),
-            )
-            .hint(op("task.reopen").id(&task.id).ask("reason", "TEXT"))
-            .into());
+            return Err(wrong_status(task, "; only a person reopens it")
+                .hint(op("task.reopen").id(&task.id).ask("reason", "TEXT"))
+                .into());
         }
         self.require(Verb::Requeue)?;
         self.check_reset(task)?;
@@ -164,12 +158,7 @@ impl<'a> Rule<'a> {
         };
         let task = self.task(id)?;
         if !task.status.is_finished() {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} is {}; only a finished task is reopened", task.id, task.status),
-            )
-            .detail("status", task.status.as_str())
-            .into());
+            return Err(wrong_status(task, "; only a finished task is reopened").into());
         }
         self.require_person("reopen a task")?;
         self.parent_is_open(task)?;

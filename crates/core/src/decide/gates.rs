@@ -1,5 +1,6 @@
 //! Gates and evidence: recording, waiving, and what is still missing for approval.
 
+use super::access::wrong_status;
 use super::stop::{Wear, exhausted};
 use super::{Answer, DEPS_GATE, Rule};
 use crate::event::{Event, GateWaived, TestsRun, Verdict};
@@ -16,17 +17,14 @@ use serde_json::{Value, json};
 /// The gate that approval itself meets.
 pub const REVIEW_GATE: &str = "review";
 
-/// Something that approval waits for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Missing {
     /// A gate, and why it does not count.
     Gate(String, CheckState, String),
-    /// A checklist item.
     Item(String, CheckState),
 }
 
 impl Missing {
-    /// Says it in words.
     pub fn sentence(&self) -> String {
         match self {
             Missing::Gate(name, _, why) => format!("gate {name} {why}"),
@@ -34,7 +32,6 @@ impl Missing {
         }
     }
 
-    /// Gives it to programs.
     pub fn to_json(&self) -> Value {
         match self {
             Missing::Gate(name, state, why) => {
@@ -130,12 +127,7 @@ impl Rule<'_> {
         }
         let task = self.task(id)?;
         if task.status.is_finished() {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} is {}; evidence comes too late", task.id, task.status),
-            )
-            .detail("status", task.status.as_str())
-            .into());
+            return Err(wrong_status(task, "; evidence comes too late").into());
         }
         self.may_record(task)?;
         let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
@@ -196,12 +188,11 @@ impl Rule<'_> {
         if self.is_person() || task.assignee.as_ref() != Some(&self.request.actor) {
             return Ok(());
         }
-        Err(Refusal::new(
-            Code::SelfReview,
-            format!("{} works on {} and cannot waive what it demands", self.request.actor, task.id),
-        )
-        .detail("assignee", self.request.actor.as_str())
-        .into())
+        let message =
+            format!("{} works on {} and cannot waive what it demands", self.request.actor, task.id);
+        Err(Refusal::new(Code::SelfReview, message)
+            .detail("assignee", self.request.actor.as_str())
+            .into())
     }
 
     pub(super) fn waive(&mut self, id: &str, gate: &str, reason: &str) -> Ruling<Answer> {
@@ -214,11 +205,7 @@ impl Rule<'_> {
                 .into());
         }
         if task.status.is_finished() {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} is {}", task.id, task.status),
-            )
-            .into());
+            return Err(wrong_status(task, "").into());
         }
         self.require(Verb::Waive)?;
         self.not_own_waiver(task)?;

@@ -17,13 +17,11 @@ pub const DEPS_GATE: &str = "deps";
 /// Violations, and files of one, that are repeated in the message itself; all of them are in the details.
 const SAID_MAX: usize = 8;
 
-/// One thing that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Violation {
     /// `max_files`, `no_git_commit`, `no_new_deps`, `allow_delete`, `files_modified` or `branch`.
     pub constraint: &'static str,
     pub message: String,
-    /// The file it is about.
     pub path: Option<String>,
 }
 

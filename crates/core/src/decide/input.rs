@@ -6,6 +6,7 @@ use crate::command::{
 };
 use crate::event::TaskUpdated;
 use crate::hint::{Hint, ask, op, say};
+use crate::ids::shorten;
 use crate::limits;
 use crate::memory::MemoryFilter;
 use crate::pattern::Pattern;
@@ -167,10 +168,7 @@ fn imported(imported: &ImportedTask) -> Check {
     optional(imported.branch.as_ref(), |text| line("branch", text))?;
     reason(imported.reason.as_ref())?;
     at_most("notes", imported.notes.len(), limits::STEPS_MAX, "entries")?;
-    for text in &imported.notes {
-        present("note", text)?;
-        long("note", text)?;
-    }
+    imported.notes.iter().try_for_each(|text| said("note", text))?;
     line("source", &imported.source)
 }
 
@@ -255,8 +253,7 @@ fn changes_ok(changes: &TaskUpdated) -> Check {
 }
 
 fn question_ok(question: &Question) -> Check {
-    present("question", &question.question)?;
-    long("question", &question.question)?;
+    said("question", &question.question)?;
     optional(question.context.as_ref(), |text| long("context", text))?;
     at_most("options", question.options.len(), limits::LIST_ENTRIES_MAX, "entries")?;
     for option in &question.options {
@@ -286,10 +283,7 @@ fn memory_changes(changes: &MemoryChanges) -> Check {
                 .say(", or one of the options"),
         ));
     }
-    if let Some(text) = &changes.text {
-        present("text", text)?;
-        long("text", text)?;
-    }
+    optional(changes.text.as_ref(), |text| said("text", text))?;
     optional(changes.scope.as_ref(), |text| scope(text))?;
     optional(changes.tags.as_ref(), |list| words("tag", list))?;
     optional(changes.expires.as_ref(), life)
@@ -306,7 +300,6 @@ fn new_directive(new: &NewDirective) -> Check {
     Ok(())
 }
 
-/// Checks what memories are looked for by.
 pub fn check_filter(filter: &MemoryFilter, query: Option<&str>) -> Check {
     optional(filter.scope.as_ref(), |text| scope(text))?;
     words("tag", &filter.tags)?;
@@ -349,14 +342,10 @@ fn adopted(adoption: &Adoption) -> Check {
 
 fn note(kind: &str, text: &str) -> Check {
     if !NOTE_TYPES.contains(&kind) {
-        return Err(Refusal::input(format!(
-            "note type {:?} is not known",
-            crate::ids::shorten(kind)
-        ))
-        .hint(format!("one of: {}", NOTE_TYPES.join(", "))));
+        return Err(Refusal::input(format!("note type {:?} is not known", shorten(kind)))
+            .hint(format!("one of: {}", NOTE_TYPES.join(", "))));
     }
-    present("text", text)?;
-    long("text", text)
+    said("text", text)
 }
 
 fn emitted(event: &serde_json::Map<String, Value>) -> Check {
@@ -471,10 +460,7 @@ fn words(what: &str, list: &[String]) -> Check {
 
 fn texts(what: &str, list: &[String]) -> Check {
     at_most(what, list.len(), limits::LIST_ENTRIES_MAX, "entries")?;
-    for text in list {
-        present(what, text)?;
-        long(what, text)?;
-    }
+    list.iter().try_for_each(|text| said(what, text))?;
     distinct(what, list.iter().map(String::as_str))
 }
 
@@ -482,10 +468,7 @@ fn distinct<'t>(what: &str, list: impl Iterator<Item = &'t str>) -> Check {
     let mut seen = std::collections::BTreeSet::new();
     for text in list {
         if !seen.insert(text) {
-            return Err(Refusal::input(format!(
-                "{what} {:?} is given twice",
-                crate::ids::shorten(text)
-            )));
+            return Err(Refusal::input(format!("{what} {:?} is given twice", shorten(text))));
         }
     }
     Ok(())
@@ -495,7 +478,7 @@ fn patterns(what: &str, list: &[String]) -> Check {
     at_most(what, list.len(), limits::PATTERNS_MAX, "entries")?;
     for text in list {
         Pattern::parse(text).map_err(|error| {
-            Refusal::input(format!("{what} {:?}: {error}", crate::ids::shorten(text))).hint(
+            Refusal::input(format!("{what} {:?}: {error}", shorten(text))).hint(
                 "a path below the root such as src/lib.rs, a directory src/, or a glob src/**/*.rs",
             )
         })?;

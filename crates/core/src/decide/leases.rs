@@ -25,7 +25,6 @@ pub struct Conflict {
 }
 
 impl Conflict {
-    /// Says it in words.
     pub fn sentence(&self) -> String {
         format!(
             "{} overlaps {} held by {} ({}; both cover {})",
@@ -108,7 +107,6 @@ pub(super) fn lease_held(facts: &Facts, conflicts: &[Conflict]) -> Ruling<Refusa
     Ok(Refusal::new(Code::LeaseHeld, message).hint(hint).detail("conflicts", list))
 }
 
-/// Makes the event that ends a lease.
 pub(super) fn released(lease: &Lease, reason: Option<String>) -> Event {
     Event::LeaseReleased(LeaseReleased {
         lock_id: lease.id,

@@ -2,7 +2,7 @@
 
 use super::{Answer, Rule, not_found};
 use crate::command::{MemoryChanges, NewMemory};
-use crate::event::{Draft, Event, MemoryGone, MemorySuperseded, MemoryUpdated, MemoryWritten};
+use crate::event::{Draft, Event, MemoryGone, MemorySuperseded, MemoryWritten};
 use crate::facts::{Facts, Ruling};
 use crate::hint::{op, say};
 use crate::ids::{MemoryId, RepoName, shorten};
@@ -69,7 +69,7 @@ impl<'a> Rule<'a> {
         let trimmed = |given: &Option<String>, old: &String| {
             given.as_ref().map_or_else(|| old.clone(), |text| text.trim().to_owned())
         };
-        let updated = MemoryUpdated {
+        let updated = MemoryWritten {
             memory: memory.id,
             kind: changes.kind.unwrap_or(memory.kind),
             scope: trimmed(&changes.scope, &memory.scope),

@@ -60,7 +60,6 @@ use crate::time::Timestamp;
 /// What a command is answered with; the entities are read after its events are applied.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// A task.
     Task(TaskId),
     /// A task that was handed in, with what should be said beside it.
     HandedIn(TaskId, HandedIn),
@@ -68,25 +67,17 @@ pub enum Answer {
     Tasks(Vec<TaskId>),
     /// A task that was claimed, with the leases that came with it.
     Claimed(TaskId, Vec<LeaseId>),
-    /// Leases.
     Leases(Vec<LeaseId>),
     /// Leases that are no more.
     Released(Vec<LeaseId>),
-    /// An agent.
     Agent(AgentId),
-    /// A decision.
     Decision(DecisionId),
-    /// A memory.
     Memory(MemoryId),
-    /// A memory that is no more.
     Forgotten(Box<Memory>),
-    /// A directive.
     Directive(DirectiveId),
-    /// A directive that is no more.
     Deleted(Box<Directive>),
     /// The event at this place in [`Outcome::events`].
     Event(usize),
-    /// What has expired was applied.
     Swept,
 }
 
@@ -99,12 +90,9 @@ pub struct HandedIn {
     pub shared_with: Vec<SharedWith>,
 }
 
-/// What a command does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The events, in order.
     pub events: Vec<Draft>,
-    /// The answer.
     pub answer: Answer,
 }
 
@@ -174,7 +162,6 @@ fn kept_key(repo: &RepoName, text: &str) -> Option<Key> {
     memory().or_else(directive)
 }
 
-/// Decides a command.
 pub fn decide(facts: &Facts, request: &Request, policy: &Policy) -> Ruling<Outcome> {
     let mut rule = Rule {
         facts,

@@ -44,14 +44,12 @@ impl Rule<'_> {
     pub(super) fn waits_for_nothing_abandoned(&self, task: &Task) -> Ruling<()> {
         let Some(dependency) = abandoned_dependency(self.facts, task, None)? else { return Ok(()) };
         let id = &task.id;
-        Err(Refusal::new(
-            Code::NotReady,
-            format!("{id} depends on {dependency}, which is abandoned"),
-        )
-        .hint(way_past_abandoned(id, dependency))
-        .detail("task", id.as_str())
-        .detail("dependency", dependency.as_str())
-        .into())
+        let message = format!("{id} depends on {dependency}, which is abandoned");
+        Err(Refusal::new(Code::NotReady, message)
+            .hint(way_past_abandoned(id, dependency))
+            .detail("task", id.as_str())
+            .detail("dependency", dependency.as_str())
+            .into())
     }
 
     /// Lets a task go on that was blocked only because this dependency was abandoned.

@@ -1,12 +1,12 @@
 //! Handing in with a result contract: what it says becomes events, and its status decides the step.
 
+use super::access::wrong_status;
 use super::input::{Check, at_most, json_ok, line, long, optional, present, word};
 use super::stop::Asked;
 use super::{Answer, Rule};
 use crate::command::{
     Extra, IssueKind, ReportStatus, ReportedIssue, Submission, TIP_LEVEL, WorkReport, grave_lines,
 };
-use crate::decision::{Addressee, DecisionPurpose, DecisionType};
 use crate::event::{DecisionAsked, Event, MemoryWritten, Note, ResultReported};
 use crate::facts::Ruling;
 use crate::hint::{op, say};
@@ -23,7 +23,6 @@ const NOTE_KIND: &str = "discovery";
 /// What is said when a blocked result says nothing.
 const NO_NEEDS: &str = "the agent did not say what it needs";
 
-/// Checks the form of a report.
 pub(super) fn check_form(report: &WorkReport) -> Check {
     word("contract", &report.contract)?;
     for (what, length) in [
@@ -124,14 +123,10 @@ impl<'a> Rule<'a> {
         if worked_on || self.is_person() {
             return Ok(());
         }
-        Err(Refusal::new(
-            Code::InvalidTransition,
-            format!("{} is {}; a result can only end work that is under way", task.id, task.status),
-        )
-        .hint(say("see ").quote(op("task.show").id(&task.id)))
-        .detail("task", task.id.as_str())
-        .detail("status", task.status.as_str())
-        .into())
+        Err(wrong_status(task, "; a result can only end work that is under way")
+            .hint(say("see ").quote(op("task.show").id(&task.id)))
+            .detail("task", task.id.as_str())
+            .into())
     }
 
     /// What an agent learnt is of use beyond its task: it is remembered, with where it comes from.
@@ -170,17 +165,8 @@ impl<'a> Rule<'a> {
                 continue;
             }
             next += 1;
-            let asked = DecisionAsked {
-                decision: DecisionId(next),
-                question: issue.description.trim().to_owned(),
-                context: Some(format!("{} was handed in with this open.", task.id)),
-                kind: DecisionType::Free,
-                options: Vec::new(),
-                default: None,
-                to: Addressee::Person,
-                purpose: DecisionPurpose::Question,
-                expires_at: None,
-            };
+            let open = format!("{} was handed in with this open.", task.id);
+            let asked = DecisionAsked::free(DecisionId(next), &issue.description, Some(open));
             self.push(Some(&task.id), Event::DecisionAsked(Box::new(asked)));
         }
         Ok(())
@@ -230,14 +216,12 @@ fn is_about(task: &Task, report: &WorkReport) -> Ruling<()> {
     if named == task.id.as_str() || number == Some(task.number) {
         return Ok(());
     }
-    Err(Refusal::new(
-        Code::ContractInvalid,
-        format!("the result is for {}, not for {}", crate::ids::shorten(named), task.id),
-    )
-    .hint("hand it in for the task that its task_id names")
-    .detail("task", task.id.as_str())
-    .detail("task_id", named.clone())
-    .into())
+    let message = format!("the result is for {}, not for {}", crate::ids::shorten(named), task.id);
+    Err(Refusal::new(Code::ContractInvalid, message)
+        .hint("hand it in for the task that its task_id names")
+        .detail("task", task.id.as_str())
+        .detail("task_id", named.clone())
+        .into())
 }
 
 fn is_about_issue(task: &Task, report: &WorkReport) -> Ruling<()> {

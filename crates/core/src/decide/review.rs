@@ -1,5 +1,6 @@
 //! Review: taking it, accepting, sending back.
 
+use super::access::wrong_status;
 use super::stop::{Wear, exhausted};
 use super::{Answer, Rule};
 use crate::event::{Approved, Event, Note, ReviewFeedback, ReviewTaken, StatusChanged};
@@ -15,12 +16,10 @@ impl<'a> Rule<'a> {
         if task.assignee.as_ref() != Some(&self.request.actor) {
             return Ok(());
         }
-        Err(Refusal::new(
-            Code::SelfReview,
-            format!("{} worked on {} and cannot review it", self.request.actor, task.id),
-        )
-        .detail("assignee", self.request.actor.as_str())
-        .into())
+        let message = format!("{} worked on {} and cannot review it", self.request.actor, task.id);
+        Err(Refusal::new(Code::SelfReview, message)
+            .detail("assignee", self.request.actor.as_str())
+            .into())
     }
 
     /// A review that another critic has taken is left to that critic.
@@ -39,12 +38,7 @@ impl<'a> Rule<'a> {
     pub(super) fn take_review(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
         let task = self.task(id)?;
         if task.status != Status::Review {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} is {}, not in review", task.id, task.status),
-            )
-            .detail("status", task.status.as_str())
-            .into());
+            return Err(wrong_status(task, ", not in review").into());
         }
         self.require(Verb::Review)?;
         self.review_is_free(task)?;
@@ -67,15 +61,13 @@ impl<'a> Rule<'a> {
         let missing = super::missing_for_approval(task, self.policy);
         if !missing.is_empty() {
             let names: Vec<String> = missing.iter().map(super::gates::Missing::sentence).collect();
-            return Err(Refusal::new(
-                Code::GateUnmet,
-                format!("{} cannot be approved: {}", task.id, names.join("; ")),
-            )
-            .detail(
-                "missing",
-                missing.iter().map(super::gates::Missing::to_json).collect::<Vec<_>>(),
-            )
-            .into());
+            let message = format!("{} cannot be approved: {}", task.id, names.join("; "));
+            return Err(Refusal::new(Code::GateUnmet, message)
+                .detail(
+                    "missing",
+                    missing.iter().map(super::gates::Missing::to_json).collect::<Vec<_>>(),
+                )
+                .into());
         }
         if !task.review_taken || task.reviewer.as_ref() != Some(&self.request.actor) {
             let taken = ReviewTaken { reviewer: self.request.actor.clone() };

@@ -1,5 +1,6 @@
 //! Stopping: blocked, failed, out of attempts.
 
+use super::access::wrong_status;
 use super::{Answer, Rule};
 use crate::decision::{Addressee, DecisionOption, DecisionPurpose, DecisionType};
 use crate::event::{DecisionAsked, Draft, ErrorReport, Event, StatusChanged};
@@ -77,11 +78,8 @@ impl<'a> Rule<'a> {
         self.require_stopper(task, Verb::Block)?;
         let needs = needs.map(|text| text.trim()).filter(|text| !text.is_empty());
         let Some(needs) = needs else {
-            return Err(Refusal::new(
-                Code::NeedsMissing,
-                format!("{} cannot be blocked without saying what it needs", task.id),
-            )
-            .into());
+            let message = format!("{} cannot be blocked without saying what it needs", task.id);
+            return Err(Refusal::new(Code::NeedsMissing, message).into());
         };
         if !asked.is_empty() {
             self.list_bound("decisions", task.decisions.len() + asked.len())?;
@@ -93,17 +91,7 @@ impl<'a> Rule<'a> {
         for Asked { question, about } in asked {
             next += 1;
             change.questions.push(DecisionId(next));
-            let body = DecisionAsked {
-                decision: DecisionId(next),
-                question: question.trim().to_owned(),
-                context: about.clone(),
-                kind: DecisionType::Free,
-                options: Vec::new(),
-                default: None,
-                to: Addressee::Person,
-                purpose: DecisionPurpose::Question,
-                expires_at: None,
-            };
+            let body = DecisionAsked::free(DecisionId(next), question, about.clone());
             self.push(Some(&task.id), Event::DecisionAsked(Box::new(body)));
         }
         self.end_claim_and_step(task, change)?;
@@ -113,12 +101,7 @@ impl<'a> Rule<'a> {
     pub(super) fn unblock(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
         let task = self.task(id)?;
         if task.status != Status::Blocked {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} is {}, not blocked", task.id, task.status),
-            )
-            .detail("status", task.status.as_str())
-            .into());
+            return Err(wrong_status(task, ", not blocked").into());
         }
         self.require(Verb::Unblock)?;
         self.check_reset(task)?;
@@ -147,12 +130,11 @@ impl<'a> Rule<'a> {
             return Ok(());
         }
         self.check_attempts(task)?;
-        Err(Refusal::new(
-            Code::AttemptsExhausted,
-            format!("{} has used its {} review rounds", task.id, self.policy.max_review_rounds),
-        )
-        .detail("review_rounds", task.review_rounds)
-        .into())
+        let message =
+            format!("{} has used its {} review rounds", task.id, self.policy.max_review_rounds);
+        Err(Refusal::new(Code::AttemptsExhausted, message)
+            .detail("review_rounds", task.review_rounds)
+            .into())
     }
 
     /// Ends an attempt; the report of the last one has the log, where there is more of it than the reason.
@@ -215,7 +197,7 @@ pub(super) fn exhausted(
     };
     let asked = choice(
         decision,
-        format!("{}: {}. What now?", task.id, wear.what),
+        &format!("{}: {}. What now?", task.id, wear.what),
         wear.log.clone(),
         DecisionPurpose::Exhausted,
         &[
@@ -232,7 +214,7 @@ pub(super) fn exhausted(
 /// A question with fixed options to a planner.
 pub(super) fn choice(
     decision: DecisionId,
-    question: String,
+    question: &str,
     context: Option<String>,
     purpose: DecisionPurpose,
     options: &[(&str, &str)],
@@ -243,15 +225,11 @@ pub(super) fn choice(
         description: None,
     };
     DecisionAsked {
-        decision,
-        question,
-        context,
         kind: DecisionType::Choice,
         options: options.iter().map(option).collect(),
-        default: None,
         to: Addressee::Planner,
         purpose,
-        expires_at: None,
+        ..DecisionAsked::free(decision, question, context)
     }
 }
 

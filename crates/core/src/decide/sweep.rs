@@ -19,10 +19,8 @@ use crate::task::{Claim, Task};
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the sweep found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Swept {
-    /// Events to apply.
     pub events: Vec<Draft>,
     /// Entities that turned out to have time left, and until when.
     pub later: Vec<(Key, Timestamp)>,
@@ -180,7 +178,7 @@ impl<'a> Sweeper<'a> {
         let decision = self.next_decision(&task.repo)?;
         let asked = choice(
             decision,
-            format!("{} has been blocked for {}. What now?", task.id, self.policy.blocked_grace),
+            &format!("{} has been blocked for {}. What now?", task.id, self.policy.blocked_grace),
             Some(needs.to_owned()),
             DecisionPurpose::Grace,
             &[

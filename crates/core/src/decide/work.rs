@@ -1,5 +1,6 @@
 //! Working: start, submit, release, steps, checklist.
 
+use super::access::wrong_status;
 use super::{Answer, HandedIn, Rule};
 use crate::command::{StepVerb, Submission};
 use crate::event::{
@@ -56,13 +57,11 @@ impl<'a> Rule<'a> {
 
     fn still_blocked(&self, task: &Task) -> Refusal {
         let needs = task.block.as_ref().map(|block| block.needs.clone()).unwrap_or_default();
-        Refusal::new(Code::InvalidTransition, format!("{} is {}: {needs}", task.id, task.status))
-            .hint(
-                say("answer its questions or run ")
-                    .quote(op("task.unblock").id(&task.id))
-                    .say(" first"),
-            )
-            .detail("status", task.status.as_str())
+        wrong_status(task, &format!(": {needs}")).hint(
+            say("answer its questions or run ")
+                .quote(op("task.unblock").id(&task.id))
+                .say(" first"),
+        )
     }
 
     fn check_files_free(&self, task: &Task) -> Ruling<()> {
@@ -77,12 +76,8 @@ impl<'a> Rule<'a> {
         if task.attempts < self.policy.max_attempts {
             return Ok(());
         }
-        Err(Refusal::new(
-            Code::AttemptsExhausted,
-            format!("{} has used its {} attempts", task.id, self.policy.max_attempts),
-        )
-        .detail("attempts", task.attempts)
-        .into())
+        let message = format!("{} has used its {} attempts", task.id, self.policy.max_attempts);
+        Err(Refusal::new(Code::AttemptsExhausted, message).detail("attempts", task.attempts).into())
     }
 
     /// A task with a role is worked on by whoever has that role.
@@ -155,12 +150,9 @@ impl<'a> Rule<'a> {
         let task = self.task(id)?;
         self.may_become(task, Status::Queued)?;
         if !task.status.is_held() {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} is {}; only a claimed task is released", task.id, task.status),
-            )
-            .hint(Hint::default().quote(op("task.requeue")).say(" puts it back into the queue"))
-            .into());
+            return Err(wrong_status(task, "; only a claimed task is released")
+                .hint(Hint::default().quote(op("task.requeue")).say(" puts it back into the queue"))
+                .into());
         }
         self.require_worker(task, Verb::Release)?;
         self.require_holder(task)?;
@@ -177,12 +169,9 @@ impl<'a> Rule<'a> {
         }
         let task = self.task(id)?;
         if task.claim.is_none() {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} is {}; steps belong to a claim", task.id, task.status),
-            )
-            .hint(say("claim it first: ").call(op("task.claim").id(&task.id)))
-            .into());
+            return Err(wrong_status(task, "; steps belong to a claim")
+                .hint(say("claim it first: ").call(op("task.claim").id(&task.id)))
+                .into());
         }
         self.require_worker(task, Verb::Subtask)?;
         self.require_holder(task)?;
@@ -194,11 +183,8 @@ impl<'a> Rule<'a> {
             StepVerb::Start => {
                 self.list_bound("steps", task.steps.len() + 1)?;
                 if let Some(known) = known.filter(|step| !step.complete) {
-                    return Err(Refusal::new(
-                        Code::DuplicateId,
-                        format!("step {} has started already", known.id),
-                    )
-                    .into());
+                    let message = format!("step {} has started already", known.id);
+                    return Err(Refusal::new(Code::DuplicateId, message).into());
                 }
                 let subtask = format!("{}-{:02}", task.id, task.steps.len() + 1);
                 let body = Subtask { subtask, notes: text.to_owned() };
@@ -210,11 +196,8 @@ impl<'a> Rule<'a> {
                         .hint("give the step's id or the text it was started with")
                 })?;
                 if known.complete {
-                    return Err(Refusal::new(
-                        Code::InvalidTransition,
-                        format!("step {} is complete already", known.id),
-                    )
-                    .into());
+                    let message = format!("step {} is complete already", known.id);
+                    return Err(Refusal::new(Code::InvalidTransition, message).into());
                 }
                 let body = Subtask { subtask: known.id.clone(), notes: known.text.clone() };
                 self.push(Some(&task.id), Event::SubtaskCompleted(body));
@@ -260,11 +243,7 @@ impl<'a> Rule<'a> {
                     .hint("give the item's text, or its place counted from 1")
             })?;
         if task.status.is_finished() {
-            return Err(Refusal::new(
-                Code::InvalidTransition,
-                format!("{} is {}; its checklist is closed", task.id, task.status),
-            )
-            .into());
+            return Err(wrong_status(task, "; its checklist is closed").into());
         }
         let state = if waive {
             self.require(Verb::Waive)?;

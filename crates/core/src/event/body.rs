@@ -10,55 +10,31 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A task came into being.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskCreated {
-    /// Its number.
     pub number: u64,
-    /// Its title.
     pub title: String,
-    /// Free text.
     pub description: String,
-    /// For example `implementation`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// A planner's estimate.
     pub complexity: Option<u32>,
-    /// What it delivers.
     pub deliverable: Deliverable,
-    /// How urgent it is.
     pub priority: Priority,
-    /// Free words.
     pub labels: Vec<String>,
-    /// Who may claim it.
     pub role: Option<Role>,
-    /// For whom it is reserved.
     pub assignee: Option<AgentId>,
-    /// What must be done first.
     pub dependencies: Vec<TaskId>,
-    /// Outside reasons not to start.
     pub blockers: Vec<String>,
-    /// Patterns of its files.
     pub files: Vec<String>,
-    /// What the result must satisfy.
     pub requirements: Vec<String>,
-    /// The checklist.
     pub dod: Vec<String>,
-    /// The gates it asks for.
     pub gates: Vec<String>,
-    /// The constraints.
     pub constraints: Constraints,
-    /// Whatever else the mission should carry.
     pub context: Map<String, Value>,
-    /// How long the work may take.
     pub timeout: Millis,
-    /// Its epic.
     pub epic: Option<String>,
-    /// Its requirements document.
     pub prd: Option<String>,
-    /// Its initiative.
     pub initiative: Option<String>,
-    /// The task it is a part of.
     pub parent: Option<TaskId>,
     /// The text that it was made of, as it came: the log keeps it for the way back, the task does not carry it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,7 +116,6 @@ pub struct TaskUpdated {
 /// A task was reserved for somebody, or for nobody.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskAssigned {
-    /// For whom.
     pub assignee: Option<AgentId>,
 }
 
@@ -155,44 +130,33 @@ pub struct TaskLinked {
     pub value: String,
 }
 
-/// Somebody took a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskClaimed {
-    /// Who.
     pub assignee: AgentId,
     /// The number that proves it: this event's own seq.
     pub fence: Fence,
     /// The branch to work on; none when there is no code.
     pub branch: Option<String>,
-    /// How long it lives without a sign of life.
     pub ttl: Millis,
-    /// On which host.
     pub host: Option<String>,
-    /// In which work tree.
     pub workspace: Option<String>,
     /// The tip of the base branch at that time; none where git could not be seen.
     #[serde(default)]
     pub base: Option<String>,
-    /// The commit that was checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
 }
 
-/// An edge between two tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dependency {
     /// What must be done first.
     pub on: TaskId,
 }
 
-/// A task went from one state to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StatusChanged {
-    /// From.
     pub old_status: Status,
-    /// To.
     pub new_status: Status,
-    /// Why.
     pub reason: Option<String>,
     /// What is needed, when blocked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,7 +184,6 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl StatusChanged {
-    /// Makes a plain step.
     pub fn new(old_status: Status, new_status: Status, reason: Option<String>) -> StatusChanged {
         StatusChanged {
             old_status,
@@ -239,37 +202,25 @@ impl StatusChanged {
 /// A lease was granted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FileLocked {
-    /// Its id.
     pub lock_id: LeaseId,
-    /// The pattern.
     pub path: String,
-    /// Exclusive or shared.
     pub mode: LeaseMode,
-    /// Who holds it.
     pub owner: AgentId,
-    /// What for.
     pub purpose: Option<String>,
     /// The task whose claim it belongs to.
     pub claim_of: Option<TaskId>,
-    /// The number that proves it.
     pub fence: Fence,
-    /// How long it lives without a sign of life.
     pub ttl: Millis,
     /// When it was taken elsewhere; none is when it was granted here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
 }
 
-/// A lease was renewed by its owner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeaseRenewed {
-    /// Its id.
     pub lock_id: LeaseId,
-    /// The pattern.
     pub path: String,
-    /// Who holds it.
     pub owner: AgentId,
-    /// How long it lives without a sign of life.
     pub ttl: Millis,
     /// Exclusive or shared from now on.
     pub mode: LeaseMode,
@@ -281,39 +232,26 @@ pub struct LeaseRenewed {
     pub since: Option<Timestamp>,
 }
 
-/// A lease ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeaseReleased {
-    /// Its id.
     pub lock_id: LeaseId,
-    /// The pattern.
     pub path: String,
-    /// Who held it.
     pub owner: AgentId,
-    /// The task whose claim it belonged to.
     pub claim_of: Option<TaskId>,
-    /// Why.
     pub reason: Option<String>,
 }
 
 /// Leases, and a claim with them, ended because their owner showed no sign of life.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LocksReclaimed {
-    /// Who held them.
     pub owner: AgentId,
-    /// When the owner was last heard of.
     pub last_seen: Option<Timestamp>,
-    /// The leases.
     pub locks: Vec<ReclaimedLock>,
 }
 
-/// One lease that was reclaimed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReclaimedLock {
-    /// Its id.
     pub lock_id: LeaseId,
-    /// The pattern.
     pub path: String,
-    /// The task whose claim it belonged to.
     pub claim_of: Option<TaskId>,
 }

@@ -14,15 +14,10 @@ use serde_json::{Map, Value};
 /// Work was submitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewRequested {
-    /// The submitted commit.
     pub commit: Option<String>,
-    /// Its branch.
     pub branch: Option<String>,
-    /// The pull request.
     pub pr: Option<String>,
-    /// Who is wanted as reviewer.
     pub reviewer: Option<AgentId>,
-    /// The round of work.
     pub round: u32,
     /// Changed files that the task neither declared nor leased.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -32,105 +27,74 @@ pub struct ReviewRequested {
     pub shared_with: Vec<SharedWith>,
 }
 
-/// A pull request was opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrOpened {
-    /// Where.
     pub pr: String,
-    /// Its branch.
     pub branch: Option<String>,
 }
 
-/// A critic took a review.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewTaken {
-    /// Who.
     pub reviewer: AgentId,
 }
 
-/// A critic said what is to be changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewFeedback {
     /// `approved` or `changes_requested`.
     pub status: Status,
-    /// What was said.
     pub notes: Option<String>,
 }
 
-/// Work was accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Approved {
-    /// The commit that was accepted.
     pub commit: Option<String>,
-    /// The round of work.
     pub round: u32,
-    /// What was said.
     pub notes: Option<String>,
 }
 
-/// Work was merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Merged {
     /// The commit that has it.
     pub sha: Option<String>,
-    /// Its branch.
     pub branch: Option<String>,
     /// Why a person says that it is finished without a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmerged: Option<String>,
 }
 
-/// A holder gave a task back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Released {
-    /// Why.
     pub reason: Option<String>,
 }
 
 /// A gate was run, or somebody says so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestsRun {
-    /// The gate.
     pub gate: String,
-    /// `pass` or `fail`.
     pub result: Verdict,
-    /// How far it is to be trusted.
     pub tier: Tier,
-    /// The commit it is for.
     pub commit: Option<String>,
-    /// The round of work it is for.
     pub round: u32,
-    /// Where the report is.
     pub report: Option<String>,
 }
 
-/// Passed or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Passed.
     Pass,
-    /// Failed.
     Fail,
 }
 
-/// A gate was waived.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateWaived {
-    /// The gate.
     pub gate: String,
-    /// Why.
     pub reason: String,
 }
 
-/// A checklist item was settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemChecked {
-    /// The item's text.
     pub item: String,
-    /// Met or waived.
     pub state: CheckState,
-    /// Why, when waived.
     pub reason: Option<String>,
 }
 
@@ -143,34 +107,40 @@ pub struct Subtask {
     pub notes: String,
 }
 
-/// A question was asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionAsked {
-    /// Its id.
     pub decision: DecisionId,
-    /// The question.
     pub question: String,
-    /// What one must know to answer it.
     pub context: Option<String>,
-    /// The kind of answer.
     #[serde(rename = "type")]
     pub kind: DecisionType,
-    /// The options.
     pub options: Vec<DecisionOption>,
-    /// The answer that is given at the deadline.
     pub default: Option<String>,
-    /// Who is asked.
     pub to: Addressee,
-    /// What the answer sets in motion.
     pub purpose: DecisionPurpose,
-    /// The deadline.
     pub expires_at: Option<Timestamp>,
+}
+
+impl DecisionAsked {
+    /// A question to a person that takes any answer.
+    pub fn free(decision: DecisionId, question: &str, context: Option<String>) -> DecisionAsked {
+        DecisionAsked {
+            decision,
+            question: question.trim().to_owned(),
+            context,
+            kind: DecisionType::Free,
+            options: Vec::new(),
+            default: None,
+            to: Addressee::Person,
+            purpose: DecisionPurpose::Question,
+            expires_at: None,
+        }
+    }
 }
 
 /// A question was answered, by somebody or by its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionAnswered {
-    /// Its id.
     pub decision: DecisionId,
     /// The option, or the free answer.
     pub answer: String,
@@ -183,27 +153,20 @@ pub struct DecisionAnswered {
 /// A question's time was up without a default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionExpired {
-    /// Its id.
     pub decision: DecisionId,
 }
 
-/// An agent was registered or changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentRegistered {
-    /// Who.
     pub id: AgentId,
-    /// What it is there for.
     pub roles: Vec<Role>,
-    /// What it can do.
     pub skills: Vec<String>,
 }
 
 /// An agent handed a result contract in. It tells what the agent says; what follows are events of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResultReported {
-    /// The kind of contract.
     pub contract: String,
-    /// How the work ended.
     pub status: ReportStatus,
     /// What the agent says it changed.
     pub files_modified: Vec<ReportedFile>,
@@ -226,7 +189,6 @@ pub struct ResultReported {
 /// Something was said about an agent that is neither role nor skill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentDescribed {
-    /// Who.
     pub id: AgentId,
     /// What; null removes an entry.
     pub about: Map<String, Value>,
@@ -235,19 +197,16 @@ pub struct AgentDescribed {
 /// The work goes on in a fresh context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextReset {
-    /// The next subtask, when it is known.
     pub subtask: Option<String>,
     /// Always `boundary`.
     pub reason: String,
 }
 
-/// Somebody said something worth keeping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// `progress`, `action`, `decision`, `blocker`, `milestone` or `discovery`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What.
     pub text: String,
 }
 
@@ -256,12 +215,9 @@ pub struct Note {
 pub struct ErrorReport {
     /// Always `blocked`.
     pub status: Status,
-    /// What went wrong, in short.
     pub reason: String,
     /// The last failure in its own words.
     pub error_log: Option<String>,
-    /// Attempts used.
     pub attempts: u32,
-    /// What is asked for.
     pub request: String,
 }

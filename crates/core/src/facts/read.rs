@@ -1,8 +1,12 @@
 //! How rules read the facts.
 
 use super::{Facts, Halt, Need, PREFIX_MATCHES_MAX, Presence, Ruling, Saved, place};
-use crate::ids::{AgentId, Fence, RepoName, TaskId};
+use crate::agent::{Agent, Counters};
+use crate::decision::Decision;
+use crate::directive::Directive;
+use crate::ids::{AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, TaskId};
 use crate::lease::Lease;
+use crate::memory::Memory;
 use crate::state::Key;
 use crate::status::Status;
 use crate::task::{Claim, Task};
@@ -28,61 +32,41 @@ impl Facts {
         if self.answered.contains(&need) { Ok(()) } else { Err(Halt::Need(need)) }
     }
 
-    /// Returns the numbers given out in a repository.
-    pub fn counters(&self, repo: &RepoName) -> Ruling<crate::agent::Counters> {
+    pub fn counters(&self, repo: &RepoName) -> Ruling<Counters> {
         self.need_key(Key::Repo(repo.clone()))?;
         Ok(self.state.repos.get(repo).cloned().unwrap_or_default())
     }
 
-    /// Returns a task.
     pub fn task(&self, repo: &RepoName, id: &TaskId) -> Ruling<Option<&Task>> {
         self.need_key(Key::Task(repo.clone(), id.clone()))?;
         Ok(self.state.tasks.get(&(repo.clone(), id.clone())))
     }
 
-    /// Returns a live lease.
-    pub fn lease(&self, repo: &RepoName, id: crate::ids::LeaseId) -> Ruling<Option<&Lease>> {
+    pub fn lease(&self, repo: &RepoName, id: LeaseId) -> Ruling<Option<&Lease>> {
         self.need_key(Key::Lease(repo.clone(), id))?;
         Ok(self.state.leases.get(&(repo.clone(), id)))
     }
 
-    /// Returns a decision.
-    pub fn decision(
-        &self,
-        repo: &RepoName,
-        id: crate::ids::DecisionId,
-    ) -> Ruling<Option<&crate::decision::Decision>> {
+    pub fn decision(&self, repo: &RepoName, id: DecisionId) -> Ruling<Option<&Decision>> {
         self.need_key(Key::Decision(repo.clone(), id))?;
         Ok(self.state.decisions.get(&(repo.clone(), id)))
     }
 
-    /// Returns a memory.
-    pub fn memory(
-        &self,
-        repo: &RepoName,
-        id: crate::ids::MemoryId,
-    ) -> Ruling<Option<&crate::memory::Memory>> {
+    pub fn memory(&self, repo: &RepoName, id: MemoryId) -> Ruling<Option<&Memory>> {
         self.need_key(Key::Memory(repo.clone(), id))?;
         Ok(self.state.memories.get(&(repo.clone(), id)))
     }
 
-    /// Returns a directive.
-    pub fn directive(
-        &self,
-        repo: &RepoName,
-        id: crate::ids::DirectiveId,
-    ) -> Ruling<Option<&crate::directive::Directive>> {
+    pub fn directive(&self, repo: &RepoName, id: DirectiveId) -> Ruling<Option<&Directive>> {
         self.need_key(Key::Directive(repo.clone(), id))?;
         Ok(self.state.directives.get(&(repo.clone(), id)))
     }
 
-    /// Returns an agent.
-    pub fn agent(&self, id: &AgentId) -> Ruling<Option<&crate::agent::Agent>> {
+    pub fn agent(&self, id: &AgentId) -> Ruling<Option<&Agent>> {
         self.need_key(Key::Agent(id.clone()))?;
         Ok(self.state.agents.get(id))
     }
 
-    /// Returns an agent's signs of life.
     pub fn presence(&self, id: &AgentId) -> Ruling<Presence> {
         self.need_key(Key::Agent(id.clone()))?;
         Ok(self.presence.get(id).cloned().unwrap_or_default())
@@ -109,42 +93,35 @@ impl Facts {
         })
     }
 
-    /// Tells whether a task has this number.
     pub fn number_taken(&self, repo: &RepoName, number: u64) -> Ruling<bool> {
         self.need(Need::TaskNumber(repo.clone(), number))?;
         Ok(self.tasks_in(repo).any(|task| task.number == number))
     }
 
-    /// Returns the tasks that depend on this one.
     pub fn dependants(&self, repo: &RepoName, id: &TaskId) -> Ruling<Vec<&Task>> {
         self.need(Need::Dependants(repo.clone(), id.clone()))?;
-        let loaded = self.dependants.get(&(repo.clone(), id.clone())).into_iter().flatten();
-        let mut ids: BTreeSet<TaskId> = loaded.cloned().collect();
-        ids.extend(self.changed_tasks(repo).map(|task| task.id.clone()));
-        let mut tasks = Vec::new();
-        for dependant in &ids {
-            if let Some(task) = self.task(repo, dependant)?
-                && task.dependencies.contains(id)
-            {
-                tasks.push(task);
-            }
-        }
-        Ok(tasks)
+        let loaded = self.dependants.get(&(repo.clone(), id.clone()));
+        self.loaded_or_changed(repo, loaded, |task| task.dependencies.contains(id))
     }
 
-    /// Returns the tasks that are part of this one.
     pub fn children(&self, repo: &RepoName, id: &TaskId) -> Ruling<Vec<&Task>> {
         self.need(Need::Children(repo.clone(), id.clone()))?;
-        let loaded = self.children.get(&(repo.clone(), id.clone())).into_iter().flatten();
-        let mut ids: BTreeSet<TaskId> = loaded.cloned().collect();
-        ids.extend(self.changed_tasks(repo).map(|task| task.id.clone()));
+        let loaded = self.children.get(&(repo.clone(), id.clone()));
+        self.loaded_or_changed(repo, loaded, |task| task.parent.as_ref() == Some(id))
+    }
+
+    /// A list that was loaded earlier is completed from what has changed since.
+    fn loaded_or_changed(
+        &self,
+        repo: &RepoName,
+        loaded: Option<&Vec<TaskId>>,
+        fits: impl Fn(&Task) -> bool,
+    ) -> Ruling<Vec<&Task>> {
+        let mut ids: BTreeSet<&TaskId> = loaded.into_iter().flatten().collect();
+        ids.extend(self.changed_tasks(repo).map(|task| &task.id));
         let mut tasks = Vec::new();
-        for child in &ids {
-            if let Some(task) = self.task(repo, child)?
-                && task.parent.as_ref() == Some(id)
-            {
-                tasks.push(task);
-            }
+        for id in ids {
+            tasks.extend(self.task(repo, id)?.filter(|task| fits(task)));
         }
         Ok(tasks)
     }
@@ -191,7 +168,6 @@ impl Facts {
         Ok((tasks, beyond))
     }
 
-    /// Returns how many queued tasks wait for dependencies.
     pub fn waiting(&self, repo: &RepoName) -> Ruling<u64> {
         self.need(Need::Waiting(repo.clone()))?;
         Ok(self.waiting.get(repo).copied().unwrap_or(0))
@@ -207,14 +183,13 @@ impl Facts {
         Ok(self.leases_in(repo))
     }
 
-    /// Returns the live leases of an owner.
     pub fn leases_of(&self, repo: &RepoName, owner: &AgentId) -> Ruling<Vec<&Lease>> {
         self.need(Need::LeasesOf(repo.clone(), owner.clone()))?;
         Ok(self.leases_in(repo).filter(|lease| lease.owner == *owner).collect())
     }
 
     fn leases_in(&self, repo: &RepoName) -> impl Iterator<Item = &Lease> {
-        let from = (repo.clone(), crate::ids::LeaseId(0));
+        let from = (repo.clone(), LeaseId(0));
         let repo = repo.clone();
         self.state.leases.range(from..).take_while(move |((of, _), _)| *of == repo).map(|(_, l)| l)
     }
@@ -228,12 +203,10 @@ impl Facts {
         Ok((task, leases))
     }
 
-    /// Returns what may have expired.
     pub fn due(&self) -> &[Key] {
         &self.due
     }
 
-    /// Returns the answer remembered under a key.
     pub fn saved(&self, actor: &AgentId, key: &str) -> Ruling<Option<&Saved>> {
         self.need(Need::Saved(actor.clone(), key.to_owned()))?;
         Ok(self.saved.get(&(actor.clone(), key.to_owned())).and_then(Option::as_ref))
@@ -290,7 +263,6 @@ impl Facts {
         Ok(granted.max(heard.unwrap_or_default()))
     }
 
-    /// Tells whether a lease is live now.
     pub fn is_live(&self, lease: &Lease) -> Ruling<bool> {
         Ok(self.lease_expiry(lease)? > self.moment.now)
     }

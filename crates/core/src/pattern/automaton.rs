@@ -77,17 +77,14 @@ impl Nfa {
         (!overflow && states.len() <= STATES_MAX).then_some(Self { states, classes, start })
     }
 
-    /// Returns the first state.
     pub(super) fn start(&self) -> Id {
         self.start
     }
 
-    /// Returns how many states there are.
     pub(super) fn len(&self) -> usize {
         self.states.len()
     }
 
-    /// Returns a state.
     pub(super) fn state(&self, id: Id) -> &State {
         self.states.get(usize::from(id)).unwrap_or(&DEAD)
     }
@@ -128,7 +125,6 @@ impl Nfa {
         }
     }
 
-    /// Tells whether the automaton accepts a path.
     pub(super) fn accepts(&self, path: &str) -> bool {
         let mut round = 1;
         let mut seen = vec![0; self.states.len()];

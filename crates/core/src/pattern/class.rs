@@ -87,7 +87,6 @@ impl CharClass {
         Self { ascii, wide: intersect(&wide, &WIDE_VALID).collect() }
     }
 
-    /// Tells whether the set holds a character.
     pub(super) fn contains(&self, c: char) -> bool {
         let code = u32::from(c);
         if code < 128 {

@@ -7,7 +7,6 @@ use super::{PATH_BYTES_MAX, PATTERN_BYTES_MAX, PATTERN_DEPTH_MAX};
 /// The reason a path or a pattern was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PatternError {
-    /// Nothing was written.
     Empty,
     /// A path to a file named the root of the repository itself.
     Root,

@@ -20,12 +20,12 @@ pub const PATTERN_BYTES_MAX: usize = 1024;
 pub struct Pattern {
     text: String,
     rule: CaseRule,
-    kind: Kind,
+    shape: Shape,
 }
 
 /// What a pattern means.
 #[derive(Clone)]
-pub(super) enum Kind {
+pub(super) enum Shape {
     Literal(Literal),
     Glob { automaton: Nfa, prefix: String, tail: String },
 }
@@ -67,13 +67,6 @@ impl Pattern {
         Self::from_segments(&resolve(&nodes)?, scope, rule)
     }
 
-    /// Returns the literal pattern for a path, whatever metacharacters its name holds.
-    pub fn of_path(path: &RepoPath, rule: CaseRule) -> Result<Self, PatternError> {
-        let folded = fold(path.as_str(), rule);
-        let nodes: Vec<Node> = literal_nodes(&folded).collect();
-        Self::from_segments(&resolve(&nodes)?, Scope::ItselfAndBelow, rule)
-    }
-
     fn from_segments(
         segments: &[&[Node]],
         scope: Scope,
@@ -81,7 +74,7 @@ impl Pattern {
     ) -> Result<Self, PatternError> {
         if segments.is_empty() {
             let root = Literal { path: String::new(), scope: Scope::Below };
-            return Ok(Self { text: ".".to_owned(), rule, kind: Kind::Literal(root) });
+            return Ok(Self { text: ".".to_owned(), rule, shape: Shape::Literal(root) });
         }
         let leading = segments.iter().take_while(|segment| is_literal(segment)).count();
         let prefix = plain_text(&segments.get(..leading).unwrap_or_default().join(&Node::Slash));
@@ -96,15 +89,15 @@ impl Pattern {
             return Err(PatternError::PatternTooLong);
         }
         if all_literal {
-            let kind = Kind::Literal(Literal { path: prefix, scope });
-            return Ok(Self { text, rule, kind });
+            let shape = Shape::Literal(Literal { path: prefix, scope });
+            return Ok(Self { text, rule, shape });
         }
         if may_be_empty(&nodes) {
             return Err(PatternError::EmptyAlternative);
         }
         let tail = tail_of(&nodes);
         let automaton = Nfa::compile(nodes).ok_or(PatternError::TooComplex)?;
-        Ok(Self { text, rule, kind: Kind::Glob { automaton, prefix, tail } })
+        Ok(Self { text, rule, shape: Shape::Glob { automaton, prefix, tail } })
     }
 
     /// Returns the normalised text, which parses to the same pattern under the same rule.
@@ -113,7 +106,6 @@ impl Pattern {
         &self.text
     }
 
-    /// Returns the case rule the pattern was read with.
     #[must_use]
     pub fn case_rule(&self) -> CaseRule {
         self.rule
@@ -123,22 +115,21 @@ impl Pattern {
     /// lies below it.
     #[must_use]
     pub fn literal_prefix(&self) -> &str {
-        match &self.kind {
-            Kind::Literal(literal) => &literal.path,
-            Kind::Glob { prefix, .. } => prefix,
+        match &self.shape {
+            Shape::Literal(literal) => &literal.path,
+            Shape::Glob { prefix, .. } => prefix,
         }
     }
 
     /// Returns the literal end of every path a glob covers, or nothing if there is none.
     #[must_use]
     pub fn literal_tail(&self) -> &str {
-        match &self.kind {
-            Kind::Literal(_) => "",
-            Kind::Glob { tail, .. } => tail,
+        match &self.shape {
+            Shape::Literal(_) => "",
+            Shape::Glob { tail, .. } => tail,
         }
     }
 
-    /// Tells whether the pattern covers a path.
     #[must_use]
     pub fn covers(&self, path: &RepoPath) -> bool {
         self.covers_text(&fold(path.as_str(), self.rule))
@@ -146,13 +137,13 @@ impl Pattern {
 
     /// Tells whether the pattern covers a normalised, folded path.
     pub(super) fn covers_text(&self, path: &str) -> bool {
-        match &self.kind {
-            Kind::Literal(literal) => match strip_segments(path, &literal.path) {
+        match &self.shape {
+            Shape::Literal(literal) => match strip_segments(path, &literal.path) {
                 Some("") => literal.scope == Scope::ItselfAndBelow,
                 Some(_) => true,
                 None => false,
             },
-            Kind::Glob { automaton, prefix, tail } => {
+            Shape::Glob { automaton, prefix, tail } => {
                 strip_segments(path, prefix).is_some()
                     && path.ends_with(tail.as_str())
                     && automaton.accepts(path)
@@ -160,8 +151,8 @@ impl Pattern {
         }
     }
 
-    pub(super) fn kind(&self) -> &Kind {
-        &self.kind
+    pub(super) fn shape(&self) -> &Shape {
+        &self.shape
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::automaton::{ACCEPT, Id, Nfa, Step};
 use super::class::Common;
-use super::glob::{Kind, Literal, Scope, strip_segments};
+use super::glob::{Literal, Scope, Shape, strip_segments};
 use super::{CaseRule, Pattern};
 
 /// Returns a path that both patterns cover, if there is one.
@@ -22,15 +22,15 @@ pub fn overlap(a: &Pattern, b: &Pattern) -> Option<String> {
     if !prefix_may_overlap(a, b) {
         return None;
     }
-    match (a.kind(), b.kind()) {
-        (Kind::Literal(left), Kind::Literal(right)) => literals(left, right),
-        (Kind::Glob { automaton, .. }, Kind::Literal(literal)) => {
+    match (a.shape(), b.shape()) {
+        (Shape::Literal(left), Shape::Literal(right)) => literals(left, right),
+        (Shape::Glob { automaton, .. }, Shape::Literal(literal)) => {
             glob_and_literal((a, automaton), (b, literal))
         }
-        (Kind::Literal(literal), Kind::Glob { automaton, .. }) => {
+        (Shape::Literal(literal), Shape::Glob { automaton, .. }) => {
             glob_and_literal((b, automaton), (a, literal))
         }
-        (Kind::Glob { automaton: left, .. }, Kind::Glob { automaton: right, .. }) => {
+        (Shape::Glob { automaton: left, .. }, Shape::Glob { automaton: right, .. }) => {
             Search::new(left, right, a.case_rule()).run().map(|path| readable(path, a, b))
         }
     }

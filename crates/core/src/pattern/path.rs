@@ -59,7 +59,6 @@ impl RepoPath {
         Ok(Self(path))
     }
 
-    /// Returns the normalised text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -251,15 +251,6 @@ fn case_is_folded_only_where_the_store_says_so() {
 }
 
 #[test]
-fn a_path_with_metacharacters_becomes_a_literal_pattern() {
-    let next = path("app/[id]/{a,b}*?.tsx");
-    let literal = Pattern::of_path(&next, CaseRule::Sensitive).expect("short");
-    assert_eq!(literal.literal_prefix(), next.as_str());
-    assert!(literal.covers(&next));
-    assert_eq!(Pattern::parse(literal.as_str()), Ok(literal));
-}
-
-#[test]
 fn wildcards_in_long_rows_stay_cheap_and_exact() {
     let forty = "?".repeat(40);
     assert!(overlap(&pattern(&forty), &pattern(&forty)).is_some());

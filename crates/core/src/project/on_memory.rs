@@ -26,28 +26,27 @@ pub(super) fn touched(draft: &Draft) -> Vec<Key> {
     }
 }
 
-/// Projects a memory; the answer is none once it is forgotten.
 pub fn memory(before: Option<Memory>, placed: &Placed) -> Option<Memory> {
     let draft = &placed.draft;
-    match &draft.event {
-        Event::MemoryWritten(e) => Some(Memory {
+    if let Event::MemoryWritten(e) = &draft.event {
+        let (agent, task) = (draft.agent.clone(), draft.task.clone());
+        return Some(Memory {
             repo: draft.repo.clone(),
             id: e.memory,
             kind: e.kind,
             scope: e.scope.clone(),
             text: e.text.clone(),
             tags: e.tags.clone(),
-            source: Source {
-                agent: draft.agent.clone(),
-                task: draft.task.clone(),
-                event: placed.seq,
-            },
+            source: Source { agent, task, event: placed.seq },
             created_at: placed.ts,
             expires_at: e.expires_at,
             superseded_by: None,
             origin: None,
-        }),
-        Event::MemoryUpdated(e) => before.map(|mut memory| {
+        });
+    }
+    let mut memory = before?;
+    match &draft.event {
+        Event::MemoryUpdated(e) => {
             // Who says it now is its source; the task that it was learnt on stays.
             if memory.text != e.text {
                 memory.source.agent = draft.agent.clone();
@@ -58,25 +57,18 @@ pub fn memory(before: Option<Memory>, placed: &Placed) -> Option<Memory> {
             memory.text.clone_from(&e.text);
             memory.tags.clone_from(&e.tags);
             memory.expires_at = e.expires_at;
-            memory
-        }),
-        Event::MemorySuperseded(e) => before.map(|mut memory| {
-            memory.superseded_by = Some(e.by);
-            memory
-        }),
-        Event::TakenOver(e) => before.map(|mut memory| {
-            memory.origin = Some(e.origin.clone());
-            memory
-        }),
-        Event::MemoryForgotten(_) | Event::MemoryExpired(_) => None,
-        _ => before,
+        }
+        Event::MemorySuperseded(e) => memory.superseded_by = Some(e.by),
+        Event::TakenOver(e) => memory.origin = Some(e.origin.clone()),
+        Event::MemoryForgotten(_) | Event::MemoryExpired(_) => return None,
+        _ => {}
     }
+    Some(memory)
 }
 
-/// Projects a directive; the answer is none once it is deleted.
 pub fn directive(before: Option<Directive>, placed: &Placed) -> Option<Directive> {
-    match &placed.draft.event {
-        Event::DirectiveCreated(e) => Some(Directive {
+    if let Event::DirectiveCreated(e) = &placed.draft.event {
+        return Some(Directive {
             repo: placed.draft.repo.clone(),
             id: e.directive,
             text: e.text.clone(),
@@ -88,20 +80,15 @@ pub fn directive(before: Option<Directive>, placed: &Placed) -> Option<Directive
             expires_at: e.expires_at,
             last_triggered_at: None,
             origin: None,
-        }),
-        Event::DirectiveToggled(e) => before.map(|mut directive| {
-            directive.enabled = e.enabled;
-            directive
-        }),
-        Event::DirectiveTriggered(_) => before.map(|mut directive| {
-            directive.last_triggered_at = Some(placed.ts);
-            directive
-        }),
-        Event::TakenOver(e) => before.map(|mut directive| {
-            directive.origin = Some(e.origin.clone());
-            directive
-        }),
-        Event::DirectiveDeleted(_) => None,
-        _ => before,
+        });
     }
+    let mut directive = before?;
+    match &placed.draft.event {
+        Event::DirectiveToggled(e) => directive.enabled = e.enabled,
+        Event::DirectiveTriggered(_) => directive.last_triggered_at = Some(placed.ts),
+        Event::TakenOver(e) => directive.origin = Some(e.origin.clone()),
+        Event::DirectiveDeleted(_) => return None,
+        _ => {}
+    }
+    Some(directive)
 }

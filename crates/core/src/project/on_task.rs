@@ -1,5 +1,6 @@
 //! What each event does to a task.
 
+use super::set_entries;
 use crate::decision::DecisionPurpose;
 use crate::event::{
     DecisionAsked, Event, Placed, ReviewRequested, StatusChanged, TaskClaimed, TaskCreated,
@@ -8,16 +9,10 @@ use crate::event::{
 use crate::ids::{AgentId, LeaseId};
 use crate::role::Role;
 use crate::status::Status;
-use crate::task::{Block, CheckState, ChecklistItem, Claim, Evidence, Gate, Step, Task, Waiver};
+use crate::task::{Block, ChecklistItem, Claim, Evidence, Gate, Step, Task, Waiver};
 use serde_json::{Map, Value};
 
 pub(super) fn new_task(id: crate::ids::TaskId, e: &TaskCreated, placed: &Placed) -> Task {
-    let item = |text: &String| ChecklistItem {
-        text: text.clone(),
-        state: CheckState::Open,
-        by: None,
-        at: None,
-    };
     Task {
         repo: placed.draft.repo.clone(),
         id,
@@ -48,7 +43,7 @@ pub(super) fn new_task(id: crate::ids::TaskId, e: &TaskCreated, placed: &Placed)
         round: 0,
         review_rounds: 0,
         requirements: e.requirements.clone(),
-        dod: e.dod.iter().map(item).collect(),
+        dod: e.dod.iter().map(|text| ChecklistItem::open(text)).collect(),
         gates: e.gates.iter().map(|name| Gate::open(name, true)).collect(),
         constraints: e.constraints.clone(),
         context: e.context.clone(),
@@ -258,12 +253,7 @@ fn update(task: &mut Task, e: &TaskUpdated) {
             .iter()
             .map(|text| match old.iter().position(|item| item.text == *text) {
                 Some(place) => old.swap_remove(place),
-                None => ChecklistItem {
-                    text: text.clone(),
-                    state: CheckState::Open,
-                    by: None,
-                    at: None,
-                },
+                None => ChecklistItem::open(text),
             })
             .collect();
     }
@@ -271,12 +261,8 @@ fn update(task: &mut Task, e: &TaskUpdated) {
         set_gates(task, names);
     }
     set(&mut task.constraints, e.constraints.as_ref());
-    for (key, value) in e.context.iter().flatten() {
-        if value.is_null() {
-            task.context.shift_remove(key);
-        } else {
-            task.context.insert(key.clone(), value.clone());
-        }
+    if let Some(changes) = &e.context {
+        set_entries(&mut task.context, changes);
     }
     set(&mut task.timeout, e.timeout.as_ref());
     set_text(&mut task.epic, e.epic.as_ref());

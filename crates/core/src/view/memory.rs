@@ -1,7 +1,7 @@
 //! Memories and directives in the shapes that users and programs hold on to.
 
 use crate::directive::{Directive, Trigger};
-use crate::memory::{Memory, MemoryType};
+use crate::memory::{Memory, MemoryType, Source};
 use crate::origin::Origin;
 use crate::time::Timestamp;
 use schemars::JsonSchema;
@@ -9,14 +9,13 @@ use serde::{Deserialize, Serialize};
 
 /// MEMORY.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct MemoryView {
     pub id: String,
     pub r#type: MemoryType,
     pub scope: String,
     pub text: String,
     pub tags: Vec<String>,
-    pub source: SourceView,
+    pub source: Source,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub superseded_by: Option<String>,
@@ -25,18 +24,8 @@ pub struct MemoryView {
     pub origin: Option<Origin>,
 }
 
-/// Where a memory comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
-pub struct SourceView {
-    pub agent: String,
-    pub task: Option<String>,
-    pub event: u64,
-}
-
 /// DIRECTIVE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct DirectiveView {
     pub id: String,
     pub text: String,
@@ -52,7 +41,6 @@ pub struct DirectiveView {
     pub origin: Option<Origin>,
 }
 
-/// Shows a memory.
 pub fn memory(memory: &Memory) -> MemoryView {
     MemoryView {
         id: memory.id.to_string(),
@@ -60,11 +48,7 @@ pub fn memory(memory: &Memory) -> MemoryView {
         scope: memory.scope.clone(),
         text: memory.text.clone(),
         tags: memory.tags.clone(),
-        source: SourceView {
-            agent: memory.source.agent.to_string(),
-            task: memory.source.task.as_ref().map(ToString::to_string),
-            event: memory.source.event.0,
-        },
+        source: memory.source.clone(),
         created_at: memory.created_at,
         expires_at: memory.expires_at,
         superseded_by: memory.superseded_by.map(|id| id.to_string()),
@@ -72,7 +56,6 @@ pub fn memory(memory: &Memory) -> MemoryView {
     }
 }
 
-/// Shows a directive.
 pub fn directive(directive: &Directive) -> DirectiveView {
     DirectiveView {
         id: directive.id.to_string(),

@@ -12,6 +12,7 @@
 
 mod batch;
 mod codes;
+mod directive_duration;
 mod docs;
 mod explain;
 mod history;

@@ -1,7 +1,8 @@
 //! Search for any text: what matches is always found by the terms that stores look up.
 
+use crate::directive_duration::fixed_offset;
 use crate::properties::cases;
-use comity_core::directive_duration::{DirectiveDuration, fixed_offset};
+use comity_core::directive_duration::DirectiveDuration;
 use comity_core::ids::{AgentId, MemoryId, RepoName, Seq};
 use comity_core::memory::{Memory, MemoryType, Source};
 use comity_core::search::{Search, Term};

@@ -67,7 +67,6 @@ fn rule_5_1_a_purged_body_leaves_a_chain_that_still_verifies() {
     let mut w = some_history();
     w.stored[3].body = None;
     assert!(problems(&w).is_empty());
-    assert_eq!(view::event(&w.stored[3])["purged"], true);
 }
 
 #[test]
@@ -77,16 +76,6 @@ fn rule_5_1_ts_is_never_before_the_previous_one() {
     w.moment.now = Timestamp::from_ms(last.ms() - 5000);
     w.by(ANN).notes("the clock went back").accepted();
     assert_eq!(w.head().ts, last);
-}
-
-#[test]
-fn rule_5_1_an_event_shows_header_own_fields_and_chain() {
-    let w = some_history();
-    let shown = view::event(w.stored.last().unwrap());
-    let keys: Vec<&str> = shown.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(&keys[..7], ["seq", "ts", "event", "v", "repo", "agent", "task"]);
-    assert_eq!(&keys[keys.len() - 2..], ["prev", "hash"]);
-    assert_eq!(shown["new_status"], "done");
 }
 
 #[test]
@@ -126,8 +115,6 @@ fn rule_1_6_a_reported_event_cannot_forge_where_it_came_from() {
     assert!(body.starts_with(r#"{"reported":true"#), "{body}");
     assert!(body.contains(r#""reported_via":{"client":"forged","session":"s"}"#), "{body}");
     assert!(body.ends_with(r#","via":{"host":"host-1"}}"#), "{body}");
-    let shown = view::event(w.stored.last().unwrap());
-    assert_eq!(shown["via"], json!({"host": "host-1"}));
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::judge;
-use super::rules::{Class, Kind};
-use super::scan::{Found, JUDGED_BYTES_MAX};
+use super::rules::{Class, SecretKind};
+use super::scan::{FoundSecret, JUDGED_BYTES_MAX};
 
 /// Bounds of what is looked at around a name, so that a hit costs a constant.
 const NAME_BYTES_MAX: usize = 40;
@@ -17,66 +17,29 @@ const AWS_SECRET_BYTES: usize = 40;
 
 /// What may follow the keyword and still name the secret itself. `token_count`, `secret_name`
 /// or `password_policy` name something else.
-const SUFFIXES: &[&str] = &[
-    "key",
-    "keys",
-    "access",
-    "accesskey",
-    "value",
-    "base",
-    "keybase",
-    "prod",
-    "production",
-    "dev",
-    "test",
-    "staging",
-    "live",
-    "new",
-    "old",
-    "current",
-    "default",
-    "primary",
-    "secondary",
-    "raw",
-    "text",
-    "plaintext",
-    "token",
-    "password",
-    "secret",
-];
+const SUFFIXES: &str = "key keys access accesskey value base keybase prod production dev test staging live new \
+    old current default primary secondary raw text plaintext token password secret";
 
 /// What makes a token a position or a handle.
-const HANDLES: &[&str] = &[
-    "page",
-    "next",
-    "continuation",
-    "continue",
-    "cancellation",
-    "cancel",
-    "cursor",
-    "sync",
-    "idempotency",
-    "fencing",
-    "fence",
-    "resume",
-    "change",
-];
+const HANDLES: &str = "page next continuation continue cancellation cancel cursor sync idempotency fencing \
+    fence resume change";
 
 /// Words before the credential in an `Authorization` header.
 const SCHEMES: &[&str] =
     &["bearer", "basic", "token", "apikey", "api-key", "digest", "negotiate", "key"];
 
 /// Checks the value assigned to a name at a hit of its keyword.
-pub(super) fn at(bytes: &[u8], kind: Kind, keyword: Range<usize>) -> Option<Found> {
+pub(super) fn at(bytes: &[u8], kind: SecretKind, keyword: Range<usize>) -> Option<FoundSecret> {
     let name_start = name_start(bytes, keyword.start);
     let name_end = name_end(bytes, keyword.end)?;
     let before = bytes.get(name_start..keyword.start)?;
-    if kind == Kind::Token && HANDLES.iter().any(|handle| ends_with_name(before, handle)) {
+    if kind == SecretKind::Token && HANDLES.split(' ').any(|handle| ends_with_name(before, handle))
+    {
         return None;
     }
     let value_at = separator(bytes, name_start, name_end)?;
     let value_at = match kind {
-        Kind::Authorization => skip_scheme(bytes, value_at),
+        SecretKind::Authorization => skip_scheme(bytes, value_at),
         _ => value_at,
     };
     let assigned = value(bytes, value_at)?;
@@ -91,7 +54,7 @@ pub(super) fn at(bytes: &[u8], kind: Kind, keyword: Range<usize>) -> Option<Foun
     };
     let end = extend(bytes, &assigned);
     let window = name_start.saturating_sub(1)..end.max(assigned.start + assigned.looked);
-    Some(Found { id, span: assigned.start..end, window })
+    Some(FoundSecret { id, span: assigned.start..end, window })
 }
 
 fn name_start(bytes: &[u8], keyword_start: usize) -> usize {
@@ -108,7 +71,7 @@ fn name_end(bytes: &[u8], keyword_end: usize) -> Option<usize> {
     let tail = rest.get(..run)?;
     let known = |piece: &[u8]| {
         piece.iter().all(u8::is_ascii_digit)
-            || SUFFIXES.iter().any(|suffix| piece.eq_ignore_ascii_case(suffix.as_bytes()))
+            || SUFFIXES.split(' ').any(|suffix| piece.eq_ignore_ascii_case(suffix.as_bytes()))
     };
     tail.split(|b| matches!(b, b'_' | b'-')).all(known).then_some(keyword_end + run)
 }
@@ -248,8 +211,8 @@ fn trim_dots(value: &[u8]) -> usize {
     value.len() - value.iter().rev().take_while(|b| matches!(b, b'.' | b':')).count()
 }
 
-fn is_aws_secret(kind: Kind, name: &[u8], value: &[u8]) -> bool {
-    let named = kind == Kind::Secret || kind == Kind::Key;
+fn is_aws_secret(kind: SecretKind, name: &[u8], value: &[u8]) -> bool {
+    let named = kind == SecretKind::Secret || kind == SecretKind::Key;
     let lower = name.to_ascii_lowercase();
     let has = |part: &[u8]| lower.windows(part.len()).any(|w| w == part);
     named

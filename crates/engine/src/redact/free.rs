@@ -41,9 +41,7 @@ const FILE_ENDINGS: &[&str] = &[
 pub struct BadPattern {
     /// The place of the pattern in the configuration, from 1.
     pub number: usize,
-    /// The pattern, cut to a length that can be shown.
     pub shown: String,
-    /// What is wrong with it.
     #[source]
     pub reason: BadPatternReason,
 }
@@ -53,10 +51,7 @@ pub struct BadPattern {
 pub enum BadPatternReason {
     /// It is longer than [`PATTERN_BYTES_MAX`].
     #[error("it has {bytes} bytes, at most {PATTERN_BYTES_MAX} are allowed")]
-    TooLong {
-        /// Its length.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
     /// There are more than [`PATTERNS_MAX`].
     #[error("at most {PATTERNS_MAX} patterns are allowed")]
     TooMany,
@@ -173,7 +168,6 @@ pub(super) fn is_pattern_id(id: &[u8]) -> bool {
     number.is_some_and(|n| matches!(n.len(), 1..=2) && n.iter().all(u8::is_ascii_digit))
 }
 
-/// Hides e-mail addresses.
 pub(super) fn emails(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut cuts: Vec<Cut> = Vec::new();

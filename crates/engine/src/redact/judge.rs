@@ -1,6 +1,6 @@
 //! Tells random-looking values from words, names, references and ids.
 
-use super::rules::Kind;
+use super::rules::SecretKind;
 use super::scan::JUDGED_BYTES_MAX;
 
 /// A body with fewer different bytes is a placeholder such as `xxxxxxxx`.
@@ -20,35 +20,10 @@ const NUMBER_DIGITS_MAX: usize = 4;
 
 /// Values that stand for a secret, or for its absence. All are 8 bytes or more or carry a digit;
 /// shorter ones never reach this list.
-const STAND_INS: &[&str] = &[
-    "required",
-    "optional",
-    "undefined",
-    "changeme",
-    "change-me",
-    "change_me",
-    "disabled",
-    "redacted",
-    "replaced",
-    "encrypted",
-    "password",
-    "passw0rd",
-    "passphrase",
-    "nullable",
-    "not-set",
-    "not_set",
-    "missing",
-    "unspecified",
-    "deprecated",
-    "mandatory",
-    "forbidden",
-    "unchanged",
-    "expired",
-    "sensitive",
-    "confidential",
-    "incorrect",
-    "protected",
-];
+const STAND_INS: &str = "required optional undefined changeme change-me change_me disabled redacted replaced \
+    encrypted password passw0rd passphrase nullable not-set not_set missing unspecified \
+    deprecated mandatory forbidden unchanged expired sensitive confidential incorrect \
+    protected";
 
 /// Parts that give away a placeholder or a reference to where the secret is kept.
 const GIVEAWAYS: &[&[u8]] = &[
@@ -182,7 +157,7 @@ pub(super) fn placeholder(value: &[u8]) -> bool {
     let given_away =
         (0..head.len()).any(|at| GIVEAWAYS.iter().any(|part| begins(&head[at..], part)));
     sigil && !dollar_password(value)
-        || STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+        || STAND_INS.split(' ').any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
         || given_away
         || distinct(value) < PASSWORD_DISTINCT_MIN
 }
@@ -209,25 +184,25 @@ fn path_or_url(value: &[u8]) -> bool {
 }
 
 /// Decides on a value that text assigns to a name.
-pub(super) fn secret_value(kind: Kind, value: &[u8]) -> bool {
+pub(super) fn secret_value(kind: SecretKind, value: &[u8]) -> bool {
     if value.len() < kind.least() {
         return false;
     }
     let value = value.get(..JUDGED_BYTES_MAX).unwrap_or(value);
     match kind {
-        Kind::AzureKey => return !placeholder(value) && has_digit(value),
-        Kind::Authorization => {
+        SecretKind::AzureKey => return !placeholder(value) && has_digit(value),
+        SecretKind::Authorization => {
             let mixed = has_digit(value) || random_case(value) || value.ends_with(b"=");
             let url = value.windows(3).any(|w| w == b"://");
             return !placeholder(value) && mixed && !url && !wordy(value);
         }
-        Kind::Password | Kind::Secret | Kind::Key | Kind::Token => {}
+        SecretKind::Password | SecretKind::Secret | SecretKind::Key | SecretKind::Token => {}
     }
     // The cheapest check comes first: most names are followed by words.
     let shaped = match kind {
-        Kind::Password => password_value(value),
+        SecretKind::Password => password_value(value),
         _ => {
-            let id = kind == Kind::Token && (is_uuid(value) || is_ulid(value));
+            let id = kind == SecretKind::Token && (is_uuid(value) || is_ulid(value));
             !id && !wordy(value)
                 && (has_digit(value) || random_case(value))
                 && distinct(value) >= VALUE_DISTINCT_MIN
@@ -248,17 +223,17 @@ fn password_value(value: &[u8]) -> bool {
 
 /// Decides on a whole string under a JSON key named like a secret. The name is certain here, so
 /// only evident placeholders, names and ids stay.
-pub(super) fn secret_field(kind: Kind, value: &str) -> bool {
+pub(super) fn secret_field(kind: SecretKind, value: &str) -> bool {
     let bytes = value.as_bytes();
-    if bytes.len() < Kind::Password.least() || placeholder(bytes) {
+    if bytes.len() < SecretKind::Password.least() || placeholder(bytes) {
         return false;
     }
     let constant =
         bytes.iter().all(|b| b.is_ascii_uppercase() || *b == b'_') && bytes.contains(&b'_');
-    let reference = path_or_url(bytes) && kind != Kind::Password;
-    let id = kind == Kind::Token && (is_uuid(bytes) || is_ulid(bytes));
+    let reference = path_or_url(bytes) && kind != SecretKind::Password;
+    let id = kind == SecretKind::Token && (is_uuid(bytes) || is_ulid(bytes));
     let one_word = bytes.iter().all(u8::is_ascii_alphanumeric);
-    let name = kind != Kind::Password && wordy(bytes) && !(one_word && has_digit(bytes));
+    let name = kind != SecretKind::Password && wordy(bytes) && !(one_word && has_digit(bytes));
     !(constant || reference || id || name)
 }
 

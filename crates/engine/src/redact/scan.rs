@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::judge;
-use super::rules::{Edge, Kind, Length, NAMES, OTHER_IDS, SPECIALS, Special, TOKENS, Token};
+use super::rules::{Edge, Length, NAMES, OTHER_IDS, SPECIALS, SecretKind, Special, TOKENS, Token};
 use super::{assign, free, special};
 
 /// How every marker starts.
@@ -24,15 +24,13 @@ pub(super) const JUDGED_BYTES_MAX: usize = 256;
 /// A colour sequence such as `[1;31m` is at most this long.
 const COLOUR_BYTES_MAX: usize = 12;
 
-/// A secret, and what was looked at to tell.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct FoundSecret {
     pub(super) id: &'static str,
     pub(super) span: Range<usize>,
     pub(super) window: Range<usize>,
 }
 
-/// A piece of text to be replaced.
 #[derive(Debug, Clone)]
 pub(super) struct Cut {
     pub(super) id: Cow<'static, str>,
@@ -43,15 +41,16 @@ pub(super) struct Cut {
 #[derive(Debug, Clone, Copy)]
 enum Rule {
     Token(&'static Token),
-    Name(Kind),
+    Name(SecretKind),
     Special(Special),
 }
 
 fn keywords() -> impl Iterator<Item = (&'static str, Rule)> {
-    let tokens = TOKENS.iter().map(|t| (t.prefix, Rule::Token(t)));
-    let names = NAMES.iter().map(|&(word, kind)| (word, Rule::Name(kind)));
-    let specials = SPECIALS.iter().map(|&(word, special)| (word, Rule::Special(special)));
-    tokens.chain(names).chain(specials)
+    let tokens = TOKENS.iter().map(|token| (Rule::Token(token), token.prefixes));
+    let names = NAMES.iter().map(|&(kind, words)| (Rule::Name(kind), words));
+    let specials = SPECIALS.iter().map(|&(special, words)| (Rule::Special(special), words));
+    let rules = tokens.chain(names).chain(specials);
+    rules.flat_map(|(rule, words)| words.iter().map(move |word| (*word, rule)))
 }
 
 /// From this length on a text is searched by the automaton. It takes longer to build than a short text
@@ -147,7 +146,7 @@ struct Scan<'t> {
     /// By keyword: where its last secret ended. Hits before that add nothing, and following
     /// them again would make a long run cost its square.
     done: Vec<usize>,
-    found: Vec<Found>,
+    found: Vec<FoundSecret>,
 }
 
 impl<'t> Scan<'t> {
@@ -183,7 +182,7 @@ impl<'t> Scan<'t> {
         // At the same place the format of a vendor says more than the shape of the text, and
         // that more than the name of a variable.
         self.found.sort_by_key(|f| {
-            let named = NAMES.iter().any(|(_, kind)| kind.id() == f.id);
+            let named = NAMES.iter().any(|(kind, _)| kind.id() == f.id);
             (f.span.start, named, OTHER_IDS.contains(&f.id))
         });
         let cuts = self.found.into_iter();
@@ -192,7 +191,7 @@ impl<'t> Scan<'t> {
 }
 
 /// Checks one token format at a hit of its prefix.
-fn token_at(bytes: &[u8], token: &Token, keyword: Range<usize>) -> Option<Found> {
+fn token_at(bytes: &[u8], token: &Token, keyword: Range<usize>) -> Option<FoundSecret> {
     let window_start = edge_before(bytes, keyword.start, token.edge)?;
     let body = bytes.get(keyword.end..)?;
     let has = |b: &&u8| token.class.has(**b);
@@ -215,7 +214,7 @@ fn token_at(bytes: &[u8], token: &Token, keyword: Range<usize>) -> Option<Found>
     };
     let end = keyword.end + length;
     let start = if token.keep_prefix { keyword.end } else { keyword.start };
-    Some(Found { id: token.id, span: start..end, window: window_start..end + next })
+    Some(FoundSecret { id: token.id, span: start..end, window: window_start..end + next })
 }
 
 /// Returns the start of the window if a token may begin at `at`.
@@ -269,7 +268,7 @@ pub(super) fn markers(text: &str) -> Vec<Range<usize>> {
 fn known_id(id: &[u8]) -> bool {
     let is = |known: &str| known.as_bytes() == id;
     OTHER_IDS.iter().any(|known| is(known))
-        || NAMES.iter().any(|(_, kind)| is(kind.id()))
+        || NAMES.iter().any(|(kind, _)| is(kind.id()))
         || TOKENS.iter().any(|token| is(token.id))
         || free::is_pattern_id(id)
 }
@@ -314,7 +313,6 @@ pub(super) fn rewrite(text: &str, cuts: Vec<Cut>) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Appends a marker.
 pub(super) fn push_marker(out: &mut String, id: &str, length: usize) {
     // Writing to a string cannot fail.
     let _ = write!(out, "{MARKER_OPEN}{id}:{length}]");

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::judge;
-use super::rules::{Class, Edge, Kind, Special};
-use super::scan::{Found, edge_before};
+use super::rules::{Class, Edge, SecretKind, Special};
+use super::scan::{FoundSecret, edge_before};
 
 /// The shortest part of a JSON web token worth hiding.
 const JWT_PART_MIN: usize = 8;
@@ -32,7 +32,7 @@ const DISCORD_MAC_MIN: usize = 27;
 const BEARER_MIN: usize = 16;
 
 /// Runs one special check at a hit of its keyword.
-pub(super) fn at(bytes: &[u8], which: Special, keyword: Range<usize>) -> Option<Found> {
+pub(super) fn at(bytes: &[u8], which: Special, keyword: Range<usize>) -> Option<FoundSecret> {
     match which {
         Special::Jwt => jwt(bytes, keyword.start),
         Special::Pem => pem(bytes, keyword),
@@ -55,7 +55,7 @@ fn run_max(bytes: &[u8], at: usize, class: Class, most: usize) -> usize {
     rest.iter().take(most).take_while(|b| class.has(**b)).count()
 }
 
-fn jwt(bytes: &[u8], start: usize) -> Option<Found> {
+fn jwt(bytes: &[u8], start: usize) -> Option<FoundSecret> {
     // A dash or underscore before would make this the middle of another run: looking at every
     // such place again would cost the square of the run.
     let window_start = edge_before(bytes, start, Edge::Strict)?;
@@ -74,11 +74,11 @@ fn jwt(bytes: &[u8], start: usize) -> Option<Found> {
     let end = if signed { second + run(bytes, second, Class::Dotted) } else { second };
     let end = end - usize::from(bytes.get(end - 1) == Some(&b'.'));
     let two_parts = bytes.get(dot + 1..)?.starts_with(b"eyJ");
-    let found = Found { id: "jwt", span: start..end, window: window_start..end };
+    let found = FoundSecret { id: "jwt", span: start..end, window: window_start..end };
     (signed || two_parts).then_some(found)
 }
 
-fn pem(bytes: &[u8], keyword: Range<usize>) -> Option<Found> {
+fn pem(bytes: &[u8], keyword: Range<usize>) -> Option<FoundSecret> {
     let rest = bytes.get(keyword.end..)?;
     let is_label = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b' ';
     let length = rest.iter().take(PEM_LABEL_MAX).take_while(|b| is_label(b)).count();
@@ -89,7 +89,7 @@ fn pem(bytes: &[u8], keyword: Range<usize>) -> Option<Found> {
     }
     let (end, body) = pem_body(bytes, keyword.end + length + 5);
     let span = keyword.start..end;
-    (body >= PEM_BODY_MIN).then(|| Found { id: "private-key", window: span.clone(), span })
+    (body >= PEM_BODY_MIN).then(|| FoundSecret { id: "private-key", window: span.clone(), span })
 }
 
 /// Follows the body to its end, or as far as it looks like one; returns the end and its size.
@@ -145,7 +145,7 @@ fn pem_gap(bytes: &[u8], start: usize) -> usize {
 }
 
 /// Hides the password of `scheme://user:password@host`, keeping user and host.
-fn url_password(bytes: &[u8], keyword: Range<usize>) -> Option<Found> {
+fn url_password(bytes: &[u8], keyword: Range<usize>) -> Option<FoundSecret> {
     let scheme = keyword.start.checked_sub(1).and_then(|at| bytes.get(at));
     if !scheme.is_some_and(u8::is_ascii_alphanumeric) {
         return None;
@@ -165,10 +165,10 @@ fn url_password(bytes: &[u8], keyword: Range<usize>) -> Option<Found> {
     }
     let span = keyword.end + colon + 1..keyword.end + sign;
     let window = keyword.start - 1..span.end + 1;
-    Some(Found { id: "url-password", span, window })
+    Some(FoundSecret { id: "url-password", span, window })
 }
 
-fn bearer(bytes: &[u8], keyword: Range<usize>) -> Option<Found> {
+fn bearer(bytes: &[u8], keyword: Range<usize>) -> Option<FoundSecret> {
     let window_start = edge_before(bytes, keyword.start, Edge::Loose)?;
     let rest = bytes.get(keyword.end..)?;
     let is_token = |b: &&u8| Class::Dotted.has(**b) || b"~+/=".contains(b);
@@ -179,12 +179,12 @@ fn bearer(bytes: &[u8], keyword: Range<usize>) -> Option<Found> {
         return None;
     }
     let end = keyword.end + rest.iter().take_while(is_token).count();
-    let id = Kind::Authorization.id();
-    Some(Found { id, span: keyword.end..end, window: window_start..end })
+    let id = SecretKind::Authorization.id();
+    Some(FoundSecret { id, span: keyword.end..end, window: window_start..end })
 }
 
 /// `<8 to 10 digits>:AA<33 more>`.
-fn telegram(bytes: &[u8], colon: usize) -> Option<Found> {
+fn telegram(bytes: &[u8], colon: usize) -> Option<FoundSecret> {
     let floor = colon.saturating_sub(TELEGRAM_DIGITS.end);
     let digits = bytes.get(floor..colon)?;
     let digits = digits.iter().rev().take_while(|b| b.is_ascii_digit()).count();
@@ -197,7 +197,7 @@ fn telegram(bytes: &[u8], colon: usize) -> Option<Found> {
     let bot = start.checked_sub(3).and_then(|at| bytes.get(at..start)) == Some(b"bot");
     let window_start = if bot { start - 3 } else { edge_before(bytes, start, Edge::Strict)? };
     let end = colon + 1 + body;
-    judge::tokenish(bytes.get(colon + 1..end)?, true).then(|| Found {
+    judge::tokenish(bytes.get(colon + 1..end)?, true).then(|| FoundSecret {
         id: "telegram-token",
         span: start..end,
         window: window_start..(end + 1).min(bytes.len()),
@@ -205,7 +205,7 @@ fn telegram(bytes: &[u8], colon: usize) -> Option<Found> {
 }
 
 /// `abc8Q~<31 to 34 more>`.
-fn azure_client(bytes: &[u8], keyword: Range<usize>) -> Option<Found> {
+fn azure_client(bytes: &[u8], keyword: Range<usize>) -> Option<FoundSecret> {
     let start = keyword.start.checked_sub(AZURE_HEAD)?;
     let is_body = |b: &&u8| Class::Dotted.has(**b) || **b == b'~';
     let head = bytes.get(start..keyword.start)?;
@@ -217,11 +217,11 @@ fn azure_client(bytes: &[u8], keyword: Range<usize>) -> Option<Found> {
         return None;
     }
     let end = keyword.end + rest.iter().take_while(is_body).count();
-    Some(Found { id: "azure-client-secret", span: start..end, window: start..end })
+    Some(FoundSecret { id: "azure-client-secret", span: start..end, window: start..end })
 }
 
 /// `<base64 of a user id>.<6>.<27 or more>`.
-fn discord(bytes: &[u8], start: usize) -> Option<Found> {
+fn discord(bytes: &[u8], start: usize) -> Option<FoundSecret> {
     let window_start = edge_before(bytes, start, Edge::Strict)?;
     let id = run_max(bytes, start, Class::Alnum, DISCORD_ID.end);
     let time_at = start + id + 1;
@@ -236,5 +236,5 @@ fn discord(bytes: &[u8], start: usize) -> Option<Found> {
         return None;
     }
     let end = mac_at + run(bytes, mac_at, Class::Url);
-    Some(Found { id: "discord-token", span: start..end, window: window_start..end })
+    Some(FoundSecret { id: "discord-token", span: start..end, window: window_start..end })
 }

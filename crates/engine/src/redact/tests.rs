@@ -50,7 +50,7 @@ struct Planted {
 }
 
 fn planted_tokens(dice: &mut Dice) -> Vec<Planted> {
-    let one = |token: &super::rules::Token, dice: &mut Dice| {
+    let one = |token: &super::rules::Token, prefix: &str, dice: &mut Dice| {
         let (Length::Least(length) | Length::Exact(length)) = token.length;
         let from = match token.class {
             Class::Hex => HEX,
@@ -58,11 +58,12 @@ fn planted_tokens(dice: &mut Dice) -> Vec<Planted> {
             _ => ALNUM,
         };
         let body = dice.text(from, length);
-        let line = format!("{}{body}", token.prefix);
+        let line = format!("{prefix}{body}");
         let secret = if token.keep_prefix { body } else { line.clone() };
         Planted { kind: token.id.to_owned(), line, secret }
     };
-    TOKENS.iter().map(|token| one(token, dice)).collect()
+    let prefixes = TOKENS.iter().flat_map(|t| t.prefixes.iter().map(move |prefix| (t, prefix)));
+    prefixes.map(|(token, prefix)| one(token, prefix, dice)).collect()
 }
 
 fn pem(dice: &mut Dice, label: &str, line_end: &str, end: &str) -> (String, String) {
@@ -178,7 +179,7 @@ fn a_long_text_is_redacted_as_a_short_one_is() {
 
 #[test]
 fn every_rule_id_can_stand_in_a_marker() {
-    let ids = TOKENS.iter().map(|t| t.id).chain(NAMES.iter().map(|(_, k)| k.id()));
+    let ids = TOKENS.iter().map(|t| t.id).chain(NAMES.iter().map(|(k, _)| k.id()));
     for id in ids.chain(OTHER_IDS.iter().copied()) {
         let marker = format!("[redacted:{id}:12]");
         assert_eq!(super::scan::markers(&marker).len(), 1, "{marker}");

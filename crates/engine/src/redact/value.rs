@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::judge;
-use super::rules::Kind;
+use super::rules::SecretKind;
 use super::scan::{markers, push_marker, secrets};
 
 /// As deep as `serde_json` parses; deeper values were built by hand and are hidden as a whole.
@@ -16,23 +16,23 @@ const DEPTH_MAX: usize = 128;
 const KEY_BYTES_MAX: usize = 64;
 
 /// Ends of key names, in lower case without separators.
-const ENDS: &[(&str, Kind)] = &[
-    ("password", Kind::Password),
-    ("passwd", Kind::Password),
-    ("passphrase", Kind::Password),
-    ("pwd", Kind::Password),
-    ("secret", Kind::Secret),
-    ("secretkey", Kind::Secret),
-    ("secretaccesskey", Kind::Secret),
-    ("secretkeybase", Kind::Secret),
-    ("apikey", Kind::Key),
-    ("accesskey", Kind::Key),
-    ("privatekey", Kind::Key),
-    ("signingkey", Kind::Key),
-    ("encryptionkey", Kind::Key),
-    ("accountkey", Kind::Key),
-    ("authorization", Kind::Authorization),
-    ("token", Kind::Token),
+const ENDS: &[(&str, SecretKind)] = &[
+    ("password", SecretKind::Password),
+    ("passwd", SecretKind::Password),
+    ("passphrase", SecretKind::Password),
+    ("pwd", SecretKind::Password),
+    ("secret", SecretKind::Secret),
+    ("secretkey", SecretKind::Secret),
+    ("secretaccesskey", SecretKind::Secret),
+    ("secretkeybase", SecretKind::Secret),
+    ("apikey", SecretKind::Key),
+    ("accesskey", SecretKind::Key),
+    ("privatekey", SecretKind::Key),
+    ("signingkey", SecretKind::Key),
+    ("encryptionkey", SecretKind::Key),
+    ("accountkey", SecretKind::Key),
+    ("authorization", SecretKind::Authorization),
+    ("token", SecretKind::Token),
 ];
 
 /// Tokens that are positions or handles.
@@ -55,7 +55,7 @@ pub(super) fn redact(value: &mut Value) {
     walk(value, None, 0);
 }
 
-fn walk(value: &mut Value, named: Option<Kind>, depth: usize) {
+fn walk(value: &mut Value, named: Option<SecretKind>, depth: usize) {
     match value {
         Value::String(text) => string(text, named),
         Value::Array(_) | Value::Object(_) if depth >= DEPTH_MAX => {
@@ -74,7 +74,7 @@ fn walk(value: &mut Value, named: Option<Kind>, depth: usize) {
     }
 }
 
-fn string(text: &mut String, named: Option<Kind>) {
+fn string(text: &mut String, named: Option<SecretKind>) {
     let whole = named.is_some_and(|kind| judge::secret_field(kind, text));
     if whole && markers(text).is_empty() {
         let mut marker = String::new();
@@ -105,7 +105,7 @@ fn keys(fields: &mut Map<String, Value>) {
     *fields = renamed;
 }
 
-fn kind_of(key: &str) -> Option<Kind> {
+fn kind_of(key: &str) -> Option<SecretKind> {
     if key.len() > KEY_BYTES_MAX {
         return None;
     }

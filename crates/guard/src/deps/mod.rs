@@ -45,38 +45,35 @@ fn is_aside(path: &str) -> bool {
     is_test_data(path) || path.split('/').any(|part| ASIDE.contains(&part))
 }
 
-/// What reads one kind of file, given its text and its directory; none when the text cannot be read.
+/// What reads files of one format, given its text and its directory; none when the text cannot be read.
 type Reader = fn(&str, &str) -> Option<Names>;
 
 /// The family of tools that share dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ecosystem {
-    /// Cargo.
     Rust,
     /// npm, pnpm, yarn.
     Node,
     /// pip, poetry, uv.
     Python,
-    /// Go modules.
     Go,
     /// Tools whose files are not read.
     Other,
 }
 
-/// How a file is read.
 #[derive(Clone, Copy)]
-struct Kind {
+struct Format {
     ecosystem: Ecosystem,
     is_lock: bool,
     read: Reader,
 }
 
-const fn manifest(ecosystem: Ecosystem, read: Reader) -> Option<Kind> {
-    Some(Kind { ecosystem, is_lock: false, read })
+const fn manifest(ecosystem: Ecosystem, read: Reader) -> Option<Format> {
+    Some(Format { ecosystem, is_lock: false, read })
 }
 
-const fn lock(ecosystem: Ecosystem, read: Reader) -> Option<Kind> {
-    Some(Kind { ecosystem, is_lock: true, read })
+const fn lock(ecosystem: Ecosystem, read: Reader) -> Option<Format> {
+    Some(Format { ecosystem, is_lock: true, read })
 }
 
 /// Returns the directory and the name of a file.
@@ -84,7 +81,7 @@ fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-fn kind(path: &str) -> Option<Kind> {
+fn format_of(path: &str) -> Option<Format> {
     let (dir, name) = split(path);
     match name {
         "Cargo.toml" => manifest(Ecosystem::Rust, rust::manifest),
@@ -142,8 +139,8 @@ fn is_requirements(path: &str) -> bool {
 
 /// A file beside what it is read as. What a go.mod only marks as needed by others is like a lockfile, and what npm's lockfile says
 /// that the project asks for is like a manifest.
-fn kinds(path: &str, included: &BTreeSet<String>) -> Vec<Kind> {
-    let named = kind(path);
+fn formats(path: &str, included: &BTreeSet<String>) -> Vec<Format> {
+    let named = format_of(path);
     let python = || manifest(Ecosystem::Python, python::requirements);
     let more = match split(path).1 {
         "go.mod" => lock(Ecosystem::Go, go::indirect),
@@ -159,10 +156,10 @@ fn kinds(path: &str, included: &BTreeSet<String>) -> Vec<Kind> {
 /// Returns the dependencies that a manifest or a lockfile names, with what is asked of them; none when the file is neither, or
 /// cannot be read.
 pub fn named(path: &str, text: &str) -> Option<BTreeMap<String, String>> {
-    kind(path).and_then(|kind| kind.names(path, text))
+    format_of(path).and_then(|format| format.names(path, text))
 }
 
-impl Kind {
+impl Format {
     /// Reads a file. A byte order mark is none of its text.
     fn names(self, path: &str, text: &str) -> Option<Names> {
         (self.read)(text.strip_prefix('\u{feff}').unwrap_or(text), split(path).0)
@@ -170,9 +167,9 @@ impl Kind {
 }
 
 /// One changed file that names dependencies.
-struct Read<'a> {
+struct ChangedManifest<'a> {
     file: &'a Change,
-    kind: Kind,
+    format: Format,
     /// What it names; none when it cannot be read.
     after: Option<Names>,
     before: Names,
@@ -188,8 +185,8 @@ pub(crate) fn added(git: &Git, base: &str, commit: &str, files: &[Change]) -> Ve
     let included = included(git, commit, files);
     let mut read = Vec::new();
     for file in files.iter().filter(there) {
-        for kind in kinds(&file.file.path, &included) {
-            read.push(compare(git, base, commit, file, kind));
+        for format in formats(&file.file.path, &included) {
+            read.push(compare(git, base, commit, file, format));
         }
     }
     let (mut found, mut owned) = (Vec::new(), BTreeMap::new());
@@ -206,16 +203,16 @@ pub(crate) fn added(git: &Git, base: &str, commit: &str, files: &[Change]) -> Ve
         };
         let mut new: BTreeSet<&String> =
             after.keys().filter(|name| !one.before.contains_key(*name)).collect();
-        if one.kind.is_lock && is_explained(one, &read) {
+        if one.format.is_lock && is_explained(one, &read) {
             new.retain(|name| is_swapped(name, one, &read));
         }
         if new.is_empty() {
             continue;
         }
-        let known = known(git, base, one.kind);
+        let known = known(git, base, one.format);
         new.retain(|name| !known.contains(*name));
-        if !one.kind.is_lock && !new.is_empty() {
-            let ecosystem = one.kind.ecosystem;
+        if !one.format.is_lock && !new.is_empty() {
+            let ecosystem = one.format.ecosystem;
             let own = owned.entry(ecosystem).or_insert_with(|| own::read(git, commit, ecosystem));
             new.retain(|name| !own.has(path, name));
         }
@@ -237,38 +234,44 @@ fn is_same(git: &Git, base: &str, commit: &str, file: &Change) -> bool {
     text_at(git, base, old).is_some_and(|text| text_at(git, commit, &file.git_path) == Some(text))
 }
 
-fn compare<'a>(git: &Git, base: &str, commit: &str, file: &'a Change, kind: Kind) -> Read<'a> {
+fn compare<'a>(
+    git: &Git,
+    base: &str,
+    commit: &str,
+    file: &'a Change,
+    format: Format,
+) -> ChangedManifest<'a> {
     let read = |commit: &str, path: &str| {
-        text_at(git, commit, path).and_then(|text| kind.names(path, &text))
+        text_at(git, commit, path).and_then(|text| format.names(path, &text))
     };
     let old_path = file.file.moved_from.as_deref().unwrap_or(&file.git_path);
     let after = read(commit, &file.git_path);
     // What was data of tests before made nothing known.
     let before = Some(old_path).filter(|path| !is_aside(path) || is_aside(&file.file.path));
     let before = before.and_then(|path| read(base, path)).unwrap_or_default();
-    Read { file, kind, after, before }
+    ChangedManifest { file, format, after, before }
 }
 
 /// Tells whether a manifest that a lockfile belongs to asks for something else than before.
-fn is_explained(lock: &Read<'_>, read: &[Read<'_>]) -> bool {
+fn is_explained(lock: &ChangedManifest<'_>, read: &[ChangedManifest<'_>]) -> bool {
     let top = split(&lock.file.file.path).0;
     // A lockfile that is read for what it asks for explains nothing.
-    let is_manifest = |one: &Read<'_>| {
-        !one.kind.is_lock && kind(&one.file.file.path).is_none_or(|kind| !kind.is_lock)
+    let is_manifest = |one: &ChangedManifest<'_>| {
+        !one.format.is_lock && format_of(&one.file.file.path).is_none_or(|format| !format.is_lock)
     };
     read.iter().any(|one| {
         is_manifest(one)
-            && one.kind.ecosystem == lock.kind.ecosystem
+            && one.format.ecosystem == lock.format.ecosystem
             && own::is_below(split(&one.file.file.path).0, top)
             && one.after.as_ref() != Some(&one.before)
     })
 }
 
 /// Tells whether a lockfile takes something from a new place that it took from the registry before, which no manifest asks for.
-fn is_swapped(name: &str, lock: &Read<'_>, read: &[Read<'_>]) -> bool {
+fn is_swapped(name: &str, lock: &ChangedManifest<'_>, read: &[ChangedManifest<'_>]) -> bool {
     let Some((plain, place)) = name.split_once(" (") else { return false };
-    let asked = |one: &Read<'_>| {
-        !one.kind.is_lock && one.after.as_ref().is_some_and(|after| after.contains_key(name))
+    let asked = |one: &ChangedManifest<'_>| {
+        !one.format.is_lock && one.after.as_ref().is_some_and(|after| after.contains_key(name))
     };
     let used = |known: &String| known.split_once(" (").is_some_and(|(_, known)| known == place);
     lock.before.contains_key(plain) && !read.iter().any(asked) && !lock.before.keys().any(used)
@@ -278,7 +281,7 @@ fn is_swapped(name: &str, lock: &Read<'_>, read: &[Read<'_>]) -> bool {
 fn included(git: &Git, commit: &str, files: &[Change]) -> BTreeSet<String> {
     let unnamed: BTreeSet<&str> = files
         .iter()
-        .filter(|file| kind(&file.file.path).is_none())
+        .filter(|file| format_of(&file.file.path).is_none())
         .map(|file| &*file.git_path)
         .collect();
     let may_be = |path: &&str| path.ends_with(".txt") || path.ends_with(".in");
@@ -301,22 +304,20 @@ fn included(git: &Git, commit: &str, files: &[Change]) -> BTreeSet<String> {
 }
 
 /// Every dependency that a file of the ecosystem named before: for a manifest, another manifest; for a lockfile, any.
-fn known(git: &Git, base: &str, of: Kind) -> BTreeSet<String> {
+fn known(git: &Git, base: &str, of: Format) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let files = files_at(git, base)
         .into_iter()
         .filter(|path| !is_aside(path))
-        .filter_map(|path| Some((kind(&path)?, path)))
-        .filter(|(kind, _)| kind.ecosystem == of.ecosystem && (of.is_lock || !kind.is_lock));
-    for (kind, path) in files.take(MANIFESTS_MAX) {
+        .filter_map(|path| Some((format_of(&path)?, path)))
+        .filter(|(format, _)| format.ecosystem == of.ecosystem && (of.is_lock || !format.is_lock));
+    for (format, path) in files.take(MANIFESTS_MAX) {
         let text = text_at(git, base, &path);
-        let read = text.and_then(|text| kind.names(&path, &text));
+        let read = text.and_then(|text| format.names(&path, &text));
         names.extend(read.unwrap_or_default().into_keys());
     }
     names
 }
 
-#[cfg(test)]
-mod forms_tests;
 #[cfg(test)]
 mod tests;

@@ -28,7 +28,6 @@ pub enum Containment {
     Missing,
 }
 
-/// Says whether the merged commit contains the submitted one, or an equal patch.
 pub fn containment(tree: &Path, submitted: &str, merged: &str) -> Containment {
     let git = Git::at(tree);
     let (Some(submitted), Some(merged)) = (git.commit(submitted), git.commit(merged)) else {

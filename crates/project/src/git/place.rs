@@ -60,7 +60,6 @@ impl Place {
         }
     }
 
-    /// Returns the tops of the linked worktrees.
     pub fn linked_trees(&self) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(self.common_dir.join("worktrees")) else {
             return Vec::new();

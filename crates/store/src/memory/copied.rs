@@ -1,26 +1,19 @@
 //! The model of a store that is somewhere else, as one transaction sees it.
 
 use super::data::Data;
-use crate::clock::{Clock, Reading};
+use crate::clock::{ManualClock, Reading};
 use crate::transaction_time::ClockNote;
 use crate::{EventQuery, ReadTx, Rows, StoreError};
 use comity_core::facts::Facts;
 use comity_core::ids::{AgentId, Seq};
 use comity_core::state::Key;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Entities that are read at once.
 const PAGE: usize = 2_000;
 
-pub(super) struct Still(Reading);
-
-impl Clock for Still {
-    fn read(&self) -> Reading {
-        self.0.clone()
-    }
-}
-
-pub(super) fn all(tx: &mut dyn ReadTx) -> Result<(Data, Still), StoreError> {
+pub(super) fn all(tx: &mut dyn ReadTx) -> Result<(Data, Arc<ManualClock>), StoreError> {
     let moment = tx.moment()?;
     let reading = Reading { wall_ms: moment.now.ms(), ..Reading::default() };
     let mut data = Data { noted: Some(ClockNote::of(&reading, moment.woke_at)), ..Data::default() };
@@ -32,7 +25,7 @@ pub(super) fn all(tx: &mut dyn ReadTx) -> Result<(Data, Still), StoreError> {
     data.due.extend(due.into_iter().map(|key| (key, moment.now)));
     signs(tx, &mut data)?;
     answers(tx, &mut data)?;
-    Ok((data, Still(reading)))
+    Ok((data, ManualClock::at(reading)))
 }
 
 fn rows(tx: &mut dyn ReadTx, data: &mut Data) -> Result<(), StoreError> {

@@ -60,7 +60,7 @@ impl MemoryStore {
     /// next one follows. The time stands still at that of the transaction.
     pub fn copy_of(tx: &mut dyn ReadTx) -> Result<MemoryStore, StoreError> {
         let (data, clock) = copied::all(tx)?;
-        Ok(MemoryStore::with(data, Arc::new(clock)))
+        Ok(MemoryStore::with(data, clock))
     }
 
     fn with(data: Data, clock: Arc<dyn Clock>) -> MemoryStore {

@@ -12,7 +12,6 @@ pub(crate) enum DbError {
     Late(&'static str),
     /// All connections that this process may have are in use.
     AllLent(usize),
-    /// A row does not hold what comity writes.
     Row(String),
     /// A failure that has its final form already.
     Store(StoreError),

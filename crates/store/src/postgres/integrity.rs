@@ -66,7 +66,6 @@ pub(super) fn check(link: &Link) -> Result<Vec<String>, DbError> {
     Ok(counted(link, MISSING_EVENTS, "events are missing from the log")?.into_iter().collect())
 }
 
-/// Says where the columns that rows are found by differ from the bodies. A rebuild from the log mends it.
 pub(super) fn mismatches(link: &Link) -> Result<Vec<String>, DbError> {
     let mut found = Vec::new();
     for (text, meaning) in MISMATCHES {

@@ -7,12 +7,12 @@ mod integrity;
 mod link;
 mod load;
 mod memories;
-#[cfg(test)]
-mod plans;
 mod pool;
 mod query;
 mod schema;
 mod sql;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod tx;
 mod url;

@@ -8,7 +8,6 @@ use std::time::Duration;
 /// A failure inside this store, before it is known what was being done.
 #[derive(Debug)]
 pub(crate) enum DbError {
-    /// SQLite reported it.
     Sql(rusqlite::Error),
     /// A row does not hold what comity writes.
     Row(String),

@@ -75,7 +75,6 @@ struct Waiter {
 
 #[derive(Default)]
 struct WaitState {
-    /// A caller still wants the lock.
     wanted: bool,
     /// The helper thread waits in the kernel.
     running: bool,

@@ -1,5 +1,6 @@
 //! What only a server and many hosts can do wrong: late commits, lost connections, lost answers, crashes.
 
+use crate::conformance::repo;
 use comity_core::agent::Counters;
 use comity_core::chain::Stored;
 use comity_core::event::{Draft, Event, Note};
@@ -7,12 +8,9 @@ use comity_core::facts::{Entity, Facts};
 use comity_core::ids::{AgentId, Seq};
 use comity_core::state::Key;
 use comity_core::time::Millis;
-use comity_store::conformance::server::{
-    Cluster, cluster, empty_store, empty_store_at, open, psql,
-};
-use comity_store::conformance::{ManualClock, repo};
 use comity_store::postgres::{OpenOptions, PgStore};
-use comity_store::{Changes, EventQuery, Reader, Rows, Store, StoreError};
+use comity_store::test_server::{Cluster, cluster, empty_store, empty_store_at, open, psql};
+use comity_store::{Changes, EventQuery, ManualClock, Reader, Rows, Store, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};

@@ -172,7 +172,7 @@ pub(super) fn record(memory: &MemoryView) -> Record {
     out.set("type", kind);
     out.set("scope", memory.scope.as_str());
     out.set("content", memory.text.as_str());
-    out.set("source", super::short_agent(&memory.source.agent));
+    out.set("source", super::short_agent(memory.source.agent.as_str()));
     out.set("tags", json!(tags).to_string());
     out.set("created_at", created.as_str());
     out.set("last_accessed_at", created.as_str());

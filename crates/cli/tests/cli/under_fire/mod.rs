@@ -4,7 +4,7 @@ mod crashes;
 mod disk;
 mod races;
 
-use comity_store::conformance::server::empty_store;
+use comity_store::test_server::empty_store;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

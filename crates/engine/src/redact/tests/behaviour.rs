@@ -264,8 +264,8 @@ fn hostile_text_costs_in_proportion_to_its_length() {
 
 /// Texts made of the pieces that rules look for, so that windows overlap in odd ways.
 fn shards() -> impl Strategy<Value = String> {
-    let mut pieces: Vec<String> = TOKENS.iter().map(|t| t.prefix.to_owned()).collect();
-    pieces.extend(NAMES.iter().map(|(name, _)| (*name).to_owned()));
+    let words = TOKENS.iter().map(|t| t.prefixes).chain(NAMES.iter().map(|(_, names)| *names));
+    let mut pieces: Vec<String> = words.flatten().map(|&word| word.to_owned()).collect();
     let rest = "= : \" ' \\n \\\" . - _ / @ [ ] ( ) < > é 😀 %3D eyJ eyJhbGciOi :// a.b a@b.org \
                 [redacted:jwt:3] [redacted: Bearer Basic -----BEGIN PRIVATE KEY----- -----END \
                 PRIVATE 12345678 :AA Q~ MTk4 git@ 7xQ9aZ3kP1vB5nM2wL8s";

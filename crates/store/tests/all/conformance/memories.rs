@@ -2,11 +2,10 @@
 
 use super::world::{Extras, agent, elsewhere, other_repo, repo, task_id};
 use super::{Outcome, World};
-use crate::{DirectiveQuery, MemoryQuery, StoreError};
 use comity_core::directive::Trigger;
 use comity_core::event::{
     DirectiveCreated, DirectiveDeleted, DirectiveTriggered, Draft, Event, MemoryGone,
-    MemorySuperseded, MemoryUpdated, MemoryWritten,
+    MemorySuperseded, MemoryWritten,
 };
 use comity_core::facts::{Facts, Need};
 use comity_core::ids::{DirectiveId, MemoryId, RepoName};
@@ -14,6 +13,7 @@ use comity_core::memory::{MemoryFilter, MemoryType};
 use comity_core::search::{Search, Term};
 use comity_core::state::Key;
 use comity_core::time::{Millis, Timestamp};
+use comity_store::{DirectiveQuery, MemoryQuery, StoreError};
 
 fn draft(event: Event) -> Draft {
     Draft {
@@ -39,7 +39,7 @@ pub(super) fn written(number: u64, text: &str, change: impl FnOnce(&mut MemoryWr
 }
 
 pub(super) fn rewritten(number: u64, text: &str) -> Draft {
-    draft(Event::MemoryUpdated(Box::new(MemoryUpdated {
+    draft(Event::MemoryUpdated(Box::new(MemoryWritten {
         memory: MemoryId(number),
         kind: MemoryType::Focus,
         scope: "src".to_owned(),

@@ -6,13 +6,13 @@ use super::world::{
     registered, repo, task_id, task_key, unlocked,
 };
 use super::{Outcome, World};
-use crate::{DecisionQuery, LeaseQuery, StoreError, TaskQuery};
 use comity_core::facts::Entity;
 use comity_core::ids::{DecisionId, LeaseId};
 use comity_core::role::Role;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::time::{Millis, Timestamp};
+use comity_store::{DecisionQuery, LeaseQuery, StoreError, TaskQuery};
 
 pub(super) fn all_tasks() -> TaskQuery {
     TaskQuery::of(repo(), 100)

@@ -5,7 +5,6 @@ use super::world::{
     registered, repo, status, task_id, task_key, unlocked,
 };
 use super::{Outcome, World};
-use crate::StoreError;
 use comity_core::chain::Hash;
 use comity_core::event::{Dependency, Draft, Event};
 use comity_core::facts::{
@@ -17,6 +16,7 @@ use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Priority;
 use comity_core::time::Millis;
+use comity_store::StoreError;
 
 fn loaded_tasks(facts: &Facts) -> Vec<&str> {
     facts.state.tasks.keys().map(|(_, id)| id.as_str()).collect()

@@ -2,6 +2,7 @@
 //!
 //! `COMITY_TEST_POSTGRES` names one that `./check` has started; without it a test starts its own. A
 //! server that happens to run is never used.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::postgres::{OpenOptions, PgStore};
 use std::os::unix::process::CommandExt;
@@ -30,7 +31,6 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts one with these settings.
     pub fn start(settings: &[&str]) -> Cluster {
         let dir = new_dir();
         let mut args = vec!["start", dir.to_str().unwrap()];

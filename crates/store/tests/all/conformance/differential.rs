@@ -7,11 +7,6 @@ use super::world::{
     repo, status, task_id, task_key, unlocked,
 };
 use super::{Outcome, World};
-use crate::memory::MemoryStore;
-use crate::{
-    DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Reader, StoreError,
-    TaskQuery,
-};
 use comity_core::chain::Hash;
 use comity_core::event::{Dependency, Draft, Event, TaskUpdated};
 use comity_core::facts::{Facts, Need, Saved};
@@ -23,6 +18,11 @@ use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Priority;
 use comity_core::time::{Millis, Timestamp};
+use comity_store::memory::MemoryStore;
+use comity_store::{
+    DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Reader, StoreError,
+    TaskQuery,
+};
 
 const STEPS: usize = 250;
 const AGENTS: [&str; 4] = ["ann", "bob", "cy", "human:dee"];

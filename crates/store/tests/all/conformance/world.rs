@@ -1,7 +1,6 @@
 //! One store under test, a clock that is set by hand, and short ways to make history.
 
 use super::Opener;
-use crate::{Changes, Clock, Reading, Rows, Store, StoreError};
 use comity_core::chain::Stored;
 use comity_core::decision::{Addressee, DecisionPurpose, DecisionState, DecisionType};
 use comity_core::event::{
@@ -16,45 +15,10 @@ use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::{Constraints, Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
+use comity_store::{Changes, Clock, ManualClock, Rows, Store, StoreError};
 use serde_json::Map;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// A clock that moves only when it is told to.
-#[derive(Debug)]
-pub struct ManualClock(Mutex<Reading>);
-
-/// Where a manual clock starts: in 2026, so that ages of days can be subtracted.
-const START_MS: i64 = 1_767_225_600_000;
-
-impl ManualClock {
-    pub fn new() -> Arc<ManualClock> {
-        let reading = Reading {
-            wall_ms: START_MS,
-            boot_ms: 1_000_000,
-            slept_ms: 0,
-            boot_id: "boot".to_owned(),
-        };
-        Arc::new(ManualClock(Mutex::new(reading)))
-    }
-
-    pub fn set(&self, change: impl FnOnce(&mut Reading)) {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    pub fn pass(&self, length: Millis) {
-        self.set(|reading| {
-            reading.wall_ms += length.ms();
-            reading.boot_ms += length.ms();
-        });
-    }
-}
-
-impl Clock for ManualClock {
-    fn read(&self) -> Reading {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
+use std::sync::Arc;
 
 /// What a commit carries beside events.
 #[derive(Default)]

@@ -5,12 +5,12 @@ use super::world::{
     unlocked,
 };
 use super::{Outcome, World};
-use crate::{Reader, Rows, StoreError, TaskQuery};
 use comity_core::facts::{Facts, Need};
 use comity_core::ids::{LeaseId, Seq};
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::time::{Millis, Timestamp};
+use comity_store::{Reader, Rows, StoreError, TaskQuery};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -156,7 +156,7 @@ pub(super) fn projections_can_be_cleared_and_written_anew(world: &mut World) -> 
     }
     let (facts, dirty, due) = (Facts::default(), BTreeSet::new(), BTreeMap::new());
     let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
-    tx.commit(crate::Changes { events: &[], rows, presence: &[], saved: &[] })?;
+    tx.commit(comity_store::Changes { events: &[], rows, presence: &[], saved: &[] })?;
     assert_eq!(world.store.read()?.entities(None, 100)?, before);
     let facts = world.load(&Need::Candidates(repo(), None))?;
     assert_eq!(facts.state.tasks.len(), 1, "and it is known again what waits");

@@ -1,6 +1,6 @@
 //! The forms in which dependencies are written, one by one, and what the repository has of its own.
 
-use super::*;
+use super::super::*;
 use crate::diff::changes;
 use std::path::Path;
 use std::process::Command;
@@ -156,7 +156,7 @@ fn forms_of_go_and_cargo_are_read() {
         ("Cargo.lock", &lock("registry+https://github.com/rust-lang/crates.io-index"), &["a"]),
         ("Cargo.lock", &lock("sparse+https://index.crates.io/"), &["a"]),
     ]);
-    assert!(kind("config.toml").is_none(), "only Cargo's");
+    assert!(format_of("config.toml").is_none(), "only Cargo's");
 }
 
 #[test]

@@ -1,3 +1,5 @@
+mod forms;
+
 use super::*;
 
 /// Reads a file as its name says.
@@ -57,7 +59,7 @@ fn lockfiles_name_every_package_from_elsewhere() {
 fn what_does_not_read_is_said_and_nothing_panics() {
     for path in ["Cargo.toml", "package.json", "pyproject.toml", "package-lock.json", "Cargo.lock"]
     {
-        assert_eq!((kind(path).unwrap().read)("{[<", ""), None, "{path}");
+        assert_eq!((format_of(path).unwrap().read)("{[<", ""), None, "{path}");
     }
     let odd = [
         "",
@@ -82,10 +84,10 @@ fn what_does_not_read_is_said_and_nothing_panics() {
     for path in ["yarn.lock", "go.mod", "go.sum", "requirements.txt"] {
         for text in odd {
             let text = format!("packages:\n  {text}\n{text}\n {text}");
-            let _ = (kind(path).unwrap().read)(&text, "a");
+            let _ = (format_of(path).unwrap().read)(&text, "a");
         }
     }
-    assert!(kind("src/main.rs").is_none() && kind("notes.txt").is_none());
+    assert!(format_of("src/main.rs").is_none() && format_of("notes.txt").is_none());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::link::SESSION;
 use super::sql;
-use crate::conformance::server::{empty_store, open, psql};
+use crate::test_server::{empty_store, open, psql};
 
 /// Statement, its name, and the indexes that it may use.
 const WANTED: &[(&str, &str, &[&str])] = &[

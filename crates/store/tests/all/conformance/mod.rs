@@ -1,41 +1,44 @@
 //! What every store must do, as cases that run against the trait.
 //!
-//! A back end passes a [`Factory`] and runs [`CASES`]. Rows are made only by projecting events, as
+//! Each store passes a [`Factory`] and runs [`CASES`]. Rows are made only by projecting events, as
 //! in life. The last case drives a store and the model in memory through the same random history
 //! and compares every answer.
-#![expect(clippy::unwrap_used, reason = "a case that cannot go on has failed")]
 
 mod differential;
 mod facts;
 mod lists;
 mod log;
 mod memories;
-pub mod server;
 mod transactions;
 mod world;
 
-use crate::{Clock, Store, StoreError};
+use comity_store::memory::MemoryStore;
+use comity_store::postgres::{OpenOptions as PgOptions, PgStore};
+use comity_store::sqlite::{OpenOptions, SqliteStore};
+use comity_store::test_server::empty_store;
+use comity_store::{Clock, ManualClock, Store, StoreError};
 use std::sync::Arc;
-pub use world::{ManualClock, World, repo};
+use world::World;
+pub use world::repo;
 
 /// Opens a handle on one store; all handles of one opener see the same data.
-pub type Opener = Box<dyn Fn() -> Box<dyn Store>>;
+type Opener = Box<dyn Fn() -> Box<dyn Store>>;
 /// Makes a new, empty store that goes by the given clock.
-pub type Factory<'a> = &'a dyn Fn(Arc<dyn Clock>) -> Opener;
-pub type Outcome = Result<(), StoreError>;
+type Factory<'a> = &'a dyn Fn(Arc<dyn Clock>) -> Opener;
+type Outcome = Result<(), StoreError>;
 
 /// One thing that every store must do.
 #[derive(Clone, Copy)]
-pub struct Case {
+struct Case {
     /// The rule, as a sentence.
-    pub name: &'static str,
+    name: &'static str,
     /// Proves the rule, or panics.
-    pub run: fn(&mut World) -> Outcome,
+    run: fn(&mut World) -> Outcome,
 }
 
 macro_rules! cases {
     ($($module:ident: $($name:ident),* $(,)?;)*) => {
-        pub const CASES: &[Case] =
+        const CASES: &[Case] =
             &[$($(Case { name: stringify!($name), run: $module::$name },)*)*];
     };
 }
@@ -74,7 +77,8 @@ cases! {
     differential: a_random_history_gives_the_answers_of_the_model;
 }
 
-pub fn run(case: &Case, factory: Factory<'_>) {
+fn run(case: &Case, factory: Factory<'_>) {
+    println!("{}", case.name);
     let clock = ManualClock::new();
     let mut world = World::new(factory(clock.clone()), clock);
     let outcome = (case.run)(&mut world);
@@ -84,8 +88,44 @@ pub fn run(case: &Case, factory: Factory<'_>) {
     assert!(broken.is_empty(), "{}: {broken:?}", case.name);
 }
 
-pub fn run_all(factory: Factory<'_>) {
+fn memory(clock: Arc<dyn Clock>) -> Opener {
+    let store = MemoryStore::new(clock);
+    Box::new(move || Box::new(store.clone()) as Box<dyn Store>)
+}
+
+fn sqlite(clock: Arc<dyn Clock>) -> Opener {
+    let dir = tempfile::tempdir().unwrap();
+    Box::new(move || {
+        let options = OpenOptions { clock: clock.clone(), ..OpenOptions::default() };
+        Box::new(SqliteStore::open(&dir.path().join("store.db"), options).unwrap())
+    })
+}
+
+fn postgres(clock: Arc<dyn Clock>) -> Opener {
+    let url = empty_store();
+    Box::new(move || {
+        let options = PgOptions { clock: Some(clock.clone()), ..PgOptions::default() };
+        Box::new(PgStore::open(&url, options, &|_| None).unwrap())
+    })
+}
+
+#[test]
+fn the_model_in_memory_conforms() {
     for case in CASES {
-        run(case, factory);
+        run(case, &memory);
+    }
+}
+
+#[test]
+fn sqlite_conforms() {
+    for case in CASES {
+        run(case, &sqlite);
+    }
+}
+
+#[test]
+fn postgresql_conforms() {
+    for case in CASES {
+        run(case, &postgres);
     }
 }

@@ -2,11 +2,11 @@
 
 use super::world::{created, done, elsewhere, other_repo, repo, task_id};
 use super::{Outcome, World};
-use crate::{Changes, EventQuery, Rows, StoreError};
 use comity_core::chain::{Hash, Head, Stored};
 use comity_core::facts::Facts;
 use comity_core::ids::Seq;
 use comity_core::time::Millis;
+use comity_store::{Changes, EventQuery, Rows, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn all() -> EventQuery {
