@@ -46,7 +46,6 @@ pub struct Head {
     pub seq: Seq,
     /// Its time.
     pub ts: Timestamp,
-    /// Its hash.
     pub hash: Hash,
 }
 

@@ -58,10 +58,7 @@ pub enum Command {
     /// Make a task.
     CreateTask(Box<NewTask>),
     /// Make several tasks, all or none.
-    CreateTasks {
-        /// The tasks.
-        tasks: Vec<PlannedTask>,
-    },
+    CreateTasks { tasks: Vec<PlannedTask> },
     /// Take a task over from another system, in the state that it has there.
     ImportTask(Box<ImportedTask>),
     /// Change one task in several ways, all or none; each step sees what those before it did.
@@ -87,7 +84,7 @@ pub enum Command {
     Depend {
         /// The task.
         id: String,
-        /// What must be done first.
+        /// Tasks that must be done first.
         on: String,
         /// Whether to remove it.
         remove: bool,
@@ -119,7 +116,7 @@ pub enum Command {
         /// The life of the claim, when one is taken on the way.
         #[serde(default, with = "crate::time::written")]
         ttl: Option<Millis>,
-        /// What to say.
+        /// The text.
         reason: Option<String>,
     },
     /// Hand the work in.
@@ -142,7 +139,7 @@ pub enum Command {
         /// Whether a person says that the work was not merged.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unmerged: bool,
-        /// What to say.
+        /// The text.
         reason: Option<String>,
     },
     /// Stop until something is given.
@@ -153,10 +150,10 @@ pub enum Command {
         needs: Option<String>,
         /// Questions that must be answered.
         questions: Vec<String>,
-        /// When to try again without an answer.
+        /// The time after which comity queues the task again.
         #[serde(default, with = "crate::time::written")]
         retry_after: Option<Millis>,
-        /// What to say.
+        /// The text.
         reason: Option<String>,
     },
     /// Settle a checklist item.
@@ -183,7 +180,6 @@ pub enum Command {
     Transition {
         /// The task.
         id: String,
-        /// The status.
         status: Status,
         /// Why.
         reason: Option<String>,
@@ -206,7 +202,6 @@ pub enum Command {
     Sweep,
     /// Register an agent or change one.
     AgentRegister {
-        /// Who.
         id: AgentId,
         /// What it is there for; empty keeps what it has.
         roles: Vec<Role>,
@@ -215,7 +210,6 @@ pub enum Command {
     },
     /// Say what is known of an agent; whoever is new is registered.
     AgentDescribe {
-        /// Who.
         id: AgentId,
         /// What it is there for; empty keeps what it has.
         roles: Vec<Role>,
@@ -237,9 +231,8 @@ pub enum Command {
     GateRecord {
         /// The task.
         id: String,
-        /// The gate.
         gate: String,
-        /// Whether it passed.
+        /// Whether the work passed the gate.
         pass: bool,
         /// Where the report is.
         report: Option<String>,
@@ -250,7 +243,6 @@ pub enum Command {
     GateWaive {
         /// The task.
         id: String,
-        /// The gate.
         gate: String,
         /// Why.
         reason: String,
@@ -314,7 +306,6 @@ pub enum Command {
         /// Its type.
         #[serde(rename = "type")]
         kind: String,
-        /// What.
         text: String,
         /// The task it is about.
         task: Option<String>,

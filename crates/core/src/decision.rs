@@ -41,7 +41,7 @@ impl DecisionType {
                 "decision type {:?} is not known",
                 crate::ids::shorten(text)
             ))
-            .hint("one of: approval, choice, free")),
+            .hint("use one of: approval, choice, free")),
         }
     }
 }
@@ -133,12 +133,12 @@ impl TryFrom<String> for Addressee {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionOption {
-    /// The word to answer with.
+    /// The key to answer with.
     pub key: String,
-    /// What it means, short.
+    /// What the option means, in short.
     #[serde(default)]
     pub label: Option<String>,
-    /// What it means, long.
+    /// What the option means, in full.
     #[serde(default)]
     pub description: Option<String>,
 }
@@ -148,17 +148,14 @@ pub struct DecisionOption {
 pub struct Decision {
     /// The repository it belongs to.
     pub repo: RepoName,
-    /// Its id.
     pub id: DecisionId,
-    /// The question.
     pub question: String,
-    /// What one must know to answer it.
+    /// What a reader must know to answer.
     pub context: Option<String>,
     /// The kind of answer.
     pub kind: DecisionType,
-    /// The options.
     pub options: Vec<DecisionOption>,
-    /// The answer that is given at the deadline.
+    /// The answer that comity gives at the deadline.
     pub default: Option<String>,
     /// Who is asked.
     pub to: Addressee,
@@ -168,7 +165,6 @@ pub struct Decision {
     pub purpose: DecisionPurpose,
     /// Who asked.
     pub asked_by: AgentId,
-    /// When.
     pub created_at: Timestamp,
     /// The deadline.
     pub expires_at: Option<Timestamp>,
@@ -180,7 +176,6 @@ pub struct Decision {
     pub text: Option<String>,
     /// Who answered.
     pub answered_by: Option<AgentId>,
-    /// When.
     pub answered_at: Option<Timestamp>,
     /// What it is in the system that it was taken over from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -227,7 +222,7 @@ pub fn read_answer(
     }
     Err(Refusal::new(
         Code::InvalidAnswer,
-        format!("{:?} is none of the options", crate::ids::shorten(answer)),
+        format!("{:?} is not one of the options", crate::ids::shorten(answer)),
     )
     .hint(format!("answer with KEY or 'KEY: text'; the keys are: {}", keys.join(", ")))
     .detail("options", keys))

@@ -53,7 +53,7 @@ impl Trigger {
         let word = text.trim().to_ascii_lowercase();
         Trigger::ALL.into_iter().find(|trigger| trigger.as_str() == word).ok_or_else(|| {
             Refusal::input(format!("trigger {:?} is not known", shorten(text)))
-                .hint("one of: idle, startup, shutdown")
+                .hint("use one of: idle, startup, shutdown")
         })
     }
 }
@@ -69,13 +69,11 @@ impl fmt::Display for Trigger {
 pub struct Directive {
     /// The repository it belongs to.
     pub repo: RepoName,
-    /// Its id.
     pub id: DirectiveId,
     /// What is to be done.
     pub text: String,
-    /// When.
     pub trigger: Trigger,
-    /// The highest comes first.
+    /// Directives with a higher priority come first.
     pub priority: u64,
     /// Whether it is switched on.
     pub enabled: bool,
@@ -114,7 +112,7 @@ impl Directive {
 pub struct DirectiveFilter {
     /// For this trigger.
     pub trigger: Option<Trigger>,
-    /// Only those that count now, the most important first.
+    /// Only directives that apply now, highest priority first.
     pub active: bool,
 }
 

@@ -170,7 +170,6 @@ pub struct Placed {
     pub seq: Seq,
     /// When, never before its predecessor.
     pub ts: Timestamp,
-    /// What.
     pub draft: Draft,
 }
 

@@ -32,7 +32,6 @@ impl LeaseMode {
 pub struct Lease {
     /// The repository of its paths.
     pub repo: RepoName,
-    /// Its id.
     pub id: LeaseId,
     /// The normalised pattern.
     pub path: String,

@@ -53,7 +53,7 @@ impl MemoryType {
             "feedback" | "warning" => Ok(MemoryType::Feedback),
             "focus" => Ok(MemoryType::Focus),
             _ => Err(Refusal::input(format!("memory type {:?} is not known", shorten(text)))
-                .hint("one of: fact (knowledge), procedure, feedback (warning), focus")),
+                .hint("use one of: fact (knowledge), procedure, feedback (warning), focus")),
         }
     }
 }
@@ -67,7 +67,6 @@ impl fmt::Display for MemoryType {
 /// Where a memory comes from: who said what it says now, on which task, and where in the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Source {
-    /// Who.
     pub agent: AgentId,
     /// On which task.
     pub task: Option<TaskId>,
@@ -80,7 +79,6 @@ pub struct Source {
 pub struct Memory {
     /// The repository it belongs to.
     pub repo: RepoName,
-    /// Its id.
     pub id: MemoryId,
     /// What kind of thing it is.
     pub kind: MemoryType,
@@ -88,7 +86,7 @@ pub struct Memory {
     pub scope: String,
     /// What is remembered.
     pub text: String,
-    /// Free words.
+    /// The labels.
     pub tags: Vec<String>,
     /// Where it comes from.
     pub source: Source,
@@ -125,11 +123,11 @@ impl Memory {
 pub struct MemoryFilter {
     /// Of this type.
     pub kind: Option<MemoryType>,
-    /// Of this scope, or of the global one.
+    /// Only memories of this scope and global ones.
     pub scope: Option<String>,
-    /// With all of these tags.
+    /// Only memories with all these tags.
     pub tags: Vec<String>,
-    /// Also those that were replaced.
+    /// Also memories that were replaced.
     pub all: bool,
 }
 

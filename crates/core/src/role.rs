@@ -72,7 +72,7 @@ impl Role {
         let known = Role::WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
         known.map(|(_, role)| *role).ok_or_else(|| {
             Refusal::input(format!("role {:?} is not known", crate::ids::shorten(text))).hint(
-                "one of: planner (pm, architect, supervisor), implementer (dev, developer), \
+                "use one of: planner (pm, architect, supervisor), implementer (dev, developer), \
                  critic (qa, reviewer), integrator, watchdog, observer (scout)",
             )
         })

@@ -34,17 +34,12 @@ pub enum Key {
 pub struct State {
     /// Counters by repository.
     pub repos: BTreeMap<RepoName, Counters>,
-    /// Tasks.
     pub tasks: BTreeMap<(RepoName, TaskId), Task>,
     /// Live leases.
     pub leases: BTreeMap<(RepoName, LeaseId), Lease>,
-    /// Decisions.
     pub decisions: BTreeMap<(RepoName, DecisionId), Decision>,
-    /// Agents.
     pub agents: BTreeMap<AgentId, Agent>,
-    /// Memories.
     pub memories: BTreeMap<(RepoName, MemoryId), Memory>,
-    /// Directives.
     pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
 }
 

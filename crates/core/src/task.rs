@@ -48,7 +48,7 @@ impl Priority {
                 "priority {:?} is not known",
                 crate::ids::shorten(text)
             ))
-            .hint("one of: P0 (critical), P1 (high), P2 (medium), P3 (low), P4")),
+            .hint("use one of: P0 (critical), P1 (high), P2 (medium), P3 (low), P4")),
         }
     }
 }
@@ -118,7 +118,7 @@ impl Deliverable {
                 "deliverable {:?} is not known",
                 crate::ids::shorten(text)
             ))
-            .hint("one of: code, document, none")),
+            .hint("use one of: code, document, none")),
         }
     }
 }
@@ -127,7 +127,7 @@ impl Deliverable {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Constraints {
-    /// Most files that may be changed.
+    /// The largest number of files that may change.
     pub max_files: Option<u32>,
     /// Whether commits are forbidden.
     pub no_git_commit: bool,
@@ -172,7 +172,7 @@ pub struct Block {
     pub needs: String,
     /// Since when.
     pub since: Timestamp,
-    /// When to try again without an answer.
+    /// The time after which comity queues the task again.
     pub retry_at: Option<Timestamp>,
     /// Decisions that must be answered; when all are, the task goes on.
     pub questions: Vec<DecisionId>,
@@ -196,7 +196,6 @@ pub struct Step {
 pub struct Task {
     /// The repository it belongs to.
     pub repo: RepoName,
-    /// Its id.
     pub id: TaskId,
     /// Its number, unique in the repository.
     pub number: u64,
@@ -204,21 +203,19 @@ pub struct Task {
     pub version: u64,
     /// One line.
     pub title: String,
-    /// Free text.
     pub description: String,
     /// For example `implementation`.
     pub kind: Option<String>,
     /// A planner's estimate.
     pub complexity: Option<u32>,
-    /// What it delivers.
+    /// What the task delivers.
     pub deliverable: Deliverable,
     /// Its state.
     pub status: Status,
-    /// How urgent it is.
+    /// How urgent the task is.
     pub priority: Priority,
-    /// Free words.
     pub labels: Vec<String>,
-    /// Who may claim it.
+    /// The role that may claim the task.
     pub role: Option<Role>,
     /// Who works or worked on it.
     pub assignee: Option<AgentId>,
@@ -255,11 +252,11 @@ pub struct Task {
     pub requirements: Vec<String>,
     /// The checklist.
     pub dod: Vec<ChecklistItem>,
-    /// The gates.
+    /// The gates that the task must pass.
     pub gates: Vec<Gate>,
-    /// The constraints.
+    /// What the work may change.
     pub constraints: Constraints,
-    /// Whatever else the mission should carry.
+    /// Further entries for the mission.
     pub context: Map<String, Value>,
     /// How long the work may take; zero is no limit.
     pub timeout: Millis,
@@ -279,7 +276,6 @@ pub struct Task {
     pub claim: Option<Claim>,
     /// Why it is blocked.
     pub block: Option<Block>,
-    /// Steps.
     pub steps: Vec<Step>,
     /// Every decision asked for it.
     pub decisions: Vec<DecisionId>,

@@ -22,9 +22,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// TASK.
+/// A task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct TaskView {
     pub id: String,
     pub number: u64,
@@ -49,7 +48,7 @@ pub struct TaskView {
     pub commit: Option<String>,
     pub pr: Option<String>,
     pub merged_sha: Option<String>,
-    /// Only where a person finished it without a merge.
+    /// Present only if a person finished the task without a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmerged: Option<String>,
     pub round: u32,
@@ -78,7 +77,6 @@ pub struct TaskView {
 
 /// An item of a task's checklist.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct ItemView {
     pub text: String,
     pub state: CheckState,
@@ -88,7 +86,6 @@ pub struct ItemView {
 
 /// A gate of a task, as it stands for the present round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct GateView {
     pub name: String,
     pub required: bool,
@@ -103,7 +100,6 @@ pub struct GateView {
 
 /// A step of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct StepView {
     pub id: String,
     pub text: String,
@@ -112,7 +108,6 @@ pub struct StepView {
 
 /// The live claim of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct ClaimView {
     pub agent: String,
     pub host: Option<String>,
@@ -122,14 +117,13 @@ pub struct ClaimView {
     pub expires_at: Timestamp,
     #[serde(default)]
     pub started_at: Option<Timestamp>,
-    /// When the work must be handed in, counted from its start.
+    /// The deadline of the work, counted from its start.
     #[serde(default)]
     pub deadline: Option<Timestamp>,
 }
 
-/// LEASE.
+/// A lease.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct LeaseView {
     pub lock_id: String,
     pub repo: String,
@@ -144,9 +138,8 @@ pub struct LeaseView {
     pub expires_at: Timestamp,
 }
 
-/// AGENT.
+/// An agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct AgentView {
     pub id: String,
     pub roles: Vec<Role>,
@@ -158,15 +151,13 @@ pub struct AgentView {
 
 /// What an agent holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct HoldsView {
     pub tasks: Vec<String>,
     pub leases: Vec<String>,
 }
 
-/// DECISION.
+/// A decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct DecisionView {
     pub id: String,
     pub question: String,
@@ -184,7 +175,7 @@ pub struct DecisionView {
     pub answered_by: Option<String>,
     pub answered_at: Option<Timestamp>,
     pub state: String,
-    /// Only where it comes from another system.
+    /// Present only if it was imported from another system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }

@@ -256,7 +256,7 @@ impl Config {
             if bad || name.len() > WORD_BYTES_MAX {
                 return Err(Problem::new(
                     "gates.required",
-                    format!("{name:?} is not a gate's name"),
+                    format!("{name:?} cannot be the name of a gate"),
                 ));
             }
         }
@@ -269,7 +269,7 @@ impl Config {
         if pattern.is_empty() || pattern.starts_with(['-', '/']) || pattern.contains(bad) {
             return Err(Problem::new(
                 "branch.pattern",
-                format!("{pattern:?} is not a branch's name"),
+                format!("{pattern:?} cannot be the name of a branch"),
             ));
         }
         // A word with a typo in it would stand in the name of every branch.
@@ -382,7 +382,7 @@ fn wrong(file: &Path, line: Option<usize>, message: &str) -> Refusal {
     };
     Refusal::input(format!("{place}: {message}"))
         .hint(
-            say("correct the file; ")
+            say("fix the file; ")
                 .quote(op("init"))
                 .say(" in an empty directory writes one that shows every key"),
         )
@@ -434,11 +434,11 @@ mod tests {
             ("[roles]\nking = []\n", "c.toml:2: key roles.king: role \"king\" is not known"),
             (
                 "[gates]\nrequired = ['']\n",
-                "c.toml:2: key gates.required: \"\" is not a gate's name",
+                "c.toml:2: key gates.required: \"\" cannot be the name of a gate",
             ),
             (
                 "[branch]\npattern = ''\n",
-                "c.toml:2: key branch.pattern: \"\" is not a branch's name",
+                "c.toml:2: key branch.pattern: \"\" cannot be the name of a branch",
             ),
             ("[branch]\npattern = 'a b/{id}'\n", "c.toml:2: key branch.pattern"),
             ("[branch]\npattern = 'feat/{isue}'\n", "one of: {id}, {number}, {issue}, {slug}"),

@@ -31,7 +31,7 @@ pub(super) fn check(message_file: &str) -> Result<Reply, Refusal> {
     let said: Vec<String> = problems.iter().map(|(n, text)| format!("line {n}: {text}")).collect();
     let list: Vec<Value> =
         problems.iter().map(|(n, text)| json!({"line": n, "message": text})).collect();
-    Err(Refusal::new(Code::ContractInvalid, format!("the commit message: {}", said.join("; ")))
+    Err(Refusal::new(Code::ContractInvalid, format!("the commit message is not valid: {}", said.join("; ")))
         .hint("write `type(task-id): summary`, an empty line, then Why:, Touches:, Tests: and Risks/Mitigations:")
         .detail("problems", list))
 }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 pub enum LeaseChange {
     /// Take leases, all or none.
     Acquire {
-        /// The patterns.
         patterns: Vec<String>,
         /// The task they are for.
         task: Option<String>,

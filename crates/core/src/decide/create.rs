@@ -158,7 +158,7 @@ impl Rule<'_> {
         }
         Err(Refusal::new(
             Code::LimitExceeded,
-            format!("{what}: at most {}", limits::LIST_ENTRIES_MAX),
+            format!("{what}: at most {} entries are allowed", limits::LIST_ENTRIES_MAX),
         )
         .detail("limit", limits::LIST_ENTRIES_MAX)
         .into())
@@ -172,7 +172,7 @@ fn given_id(text: Option<&str>) -> Result<Option<TaskId>, Refusal> {
     match id.number() {
         Some(number) if number == 0 || number > TASK_NUMBER_MAX => {
             Err(Refusal::input(format!("task number {number} is out of range"))
-                .hint(format!("between 1 and {TASK_NUMBER_MAX}")))
+                .hint(format!("use a number between 1 and {TASK_NUMBER_MAX}")))
         }
         _ => Ok(Some(id)),
     }
@@ -183,7 +183,7 @@ fn takes_parts(parent: &Task, finished: bool) -> Result<TaskId, Refusal> {
     if parent.status.is_finished() && !finished {
         return Err(Refusal::new(
             Code::InvalidTransition,
-            format!("{} is {} and takes no new parts", parent.id, parent.status),
+            format!("{} is {} and cannot get new parts", parent.id, parent.status),
         )
         .hint("a person may reopen it")
         .detail("status", parent.status.as_str()));

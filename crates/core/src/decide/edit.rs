@@ -21,7 +21,7 @@ impl<'a> Rule<'a> {
         if_match: Option<u64>,
     ) -> Ruling<Answer> {
         if *changes == TaskUpdated::default() && constraints.is_empty() {
-            return Err(Refusal::input("no change is given")
+            return Err(Refusal::input("there is nothing to change")
                 .hint(say("for example: ").call(op("task.update").id("T1").arg("priority", "P0")))
                 .into());
         }
@@ -94,7 +94,7 @@ impl<'a> Rule<'a> {
         if task.status.is_finished() {
             return Err(Refusal::new(
                 Code::InvalidTransition,
-                format!("{} is {} and takes no more dependencies", task.id, task.status),
+                format!("{} is {} and cannot get new dependencies", task.id, task.status),
             )
             .detail("status", task.status.as_str())
             .into());
@@ -104,7 +104,7 @@ impl<'a> Rule<'a> {
             let names: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
             return Err(Refusal::new(
                 Code::DependencyCycle,
-                format!("that would close the cycle {}", names.join(" → ")),
+                format!("the dependency would close the cycle {}", names.join(" → ")),
             )
             .detail("cycle", names)
             .into());
@@ -217,7 +217,7 @@ fn needs_fit(task: &Task, needs: Option<&str>) -> Result<(), Refusal> {
     let Some(needs) = needs else { return Ok(()) };
     if task.block.is_none() {
         let message =
-            format!("{} is {}; only a blocked task needs something", task.id, task.status);
+            format!("{} is {}; only a blocked task can say what it needs", task.id, task.status);
         return Err(Refusal::new(Code::InvalidTransition, message)
             .hint(say("block it: ").call(op("task.block").ask("id", "ID").ask("needs", "TEXT")))
             .detail("status", task.status.as_str()));

@@ -43,7 +43,7 @@ impl<'a> Rule<'a> {
         if task.status == Status::Approved && task.deliverable == Deliverable::Code {
             return Err(Refusal::new(
                 Code::InvalidTransition,
-                format!("{} has code to merge before it is done", task.id),
+                format!("{} has code that must be merged before it is done", task.id),
             )
             .hint(say("run ").quote(op("task.merge").id(&task.id)).say(" first"))
             .detail("status", task.status.as_str())
@@ -139,7 +139,7 @@ impl<'a> Rule<'a> {
         if task.status.is_finished() {
             return Err(Refusal::new(
                 Code::InvalidTransition,
-                format!("{} is {}; only a person reopens it", task.id, task.status),
+                format!("{} is {}; only a person may reopen it", task.id, task.status),
             )
             .hint(op("task.reopen").id(&task.id).ask("reason", "TEXT"))
             .into());
@@ -166,7 +166,7 @@ impl<'a> Rule<'a> {
         if !task.status.is_finished() {
             return Err(Refusal::new(
                 Code::InvalidTransition,
-                format!("{} is {}; only a finished task is reopened", task.id, task.status),
+                format!("{} is {}; only a finished task can be reopened", task.id, task.status),
             )
             .detail("status", task.status.as_str())
             .into());

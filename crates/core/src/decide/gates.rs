@@ -80,7 +80,7 @@ pub fn gate_state(task: &Task, gate: Option<&Gate>, policy: &Policy) -> (CheckSt
     }
     if evidence.tier < policy.min_tier {
         let (found, wanted) = (evidence.tier.as_str(), policy.min_tier.as_str());
-        return (CheckState::Open, format!("has evidence of tier {found}, {wanted} is demanded"));
+        return (CheckState::Open, format!("has evidence of tier {found}; {wanted} is required"));
     }
     (CheckState::Met, "is met".to_owned())
 }
@@ -132,7 +132,7 @@ impl Rule<'_> {
         if task.status.is_finished() {
             return Err(Refusal::new(
                 Code::InvalidTransition,
-                format!("{} is {}; evidence comes too late", task.id, task.status),
+                format!("{} is {}; it is too late for evidence", task.id, task.status),
             )
             .detail("status", task.status.as_str())
             .into());
@@ -198,7 +198,7 @@ impl Rule<'_> {
         }
         Err(Refusal::new(
             Code::SelfReview,
-            format!("{} works on {} and cannot waive what it demands", self.request.actor, task.id),
+            format!("{} works on {} and cannot waive its checks", self.request.actor, task.id),
         )
         .detail("assignee", self.request.actor.as_str())
         .into())

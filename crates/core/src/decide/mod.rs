@@ -104,7 +104,6 @@ pub struct HandedIn {
 pub struct Outcome {
     /// The events, in order.
     pub events: Vec<Draft>,
-    /// The answer.
     pub answer: Answer,
 }
 

@@ -173,7 +173,7 @@ impl<'a> Rule<'a> {
             let asked = DecisionAsked {
                 decision: DecisionId(next),
                 question: issue.description.trim().to_owned(),
-                context: Some(format!("{} was handed in with this open.", task.id)),
+                context: Some(format!("This was open when {} was submitted.", task.id)),
                 kind: DecisionType::Free,
                 options: Vec::new(),
                 default: None,
@@ -234,7 +234,7 @@ fn is_about(task: &Task, report: &WorkReport) -> Ruling<()> {
         Code::ContractInvalid,
         format!("the result is for {}, not for {}", crate::ids::shorten(named), task.id),
     )
-    .hint("hand it in for the task that its task_id names")
+    .hint("submit it for the task that its task_id names")
     .detail("task", task.id.as_str())
     .detail("task_id", named.clone())
     .into())
@@ -260,7 +260,7 @@ fn is_about_issue(task: &Task, report: &WorkReport) -> Ruling<()> {
             task.id
         ),
     )
-    .hint("hand it in for the task of that issue")
+    .hint("submit it for the task of that issue")
     .detail("task", task.id.as_str())
     .into())
 }

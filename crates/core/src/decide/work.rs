@@ -79,7 +79,7 @@ impl<'a> Rule<'a> {
         }
         Err(Refusal::new(
             Code::AttemptsExhausted,
-            format!("{} has used its {} attempts", task.id, self.policy.max_attempts),
+            format!("{} has used all its {} attempts", task.id, self.policy.max_attempts),
         )
         .detail("attempts", task.attempts)
         .into())
@@ -157,7 +157,7 @@ impl<'a> Rule<'a> {
         if !task.status.is_held() {
             return Err(Refusal::new(
                 Code::InvalidTransition,
-                format!("{} is {}; only a claimed task is released", task.id, task.status),
+                format!("{} is {}; only a claimed task can be released", task.id, task.status),
             )
             .hint(Hint::default().quote(op("task.requeue")).say(" puts it back into the queue"))
             .into());
@@ -179,7 +179,7 @@ impl<'a> Rule<'a> {
         if task.claim.is_none() {
             return Err(Refusal::new(
                 Code::InvalidTransition,
-                format!("{} is {}; steps belong to a claim", task.id, task.status),
+                format!("{} is {}; only a claimed task has steps", task.id, task.status),
             )
             .hint(say("claim it first: ").call(op("task.claim").id(&task.id)))
             .into());
@@ -196,7 +196,7 @@ impl<'a> Rule<'a> {
                 if let Some(known) = known.filter(|step| !step.complete) {
                     return Err(Refusal::new(
                         Code::DuplicateId,
-                        format!("step {} has started already", known.id),
+                        format!("step {} has already started", known.id),
                     )
                     .into());
                 }
@@ -212,7 +212,7 @@ impl<'a> Rule<'a> {
                 if known.complete {
                     return Err(Refusal::new(
                         Code::InvalidTransition,
-                        format!("step {} is complete already", known.id),
+                        format!("step {} is already complete", known.id),
                     )
                     .into());
                 }
@@ -257,7 +257,7 @@ impl<'a> Rule<'a> {
         let found =
             task.dod.iter().find(|known| known.text == item).or(by_place).ok_or_else(|| {
                 super::access::not_found("checklist item", item)
-                    .hint("give the item's text, or its place counted from 1")
+                    .hint("give the item's text, or its number, counted from 1")
             })?;
         if task.status.is_finished() {
             return Err(Refusal::new(

@@ -13,32 +13,28 @@ use serde_json::{Map, Value};
 /// A task came into being.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskCreated {
-    /// Its number.
     pub number: u64,
-    /// Its title.
     pub title: String,
-    /// Free text.
     pub description: String,
     /// For example `implementation`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
     /// A planner's estimate.
     pub complexity: Option<u32>,
-    /// What it delivers.
+    /// What the task delivers.
     pub deliverable: Deliverable,
-    /// How urgent it is.
+    /// How urgent the task is.
     pub priority: Priority,
-    /// Free words.
     pub labels: Vec<String>,
-    /// Who may claim it.
+    /// The role that may claim the task.
     pub role: Option<Role>,
-    /// For whom it is reserved.
+    /// The agent that the task is reserved for.
     pub assignee: Option<AgentId>,
-    /// What must be done first.
+    /// Tasks that must be done first.
     pub dependencies: Vec<TaskId>,
     /// Outside reasons not to start.
     pub blockers: Vec<String>,
-    /// Patterns of its files.
+    /// Patterns of the files that the work changes.
     pub files: Vec<String>,
     /// What the result must satisfy.
     pub requirements: Vec<String>,
@@ -46,19 +42,19 @@ pub struct TaskCreated {
     pub dod: Vec<String>,
     /// The gates it asks for.
     pub gates: Vec<String>,
-    /// The constraints.
+    /// What the work may change.
     pub constraints: Constraints,
-    /// Whatever else the mission should carry.
+    /// Further entries for the mission.
     pub context: Map<String, Value>,
     /// How long the work may take.
     pub timeout: Millis,
-    /// Its epic.
+    /// The epic that the task belongs to.
     pub epic: Option<String>,
-    /// Its requirements document.
+    /// The requirements document that the task belongs to.
     pub prd: Option<String>,
-    /// Its initiative.
+    /// The initiative that the task belongs to.
     pub initiative: Option<String>,
-    /// The task it is a part of.
+    /// The task that this one is a part of.
     pub parent: Option<TaskId>,
     /// The text that it was made of, as it came: the log keeps it for the way back, the task does not carry it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,10 +65,8 @@ pub struct TaskCreated {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskUpdated {
-    /// The title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Free text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// For example `implementation`.
@@ -81,49 +75,48 @@ pub struct TaskUpdated {
     /// A planner's estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complexity: Option<u32>,
-    /// What it delivers.
+    /// What the task delivers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliverable: Option<Deliverable>,
-    /// How urgent it is.
+    /// How urgent the task is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// Free words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
-    /// Who may claim it; `any` is the empty text.
+    /// The role that may claim the task; an empty text means any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// Outside reasons not to start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blockers: Option<Vec<String>>,
-    /// Patterns of its files.
+    /// Patterns of the files that the work changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<String>>,
     /// What the result must satisfy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requirements: Option<Vec<String>>,
-    /// The checklist; items whose text stays keep their state.
+    /// The checklist; an item that stays keeps its state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dod: Option<Vec<String>>,
-    /// The gates it asks for; gates whose name stays keep their evidence.
+    /// The gates that the task must pass; a gate that stays keeps its evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<String>>,
-    /// The constraints.
+    /// What the work may change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constraints: Option<Constraints>,
-    /// Entries of the context; null removes one.
+    /// Entries of the context to set; null removes one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Map<String, Value>>,
     /// How long the work may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Millis>,
-    /// Its epic.
+    /// The epic that the task belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epic: Option<String>,
-    /// Its requirements document.
+    /// The requirements document that the task belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prd: Option<String>,
-    /// Its initiative.
+    /// The initiative that the task belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initiative: Option<String>,
     /// The branch of the work.
@@ -158,7 +151,6 @@ pub struct TaskLinked {
 /// Somebody took a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskClaimed {
-    /// Who.
     pub assignee: AgentId,
     /// The number that proves it: this event's own seq.
     pub fence: Fence,
@@ -181,7 +173,7 @@ pub struct TaskClaimed {
 /// An edge between two tasks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dependency {
-    /// What must be done first.
+    /// Tasks that must be done first.
     pub on: TaskId,
 }
 

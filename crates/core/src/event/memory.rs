@@ -19,7 +19,7 @@ pub struct MemoryWritten {
     pub scope: String,
     /// What is remembered.
     pub text: String,
-    /// Free words.
+    /// The labels.
     pub tags: Vec<String>,
     /// When it is forgotten by itself.
     pub expires_at: Option<Timestamp>,
@@ -37,7 +37,7 @@ pub struct MemoryUpdated {
     pub scope: String,
     /// What is remembered.
     pub text: String,
-    /// Free words.
+    /// The labels.
     pub tags: Vec<String>,
     /// When it is forgotten by itself.
     pub expires_at: Option<Timestamp>,
@@ -66,9 +66,8 @@ pub struct DirectiveCreated {
     pub directive: DirectiveId,
     /// What is to be done.
     pub text: String,
-    /// When.
     pub trigger: Trigger,
-    /// The highest comes first.
+    /// Directives with a higher priority come first.
     pub priority: u64,
     /// Why, or how.
     pub description: Option<String>,
@@ -109,10 +108,8 @@ pub struct TakenOver {
     /// The question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<DecisionId>,
-    /// The memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryId>,
-    /// The directive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directive: Option<DirectiveId>,
     /// What it is over there.

@@ -16,11 +16,11 @@ use serde_json::{Map, Value};
 pub struct ReviewRequested {
     /// The submitted commit.
     pub commit: Option<String>,
-    /// Its branch.
+    /// The branch of the task.
     pub branch: Option<String>,
     /// The pull request.
     pub pr: Option<String>,
-    /// Who is wanted as reviewer.
+    /// The agent that should review the work.
     pub reviewer: Option<AgentId>,
     /// The round of work.
     pub round: u32,
@@ -37,14 +37,13 @@ pub struct ReviewRequested {
 pub struct PrOpened {
     /// Where.
     pub pr: String,
-    /// Its branch.
+    /// The branch of the task.
     pub branch: Option<String>,
 }
 
 /// A critic took a review.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewTaken {
-    /// Who.
     pub reviewer: AgentId,
 }
 
@@ -73,7 +72,7 @@ pub struct Approved {
 pub struct Merged {
     /// The commit that has it.
     pub sha: Option<String>,
-    /// Its branch.
+    /// The branch of the task.
     pub branch: Option<String>,
     /// Why a person says that it is finished without a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +89,6 @@ pub struct Released {
 /// A gate was run, or somebody says so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestsRun {
-    /// The gate.
     pub gate: String,
     /// `pass` or `fail`.
     pub result: Verdict,
@@ -117,7 +115,6 @@ pub enum Verdict {
 /// A gate was waived.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateWaived {
-    /// The gate.
     pub gate: String,
     /// Why.
     pub reason: String,
@@ -148,16 +145,14 @@ pub struct Subtask {
 pub struct DecisionAsked {
     /// Its id.
     pub decision: DecisionId,
-    /// The question.
     pub question: String,
-    /// What one must know to answer it.
+    /// What a reader must know to answer.
     pub context: Option<String>,
     /// The kind of answer.
     #[serde(rename = "type")]
     pub kind: DecisionType,
-    /// The options.
     pub options: Vec<DecisionOption>,
-    /// The answer that is given at the deadline.
+    /// The answer that comity gives at the deadline.
     pub default: Option<String>,
     /// Who is asked.
     pub to: Addressee,
@@ -190,7 +185,6 @@ pub struct DecisionExpired {
 /// An agent was registered or changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentRegistered {
-    /// Who.
     pub id: AgentId,
     /// What it is there for.
     pub roles: Vec<Role>,
@@ -207,9 +201,9 @@ pub struct ResultReported {
     pub status: ReportStatus,
     /// What the agent says it changed.
     pub files_modified: Vec<ReportedFile>,
-    /// What it says it did.
+    /// What the agent says it did.
     pub log: Vec<ReportedLine>,
-    /// What it could not settle by itself.
+    /// What the agent could not settle.
     pub issues: Vec<ReportedIssue>,
     /// What it learnt that is of use elsewhere.
     pub tips: Vec<String>,
@@ -218,7 +212,7 @@ pub struct ResultReported {
     /// Fields that the contract does not know.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub other: Map<String, Value>,
-    /// The order of all its keys, where it is not that of the protocol with unknown ones last.
+    /// The order of the keys, if it differs from the protocol's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
 }
@@ -226,7 +220,6 @@ pub struct ResultReported {
 /// Something was said about an agent that is neither role nor skill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentDescribed {
-    /// Who.
     pub id: AgentId,
     /// What; null removes an entry.
     pub about: Map<String, Value>,
@@ -247,7 +240,6 @@ pub struct Note {
     /// `progress`, `action`, `decision`, `blocker`, `milestone` or `discovery`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What.
     pub text: String,
 }
 

@@ -70,7 +70,6 @@ pub struct ChecklistItem {
     pub state: CheckState,
     /// Who said so.
     pub by: Option<AgentId>,
-    /// When.
     pub at: Option<Timestamp>,
 }
 
@@ -87,7 +86,6 @@ pub struct Evidence {
     pub round: u32,
     /// Who recorded it.
     pub by: AgentId,
-    /// When.
     pub at: Timestamp,
     /// Where the report is.
     pub report: Option<String>,
@@ -98,7 +96,6 @@ pub struct Evidence {
 pub struct Waiver {
     /// Who waived it.
     pub by: AgentId,
-    /// When.
     pub at: Timestamp,
     /// Why.
     pub reason: String,
@@ -107,7 +104,6 @@ pub struct Waiver {
 /// A gate of one task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
-    /// Its name.
     pub name: String,
     /// Whether this task asks for it (config may ask for it too).
     pub required: bool,

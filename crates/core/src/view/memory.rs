@@ -7,9 +7,8 @@ use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// MEMORY.
+/// A memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct MemoryView {
     pub id: String,
     pub r#type: MemoryType,
@@ -20,23 +19,21 @@ pub struct MemoryView {
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub superseded_by: Option<String>,
-    /// Only where it comes from another system.
+    /// Present only if it was imported from another system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 
 /// Where a memory comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct SourceView {
     pub agent: String,
     pub task: Option<String>,
     pub event: u64,
 }
 
-/// DIRECTIVE.
+/// A directive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the fields are described by INTERFACE and by the entities")]
 pub struct DirectiveView {
     pub id: String,
     pub text: String,
@@ -47,7 +44,7 @@ pub struct DirectiveView {
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub last_triggered_at: Option<Timestamp>,
-    /// Only where it comes from another system.
+    /// Present only if it was imported from another system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
