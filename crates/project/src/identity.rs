@@ -146,7 +146,7 @@ fn person_refused(id: &AgentId, client: &Client) -> Refusal {
         "{id} cannot act here: {variable} is set, so comity takes you for the agent {agent}"
     );
     Refusal::new(Code::HumanOnly, text)
-        .hint(format!("leave --as out to act as {agent}, or ask a person"))
+        .hint(format!("to act as {agent}, leave out --as and COMITY_AGENT; or ask a person"))
         .detail("marker", variable)
         .detail("taken_for", agent)
 }

@@ -226,7 +226,7 @@ pub struct SubmitArgs {
     /// The address of the pull request
     #[arg(long, value_name = "URL")]
     pub pr: Option<String>,
-    /// Who should review it
+    /// The agent that should review the work
     #[arg(long, value_name = "AGENT", value_parser = agent)]
     pub reviewer: Option<AgentId>,
     /// Submit what this file says: a result in YAML or JSON, or a final comment of ACE; - reads standard input

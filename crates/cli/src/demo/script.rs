@@ -163,7 +163,7 @@ fn commit(crew: &Crew, agent: &str, branch: &str, file: &str, body: &str) -> Res
 }
 
 fn work(crew: &mut Crew) -> Result<(), Refusal> {
-    crew.chapter("It does the work in its own git worktree and submits it");
+    crew.chapter("The agent works in its own git worktree and submits the work");
     let task = crew.quietly("ada", &crew.main_tree(), &["task", "show", "T1"])?;
     let branch = text(&task, "/task/branch").to_owned();
     commit(crew, "ada", &branch, "src/date.rs", "pub fn parse() {}\n")?;

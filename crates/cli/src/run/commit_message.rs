@@ -11,8 +11,10 @@ const MESSAGE_BYTES_MAX: u64 = 1024 * 1024;
 
 pub(super) fn check(message_file: &str) -> Result<Reply, Refusal> {
     let mut bytes = Vec::new();
-    let unreadable =
-        |error: std::io::Error| Refusal::input(format!("cannot read {message_file}: {error}"));
+    let unreadable = |error: std::io::Error| {
+        Refusal::input(format!("cannot read {message_file}: {error}"))
+            .hint("give the file with the commit message, or - for standard input")
+    };
     if message_file == "-" {
         std::io::stdin()
             .lock()

@@ -159,16 +159,17 @@ impl<'a> Rule<'a> {
             return Ok(());
         }
         let next: Vec<&str> = task.status.next().iter().map(|status| status.as_str()).collect();
-        Err(Refusal::new(
-            Code::InvalidTransition,
-            format!("{} is {} and cannot become {to}", task.id, task.status),
-        )
-        .hint(format!("a task that is {} can become: {}", task.status, next.join(", ")))
-        .detail("task", task.id.as_str())
-        .detail("status", task.status.as_str())
-        .detail("wanted", to.as_str())
-        .detail("allowed", next)
-        .into())
+        let message = match task.status == to {
+            true => format!("{} is already {to}", task.id),
+            false => format!("{} is {} and cannot become {to}", task.id, task.status),
+        };
+        Err(Refusal::new(Code::InvalidTransition, message)
+            .hint(format!("a task that is {} can become: {}", task.status, next.join(", ")))
+            .detail("task", task.id.as_str())
+            .detail("status", task.status.as_str())
+            .detail("wanted", to.as_str())
+            .detail("allowed", next)
+            .into())
     }
 
     /// Tells whether the caller's roles allow the verb; a person's word is enough for any.

@@ -27,6 +27,7 @@ impl<'a> Rule<'a> {
         if let Some(default) = &question.default {
             read_answer(kind, &options, default).map_err(|refusal| {
                 Refusal::input(format!("the default answer is not valid: {}", refusal.message))
+                    .hint(refusal.next_step())
             })?;
         }
         let task = match &question.task {

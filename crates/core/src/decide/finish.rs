@@ -4,7 +4,7 @@ use super::{Answer, Rule};
 use crate::command::Submission;
 use crate::event::{Event, Merged, StatusChanged};
 use crate::facts::Ruling;
-use crate::hint::{ask, op, say};
+use crate::hint::{op, say};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
@@ -159,7 +159,7 @@ impl<'a> Rule<'a> {
     pub(super) fn reopen(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
         let Some(reason) = reason.filter(|text| !text.trim().is_empty()) else {
             return Err(Refusal::input("reopening needs a reason")
-                .hint(ask("reason", "TEXT"))
+                .hint(say("say why with ").ask("reason", "TEXT"))
                 .into());
         };
         let task = self.task(id)?;

@@ -5,7 +5,7 @@ use crate::command::{
     NewMemory, NewTask, PlannedTask, Question, Request, Submission, TaskAnswers,
 };
 use crate::event::TaskUpdated;
-use crate::hint::{Hint, ask, op, say};
+use crate::hint::{Hint, op, say};
 use crate::limits;
 use crate::memory::MemoryFilter;
 use crate::pattern::Pattern;
@@ -282,7 +282,7 @@ fn new_memory(new: &NewMemory) -> Check {
 fn memory_changes(changes: &MemoryChanges) -> Check {
     if *changes == MemoryChanges::default() {
         return Err(Refusal::input("there is nothing to change").hint(
-            Hint::from(op("memory.update").id("M1").arg("text", "what it says now"))
+            Hint::from(op("memory.update").id("M1").arg("text", "the new text"))
                 .say(", or one of the options"),
         ));
     }
@@ -505,7 +505,8 @@ fn patterns(what: &str, list: &[String]) -> Check {
 
 fn ttl(time: &Millis) -> Check {
     if *time < limits::TTL_MIN || *time > limits::TTL_MAX {
-        return Err(Refusal::input("the TTL is out of range").hint("use a time between 1s and 7d"));
+        return Err(Refusal::input("the time to live is out of range")
+            .hint(say("give ").mention("ttl").say(" a time between 1s and 7d")));
     }
     Ok(())
 }
@@ -521,7 +522,8 @@ fn wait(what: &str, time: &Millis) -> Check {
 /// What is said against the rule takes a reason.
 fn with_reason(said: bool, what: &str, why: Option<&String>) -> Check {
     if said && why.is_none_or(|why| why.trim().is_empty()) {
-        return Err(Refusal::input(format!("{what} needs a reason")).hint(ask("reason", "TEXT")));
+        return Err(Refusal::input(format!("{what} needs a reason"))
+            .hint(say("say why with ").ask("reason", "TEXT")));
     }
     reason(why)
 }

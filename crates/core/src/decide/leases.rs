@@ -101,8 +101,9 @@ pub(super) fn lease_held(facts: &Facts, conflicts: &[Conflict]) -> Ruling<Refusa
         n => format!(", and {n} more conflicts"),
     };
     let left = facts.lease_expiry(&first.held)?.since(facts.moment.now);
+    let wait = op("lease.acquire").arg("patterns", &first.wanted).ask("wait", "DUR");
     let hint = say(format!("the lease ends in {left} unless it is renewed; wait with "))
-        .ask("wait", "DUR")
+        .quote(wait)
         .say(format!(", take other work, or ask {}", first.held.owner));
     let message = format!("{}{more}", first.sentence());
     Ok(Refusal::new(Code::LeaseHeld, message).hint(hint).detail("conflicts", list))

@@ -7,7 +7,7 @@ use crate::event::{
     StatusChanged, Subtask,
 };
 use crate::facts::Ruling;
-use crate::hint::{Hint, ask, op, say};
+use crate::hint::{Hint, op, say};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
@@ -249,7 +249,7 @@ impl<'a> Rule<'a> {
     ) -> Ruling<Answer> {
         if waive && reason.is_none_or(|why| why.trim().is_empty()) {
             return Err(Refusal::input("a waiver needs a reason")
-                .hint(ask("reason", "TEXT"))
+                .hint(say("say why with ").ask("reason", "TEXT"))
                 .into());
         }
         let task = self.task(id)?;
