@@ -44,12 +44,12 @@ commands! {
     }
     UpdateTask => Command::UpdateTask {
         id: String,
-        /// Fields to set. An absent field stays; an empty text clears.
+        /// The fields to change. An absent field stays; an empty text clears a field.
         changes: Box<TaskUpdated>,
-        /// Single constraints to set; the others stay.
+        /// Constraints to change; the others stay.
         #[serde(default)]
         constraints: ConstraintChanges,
-        /// The version that the caller has seen; another one is refused.
+        /// The version that the caller has seen; comity refuses if the task has another one.
         #[serde(default)]
         if_match: Option<u64>,
     }
@@ -62,7 +62,7 @@ commands! {
     }
     Assign => Command::Assign {
         id: String,
-        /// For whom the task is reserved; null frees it.
+        /// The agent that the task is reserved for; null removes the reservation.
         #[serde(default)]
         agent: Option<AgentId>,
     }
@@ -76,7 +76,7 @@ commands! {
     }
     Start => Command::Start {
         id: String,
-        /// The life of the claim that starting takes where there is none.
+        /// How long a new claim lives without a sign of life; only if the task has no claim yet.
         #[serde(default, with = "comity_core::time::written")]
         #[schemars(with = "Option<String>")]
         ttl: Option<Millis>,
@@ -85,10 +85,10 @@ commands! {
     }
     Done => Command::Done {
         id: String,
-        /// The commit that has the work merged; without one, the tip of the base branch.
+        /// The commit that contains the merged work; without one, the tip of the base branch.
         #[serde(default)]
         merged: Option<String>,
-        /// A person finishes work that was never merged, and says why.
+        /// Finish without a merge; only a person may, with a reason.
         #[serde(default)]
         unmerged: bool,
         #[serde(default)]
@@ -101,7 +101,7 @@ commands! {
         /// Questions that must be answered first; each becomes a decision.
         #[serde(default)]
         questions: Vec<String>,
-        /// When to try again without an answer.
+        /// The time after which comity queues the task again.
         #[serde(default, with = "comity_core::time::written")]
         #[schemars(with = "Option<String>")]
         retry_after: Option<Millis>,
@@ -110,7 +110,7 @@ commands! {
     }
     CheckItem => Command::Check {
         id: String,
-        /// The item's text, or its place counted from 1.
+        /// The item's text, or its number, counted from 1.
         item: String,
         #[serde(default)]
         waive: bool,
@@ -121,7 +121,7 @@ commands! {
     Subtask => Command::Subtask {
         id: String,
         step: StepVerb,
-        /// What is done in the step, or the step's id.
+        /// The text of the step; to complete it, its id or text.
         text: String,
     }
     Handoff => Command::Handoff {
@@ -132,7 +132,7 @@ commands! {
     }
     Intervene => Command::Intervene {
         id: String,
-        /// How the task goes on.
+        /// How the task should continue.
         feedback: String,
     }
     Transition => Command::Transition {
@@ -201,7 +201,7 @@ commands! {
     }
     ToggleDirective => Command::DirectiveToggle {
         id: String,
-        /// On or off; null switches it over.
+        /// On or off; null switches to the other.
         #[serde(default)]
         enabled: Option<bool>,
     }
@@ -246,14 +246,14 @@ inputs! {
     TaskVerbInput { id: String, reason: Option<String>, }
     /// Which tasks.
     TaskFilter {
-        /// In one of these states; empty means any.
+        /// Only tasks with one of these statuses; empty means any.
         statuses: Vec<Status>,
         assignee: Option<AgentId>,
-        /// With all of these labels.
+        /// Only tasks with all these labels.
         labels: Vec<String>,
         role: Option<Role>,
         initiative: Option<String>,
-        /// Only those that the caller could claim now.
+        /// Only tasks that the caller could claim now.
         ready: bool,
         limit: Option<usize>,
         after: Option<String>,
@@ -266,7 +266,7 @@ inputs! {
     }
     SuggestAgents { labels: Vec<String>, role: Option<Role>, }
     DecisionFilter {
-        /// Also those that are settled.
+        /// Also questions that are settled.
         all: bool,
         limit: Option<usize>,
         after: Option<String>,
@@ -280,17 +280,17 @@ inputs! {
     ListMemories {
         #[serde(rename = "type")]
         kind: Option<MemoryType>,
-        /// Of this scope, or of the global one.
+        /// Only memories of this scope and global ones.
         scope: Option<String>,
-        /// With all of these tags.
+        /// Only memories with all these tags.
         tags: Vec<String>,
-        /// Also those that were replaced.
+        /// Also memories that were replaced.
         all: bool,
         limit: Option<usize>,
         after: Option<String>,
     }
     SearchMemories {
-        /// The words that a memory must have.
+        /// The words to find; a memory must have all of them.
         query: String,
         #[serde(rename = "type")]
         kind: Option<MemoryType>,
@@ -302,7 +302,7 @@ inputs! {
     }
     ListDirectives {
         trigger: Option<Trigger>,
-        /// Only those that count now, the most important first.
+        /// Only directives that apply now, highest priority first.
         active: bool,
         limit: Option<usize>,
         after: Option<String>,
@@ -312,22 +312,22 @@ inputs! {
         task: Option<String>,
         /// The event's name.
         event: Option<String>,
-        /// After this seq, or not before this time.
+        /// Start after this seq, or at this time.
         since: Option<Since>,
-        /// Of every repository of the store.
+        /// Events of every repository in the store.
         all_repos: bool,
         limit: Option<usize>,
         after: Option<String>,
     }
     TailEvents {
-        /// The first seq; without one, only new events.
+        /// The first seq; without it, only new events.
         from: Option<u64>,
     }
     /// An answer to the open questions of a blocked task.
     AnswerTask {
         id: String,
         text: String,
-        /// The text is an ACE comment of this generation: what counts follows `ANSWER:` at the start of a line.
+        /// The text is an ACE comment of this generation; the answer follows `ANSWER:` at the start of a line.
         comment: Option<Generation>,
     }
 }
@@ -356,7 +356,7 @@ pub enum Since {
     Time(Timestamp),
 }
 
-/// What a task is written as.
+/// The form in which a task is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rendering {
@@ -409,7 +409,7 @@ impl Rendering {
 pub struct RenderTask {
     pub id: String,
     pub kind: Rendering,
-    /// Which of ACE's two forms is written.
+    /// The form of ACE's comments to write.
     #[serde(default)]
     pub generation: Generation,
 }

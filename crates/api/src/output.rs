@@ -33,7 +33,7 @@ answers! {
         /// Changed files that the task neither declared nor leased.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         undeclared: Vec<String>,
-        /// Other live claims in the same work tree: their work may be among what was checked.
+        /// Other live claims in the same work tree; the check may include their work.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shared_with: Vec<SharedWith>,
     }
@@ -62,7 +62,7 @@ answers! {
     }
     ConflictView {
         wanted: String,
-        /// A path that both patterns match.
+        /// A path that both patterns cover.
         witness: String,
         held: LeaseView,
     }
@@ -83,7 +83,7 @@ answers! {
         kind: String,
         id: String,
         text: String,
-        /// The contract alone, where the text has one.
+        /// The contract alone, if the text contains one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         yaml: Option<String>,
     }
@@ -144,7 +144,7 @@ pub struct Reclaimed {
     pub directives: Vec<String>,
 }
 
-/// Rows that were written anew.
+/// How many rows were written again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rebuilt {
     pub agents: usize,
@@ -196,7 +196,7 @@ impl JsonSchema for Counts {
     }
 }
 
-/// EVENT: the header, the event's own fields, the chain.
+/// An event: its header, its own fields and its place in the chain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventView {
     pub seq: u64,

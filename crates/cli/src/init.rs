@@ -18,8 +18,12 @@ pub fn run(global: &Global) -> Result<Reply, Refusal> {
     let mut made: Vec<String> =
         written.made.iter().map(|file| file.display().to_string()).collect();
     let kept = written.kept.filter(|_| asked.store.is_some());
-    let note = kept
-        .map(|file| format!("note: {} is kept as it is; set [store] url there", file.display()));
+    let note = kept.map(|file| {
+        format!(
+            "note: {} already exists and was not changed; set [store] url in it",
+            file.display()
+        )
+    });
     remember_root(&context)?;
     // The settings that were just written count from the first moment on.
     let context = Context::find_or_here(&machine, &asked)?;
@@ -45,12 +49,12 @@ pub fn run(global: &Global) -> Result<Reply, Refusal> {
 
 fn words(context: &Context, made: &[String]) -> String {
     let mut out = if made.is_empty() {
-        format!("{} is set up already\n", context.root.dir.display())
+        format!("{} is already set up\n", context.root.dir.display())
     } else {
         format!("Set up {}\n", context.root.dir.display())
     };
     for one in made {
-        out.push_str(&format!("  made    {one}\n"));
+        out.push_str(&format!("  created {one}\n"));
     }
     out.push_str(&format!("  store   {}\n", context.store_url()));
     out.push_str(&format!("  repo    {}\n", context.repo));
@@ -83,6 +87,6 @@ fn remember_root(context: &Context) -> Result<(), Refusal> {
     if set {
         return Ok(());
     }
-    Err(Refusal::new(Code::Internal, "git could not note where the project is")
+    Err(Refusal::new(Code::Internal, "git could not record the root of the project")
         .hint(format!("run `git config comity.root {root}`")))
 }

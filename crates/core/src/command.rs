@@ -75,7 +75,7 @@ pub enum Command {
     },
     Depend {
         id: String,
-        /// What must be done first.
+        /// Tasks that must be done first.
         on: String,
         remove: bool,
     },
@@ -123,7 +123,7 @@ pub enum Command {
         needs: Option<String>,
         /// Questions that must be answered.
         questions: Vec<String>,
-        /// When to try again without an answer.
+        /// The time after which comity queues the task again.
         #[serde(default, with = "crate::time::written")]
         retry_after: Option<Millis>,
         reason: Option<String>,

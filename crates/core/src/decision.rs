@@ -91,12 +91,12 @@ impl TryFrom<String> for Addressee {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionOption {
-    /// The word to answer with.
+    /// The key to answer with.
     pub key: String,
-    /// What it means, short.
+    /// What the option means, in short.
     #[serde(default)]
     pub label: Option<String>,
-    /// What it means, long.
+    /// What the option means, in full.
     #[serde(default)]
     pub description: Option<String>,
 }
@@ -106,11 +106,11 @@ pub struct Decision {
     pub repo: RepoName,
     pub id: DecisionId,
     pub question: String,
-    /// What one must know to answer it.
+    /// What a reader must know to answer.
     pub context: Option<String>,
     pub kind: DecisionType,
     pub options: Vec<DecisionOption>,
-    /// The answer that is given at the deadline.
+    /// The answer that comity gives at the deadline.
     pub default: Option<String>,
     pub to: Addressee,
     pub task: Option<TaskId>,
@@ -167,7 +167,7 @@ pub fn read_answer(
         let text = text.trim();
         return Ok((key.trim().to_owned(), (!text.is_empty()).then(|| text.to_owned())));
     }
-    let message = format!("{:?} is none of the options", crate::ids::shorten(answer));
+    let message = format!("{:?} is not one of the options", crate::ids::shorten(answer));
     Err(Refusal::new(Code::InvalidAnswer, message)
         .hint(format!("answer with KEY or 'KEY: text'; the keys are: {}", keys.join(", ")))
         .detail("options", keys))

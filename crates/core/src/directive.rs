@@ -28,7 +28,7 @@ pub struct Directive {
     pub id: DirectiveId,
     pub text: String,
     pub trigger: Trigger,
-    /// The highest comes first.
+    /// Directives with a higher priority come first.
     pub priority: u64,
     pub enabled: bool,
     pub description: Option<String>,
@@ -59,7 +59,7 @@ impl Directive {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DirectiveFilter {
     pub trigger: Option<Trigger>,
-    /// Only those that count now, the most important first.
+    /// Only directives that apply now, highest priority first.
     pub active: bool,
 }
 

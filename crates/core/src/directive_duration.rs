@@ -61,12 +61,13 @@ impl DirectiveDuration {
         };
         match read {
             Some(DirectiveDuration::For(length)) if length == Millis::default() => {
-                Err(Refusal::input("the duration is zero").hint("at least a second, such as 90s"))
+                Err(Refusal::input("the duration is zero")
+                    .hint("use at least a second, such as 90s"))
             }
             Some(lasting) => Ok(lasting),
             None => Err(Refusal::input(format!("duration {:?} is not understood", shorten(text)))
                 .hint(
-                    "one of: 90s, 30m, 2h, 7d, 'for 2 hours', 'until 18:00', 'until midnight', \
+                    "use one of: 90s, 30m, 2h, 7d, 'for 2 hours', 'until 18:00', 'until midnight', \
                      indefinitely",
                 )),
         }

@@ -77,11 +77,11 @@ impl Memory {
 pub struct MemoryFilter {
     /// Of this type.
     pub kind: Option<MemoryType>,
-    /// Of this scope, or of the global one.
+    /// Only memories of this scope and global ones.
     pub scope: Option<String>,
-    /// With all of these tags.
+    /// Only memories with all these tags.
     pub tags: Vec<String>,
-    /// Also those that were replaced.
+    /// Also memories that were replaced.
     pub all: bool,
 }
 

@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 pub struct Origin {
     /// The system.
     pub source: String,
-    /// Its id there.
+    /// The id in the other system.
     pub item: String,
-    /// What it has there and has no field for here.
+    /// Fields of the other system that comity has no field for.
     #[serde(default)]
     pub other: Map<String, Value>,
 }

@@ -44,7 +44,7 @@ impl Obstacle {
             Obstacle::Dependency(id, None) => format!("it depends on {id}, which does not exist"),
             Obstacle::Blocker(text) => format!("blocker: {text}"),
             Obstacle::Assigned(agent) => format!("it is assigned to {agent}"),
-            Obstacle::Role(role) => format!("it takes the role {role}"),
+            Obstacle::Role(role) => format!("it is for the role {role}"),
             Obstacle::Files(conflict) => conflict.sentence(),
         }
     }
@@ -148,7 +148,7 @@ pub(crate) fn abandoned_dependency<'t>(
 /// Says what helps a task that depends on an abandoned one.
 pub(crate) fn way_past_abandoned(task: &TaskId, dependency: &TaskId) -> Hint {
     let remove = op("task.depend").id(task).arg("on", dependency).flag("remove");
-    say("a planner removes the dependency (")
+    say("ask a planner to remove the dependency (")
         .call(remove)
-        .say(format!("), or a person reopens {dependency}"))
+        .say(format!("), or a person to reopen {dependency}"))
 }

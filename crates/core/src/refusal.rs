@@ -42,29 +42,29 @@ macro_rules! codes {
 }
 
 codes! {
-    /// Input that does not parse or breaks a limit of form.
+    /// The input does not parse or breaks a limit.
     InvalidInput => "invalid-input", 2, 400, say("see the command's ").mention("help");
-    /// A prefix that fits several ids.
+    /// Several ids begin with this prefix.
     AmbiguousId => "ambiguous-id", 2, 400, "give more of the id";
-    /// The same idempotency key with other input.
+    /// The idempotency key was used for another command.
     IdempotencyMismatch => "idempotency-mismatch", 2, 422, "use a new key for a new command";
     /// Nothing has that id.
-    NotFound => "not-found", 4, 404, say("list what there is with ").quote(op("task.list"));
+    NotFound => "not-found", 4, 404, say("see what exists with ").quote(op("task.list"));
     /// A path or pattern overlaps a live lease of another owner.
     LeaseHeld => "lease-held", 3, 409, say("take another task, wait with ").ask("wait", "DUR").say(", or ask the holder");
-    /// The fence is not that of a live grant.
+    /// The fence does not belong to a live grant.
     StaleFence => "stale-fence", 3, 409, "your grant has ended; claim again and use the new fence";
     /// Somebody else holds the task, lease or review.
     NotHolder => "not-holder", 3, 403, "only the holder or a person may do this";
-    /// The transition table has no such step.
-    InvalidTransition => "invalid-transition", 3, 409, say("see ").quote(op("task.show").ask("id", "ID")).say(" for the present status");
-    /// The task cannot be taken now.
+    /// The task cannot go from its status to this one.
+    InvalidTransition => "invalid-transition", 3, 409, say("see ").quote(op("task.show").ask("id", "ID")).say(" for the current status");
+    /// The task cannot be claimed now.
     NotReady => "not-ready", 3, 409, say("see ").quote(op("task.why").ask("id", "ID"));
-    /// No task can be taken now.
+    /// No task can be claimed now.
     NothingReady => "nothing-ready", 3, 409, say("see ").quote(op("task.list").arg("status", "queued")).say(" and ").quote(op("task.why").ask("id", "ID"));
-    /// The dependency would close a circle.
+    /// The dependency would close a cycle.
     DependencyCycle => "dependency-cycle", 3, 409, "remove one of the dependencies of the cycle";
-    /// Blocking without saying what is needed.
+    /// A task cannot be blocked without saying what it needs.
     NeedsMissing => "needs-missing", 3, 422, say("say what is needed with ").ask("needs", "TEXT");
     /// Gates or checklist items are not met.
     GateUnmet => "gate-unmet", 3, 409, say("record evidence with ").quote(op("gate.record")).say(", or let a critic or a person waive it");
@@ -72,9 +72,9 @@ codes! {
     SelfReview => "self-review", 3, 403, "let another critic or a person review it";
     /// The role may not do this.
     RoleForbidden => "role-forbidden", 3, 403, say("a person or a planner gives roles with ").quote(op("agent.register").ask("id", "ID").ask("role", "R"));
-    /// The decision has its answer already.
+    /// The decision already has an answer.
     AlreadyAnswered => "already-answered", 3, 409, say("see ").quote(op("decision.show").ask("id", "ID"));
-    /// The answer is none of the options.
+    /// The answer is not one of the options.
     InvalidAnswer => "invalid-answer", 3, 422, "answer with KEY or 'KEY: text'";
     /// The id is taken.
     DuplicateId => "duplicate-id", 3, 409, "choose another id, or leave it out to get one";
@@ -85,24 +85,24 @@ codes! {
     /// A named limit is reached.
     LimitExceeded => "limit-exceeded", 3, 429, "finish or remove something first";
     /// A contract does not validate.
-    ContractInvalid => "contract-invalid", 3, 422, "mend the problems listed and send it again";
+    ContractInvalid => "contract-invalid", 3, 422, "fix the listed problems and send it again";
     /// The task has used up its attempts.
     AttemptsExhausted => "attempts-exhausted", 3, 409, "answer the decision that asks what to do with the task";
     /// The merged commit does not contain the submitted one.
     NotMerged => "not-merged", 3, 409, say("merge the submitted commit, then give the merge commit with ").ask("merged", "SHA");
-    /// A code task is handed in without any change.
+    /// A code task was submitted without any change.
     NothingChanged => "nothing-changed", 3, 409, say("commit the work first; if there is nothing to change, say so with ").mention("empty").say(" and ").ask("reason", "TEXT");
-    /// Files were changed that the task neither declared nor leased.
+    /// The work changed files that the task neither declared nor leased.
     UndeclaredFiles => "undeclared-files", 3, 409, say("declare the files with ").quote(op("task.update").ask("id", "ID").ask("file", "GLOB")).say(", lease them, or undo the changes");
-    /// The rule needs an observation of git that the door could not make.
-    Unobserved => "unobserved", 3, 409, "run it inside a work tree of the repository";
-    /// A name that nobody knows.
-    UnknownName => "unknown-name", 2, 400, say("check the spelling, or make the name with ").mention("new");
+    /// comity could not look at the repository, and the rule needs that.
+    Unobserved => "unobserved", 3, 409, "run the command inside a work tree of the repository";
+    /// The name is not known.
+    UnknownName => "unknown-name", 2, 400, "check the spelling";
     /// The standby did not confirm the commit in time.
     Unconfirmed => "unconfirmed", 5, 503, "send it again with the same idempotency key";
     /// Only a person may do this.
     HumanOnly => "human-only", 3, 403, "ask a person to do this";
-    /// The store cannot be reached or is busy for too long.
+    /// The store cannot be reached, or it was busy for too long.
     StoreUnavailable => "store-unavailable", 5, 503, say("see ").quote(op("doctor")).say("; another process may hold the store");
     /// The disk is full.
     StorageFull => "storage-full", 5, 507, "free space on the store's disk; nothing was changed";
@@ -113,7 +113,7 @@ codes! {
     /// The store's file is on a network file system.
     NetworkFileSystem => "network-file-system", 5, 503, say("put the store on a local disk with ").ask("store", "sqlite:PATH").say(", or use PostgreSQL");
     /// The time is up.
-    TimedOut => "timed-out", 6, 504, "wait again with a longer time";
+    TimedOut => "timed-out", 6, 504, "wait again, for longer";
     /// A bug or a damaged store.
     Internal => "internal", 1, 500, say("run ").quote(op("doctor")).say(" and report what it says");
 }

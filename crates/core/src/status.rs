@@ -40,7 +40,7 @@ impl Status {
         Status::ALL.into_iter().find(|status| status.as_str() == wanted).ok_or_else(|| {
             let words: Vec<&str> = Status::ALL.iter().map(|s| s.as_str()).collect();
             Refusal::input(format!("status {:?} is not known", crate::ids::shorten(text)))
-                .hint(format!("one of: {}", words.join(", ")))
+                .hint(format!("use one of: {}", words.join(", ")))
         })
     }
 

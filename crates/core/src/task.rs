@@ -90,7 +90,7 @@ word_enum! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Constraints {
-    /// Most files that may be changed.
+    /// The largest number of files that may change.
     pub max_files: Option<u32>,
     /// Whether commits are forbidden.
     pub no_git_commit: bool,
@@ -126,7 +126,7 @@ pub struct Claim {
 pub struct Block {
     pub needs: String,
     pub since: Timestamp,
-    /// When to try again without an answer.
+    /// The time after which comity queues the task again.
     pub retry_at: Option<Timestamp>,
     /// Decisions that must be answered; when all are, the task goes on.
     pub questions: Vec<DecisionId>,
@@ -161,7 +161,7 @@ pub struct Task {
     pub status: Status,
     pub priority: Priority,
     pub labels: Vec<String>,
-    /// Who may claim it.
+    /// The role that may claim the task.
     pub role: Option<Role>,
     /// Who works or worked on it.
     pub assignee: Option<AgentId>,
@@ -197,7 +197,7 @@ pub struct Task {
     pub dod: Vec<ChecklistItem>,
     pub gates: Vec<Gate>,
     pub constraints: Constraints,
-    /// Whatever else the mission should carry.
+    /// Further entries for the mission.
     pub context: Map<String, Value>,
     /// How long the work may take; zero is no limit.
     pub timeout: Millis,

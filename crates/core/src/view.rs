@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// TASK.
+/// A task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskView {
     pub id: String,
@@ -47,7 +47,7 @@ pub struct TaskView {
     pub commit: Option<String>,
     pub pr: Option<String>,
     pub merged_sha: Option<String>,
-    /// Only where a person finished it without a merge.
+    /// Present only if a person finished the task without a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmerged: Option<String>,
     pub round: u32,
@@ -99,12 +99,12 @@ pub struct ClaimView {
     pub expires_at: Timestamp,
     #[serde(default)]
     pub started_at: Option<Timestamp>,
-    /// When the work must be handed in, counted from its start.
+    /// The deadline of the work, counted from its start.
     #[serde(default)]
     pub deadline: Option<Timestamp>,
 }
 
-/// LEASE.
+/// A lease.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeaseView {
     pub lock_id: String,
@@ -120,7 +120,7 @@ pub struct LeaseView {
     pub expires_at: Timestamp,
 }
 
-/// AGENT.
+/// An agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentView {
     pub id: String,
@@ -138,7 +138,7 @@ pub struct HoldsView {
     pub leases: Vec<String>,
 }
 
-/// DECISION.
+/// A decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionView {
     pub id: String,
@@ -157,7 +157,7 @@ pub struct DecisionView {
     pub answered_by: Option<String>,
     pub answered_at: Option<Timestamp>,
     pub state: String,
-    /// Only where it comes from another system.
+    /// Present only if it was imported from another system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }

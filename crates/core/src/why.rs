@@ -15,13 +15,12 @@ use crate::task::{Deliverable, Task};
 pub struct Why {
     /// The task.
     pub id: String,
-    /// Its status.
     pub status: Status,
     /// Whether the caller could claim it now.
     pub ready: bool,
     /// One sentence.
     pub summary: String,
-    /// Each thing in the way.
+    /// Everything that is in the way.
     pub reasons: Vec<String>,
     /// The next step.
     pub next: Hint,
@@ -52,10 +51,10 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
                 vec![format!("the claim ends at {expires} unless {holder} shows a sign of life")];
             let deadline = task.claim.as_ref().and_then(|claim| facts.work_deadline(task, claim));
             if let Some(deadline) = deadline {
-                reasons.push(format!("the work must be handed in by {deadline}"));
+                reasons.push(format!("the work must be submitted by {deadline}"));
             }
-            let next =
-                say(format!("wait for {holder}, or let it run ")).quote(op("task.release").id(id));
+            let next = say(format!("wait for {holder}, or ask it to run "))
+                .quote(op("task.release").id(id));
             explain(false, format!("{id} is {} by {holder}.", verb(task.status)), reasons, next)
         }
         Status::Review => {
@@ -90,13 +89,15 @@ fn next_for(task: &TaskId, found: &[Obstacle]) -> Hint {
     match found.first() {
         Some(Obstacle::Dependency(id, Some(Status::Abandoned))) => way_past_abandoned(task, id),
         Some(Obstacle::Dependency(id, _)) => say(format!("finish {id} first")),
-        Some(Obstacle::Assigned(agent)) => say(format!("let {agent} take it, or "))
-            .call(op("task.assign").ask("id", "…").flag("none")),
-        Some(Obstacle::Role(role)) => say(format!("let an agent with the role {role} take it")),
+        Some(Obstacle::Assigned(agent)) => say(format!("let {agent} claim it, or run "))
+            .quote(op("task.assign").id(task).flag("none")),
+        Some(Obstacle::Role(role)) => say(format!("let an agent with the role {role} claim it")),
         Some(Obstacle::Files(conflict)) => {
             say(format!("wait until {} releases {}", conflict.held.owner, conflict.held.id))
         }
-        Some(Obstacle::Blocker(_)) => say("clear the blocker with ").call(op("task.update")),
+        Some(Obstacle::Blocker(_)) => {
+            say("clear the blockers with ").quote(op("task.update").id(task).arg("blocker", ""))
+        }
         Some(Obstacle::Status(..)) | None => say("wait"),
     }
 }
@@ -111,7 +112,7 @@ fn blocked(facts: &Facts, task: &Task) -> Ruling<Why> {
     if let Some(block) = &task.block {
         reasons.push(format!("it needs: {}", block.needs));
         if let Some(at) = block.retry_at {
-            reasons.push(format!("it is tried again at {at}"));
+            reasons.push(format!("comity queues it again at {at}"));
         }
     }
     for decision in &task.decisions {
@@ -137,7 +138,7 @@ fn settled(task: &Task) -> Ruling<Why> {
     let who = task.assignee.as_ref().map_or("the assignee", |agent| agent.as_str());
     let (summary, next) = match task.status {
         Status::ChangesRequested => (
-            format!("{id} was sent back by a review."),
+            format!("A review sent {id} back."),
             say(format!("{who} runs ")).quote(op("task.start").id(id)),
         ),
         Status::Approved => {

@@ -65,6 +65,6 @@ pub(crate) fn read<T: Copy + PartialEq>(
         });
         let shown: Vec<String> = shown.collect();
         Refusal::input(format!("{what} {:?} is not known", shorten(text)))
-            .hint(format!("one of: {}", shown.join(", ")))
+            .hint(format!("use one of: {}", shown.join(", ")))
     })
 }

@@ -64,9 +64,9 @@ impl Service {
         verified(to, "target")?;
         let (here, there) = (self.log_end()?, to.log_end()?);
         if here != there {
-            let text = format!("the source went on to event {} meanwhile", here.seq);
+            let text = format!("the source grew to event {} during the copy", here.seq);
             return Err(Refusal::new(Code::NotReady, text).hint(
-                say("run it again to copy the rest, or with ")
+                say("run the command again to copy the rest, or with ")
                     .mention("fence_writers")
                     .say(" to stop the writers"),
             ));
@@ -96,7 +96,7 @@ impl Service {
         if start.seq <= head.seq && same {
             return Ok(());
         }
-        let text = format!("the target holds another log of {} events", start.seq);
+        let text = format!("the target already has another log, with {} events", start.seq);
         Err(Refusal::input(text).hint("copy into an empty store"))
     }
 

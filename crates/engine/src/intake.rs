@@ -68,7 +68,9 @@ impl Intake {
             }
             if self.clean(&mut value, "") {
                 request.command = serde_json::from_value(value).map_err(|error| {
-                    Refusal::input(format!("the command holds a secret where none can be: {error}"))
+                    Refusal::input(format!(
+                        "the command has a secret in a field that cannot be redacted: {error}"
+                    ))
                 })?;
             }
         }
@@ -98,7 +100,7 @@ impl Intake {
         if let Command::TakeOver(adoption) = &request.command
             && matches!(self.redactor.text(&adoption.origin.item), Cow::Owned(_))
         {
-            return Err(Refusal::input("the id that it has there looks like a secret"));
+            return Err(Refusal::input("the id in the other system looks like a secret"));
         }
         let question = match &request.command {
             Command::DecisionAsk(question) => question,
@@ -113,10 +115,7 @@ impl Intake {
                 return Err(Refusal::input(
                     "an option's key looks like a secret or an e-mail address",
                 )
-                .hint(
-                    say("give it a short key and say what it means beside it: ")
-                        .ask("option", "KEY:LABEL"),
-                ));
+                .hint(say("use a short key and a label: ").ask("option", "KEY:LABEL")));
             }
         }
         Ok(())

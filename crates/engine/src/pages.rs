@@ -10,7 +10,7 @@ pub(crate) fn limit(wanted: Option<usize>) -> Result<usize, Refusal> {
         None => Ok(PAGE_DEFAULT),
         Some(limit) if (1..=PAGE_MAX).contains(&limit) => Ok(limit),
         Some(limit) => Err(Refusal::input(format!("the limit {limit} is out of range"))
-            .hint(format!("between 1 and {PAGE_MAX}"))),
+            .hint(format!("use a number between 1 and {PAGE_MAX}"))),
     }
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn id_after<T>(
 /// Says that a cursor is none.
 pub(crate) fn bad_cursor(text: &str) -> Refusal {
     Refusal::input(format!("the cursor {:?} is not valid", comity_core::ids::shorten(text)))
-        .hint(Hint::default().mention("after").say(" takes the `next` of the page before"))
+        .hint(Hint::default().mention("after").say(" takes the `next` of the previous page"))
 }
 
 /// Cuts a list that has an order of its own: the cursor says how many came before.

@@ -99,6 +99,6 @@ impl Service {
 
 fn no_answer() -> Refusal {
     Refusal::input("the comment has no line that begins with ANSWER:").hint(
-        "write ANSWER: at the start of a line, outside code and quotations, and the answers after it",
+        "start a line with ANSWER:, outside code and quotations, and write the answers after it",
     )
 }

@@ -96,7 +96,7 @@ impl Reader<'_> {
                 }))
             }
             _ if told.resumed => Ok(Comment::Resuming),
-            _ => Err(cannot(task, "does not go on after a block")),
+            _ => Err(cannot(task, "was not blocked before")),
         }
     }
 
@@ -242,7 +242,7 @@ fn result(task: &Task, told: Option<&ResultReported>) -> Result<ResultContract, 
     let handed_in =
         matches!(task.status, Status::Review | Status::Approved | Status::Merging | Status::Done);
     if !handed_in {
-        return Err(cannot(task, "has not been handed in"));
+        return Err(cannot(task, "has not been submitted"));
     }
     let said = |state: CheckState| match state {
         CheckState::Met => Some("Passed"),

@@ -50,11 +50,11 @@ pub(crate) fn suggestion(
         // Only named so far: less sure than one that works here, surer than one that fell silent.
         ("away", None) => {
             score -= 5;
-            reasons.push("was not heard of yet".to_owned());
+            reasons.push("was never active here".to_owned());
         }
         ("away", Some(seen)) => {
             score -= 20;
-            reasons.push(format!("was not heard of for {}", since(seen, now)));
+            reasons.push(format!("has been silent for {}", since(seen, now)));
         }
         (_, Some(seen)) if now.since(seen) < SECONDS => {
             reasons.push("was seen just now".to_owned());
@@ -99,7 +99,7 @@ mod tests {
         assert!(reason.contains("says that it is idle; was seen 5m ago"), "{reason}");
         let away = agent("away", Some("2025-09-03T10:00:00Z"));
         let (worse, reason) = rate(&away, None);
-        assert!(worse < score && reason.contains("not heard of for 2h"), "{reason}");
+        assert!(worse < score && reason.contains("silent for 2h"), "{reason}");
         let (worst, reason) = rate(&here, Some("Offline"));
         assert!(worst < worse && reason.contains("offline"), "{reason}");
     }

@@ -222,7 +222,7 @@ fn compare(
                     Some(_) => {
                         findings.add(format!("{}: the row differs from the log", name(&key)));
                     }
-                    None => findings.add(format!("{}: the log knows no such row", name(&key))),
+                    None => findings.add(format!("{}: the log has no such row", name(&key))),
                 }
             }
         }

@@ -414,7 +414,7 @@ fn until_free(refusal: &Refusal) -> Option<Duration> {
 
 fn in_vain(refusal: &Refusal, timeout: Millis) -> Refusal {
     let mut out =
-        Refusal::new(Code::TimedOut, format!("waited {timeout} in vain: {}", refusal.message));
+        Refusal::new(Code::TimedOut, format!("timed out after {timeout}: {}", refusal.message));
     out.details = refusal.details.clone();
     out
 }

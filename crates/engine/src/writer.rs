@@ -186,7 +186,9 @@ pub(crate) fn spawn(
         OF_A_SERVICE.set(true);
         work();
     };
-    named.spawn(marked).map_err(|error| Refusal::new(Code::Internal, format!("no thread: {error}")))
+    named
+        .spawn(marked)
+        .map_err(|error| Refusal::new(Code::Internal, format!("cannot start a thread: {error}")))
 }
 
 fn busy() -> Refusal {

@@ -28,8 +28,10 @@ impl Standing {
         let (head, remote) = (found.next().flatten(), found.next().flatten());
         let usual = found.flatten().next();
         if let (Some(name), None, Some(_)) = (set, &usual, &head) {
-            let message = format!("[project] base names {name:?}, which is no branch here");
-            return Err(Refusal::input(message).hint("set it to a branch of this repository"));
+            let message = format!("[project] base is {name:?}, but there is no such branch here");
+            return Err(
+                Refusal::input(message).hint("set [project] base to a branch of this repository")
+            );
         }
         let default = remote.filter(|_| set.is_none()).and_then(|tip| remote_default(git, tip));
         Ok(Standing { head, base: default.or(usual) })

@@ -174,8 +174,8 @@ impl GitObserver {
         let claimed_at = claimed_at.or(now.as_ref().map(|now| now.base.as_str()));
         let base = claimed_at.and_then(|at| span::begin(&git, tip, at, standing.base.as_deref()));
         let base = base.ok_or_else(|| {
-            let at = claimed_at.unwrap_or("the beginning of the claim");
-            Blind::Unseen(format!("git does not have {at}, where the work began"))
+            let at = claimed_at.unwrap_or("the base of the claim");
+            Blind::Unseen(format!("git does not have {at}, the commit where the work began"))
         })?;
         let all = changes(&git, &base, commit)?;
         let is_own = |change: &crate::diff::Change| (self.is_comitys)(&change.file);
@@ -208,7 +208,7 @@ impl GitObserver {
 }
 
 fn unobserved(why: &str) -> Refusal {
-    Refusal::new(comity_core::refusal::Code::Unobserved, format!("git could not be asked: {why}"))
+    Refusal::new(comity_core::refusal::Code::Unobserved, format!("comity could not ask git: {why}"))
 }
 
 /// What is checked out is on its branch, even when nothing was committed yet.
@@ -236,7 +236,7 @@ fn handed_in(
     if task.constraints.no_git_commit {
         if given.commit.is_some() {
             remarks.push(format!(
-                "note: {} must not commit, so this work tree is handed in as it is",
+                "note: {} forbids commits, so comity submits this work tree as it is",
                 task.id
             ));
         }
@@ -252,7 +252,10 @@ fn handed_in(
             let head = standing.head.clone();
             let head = head.ok_or_else(|| Blind::Unseen("nothing is committed yet".to_owned()))?;
             if git.line(&["status", "--porcelain", "--untracked-files=no"]).is_some() {
-                remarks.push("note: this work tree has changes that are in no commit".to_owned());
+                remarks.push(
+                    "note: this work tree has uncommitted changes, which are not submitted"
+                        .to_owned(),
+                );
             }
             head
         }
@@ -278,7 +281,7 @@ fn named(git: &Git, name: &str) -> Result<String, Blind> {
 fn no_branch(name: &str) -> Refusal {
     let shown = comity_core::ids::shorten(name);
     Refusal::input(format!("git knows no branch {shown:?}"))
-        .hint(say("fetch it, or say which commit has the work: ").ask("commit", "SHA"))
+        .hint(say("fetch it, or name the commit with ").ask("commit", "SHA"))
 }
 
 /// Finds the merged commit, and whether it has the submitted one.
@@ -292,7 +295,7 @@ fn merge(
     let merged = match name {
         Some(name) => named(&git, name)?,
         None => standing.base.clone().ok_or_else(|| {
-            Blind::Unseen("there is no base branch; name the merged commit".to_owned())
+            Blind::Unseen("there is no base branch; give the merged commit".to_owned())
         })?,
     };
     match git::containment(tree, submitted, &merged) {

@@ -238,8 +238,8 @@ impl Config {
         for name in &self.gates.required {
             let bad = name.trim().is_empty() || name.chars().any(char::is_control);
             if bad || name.len() > WORD_BYTES_MAX {
-                let message = format!("{name:?} is not a gate's name");
-                return Err(Problem::new("gates.required", message));
+                let message = format!("gates.required");
+                return Err(Problem::new("{name:?} cannot be the name of a gate", message));
             }
         }
         Ok(self.gates.required.clone())
@@ -249,8 +249,8 @@ impl Config {
         let Some(pattern) = &self.branch.pattern else { return Ok(default) };
         let bad = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
         if pattern.is_empty() || pattern.starts_with(['-', '/']) || pattern.contains(bad) {
-            let message = format!("{pattern:?} is not a branch's name");
-            return Err(Problem::new("branch.pattern", message));
+            let message = format!("branch.pattern");
+            return Err(Problem::new("{pattern:?} cannot be the name of a branch", message));
         }
         // A word with a typo in it would stand in the name of every branch.
         let plain = BRANCH_WORDS.iter().fold(pattern.clone(), |text, word| text.replace(word, ""));
@@ -355,7 +355,7 @@ fn wrong(file: &Path, line: Option<usize>, message: &str) -> Refusal {
     };
     Refusal::input(format!("{place}: {message}"))
         .hint(
-            say("correct the file; ")
+            say("fix the file; ")
                 .quote(op("init"))
                 .say(" in an empty directory writes one that shows every key"),
         )
@@ -407,11 +407,11 @@ mod tests {
             ("[roles]\nking = []\n", "c.toml:2: key roles.king: role \"king\" is not known"),
             (
                 "[gates]\nrequired = ['']\n",
-                "c.toml:2: key gates.required: \"\" is not a gate's name",
+                "c.toml:2: key gates.required: \"\" cannot be the name of a gate",
             ),
             (
                 "[branch]\npattern = ''\n",
-                "c.toml:2: key branch.pattern: \"\" is not a branch's name",
+                "c.toml:2: key branch.pattern: \"\" cannot be the name of a branch",
             ),
             ("[branch]\npattern = 'a b/{id}'\n", "c.toml:2: key branch.pattern"),
             ("[branch]\npattern = 'feat/{isue}'\n", "one of: {id}, {number}, {issue}, {slug}"),

@@ -226,7 +226,10 @@ fn plain(name: &str) -> String {
 }
 
 fn no_project(cwd: &Path) -> Refusal {
-    let text = format!("{} is in no git repository and has no {SETTINGS_DIR}/", cwd.display());
+    let text = format!(
+        "{} is not in a git repository and has no {SETTINGS_DIR}/ directory",
+        cwd.display()
+    );
     Refusal::new(Code::StoreUnavailable, text).hint(
         say("run ").quote(op("init")).say(" here, or name the project with ").ask("root", "DIR"),
     )

@@ -143,10 +143,10 @@ pub(crate) fn actor(given: Option<&str>, machine: &Machine) -> Result<AgentId, R
 fn person_refused(id: &AgentId, client: &Client) -> Refusal {
     let (agent, variable) = (client.agent(), client.variable);
     let text = format!(
-        "{id} cannot act here: you were taken for the agent {agent}, because {variable} is set"
+        "{id} cannot act here: {variable} is set, so comity takes you for the agent {agent}"
     );
     Refusal::new(Code::HumanOnly, text)
-        .hint(format!("act as the agent (leave --as out: {agent}), or ask a person"))
+        .hint(format!("to act as {agent}, leave out --as and COMITY_AGENT; or ask a person"))
         .detail("marker", variable)
         .detail("taken_for", agent)
 }
@@ -210,7 +210,7 @@ mod tests {
         let claude = [("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "3f2a91bc")];
         let refusal = who(Some("human:ann"), &claude, true).unwrap_err();
         assert_eq!(refusal.code, Code::HumanOnly);
-        let wanted = "taken for the agent claude-code:3f2a91bc, because CLAUDECODE is set";
+        let wanted = "CLAUDECODE is set, so comity takes you for the agent claude-code:3f2a91bc";
         assert!(refusal.message.contains(wanted), "{}", refusal.message);
         assert_eq!(who(Some("other-agent"), &claude, true).unwrap(), "other-agent");
     }

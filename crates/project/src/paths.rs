@@ -41,7 +41,7 @@ impl Mapper {
         let inside = self.relative(&real).ok_or_else(|| {
             let all: Vec<String> = self.trees.iter().map(|t| t.display().to_string()).collect();
             Refusal::input(format!("path {text:?} is outside the project"))
-                .hint(format!("the project is {}", all.join(", ")))
+                .hint(format!("give a path inside {}", all.join(", ")))
         })?;
         let inside = inside.ok_or_else(|| invalid(&"it is not UTF-8"))?;
         let mapped = match (inside.is_empty(), glob.is_empty()) {

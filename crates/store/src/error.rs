@@ -16,7 +16,7 @@ pub enum StoreError {
     /// The store was closed because it has moved.
     #[error("the store is closed: {0}")]
     Closed(String),
-    #[error("the store has schema {found}, this comity knows {known}")]
+    #[error("the store has schema {found}, but this comity only knows {known}")]
     TooNew { found: i64, known: i64 },
     #[error("{path} is on a network file system ({kind}), where file locks are not reliable")]
     Network { path: String, kind: String },
@@ -57,7 +57,7 @@ impl StoreError {
                     .say("; restore the file from a backup, or name another store"),
             ),
             StoreError::Closed(_) => refusal.hint(
-                say("name the other store: ")
+                say("use the other store: set ")
                     .mention("store")
                     .say(", COMITY_STORE, or [store] url in .comity/config.toml"),
             ),

@@ -7,12 +7,12 @@ use comity_core::status::Status;
 /// What the command line of a `collaboration/` tree can do.
 #[derive(Debug, Subcommand)]
 pub enum CollabCommand {
-    /// Add an event
+    /// Append an event
     #[command(
         after_help = "Example:\n  comity collab emit-event '{\"event\":\"tests_run\",\"task\":\"task-001\",\"result\":\"pass\"}'"
     )]
     EmitEvent {
-        /// A JSON object
+        /// A JSON object with `event` and any other fields
         #[arg(value_name = "JSON")]
         event: String,
     },
@@ -21,40 +21,40 @@ pub enum CollabCommand {
     AcquireLease {
         /// The path
         path: String,
-        /// Whose lease it is
+        /// The owner of the lease
         owner: String,
-        /// What for, mostly a task
+        /// What the lease is for, usually a task
         purpose: String,
     },
     /// Renew a lease
     #[command(after_help = "Example:\n  comity collab renew-lease L-00000001 codex-cli")]
     RenewLease {
-        /// The lease
+        /// The id of the lease
         lock_id: String,
-        /// Whose lease it is
+        /// The owner of the lease
         owner: String,
     },
-    /// End a lease
+    /// Release a lease
     #[command(after_help = "Example:\n  comity collab release-lease L-00000001 codex-cli")]
     ReleaseLease {
-        /// The lease
+        /// The id of the lease
         lock_id: String,
-        /// Whose lease it is
+        /// The owner of the lease
         owner: String,
     },
-    /// Write logs/log.md anew
+    /// Write logs/log.md again
     #[command(after_help = "Example:\n  comity collab generate-log")]
     GenerateLog,
     /// List tasks
     #[command(after_help = "Example:\n  comity collab list-tasks --status queued --output json")]
     ListTasks {
-        /// Show only tasks in this state
+        /// Show only tasks with this status
         #[arg(long, value_name = "STATUS", value_parser = statuses())]
         status: Option<String>,
         /// Show only tasks of this agent
         #[arg(long, value_name = "AGENT")]
         assignee: Option<String>,
-        /// How to show them
+        /// How to print the tasks
         #[arg(long, default_value = "table")]
         output: TaskOutput,
     },
@@ -66,30 +66,30 @@ pub enum CollabCommand {
     CreateTask {
         #[command(flatten)]
         fields: CollabFields,
-        /// Give it this id
+        /// Use this id
         #[arg(long, value_name = "ID")]
         id: Option<String>,
-        /// The entry of the roadmap it belongs to
+        /// The entry of the roadmap that the task belongs to
         #[arg(long, value_name = "ID")]
         roadmap_id: Option<String>,
     },
     /// Change a task
     #[command(after_help = "Example:\n  comity collab update-task task-001 --priority P1")]
     UpdateTask {
-        /// The task
+        /// The id of the task
         id: String,
         #[command(flatten)]
         fields: CollabFields,
-        /// Its state
+        /// The new status
         #[arg(long, value_name = "STATUS", value_parser = statuses())]
         status: Option<String>,
     },
-    /// Bring a task to another state
+    /// Move a task to another status
     #[command(after_help = "Example:\n  comity collab transition-task task-001 in_progress")]
     TransitionTask {
-        /// The task
+        /// The id of the task
         id: String,
-        /// The state
+        /// The new status
         #[arg(value_parser = statuses())]
         status: String,
     },
@@ -106,16 +106,16 @@ pub struct CollabFields {
     /// The title
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// What is to be done
+    /// The description
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Labels, with commas between them
+    /// The labels, separated by commas
     #[arg(long, value_name = "A,B")]
     pub labels: Option<String>,
-    /// P0 to P4, or a word
+    /// The priority: P0 to P4, or critical, high, medium, low
     #[arg(long, value_name = "P")]
     pub priority: Option<String>,
-    /// For whom it is
+    /// The agent that the task is for
     #[arg(long, value_name = "AGENT")]
     pub assignee: Option<String>,
 }
@@ -125,19 +125,19 @@ pub struct CollabFields {
 pub enum TaskOutput {
     /// A table
     Table,
-    /// The file as JSON
+    /// JSON, as in the file
     Json,
 }
 
 /// What can be kept in step.
 #[derive(Debug, Subcommand)]
 pub enum SyncCommand {
-    /// Keep a collaboration/ tree and the store in step
+    /// Keep a collaboration/ tree and the store in sync
     #[command(after_help = "Example:\n  comity sync collab --watch")]
     Collab {
         /// The tree (default: collaboration/ in the root)
         dir: Option<String>,
-        /// Go on until Ctrl-C
+        /// Continue until Ctrl-C
         #[arg(long)]
         watch: bool,
     },

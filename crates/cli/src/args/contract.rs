@@ -12,47 +12,48 @@ pub enum ContractCommand {
     /// Check a contract and list all its problems
     #[command(after_help = "Example:\n  comity contract validate result.yaml --kind result")]
     Validate {
-        /// The file, in YAML or JSON; - reads stdin
+        /// The file, in YAML or JSON; - reads standard input
         file: String,
-        /// What it is (default: told from its content)
+        /// The kind of the contract (default: comity recognises it)
         #[arg(long, value_name = "KIND", value_parser = contract_kind)]
         kind: Option<&'static ContractKind>,
-        /// Check exactly what the original tool checks
+        /// Give exactly the verdict of the original tool
         #[arg(long)]
         compat: bool,
-        /// Take no more than comity would write: unknown keys and what is otherwise only remarked are errors
+        /// Accept only what comity would write: unknown keys and warnings are errors
         #[arg(long, conflicts_with = "compat")]
         strict: bool,
     },
     #[command(about = help::<op::ContractRender>(), after_help = "Example:\n  comity contract render mission T1 > mission.yaml")]
     Render {
-        /// What to write: mission, result for the last one handed in, neo-task, neo-result, neo-error, ace-task,
+        /// What to write: mission, result (the last one submitted), neo-task, neo-result, neo-error, ace-task,
         /// ace-claim, ace-blocked, ace-resuming, ace-done, ace-failed, labels or resume
         #[arg(value_name = "KIND")]
         kind: String,
         /// The task, or the beginning of its id
         id: String,
     },
-    /// Do what a report of an agent asks for
+    /// Carry out what the report of an agent asks for
     #[command(
-        after_help = "A review approves the task or sends it back: one CRITICAL issue, five WARNINGs or a \
-        failed spec send it back whatever the verdict says. A scout's grave findings become decisions, the \
-        others notes. Reports that end a piece of work are handed in, as by `task submit --result`.\n\nExample:\n  comity contract apply review.json --task T1"
+        after_help = "A review approves the task or sends it back. Whatever its verdict says, one CRITICAL issue, \
+        five WARNINGs or a failed spec send the task back. Serious findings of a scout become decisions, its \
+        other findings become notes. A report that ends a piece of work is submitted, as by \
+        `task submit --result`.\n\nExample:\n  comity contract apply review.json --task T1"
     )]
     Apply {
-        /// The file, in YAML or JSON, also inside of prose; - reads stdin
+        /// The file, in YAML or JSON, with or without prose around it; - reads standard input
         file: String,
-        /// The task that it is about
+        /// The task that the report is about
         #[arg(long, value_name = "ID")]
         task: Option<String>,
-        /// What it is (default: told from its content)
+        /// The kind of the contract (default: comity recognises it)
         #[arg(long, value_name = "KIND", value_parser = contract_kind)]
         kind: Option<&'static ContractKind>,
     },
     /// Print the JSON Schema of a kind of contract
     #[command(after_help = "Example:\n  comity contract schema result > result.schema.json")]
     Schema {
-        /// The kind
+        /// The kind of contract
         #[arg(value_name = "KIND", value_parser = contract_kind)]
         kind: &'static ContractKind,
     },

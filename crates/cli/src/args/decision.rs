@@ -17,7 +17,7 @@ pub enum DecisionCommand {
     Ask(Box<AskArgs>),
     #[command(about = help::<op::DecisionList>(), after_help = "Example:\n  comity decision list --all")]
     List {
-        /// Show those that are settled, too
+        /// Also show questions that are settled
         #[arg(long)]
         all: bool,
         #[command(flatten)]
@@ -25,22 +25,22 @@ pub enum DecisionCommand {
     },
     #[command(about = help::<op::DecisionShow>(), after_help = "Example:\n  comity decision show D1")]
     Show {
-        /// The question
+        /// The id of the question
         id: String,
     },
     #[command(about = help::<op::DecisionAnswerOne>(), after_help = "Example:\n  comity decision answer D1 'approved: but keep the shim'")]
     Answer {
-        /// The question
+        /// The id of the question
         id: String,
-        /// KEY, 'KEY: text', or any text where the answer is free
+        /// KEY or 'KEY: text'; any text if the question has no options
         #[arg(allow_hyphen_values = true)]
         answer: String,
     },
     #[command(about = help::<op::DecisionWait>(), after_help = "Example:\n  comity decision wait D1 --timeout 10m")]
     Wait {
-        /// The question
+        /// The id of the question
         id: String,
-        /// Wait at most so long
+        /// Wait at most this long, such as 10m
         #[arg(long, value_name = "DUR", value_parser = duration)]
         timeout: Option<Millis>,
     },
@@ -51,31 +51,31 @@ pub enum DecisionCommand {
 pub struct AskArgs {
     /// The question
     pub question: String,
-    /// The task it is about
+    /// The task that the question is about
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
     /// Offer an answer (repeatable)
     #[arg(long = "option", value_name = "KEY[:LABEL]", value_parser = option)]
     pub options: Vec<DecisionOption>,
-    /// approval, choice or free (default: choice with options, else free)
+    /// The type: approval, choice or free (default: choice with options, else free)
     #[arg(long = "type", value_name = "TYPE", value_parser = decision_type)]
     pub kind: Option<DecisionType>,
-    /// Say what one must know to answer
+    /// What a reader must know to answer
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub context: Option<String>,
-    /// Answer with this at the deadline
+    /// The answer that comity gives at the deadline
     #[arg(long, value_name = "KEY")]
     pub default: Option<String>,
-    /// Ask person, planner or this agent (default: person)
+    /// Ask `person`, `planner` or this agent (default: person)
     #[arg(long, value_name = "WHOM", value_parser = addressee)]
     pub to: Option<Addressee>,
-    /// Set the deadline
+    /// Close the question after this time, such as 24h
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub expires: Option<Millis>,
     /// Wait for the answer
     #[arg(long)]
     pub wait: bool,
-    /// Wait at most so long
+    /// Wait at most this long, such as 10m
     #[arg(long, value_name = "DUR", value_parser = duration, requires = "wait")]
     pub timeout: Option<Millis>,
 }

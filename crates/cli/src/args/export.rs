@@ -9,17 +9,17 @@ pub enum ExportCommand {
     /// Write decisions, directives, memories and tasks as neo's files
     #[command(after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor")]
     Neo {
-        /// A supervisor's directory, or neo's own
+        /// The directory of a supervisor, or neo's own
         #[arg(value_name = "DIR")]
         dir: PathBuf,
-        /// Write also files that changed since comity last read or wrote them
+        /// Also overwrite files that changed since comity last read or wrote them
         #[arg(long)]
         overwrite: bool,
     },
     /// Write a collaboration/ tree
     #[command(after_help = "Example:\n  comity export collab collaboration")]
     Collab {
-        /// Where
+        /// The directory to write
         dir: String,
     },
 }

@@ -6,56 +6,56 @@ use std::path::PathBuf;
 /// What can be taken over from other tools.
 #[derive(Debug, Subcommand)]
 pub enum ImportCommand {
-    /// Take issues over from beads
+    /// Import issues from beads
     #[command(
-        after_help = "Closed issues become done by a person's word: act as one with --as human:NAME.\n\n\
+        after_help = "Only a person can import closed issues as done: act as one with --as human:NAME.\n\n\
         Example:\n  comity import beads .beads/issues.jsonl"
     )]
     Beads {
-        /// issues.jsonl, or - for stdin
+        /// The file issues.jsonl; - reads standard input
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Only say what would be taken over
+        /// Only show what would be imported
         #[arg(long)]
         dry_run: bool,
     },
-    /// Take decisions, directives, memories and tasks over from neo
+    /// Import decisions, directives, memories and tasks from neo
     #[command(
-        after_help = "Answered decisions and done tasks are taken over by a person's word: act as one with \
+        after_help = "Only a person can import answered decisions and done tasks: act as one with \
         --as human:NAME.\n\nExample:\n  comity import neo ~/.neo"
     )]
     Neo {
-        /// A supervisor's directory, or neo's own
+        /// The directory of a supervisor, or neo's own
         #[arg(value_name = "DIR")]
         dir: PathBuf,
     },
-    /// Take tasks over from Task Master
+    /// Import tasks from Task Master
     #[command(
-        after_help = "Done tasks become done by a person's word: act as one with --as human:NAME.\n\n\
+        after_help = "Only a person can import done tasks as done: act as one with --as human:NAME.\n\n\
         Example:\n  comity import taskmaster .taskmaster/tasks/tasks.json"
     )]
     Taskmaster {
-        /// tasks.json, or - for stdin
+        /// The file tasks.json; - reads standard input
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Only say what would be taken over
+        /// Only show what would be imported
         #[arg(long)]
         dry_run: bool,
     },
-    /// Take over the tasks, locks, agents and events of a collaboration/ tree
+    /// Import the tasks, locks, agents and events of a collaboration/ tree
     #[command(after_help = "Example:\n  comity import collab collaboration")]
     Collab {
-        /// The tree, or the directory that it is in
+        /// The tree, or the directory that contains it
         dir: String,
     },
-    /// Take over an older state.json
+    /// Import a state.json of an older collaboration/ tree
     #[command(
         after_help = "Example:\n  comity import v1 collaboration/state.json --agent codex-cli=implementer:python,ci"
     )]
     V1 {
-        /// The file
+        /// The file state.json
         file: String,
-        /// Register an agent with a role and skills (repeatable)
+        /// Register this agent with a role and skills (repeatable)
         #[arg(long = "agent", value_name = "ID=ROLE[:SKILL,…]")]
         agents: Vec<String>,
     },

@@ -13,7 +13,7 @@ pub enum EventCommand {
         after_help = "Example:\n  comity event emit '{\"event\":\"commit_pushed\",\"task\":\"T1\"}'"
     )]
     Emit {
-        /// A JSON object with `event` and any fields; - reads it from stdin
+        /// A JSON object with `event` and any other fields; - reads standard input
         #[arg(value_name = "JSON")]
         event: String,
     },
@@ -22,10 +22,10 @@ pub enum EventCommand {
         /// Show only events about this task
         #[arg(long, value_name = "ID")]
         task: Option<String>,
-        /// Show only events of this name
+        /// Show only events with this name
         #[arg(long = "type", value_name = "NAME")]
         kind: Option<String>,
-        /// Start after this seq, at this time, or so long ago
+        /// Start after this seq, at this time, or this long ago: 120, 2026-01-31T12:00:00Z, 2h
         #[arg(long, value_name = "WHEN", value_parser = since)]
         since: Option<Since>,
         /// Show the events of every repository in the store
@@ -36,7 +36,7 @@ pub enum EventCommand {
     },
     #[command(about = help::<op::EventTail>(), after_help = "Example:\n  comity event tail --from 1")]
     Tail {
-        /// Start with this seq (default: what comes from now on)
+        /// Start with this seq (default: the next new event)
         #[arg(long, value_name = "SEQ")]
         from: Option<u64>,
     },
@@ -56,16 +56,16 @@ pub enum LogCommand {
 /// What can be done with a store.
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
-    /// Copy a store into an empty one, log and all
+    /// Copy a whole store into an empty one
     #[command(
         after_help = "Example:\n  comity store copy sqlite:comity.db postgres://db/comity --fence-writers"
     )]
     Copy {
-        /// The store to copy
+        /// The URL of the store to copy
         from: String,
-        /// The store to copy into; a copy that was cut off goes on there
+        /// The URL of the store to copy into; an interrupted copy continues there
         to: String,
-        /// Close the old store first, so that nobody writes to it any more
+        /// Close the old store for writers first
         #[arg(long)]
         fence_writers: bool,
     },
@@ -74,17 +74,17 @@ pub enum StoreCommand {
 /// What can be reported.
 #[derive(Debug, Subcommand)]
 pub enum ReportCommand {
-    /// Write what happened, task by task
+    /// Report what happened, task by task
     #[command(after_help = "Example:\n  comity report log --output LOG.md")]
     Log {
-        /// Write to this file instead of stdout
+        /// Write to this file instead of standard output
         #[arg(long, value_name = "FILE")]
         output: Option<String>,
     },
-    /// Write what is going on, by state
+    /// Report all tasks, by status
     #[command(after_help = "Example:\n  comity report board --output board.md")]
     Board {
-        /// Write to this file instead of stdout
+        /// Write to this file instead of standard output
         #[arg(long, value_name = "FILE")]
         output: Option<String>,
     },

@@ -12,8 +12,8 @@ use comity_core::time::Millis;
 #[derive(Debug, Subcommand)]
 pub enum MemoryCommand {
     #[command(about = help::<op::MemoryWrite>(),
-        after_help = "With --supersedes the new memory replaces an older one, which stays in the \
-        store with a link to it; `comity memory update` changes a memory in place.\n\nExample:\n  \
+        after_help = "With --supersedes the new memory replaces an older one. The older one stays in the \
+        store and links to the new one. `comity memory update` changes a memory in place.\n\nExample:\n  \
         comity memory write 'Tests need a running database' --type fact --scope src/store --tag ci"
     )]
     Write(Box<WriteArgs>),
@@ -26,15 +26,15 @@ pub enum MemoryCommand {
     },
     #[command(about = help::<op::MemoryShow>(), after_help = "Example:\n  comity memory show M1")]
     Show {
-        /// The memory
+        /// The id of the memory
         id: String,
     },
     #[command(about = help::<op::MemorySearch>(),
-        after_help = "English words are found in all their forms; a * after the last word leaves \
-        its end open.\n\nExample:\n  comity memory search 'database migrat*'"
+        after_help = "A search finds English words in all their forms. A * leaves the end of the last word \
+        open.\n\nExample:\n  comity memory search 'database migrat*'"
     )]
     Search {
-        /// Words, in any order
+        /// The words to find, in any order
         #[arg(allow_hyphen_values = true)]
         query: String,
         #[command(flatten)]
@@ -43,14 +43,14 @@ pub enum MemoryCommand {
         page: PageArgs,
     },
     #[command(about = help::<op::MemoryUpdate>(),
-        after_help = "To keep what it said before, write a new memory with `comity memory write \
+        after_help = "To keep the old text, write a new memory with `comity memory write \
         --supersedes ID`.\n\nExample:\n  comity memory update M1 'Tests need PostgreSQL 15' \
         --expires 30d"
     )]
     Update(Box<UpdateMemoryArgs>),
     #[command(about = help::<op::MemoryForget>(), after_help = "Example:\n  comity memory forget M1")]
     Forget {
-        /// The memory
+        /// The id of the memory
         id: String,
     },
 }
@@ -61,19 +61,19 @@ pub struct WriteArgs {
     /// What to remember
     #[arg(allow_hyphen_values = true)]
     pub text: String,
-    /// fact (knowledge), procedure, feedback (warning) or focus
+    /// The type: fact (or knowledge), procedure, feedback (or warning), focus
     #[arg(long = "type", value_name = "TYPE", value_parser = memory_type)]
     pub kind: MemoryType,
-    /// What it is about: a repository, a path, anything (default: global)
+    /// What the memory is about: a repository, a path, any text (default: global)
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
-    /// Forget it after this time
+    /// Forget the memory after this time, such as 7d
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub expires: Option<Millis>,
     /// Add a tag (repeatable)
     #[arg(long = "tag", value_name = "TAG")]
     pub tags: Vec<String>,
-    /// The task it was learnt on
+    /// The task on which you learnt it
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
     /// Replace this memory
@@ -84,44 +84,44 @@ pub struct WriteArgs {
 /// Options of `memory update`.
 #[derive(Debug, Args)]
 pub struct UpdateMemoryArgs {
-    /// The memory
+    /// The id of the memory
     pub id: String,
-    /// What it says from now on
+    /// The new text
     #[arg(allow_hyphen_values = true)]
     pub text: Option<String>,
-    /// Make it of this type
+    /// Set the type: fact (or knowledge), procedure, feedback (or warning), focus
     #[arg(long = "type", value_name = "TYPE", value_parser = memory_type)]
     pub kind: Option<MemoryType>,
-    /// Say what it is about
+    /// Set what the memory is about
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
-    /// Set the tags, all of them (repeatable)
+    /// Replace the tags (repeatable)
     #[arg(long = "tag", value_name = "TAG")]
     pub tags: Vec<String>,
-    /// Take all tags away
+    /// Remove all tags
     #[arg(long, conflicts_with = "tags")]
     pub no_tags: bool,
-    /// Forget it after this time from now
+    /// Forget the memory after this time from now, such as 7d
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub expires: Option<Millis>,
-    /// Keep it without end
+    /// Keep the memory for ever
     #[arg(long, conflicts_with = "expires")]
     pub no_expiry: bool,
 }
 
-/// Which memories.
+/// What memories are listed by.
 #[derive(Debug, Args)]
 pub struct MemoryFilterArgs {
-    /// Only of this type: fact (knowledge), procedure, feedback (warning) or focus
+    /// Show only this type: fact (or knowledge), procedure, feedback (or warning), focus
     #[arg(long = "type", value_name = "TYPE", value_parser = memory_type)]
     pub kind: Option<MemoryType>,
-    /// Only of this scope, and global ones
+    /// Show only memories of this scope and global ones
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
-    /// Only with this tag (repeatable: with all of them)
+    /// Show only memories with this tag (repeatable: with all of them)
     #[arg(long = "tag", value_name = "TAG")]
     pub tags: Vec<String>,
-    /// Show those that were replaced, too
+    /// Also show memories that were replaced
     #[arg(long)]
     pub all: bool,
 }
@@ -136,17 +136,17 @@ impl From<MemoryFilterArgs> for MemoryFilter {
 #[derive(Debug, Subcommand)]
 pub enum DirectiveCommand {
     #[command(about = help::<op::DirectiveCreate>(),
-        after_help = "A duration is 90s, 30m, 2h or 7d, 'for 2 hours', 'until 18:00', 'until \
-        midnight' (local time), or indefinitely.\n\nExample:\n  comity directive create 'Update \
+        after_help = "A duration is a time such as 90s, 30m, 2h or 7d, 'for 2 hours', 'until 18:00' or 'until \
+        midnight' in local time, or indefinitely.\n\nExample:\n  comity directive create 'Update \
         the dependencies' --trigger idle --priority 10 --duration 'until midnight'"
     )]
     Create(Box<DirectiveArgs>),
     #[command(about = help::<op::DirectiveList>(), after_help = "Example:\n  comity directive list --active --trigger idle")]
     List {
-        /// Only what counts now, the highest priority first
+        /// Show only directives that apply now, highest priority first
         #[arg(long)]
         active: bool,
-        /// Only for this trigger: idle, startup or shutdown
+        /// Show only this trigger: idle, startup or shutdown
         #[arg(long, value_name = "TRIGGER", value_parser = trigger)]
         trigger: Option<Trigger>,
         #[command(flatten)]
@@ -154,28 +154,28 @@ pub enum DirectiveCommand {
     },
     #[command(about = help::<op::DirectiveShow>(), after_help = "Example:\n  comity directive show I1")]
     Show {
-        /// The directive
+        /// The id of the directive
         id: String,
     },
     #[command(about = help::<op::DirectiveToggle>(), after_help = "Example:\n  comity directive toggle I1")]
     Toggle {
-        /// The directive
+        /// The id of the directive
         id: String,
-        /// Switch it on, whatever it was
+        /// Switch the directive on
         #[arg(long)]
         on: bool,
-        /// Switch it off, whatever it was
+        /// Switch the directive off
         #[arg(long, conflicts_with = "on")]
         off: bool,
     },
     #[command(about = help::<op::DirectiveDelete>(), after_help = "Example:\n  comity directive delete I1")]
     Delete {
-        /// The directive
+        /// The id of the directive
         id: String,
     },
     #[command(about = help::<op::DirectiveTrigger>(), after_help = "Example:\n  comity directive trigger I1")]
     Trigger {
-        /// The directive
+        /// The id of the directive
         id: String,
     },
 }
@@ -183,19 +183,19 @@ pub enum DirectiveCommand {
 /// Options of `directive create`.
 #[derive(Debug, Args)]
 pub struct DirectiveArgs {
-    /// What is to be done
+    /// The instruction
     #[arg(allow_hyphen_values = true)]
     pub text: String,
-    /// idle, startup or shutdown
+    /// When a supervisor follows it: idle, startup or shutdown
     #[arg(long, value_name = "TRIGGER", value_parser = trigger, default_value = "idle")]
     pub trigger: Trigger,
-    /// How long it counts, such as 2h or 'until 18:00' (default: indefinitely)
+    /// How long the directive applies, such as 2h or 'until 18:00' (default: indefinitely)
     #[arg(long, value_name = "DURATION")]
     pub duration: Option<String>,
-    /// The highest comes first
+    /// The priority; directives with a higher one come first
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub priority: u64,
-    /// Say why, or how
+    /// Explain why, or how
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub description: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The command line: every command with its options, one sentence and an example each.
+//! The command line. Every command has one sentence of help and an example.
 
 mod collab;
 mod contract;
@@ -73,13 +73,13 @@ pub struct Global {
     /// Act on this repository [env: COMITY_REPO]
     #[arg(long, global = true, value_name = "NAME")]
     pub repo: Option<String>,
-    /// Prove a grant by its fence [env: COMITY_FENCE]
+    /// Require this fence to be live [env: COMITY_FENCE]
     #[arg(long, global = true, value_name = "N", value_parser = fence)]
     pub fence: Option<Fence>,
-    /// Print one JSON object on one line
+    /// Print JSON instead of text
     #[arg(long, global = true)]
     pub json: bool,
-    /// Give the first answer again for the same key
+    /// Run the command only once for this key
     #[arg(long, global = true, value_name = "KEY")]
     pub idempotency_key: Option<String>,
 }
@@ -105,25 +105,25 @@ const fn help<O: Operation>() -> &'static str {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Set the project up and make its store
+    /// Set up the project and create its store
     #[command(after_help = "Example:\n  comity init")]
     Init {
-        /// Ask nothing (nothing is asked anyway)
+        /// Accepted for scripts; comity never asks
         #[arg(long, short)]
         yes: bool,
     },
     #[command(about = help::<op::Status>(), after_help = "Example:\n  comity status")]
     Status,
-    /// Plan, claim, hand in, review and finish tasks
+    /// Plan, claim, submit, review and finish tasks
     #[command(subcommand, after_help = "Example:\n  comity task claim")]
     Task(Deferred<TaskCommand>),
     /// Reserve files
     #[command(subcommand, after_help = "Example:\n  comity lease acquire 'src/**/*.rs' --ttl 30m")]
     Lease(Deferred<LeaseCommand>),
-    /// See and register agents
+    /// Register and list agents
     #[command(subcommand, after_help = "Example:\n  comity agent list")]
     Agent(Deferred<AgentCommand>),
-    /// Record and waive evidence
+    /// Record evidence for gates, or waive them
     #[command(subcommand, after_help = "Example:\n  comity gate record T1 tests pass")]
     Gate(Deferred<GateCommand>),
     /// Ask and answer questions
@@ -134,12 +134,12 @@ pub enum Command {
     Decision(Deferred<DecisionCommand>),
     #[command(about = help::<op::Note>(), after_help = "Example:\n  comity note discovery 'The parser is recursive' --task T1")]
     Note {
-        /// progress, action, decision, blocker, milestone or discovery
+        /// The type: progress, action, decision, blocker, milestone or discovery
         #[arg(value_name = "TYPE")]
         kind: String,
-        /// What to write down
+        /// The text of the note
         text: String,
-        /// The task it is about
+        /// The task that the note is about
         #[arg(long, value_name = "ID")]
         task: Option<String>,
     },
@@ -149,41 +149,41 @@ pub enum Command {
     /// Check the store, the log, git and the settings
     #[command(after_help = "Example:\n  comity doctor --fix")]
     Doctor {
-        /// Mend what can be mended safely
+        /// Fix what can be fixed safely
         #[arg(long)]
         fix: bool,
     },
-    /// Remember things for later agents, and find them again
+    /// Write down what later agents should know, and find it again
     #[command(subcommand, after_help = "Example:\n  comity memory search 'flaky tests'")]
     Memory(Deferred<MemoryCommand>),
-    /// Give standing instructions for idle time, start and stop
+    /// Give standing instructions to supervisors
     #[command(subcommand, after_help = "Example:\n  comity directive list --active")]
     Directive(Deferred<DirectiveCommand>),
-    /// Check, write and explain missions, results and other contracts
+    /// Check, write and apply missions, results and other contracts
     #[command(subcommand, after_help = "Example:\n  comity contract validate result.yaml")]
     Contract(Deferred<ContractCommand>),
-    /// Check what was changed against what may be changed
+    /// Check work, pushes and commit messages against the rules
     #[command(subcommand, after_help = "Example:\n  comity guard check T1")]
     Guard(Deferred<GuardCommand>),
-    /// Check the log and what was built from it
+    /// Verify the log, and rebuild the state from it
     #[command(subcommand, after_help = "Example:\n  comity log verify")]
     Log(Deferred<LogCommand>),
-    /// Move a store
+    /// Copy a store to another place
     #[command(
         subcommand,
         after_help = "Example:\n  comity store copy sqlite:comity.db postgres://db/comity"
     )]
     Store(Deferred<StoreCommand>),
-    /// Write Markdown for people, from the log
+    /// Write reports in Markdown
     #[command(subcommand, after_help = "Example:\n  comity report log --output LOG.md")]
     Report(Deferred<ReportCommand>),
     /// Use neo's commands with neo's flags
     #[command(subcommand, after_help = "Example:\n  comity neo decision list")]
     Neo(Deferred<NeoCommand>),
-    /// Take over what other tools keep
+    /// Import tasks, decisions and memories of other tools
     #[command(subcommand, after_help = "Example:\n  comity import beads .beads/issues.jsonl")]
     Import(Deferred<ImportCommand>),
-    /// Write what is here for other tools
+    /// Export tasks, decisions and memories to other tools
     #[command(
         subcommand,
         after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor"
@@ -191,19 +191,19 @@ pub enum Command {
     Export(Deferred<ExportCommand>),
     #[command(about = help::<op::Watchdog>(), after_help = "Example:\n  comity watchdog --once")]
     Watchdog {
-        /// Do it once instead of for ever
+        /// Run once instead of continuously
         #[arg(long)]
         once: bool,
     },
-    /// Keep files of another system in step
+    /// Keep the files of another tool and the store in sync
     #[command(subcommand, after_help = "Example:\n  comity sync collab --watch")]
     Sync(Deferred<SyncCommand>),
-    /// Answer collab.* JSON-RPC on stdin and stdout
+    /// Serve the collab.* methods as JSON-RPC on stdin and stdout
     #[command(
         after_help = "Example:\n  comity rpc <<<'{\"id\":1,\"method\":\"collab.create_task\",\"params\":{\"title\":\"Parse dates\"}}'"
     )]
     Rpc,
-    /// Use a collaboration/ tree by the command line of agents.md
+    /// Use a collaboration/ tree with the commands of agents.md
     #[command(
         subcommand,
         after_help = "Example:\n  comity collab create-task --title 'Parse dates'"
@@ -212,11 +212,11 @@ pub enum Command {
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  comity completions bash > /etc/bash_completion.d/comity")]
     Completions {
-        /// The shell
+        /// The shell: bash, zsh or fish
         #[arg(value_parser = clap::value_parser!(CompletionShell))]
         shell: CompletionShell,
     },
-    /// Watch a crew of agents in a throw-away repository
+    /// Watch a crew of agents work in a temporary repository
     #[command(after_help = "Example:\n  comity demo")]
     Demo,
 }

@@ -5,31 +5,31 @@ use clap::{Args, Subcommand};
 /// What neo's commands do, on this project's store.
 #[derive(Debug, Subcommand)]
 pub enum NeoCommand {
-    /// Ask and answer as `neo decision` does
+    /// Ask and answer with the flags of `neo decision`
     #[command(subcommand, after_help = "Example:\n  comity neo decision pending")]
     Decision(NeoDecision),
-    /// Keep tasks as `neo task` was promised to
+    /// Keep tasks with the flags of `neo task`
     #[command(
         subcommand,
         after_help = "Example:\n  comity neo task create --scope . --priority high 'T1: JWT middleware'"
     )]
     Task(NeoTask),
-    /// Give standing instructions as `neo directive` does
+    /// Give standing instructions with the flags of `neo directive`
     #[command(
         subcommand,
         after_help = "Example:\n  comity neo directive create 'launch scout' --trigger idle --duration 2h"
     )]
     Directive(NeoDirective),
-    /// Remember as `neo memory` does
+    /// Write and find memories with the flags of `neo memory`
     #[command(
         subcommand,
         after_help = "Example:\n  comity neo memory write --type fact --scope . 'CI runs the compiled output'"
     )]
     Memory(NeoMemory),
-    /// Log as `neo log` does; without a type, show the last entries
+    /// Log with the flags of `neo log`; without a type, show the last entries
     #[command(after_help = "Example:\n  comity neo log milestone 'T1 done — commit abc1234'")]
     Log(NeoLog),
-    /// Show events as `neo logs` does
+    /// Show events with the flags of `neo logs`
     #[command(after_help = "Example:\n  comity neo logs 3f2a91bc --short")]
     Logs(NeoLogs),
 }
@@ -37,7 +37,7 @@ pub enum NeoCommand {
 /// The one supervisor that a project has; the name is taken and has no effect.
 #[derive(Clone, Debug, Args)]
 pub struct Supervisor {
-    /// Name a supervisor (taken, without effect: a project has one store)
+    /// Accepted and ignored: a project has one store
     #[arg(long, value_name = "NAME", default_value = "supervisor")]
     pub name: String,
 }
@@ -53,7 +53,7 @@ pub enum NeoDecision {
     /// List pending questions in a table
     #[command(after_help = "Example:\n  comity neo decision list --all")]
     List {
-        /// Show the settled ones, too
+        /// Also show questions that are settled
         #[arg(long)]
         all: bool,
         #[command(flatten)]
@@ -68,7 +68,7 @@ pub enum NeoDecision {
     /// Show one question
     #[command(after_help = "Example:\n  comity neo decision get dec_00000001")]
     Get {
-        /// The question: neo's id, the beginning of it, or comity's
+        /// The question: neo's id or its beginning, or comity's id
         id: Option<String>,
         #[command(flatten)]
         supervisor: Supervisor,
@@ -76,9 +76,9 @@ pub enum NeoDecision {
     /// Answer a question
     #[command(after_help = "Example:\n  comity neo decision answer dec_00000001 approved")]
     Answer {
-        /// The question: neo's id, the beginning of it, or comity's
+        /// The question: neo's id or its beginning, or comity's id
         id: Option<String>,
-        /// The answer: a key, 'key: text', or any text where there are no options
+        /// The answer: a key, 'key: text', or any text if the question has no options
         #[arg(allow_hyphen_values = true)]
         answer: Option<String>,
         #[command(flatten)]
@@ -93,25 +93,25 @@ pub enum NeoDecision {
 pub struct NeoAsk {
     /// The question
     pub question: Option<String>,
-    /// Offer answers
+    /// Offer these answers
     #[arg(long, short, value_name = "KEY:LABEL[:DESCRIPTION],…")]
     pub options: Option<String>,
-    /// Answer with this at the deadline
+    /// The answer that comity gives at the deadline
     #[arg(long, short, value_name = "KEY", visible_alias = "default")]
     pub default_answer: Option<String>,
-    /// Set the deadline, such as 24h, 30m or 7d
+    /// Close the question after this time, such as 24h, 30m or 7d
     #[arg(long, short, value_name = "DUR", default_value = "24h")]
     pub expires_in: String,
-    /// Say what kind of question it is, such as approval
+    /// The type of the question, such as approval
     #[arg(long = "type", short = 't', value_name = "TYPE", default_value = "generic")]
     pub kind: String,
-    /// Say what one must know to answer
+    /// What a reader must know to answer
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub context: Option<String>,
     /// Wait for the answer
     #[arg(long, short)]
     pub wait: bool,
-    /// Wait at most so long
+    /// Wait at most this long
     #[arg(long, value_name = "DUR", default_value = "30m")]
     pub timeout: String,
     #[command(flatten)]
@@ -128,19 +128,19 @@ pub enum NeoTask {
     Create {
         /// What is to be done
         title: Option<String>,
-        /// The repository it is about
+        /// The repository that the task is about
         #[arg(long, value_name = "PATH")]
         scope: Option<String>,
-        /// critical, high, medium or low
+        /// The priority: critical, high, medium or low
         #[arg(long, value_name = "PRIORITY", default_value = "medium")]
         priority: String,
-        /// The initiative it belongs to
+        /// The initiative that the task belongs to
         #[arg(long, value_name = "NAME")]
         initiative: Option<String>,
-        /// What must be done first (repeatable)
+        /// A task that must be done first (repeatable)
         #[arg(long, value_name = "ID")]
         depends: Vec<String>,
-        /// A command that gets what one must know
+        /// A command that prints what a worker must know
         #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
         context: Option<String>,
         #[command(flatten)]
@@ -151,15 +151,15 @@ pub enum NeoTask {
         after_help = "Example:\n  comity neo task update mem_00000001-abc --status in_progress"
     )]
     Update {
-        /// The task: neo's id, the beginning of it, or comity's
+        /// The task: neo's id or its beginning, or comity's id
         id: Option<String>,
-        /// pending, in_progress, done, blocked or abandoned
+        /// The status: pending, in_progress, done, blocked or abandoned
         #[arg(long, value_name = "STATUS")]
         status: Option<String>,
-        /// A command that gets what one must know; for blocked, what is needed
+        /// A command that prints what a worker must know; for blocked, what the task needs
         #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
         context: Option<String>,
-        /// critical, high, medium or low
+        /// The priority: critical, high, medium or low
         #[arg(long, value_name = "PRIORITY")]
         priority: Option<String>,
         #[command(flatten)]
@@ -168,10 +168,10 @@ pub enum NeoTask {
     /// List tasks
     #[command(after_help = "Example:\n  comity neo task list --status pending,in_progress")]
     List {
-        /// Only of this initiative
+        /// Show only tasks of this initiative
         #[arg(long, value_name = "NAME")]
         initiative: Option<String>,
-        /// Only in these states
+        /// Show only tasks with these statuses
         #[arg(long, value_name = "A,B")]
         status: Option<String>,
         #[command(flatten)]
@@ -189,18 +189,18 @@ pub enum NeoDirective {
         after_help = "Example:\n  comity neo directive create 'run tests on all repos' --duration 'until midnight'"
     )]
     Create {
-        /// What is to be done
+        /// The instruction
         action: Option<String>,
-        /// idle, startup or shutdown
+        /// When a supervisor follows it: idle, startup or shutdown
         #[arg(long, short, value_name = "TRIGGER", default_value = "idle")]
         trigger: String,
-        /// How long it counts: 2h, 'for 2 hours', 'until 18:00', 'until midnight', indefinitely
+        /// How long the directive applies: 2h, 'for 2 hours', 'until 18:00', 'until midnight', indefinitely
         #[arg(long, short, value_name = "DURATION")]
         duration: Option<String>,
-        /// The highest comes first
+        /// The priority; directives with a higher one come first
         #[arg(long, short, value_name = "N", default_value = "0", allow_hyphen_values = true)]
         priority: String,
-        /// Say why, or how
+        /// Explain why, or how
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
         #[command(flatten)]
@@ -212,10 +212,10 @@ pub enum NeoDirective {
         #[command(flatten)]
         supervisor: Supervisor,
     },
-    /// Take a standing instruction back
+    /// Delete a standing instruction
     #[command(after_help = "Example:\n  comity neo directive delete dir_00000001-abc")]
     Delete {
-        /// The directive: neo's id, the beginning of it, or comity's
+        /// The directive: neo's id or its beginning, or comity's id
         id: Option<String>,
         #[command(flatten)]
         supervisor: Supervisor,
@@ -223,7 +223,7 @@ pub enum NeoDirective {
     /// Switch a standing instruction off or on
     #[command(after_help = "Example:\n  comity neo directive toggle dir_00000001-abc")]
     Toggle {
-        /// The directive: neo's id, the beginning of it, or comity's
+        /// The directive: neo's id or its beginning, or comity's id
         id: Option<String>,
         #[command(flatten)]
         supervisor: Supervisor,
@@ -231,7 +231,7 @@ pub enum NeoDirective {
     /// Show a standing instruction
     #[command(after_help = "Example:\n  comity neo directive show dir_00000001-abc")]
     Show {
-        /// The directive: neo's id, the beginning of it, or comity's
+        /// The directive: neo's id or its beginning, or comity's id
         id: Option<String>,
         #[command(flatten)]
         supervisor: Supervisor,
@@ -243,7 +243,7 @@ pub enum NeoDirective {
 /// `neo memory …`
 #[derive(Debug, Subcommand)]
 pub enum NeoMemory {
-    /// Remember something
+    /// Write a memory
     #[command(
         after_help = "Example:\n  comity neo memory write --type procedure 'Run the build before pushing'"
     )]
@@ -252,27 +252,27 @@ pub enum NeoMemory {
         content: Option<String>,
         #[command(flatten)]
         about: NeoAbout,
-        /// Forget it after so long
+        /// Forget the memory after this time
         #[arg(long, value_name = "DUR")]
         expires: Option<String>,
-        /// Words to find it by
+        /// Tags, separated by commas
         #[arg(long, value_name = "A,B")]
         tags: Option<String>,
     },
-    /// Forget something
+    /// Forget a memory
     #[command(after_help = "Example:\n  comity neo memory forget mem_00000001-abc")]
     Forget {
-        /// The memory: neo's id, the beginning of it, or comity's
+        /// The memory: neo's id or its beginning, or comity's id
         id: Option<String>,
         #[command(flatten)]
         supervisor: Supervisor,
     },
-    /// Change what a memory says
+    /// Change the text of a memory
     #[command(after_help = "Example:\n  comity neo memory update mem_00000001-abc 'Run it twice'")]
     Update {
-        /// The memory: neo's id, the beginning of it, or comity's
+        /// The memory: neo's id or its beginning, or comity's id
         id: Option<String>,
-        /// What it should say
+        /// The new text
         content: Option<String>,
         #[command(flatten)]
         about: NeoAbout,
@@ -280,7 +280,7 @@ pub enum NeoMemory {
     /// Find memories by their words
     #[command(after_help = "Example:\n  comity neo memory search 'compiled output'")]
     Search {
-        /// The words
+        /// The words to find
         query: Option<String>,
         #[command(flatten)]
         about: NeoAbout,
@@ -316,16 +316,16 @@ pub enum NeoMemory {
 /// What a memory is about.
 #[derive(Clone, Debug, Args)]
 pub struct NeoAbout {
-    /// knowledge, warning, focus, fact, procedure or feedback
+    /// The type: knowledge, warning, focus, fact, procedure or feedback
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
-    /// fact or procedure, for knowledge
+    /// The subtype of knowledge: fact or procedure
     #[arg(long, value_name = "SUBTYPE")]
     pub subtype: Option<String>,
-    /// global, or a repository's path
+    /// The scope: global, or the path of a repository
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
-    /// Who says so: developer, reviewer, supervisor or user
+    /// Who says it: developer, reviewer, supervisor or user
     #[arg(long, value_name = "SOURCE")]
     pub source: Option<String>,
     /// The category of a warning
@@ -344,10 +344,10 @@ pub struct NeoAbout {
 /// How memories are shown.
 #[derive(Clone, Debug, Args)]
 pub struct NeoShown {
-    /// Show them in full
+    /// Show whole texts
     #[arg(long)]
     pub full: bool,
-    /// Show at most so many
+    /// Show at most N entries
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=500))]
     pub limit: Option<u16>,
 }
@@ -355,25 +355,25 @@ pub struct NeoShown {
 /// Options of `neo log`. `--repo`, which is comity's own for everything else, names the entry's repository.
 #[derive(Debug, Args)]
 pub struct NeoLog {
-    /// progress, action, decision, blocker, milestone or discovery
+    /// The type: progress, action, decision, blocker, milestone or discovery
     #[arg(value_name = "TYPE")]
     pub kind: Option<String>,
-    /// What to log
+    /// The message
     #[arg(allow_hyphen_values = true)]
     pub message: Option<String>,
-    /// Keep it as a memory
+    /// Only log: do not keep a discovery as knowledge
     #[arg(long)]
     pub memory: bool,
-    /// Keep it as knowledge
+    /// Also keep the entry as knowledge
     #[arg(long)]
     pub knowledge: bool,
-    /// The repository it is about (as --repo)
+    /// The repository that the entry is about (as --repo)
     #[arg(long, value_name = "PATH")]
     pub scope: Option<String>,
-    /// Keep it as a procedure
+    /// Also keep the entry as a procedure
     #[arg(long)]
     pub procedure: bool,
-    /// Show a blocker's message without logging it
+    /// Show the message of a blocker without logging it
     #[arg(long)]
     pub preview: bool,
     #[command(flatten)]
@@ -383,24 +383,24 @@ pub struct NeoLog {
 /// Options of `neo logs`.
 #[derive(Debug, Args)]
 pub struct NeoLogs {
-    /// Only of this run or task
+    /// Show only events of this run or task
     pub id: Option<String>,
-    /// Show the last so many
+    /// Show the last N events
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=500))]
     pub last: u16,
-    /// Only of this type
+    /// Show only events of this type
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
-    /// Only of this run
+    /// Show only events of this run
     #[arg(long, value_name = "PREFIX")]
     pub run: Option<String>,
-    /// One short line each
+    /// Print one short line per event
     #[arg(long)]
     pub short: bool,
-    /// Go on with what comes
+    /// Continue with new events as they come
     #[arg(long, short)]
     pub follow: bool,
-    /// json for JSON
+    /// Print JSON with `json`
     #[arg(long, value_name = "FORMAT")]
     pub output: Option<String>,
 }

@@ -1,12 +1,12 @@
-//! The reference of every command is what `--help` prints: `docs/reference/commands.md`, kept equal.
+//! Keeps `docs/reference/commands.md` equal to what `--help` prints.
 
 use super::Cli;
 use clap::CommandFactory;
 use std::fmt::Write;
 use std::path::Path;
 
-const INTRODUCTION: &str = "# Commands\n\nThis page is what `--help` prints, for every command. It is \
-written by the tests: `COMITY_BLESS=1 cargo test -p comity-cli reference`.\n";
+const INTRODUCTION: &str = "# Commands\n\nThis page shows what `--help` prints for every command. Tests \
+generate it: `COMITY_BLESS=1 cargo test -p comity-cli reference`.\n";
 
 fn section(out: &mut String, command: &mut clap::Command, path: &str) {
     let help = command.render_long_help().to_string();

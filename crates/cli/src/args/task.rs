@@ -20,9 +20,9 @@ pub enum TaskCommand {
     Create(Deferred<CreateArgs>),
     #[command(about = help::<op::TaskBreakdown>(), after_help = "Example:\n  comity task breakdown plan.yaml --epic 12")]
     Breakdown {
-        /// The plan: a YAML list of task contracts, or a list under `tasks`; - reads stdin
+        /// The plan: a YAML list of task contracts, or a list under `tasks`; - reads standard input
         file: String,
-        /// Name the epic of those that name none
+        /// Use this epic for tasks that name none
         #[arg(long, value_name = "EPIC")]
         epic: Option<String>,
     },
@@ -47,41 +47,41 @@ pub enum TaskCommand {
     },
     #[command(about = help::<op::TaskAssign>(), after_help = "Example:\n  comity task assign T1 codex-cli")]
     Assign {
-        /// The task
+        /// The task, or the beginning of its id
         id: String,
         /// The agent
         #[arg(value_name = "AGENT", value_parser = agent, required_unless_present = "none")]
         agent: Option<AgentId>,
-        /// Reserve it for nobody
+        /// Remove the reservation
         #[arg(long, conflicts_with = "agent")]
         none: bool,
     },
     #[command(about = help::<op::TaskLink>(), after_help = "Example:\n  comity task link T1 github 42 --key issue")]
     Link {
-        /// The task
+        /// The task, or the beginning of its id
         id: String,
-        /// The other system
+        /// The other system, such as github
         provider: String,
-        /// Its name for the task
+        /// What the other system calls the task, such as 42
         value: String,
-        /// The kind of name
+        /// What kind of reference this is, such as issue
         #[arg(long, value_name = "KEY", default_value = "id")]
         key: String,
     },
     #[command(about = help::<op::TaskClaim>(), after_help = "Example:\n  comity task claim T1 --ttl 30m")]
     Claim {
-        /// The task; the best ready one when left out
+        /// The task, or the beginning of its id (default: the best ready task)
         id: Option<String>,
-        /// Take only tasks for this role
+        /// Claim only a task for this role
         #[arg(long, value_name = "ROLE", value_parser = role)]
         role: Option<Role>,
-        /// Take only tasks with one of these labels (repeatable)
+        /// Claim only a task with this label (repeatable: with any of them)
         #[arg(long = "skill", value_name = "WORD")]
         skills: Vec<String>,
-        /// Keep it so long without a sign of life (default 15m)
+        /// How long the claim lives without a sign of life (default: 15m)
         #[arg(long, value_name = "DUR", value_parser = duration)]
         ttl: Option<Millis>,
-        /// Leave the declared files unleased
+        /// Do not lease the files that the task declares
         #[arg(long)]
         no_lease: bool,
     },
@@ -89,7 +89,7 @@ pub enum TaskCommand {
     Start {
         #[command(flatten)]
         verb: VerbArgs,
-        /// Keep the claim so long without a sign of life, when one is taken
+        /// How long a new claim lives without a sign of life (default: 15m)
         #[arg(long, value_name = "DUR", value_parser = duration)]
         ttl: Option<Millis>,
     },
@@ -109,10 +109,10 @@ pub enum TaskCommand {
     Done {
         #[command(flatten)]
         verb: VerbArgs,
-        /// The commit that has the work merged (default: the tip of the base branch)
+        /// The commit that contains the merged work (default: the tip of the base branch)
         #[arg(long, value_name = "SHA")]
         merged: Option<String>,
-        /// Finish it without a merge, as a person; --reason says why
+        /// Finish the task without a merge; only a person may, with --reason
         #[arg(long, requires = "reason", conflicts_with = "merged")]
         unmerged: bool,
     },
@@ -121,13 +121,13 @@ pub enum TaskCommand {
     Block {
         #[command(flatten)]
         verb: VerbArgs,
-        /// What is needed
+        /// What the task needs
         #[arg(long, value_name = "TEXT")]
         needs: Option<String>,
-        /// A question that must be answered (repeatable)
+        /// A question that must be answered first (repeatable)
         #[arg(long = "question", value_name = "TEXT")]
         questions: Vec<String>,
-        /// Queue it again after this time
+        /// Queue the task again after this time, such as 30m
         #[arg(long, value_name = "DUR", value_parser = duration)]
         retry_after: Option<Millis>,
     },
@@ -135,15 +135,15 @@ pub enum TaskCommand {
     Answer {
         /// The task, or the beginning of its id
         id: String,
-        /// The answer; a list answers one question an item
+        /// The answer; in a list, each item answers one question
         #[arg(
             value_name = "TEXT",
             required_unless_present = "comment",
             allow_hyphen_values = true
         )]
         text: Option<String>,
-        /// Take the answer from a comment with a line that begins with ANSWER: (with the dialect ace-project, from any
-        /// reply); - reads stdin
+        /// Read the answer from a comment: the text after a line that begins with ANSWER:, or the whole reply
+        /// with the dialect ace-project; - reads standard input
         #[arg(long, value_name = "FILE", conflicts_with = "text")]
         comment: Option<String>,
     },
@@ -151,7 +151,7 @@ pub enum TaskCommand {
     Intervene {
         /// The task, or the beginning of its id
         id: String,
-        /// Answer what is open with this, and let the task go on
+        /// Answer the open questions with this text and let the task continue
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         feedback: Option<String>,
     },
@@ -171,26 +171,26 @@ pub enum TaskCommand {
     Check {
         #[command(flatten)]
         verb: VerbArgs,
-        /// The item: its text, or its place counted from 1
+        /// The item: its text, or its number, counted from 1
         item: String,
-        /// Let it pass without, with a --reason
+        /// Waive the item; needs --reason
         #[arg(long)]
         waive: bool,
     },
     #[command(about = help::<op::TaskSubtask>(), after_help = "Example:\n  comity task subtask T1 start 'write the tests'")]
     Subtask {
-        /// The task
+        /// The task, or the beginning of its id
         id: String,
-        /// start or complete
+        /// What happens to the step
         step: Step,
-        /// The step
+        /// The step: its text; to complete it, its id or text
         text: String,
     },
     #[command(about = help::<op::TaskHandoff>(),
         after_help = "Example:\n  comity task handoff T1 --subtask 'Parse time zones' --plan 'Write the test'"
     )]
     Handoff {
-        /// The task
+        /// The task, or the beginning of its id
         id: String,
         /// The next subtask: its id or its goal in one line
         #[arg(long, value_name = "TEXT")]
@@ -203,59 +203,59 @@ pub enum TaskCommand {
     Transition {
         #[command(flatten)]
         verb: VerbArgs,
-        /// The status
+        /// The new status
         #[arg(value_parser = status)]
         status: Status,
-        /// What is needed, when blocked
+        /// What the task needs, for the status blocked
         #[arg(long, value_name = "TEXT")]
         needs: Option<String>,
     },
 }
 
-/// Work that is handed in.
+/// Options of `task submit`.
 #[derive(Debug, Args)]
 pub struct SubmitArgs {
     #[command(flatten)]
     pub verb: VerbArgs,
-    /// The commit (default: the one a result names, that of --branch, or HEAD of this work tree)
+    /// The commit (default: the result's, else the tip of --branch, else HEAD of this work tree)
     #[arg(long, value_name = "SHA")]
     pub commit: Option<String>,
-    /// The branch (default: the one a result names, else the one checked out)
+    /// The branch (default: the result's, else the one that is checked out)
     #[arg(long, value_name = "BRANCH")]
     pub branch: Option<String>,
-    /// The pull request
+    /// The address of the pull request
     #[arg(long, value_name = "URL")]
     pub pr: Option<String>,
-    /// Who should review it
+    /// The agent that should review the work
     #[arg(long, value_name = "AGENT", value_parser = agent)]
     pub reviewer: Option<AgentId>,
-    /// A result contract in YAML or JSON, or a comment of ACE that ends the work; - reads stdin
+    /// Submit what this file says: a result in YAML or JSON, or a final comment of ACE; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub result: Option<String>,
-    /// What the result is (default: told from its content)
+    /// The kind of the result (default: comity recognises it)
     #[arg(long, value_name = "KIND", requires = "result", value_parser = contract_kind)]
     pub kind: Option<&'static ContractKind>,
     /// Keep the leases during the review
     #[arg(long)]
     pub keep_leases: bool,
-    /// There is nothing to change; --reason says why
+    /// Submit without any change; needs --reason
     #[arg(long, requires = "reason")]
     pub empty: bool,
 }
 
-/// One task.
+/// A task.
 #[derive(Debug, Args)]
 pub struct IdArgs {
     /// The task, or the beginning of its id
     pub id: String,
 }
 
-/// One task and why.
+/// A task, and the reason for what happens to it.
 #[derive(Debug, Args)]
 pub struct VerbArgs {
     /// The task, or the beginning of its id
     pub id: String,
-    /// Say why
+    /// Why; the log records it
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
 }
@@ -263,22 +263,22 @@ pub struct VerbArgs {
 /// What happens to a step.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum Step {
-    /// It begins
+    /// The step begins
     Start,
-    /// It is complete
+    /// The step is complete
     Complete,
 }
 
 /// Options of `task list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Show only this status (repeatable)
+    /// Show only tasks with this status (repeatable)
     #[arg(long = "status", value_name = "STATUS", value_parser = status, value_delimiter = ',')]
     pub statuses: Vec<Status>,
-    /// Show only tasks of this assignee
+    /// Show only tasks of this agent
     #[arg(long, value_name = "AGENT", value_parser = agent)]
     pub assignee: Option<AgentId>,
-    /// Show only tasks with this label (repeatable)
+    /// Show only tasks with this label (repeatable: with all of them)
     #[arg(long = "label", value_name = "WORD")]
     pub labels: Vec<String>,
     /// Show only tasks for this role
@@ -287,7 +287,7 @@ pub struct ListArgs {
     /// Show only tasks of this initiative
     #[arg(long, value_name = "NAME")]
     pub initiative: Option<String>,
-    /// Show only what you could claim now
+    /// Show only tasks that you could claim now
     #[arg(long)]
     pub ready: bool,
     #[command(flatten)]

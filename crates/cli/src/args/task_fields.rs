@@ -10,34 +10,34 @@ use comity_core::time::Millis;
 /// Options of `task create`.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// What is to be done, in one line
+    /// The title: what is to be done, in one line
     #[arg(required_unless_present = "contract")]
     pub title: Option<String>,
-    /// Take what the options leave out from a task contract; - reads stdin
+    /// Read the fields from a task contract; options override it; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub contract: Option<String>,
-    /// Give it this id instead of a number with a T
+    /// Use this id instead of the next number, such as T7
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// Describe it at length
+    /// Describe the task
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub description: Option<String>,
-    /// P0 to P4, or critical, high, medium, low
+    /// The priority: P0 to P4, or critical, high, medium, low
     #[arg(long, value_name = "P", value_parser = priority)]
     pub priority: Option<Priority>,
-    /// Add a free word (repeatable)
+    /// Add a label (repeatable)
     #[arg(long = "label", value_name = "WORD")]
     pub labels: Vec<String>,
-    /// Let only agents with this role claim it
+    /// Let only agents with this role claim the task
     #[arg(long, value_name = "ROLE", value_parser = role)]
     pub role: Option<Role>,
     /// Wait for this task to be done (repeatable)
     #[arg(long = "depends-on", value_name = "ID")]
     pub depends_on: Vec<String>,
-    /// Declare files that the work touches; a claim leases them (repeatable)
+    /// Declare files that the work changes; a claim leases them (repeatable)
     #[arg(long = "file", value_name = "GLOB")]
     pub files: Vec<String>,
-    /// Say what the result must satisfy (repeatable)
+    /// Add a requirement that the result must meet (repeatable)
     #[arg(long = "require", value_name = "TEXT")]
     pub requirements: Vec<String>,
     /// Add an item to the checklist (repeatable)
@@ -46,16 +46,16 @@ pub struct CreateArgs {
     /// Require evidence for this gate (repeatable)
     #[arg(long = "gate", value_name = "NAME")]
     pub gates: Vec<String>,
-    /// Name an outside reason not to start (repeatable)
+    /// Add an outside reason not to start yet (repeatable)
     #[arg(long = "blocker", value_name = "TEXT")]
     pub blockers: Vec<String>,
-    /// Pass something on in the mission; JSON values keep their type (repeatable)
+    /// Add an entry to the context of the mission; JSON values keep their type (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub context: Vec<(String, String)>,
-    /// Allow at most so many changed files, at least 1; any without it
+    /// Allow at most N changed files (default: any number)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_files: Option<u32>,
-    /// Forbid commits; a submit then keeps a snapshot
+    /// Forbid commits; the work is submitted as a snapshot
     #[arg(long)]
     pub no_git_commit: bool,
     /// Forbid new dependencies
@@ -64,39 +64,40 @@ pub struct CreateArgs {
     /// Allow these files to be deleted (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub allow_delete: Vec<String>,
-    /// Limit the time of the work
+    /// Limit the time of each round of work, such as 2h
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub timeout: Option<Millis>,
-    /// code, document or none
+    /// What the task delivers: code, document or none (default: code)
     #[arg(long, value_name = "KIND", value_parser = deliverable)]
     pub deliverable: Option<Deliverable>,
-    /// Name the type of work, such as implementation
+    /// The type of work, such as implementation
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
-    /// Estimate how hard it is
+    /// Estimate how hard the task is
     #[arg(long, value_name = "N")]
     pub complexity: Option<u32>,
-    /// Name the epic it belongs to
+    /// The epic that the task belongs to
     #[arg(long, value_name = "EPIC")]
     pub epic: Option<String>,
-    /// Name the requirements document it belongs to
+    /// The requirements document that the task belongs to
     #[arg(long, value_name = "PRD")]
     pub prd: Option<String>,
-    /// Name the initiative it belongs to
+    /// The initiative that the task belongs to
     #[arg(long, value_name = "NAME")]
     pub initiative: Option<String>,
-    /// Make it a part of this task
+    /// Make the task a part of this one
     #[arg(long, value_name = "ID")]
     pub parent: Option<String>,
-    /// Reserve it for this agent
+    /// Reserve the task for this agent
     #[arg(long, value_name = "AGENT", value_parser = agent)]
     pub assignee: Option<AgentId>,
 }
 
-/// Options of `task update`: what is left out stays, an empty text clears, a list is set as a whole.
+/// Options of `task update`. A field that is left out stays as it is. An empty text clears a field. A list replaces
+/// the old one.
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
-    /// The task
+    /// The task, or the beginning of its id
     pub id: String,
     /// Refuse unless the task still has this version
     #[arg(long, value_name = "N")]
@@ -110,48 +111,48 @@ pub struct UpdateArgs {
     /// Set the priority: P0 to P4, or critical, high, medium, low
     #[arg(long, value_name = "P", value_parser = priority)]
     pub priority: Option<Priority>,
-    /// Set the labels; '' for none (repeatable)
+    /// Replace the labels; '' for none (repeatable)
     #[arg(long = "label", value_name = "WORD")]
     pub labels: Option<Vec<String>>,
     /// Set the role; 'any' for none
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
-    /// Set the files; '' for none (repeatable)
+    /// Replace the declared files; '' for none (repeatable)
     #[arg(long = "file", value_name = "GLOB")]
     pub files: Option<Vec<String>>,
-    /// Set the requirements; '' for none (repeatable)
+    /// Replace the requirements; '' for none (repeatable)
     #[arg(long = "require", value_name = "TEXT")]
     pub requirements: Option<Vec<String>>,
-    /// Set the checklist; '' for none (repeatable)
+    /// Replace the checklist; '' for none (repeatable)
     #[arg(long, value_name = "TEXT")]
     pub dod: Option<Vec<String>>,
-    /// Set the gates; '' for none (repeatable)
+    /// Replace the gates; '' for none (repeatable)
     #[arg(long = "gate", value_name = "NAME")]
     pub gates: Option<Vec<String>>,
-    /// Set the outside blockers; '' for none (repeatable)
+    /// Replace the outside blockers; '' for none (repeatable)
     #[arg(long = "blocker", value_name = "TEXT")]
     pub blockers: Option<Vec<String>>,
-    /// Set entries of the context; KEY= removes one (repeatable)
+    /// Set an entry of the context; KEY= removes it (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub context: Option<Vec<(String, String)>>,
-    /// Allow at most so many changed files; 0 for any
+    /// Allow at most N changed files; 0 for any number
     #[arg(long, value_name = "N")]
     pub max_files: Option<u32>,
-    /// Forbid commits, or not
+    /// Forbid commits; =false allows them again
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
           default_missing_value = "true")]
     pub no_git_commit: Option<bool>,
-    /// Forbid new dependencies, or not
+    /// Forbid new dependencies; =false allows them again
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
           default_missing_value = "true")]
     pub no_new_deps: Option<bool>,
-    /// Set the files that may be deleted; '' for none (repeatable)
+    /// Replace the files that may be deleted; '' for none (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub allow_delete: Option<Vec<String>>,
-    /// Limit the time of the work; 0s for no limit
+    /// Limit the time of each round of work; 0s for no limit
     #[arg(long, value_name = "DUR", value_parser = duration)]
     pub timeout: Option<Millis>,
-    /// Set what it delivers: code, document or none
+    /// Set what the task delivers: code, document or none
     #[arg(long, value_name = "KIND", value_parser = deliverable)]
     pub deliverable: Option<Deliverable>,
     /// Set the type of work

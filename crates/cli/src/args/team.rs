@@ -16,43 +16,43 @@ pub enum LeaseCommand {
         /// Paths or globs, relative to the working directory
         #[arg(required = true, value_name = "PATTERN")]
         patterns: Vec<String>,
-        /// The task they are for
+        /// The task that the leases are for
         #[arg(long, value_name = "ID")]
         task: Option<String>,
-        /// What they are for
+        /// What the leases are for
         #[arg(long, value_name = "TEXT")]
         purpose: Option<String>,
-        /// Keep them so long without a sign of life (default 15m)
+        /// How long the leases live without a sign of life (default: 15m)
         #[arg(long, value_name = "DUR", value_parser = duration)]
         ttl: Option<Millis>,
-        /// Share them with others who share
+        /// Take shared leases, which allow other shared leases on the same files
         #[arg(long)]
         shared: bool,
-        /// Wait so long for them to become free
+        /// If the files are leased, wait at most this long, such as 5m
         #[arg(long, value_name = "DUR", value_parser = duration)]
         wait: Option<Millis>,
     },
     #[command(about = help::<op::LeaseRenew>(), after_help = "Example:\n  comity lease renew L1 L2")]
     Renew {
-        /// The leases
+        /// The ids of the leases
         #[arg(required = true, value_name = "LOCK_ID")]
         ids: Vec<String>,
-        /// Give them this life
+        /// The new time to live (default: as before)
         #[arg(long, value_name = "DUR", value_parser = duration)]
         ttl: Option<Millis>,
     },
     #[command(about = help::<op::LeaseRelease>(), after_help = "Example:\n  comity lease release --all")]
     Release {
-        /// The leases
+        /// The ids of the leases
         #[arg(value_name = "LOCK_ID", required_unless_present = "all")]
         ids: Vec<String>,
-        /// End all of your own
+        /// Release all your leases
         #[arg(long, conflicts_with = "ids")]
         all: bool,
     },
     #[command(about = help::<op::LeaseList>(), after_help = "Example:\n  comity lease list --owner codex-cli")]
     List {
-        /// Show only those of this owner
+        /// Show only leases of this agent
         #[arg(long, value_name = "AGENT", value_parser = agent)]
         owner: Option<AgentId>,
         #[command(flatten)]
@@ -75,13 +75,13 @@ pub enum AgentCommand {
         after_help = "Example:\n  comity agent register codex-cli --role critic --skill rust"
     )]
     Register {
-        /// The agent
+        /// The id of the agent
         #[arg(value_parser = agent)]
         id: AgentId,
-        /// Give it this role (repeatable)
+        /// Set the roles of the agent (repeatable)
         #[arg(long = "role", value_name = "ROLE", value_parser = role)]
         roles: Vec<Role>,
-        /// Note this skill (repeatable)
+        /// Set the skills of the agent (repeatable)
         #[arg(long = "skill", value_name = "WORD")]
         skills: Vec<String>,
     },
@@ -92,17 +92,17 @@ pub enum AgentCommand {
     },
     #[command(about = help::<op::AgentShow>(), after_help = "Example:\n  comity agent show codex-cli")]
     Show {
-        /// The agent
+        /// The id of the agent
         id: String,
     },
     #[command(about = help::<op::AgentHeartbeat>(), after_help = "Example:\n  comity agent heartbeat")]
     Heartbeat,
     #[command(about = help::<op::AgentSuggest>(), after_help = "Example:\n  comity agent suggest --label rust --role critic")]
     Suggest {
-        /// A label of the work (repeatable)
+        /// A label of the work; agents with this skill come first (repeatable)
         #[arg(long = "label", value_name = "WORD")]
         labels: Vec<String>,
-        /// The role it takes
+        /// The role that the work needs (default: implementer)
         #[arg(long, value_name = "ROLE", value_parser = role)]
         role: Option<Role>,
     },
@@ -113,43 +113,43 @@ pub enum AgentCommand {
 pub enum GateCommand {
     #[command(about = help::<op::GateList>(), after_help = "Example:\n  comity gate list T1")]
     List {
-        /// The task
+        /// The task, or the beginning of its id
         id: String,
     },
     #[command(about = help::<op::GateRecord>(),
         after_help = "Example:\n  comity gate record T1 tests pass --report target/tests.xml"
     )]
     Record {
-        /// The task
+        /// The task, or the beginning of its id
         id: String,
-        /// The gate
+        /// The name of the gate
         gate: String,
-        /// pass or fail
+        /// The verdict
         verdict: Verdict,
-        /// Where the report is
+        /// The path of the report
         #[arg(long, value_name = "PATH")]
         report: Option<String>,
-        /// The commit (default: HEAD of this work tree)
+        /// The commit that was checked (default: HEAD of this work tree)
         #[arg(long, value_name = "SHA")]
         commit: Option<String>,
     },
     #[command(about = help::<op::GateWaive>(), after_help = "Example:\n  comity gate waive T1 bench --reason 'no hot path touched'")]
     Waive {
-        /// The task
+        /// The task, or the beginning of its id
         id: String,
-        /// The gate
+        /// The name of the gate
         gate: String,
-        /// Say why
+        /// Why the gate is waived; the log records it
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
 }
 
-/// Whether a gate was passed.
+/// The result of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 pub enum Verdict {
-    /// It was
+    /// The work passed the gate
     Pass,
-    /// It was not
+    /// The work failed the gate
     Fail,
 }

@@ -21,12 +21,13 @@ fn words(refusal: Refusal) -> String {
 /// Reads a fence.
 pub fn fence(text: &str) -> Result<Fence, String> {
     let number = text.parse().ok().and_then(Fence::new);
-    number
-        .ok_or_else(|| "a fence is a number from 1 up, as `comity task claim` shows it".to_owned())
+    number.ok_or_else(|| {
+        "a fence is a whole number from 1 up; `comity task claim` prints it".to_owned()
+    })
 }
 
 pub(super) fn duration(text: &str) -> Result<Millis, String> {
-    Millis::parse(text).ok_or_else(|| "a duration is written 90s, 15m, 24h or 7d".to_owned())
+    Millis::parse(text).ok_or_else(|| "write a duration such as 90s, 15m, 24h or 7d".to_owned())
 }
 
 pub(super) fn agent(text: &str) -> Result<AgentId, String> {
@@ -71,7 +72,7 @@ pub(super) fn option(text: &str) -> Result<DecisionOption, String> {
         None => (text.trim(), None),
     };
     if key.is_empty() {
-        return Err("an option is written KEY or KEY:LABEL".to_owned());
+        return Err("write KEY or KEY:LABEL".to_owned());
     }
     let label = label.filter(|label| !label.is_empty()).map(str::to_owned);
     Ok(DecisionOption { key: key.to_owned(), label, description: None })
@@ -93,19 +94,21 @@ pub(super) fn since(text: &str) -> Result<Since, String> {
     if let Some(time) = Timestamp::parse(text) {
         return Ok(Since::Time(time));
     }
-    let back = Millis::parse(text)
-        .ok_or_else(|| "give a seq, a time such as 2026-01-31T12:00:00Z, or 2h".to_owned())?;
+    let back = Millis::parse(text).ok_or_else(|| {
+        "give a seq such as 120, a time such as 2026-01-31T12:00:00Z, or a duration such as 2h"
+            .to_owned()
+    })?;
     let now = crate::human::now();
     Ok(Since::Time(Timestamp::from_ms(now.ms() - back.ms())))
 }
 
-/// Which part of a list.
+/// The part of a list that is shown.
 #[derive(Clone, Debug, Args)]
 pub struct PageArgs {
-    /// Show at most so many (default 50, at most 500)
+    /// Show at most N entries (default: 50, at most 500)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=500))]
     pub limit: Option<u16>,
-    /// Go on after this cursor, the `next` of the page before
+    /// Continue after this cursor: the `next` of the previous page
     #[arg(long, value_name = "CURSOR")]
     pub after: Option<String>,
 }
@@ -113,5 +116,5 @@ pub struct PageArgs {
 /// Reads the name of a kind of contract.
 pub fn contract_kind(text: &str) -> Result<&'static ContractKind, String> {
     let names = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
-    kind(text).ok_or_else(|| format!("one of: {}", names()))
+    kind(text).ok_or_else(|| format!("use one of: {}", names()))
 }

@@ -89,7 +89,7 @@ fn crash(crew: &mut Crew) -> Result<(), Refusal> {
     crew.chapter("One agent takes a task and crashes");
     let claim = crew.run("carl", &["task", "claim", "T3", "--ttl", "1s"])?;
     let fence = number(&claim, "/fence").to_string();
-    crew.tell(&format!("fence {fence}; then nothing is heard of carl for more than a second"));
+    crew.tell(&format!("fence {fence}; then carl is silent for more than a second"));
     crew.pause(Duration::from_millis(1200))?;
     crew.run("watch", &["watchdog", "--once"])?;
     let task = crew.quietly("watch", &crew.main_tree(), &["task", "show", "T3"])?;
@@ -163,7 +163,7 @@ fn commit(crew: &Crew, agent: &str, branch: &str, file: &str, body: &str) -> Res
 }
 
 fn work(crew: &mut Crew) -> Result<(), Refusal> {
-    crew.chapter("It does the work in a git worktree of its own, and hands it in");
+    crew.chapter("The agent works in its own git worktree and submits the work");
     let task = crew.quietly("ada", &crew.main_tree(), &["task", "show", "T1"])?;
     let branch = text(&task, "/task/branch").to_owned();
     commit(crew, "ada", &branch, "src/date.rs", "pub fn parse() {}\n")?;
@@ -186,7 +186,7 @@ fn review(crew: &mut Crew) -> Result<(), Refusal> {
 }
 
 fn merge(crew: &mut Crew) -> Result<(), Refusal> {
-    crew.chapter("The integrator merges with git, and comity looks whether it is true");
+    crew.chapter("The integrator merges with git, and comity checks the merge");
     let main = crew.main_tree();
     crew.run("ines", &["task", "merge", "T1"])?;
     let before = crew.git(&main, &["rev-parse", "HEAD"])?;
@@ -229,7 +229,7 @@ fn look_back(crew: &mut Crew) -> Result<(u64, u64), Refusal> {
     let events = number(&verified, "/events");
     let head = text(&verified, "/head").get(..16).unwrap_or_default();
     crew.tell(&format!(
-        "{events} events, the chain holds, the state follows from it; head {head}…"
+        "{events} events; the chain is intact and the state follows from it; head {head}…"
     ));
     let main = crew.main_tree();
     let status = crew.quietly(YOU, &main, &["status"])?;

@@ -19,7 +19,7 @@ pub(super) fn git() -> Check {
         None => Check::warn(
             "git",
             "the git command was not found",
-            "install git; without it commits cannot be looked up",
+            "install git; comity needs it to look at commits",
         ),
     }
 }
@@ -28,9 +28,11 @@ pub(super) fn identity(machine: &Machine) -> Check {
     match Client::find(&machine.environment) {
         Some(client) => {
             let (variable, agent) = (client.variable, client.agent());
-            Check::ok("identity", format!("{variable} is set: agent {agent}"))
+            Check::ok("identity", format!("{variable} is set, so you are the agent {agent}"))
         }
-        None => Check::ok("identity", format!("no agent's marker; login {}", machine.login)),
+        None => {
+            Check::ok("identity", format!("no agent client found; your login is {}", machine.login))
+        }
     }
 }
 

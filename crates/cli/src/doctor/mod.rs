@@ -5,6 +5,7 @@ mod server;
 mod store;
 
 use crate::args::Global;
+use crate::human::count;
 use crate::output::Reply;
 use comity_core::refusal::Refusal;
 use comity_project::Context;
@@ -103,8 +104,11 @@ pub fn run(global: &Global, fix: bool) -> Result<Reply, Refusal> {
     let mut words: String = checks.iter().map(Check::words).collect();
     words.push_str(&match (failed, warned) {
         (0, 0) => "\nEverything is fine.\n".to_owned(),
-        (0, _) => format!("\nNothing is broken; {warned} to look at.\n"),
-        _ => format!("\n{failed} broken, {warned} to look at.\n"),
+        (0, _) => format!("\nNothing is broken; {}.\n", count(warned, "warning", "warnings")),
+        _ => {
+            let failed = count(failed, "problem", "problems");
+            format!("\n{failed}, {}.\n", count(warned, "warning", "warnings"))
+        }
     });
     let list: Vec<Value> = checks.iter().map(Check::json).collect();
     let answer = json!({"ok": failed == 0, "checks": list});

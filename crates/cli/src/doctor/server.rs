@@ -30,7 +30,7 @@ pub(super) fn checks(context: &Context, url: &str, fix: bool) -> Vec<Check> {
         Err(refusal) => return vec![Check::fail("store", &refusal)],
     };
     let mut found =
-        vec![Check::ok("store", format!("{} opens, schema known", context.store_url()))];
+        vec![Check::ok("store", format!("{} opens; its schema is known", context.store_url()))];
     match store.condition() {
         Ok(condition) => found.extend([
             version(&condition),
@@ -46,7 +46,7 @@ pub(super) fn checks(context: &Context, url: &str, fix: bool) -> Vec<Check> {
         Err(refusal) => found.push(Check::fail("log", &refusal)),
     }
     found.push(match store.write().map(drop) {
-        Ok(()) => Check::ok("writing", "a write can begin, no other host holds the store"),
+        Ok(()) => Check::ok("writing", "a write can begin; no other host holds the store"),
         Err(error) => Check::fail("writing", &error.to_refusal()),
     });
     found
@@ -60,8 +60,8 @@ fn version(condition: &Condition) -> Check {
     }
     if condition.in_recovery {
         return Check {
-            hint: Some("name the primary; several hosts: target_session_attrs=read-write".into()),
-            ..Check::new("server", State::Fail, format!("{message}, only a standby"))
+            hint: Some("use the URL of the primary; with several hosts, add target_session_attrs=read-write".into()),
+            ..Check::new("server", State::Fail, format!("{message} is only a standby"))
         };
     }
     Check::ok("server", message)
@@ -75,7 +75,7 @@ fn durability(condition: &Condition) -> Check {
             .map(|(_, name)| name)
             .collect();
     if !weak.is_empty() {
-        let hint = "a crash of the machine can lose what was acknowledged; set it on";
+        let hint = "a crash of the machine can lose acknowledged commands; turn it on";
         return Check {
             hint: Some(hint.to_owned()),
             ..Check::new("durable", State::Fail, format!("{} is off", weak.join(" and ")))
@@ -86,12 +86,12 @@ fn durability(condition: &Condition) -> Check {
 
 fn replication(condition: &Condition) -> Check {
     if condition.standbys.is_empty() && condition.synchronous_standbys.is_empty() {
-        return Check::ok("standby", "none: a lost server is restored from its backup");
+        return Check::ok("standby", "none; if the server is lost, you need its backup");
     }
     let waits = |standby: &Standby| standby.sync == "sync" || standby.sync == "quorum";
     if !condition.synchronous_standbys.is_empty() && !condition.standbys.iter().any(waits) {
         let message =
-            format!("commits wait for {}, which is not there", condition.synchronous_standbys);
+            format!("commits wait for {}, which is not connected", condition.synchronous_standbys);
         return Check {
             hint: Some("start the standby, or clear synchronous_standby_names".to_owned()),
             ..Check::new("standby", State::Fail, message)
@@ -100,14 +100,15 @@ fn replication(condition: &Condition) -> Check {
     let late = condition.standbys.iter().find(|standby| standby.behind_bytes > BEHIND_BYTES_MAX);
     if let Some(late) = late {
         let message = format!("{} is {} MiB behind", late.name, late.behind_bytes >> 20);
-        return Check::warn("standby", message, "look at its disk and its network");
+        return Check::warn("standby", message, "check its disk and its network");
     }
     if condition.synchronous_standbys.is_empty() {
         let message = format!("{} asynchronous", condition.standbys.len());
-        let hint = "a fail-over can lose what was acknowledged last; set synchronous_standby_names";
+        let hint =
+            "a fail-over can lose the last acknowledged commands; set synchronous_standby_names";
         return Check::warn("standby", message, hint);
     }
-    Check::ok("standby", format!("{} connected, commits wait for one", condition.standbys.len()))
+    Check::ok("standby", format!("{} connected; commits wait for one", condition.standbys.len()))
 }
 
 fn skew(condition: &Condition) -> Check {
@@ -116,7 +117,11 @@ fn skew(condition: &Condition) -> Check {
     let apart = server.since(here).max(here.since(server));
     if apart > CLOCK_SLACK {
         let message = format!("this machine's clock and the server's are {apart} apart");
-        return Check::warn("skew", message, "the server's clock decides; set this one");
+        return Check::warn(
+            "skew",
+            message,
+            "the server's clock decides; correct this machine's clock",
+        );
     }
     Check::ok("skew", "this machine's clock agrees with the server's")
 }
@@ -125,7 +130,7 @@ fn dead_rows(condition: &Condition) -> Check {
     if condition.oldest_transaction_secs > TRANSACTION_SECS_MAX {
         let message =
             format!("a transaction has been open for {} s", condition.oldest_transaction_secs);
-        return Check::warn("rows", message, "end it: nothing can be cleared away meanwhile");
+        return Check::warn("rows", message, "end it; PostgreSQL cannot remove dead rows before");
     }
     let (live, dead) = (condition.live_rows, condition.dead_rows);
     if dead > DEAD_ROWS_MIN && dead > live {

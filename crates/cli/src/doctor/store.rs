@@ -35,12 +35,8 @@ fn file(context: &Context, path: &Path, fix: bool) -> Vec<Check> {
     let mut found = Vec::new();
     if !path.exists() {
         if !fix {
-            let message = format!("none yet at {}", path.display());
-            found.push(Check::warn(
-                "store",
-                message,
-                "it is made with the first task, or by --fix",
-            ));
+            let message = format!("there is no store yet at {}", path.display());
+            found.push(Check::warn("store", message, "the first task creates it, or --fix does"));
             return found;
         }
         if let Err(refusal) = context.service(Access::Write) {
@@ -56,7 +52,7 @@ fn file(context: &Context, path: &Path, fix: bool) -> Vec<Check> {
             return found;
         }
     };
-    found.push(Check::ok("store", format!("{} opens, schema known", context.store_url())));
+    found.push(Check::ok("store", format!("{} opens; its schema is known", context.store_url())));
     found.push(private(path, fix));
     found.extend(contents(context, &service, fix));
     found.push(writing(path));
@@ -102,12 +98,13 @@ fn verdict(verified: &Result<VerifyAnswer, Refusal>) -> Check {
     };
     let events = answer.events;
     if answer.ok {
-        return Check::ok("log", format!("{events} events, chain and state agree"));
+        return Check::ok("log", format!("{events} events; the chain and the state agree"));
     }
     let problems = answer.problems.len();
     Check {
         hint: Some(
-            "see `comity log verify`; --fix builds the state anew from a sound log".to_owned(),
+            "see `comity log verify`; if the log is sound, --fix rebuilds the state from it"
+                .to_owned(),
         ),
         ..Check::new("log", State::Fail, format!("{problems} problems in {events} events"))
     }
@@ -121,7 +118,7 @@ fn clock(context: &Context, service: &Service) -> Check {
     let ahead = head.ts.map_or(Millis::default(), |last| last.since(crate::human::now()));
     if ahead > CLOCK_SLACK {
         let message = format!("the last event is {ahead} in the future");
-        return Check::warn("clock", message, "set this machine's clock");
+        return Check::warn("clock", message, "correct this machine's clock");
     }
     Check::ok("clock", "agrees with the log")
 }
@@ -130,7 +127,7 @@ fn writing(path: &Path) -> Check {
     let options = OpenOptions { create: false, lock_wait: WRITE_WAIT, ..OpenOptions::default() };
     let tried = SqliteStore::open(path, options).and_then(|mut store| store.write().map(drop));
     match tried {
-        Ok(()) => Check::ok("writing", "a write can begin, no other process holds the store"),
+        Ok(()) => Check::ok("writing", "a write can begin; no other process holds the store"),
         Err(error) => Check::fail("writing", &error.to_refusal()),
     }
 }
@@ -138,7 +135,7 @@ fn writing(path: &Path) -> Check {
 fn space(path: &Path) -> Check {
     let dir = path.parent().unwrap_or(path);
     let Ok(disk) = rustix::fs::statvfs(dir) else {
-        return Check::warn("disk", "the free space is not known", "look at the disk yourself");
+        return Check::warn("disk", "the free space is unknown", "check the disk");
     };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let message = format!("{} MiB free", free / (1024 * 1024));
@@ -172,5 +169,5 @@ fn private(path: &Path, fix: bool) -> Check {
     if fix && open.into_iter().all(close) {
         return Check::ok("access", "only you can read the store").fixed();
     }
-    Check::warn("access", "others on this machine can read the store", "run with --fix")
+    Check::warn("access", "others on this machine can read the store", "run `comity doctor --fix`")
 }

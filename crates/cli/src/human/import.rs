@@ -63,11 +63,11 @@ pub struct Changed {
 pub fn import(report: &ImportReport, screen: &Screen) -> String {
     let old = match report.existing {
         0 => String::new(),
-        1 => ", 1 was here already".to_owned(),
-        there => format!(", {there} were here already"),
+        1 => ", 1 was already here".to_owned(),
+        there => format!(", {there} were already here"),
     };
     let would = if report.dry_run { "would be " } else { "" };
-    let mut out = format!("{} {would}taken over{old}\n", taken_over(report));
+    let mut out = format!("{} {would}imported{old}\n", taken_over(report));
     let mut table = Table::new(&["ITEM", "TASK", "STATUS", "TITLE"], "TITLE");
     for task in report.tasks.iter().take(LINES_MAX) {
         table.row(vec![
@@ -80,7 +80,7 @@ pub fn import(report: &ImportReport, screen: &Screen) -> String {
     out.push_str(&table.lines(screen, 3, "  "));
     out.push_str(&rest(report.tasks.len()));
     if !report.changed.is_empty() {
-        out.push_str("\nChanged over there since, and left as they are here:\n");
+        out.push_str("\nChanged in the other tool since, and left as they are here:\n");
         for entry in report.changed.iter().take(LINES_MAX) {
             let fields = entry.fields.join(", ");
             out.push_str(&format!("  {}  {fields}\n", paint(BOLD, &entry.id)));
@@ -88,7 +88,7 @@ pub fn import(report: &ImportReport, screen: &Screen) -> String {
         out.push_str(&rest(report.changed.len()));
     }
     if !report.left_out.is_empty() {
-        out.push_str(&format!("\n{}\n", paint(WARN, "Not taken over:")));
+        out.push_str(&format!("\n{}\n", paint(WARN, "Not imported:")));
         for LeftOut { item, what, why } in report.left_out.iter().take(LINES_MAX) {
             let why = paint(DIM, &format!("— {why}"));
             out.push_str(&format!("  {}  {what} {why}\n", paint(BOLD, item)));

@@ -21,7 +21,7 @@ pub fn full(answer: &InterventionAnswer, screen: &Screen) -> String {
     let questions: String = answer.questions.iter().map(question).collect();
     section(&mut out, "Questions", &questions);
     let id = &answer.task.id;
-    out.push_str(&format!("\nLet it go on with: comity task intervene {id} --feedback TEXT\n"));
+    out.push_str(&format!("\nLet it continue with: comity task intervene {id} --feedback TEXT\n"));
     out
 }
 

@@ -1,7 +1,7 @@
 //! The log's health in words.
 
 use super::Screen;
-use super::words::{BAD, GOOD, ago, paint};
+use super::words::{BAD, GOOD, ago, count, paint};
 use comity_api::{HeadAnswer, RebuildAnswer, SweptAnswer, VerifyAnswer};
 
 pub fn head(answer: &HeadAnswer, screen: &Screen) -> String {
@@ -29,15 +29,14 @@ pub fn verify(answer: &VerifyAnswer, _: &Screen) -> String {
 pub fn rebuild(answer: &RebuildAnswer, _: &Screen) -> String {
     let rebuilt = &answer.rebuilt;
     let parts = [
-        (rebuilt.agents, "agents"),
-        (rebuilt.decisions, "decisions"),
-        (rebuilt.directives, "directives"),
-        (rebuilt.leases, "leases"),
-        (rebuilt.memories, "memories"),
-        (rebuilt.repos, "repos"),
-        (rebuilt.tasks, "tasks"),
+        count(rebuilt.agents, "agent", "agents"),
+        count(rebuilt.decisions, "decision", "decisions"),
+        count(rebuilt.directives, "directive", "directives"),
+        count(rebuilt.leases, "lease", "leases"),
+        count(rebuilt.memories, "memory", "memories"),
+        count(rebuilt.repos, "repository", "repositories"),
+        count(rebuilt.tasks, "task", "tasks"),
     ];
-    let parts: Vec<String> = parts.iter().map(|(n, name)| format!("{n} {name}")).collect();
     format!("Rebuilt {} from {} events\n", parts.join(", "), answer.events)
 }
 

@@ -12,7 +12,7 @@ pub mod task;
 pub mod team;
 mod words;
 
-pub use words::{clean_text, now, refusal};
+pub use words::{clean_text, count, now, refusal};
 
 use comity_core::time::Timestamp;
 use serde::Serialize;

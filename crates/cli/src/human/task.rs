@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub fn list(answer: &TasksAnswer, screen: &Screen) -> String {
     let tasks = &answer.tasks;
     if tasks.is_empty() && screen.terminal {
-        return "No tasks. Make one with: comity task create TITLE\n".to_owned();
+        return "No tasks. Create one with: comity task create TITLE\n".to_owned();
     }
     let mut table = Table::new(&["ID", "STATUS", "PRI", "ASSIGNEE", "TITLE"], "TITLE");
     for task in tasks {

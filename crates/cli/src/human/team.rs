@@ -76,7 +76,7 @@ pub fn paths(answer: &PathsAnswer, screen: &Screen) -> String {
 pub fn agents(answer: &AgentsPage, screen: &Screen) -> String {
     let agents = &answer.agents;
     if agents.is_empty() && screen.terminal {
-        return "No agents yet. They are registered when they first act.\n".to_owned();
+        return "No agents yet. comity registers an agent when it first acts.\n".to_owned();
     }
     let mut table = Table::new(&["AGENT", "STATUS", "ROLES", "HOLDS", "SEEN"], "HOLDS");
     for agent in agents {

@@ -160,7 +160,7 @@ pub fn refusal(refusal: &Refusal) -> String {
 }
 
 /// Says one, or several.
-pub(super) fn count(number: usize, one: &str, many: &str) -> String {
+pub fn count(number: usize, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 

@@ -11,8 +11,10 @@ const MESSAGE_BYTES_MAX: u64 = 1024 * 1024;
 
 pub(super) fn check(message_file: &str) -> Result<Reply, Refusal> {
     let mut bytes = Vec::new();
-    let unreadable =
-        |error: std::io::Error| Refusal::input(format!("cannot read {message_file}: {error}"));
+    let unreadable = |error: std::io::Error| {
+        Refusal::input(format!("cannot read {message_file}: {error}"))
+            .hint("give the file with the commit message, or - for standard input")
+    };
     if message_file == "-" {
         std::io::stdin()
             .lock()
@@ -31,7 +33,7 @@ pub(super) fn check(message_file: &str) -> Result<Reply, Refusal> {
     let said: Vec<String> = problems.iter().map(|(n, text)| format!("line {n}: {text}")).collect();
     let list: Vec<Value> =
         problems.iter().map(|(n, text)| json!({"line": n, "message": text})).collect();
-    Err(Refusal::new(Code::ContractInvalid, format!("the commit message: {}", said.join("; ")))
+    Err(Refusal::new(Code::ContractInvalid, format!("the commit message is not valid: {}", said.join("; ")))
         .hint("write `type(task-id): summary`, an empty line, then Why:, Touches:, Tests: and Risks/Mitigations:")
         .detail("problems", list))
 }

@@ -39,7 +39,7 @@ fn object(text: &str) -> Result<Map<String, Value>, Refusal> {
     } else {
         text
     };
-    let example = "for example '{\"event\":\"commit_pushed\",\"task\":\"T1\"}'";
+    let example = "give an object such as '{\"event\":\"commit_pushed\",\"task\":\"T1\"}'";
     match serde_json::from_str(text) {
         Ok(Value::Object(event)) => Ok(event),
         Ok(_) => Err(Refusal::input("the event is not a JSON object").hint(example)),

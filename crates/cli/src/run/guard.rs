@@ -35,9 +35,8 @@ fn check_now(context: &Context, id: Option<String>) -> Result<Reply, Refusal> {
     let service = context.service(Access::Read)?;
     let task = service.task(&context.caller(), &id)?;
     let Some((git, tree)) = context.git() else {
-        return Err(
-            Refusal::input("there is no git repository to check").hint("run it in the work tree")
-        );
+        return Err(Refusal::input("there is no git repository to check")
+            .hint("run the command inside the work tree"));
     };
     if task.deliverable != Deliverable::Code {
         let answer = json!({"ok": true, "task": task.id.as_str(), "base": null, "commit": null, "files": [],
@@ -54,7 +53,7 @@ fn check_now(context: &Context, id: Option<String>) -> Result<Reply, Refusal> {
     }
     let (changed, short) = (work.files.len(), work.base.get(..10).unwrap_or(&work.base));
     let words =
-        format!("{} is within its constraints: {changed} files changed since {short}\n", task.id);
+        format!("{} meets its constraints: {changed} files changed since {short}\n", task.id);
     let answer = json!({
         "ok": true,
         "task": task.id.as_str(),

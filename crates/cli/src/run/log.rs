@@ -67,7 +67,7 @@ pub(super) fn report(
             let path = context.cwd.join(&name);
             let file = std::fs::File::create(&path).map_err(|error| {
                 Refusal::input(format!("cannot write {name}: {error}"))
-                    .hint("give a file in an existing directory that you may write to")
+                    .hint("give a file in a directory that exists and that you may write to")
             })?;
             let mut out = BufWriter::new(file);
             service.report_log(&caller, &mut out)?;
@@ -109,7 +109,7 @@ fn board(context: &Context, output: Option<String>) -> Result<Reply, Refusal> {
     let path = context.cwd.join(&name);
     std::fs::write(&path, &text).map_err(|error| {
         Refusal::input(format!("cannot write {name}: {error}"))
-            .hint("give a file in an existing directory that you may write to")
+            .hint("give a file in a directory that exists and that you may write to")
     })?;
     let answer = ReportAnswer { report: None, output: Some(path.display().to_string()) };
     Ok(Reply::text(answer, format!("Wrote {name}\n")))

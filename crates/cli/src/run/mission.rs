@@ -56,9 +56,9 @@ fn below(tree: &Path, dir: &Path) -> Result<(), Refusal> {
         match std::fs::symlink_metadata(&place) {
             Ok(found) if found.is_dir() => {}
             Ok(_) => {
-                let message = format!("{} is no directory", place.display());
+                let message = format!("{} is not a directory", place.display());
                 return Err(Refusal::new(Code::StoreReadOnly, message)
-                    .hint("the files of missions are written there; move it away"));
+                    .hint("comity writes the files of missions there; move it away"));
             }
             Err(_) => std::fs::create_dir(&place).or_else(|error| {
                 // Another claim may have made it in the meantime.

@@ -106,7 +106,7 @@ where
 }
 
 /// A forgotten variable would have every later command refused as stale.
-const CLAIM_HAS_ENDED: &str = "note: that claim has ended; unset COMITY_FENCE";
+const CLAIM_HAS_ENDED: &str = "note: the claim of COMITY_FENCE has ended; unset the variable";
 
 /// Calls an operation that only reads, and shows its answer.
 fn show<O>(context: &Context, input: O::Input, words: Words<O::Output>) -> Result<Reply, Refusal>

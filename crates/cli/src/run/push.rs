@@ -17,15 +17,15 @@ pub(super) fn run(context: &Context, remote: &[String]) -> Result<Reply, Refusal
     let text = contract::read(Path::new("-"), Path::new("."))?;
     let pushes = read_pushes(&text).map_err(|line| {
         let shown: String = line.chars().take(100).collect();
-        Refusal::input(format!("{shown:?} is not what git tells a pre-push hook"))
-            .hint("each line is: local ref, local commit, remote ref, remote commit")
+        Refusal::input(format!("{shown:?} is not a line that git gives a pre-push hook"))
+            .hint("a line has a local ref, a local commit, a remote ref and a remote commit")
     })?;
     let protected = context.config.protected_branches();
     let hit = protected_pushes(&pushes, &protected);
     if !hit.is_empty() && !context.actor.is_person() {
         let message = format!("{} may not push to {} directly", context.actor, hit.join(", "));
         return Err(Refusal::new(Code::HumanOnly, message)
-            .hint("push a branch of its own and open a pull request")
+            .hint("push another branch and open a pull request")
             .detail("branches", hit));
     }
     if context.config.names_branches() && !context.actor.is_person() {
@@ -60,7 +60,7 @@ fn under_its_name(context: &Context, pushes: &[Push]) -> Result<(), Refusal> {
             task.id
         );
         return Err(Refusal::new(Code::LimitExceeded, message)
-            .hint(format!("push it under its own name: git push origin HEAD:refs/heads/{wanted}"))
+            .hint(format!("push it under that name: git push origin HEAD:refs/heads/{wanted}"))
             .detail("task", task.id.as_str())
             .detail("branch", wanted.to_owned()));
     }

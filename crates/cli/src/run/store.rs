@@ -30,7 +30,7 @@ pub(super) fn run(global: &Global, command: &StoreCommand) -> Result<Reply, Refu
     if !source.exists() {
         let text = format!("there is no store at {}", source.url());
         return Err(Refusal::new(Code::NotFound, text)
-            .hint("`comity status --json` in its project names the store that is used there"));
+            .hint("run `comity status --json` in the project to see its store"));
     }
     let settings = settings(global, &machine)?;
     let old = store::open(&source, Access::Read, settings.clone(), environment)?;
@@ -89,7 +89,7 @@ fn active(source: &Place, workers: &[String]) -> Refusal {
     }
     let text = format!("{} is in use by {}", source.url(), names.join(", "));
     Refusal::new(Code::NotReady, text)
-        .hint("let them finish, or pass --fence-writers: then nobody writes to it any more")
+        .hint("wait until they finish, or give --fence-writers to close the old store")
         .detail("agents", workers.to_vec())
 }
 

@@ -98,7 +98,8 @@ fn claim(context: &Context, wish: ClaimWish) -> Result<Reply, Refusal> {
     // The claim stands even when what goes with it cannot be written.
     Ok(match written {
         Ok(_) => reply,
-        Err(failed) => reply.note(format!("note: the mission's files: {}", failed.message)),
+        Err(failed) => reply
+            .note(format!("note: comity could not write the mission's files: {}", failed.message)),
     })
 }
 

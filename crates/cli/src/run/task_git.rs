@@ -111,7 +111,9 @@ impl Named {
             let name = name?;
             let found = git.commit(&reference(&name));
             if found.is_none() {
-                notes.push(format!("note: git does not know the {what} {name} of the report here"));
+                notes.push(format!(
+                    "note: git does not know the {what} {name}, which the report names"
+                ));
             }
             found.map(|commit| (name, commit))
         };

@@ -70,23 +70,22 @@ fn refused(name: &str, checked: &Checked) -> Refusal {
         (Some(kind), true) => {
             let said = comment.map(|word| format!(" ({word})")).unwrap_or_default();
             let a = if kind.name.starts_with('a') { "an" } else { "a" };
-            format!("{name} is {a} {}{said}, which hands nothing in", kind.name)
+            format!("{name} is {a} {}{said}; such a contract submits no work", kind.name)
         }
         (Some(kind), false) => {
-            format!("{name} is no valid {}: {}{more}", kind.name, said.join("; "))
+            format!("{name} is not a valid {}: {}{more}", kind.name, said.join("; "))
         }
-        (None, _) => format!("{name} is no result: {}{more}", said.join("; ")),
+        (None, _) => format!("{name} is not a result: {}{more}", said.join("; ")),
     };
     let kinds: Vec<&str> =
         KINDS.iter().filter(|kind| kind.report.is_some()).map(|kind| kind.name).collect();
     let hint = match comment {
         Some("answer") => {
-            format!("an answer is given with `comity task answer ID --comment {name}`")
+            format!("give an answer with `comity task answer ID --comment {name}`")
         }
-        _ => format!(
-            "mend it and hand it in again; nothing was changed (kinds: {})",
-            kinds.join(", ")
-        ),
+        _ => {
+            format!("fix it and submit it again; nothing was changed (kinds: {})", kinds.join(", "))
+        }
     };
     Refusal::new(Code::ContractInvalid, message)
         .hint(hint)

@@ -88,7 +88,7 @@ fn note_other_commit(submitted: Option<&str>, recorded: Option<&str>) -> Option<
     let (submitted, recorded) = (submitted?, recorded?);
     (submitted != recorded).then(|| {
         format!(
-            "note: recorded for {recorded}, but {submitted} was submitted; use --commit {submitted}"
+            "note: this evidence is for {recorded}, but {submitted} was submitted; use --commit {submitted}"
         )
     })
 }

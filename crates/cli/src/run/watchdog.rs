@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context, once: bool, json: bool) -> Result<Reply, Re
         })?;
     }
     if !json {
-        output::remark("watching; end with Ctrl-C");
+        output::remark("watching; press Ctrl-C to stop");
     }
     loop {
         let answer = sweep()?;

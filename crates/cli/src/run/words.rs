@@ -93,7 +93,7 @@ fn meant_elsewhere(context: &Context, contract: &TaskContract) -> Option<String>
     let name = here.rsplit('/').next().unwrap_or(here);
     let is_here = named.eq_ignore_ascii_case(here) || named.eq_ignore_ascii_case(name);
     (!is_here).then(|| {
-        format!("note: the contract is meant for {named}; its task is in {here} (--repo {named})")
+        format!("note: the contract names the repository {named}, but the task is in {here}; to change that, use --repo {named}")
     })
 }
 

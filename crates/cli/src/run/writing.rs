@@ -15,7 +15,7 @@ pub(super) fn render(context: &Context, kind: &str, id: String) -> Result<Reply,
     let Some(kind) = Rendering::parse(kind) else {
         let names: Vec<&str> = Rendering::ALL.iter().map(|(_, name)| *name).collect();
         return Err(Refusal::input(format!("a task cannot be written as {kind:?}"))
-            .hint(format!("one of: mission, result, {}, labels, resume", names.join(", "))));
+            .hint(format!("use one of: mission, result, {}, labels, resume", names.join(", "))));
     };
     let generation = generation(context)?;
     let rendered = context.ask::<op::ContractRender>(RenderTask { id, kind, generation })?;

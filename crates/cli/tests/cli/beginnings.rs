@@ -55,7 +55,7 @@ fn accepted(sandbox: &Sandbox) -> Value {
     task
 }
 
-const TOO_MANY: &str = "3 files are changed, at most 1 may be";
+const TOO_MANY: &str = "3 files are changed, but the limit is 1";
 
 /// Ends the claim and takes the task again, as an agent does that asks, or that gives it back.
 fn again(sandbox: &Sandbox, asks: bool) {
@@ -147,7 +147,7 @@ fn a_task_that_must_not_commit_is_judged_by_its_snapshot_whatever_is_named() {
     sandbox.write("a", "1");
     sandbox.write("b", "1");
     let found = refused_with(&sandbox, &["--commit", "HEAD"]);
-    assert_eq!(found[0].1, "2 files are changed, at most 1 may be");
+    assert_eq!(found[0].1, "2 files are changed, but the limit is 1");
     std::fs::remove_file(sandbox.root.join("b")).unwrap();
     let task = ada(&sandbox, &["task", "submit", "T1", "--commit", "HEAD"])["task"].clone();
     let kept = git(&sandbox, &["rev-parse", "refs/comity/snapshots/T1"]);
@@ -182,7 +182,7 @@ fn own_commits_count_also_when_the_default_branch_has_them() {
     start(&silent, &["--no-git-commit"]);
     commit(&silent, &["a"]);
     git(&silent, &["push", "--quiet", "origin", "main"]);
-    assert!(refused(&silent)[0].ends_with("was made: a"));
+    assert!(refused(&silent)[0].ends_with(": a"));
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_deletion_is_no_move_because_something_is_alike() {
     git(&sandbox, &["mv", "old.txt", "new.txt"]);
     sandbox.write("new.txt", &lines(4));
     sandbox.commit(&sandbox.root, "Six lines of ten");
-    assert_eq!(refused(&sandbox), ["old.txt is deleted, which allow_delete does not allow"]);
+    assert_eq!(refused(&sandbox), ["old.txt is deleted, but allow_delete does not cover it"]);
     sandbox.write("new.txt", &lines(1));
     sandbox.commit(&sandbox.root, "Nine lines of ten");
     accepted(&sandbox);
@@ -300,7 +300,7 @@ fn a_base_branch_of_another_name_is_set() {
 fn a_file_that_no_contract_can_name_is_not_asked_for_and_counts_all_the_same() {
     let sandbox = begun(&["--max-files", "2", "--allow-delete", "*.txt"]);
     commit(&sandbox, &["back\\slash.txt", "a\tb", "c"]);
-    assert_eq!(refused(&sandbox), ["3 files are changed, at most 2 may be"]);
+    assert_eq!(refused(&sandbox), ["3 files are changed, but the limit is 2"]);
     git(&sandbox, &["rm", "--quiet", "a\tb"]);
     sandbox.commit(&sandbox.root, "Less");
     let said = result("completed", &[("created", "c")], &[]);
@@ -352,7 +352,7 @@ fn work_belongs_on_the_branch_that_the_project_names() {
     assert_eq!(error["details"]["violations"][0]["constraint"], "branch");
     assert!(error["hint"].as_str().unwrap().contains("git switch"), "{error}");
     let named = refused_with(&sandbox, &["--branch", "feat/issue-T1", "--commit", "HEAD"]);
-    assert!(named[0].1.contains("git does not find it there"), "{named:?}");
+    assert!(named[0].1.contains("git does not find the work on"), "{named:?}");
     let push = |branch: &str| {
         let sha = git(&sandbox, &["rev-parse", "HEAD"]);
         let line = format!("HEAD {sha} refs/heads/{branch} {}\n", "0".repeat(40));

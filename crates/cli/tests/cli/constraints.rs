@@ -42,7 +42,7 @@ fn more_files_than_allowed_are_refused_on_a_branch_and_on_main() {
         sandbox.commit(&sandbox.root, "Two");
         let (code, found) = refused(&sandbox);
         assert_eq!(code, "limit-exceeded");
-        assert_eq!(found, [named("max_files", "2 files are changed, at most 1 may be")]);
+        assert_eq!(found, [named("max_files", "2 files are changed, but the limit is 1")]);
         sandbox.git(&sandbox.root, &["reset", "--quiet", "--hard", "HEAD~1"]);
         accepted(&sandbox);
     }
@@ -96,7 +96,7 @@ fn deletions_are_only_allowed_where_the_task_says_so() {
         if fine {
             accepted(&sandbox);
         } else {
-            let message = "README.md is deleted, which allow_delete does not allow";
+            let message = "README.md is deleted, but allow_delete does not cover it";
             let expected = vec![named("allow_delete", message)];
             assert_eq!(refused(&sandbox), ("limit-exceeded".to_owned(), expected));
         }
@@ -126,11 +126,11 @@ fn a_task_that_must_not_commit_is_refused_its_commits_and_judged_by_its_snapshot
     let (code, found) = refused(&sandbox);
     assert_eq!((code.as_str(), found.len()), ("limit-exceeded", 1));
     assert_eq!(found[0].0, "no_git_commit");
-    assert!(found[0].1.ends_with("was made: Not allowed"), "{found:?}");
+    assert!(found[0].1.ends_with(": Not allowed"), "{found:?}");
     sandbox.git(&sandbox.root, &["reset", "--quiet", "--soft", "HEAD~1"]);
     sandbox.write("b.rs", "2");
     let (_, found) = refused(&sandbox);
-    assert_eq!(found, [named("max_files", "2 files are changed, at most 1 may be")]);
+    assert_eq!(found, [named("max_files", "2 files are changed, but the limit is 1")]);
     std::fs::remove_file(sandbox.root.join("b.rs")).unwrap();
     let said = result("completed", &[("created", "a.rs")], &[]).to_string();
     let task = submit(&sandbox, &said).json()["task"].clone();
@@ -252,7 +252,7 @@ fn the_refusal_names_the_files_and_says_how_to_go_on() {
     (1..=10).for_each(|number| sandbox.write(&format!("f{number:02}.rs"), "x"));
     sandbox.commit(&sandbox.root, "Many");
     let done = sandbox.comity().by("ada").args(&["task", "submit", "T1"]).done();
-    assert!(done.stderr.contains("at most 1 may be: f01.rs, f02.rs"), "{}", done.stderr);
+    assert!(done.stderr.contains("but the limit is 1: f01.rs, f02.rs"), "{}", done.stderr);
     let rest = "f08.rs and 2 more";
     assert!(done.stderr.contains(rest), "{}", done.stderr);
     let sandbox = begun(&["--no-git-commit"]);
@@ -278,7 +278,7 @@ fn a_check_that_is_shared_with_others_in_the_same_tree_says_so() {
     sandbox.commit(&sandbox.root, "Whose?");
     let done = sandbox.comity().by("ada").args(&["task", "submit", "T1"]).done();
     assert!(done.stderr.contains("the check is shared with T2 (bob)"), "{}", done.stderr);
-    assert!(done.stderr.contains("work on a branch for each task"), "{}", done.stderr);
+    assert!(done.stderr.contains("use one branch for each task"), "{}", done.stderr);
     let done = sandbox.comity().by("bob").args(&["task", "submit", "T2", "--json"]).done();
     assert_eq!(done.json()["shared_with"], json!([{"task": "T1", "agent": "ada"}]));
     assert!(done.stderr.contains("note: the check is shared with T1 (ada)"), "{}", done.stderr);
@@ -294,7 +294,7 @@ fn an_empty_file_that_is_deleted_is_not_moved() {
     sandbox.git(&sandbox.root, &["rm", "--quiet", "src/e1"]);
     sandbox.write("x1", "");
     sandbox.commit(&sandbox.root, "Moved?");
-    let message = "src/e1 is deleted, which allow_delete does not allow";
+    let message = "src/e1 is deleted, but allow_delete does not cover it";
     assert_eq!(refused(&sandbox).1, [named("allow_delete", message)]);
 }
 
@@ -331,7 +331,7 @@ fn names_that_are_no_text_are_counted_and_not_asked_for() {
     sandbox.commit(&sandbox.root, "Odd");
     let said = result("completed", &[], &[]).to_string();
     let (error, _) = submit(&sandbox, &said).refusal();
-    let two = "2 files are changed, at most 1 may be";
+    let two = "2 files are changed, but the limit is 1";
     assert_eq!(violations(&error), [named("max_files", two)]);
 }
 
@@ -346,9 +346,12 @@ fn what_a_result_says_is_held_against_the_diff_both_ways() {
     let (error, exit) = submit(&sandbox, &result("completed", &said, &[]).to_string()).refusal();
     assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3));
     let expected = [
-        named("files_modified", "src/ä b.rs is said to be modified, but is created"),
-        named("files_modified", "src/never.rs is said to be created, but is unchanged"),
-        named("files_modified", "image.bin is created, but not listed"),
+        named("files_modified", "the result says that src/ä b.rs is modified, but it is created"),
+        named(
+            "files_modified",
+            "the result says that src/never.rs is created, but it is unchanged",
+        ),
+        named("files_modified", "image.bin is created, but the result does not list it"),
     ];
     assert_eq!(violations(&error), expected);
     let said = [("created", "src/ä b.rs"), ("created", "image.bin"), ("modified", "./README.md")];
@@ -461,7 +464,7 @@ fn work_is_looked_at_whichever_door_it_is_handed_in_by() {
     let by = |args: &[&str]| sandbox.comity().by("ada").args(args);
     let (error, exit) = by(&["task", "transition", "T1", "review"]).refusal();
     assert_eq!((error["code"].as_str(), exit), (Some("limit-exceeded"), 3));
-    let too_many = "2 files are changed, at most 1 may be";
+    let too_many = "2 files are changed, but the limit is 1";
     let neo = by(&["neo", "task", "update", "T1", "--status", "done"]).done();
     assert!(neo.exit != 0 && neo.stderr.contains(too_many), "{}", neo.stderr);
     let mut rpc = Rpc::start(&sandbox.root, "ada");

@@ -189,7 +189,7 @@ fn no_link_is_followed_when_the_files_of_a_mission_are_written() {
     std::os::unix::fs::symlink(&elsewhere, sandbox.root.join(".comity/missions")).unwrap();
     let done = sandbox.comity().by("ada").args(&["task", "claim", "T1"]).done();
     assert_eq!(done.exit, 0, "the claim stands");
-    assert!(done.stderr.contains("is no directory"), "{}", done.stderr);
+    assert!(done.stderr.contains("is not a directory"), "{}", done.stderr);
     assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
 

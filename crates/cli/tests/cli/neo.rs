@@ -52,7 +52,7 @@ fn a_decision_is_asked_listed_shown_and_answered_in_neos_words() {
     assert!(pending.contains("Answer with: neo decision answer <id> <answer>"), "{pending}");
     let bad = neo(&sandbox, "human:ann", &["decision", "answer", &id, "mysql"]);
     assert_eq!(bad.exit, 1);
-    assert!(bad.stderr.starts_with("✗ \"mysql\" is none of the options"), "{}", bad.stderr);
+    assert!(bad.stderr.starts_with("✗ \"mysql\" is not one of the options"), "{}", bad.stderr);
     let said = ok(&sandbox, "human:ann", &["decision", "answer", &id[..12], "pg"]);
     assert_eq!(said, format!("✓ Decision answered: {} → \"pg\"\n", &id[..12]));
     let again = neo(&sandbox, "human:ann", &["decision", "answer", &id, "pg"]);

@@ -408,6 +408,6 @@ fn an_import_counts_each_kind_of_thing_by_its_name() {
         let done = both.sandbox.comity().by("human:ann").args(&["import", "neo", &place]).done();
         done.stdout.lines().next().unwrap_or_default().to_owned()
     };
-    assert_eq!(import(), "1 decision, 1 directive, 2 memories, 2 tasks taken over");
-    assert_eq!(import(), "nothing taken over, 6 were here already");
+    assert_eq!(import(), "1 decision, 1 directive, 2 memories, 2 tasks imported");
+    assert_eq!(import(), "nothing imported, 6 were already here");
 }

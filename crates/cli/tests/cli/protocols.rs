@@ -380,7 +380,10 @@ fn files_that_a_result_lists_are_held_against_the_real_diff() {
     };
     let (error, exit) = submit(&result("src/other.rs")).refusal();
     assert_eq!(exit, 3, "{error}");
-    assert!(error.to_string().contains("src/new.rs is created, but not listed"), "{error}");
+    assert!(
+        error.to_string().contains("src/new.rs is created, but the result does not list it"),
+        "{error}"
+    );
     assert_eq!(submit(&result("src/new.rs")).json()["task"]["status"], "review");
     let written = rendered(&sandbox, "neo-result", "T1");
     assert!(

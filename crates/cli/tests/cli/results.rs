@@ -133,9 +133,9 @@ fn a_message_loses_no_part_of_its_result_and_one_that_contradicts_itself_moves_n
 fn a_comment_that_ends_nothing_is_recognised_and_not_handed_in() {
     let sandbox = begun(&[]);
     for (text, said) in [
-        ("**Agent Claim**\n\n- Agent ID: a1\n", "stdin is an ace-comment (claim), which"),
-        ("ANSWER: the old one\n", "stdin is an ace-comment (answer), which"),
-        ("**Agent Resuming**\n", "stdin is an ace-comment (resuming), which"),
+        ("**Agent Claim**\n\n- Agent ID: a1\n", "stdin is an ace-comment (claim); such"),
+        ("ANSWER: the old one\n", "stdin is an ace-comment (answer); such"),
+        ("**Agent Resuming**\n", "stdin is an ace-comment (resuming); such"),
     ] {
         let validate = sandbox.comity().args(&["contract", "validate", "-"]);
         let done = validate.stdin(text).json();
@@ -162,12 +162,12 @@ fn what_does_not_parse_or_validate_is_refused_and_nothing_moves() {
     for (bad, said) in [
         // What the original took for success.
         ("---\nstatus: completed\n---\n\nAll done!\n".to_owned(), "single document"),
-        ("status: [completed".to_owned(), "is no result"),
+        ("status: [completed".to_owned(), "is not a result"),
         ("status: completed\n".to_owned(), "Missing required field: version"),
         (good.replace("completed\"", "done\""), "Invalid status: done"),
         (good.replace("2025-01-15T10:45:00Z", "soon"), "not an ISO 8601 time"),
-        ("All done!".to_owned(), "is no result"),
-        (String::new(), "is no result"),
+        ("All done!".to_owned(), "is not a result"),
+        (String::new(), "is not a result"),
     ] {
         let (error, exit) = submit(&sandbox, &bad).refusal();
         assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3), "{bad}");
@@ -189,7 +189,7 @@ fn a_mission_is_no_result() {
     let mission = sandbox.comity().args(&["contract", "render", "mission", "T1"]).done().stdout;
     let (error, exit) = submit(&sandbox, &mission).refusal();
     assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3));
-    assert!(error["message"].as_str().unwrap().contains("hands nothing in"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("submits no work"), "{error}");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_report_with_a_mistake_never_passes_for_a_good_one_of_another_kind() {
     let kind = ["task", "submit", "T1", "--result", "-", "--kind"];
     let stuck = r#"{"status":"blocked","reason":"no key","request":"Which key?"}"#;
     let call = sandbox.comity().by("ada").args(&kind).args(&["result"]).stdin(stuck);
-    assert!(call.refusal().0["message"].as_str().unwrap().contains("is no valid result"));
+    assert!(call.refusal().0["message"].as_str().unwrap().contains("is not a valid result"));
     let call = sandbox.comity().by("ada").args(&kind).args(&["neo-error"]).stdin(stuck);
     assert_eq!(call.json()["task"]["status"], "blocked");
 }
@@ -303,7 +303,7 @@ fn an_empty_list_of_files_says_that_nothing_was_changed_and_none_says_nothing() 
         let (error, exit) = submit(&sandbox, &said).refusal();
         assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3), "{error}");
         let found = &error["details"]["violations"][0]["message"];
-        assert_eq!(found, "a.rs is created, but not listed");
+        assert_eq!(found, "a.rs is created, but the result does not list it");
     }
     for said in [neo, &ace.replace("\"files_changed\":[],", "")] {
         assert_eq!(submit(&sandbox, said).json()["task"]["status"], "review");

@@ -286,11 +286,11 @@ fn a_contract_for_another_repository_is_said_to_be() {
     sandbox.write("c.yaml", &format!("{TASK}repository: neomjs/middleware\n"));
     let made = sandbox.comity().args(&["task", "create", "--contract", "c.yaml"]).done();
     assert_eq!(made.exit, 0, "{}", made.stderr);
-    assert!(made.stderr.contains("meant for neomjs/middleware"), "{}", made.stderr);
+    assert!(made.stderr.contains("names the repository neomjs/middleware"), "{}", made.stderr);
     sandbox.write("plan.yaml", "- goal: a\n  requirements: []\n  repository: o/r\n");
     let made = sandbox.comity().args(&["task", "breakdown", "plan.yaml"]).done();
-    assert!(made.stderr.contains("meant for o/r"), "{}", made.stderr);
+    assert!(made.stderr.contains("names the repository o/r"), "{}", made.stderr);
     let args = ["--repo", "o/r", "task", "breakdown", "plan.yaml"];
     let made = sandbox.comity().args(&args).done();
-    assert!(!made.stderr.contains("meant for"), "{}", made.stderr);
+    assert!(!made.stderr.contains("names the repository"), "{}", made.stderr);
 }

@@ -108,15 +108,15 @@ fn what_somebody_changed_beside_comity_is_found_and_mended_from_the_log() {
     team.json("ada", &["decision", "ask", "Which?"]);
     team.json("ada", &["lease", "acquire", "docs/"]);
     for (tampering, said) in [
-        ("UPDATE tasks SET status = 'done'", "found by what they are not"),
-        ("UPDATE tasks SET holder = 'eve'", "found by what they are not"),
+        ("UPDATE tasks SET status = 'done'", "columns that differ from their content"),
+        ("UPDATE tasks SET holder = 'eve'", "columns that differ from their content"),
         ("UPDATE tasks SET waits = 3", "wrong count of open dependencies"),
         ("DELETE FROM deps", "dependencies are missing"),
         ("INSERT INTO deps VALUES ('x', 'T1', 'T9')", "dependencies belong to no task"),
         ("DELETE FROM task_labels", "labels are missing"),
         ("INSERT INTO task_labels VALUES ('x', 'l', 1, 'T1')", "labels belong to no task"),
-        ("UPDATE decisions SET open = false", "open in one place only"),
-        ("UPDATE leases SET prefix = 'elsewhere'", "not where they are looked for"),
+        ("UPDATE decisions SET open = false", "column `open` that differs"),
+        ("UPDATE leases SET prefix = 'elsewhere'", "a prefix that differs from their path"),
     ] {
         psql(&team.url, tampering);
         let report = team.call("human:ann", &["log", "verify", "--json"]).done();

@@ -73,7 +73,7 @@ fn outcome(done: &Done) -> Vec<String> {
 const NOTHING: [&str; 0] = [];
 
 fn too_many(files: usize, most: usize) -> Vec<String> {
-    vec![format!("{files} files are changed, at most {most} may be")]
+    vec![format!("{files} files are changed, but the limit is {most}")]
 }
 
 #[test]
@@ -99,7 +99,10 @@ fn work_on_a_branch_counts_from_where_it_left_the_base_branch() {
     by(&sandbox, "ada", &["task", "release", "T1"]);
     by(&sandbox, "bob", &["task", "start", "T1"]);
     let root = &sandbox.root;
-    let missing = ["a is created, but not listed", "b is created, but not listed"];
+    let missing = [
+        "a is created, but the result does not list it",
+        "b is created, but the result does not list it",
+    ];
     assert_eq!(hand_in(&sandbox, root, "bob", "T1", &["c"]), missing, "whoever has it");
     commit(&sandbox, "more", &["d"]);
     assert_eq!(plainly(&sandbox, "bob", "T1"), too_many(4, 3));
@@ -115,7 +118,10 @@ fn work_that_moves_to_another_work_tree_counts_there_as_a_whole() {
     by(&sandbox, "ada", &["task", "start", "T1"]);
     commit(&sandbox, "mine", &["a", "b"]);
     let tree = sandbox.worktree("second");
-    let missing = ["a is created, but not listed", "b is created, but not listed"];
+    let missing = [
+        "a is created, but the result does not list it",
+        "b is created, but the result does not list it",
+    ];
     assert_eq!(hand_in(&sandbox, &tree, "ada", "T1", &[]), missing);
     assert_eq!(hand_in(&sandbox, &tree, "ada", "T1", &["a", "b"]), NOTHING);
 }
@@ -281,10 +287,10 @@ fn typed_refusals(sandbox: &Sandbox, agent: &str) -> [Refusal; 2] {
 fn one_submission_gets_the_same_verdict_at_every_door() {
     let free: &[&str] = &[];
     for (constraints, breaks) in [
-        (&["--max-files", "1"][..], Some("2 files are changed, at most 1 may be")),
-        (&["--no-git-commit"], Some("T1 must not commit, but ")),
+        (&["--max-files", "1"][..], Some("2 files are changed, but the limit is 1")),
+        (&["--no-git-commit"], Some("T1 forbids commits, but there is ")),
         (&["--no-new-deps"], Some("go.mod adds the dependency example.org/a")),
-        (&["--allow-delete", "docs/"], Some("README.md is deleted, which allow_delete does not")),
+        (&["--allow-delete", "docs/"], Some("README.md is deleted, but allow_delete does not")),
         (free, Some("nothing was changed for T1")),
         (&["--deliverable", "document"], None),
     ] {
@@ -335,7 +341,7 @@ fn a_waived_gate_deps_lets_new_dependencies_pass() {
     create(&sandbox, "T1", &["--no-new-deps"]);
     by(&sandbox, "ada", &["task", "start", "T1"]);
     commit(&sandbox, "Work", &["pom.xml"]);
-    let cannot = ["pom.xml cannot be read, so new dependencies cannot be ruled out"];
+    let cannot = ["comity cannot read pom.xml and cannot tell whether it adds a dependency"];
     assert_eq!(plainly(&sandbox, "ada", "T1"), cannot);
     person(&sandbox, &["gate", "waive", "T1", "deps", "--reason", "only the version"]);
     assert_eq!(plainly(&sandbox, "ada", "T1"), NOTHING);

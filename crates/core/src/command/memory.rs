@@ -13,47 +13,45 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewMemory {
-    /// What.
     pub text: String,
     /// What kind of thing it is.
     #[serde(rename = "type")]
     pub kind: MemoryType,
-    /// What it is about; without one, everything.
+    /// What the memory is about; without a scope, everything.
     #[serde(default)]
     pub scope: Option<String>,
-    /// Free words.
+    /// The labels.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// The time until it is forgotten.
+    /// The time until the memory is forgotten.
     #[serde(default, with = "crate::time::written")]
     #[schemars(with = "Option<String>")]
     pub expires: Option<Millis>,
-    /// The task it was learnt on.
+    /// The task on which it was learnt.
     #[serde(default)]
     pub task: Option<String>,
-    /// The memory that it replaces.
+    /// The memory that this one replaces.
     #[serde(default)]
     pub supersedes: Option<String>,
 }
 
-/// What is to be changed in a memory. A field that is absent stays.
+/// The fields of a memory to change. An absent field stays.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryChanges {
-    /// What it says.
     pub text: Option<String>,
     /// What kind of thing it is.
     #[serde(rename = "type")]
     pub kind: Option<MemoryType>,
     /// What it is about.
     pub scope: Option<String>,
-    /// Free words, all of them.
+    /// The labels; they replace the old ones.
     pub tags: Option<Vec<String>>,
-    /// The time until it is forgotten, from now.
+    /// The time from now until the memory is forgotten.
     #[serde(default, with = "crate::time::written")]
     #[schemars(with = "Option<String>")]
     pub expires: Option<Millis>,
-    /// Whether it is to be kept without end.
+    /// Keep the memory for ever.
     pub keep: bool,
 }
 
@@ -63,19 +61,18 @@ pub struct MemoryChanges {
 pub struct NewDirective {
     /// What is to be done.
     pub text: String,
-    /// When.
     #[serde(default)]
     pub trigger: Trigger,
-    /// The highest comes first.
+    /// Directives with a higher priority come first.
     #[serde(default)]
     pub priority: u64,
     /// Why, or how.
     #[serde(default)]
     pub description: Option<String>,
-    /// How long it counts, as the caller wrote it.
+    /// How long the directive applies, as the caller wrote it.
     #[serde(default)]
     pub duration: Option<String>,
-    /// When it ends, by the caller's clock where the local time matters.
+    /// When the directive ends; for times of day, by the caller's clock.
     #[serde(default)]
     pub end: End,
 }

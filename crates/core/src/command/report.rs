@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkReport {
-    /// The kind of contract it came by, such as `result`.
+    /// The kind of contract that reported it, such as `result`.
     pub contract: String,
-    /// The task that it names.
+    /// The task that the report names.
     #[serde(default)]
     pub task_id: Option<String>,
     /// How the work ended.
@@ -19,28 +19,28 @@ pub struct WorkReport {
     /// What the agent says it changed.
     #[serde(default)]
     pub files_modified: Vec<ReportedFile>,
-    /// Whether it has a list of these, which may be empty: that nothing was changed is said by it, too.
+    /// Whether the result lists changed files; an empty list says that nothing changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lists_files: bool,
-    /// What it says it did.
+    /// What the agent says it did.
     #[serde(default)]
     pub log: Vec<ReportedLine>,
-    /// What it could not settle by itself.
+    /// What the agent could not settle.
     #[serde(default)]
     pub issues: Vec<ReportedIssue>,
     /// When it ended, in the agent's words.
     #[serde(default)]
     pub completed_at: Option<String>,
-    /// The pull request that it names.
+    /// The pull request that the report names.
     #[serde(default)]
     pub pr: Option<String>,
-    /// What it claims about gates.
+    /// What the agent says about gates.
     #[serde(default)]
     pub evidence: Vec<ReportedEvidence>,
-    /// Fields that the contract does not know; kept for the record.
+    /// Fields that the contract does not know; comity keeps them.
     #[serde(default)]
     pub other: Map<String, Value>,
-    /// The order of all its keys, where it is not that of the protocol with unknown ones last.
+    /// The order of the keys, if it differs from the protocol's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
 }
@@ -61,9 +61,9 @@ word_enum! {
 /// A file that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportedFile {
-    /// Relative to the root.
+    /// The path, relative to the root.
     pub path: String,
-    /// What was done with it.
+    /// What was done with the file.
     pub action: FileAction,
     /// What else is said about it.
     #[serde(flatten)]
@@ -79,10 +79,10 @@ impl ReportedFile {
 /// What an object has beyond the fields that its contract knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Extra {
-    /// Its other fields.
+    /// Fields that comity does not know.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub other: Map<String, Value>,
-    /// The order of all its keys, where it is not that of the protocol with unknown ones last.
+    /// The order of the keys, if it differs from the protocol's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
 }
@@ -119,11 +119,10 @@ impl Extra {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportedEvidence {
-    /// The gate.
     pub gate: String,
-    /// Whether it passed.
+    /// Whether the work passed the gate.
     pub pass: bool,
-    /// What is said about it.
+    /// What the agent says about it.
     #[serde(default)]
     pub report: Option<String>,
 }
@@ -148,7 +147,6 @@ word_enum! {
 pub struct ReportedLine {
     /// `info`, `tip`, `warn`, `error` or `critical`.
     pub level: String,
-    /// What.
     pub message: String,
     /// When, in the agent's words.
     #[serde(default)]
@@ -172,10 +170,8 @@ impl ReportedLine {
 /// Something the agent could not settle by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportedIssue {
-    /// What kind.
     #[serde(rename = "type")]
     pub kind: IssueKind,
-    /// What.
     pub description: String,
     /// What else is said about it.
     #[serde(flatten)]

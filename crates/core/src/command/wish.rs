@@ -15,58 +15,55 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewTask {
-    /// A given id.
+    /// The id; without one, comity uses the next number.
     pub id: Option<String>,
-    /// The title.
     pub title: String,
-    /// Free text.
     pub description: String,
     /// For example `implementation`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
     /// A planner's estimate.
     pub complexity: Option<u32>,
-    /// What it delivers.
+    /// What the task delivers.
     pub deliverable: Deliverable,
-    /// How urgent it is.
+    /// How urgent the task is.
     pub priority: Option<Priority>,
-    /// Free words.
     pub labels: Vec<String>,
-    /// Who may claim it.
+    /// The role that may claim the task.
     pub role: Option<Role>,
-    /// What must be done first.
+    /// Tasks that must be done first.
     pub depends_on: Vec<String>,
     /// Outside reasons not to start.
     pub blockers: Vec<String>,
-    /// Patterns of its files.
+    /// Patterns of the files that the work changes.
     pub files: Vec<String>,
     /// What the result must satisfy.
     pub requirements: Vec<String>,
     /// The checklist.
     pub dod: Vec<String>,
-    /// The gates.
+    /// The gates that the task must pass.
     pub gates: Vec<String>,
-    /// Whatever else the mission should carry.
+    /// Further entries for the mission.
     pub context: Map<String, Value>,
-    /// The constraints.
+    /// What the work may change.
     pub constraints: Constraints,
     /// How long the work may take.
     #[serde(default, with = "crate::time::written")]
     #[schemars(with = "Option<String>")]
     pub timeout: Option<Millis>,
-    /// Its epic.
+    /// The epic that the task belongs to.
     pub epic: Option<String>,
-    /// Its requirements document.
+    /// The requirements document that the task belongs to.
     pub prd: Option<String>,
-    /// Its initiative.
+    /// The initiative that the task belongs to.
     pub initiative: Option<String>,
-    /// The task it is a part of.
+    /// The task that this one is a part of.
     pub parent: Option<String>,
-    /// For whom it is reserved.
+    /// The agent that the task is reserved for.
     pub assignee: Option<AgentId>,
-    /// What a generated id starts with; its number then has at least three digits.
+    /// The prefix of a generated id; its number then has at least three digits.
     pub id_prefix: Option<String>,
-    /// The text that it is made of, such as an issue's body, as it came.
+    /// The original text, such as the body of an issue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     /// References to other systems.
@@ -101,10 +98,9 @@ pub struct ImportedTask {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedTask {
-    /// What the others call it in their dependencies; it is not its id.
+    /// The name that other tasks of the plan use in their dependencies; it is not the id.
     #[serde(default)]
     pub key: Option<String>,
-    /// The task.
     pub task: NewTask,
 }
 
@@ -112,19 +108,19 @@ pub struct PlannedTask {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClaimWish {
-    /// The task; without one, the best ready one.
+    /// The task; without an id, the best ready task.
     pub id: Option<String>,
-    /// Only tasks of this role.
+    /// Only tasks for this role.
     pub role: Option<Role>,
     /// Only tasks with one of these labels.
     pub skills: Vec<String>,
-    /// The life of the claim.
+    /// How long the claim lives without a sign of life.
     #[serde(default, with = "crate::time::written")]
     #[schemars(with = "Option<String>")]
     pub ttl: Option<Millis>,
-    /// Whether to leave the declared files unleased.
+    /// Do not lease the declared files.
     pub no_lease: bool,
-    /// Who gets it, when that is not the caller.
+    /// The agent that gets the task, if it is not the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<AgentId>,
 }
@@ -133,7 +129,7 @@ pub struct ClaimWish {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConstraintChanges {
-    /// Most files that may be changed; 0 for any.
+    /// The largest number of files that may change; 0 for any number.
     pub max_files: Option<u32>,
     /// Whether commits are forbidden.
     pub no_git_commit: Option<bool>,
@@ -167,22 +163,21 @@ impl ConstraintChanges {
 pub struct Submission {
     /// The task.
     pub id: String,
-    /// The commit.
     pub commit: Option<String>,
-    /// Its branch.
+    /// The branch of the task.
     pub branch: Option<String>,
     /// The pull request.
     pub pr: Option<String>,
-    /// Who is wanted as reviewer.
+    /// The agent that should review the work.
     pub reviewer: Option<AgentId>,
-    /// Whether the leases outlive the claim.
+    /// Keep the leases during the review.
     pub keep_leases: bool,
-    /// What to say.
+    /// The text.
     pub reason: Option<String>,
-    /// Whether the caller says that there is nothing to change.
+    /// Submit without any change, with a reason.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub empty: bool,
-    /// The result contract that comes with it; one that is not completed stops the task instead.
+    /// The result contract of the work; a result that is not completed blocks or fails the task instead.
     pub report: Option<Box<WorkReport>>,
 }
 
@@ -200,24 +195,22 @@ pub enum StepVerb {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// The question.
     pub question: String,
     /// The task it is about.
     #[serde(default)]
     pub task: Option<String>,
-    /// The options.
     #[serde(default)]
     pub options: Vec<DecisionOption>,
-    /// The kind of answer; without one, by the options.
+    /// The type; without one, a question with options is a choice, any other is free.
     #[serde(default, rename = "type")]
     pub kind: Option<DecisionType>,
-    /// What one must know to answer it.
+    /// What a reader must know to answer.
     #[serde(default)]
     pub context: Option<String>,
-    /// The answer that is given at the deadline.
+    /// The answer that comity gives at the deadline.
     #[serde(default)]
     pub default: Option<String>,
-    /// Who is asked; without one, a person.
+    /// Who should answer; without one, a person.
     #[serde(default)]
     pub to: Option<Addressee>,
     /// The time until the deadline.
@@ -232,7 +225,6 @@ pub struct Question {
 pub struct TaskAnswers {
     /// The task.
     pub id: String,
-    /// The answers.
     pub answers: Vec<GivenAnswer>,
     /// What was said that belongs to no single question.
     #[serde(default)]
@@ -246,7 +238,6 @@ pub struct TaskAnswers {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GivenAnswer {
-    /// The decision.
     pub decision: String,
     /// `KEY`, `KEY: text`, or any text.
     pub answer: String,

@@ -24,16 +24,19 @@ pub fn find_task<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'
         [only] => facts.task(repo, only)?.ok_or_else(|| not_found("task", text).into()),
         several => {
             let names: Vec<&str> = several.iter().map(TaskId::as_str).collect();
-            Err(Refusal::new(Code::AmbiguousId, format!("{text:?} fits {}", names.join(", ")))
-                .detail("matches", names)
-                .into())
+            Err(Refusal::new(
+                Code::AmbiguousId,
+                format!("{text:?} is the beginning of several ids: {}", names.join(", ")),
+            )
+            .detail("matches", names)
+            .into())
         }
     }
 }
 
 pub(super) fn how_to_register(agent: &AgentId) -> Hint {
     let register = op("agent.register").id(agent).arg("role", "implementer");
-    say("a person registers it: ").call(register)
+    say("ask a person to register it: ").call(register)
 }
 
 /// Says that a task is in no state for a command; `why` goes on after the status.
@@ -152,9 +155,14 @@ impl<'a> Rule<'a> {
             return Ok(());
         }
         let next: Vec<&str> = task.status.next().iter().map(|status| status.as_str()).collect();
-        Err(wrong_status(task, &format!(", which does not lead to {to}"))
-            .hint(format!("from {} a task goes to: {}", task.status, next.join(", ")))
+        let message = match task.status == to {
+            true => format!("{} is already {to}", task.id),
+            false => format!("{} is {} and cannot become {to}", task.id, task.status),
+        };
+        Err(Refusal::new(Code::InvalidTransition, message)
+            .hint(format!("a task that is {} can become: {}", task.status, next.join(", ")))
             .detail("task", task.id.as_str())
+            .detail("status", task.status.as_str())
             .detail("wanted", to.as_str())
             .detail("allowed", next)
             .into())
@@ -177,10 +185,14 @@ impl<'a> Rule<'a> {
         let wanted: Vec<&str> = verb.roles().iter().map(|role| role.as_str()).collect();
         let actor = &self.request.actor;
         let have = if roles.is_empty() { "no role".to_owned() } else { roles.join(", ") };
-        let need = if wanted.is_empty() { "a person".to_owned() } else { wanted.join(" or ") };
+        let need = if wanted.is_empty() {
+            "a person".to_owned()
+        } else {
+            format!("the role {}", wanted.join(" or "))
+        };
         Refusal::new(
             Code::RoleForbidden,
-            format!("{actor} ({have}) may not {verb}; it takes {need}"),
+            format!("{actor} ({have}) may not {verb}; this needs {need}"),
         )
         .detail("verb", verb.as_str())
         .detail("roles", roles)

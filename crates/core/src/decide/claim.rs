@@ -123,11 +123,12 @@ impl<'a> Rule<'a> {
     /// A task with a role is for those who have it; that comes before anything else in the way.
     pub(super) fn check_role(&self, task: &Task) -> Ruling<()> {
         match task.role {
-            Some(role) if !self.is_person() && !self.roles.contains(&role) => {
-                Err(Refusal::new(Code::RoleForbidden, format!("{} takes the role {role}", task.id))
-                    .detail("role", role.as_str())
-                    .into())
-            }
+            Some(role) if !self.is_person() && !self.roles.contains(&role) => Err(Refusal::new(
+                Code::RoleForbidden,
+                format!("{} is for the role {role}", task.id),
+            )
+            .detail("role", role.as_str())
+            .into()),
             _ => Ok(()),
         }
     }
@@ -400,9 +401,9 @@ fn kind_words(kind: &str) -> &'static str {
         "dependencies" => "wait for dependencies",
         "blockers" => "have a blocker",
         "assigned_to_others" => "are assigned to others",
-        "role" => "take another role",
+        "role" => "are for another role",
         "files_leased" => "have files leased by others",
-        "not_wished" => "are not of the role or skill asked for",
+        "not_wished" => "do not match the role or skill that you asked for",
         _ => "are not queued",
     }
 }

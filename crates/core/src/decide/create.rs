@@ -156,7 +156,7 @@ impl Rule<'_> {
         if length <= limits::LIST_ENTRIES_MAX {
             return Ok(());
         }
-        let message = format!("{what}: at most {}", limits::LIST_ENTRIES_MAX);
+        let message = format!("{what}: at most {} entries are allowed", limits::LIST_ENTRIES_MAX);
         Err(Refusal::new(Code::LimitExceeded, message)
             .detail("limit", limits::LIST_ENTRIES_MAX)
             .into())
@@ -170,7 +170,7 @@ fn given_id(text: Option<&str>) -> Result<Option<TaskId>, Refusal> {
     match id.number() {
         Some(number) if number == 0 || number > TASK_NUMBER_MAX => {
             Err(Refusal::input(format!("task number {number} is out of range"))
-                .hint(format!("between 1 and {TASK_NUMBER_MAX}")))
+                .hint(format!("use a number between 1 and {TASK_NUMBER_MAX}")))
         }
         _ => Ok(Some(id)),
     }
@@ -179,7 +179,7 @@ fn given_id(text: Option<&str>) -> Result<Option<TaskId>, Refusal> {
 /// A finished whole takes no parts, except those that are finished, too.
 fn takes_parts(parent: &Task, finished: bool) -> Result<TaskId, Refusal> {
     if parent.status.is_finished() && !finished {
-        let message = format!("{} is {} and takes no new parts", parent.id, parent.status);
+        let message = format!("{} is {} and cannot get new parts", parent.id, parent.status);
         return Err(Refusal::new(Code::InvalidTransition, message)
             .hint("a person may reopen it")
             .detail("status", parent.status.as_str()));

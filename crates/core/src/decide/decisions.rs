@@ -8,7 +8,7 @@ use crate::decision::{
 };
 use crate::event::{DecisionAnswered, DecisionAsked, Draft, Event, StatusChanged};
 use crate::facts::{Facts, Ruling};
-use crate::hint::{ask, say};
+use crate::hint::say;
 use crate::ids::{AgentId, DecisionId};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
@@ -25,8 +25,10 @@ impl<'a> Rule<'a> {
         });
         let options = options_for(kind, &question.options)?;
         if let Some(default) = &question.default {
-            read_answer(kind, &options, default)
-                .map_err(|refusal| Refusal::input(format!("the default: {}", refusal.message)))?;
+            read_answer(kind, &options, default).map_err(|refusal| {
+                Refusal::input(format!("the default answer is not valid: {}", refusal.message))
+                    .hint(refusal.next_step())
+            })?;
         }
         let task = match &question.task {
             Some(text) => Some(self.task(text)?),
@@ -85,7 +87,10 @@ impl<'a> Rule<'a> {
         };
         // What comity asks about a worn-out task is nobody's own question, whoever wore it out.
         if decision.asked_by == *actor && decision.purpose == DecisionPurpose::Question {
-            return refuse(Code::RoleForbidden, format!("{actor} asked {} itself", decision.id));
+            return refuse(
+                Code::RoleForbidden,
+                format!("{actor} asked {} and may not answer it", decision.id),
+            );
         }
         match &decision.to {
             Addressee::Person => {
@@ -177,8 +182,8 @@ fn options_for(
     let plain =
         |key: &&str| DecisionOption { key: (*key).to_owned(), label: None, description: None };
     match kind {
-        DecisionType::Choice if given.is_empty() => Err(Refusal::input("a choice has no options")
-            .hint(ask("option", "KEY:LABEL").say(", at least once"))),
+        DecisionType::Choice if given.is_empty() => Err(Refusal::input("a choice needs options")
+            .hint(say("give ").ask("option", "KEY:LABEL").say(" at least once"))),
         DecisionType::Choice => Ok(given.to_vec()),
         DecisionType::Approval if given.is_empty() => Ok(APPROVAL_KEYS.iter().map(plain).collect()),
         DecisionType::Approval => Err(Refusal::input("an approval has fixed options").hint(

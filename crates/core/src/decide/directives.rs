@@ -76,7 +76,7 @@ impl<'a> Rule<'a> {
         if let Some(at) = directive.expires_at.filter(|at| *at <= self.now()) {
             let text = format!("{} ended at {at}", directive.id);
             return Err(Refusal::new(Code::NotReady, text)
-                .hint(say("give it anew with ").quote(op("directive.create")))
+                .hint(say("create it again with ").quote(op("directive.create")))
                 .into());
         }
         let body = DirectiveTriggered { directive: directive.id, trigger: directive.trigger };

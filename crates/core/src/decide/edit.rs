@@ -22,7 +22,7 @@ impl<'a> Rule<'a> {
         if_match: Option<u64>,
     ) -> Ruling<Answer> {
         if *changes == TaskUpdated::default() && constraints.is_empty() {
-            return Err(Refusal::input("no change is given")
+            return Err(Refusal::input("there is nothing to change")
                 .hint(say("for example: ").call(op("task.update").id("T1").arg("priority", "P0")))
                 .into());
         }
@@ -93,12 +93,12 @@ impl<'a> Rule<'a> {
         let task = self.task(id)?;
         let dependency = self.other_task(on)?;
         if task.status.is_finished() {
-            return Err(wrong_status(task, " and takes no more dependencies").into());
+            return Err(wrong_status(task, " and cannot get new dependencies").into());
         }
         self.may_edit(task)?;
         if let Some(cycle) = self.cycle(task, dependency)? {
             let names: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
-            let message = format!("that would close the cycle {}", names.join(" → "));
+            let message = format!("the dependency would close the cycle {}", names.join(" → "));
             return Err(Refusal::new(Code::DependencyCycle, message).detail("cycle", names).into());
         }
         if !task.dependencies.contains(&dependency.id) {
@@ -203,7 +203,7 @@ fn needs_fit(task: &Task, needs: Option<&str>) -> Result<(), Refusal> {
     let Some(needs) = needs else { return Ok(()) };
     if task.block.is_none() {
         let message =
-            format!("{} is {}; only a blocked task needs something", task.id, task.status);
+            format!("{} is {}; only a blocked task can say what it needs", task.id, task.status);
         return Err(Refusal::new(Code::InvalidTransition, message)
             .hint(say("block it: ").call(op("task.block").ask("id", "ID").ask("needs", "TEXT")))
             .detail("status", task.status.as_str()));

@@ -5,7 +5,7 @@ use super::{Answer, Rule};
 use crate::command::Submission;
 use crate::event::{Event, Merged, StatusChanged};
 use crate::facts::Ruling;
-use crate::hint::{ask, op, say};
+use crate::hint::{op, say};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
@@ -42,7 +42,7 @@ impl<'a> Rule<'a> {
         let task = self.task(id)?;
         self.may_become(task, Status::Done)?;
         if task.status == Status::Approved && task.deliverable == Deliverable::Code {
-            let message = format!("{} has code to merge before it is done", task.id);
+            let message = format!("{} has code that must be merged before it is done", task.id);
             return Err(Refusal::new(Code::InvalidTransition, message)
                 .hint(say("run ").quote(op("task.merge").id(&task.id)).say(" first"))
                 .detail("status", task.status.as_str())
@@ -134,7 +134,7 @@ impl<'a> Rule<'a> {
         let task = self.task(id)?;
         self.may_become(task, Status::Queued)?;
         if task.status.is_finished() {
-            return Err(wrong_status(task, "; only a person reopens it")
+            return Err(wrong_status(task, "; only a person may reopen it")
                 .hint(op("task.reopen").id(&task.id).ask("reason", "TEXT"))
                 .into());
         }
@@ -153,12 +153,12 @@ impl<'a> Rule<'a> {
     pub(super) fn reopen(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
         let Some(reason) = reason.filter(|text| !text.trim().is_empty()) else {
             return Err(Refusal::input("reopening needs a reason")
-                .hint(ask("reason", "TEXT"))
+                .hint(say("say why with ").ask("reason", "TEXT"))
                 .into());
         };
         let task = self.task(id)?;
         if !task.status.is_finished() {
-            return Err(wrong_status(task, "; only a finished task is reopened").into());
+            return Err(wrong_status(task, "; only a finished task can be reopened").into());
         }
         self.require_person("reopen a task")?;
         self.parent_is_open(task)?;

@@ -77,7 +77,7 @@ pub fn gate_state(task: &Task, gate: Option<&Gate>, policy: &Policy) -> (CheckSt
     }
     if evidence.tier < policy.min_tier {
         let (found, wanted) = (evidence.tier.as_str(), policy.min_tier.as_str());
-        return (CheckState::Open, format!("has evidence of tier {found}, {wanted} is demanded"));
+        return (CheckState::Open, format!("has evidence of tier {found}; {wanted} is required"));
     }
     (CheckState::Met, "is met".to_owned())
 }
@@ -127,7 +127,7 @@ impl Rule<'_> {
         }
         let task = self.task(id)?;
         if task.status.is_finished() {
-            return Err(wrong_status(task, "; evidence comes too late").into());
+            return Err(wrong_status(task, "; it is too late for evidence").into());
         }
         self.may_record(task)?;
         let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
@@ -189,7 +189,7 @@ impl Rule<'_> {
             return Ok(());
         }
         let message =
-            format!("{} works on {} and cannot waive what it demands", self.request.actor, task.id);
+            format!("{} works on {} and cannot waive its checks", self.request.actor, task.id);
         Err(Refusal::new(Code::SelfReview, message)
             .detail("assignee", self.request.actor.as_str())
             .into())

@@ -41,11 +41,11 @@ impl Rule<'_> {
         }
         if base.is_none() {
             let message = format!(
-                "nobody could see where the work on {} began: its claim has no base",
+                "comity does not know where the work on {} began: its claim has no base commit",
                 task.id
             );
             return Err(Refusal::new(Code::Unobserved, message)
-                .hint("give the task back and claim it again inside the repository")
+                .hint("release the task and claim it again inside the repository")
                 .detail("task", task.id.as_str())
                 .into());
         }
@@ -59,7 +59,7 @@ impl Rule<'_> {
     pub(super) fn unobserved(&self, task: &Task, what: &str) -> Refusal {
         let why = self.request.observed.unseen.as_deref();
         let why = why.unwrap_or("the command came from outside the repository");
-        let message = format!("git could not be asked about {what} {}: {why}", task.id);
+        let message = format!("comity could not ask git about {what} {}: {why}", task.id);
         Refusal::new(Code::Unobserved, message).detail("task", task.id.as_str())
     }
 
@@ -69,7 +69,7 @@ impl Rule<'_> {
             return Ok(());
         }
         let message =
-            format!("{} is at version {}, but version {seen} was looked at", task.id, task.version);
+            format!("{} changed meanwhile: it has version {}, not {seen}", task.id, task.version);
         Err(Refusal::new(Code::VersionMismatch, message)
             .detail("task", task.id.as_str())
             .detail("version", task.version)
@@ -98,7 +98,7 @@ impl Rule<'_> {
         let undeclared = self.undeclared(task, work)?;
         if self.policy.undeclared == Undeclared::Refuse && !undeclared.is_empty() {
             let message =
-                format!("{} did not declare {}", task.id, listed(undeclared.iter().map(|p| &**p)));
+                format!("{} does not declare {}", task.id, listed(undeclared.iter().map(|p| &**p)));
             return Err(Refusal::new(Code::UndeclaredFiles, message)
                 .detail("task", task.id.as_str())
                 .detail("undeclared", undeclared)
@@ -143,20 +143,20 @@ pub fn examine(
         found.extend(work.commits.iter().map(|commit| {
             let short: String = commit.id.chars().take(10).collect();
             let subject = &commit.subject;
-            let message = format!("{} must not commit, but {short} was made: {subject}", task.id);
+            let message = format!("{} forbids commits, but there is {short}: {subject}", task.id);
             Violation::new("no_git_commit", None, message)
         }));
     }
     let most = task.constraints.max_files.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
     if let Some(most) = most.filter(|most| work.files.len() > *most) {
-        let message = format!("{} files are changed, at most {most} may be", work.files.len());
+        let message = format!("{} files are changed, but the limit is {most}", work.files.len());
         found.push(Violation::new("max_files", None, message));
     }
     let texts = task.constraints.allow_delete.iter();
     let allowed: Vec<Pattern> = texts.filter_map(|text| Pattern::parse(text).ok()).collect();
     for file in work.files.iter().filter(|file| file.action == FileAction::Deleted) {
         if !covered(&file.path, &allowed) {
-            let message = format!("{} is deleted, which allow_delete does not allow", file.path);
+            let message = format!("{} is deleted, but allow_delete does not cover it", file.path);
             found.push(Violation::new("allow_delete", Some(&file.path), message));
         }
     }
@@ -179,7 +179,7 @@ fn off_branch(work: &WorkSeen, wanted: &str) -> Option<Violation> {
             format!("the work is on {given}, but belongs on {wanted}")
         }
         Some(_) if work.is_on_branch => return None,
-        Some(_) => format!("the work is said to be on {wanted}, but git does not find it there"),
+        Some(_) => format!("git does not find the work on {wanted}, the branch that was given"),
     };
     Some(Violation::new("branch", None, message))
 }
@@ -211,7 +211,11 @@ fn differences(
         // A name that no contract can spell cannot be asked for.
         let must = spelled(&file.path) == file.path;
         if must && !reported.iter().any(|said| said.path == file.path) {
-            let message = format!("{} is {}, but not listed", file.path, file.action.as_str());
+            let message = format!(
+                "{} is {}, but the result does not list it",
+                file.path,
+                file.action.as_str()
+            );
             found.push(Violation::new(NAME, Some(&file.path), message));
         }
     }
@@ -224,11 +228,14 @@ fn untrue(work: &WorkSeen, said: &ReportedFile, over_time: bool) -> Option<Strin
     let moved_away = || work.files.iter().any(|file| file.moved_from.as_ref() == Some(path));
     match work.files.iter().find(|file| file.path == *path) {
         Some(file) if fits(*action, file, over_time) => None,
-        Some(file) => Some(format!("{path} is said to be {word}, but is {}", file.action.as_str())),
+        Some(file) => Some(format!(
+            "the result says that {path} is {word}, but it is {}",
+            file.action.as_str()
+        )),
         None if work.written_by_comity.contains(path) => None,
         // Who moves a file may well say that it is gone from its old place.
         None if *action == FileAction::Deleted && moved_away() => None,
-        None => Some(format!("{path} is said to be {word}, but is unchanged")),
+        None => Some(format!("the result says that {path} is {word}, but it is unchanged")),
     }
 }
 
@@ -259,7 +266,7 @@ pub fn refuse_work(task: &Task, work: &WorkSeen, violations: &[Violation]) -> Op
     };
     let shared = shared_words(&work.shared_with).map(|text| format!("; {text}"));
     let message = format!(
-        "{} is not as its constraints want it: {}{more}{}",
+        "the work on {} breaks its constraints: {}{more}{}",
         task.id,
         said.join("; "),
         shared.unwrap_or_default()
@@ -304,28 +311,28 @@ fn only(violations: &[Violation], name: &str) -> bool {
 fn way_out(task: &Task, work: &WorkSeen, violations: &[Violation]) -> String {
     let has = |name: &str| violations.iter().any(|one| one.constraint == name);
     if only(violations, "files_modified") {
-        return "list exactly what the work changes, then hand it in again".to_owned();
+        return "list exactly the files that the work changes, then submit it again".to_owned();
     }
     if only(violations, "branch") {
-        return "switch to that branch, with `git switch -c` when it is not there, then hand the work in again".to_owned();
+        return "switch to that branch (`git switch -c` creates it), then submit the work again"
+            .to_owned();
     }
     let mut hints = Vec::new();
     if has("no_git_commit") {
         let head = task.claim.as_ref().and_then(|claim| claim.head.as_ref()).unwrap_or(&work.base);
         let short: String = head.chars().take(10).collect();
-        hints.push(format!(
-            "`git reset --soft {short}` takes the commits back and keeps the files as they are"
-        ));
+        hints.push(format!("`git reset --soft {short}` removes the commits and keeps the files"));
     }
     if has("no_new_deps") {
         hints.push(format!("a critic or a person may waive the gate {DEPS_GATE}, with a reason"));
     }
     if !work.shared_with.is_empty() {
-        hints.push("work on a branch for each task".to_owned());
+        hints.push("use one branch for each task".to_owned());
     }
     if hints.is_empty() || !only(violations, "no_git_commit") {
         hints.push(
-            "undo what the task does not allow, or let a planner or a person widen it".to_owned(),
+            "undo what the task does not allow, or ask a planner or a person to allow more"
+                .to_owned(),
         );
     }
     hints.join("; ")

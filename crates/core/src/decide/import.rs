@@ -40,14 +40,14 @@ impl Rule<'_> {
         let status = imported.status.unwrap_or(Status::Queued);
         let assignee = imported.task.assignee.as_ref();
         if status.is_held() && assignee.is_none() {
-            return Err(Refusal::input(format!("a task that is {status} has an assignee"))
+            return Err(Refusal::input(format!("a task that is {status} needs an assignee"))
                 .hint("import it as queued, or say who works on it")
                 .into());
         }
         if status == Status::Blocked && imported.needs.as_ref().is_none_or(|n| n.trim().is_empty())
         {
             return Err(
-                Refusal::new(Code::NeedsMissing, "a blocked task says what it needs").into()
+                Refusal::new(Code::NeedsMissing, "a blocked task must say what it needs").into()
             );
         }
         if let Some(blocker) = &imported.kept_back {
@@ -99,14 +99,14 @@ impl Rule<'_> {
         let task = self.task(imported.task.id.as_deref().unwrap_or_default())?;
         if !matches!(status, Status::Review | Status::Done) {
             return Err(Refusal::input(format!(
-                "an import completes a task as review or done, not as {status}"
+                "an import can complete a task as review or done, not as {status}"
             ))
             .into());
         }
         let kept = task.blockers.iter().any(|text| text == blocker);
         if task.status != Status::Queued || !kept {
             let message =
-                format!("{} is {} here; the import no longer holds it back", task.id, task.status);
+                format!("{} is {} here and no longer waits for the import", task.id, task.status);
             return Err(Refusal::new(Code::InvalidTransition, message)
                 .detail("status", task.status.as_str())
                 .into());

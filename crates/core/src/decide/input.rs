@@ -5,7 +5,7 @@ use crate::command::{
     NewMemory, NewTask, PlannedTask, Question, Request, Submission, TaskAnswers,
 };
 use crate::event::TaskUpdated;
-use crate::hint::{Hint, ask, op, say};
+use crate::hint::{Hint, op, say};
 use crate::ids::shorten;
 use crate::limits;
 use crate::memory::MemoryFilter;
@@ -125,7 +125,7 @@ fn evidence(gate: &str, report: Option<&String>, commit: Option<&String>) -> Che
 fn finished(merged: Option<&String>, unmerged: bool, why: Option<&String>) -> Check {
     optional(merged, |text| line("merged commit", text))?;
     if unmerged && merged.is_some() {
-        return Err(Refusal::input("a task is finished either merged or unmerged"));
+        return Err(Refusal::input("a task cannot be finished both merged and unmerged"));
     }
     with_reason(unmerged, "unmerged", why)
 }
@@ -260,7 +260,7 @@ fn question_ok(question: &Question) -> Check {
         word("option key", &option.key)?;
         if option.key.contains(':') {
             return Err(Refusal::input(format!("option key {:?} has a colon", option.key))
-                .hint("the colon divides KEY from what is said beside it"));
+                .hint("a colon ends the key; use a key without one"));
         }
         optional(option.label.as_ref(), |text| long("option label", text))?;
         optional(option.description.as_ref(), |text| long("option description", text))?;
@@ -278,8 +278,8 @@ fn new_memory(new: &NewMemory) -> Check {
 
 fn memory_changes(changes: &MemoryChanges) -> Check {
     if *changes == MemoryChanges::default() {
-        return Err(Refusal::input("no change is given").hint(
-            Hint::from(op("memory.update").id("M1").arg("text", "what it says now"))
+        return Err(Refusal::input("there is nothing to change").hint(
+            Hint::from(op("memory.update").id("M1").arg("text", "the new text"))
                 .say(", or one of the options"),
         ));
     }
@@ -295,7 +295,7 @@ fn new_directive(new: &NewDirective) -> Check {
     optional(new.duration.as_ref(), |text| word("duration", text))?;
     if new.priority > limits::PRIORITY_MAX {
         return Err(Refusal::input(format!("priority {} is too high", new.priority))
-            .hint(format!("between 0 and {}", limits::PRIORITY_MAX)));
+            .hint(format!("use a number between 0 and {}", limits::PRIORITY_MAX)));
     }
     Ok(())
 }
@@ -343,7 +343,7 @@ fn adopted(adoption: &Adoption) -> Check {
 fn note(kind: &str, text: &str) -> Check {
     if !NOTE_TYPES.contains(&kind) {
         return Err(Refusal::input(format!("note type {:?} is not known", shorten(kind)))
-            .hint(format!("one of: {}", NOTE_TYPES.join(", "))));
+            .hint(format!("use one of: {}", NOTE_TYPES.join(", "))));
     }
     said("text", text)
 }
@@ -376,8 +376,8 @@ fn context(map: &serde_json::Map<String, Value>) -> Check {
 
 pub(super) fn json_ok(what: &str, value: &Value) -> Check {
     if depth(value) > limits::JSON_DEPTH_MAX {
-        return Err(Refusal::input(format!("the {what} is nested too deep"))
-            .hint(format!("at most {} levels", limits::JSON_DEPTH_MAX)));
+        return Err(Refusal::input(format!("the {what} is nested too deeply"))
+            .hint(format!("use at most {} levels", limits::JSON_DEPTH_MAX)));
     }
     at_most(what, value.to_string().len(), limits::TEXT_BYTES_MAX, "bytes")
 }
@@ -409,7 +409,7 @@ pub(super) fn at_most(what: &str, found: usize, limit: usize, unit: &str) -> Che
     if found <= limit {
         return Ok(());
     }
-    Err(Refusal::input(format!("{what}: {found} {unit}, at most {limit}"))
+    Err(Refusal::input(format!("{what}: {found} {unit}; at most {limit} are allowed"))
         .detail("limit", limit)
         .detail("found", found))
 }
@@ -488,7 +488,8 @@ fn patterns(what: &str, list: &[String]) -> Check {
 
 fn ttl(time: &Millis) -> Check {
     if *time < limits::TTL_MIN || *time > limits::TTL_MAX {
-        return Err(Refusal::input("the TTL is out of range").hint("between 1s and 7d"));
+        return Err(Refusal::input("the time to live is out of range")
+            .hint(say("give ").mention("ttl").say(" a time between 1s and 7d")));
     }
     Ok(())
 }
@@ -496,7 +497,7 @@ fn ttl(time: &Millis) -> Check {
 fn wait(what: &str, time: &Millis) -> Check {
     const YEAR: Millis = Millis::from_secs(366 * 86_400);
     if *time > YEAR {
-        return Err(Refusal::input(format!("{what} is too long")).hint("at most a year"));
+        return Err(Refusal::input(format!("{what} is too long")).hint("use at most a year"));
     }
     Ok(())
 }
@@ -504,7 +505,8 @@ fn wait(what: &str, time: &Millis) -> Check {
 /// What is said against the rule takes a reason.
 fn with_reason(said: bool, what: &str, why: Option<&String>) -> Check {
     if said && why.is_none_or(|why| why.trim().is_empty()) {
-        return Err(Refusal::input(format!("{what} needs a reason")).hint(ask("reason", "TEXT")));
+        return Err(Refusal::input(format!("{what} needs a reason"))
+            .hint(say("say why with ").ask("reason", "TEXT")));
     }
     reason(why)
 }

@@ -100,8 +100,9 @@ pub(super) fn lease_held(facts: &Facts, conflicts: &[Conflict]) -> Ruling<Refusa
         n => format!(", and {n} more conflicts"),
     };
     let left = facts.lease_expiry(&first.held)?.since(facts.moment.now);
-    let hint = say(format!("it ends in {left} unless renewed; wait with "))
-        .ask("wait", "DUR")
+    let wait = op("lease.acquire").arg("patterns", &first.wanted).ask("wait", "DUR");
+    let hint = say(format!("the lease ends in {left} unless it is renewed; wait with "))
+        .quote(wait)
         .say(format!(", take other work, or ask {}", first.held.owner));
     let message = format!("{}{more}", first.sentence());
     Ok(Refusal::new(Code::LeaseHeld, message).hint(hint).detail("conflicts", list))
@@ -161,7 +162,7 @@ impl<'a> Rule<'a> {
         if !owner.is_person() || *owner == self.request.actor || self.is_person() {
             return Ok(());
         }
-        let message = format!("{} does not act for {owner}", self.request.actor);
+        let message = format!("{} may not act for {owner}", self.request.actor);
         Err(Refusal::new(Code::HumanOnly, message).into())
     }
 
@@ -250,8 +251,8 @@ impl<'a> Rule<'a> {
         let now = self.facts.moment.now;
         match self.since.map(|since| since.plus(ttl)) {
             Some(end) if end <= now => {
-                let message = format!("it ran out {} ago", now.since(end));
-                Err(Refusal::input(message).hint("take it anew").into())
+                let message = format!("the lease expired {} ago", now.since(end));
+                Err(Refusal::input(message).hint("take a new lease").into())
             }
             _ => Ok(()),
         }

@@ -165,7 +165,7 @@ impl<'a> Rule<'a> {
                 continue;
             }
             next += 1;
-            let open = format!("{} was handed in with this open.", task.id);
+            let open = format!("This was open when {} was submitted.", task.id);
             let asked = DecisionAsked::free(DecisionId(next), &issue.description, Some(open));
             self.push(Some(&task.id), Event::DecisionAsked(Box::new(asked)));
         }
@@ -218,7 +218,7 @@ fn is_about(task: &Task, report: &WorkReport) -> Ruling<()> {
     }
     let message = format!("the result is for {}, not for {}", crate::ids::shorten(named), task.id);
     Err(Refusal::new(Code::ContractInvalid, message)
-        .hint("hand it in for the task that its task_id names")
+        .hint("submit it for the task that its task_id names")
         .detail("task", task.id.as_str())
         .detail("task_id", named.clone())
         .into())
@@ -244,7 +244,7 @@ fn is_about_issue(task: &Task, report: &WorkReport) -> Ruling<()> {
             task.id
         ),
     )
-    .hint("hand it in for the task of that issue")
+    .hint("submit it for the task of that issue")
     .detail("task", task.id.as_str())
     .into())
 }

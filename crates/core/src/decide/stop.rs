@@ -37,13 +37,11 @@ impl<'a> Rule<'a> {
         let roles: Vec<&str> = self.roles.iter().map(|role| role.as_str()).collect();
         let (actor, id, status) = (&self.request.actor, &task.id, task.status);
         let message = format!(
-            "{actor} may not {verb} {id}: it is {status}, which takes a person or a role of {}",
-            wanted.join(", ")
+            "{actor} may not {verb} {id}: it is {status}, and this needs a person or the role {}",
+            wanted.join(" or ")
         );
         Err(Refusal::new(Code::RoleForbidden, message)
-            .hint(
-                "the holder stops a task that is held; a planner or a person stops any other task",
-            )
+            .hint("ask the holder of the task; if nobody holds it, ask a planner or a person")
             .detail("verb", verb.as_str())
             .detail("roles", roles)
             .detail("wanted", wanted)
@@ -131,7 +129,7 @@ impl<'a> Rule<'a> {
         }
         self.check_attempts(task)?;
         let message =
-            format!("{} has used its {} review rounds", task.id, self.policy.max_review_rounds);
+            format!("{} has used all its {} review rounds", task.id, self.policy.max_review_rounds);
         Err(Refusal::new(Code::AttemptsExhausted, message)
             .detail("review_rounds", task.review_rounds)
             .into())
@@ -170,7 +168,7 @@ impl<'a> Rule<'a> {
 /// One question of a task that stops.
 pub(super) struct Asked<'c> {
     pub(super) question: &'c str,
-    /// What one must know to answer it.
+    /// What a reader must know to answer.
     pub(super) about: Option<String>,
 }
 

@@ -235,7 +235,7 @@ impl<'a> Sweeper<'a> {
         // A holder that had no chance to be heard since the host woke is not to blame.
         let slept = self.facts.moment.woke_at.is_some_and(|woke| life < woke);
         let attempts = task.attempts + u32::from(!slept);
-        let why = format!("{} showed no sign of life since {life}", claim.agent);
+        let why = format!("{} has shown no sign of life since {life}", claim.agent);
         if attempts >= self.policy.max_attempts && !slept {
             return self.fail(task, &why, "ended without a result");
         }

@@ -84,9 +84,9 @@ impl Rule<'_> {
         let id = task.id.clone();
         if given.answers.is_empty() {
             return Err(if task.status == Status::Blocked {
-                Refusal::input(format!("no open question of {id} is answered"))
+                Refusal::input(format!("the answer fits no open question of {id}"))
             } else {
-                Refusal::new(Code::InvalidTransition, format!("{id} waits for no answer"))
+                Refusal::new(Code::InvalidTransition, format!("{id} does not wait for an answer"))
                     .hint(say("see ").quote(op("task.why").ask("id", "ID")))
             }
             .into());
@@ -151,7 +151,7 @@ impl Rule<'_> {
         let task = self.task(id)?;
         self.require_person("intervene")?;
         if task.status.is_finished() {
-            let message = format!("{} is {} and takes no feedback", task.id, task.status);
+            let message = format!("{} is {} and cannot take feedback", task.id, task.status);
             return Err(Refusal::new(Code::InvalidTransition, message)
                 .hint(
                     say("reopen it first: ")

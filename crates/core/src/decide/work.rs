@@ -8,7 +8,7 @@ use crate::event::{
     StatusChanged, Subtask,
 };
 use crate::facts::Ruling;
-use crate::hint::{Hint, ask, op, say};
+use crate::hint::{Hint, op, say};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
@@ -76,7 +76,7 @@ impl<'a> Rule<'a> {
         if task.attempts < self.policy.max_attempts {
             return Ok(());
         }
-        let message = format!("{} has used its {} attempts", task.id, self.policy.max_attempts);
+        let message = format!("{} has used all its {} attempts", task.id, self.policy.max_attempts);
         Err(Refusal::new(Code::AttemptsExhausted, message).detail("attempts", task.attempts).into())
     }
 
@@ -150,7 +150,7 @@ impl<'a> Rule<'a> {
         let task = self.task(id)?;
         self.may_become(task, Status::Queued)?;
         if !task.status.is_held() {
-            return Err(wrong_status(task, "; only a claimed task is released")
+            return Err(wrong_status(task, "; only a claimed task can be released")
                 .hint(Hint::default().quote(op("task.requeue")).say(" puts it back into the queue"))
                 .into());
         }
@@ -169,7 +169,7 @@ impl<'a> Rule<'a> {
         }
         let task = self.task(id)?;
         if task.claim.is_none() {
-            return Err(wrong_status(task, "; steps belong to a claim")
+            return Err(wrong_status(task, "; only a claimed task has steps")
                 .hint(say("claim it first: ").call(op("task.claim").id(&task.id)))
                 .into());
         }
@@ -183,7 +183,7 @@ impl<'a> Rule<'a> {
             StepVerb::Start => {
                 self.list_bound("steps", task.steps.len() + 1)?;
                 if let Some(known) = known.filter(|step| !step.complete) {
-                    let message = format!("step {} has started already", known.id);
+                    let message = format!("step {} has already started", known.id);
                     return Err(Refusal::new(Code::DuplicateId, message).into());
                 }
                 let subtask = format!("{}-{:02}", task.id, task.steps.len() + 1);
@@ -196,7 +196,7 @@ impl<'a> Rule<'a> {
                         .hint("give the step's id or the text it was started with")
                 })?;
                 if known.complete {
-                    let message = format!("step {} is complete already", known.id);
+                    let message = format!("step {} is already complete", known.id);
                     return Err(Refusal::new(Code::InvalidTransition, message).into());
                 }
                 let body = Subtask { subtask: known.id.clone(), notes: known.text.clone() };
@@ -232,7 +232,7 @@ impl<'a> Rule<'a> {
     ) -> Ruling<Answer> {
         if waive && reason.is_none_or(|why| why.trim().is_empty()) {
             return Err(Refusal::input("a waiver needs a reason")
-                .hint(ask("reason", "TEXT"))
+                .hint(say("say why with ").ask("reason", "TEXT"))
                 .into());
         }
         let task = self.task(id)?;
@@ -240,7 +240,7 @@ impl<'a> Rule<'a> {
         let found =
             task.dod.iter().find(|known| known.text == item).or(by_place).ok_or_else(|| {
                 super::access::not_found("checklist item", item)
-                    .hint("give the item's text, or its place counted from 1")
+                    .hint("give the item's text, or its number, counted from 1")
             })?;
         if task.status.is_finished() {
             return Err(wrong_status(task, "; its checklist is closed").into());

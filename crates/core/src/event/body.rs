@@ -45,10 +45,8 @@ pub struct TaskCreated {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskUpdated {
-    /// The title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Free text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// For example `implementation`.
@@ -57,49 +55,48 @@ pub struct TaskUpdated {
     /// A planner's estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complexity: Option<u32>,
-    /// What it delivers.
+    /// What the task delivers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliverable: Option<Deliverable>,
-    /// How urgent it is.
+    /// How urgent the task is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// Free words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
-    /// Who may claim it; `any` is the empty text.
+    /// The role that may claim the task; an empty text means any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// Outside reasons not to start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blockers: Option<Vec<String>>,
-    /// Patterns of its files.
+    /// Patterns of the files that the work changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<String>>,
     /// What the result must satisfy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requirements: Option<Vec<String>>,
-    /// The checklist; items whose text stays keep their state.
+    /// The checklist; an item that stays keeps its state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dod: Option<Vec<String>>,
-    /// The gates it asks for; gates whose name stays keep their evidence.
+    /// The gates that the task must pass; a gate that stays keeps its evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<String>>,
-    /// The constraints.
+    /// What the work may change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constraints: Option<Constraints>,
-    /// Entries of the context; null removes one.
+    /// Entries of the context to set; null removes one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Map<String, Value>>,
     /// How long the work may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Millis>,
-    /// Its epic.
+    /// The epic that the task belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epic: Option<String>,
-    /// Its requirements document.
+    /// The requirements document that the task belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prd: Option<String>,
-    /// Its initiative.
+    /// The initiative that the task belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initiative: Option<String>,
     /// The branch of the work.
@@ -149,7 +146,7 @@ pub struct TaskClaimed {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dependency {
-    /// What must be done first.
+    /// Tasks that must be done first.
     pub on: TaskId,
 }
 

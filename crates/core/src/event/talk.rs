@@ -170,9 +170,9 @@ pub struct ResultReported {
     pub status: ReportStatus,
     /// What the agent says it changed.
     pub files_modified: Vec<ReportedFile>,
-    /// What it says it did.
+    /// What the agent says it did.
     pub log: Vec<ReportedLine>,
-    /// What it could not settle by itself.
+    /// What the agent could not settle.
     pub issues: Vec<ReportedIssue>,
     /// What it learnt that is of use elsewhere.
     pub tips: Vec<String>,
@@ -181,7 +181,7 @@ pub struct ResultReported {
     /// Fields that the contract does not know.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub other: Map<String, Value>,
-    /// The order of all its keys, where it is not that of the protocol with unknown ones last.
+    /// The order of the keys, if it differs from the protocol's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
 }

@@ -7,7 +7,7 @@ use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// MEMORY.
+/// A memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryView {
     pub id: String,
@@ -19,7 +19,7 @@ pub struct MemoryView {
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub superseded_by: Option<String>,
-    /// Only where it comes from another system.
+    /// Present only if it was imported from another system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
@@ -36,7 +36,7 @@ pub struct DirectiveView {
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub last_triggered_at: Option<Timestamp>,
-    /// Only where it comes from another system.
+    /// Present only if it was imported from another system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }

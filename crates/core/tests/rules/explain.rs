@@ -48,7 +48,7 @@ fn why_names_everything_in_the_way_of_a_queued_task() {
             "it depends on T1, which is queued",
             "blocker: vendor",
             "it is assigned to agent.impl.2",
-            "it takes the role critic",
+            "it is for the role critic",
             "src/a.rs overlaps src/ held by agent.impl.2 (L1; both cover src/a.rs)",
         ]
     );

@@ -38,8 +38,8 @@ fn rule_3_6_more_files_than_allowed_are_refused() {
         .by(IMPL)
         .submits_seeing(|work| work.files = created(&["a", "b"]))
         .refused(Code::LimitExceeded);
-    assert_eq!(violations(&refusal), ["2 files are changed, at most 1 may be"]);
-    assert!(refusal.message.ends_with("at most 1 may be: a, b"), "{}", refusal.message);
+    assert_eq!(violations(&refusal), ["2 files are changed, but the limit is 1"]);
+    assert!(refusal.message.ends_with("but the limit is 1: a, b"), "{}", refusal.message);
     let many: Vec<String> = (1..=12).map(|number| format!("f{number}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let refusal =
@@ -56,7 +56,7 @@ fn rule_3_6_deletions_are_only_allowed_where_the_task_says_so() {
     let mut w =
         held_to(Constraints { allow_delete: texts(&["docs/**"]), ..Constraints::default() });
     let refusal = w.by(IMPL).submits_seeing(gone("src/a")).refused(Code::LimitExceeded);
-    assert_eq!(violations(&refusal), ["src/a is deleted, which allow_delete does not allow"]);
+    assert_eq!(violations(&refusal), ["src/a is deleted, but allow_delete does not cover it"]);
     w.by(IMPL).submits_seeing(gone("docs/a")).accepted();
     let mut w = held_to(Constraints::default());
     w.by(IMPL).submits_seeing(gone("docs/a")).refused(Code::LimitExceeded);
@@ -70,7 +70,7 @@ fn rule_3_6_a_task_that_must_not_commit_is_refused_its_commits() {
         .by(IMPL)
         .submits_seeing(|work| work.commits = vec![commit.clone()])
         .refused(Code::LimitExceeded);
-    let expected = ["T1 must not commit, but 0123456789 was made: Not allowed"];
+    let expected = ["T1 forbids commits, but there is 0123456789: Not allowed"];
     assert_eq!(violations(&refusal), expected);
     let hint = refusal.next_step().to_string();
     assert!(hint.starts_with("`git reset --soft b45e`"), "{hint}");
@@ -129,9 +129,9 @@ fn rule_3_6_what_a_result_lists_is_held_against_the_diff_both_ways() {
     let seen = || vec![file("a", Created), file("b", Modified)];
     let found = lists(&mut w, &[("a", Modified), ("c", Created)], seen());
     let expected = [
-        "a is said to be modified, but is created",
-        "c is said to be created, but is unchanged",
-        "b is modified, but not listed",
+        "the result says that a is modified, but it is created",
+        "the result says that c is created, but it is unchanged",
+        "b is modified, but the result does not list it",
     ];
     assert_eq!(found, expected);
     let moved = FileChange { moved_from: Some("old".into()), ..file("new", Modified) };

@@ -37,7 +37,7 @@ const FILE_ENDINGS: &[&str] = &[
 
 /// Says which configured pattern cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("use redaction pattern {number} (`{shown}`): {reason} (try: shorten or fix it)")]
+#[error("pattern {number} (`{shown}`) cannot be used: {reason}")]
 pub struct BadPattern {
     /// The place of the pattern in the configuration, from 1.
     pub number: usize,
@@ -50,7 +50,7 @@ pub struct BadPattern {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BadPatternReason {
     /// It is longer than [`PATTERN_BYTES_MAX`].
-    #[error("it has {bytes} bytes, at most {PATTERN_BYTES_MAX} are allowed")]
+    #[error("it has {bytes} bytes; at most {PATTERN_BYTES_MAX} are allowed")]
     TooLong { bytes: usize },
     /// There are more than [`PATTERNS_MAX`].
     #[error("at most {PATTERNS_MAX} patterns are allowed")]

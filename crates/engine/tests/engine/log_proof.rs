@@ -48,7 +48,7 @@ fn rule_5_2_a_row_that_the_log_does_not_explain_is_named_and_mended_by_a_rebuild
     assert!(tampered(edit)[0].contains("task T1"));
     assert!(tampered("DELETE FROM tasks WHERE id = 'T2'")[0].contains("task T2"));
     let found_by = "UPDATE tasks SET status = 'done' WHERE id = 'T1'";
-    assert!(tampered(found_by)[0].contains("1 tasks are found by what they are not"));
+    assert!(tampered(found_by)[0].contains("1 tasks have columns that differ from their content"));
     let mut world = World::sqlite();
     world.create("One", |_| {});
     let db = Connection::open(world.path().unwrap()).unwrap();

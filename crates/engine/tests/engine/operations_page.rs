@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::path::Path;
 
-const INTRODUCTION: &str = "# Operations\n\nEvery door (command line, JSON-RPC, MCP, HTTP) calls the same operations. \
-This page has their inputs and outputs. It is written by the tests: \
-`COMITY_BLESS=1 cargo test -p comity-engine operations_page`.\n\nA type with a capital letter is a shape; the shapes \
-are at the end of the page. A field that may be null may also be left out of an input.\n";
+const INTRODUCTION: &str = "# Operations\n\nA door is a way into comity: the command line, JSON-RPC, MCP, HTTP. All doors \
+call the same operations. This page lists the input and output of each one.\n\nA type with a capital letter is a \
+shape. The shapes are at the end of the page. You may leave out an input field that may be null.\n\nTests generate \
+this page: `COMITY_BLESS=1 cargo test -p comity-engine operations_page`.\n";
 
 /// Objects with fields of their own, each under one name, in the order in which they are met.
 #[derive(Default)]
@@ -105,7 +105,7 @@ fn fields(out: &mut String, shapes: &mut Shapes, schema: &Value) {
         let _ = writeln!(out, "| `{name}` | {} | {meaning} |", types(shapes, name, field));
     }
     if schema.get("additionalProperties") == Some(&Value::Bool(true)) {
-        out.push_str("\nMore fields may follow.\n");
+        out.push_str("\nFurther fields are allowed.\n");
     }
 }
 

@@ -195,8 +195,9 @@ pub(crate) fn added(git: &Git, base: &str, commit: &str, files: &[Change]) -> Ve
         let Some(after) = &one.after else {
             let among_tests = split(path).0.split('/').any(|part| TESTS.contains(&part));
             if !among_tests && !is_same(git, base, commit, one.file) {
-                let message =
-                    format!("{path} cannot be read, so new dependencies cannot be ruled out");
+                let message = format!(
+                    "comity cannot read {path} and cannot tell whether it adds a dependency"
+                );
                 found.push(NewDependency { path: path.clone(), message });
             }
             continue;

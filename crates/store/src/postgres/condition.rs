@@ -60,7 +60,8 @@ pub struct Condition {
 }
 
 fn first(rows: &[Row]) -> Result<&Row, DbError> {
-    rows.first().ok_or_else(|| DbError::Row("PostgreSQL says nothing about itself".to_owned()))
+    rows.first()
+        .ok_or_else(|| DbError::Row("PostgreSQL returned no information about itself".to_owned()))
 }
 
 fn look(link: &Link) -> Result<Condition, DbError> {

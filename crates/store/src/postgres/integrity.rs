@@ -15,11 +15,11 @@ const MISMATCHES: &[(&str, &str)] = &[
                 fence::text, preferred) IS DISTINCT FROM (said->>'number', said->>'status',
                 said->>'priority', said->>'role', said->>'assignee', said->>'initiative', said->>'parent',
                 said->'claim'->>'agent', said->'claim'->>'fence', said->>'preferred')",
-        "tasks are found by what they are not",
+        "tasks have columns that differ from their content",
     ),
     (
         "SELECT count(*) FROM decisions WHERE open <> (body::jsonb->>'state' = 'open')",
-        "decisions are open in one place only",
+        "decisions have a column `open` that differs from their content",
     ),
     (
         "SELECT count(*) FROM tasks t WHERE t.waits <> (
@@ -78,7 +78,7 @@ pub(super) fn mismatches(link: &Link) -> Result<Vec<String>, DbError> {
         astray += usize::from(prefix != literal_prefix(path));
     }
     if astray != 0 {
-        found.push(format!("{astray} leases are not where they are looked for"));
+        found.push(format!("{astray} leases have a prefix that differs from their path"));
     }
     Ok(found)
 }

@@ -157,7 +157,9 @@ pub(super) fn mismatches(link: &Link) -> Result<Vec<String>, DbError> {
             let memory: Memory = rows::entity(row, 0)?;
             if !is_found(&memory, row)? {
                 let (id, of) = (memory.id, &memory.repo);
-                found.push(format!("memory {id} of {of}: it is found by what it is not"));
+                found.push(format!(
+                    "memory {id} of {of}: its columns or search words differ from its content"
+                ));
             }
             (repo, number) = (memory.repo.as_str().to_owned(), signed(memory.id.0));
         }
@@ -168,7 +170,7 @@ pub(super) fn mismatches(link: &Link) -> Result<Vec<String>, DbError> {
     let lost = link.query(LOST_WORDS, values![])?;
     let problem = |row: &Row| {
         let (of, number): (&str, i64) = (row.try_get(0)?, row.try_get(1)?);
-        Ok(format!("memory M{number} of {of}: its words outlived it"))
+        Ok(format!("memory M{number} of {of}: its search words are stored, but the memory is gone"))
     };
     found.extend(lost.iter().map(problem).collect::<Result<Vec<_>, DbError>>()?);
     Ok(found)

@@ -101,7 +101,7 @@ impl Home {
             found.first().map_or(Ok(false), |row| Ok(rows::hash(row, 1)? == last.hash))
         };
         look().map_err(|error: DbError| {
-            let text = "it is not known whether the command was carried out";
+            let text = "comity does not know whether the command was carried out";
             let cause = error.into_store(text, self.lock_wait);
             StoreError::other(text, cause)
         })

@@ -37,7 +37,8 @@ pub(super) struct Names {
 /// Finds the names of the store in the schema that the connection sees.
 pub(super) fn names(link: &Link) -> Result<Names, DbError> {
     let rows = link.query(SCHEMA, values![])?;
-    let row = rows.first().ok_or_else(|| DbError::Row("PostgreSQL names no schema".to_owned()))?;
+    let row =
+        rows.first().ok_or_else(|| DbError::Row("PostgreSQL returned no schema".to_owned()))?;
     let schema: Option<&str> = row.try_get(0)?;
     if schema.is_none() {
         let text = "the schema of the search path does not exist";
@@ -60,7 +61,9 @@ fn version(link: &Link) -> Result<i64, DbError> {
         let checksum: &str = row.try_get(1)?;
         let known = MIGRATIONS.iter().find(|(version, _)| *version == found);
         if known.is_some_and(|(_, text)| Hash::of(text.as_bytes()).to_string() != checksum) {
-            return Err(DbError::Row(format!("migration {found} was another one here")));
+            return Err(DbError::Row(format!(
+                "migration {found} of this store differs from the one in this comity"
+            )));
         }
     }
     if found > KNOWN {

@@ -55,7 +55,7 @@ fn begin(link: &Link, text: &str, ops: &[Op]) -> Result<Row, DbError> {
         }
     })?;
     let row = found.into_iter().next_back().and_then(|rows| rows.into_iter().next());
-    row.ok_or_else(|| DbError::Row("PostgreSQL does not tell the time".to_owned()))
+    row.ok_or_else(|| DbError::Row("PostgreSQL returned no time".to_owned()))
 }
 
 /// If the rollback fails, the connection is not lent again, and the server rolls back by itself.

@@ -15,9 +15,8 @@ const SOCKET_DIR: &str = "/var/run/postgresql";
 pub fn read(url: &str, var: &dyn Fn(&str) -> Option<String>) -> Result<Config, StoreError> {
     let wrong = |what: &str| StoreError::other("the store URL", what.to_owned());
     // Its words are not repeated: they may hold a password.
-    let mut config: Config = one_host_each(url)
-        .parse()
-        .map_err(|_| wrong("is not a connection string that PostgreSQL knows"))?;
+    let mut config: Config =
+        one_host_each(url).parse().map_err(|_| wrong("not a PostgreSQL connection string"))?;
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         let host = var("PGHOST").filter(|host| !host.is_empty());
         match host {
@@ -59,7 +58,7 @@ pub fn read(url: &str, var: &dyn Fn(&str) -> Option<String>) -> Result<Config, S
             "disable" => SslMode::Disable,
             "allow" | "prefer" => SslMode::Prefer,
             "require" | "verify-ca" | "verify-full" => SslMode::Require,
-            _ => return Err(wrong("PGSSLMODE is not a mode that PostgreSQL knows")),
+            _ => return Err(wrong("PGSSLMODE is not a mode of PostgreSQL")),
         });
     }
     if let Some(seconds) = var("PGCONNECT_TIMEOUT").and_then(|text| text.parse().ok()) {

@@ -18,22 +18,22 @@ const MISMATCHES: &[(&str, &str)] = &[
             OR initiative IS NOT body->>'$.initiative' OR parent IS NOT body->>'$.parent'
             OR holder IS NOT body->>'$.claim.agent' OR fence IS NOT body->>'$.claim.fence'
             OR preferred IS NOT body->>'$.preferred'",
-        "tasks are found by what they are not",
+        "tasks have columns that differ from their content",
     ),
     (
         "SELECT count(*) FROM decisions WHERE open IS NOT (body->>'$.state' = 'open')",
-        "decisions are open in one place only",
+        "decisions have a column `open` that differs from their content",
     ),
     (
         "SELECT count(*) FROM memories WHERE kind IS NOT body->>'$.kind'
             OR scope IS NOT body->>'$.scope' OR number IS NOT 0 + substr(body->>'$.id', 2)
             OR superseded IS NOT (body->>'$.superseded_by' IS NOT NULL)",
-        "memories are found by what they are not",
+        "memories have columns that differ from their content",
     ),
     (
         "SELECT count(*) FROM memory_words w WHERE NOT EXISTS (
             SELECT 1 FROM memories m WHERE m.repo = w.repo AND m.number = w.memory)",
-        "words belong to no memory",
+        "search words belong to no memory",
     ),
     (
         "SELECT count(*) FROM tasks t WHERE t.waits <> (
@@ -91,11 +91,11 @@ pub(super) fn mismatches(conn: &Connection) -> Result<Vec<String>, DbError> {
     }
     let astray = leases_astray(conn)?;
     if astray != 0 {
-        found.push(format!("{astray} leases are not where they are looked for"));
+        found.push(format!("{astray} leases have a prefix that differs from their path"));
     }
     let misplaced = super::memories::misplaced(conn)?;
     if misplaced != 0 {
-        found.push(format!("{misplaced} memories are not found by their words"));
+        found.push(format!("{misplaced} memories have search words that differ from their text"));
     }
     Ok(found)
 }

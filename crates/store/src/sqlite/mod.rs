@@ -144,7 +144,7 @@ fn create(place: &Place, wanted: bool) -> Result<(), StoreError> {
         let mut options = std::fs::File::options();
         options.write(true).create(true).truncate(false).mode(FILE_MODE).open(&place.path)
     };
-    make().map(drop).map_err(|error| place.io_error("cannot make the store", error))
+    make().map(drop).map_err(|error| place.io_error("cannot create the store", error))
 }
 
 fn connect(place: &Place) -> Result<Connection, StoreError> {

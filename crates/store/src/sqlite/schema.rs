@@ -39,7 +39,7 @@ fn apply_missing(conn: &Connection, now_ms: i64) -> Result<(), DbError> {
     let found = version(conn)?;
     refuse_newer(found)?;
     if found == 0 && has_tables(conn)? {
-        return Err(DbError::Row("it is a database of something else".to_owned()));
+        return Err(DbError::Row("the file is a database of another program".to_owned()));
     }
     for (version, text) in MIGRATIONS {
         let checksum = Hash::of(text.as_bytes()).to_string();
@@ -69,7 +69,9 @@ fn check_applied(conn: &Connection, version: i64, checksum: &str) -> Result<(), 
     if applied.as_deref() == Some(checksum) {
         return Ok(());
     }
-    Err(DbError::Row(format!("migration {version} is not the one that made this store")))
+    Err(DbError::Row(format!(
+        "migration {version} of this store differs from the one in this comity"
+    )))
 }
 
 pub(super) fn check_all_applied(conn: &Connection) -> Result<(), DbError> {

@@ -64,7 +64,8 @@ fn a_file_that_only_its_own_tool_can_read_counts_when_it_changes() {
         ".mvn/extensions.xml",
     ] {
         let found = added_by(&[(path, "one")], &[(path, "two"), ("a.rs", "")]);
-        let cannot = format!("{path} cannot be read, so new dependencies cannot be ruled out");
+        let cannot =
+            format!("comity cannot read {path} and cannot tell whether it adds a dependency");
         assert_eq!(found, [cannot]);
         assert_eq!(added_by(&[(path, "one")], &[("a.rs", "")]), [""; 0], "{path} is as it was");
     }
@@ -204,7 +205,10 @@ fn data_of_tests_names_no_dependencies() {
     let after = [("tests/fixtures/a/Cargo.toml", cargo), ("tests/broken/package.json", "{")];
     assert_eq!(added_by(&[], &after), [""; 0]);
     let found = added_by(&[], &[("app/package.json", "{")]);
-    assert_eq!(found, ["app/package.json cannot be read, so new dependencies cannot be ruled out"]);
+    assert_eq!(
+        found,
+        ["comity cannot read app/package.json and cannot tell whether it adds a dependency"]
+    );
     let moved = [("tests/fixtures/a/Cargo.toml", cargo)];
     let dir = repository(&[&moved, &[("Cargo.toml", cargo)]]);
     git(dir.path(), &["rm", "--quiet", "--cached", "tests/fixtures/a/Cargo.toml"]);
