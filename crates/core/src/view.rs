@@ -62,6 +62,8 @@ pub struct TaskView {
     pub attempts: u32,
     pub max_attempts: u32,
     pub needs: Option<String>,
+    #[serde(default)]
+    pub feedback: Option<FeedbackView>,
     pub epic: Option<String>,
     pub prd: Option<String>,
     pub initiative: Option<String>,
@@ -99,6 +101,15 @@ pub struct GateView {
     pub at: Option<Timestamp>,
     pub report: Option<String>,
     pub reason: Option<String>,
+}
+
+/// What a review said when it sent the work back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FeedbackView {
+    pub by: String,
+    pub text: String,
+    pub round: u32,
+    pub at: Timestamp,
 }
 
 /// A step of a task.
@@ -255,6 +266,12 @@ pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
         attempts: task.attempts,
         max_attempts: policy.max_attempts,
         needs: task.block.as_ref().map(|block| block.needs.clone()),
+        feedback: task.feedback.as_ref().map(|feedback| FeedbackView {
+            by: feedback.by.to_string(),
+            text: feedback.text.clone(),
+            round: feedback.round,
+            at: feedback.at,
+        }),
         epic: task.epic.clone(),
         prd: task.prd.clone(),
         initiative: task.initiative.clone(),

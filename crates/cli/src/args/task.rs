@@ -3,9 +3,10 @@
 use super::deferred::Deferred;
 use super::help;
 use super::task_fields::{CreateArgs, UpdateArgs};
-use super::values::{PageArgs, agent, contract_kind, duration, role, status};
+use super::values::{PageArgs, agent, contract_kind, duration, gate_verdict, role, status};
 use clap::{Args, Subcommand};
 use comity_api::op;
+use comity_core::command::GateVerdict;
 use comity_core::ids::AgentId;
 use comity_core::role::Role;
 use comity_core::status::Status;
@@ -84,6 +85,12 @@ pub enum TaskCommand {
         /// Leave the declared files unleased
         #[arg(long)]
         no_lease: bool,
+        /// Begin the work at once
+        #[arg(long)]
+        start: bool,
+        /// Wait so long for a task to become ready
+        #[arg(long, value_name = "DUR", value_parser = duration)]
+        wait: Option<Millis>,
     },
     #[command(about = help::<op::TaskStart>(), after_help = "Example:\n  comity task start T1")]
     Start {
@@ -238,6 +245,9 @@ pub struct SubmitArgs {
     /// Keep the leases during the review
     #[arg(long)]
     pub keep_leases: bool,
+    /// Record evidence for a gate with the submitted commit (may be repeated)
+    #[arg(long = "gate", value_name = "NAME=pass|fail", value_parser = gate_verdict)]
+    pub gates: Vec<GateVerdict>,
     /// There is nothing to change; --reason says why
     #[arg(long, requires = "reason")]
     pub empty: bool,

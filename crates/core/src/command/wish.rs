@@ -126,6 +126,9 @@ pub struct ClaimWish {
     pub ttl: Option<Millis>,
     /// Whether to leave the declared files unleased.
     pub no_lease: bool,
+    /// Whether the work begins at once.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub start: bool,
     /// Who gets it, when that is not the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<AgentId>,
@@ -186,8 +189,19 @@ pub struct Submission {
     /// Whether the caller says that there is nothing to change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub empty: bool,
+    /// Evidence for gates, recorded for the submitted commit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateVerdict>,
     /// The result contract that comes with it; one that is not completed stops the task instead.
     pub report: Option<Box<WorkReport>>,
+}
+
+/// What the caller says about a gate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GateVerdict {
+    pub gate: String,
+    pub pass: bool,
 }
 
 /// What happens to a step.
