@@ -14,8 +14,8 @@ pub use report::{
 };
 pub use verb::TaskVerb;
 pub use wish::{
-    ClaimWish, ConstraintChanges, GivenAnswer, ImportedTask, NewTask, PlannedTask, Question,
-    StepVerb, Submission, TaskAnswers,
+    ClaimWish, ConstraintChanges, GateVerdict, GivenAnswer, ImportedTask, NewTask, PlannedTask,
+    Question, StepVerb, Submission, TaskAnswers,
 };
 
 use crate::directive_duration::End;

@@ -29,12 +29,10 @@ pub enum Need {
     TaskNumber(RepoName, u64),
     /// Up to [`PREFIX_MATCHES_MAX`] tasks whose id starts so.
     TaskPrefix(RepoName, String),
-    /// The task or leases that were granted with this fence and are live.
-    Grant(Fence),
     /// The next queued tasks without open dependencies, by priority and number, after this place.
     Candidates(RepoName, Option<(u8, u64)>),
-    /// The first [`PREFERRED_MAX`] queued tasks without open dependencies that prefer this agent, by
-    /// priority and number.
+    /// The first [`PREFERRED_MAX`] queued tasks without open dependencies that prefer this agent, by priority and
+    /// number, and as many tasks that a review sent back to it, by number.
     Preferred(RepoName, AgentId),
     /// Every live lease whose literal prefix lies on the way to, at, or below this one.
     LeasesNear(RepoName, String),

@@ -2,6 +2,8 @@
 
 use crate::time::Millis;
 
+/// Those who worked on a task, remembered at most.
+pub const WORKERS_MAX: usize = 200;
 /// Longest title, in characters.
 pub const TITLE_CHARS_MAX: usize = 500;
 /// Longest free text, in bytes.

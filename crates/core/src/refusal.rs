@@ -53,7 +53,7 @@ codes! {
     /// A path or pattern overlaps a live lease of another owner.
     LeaseHeld => "lease-held", 3, 409, say("take another task, wait with ").ask("wait", "DUR").say(", or ask the holder");
     /// The fence does not belong to a live grant.
-    StaleFence => "stale-fence", 3, 409, "your grant has ended; claim again and use the new fence";
+    StaleFence => "stale-fence", 3, 409, say("that grant has ended: leave ").mention("fence").say(" and COMITY_FENCE out, or claim again and use the new fence");
     /// Somebody else holds the task, lease or review.
     NotHolder => "not-holder", 3, 403, "only the holder or a person may do this";
     /// The task cannot go from its status to this one.

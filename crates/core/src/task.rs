@@ -122,6 +122,23 @@ pub struct Claim {
     pub started_at: Option<Timestamp>,
 }
 
+/// Somebody who claimed or submitted a task, and the client session that the command came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Worker {
+    pub agent: AgentId,
+    pub session: Option<String>,
+}
+
+/// What a review said when it sent the work back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Feedback {
+    pub by: AgentId,
+    pub text: String,
+    /// The round that was reviewed.
+    pub round: u32,
+    pub at: Timestamp,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     pub needs: String,
@@ -213,6 +230,15 @@ pub struct Task {
     pub external_ids: Map<String, Value>,
     pub claim: Option<Claim>,
     pub block: Option<Block>,
+    /// Everybody who claimed or submitted the task in any round, as far as the events have `via`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<Worker>,
+    /// What the last review said that sent the work back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
+    /// The life of the last claim. An assignee has that long to take up work that was sent back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_ttl: Option<Millis>,
     pub steps: Vec<Step>,
     /// Every decision asked for it.
     pub decisions: Vec<DecisionId>,
@@ -237,6 +263,13 @@ impl Task {
             }
         };
         &mut self.gates[place]
+    }
+
+    /// Returns when work that a review sent back goes to the queue again, leaving signs of life aside.
+    pub fn sent_back_until(&self) -> Option<Timestamp> {
+        let sent_back = self.status == Status::ChangesRequested;
+        let (feedback, ttl) = (self.feedback.as_ref()?, self.last_ttl?);
+        sent_back.then(|| feedback.at.plus(ttl))
     }
 
     /// Returns when the work must be handed in; none when it has not begun or has no limit.

@@ -40,6 +40,12 @@ struct Written {
 }
 
 impl Via {
+    /// Names the client session, where the process runs in one.
+    pub fn session_key(&self) -> Option<String> {
+        let session = self.session.as_deref()?;
+        Some(format!("{}/{session}", self.client.as_deref().unwrap_or_default()))
+    }
+
     pub fn is_empty(&self) -> bool {
         *self == Via::default()
     }

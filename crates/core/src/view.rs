@@ -15,7 +15,7 @@ use crate::origin::Origin;
 use crate::policy::Policy;
 use crate::role::Role;
 use crate::status::Status;
-use crate::task::{CheckState, ChecklistItem, Claim, Step, Task};
+use crate::task::{CheckState, ChecklistItem, Claim, Feedback, Step, Task};
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,8 @@ pub struct TaskView {
     pub attempts: u32,
     pub max_attempts: u32,
     pub needs: Option<String>,
+    #[serde(default)]
+    pub feedback: Option<Feedback>,
     pub epic: Option<String>,
     pub prd: Option<String>,
     pub initiative: Option<String>,
@@ -216,6 +218,7 @@ pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
         attempts: task.attempts,
         max_attempts: policy.max_attempts,
         needs: task.block.as_ref().map(|block| block.needs.clone()),
+        feedback: task.feedback.clone(),
         epic: task.epic.clone(),
         prd: task.prd.clone(),
         initiative: task.initiative.clone(),

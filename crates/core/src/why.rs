@@ -36,6 +36,7 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
             let found = obstacles(facts, task, caller)?;
             let reasons: Vec<String> = found.iter().map(Obstacle::sentence).collect();
             if reasons.is_empty() {
+                let reasons = feedback(task).into_iter().collect();
                 let next = op("task.claim").id(id).into();
                 return explain(true, format!("{id} is ready for {}.", caller.id), reasons, next);
             }
@@ -49,6 +50,7 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
             };
             let mut reasons =
                 vec![format!("the claim ends at {expires} unless {holder} shows a sign of life")];
+            reasons.extend(feedback(task));
             let deadline = task.claim.as_ref().and_then(|claim| facts.work_deadline(task, claim));
             if let Some(deadline) = deadline {
                 reasons.push(format!("the work must be submitted by {deadline}"));
@@ -133,6 +135,13 @@ fn blocked(facts: &Facts, task: &Task) -> Ruling<Why> {
     Ok(Why { id: id.to_string(), status: task.status, ready: false, summary, reasons, next })
 }
 
+/// What the last review said that sent the work back.
+fn feedback(task: &Task) -> Option<String> {
+    let feedback = task.feedback.as_ref()?;
+    let text = if feedback.text.is_empty() { "(no reason given)" } else { &feedback.text };
+    Some(format!("{} sent round {} back: {text}", feedback.by, feedback.round))
+}
+
 fn settled(task: &Task) -> Ruling<Why> {
     let id = &task.id;
     let who = task.assignee.as_ref().map_or("the assignee", |agent| agent.as_str());
@@ -164,7 +173,8 @@ fn settled(task: &Task) -> Ruling<Why> {
             say("a person may run ").quote(op("task.reopen").id(id).ask("reason", "…")),
         ),
     };
-    let reasons =
+    let mut reasons: Vec<String> =
         task.last_error.iter().filter(|_| task.status == Status::Failed).cloned().collect();
+    reasons.extend(feedback(task).filter(|_| task.status == Status::ChangesRequested));
     Ok(Why { id: id.to_string(), status: task.status, ready: false, summary, reasons, next })
 }

@@ -6,6 +6,7 @@ pub mod redact;
 mod answer;
 mod batch;
 mod caller;
+mod claim_wait;
 mod collab;
 mod copy;
 mod handlers;

@@ -27,11 +27,11 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 /// Longest sleep between two looks, whatever the wait; also how often a waiter is heard of at least.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// How often one who blocks a thread of its own looks whether the service has stopped.
-const STOP_LOOK_EVERY: Duration = Duration::from_millis(500);
+pub(crate) const STOP_LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Shortest sleep between two tries for a lease, so that a busy store is not hammered.
-const TRY_PAUSE: Duration = Duration::from_millis(20);
+pub(crate) const TRY_PAUSE: Duration = Duration::from_millis(20);
 /// How long one who found the queue full stays away.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 /// Shortest time between two signs of life of a waiter.
@@ -45,28 +45,28 @@ fn duration(time: Millis) -> Duration {
 }
 
 /// A wait with an end, which keeps the waiter's grants alive.
-struct Patience {
+pub(crate) struct Patience {
     until: Instant,
     beat_every: Duration,
     next_beat: Instant,
 }
 
 impl Patience {
-    fn start(timeout: Option<Millis>, beat_every: Duration) -> Patience {
+    pub(crate) fn start(timeout: Option<Millis>, beat_every: Duration) -> Patience {
         let now = Instant::now();
         let timeout = timeout.unwrap_or(limits::WAIT_MAX).min(limits::WAIT_MAX);
         Patience { until: now + duration(timeout), beat_every, next_beat: now + beat_every }
     }
 
     /// Returns how long to sleep, or none when the time is up.
-    fn nap(&self, at_most: Duration) -> Option<Duration> {
+    pub(crate) fn nap(&self, at_most: Duration) -> Option<Duration> {
         let now = Instant::now();
         let left = self.until.checked_duration_since(now).filter(|left| !left.is_zero())?;
         let beat = self.next_beat.saturating_duration_since(now);
         Some(left.min(beat.max(Duration::from_millis(1))).min(at_most))
     }
 
-    fn beat_is_due(&mut self) -> bool {
+    pub(crate) fn beat_is_due(&mut self) -> bool {
         let now = Instant::now();
         if now < self.next_beat {
             return false;
@@ -243,7 +243,7 @@ impl Service {
     }
 
     /// How often a waiter must be heard of so that none of its grants runs out.
-    fn beat_every(&self, caller: &Caller) -> Result<Duration, Refusal> {
+    pub(crate) fn beat_every(&self, caller: &Caller) -> Result<Duration, Refusal> {
         self.read_stored(|tx| {
             let (moment, head) = (tx.moment()?, tx.head()?);
             let mut facts = Facts::at(moment, head);
@@ -259,7 +259,7 @@ impl Service {
     }
 
     /// Waiting counts as a sign of life.
-    fn beat(&self, caller: &Caller) -> Result<(), Refusal> {
+    pub(crate) fn beat(&self, caller: &Caller) -> Result<(), Refusal> {
         match self.execute(self.beat_request(caller)) {
             // Whoever is not registered, or whose grant has ended, has nothing to keep alive.
             Err(refusal) if !matches!(refusal.code, Code::RoleForbidden | Code::StaleFence) => {
@@ -412,7 +412,7 @@ fn until_free(refusal: &Refusal) -> Option<Duration> {
     ends.min().map(|life| (life / 8).clamp(Duration::from_millis(100), Duration::from_secs(5)))
 }
 
-fn in_vain(refusal: &Refusal, timeout: Millis) -> Refusal {
+pub(crate) fn in_vain(refusal: &Refusal, timeout: Millis) -> Refusal {
     let mut out =
         Refusal::new(Code::TimedOut, format!("timed out after {timeout}: {}", refusal.message));
     out.details = refusal.details.clone();

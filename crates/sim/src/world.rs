@@ -345,8 +345,16 @@ impl World {
         answer: &Result<Value, Refusal>,
     ) -> Result<(), Violation> {
         let request = &ready.request;
-        // A claim makes a new grant, and a remembered answer is given whatever became of the old one.
-        let exempt = matches!(request.command, Command::Claim(_)) || request.key.is_some();
+        // Only the verbs that need the holder look at a fence, and a remembered answer is given whatever became of it.
+        let needs_holder = matches!(
+            request.command,
+            Command::Start { .. }
+                | Command::Submit(_)
+                | Command::Block { .. }
+                | Command::Subtask { .. }
+                | Command::Move { verb: TaskVerb::Fail | TaskVerb::Release, .. }
+        );
+        let exempt = !needs_holder || request.key.is_some();
         match (request.fence, request.command.task_ref(), answer) {
             (Some(fence), Some(task), Ok(_)) if !exempt => {
                 self.auditor.was_live(before, task, fence.get())
@@ -455,7 +463,7 @@ pub(crate) fn learn(member: &mut Member, command: &Command, answer: &Result<Valu
             member.belief = Some(Belief {
                 task: value["task"]["id"].as_str().unwrap_or_default().to_owned(),
                 fence: value["fence"].as_u64().and_then(Fence::new),
-                started: false,
+                started: value["task"]["status"] == "in_progress",
             });
         }
         (Command::Start { .. }, Ok(value)) => {

@@ -7,7 +7,7 @@
 
 use crate::Changes;
 use comity_core::facts::{Entity, Facts, Presence};
-use comity_core::ids::{AgentId, Fence, LeaseId};
+use comity_core::ids::AgentId;
 use comity_core::state::{Key, State};
 use comity_core::time::Timestamp;
 use std::collections::{BTreeMap, HashMap};
@@ -27,7 +27,6 @@ pub(crate) struct CommitCache<R> {
     entities: HashMap<Key, Entity>,
     rows: HashMap<Key, R>,
     presence: HashMap<AgentId, Presence>,
-    claims: HashMap<Fence, Key>,
 }
 
 impl<R> Default for CommitCache<R> {
@@ -37,7 +36,6 @@ impl<R> Default for CommitCache<R> {
             entities: HashMap::new(),
             rows: HashMap::new(),
             presence: HashMap::new(),
-            claims: HashMap::new(),
         }
     }
 }
@@ -63,29 +61,6 @@ impl<R: TaskRow> CommitCache<R> {
 
     pub(crate) fn take(&mut self, key: &Key) -> Option<Entity> {
         self.entities.remove(key)
-    }
-
-    /// Puts a claim and its leases into the facts, by its fence, if all of them are known here or there; tells
-    /// whether they are. A fence is given to one claim only, and its task names the leases.
-    pub(crate) fn take_claim(&mut self, fence: Fence, facts: &mut Facts) -> bool {
-        let Some(Key::Task(repo, id)) = self.claims.get(&fence).cloned() else { return false };
-        if !self.move_into(facts, Key::Task(repo.clone(), id.clone())) {
-            return false;
-        }
-        let task = facts.state.tasks.get(&(repo.clone(), id));
-        let claim = task.and_then(|task| task.claim.as_ref()).filter(|claim| claim.fence == fence);
-        let Some(claim) = claim else { return false };
-        let leases: Vec<LeaseId> = claim.leases.clone();
-        leases.into_iter().all(|id| self.move_into(facts, Key::Lease(repo.clone(), id)))
-    }
-
-    fn move_into(&mut self, facts: &mut Facts, key: Key) -> bool {
-        if facts.knows(&key) {
-            return true;
-        }
-        let Some(entity) = self.take(&key) else { return false };
-        facts.put(key, Some(entity));
-        true
     }
 
     pub(crate) fn take_presence(&mut self, agent: &AgentId) -> Option<Presence> {
@@ -122,20 +97,7 @@ impl<R: TaskRow> CommitCache<R> {
             let (state, presence) = facts.into_known();
             self.presence.extend(presence);
             self.keep_state(state);
-            if self.claims.len() > KEPT_MAX {
-                self.forget_ended_claims();
-            }
         }
-    }
-
-    fn forget_ended_claims(&mut self) {
-        let entities = &self.entities;
-        self.claims.retain(|fence, key| match entities.get(key) {
-            Some(Entity::Task(task)) => {
-                task.claim.as_ref().is_some_and(|claim| claim.fence == *fence)
-            }
-            _ => false,
-        });
     }
 
     fn keep_state(&mut self, state: State) {
@@ -144,9 +106,6 @@ impl<R: TaskRow> CommitCache<R> {
         self.entities
             .extend(agents.into_iter().map(|(id, it)| (Key::Agent(id), Entity::Agent(it))));
         for ((repo, id), task) in tasks {
-            if let Some(claim) = &task.claim {
-                self.claims.insert(claim.fence, Key::Task(repo.clone(), id.clone()));
-            }
             self.entities.insert(Key::Task(repo, id), Entity::Task(Box::new(task)));
         }
         for ((repo, id), lease) in leases {

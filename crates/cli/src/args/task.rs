@@ -3,9 +3,10 @@
 use super::deferred::Deferred;
 use super::help;
 use super::task_fields::{CreateArgs, UpdateArgs};
-use super::values::{PageArgs, agent, contract_kind, duration, role, status};
+use super::values::{PageArgs, agent, contract_kind, duration, gate_verdict, role, status};
 use clap::{Args, Subcommand};
 use comity_api::op;
+use comity_core::command::GateVerdict;
 use comity_core::ids::AgentId;
 use comity_core::role::Role;
 use comity_core::status::Status;
@@ -84,6 +85,12 @@ pub enum TaskCommand {
         /// Do not lease the files that the task declares
         #[arg(long)]
         no_lease: bool,
+        /// Start the work at once
+        #[arg(long)]
+        start: bool,
+        /// Wait up to this long for a task to become ready
+        #[arg(long, value_name = "DUR", value_parser = duration)]
+        wait: Option<Millis>,
     },
     #[command(about = help::<op::TaskStart>(), after_help = "Example:\n  comity task start T1")]
     Start {
@@ -238,6 +245,9 @@ pub struct SubmitArgs {
     /// Keep the leases during the review
     #[arg(long)]
     pub keep_leases: bool,
+    /// Record evidence for a gate with the submitted commit (repeatable)
+    #[arg(long = "gate", value_name = "NAME=pass|fail", value_parser = gate_verdict)]
+    pub gates: Vec<GateVerdict>,
     /// Submit without any change; needs --reason
     #[arg(long, requires = "reason")]
     pub empty: bool,

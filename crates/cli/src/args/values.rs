@@ -2,6 +2,7 @@
 
 use clap::Args;
 use comity_api::Since;
+use comity_core::command::GateVerdict;
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
 use comity_core::directive::Trigger;
 use comity_core::ids::{AgentId, Fence};
@@ -28,6 +29,16 @@ pub fn fence(text: &str) -> Result<Fence, String> {
 
 pub(super) fn duration(text: &str) -> Result<Millis, String> {
     Millis::parse(text).ok_or_else(|| "write a duration such as 90s, 15m, 24h or 7d".to_owned())
+}
+
+pub(super) fn gate_verdict(text: &str) -> Result<GateVerdict, String> {
+    let (gate, verdict) = text.split_once('=').unwrap_or((text, ""));
+    let pass = match verdict {
+        "pass" => true,
+        "fail" => false,
+        _ => return Err("a gate is written NAME=pass or NAME=fail".to_owned()),
+    };
+    Ok(GateVerdict { gate: gate.to_owned(), pass })
 }
 
 pub(super) fn agent(text: &str) -> Result<AgentId, String> {

@@ -128,6 +128,10 @@ fn people(out: &mut String, task: &TaskView, screen: &Screen) {
         }
     }
     field(out, "needs", optional(task.needs.as_ref()));
+    if let Some(feedback) = &task.feedback {
+        let (by, round) = (&feedback.by, feedback.round);
+        field(out, "sent back", &format!("by {by} in round {round}: {}", feedback.text));
+    }
     if let Some(at) = task.retry_at {
         field(out, "retry", &left(at, screen));
     }

@@ -91,21 +91,26 @@ where
     Service: Handler<O>,
 {
     let service = context.service(Access::Write)?;
-    Ok(reply(context, service.handle(&context.caller(), input)?, words))
+    let answered = service.handle(&context.caller(), input)?;
+    let ended = ENDS_CLAIM.contains(&O::ROW.name)
+        && answered.output.task().is_some_and(|task| task.claim.is_none());
+    let reply = reply(answered, words);
+    Ok(if ended && context.fence_from_env { reply.note(CLAIM_HAS_ENDED) } else { reply })
 }
 
+/// Operations that need the holder and may end its claim: the fence that came with them was that claim's.
+const ENDS_CLAIM: [&str; 3] = ["task.block", "task.fail", "task.release"];
+
 /// Shows an answer with its remarks.
-fn reply<A>(context: &Context, answered: Answered<A>, words: Words<A>) -> Reply
+fn reply<A>(answered: Answered<A>, words: Words<A>) -> Reply
 where
     A: CommandOutput + Serialize + 'static,
 {
     let Answered { output, remarks } = answered;
-    let ended = context.fence_from_env && output.task().is_some_and(|task| task.claim.is_none());
-    let reply = remarks.into_iter().fold(Reply::new(output, words), Reply::note);
-    if ended { reply.note(CLAIM_HAS_ENDED) } else { reply }
+    remarks.into_iter().fold(Reply::new(output, words), Reply::note)
 }
 
-/// A forgotten variable would have every later command refused as stale.
+/// A forgotten variable would have the next task's verbs refused as stale.
 const CLAIM_HAS_ENDED: &str = "note: the claim of COMITY_FENCE has ended; unset the variable";
 
 /// Calls an operation that only reads, and shows its answer.

@@ -12,7 +12,8 @@ use comity_api::{
 };
 use comity_core::command::{ClaimWish, StepVerb};
 use comity_core::refusal::Refusal;
-use comity_engine::{Handler, Service};
+use comity_core::time::Millis;
+use comity_engine::{Answered, Handler, Service};
 use comity_project::Context;
 use comity_project::store::Access;
 use serde_json::json;
@@ -43,8 +44,9 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
             let input = Link { id, provider, key, value };
             execute::<op::TaskLink>(context, input, human::task::line)
         }
-        TaskCommand::Claim { id, role, skills, ttl, no_lease } => {
-            claim(context, ClaimWish { id, role, skills, ttl, no_lease, owner: None })
+        TaskCommand::Claim { id, role, skills, ttl, no_lease, start, wait } => {
+            let wish = ClaimWish { id, role, skills, ttl, no_lease, start, owner: None };
+            claim(context, wish, wait)
         }
         TaskCommand::Start { verb: VerbArgs { id, reason }, ttl } => {
             execute::<op::TaskStart>(context, Start { id, ttl, reason }, human::task::line)
@@ -89,12 +91,19 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
     }
 }
 
-fn claim(context: &Context, wish: ClaimWish) -> Result<Reply, Refusal> {
+fn claim(context: &Context, wish: ClaimWish, wait: Option<Millis>) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
-    let answered = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)?;
+    let answered = match wait {
+        Some(wait) => {
+            let Answered { output, remarks } =
+                service.claim_waiting(&context.caller(), &wish, wait)?;
+            Answered { output: output.take()?, remarks }
+        }
+        None => Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)?,
+    };
     let ClaimAnswer { task, mission, .. } = &answered.output;
     let written = mission::write(context, task, mission);
-    let reply = reply(context, answered, human::task::claim);
+    let reply = reply(answered, human::task::claim);
     // The claim stands even when what goes with it cannot be written.
     Ok(match written {
         Ok(_) => reply,
@@ -115,6 +124,7 @@ fn submit(context: &Context, args: SubmitArgs) -> Result<Reply, Refusal> {
         result,
         keep_leases: args.keep_leases,
         empty: args.empty,
+        gates: args.gates,
     };
     let done = task_git::submit(context, args.verb, given)?;
     Ok(Reply::new(done.answer, human::task::submitted).noted(done.notes))

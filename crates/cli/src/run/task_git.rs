@@ -5,7 +5,7 @@ use super::task_result::HandedIn;
 use crate::args::VerbArgs;
 use crate::git::InWorkTree;
 use comity_api::{ById, SubmitAnswer, op};
-use comity_core::command::{Submission, WorkReport};
+use comity_core::command::{GateVerdict, Submission, WorkReport};
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
 use comity_engine::Handler;
@@ -23,6 +23,7 @@ pub(super) struct Given {
     pub(super) result: Option<HandedIn>,
     pub(super) keep_leases: bool,
     pub(super) empty: bool,
+    pub(super) gates: Vec<GateVerdict>,
 }
 
 /// Work that was handed in, and what should be said beside it.
@@ -56,6 +57,7 @@ pub(super) fn submit(
         reviewer: given.reviewer,
         keep_leases: given.keep_leases,
         empty: given.empty,
+        gates: given.gates,
         reason: verb.reason,
         report,
     };

@@ -58,7 +58,7 @@ pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Ref
                 Handler::<op::GateRecord>::handle(&service, &context.caller(), input)?;
             let submitted = answered.output.task.commit.as_deref();
             answered.remarks.extend(note_other_commit(submitted, recorded.as_deref()));
-            Ok(reply(context, answered, human::task::line))
+            Ok(reply(answered, human::task::line))
         }
         GateCommand::Waive { id, gate, reason } => {
             let input = WaiveGate { id, gate, reason };

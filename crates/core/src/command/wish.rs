@@ -120,6 +120,9 @@ pub struct ClaimWish {
     pub ttl: Option<Millis>,
     /// Do not lease the declared files.
     pub no_lease: bool,
+    /// Start the work at once.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub start: bool,
     /// The agent that gets the task, if it is not the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<AgentId>,
@@ -177,8 +180,19 @@ pub struct Submission {
     /// Submit without any change, with a reason.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub empty: bool,
+    /// Evidence for gates; it is recorded for the submitted commit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateVerdict>,
     /// The result contract of the work; a result that is not completed blocks or fails the task instead.
     pub report: Option<Box<WorkReport>>,
+}
+
+/// What the caller says about a gate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GateVerdict {
+    pub gate: String,
+    pub pass: bool,
 }
 
 /// What happens to a step.

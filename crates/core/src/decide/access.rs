@@ -59,16 +59,15 @@ pub fn not_found(what: &str, text: &str) -> Refusal {
 }
 
 impl<'a> Rule<'a> {
-    /// Finds the task and checks the fence against it.
     pub(super) fn task(&self, text: &str) -> Ruling<&'a Task> {
-        let task = find_task(self.facts, &self.request.repo, text)?;
-        self.fence_fits_task(task)?;
-        Ok(task)
+        find_task(self.facts, &self.request.repo, text)
     }
 
-    /// Finds a task that a command only refers to, such as a dependency.
-    pub(super) fn other_task(&self, text: &str) -> Ruling<&'a Task> {
-        find_task(self.facts, &self.request.repo, text)
+    /// Finds the task for a verb that needs its holder: a fence that is given must be that of its live claim.
+    pub(super) fn held_task(&self, text: &str) -> Ruling<&'a Task> {
+        let task = self.task(text)?;
+        self.fence_fits_task(task)?;
+        Ok(task)
     }
 
     pub(super) fn lease(&self, text: &str) -> Ruling<&'a Lease> {
@@ -127,27 +126,6 @@ impl<'a> Rule<'a> {
             .detail("fence", fence)
             .detail("lease", lease.id.to_string())
             .into())
-    }
-
-    /// On an operation that names neither task nor lease, a fence must be a live grant of the caller.
-    pub(super) fn fence_is_own(&self) -> Ruling<()> {
-        let Some(fence) = self.request.fence else { return Ok(()) };
-        let (task, leases) = self.facts.grant(fence)?;
-        let actor = &self.request.actor;
-        if let Some(task) = task
-            && let Some(claim) = &task.claim
-            && claim.agent == *actor
-            && self.facts.claim_end(task, claim)? > self.now()
-        {
-            return Ok(());
-        }
-        for lease in leases {
-            if lease.owner == *actor && self.facts.is_live(lease)? {
-                return Ok(());
-            }
-        }
-        let message = format!("fence {fence} does not belong to a live grant of {actor}");
-        Err(Refusal::new(Code::StaleFence, message).detail("fence", fence.get()).into())
     }
 
     pub(super) fn may_become(&self, task: &Task, to: Status) -> Ruling<()> {

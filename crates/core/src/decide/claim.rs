@@ -52,14 +52,36 @@ impl<'a> Rule<'a> {
         }
         let task = match &wish.id {
             Some(id) => self.named_candidate(id, wish)?,
-            None => self.best_candidate(wish)?,
+            None => {
+                if let Some(task) = self.own_sent_back(wish)? {
+                    let leases = self.grant_claim(task, wish.ttl, wish.no_lease)?;
+                    self.step(task, Status::InProgress, None)?;
+                    return Ok(Answer::Claimed(task.id.clone(), leases));
+                }
+                self.best_candidate(wish)?
+            }
         };
         self.take(task, wish)
     }
 
+    /// Finds the caller's own work that a review sent back and that it can go on with.
+    fn own_sent_back(&self, wish: &ClaimWish) -> Ruling<Option<&'a Task>> {
+        for task in self.facts.sent_back(&self.request.repo, &self.request.actor)? {
+            if !self.is_wished(task, wish) || !self.may_claim(task) {
+                continue;
+            }
+            let free = || crate::ready::file_conflicts(self.facts, task, &self.request.actor);
+            if wish.no_lease || free()?.is_empty() {
+                return Ok(Some(task));
+            }
+        }
+        Ok(None)
+    }
+
     fn take(&mut self, task: &'a Task, wish: &ClaimWish) -> Ruling<Answer> {
         let leases = self.grant_claim(task, wish.ttl, wish.no_lease)?;
-        self.step(task, Status::Claimed, None)?;
+        let to = if wish.start { Status::InProgress } else { Status::Claimed };
+        self.step(task, to, None)?;
         Ok(Answer::Claimed(task.id.clone(), leases))
     }
 
@@ -76,8 +98,7 @@ impl<'a> Rule<'a> {
         let Some(id) = &wish.id else {
             return Err(Refusal::input("a claim for somebody else must name the task").into());
         };
-        let task = self.other_task(id)?;
-        self.fence_is_own()?;
+        let task = self.task(id)?;
         if task.status != Status::Queued {
             return Err(not_ready(task, &self.status_obstacle(task)).into());
         }
@@ -107,9 +128,7 @@ impl<'a> Rule<'a> {
     }
 
     fn named_candidate(&self, id: &str, wish: &ClaimWish) -> Ruling<&'a Task> {
-        let task = self.other_task(id)?;
-        // A claim makes a new grant: a fence given with it must be one that the caller holds.
-        self.fence_is_own()?;
+        let task = self.task(id)?;
         if task.status != Status::Queued {
             return Err(not_ready(task, &self.status_obstacle(task)).into());
         }
@@ -168,7 +187,6 @@ impl<'a> Rule<'a> {
     }
 
     fn best_candidate(&self, wish: &ClaimWish) -> Ruling<&'a Task> {
-        self.fence_is_own()?;
         if !self.may(Verb::Claim) && self.roles.is_empty() {
             return Err(self.forbidden(Verb::Claim).into());
         }

@@ -34,7 +34,7 @@ impl Rule<'_> {
         let mut dependencies = Vec::new();
         let mut abandoned = None;
         for text in &new.depends_on {
-            let dependency = self.other_task(text)?;
+            let dependency = self.task(text)?;
             if dependency.status == Status::Abandoned {
                 abandoned = Some(dependency.id.clone());
             }
@@ -42,11 +42,7 @@ impl Rule<'_> {
                 dependencies.push(dependency.id.clone());
             }
         }
-        let parent = match &new.parent {
-            Some(text) => Some(self.other_task(text)?),
-            None => None,
-        };
-        self.fence_is_own()?;
+        let parent = new.parent.as_ref().map(|text| self.task(text)).transpose()?;
         let parent = match parent {
             Some(parent) => Some(takes_parts(parent, finished)?),
             None => None,

@@ -30,13 +30,7 @@ impl<'a> Rule<'a> {
                     .hint(refusal.next_step())
             })?;
         }
-        let task = match &question.task {
-            Some(text) => Some(self.task(text)?),
-            None => {
-                self.fence_is_own()?;
-                None
-            }
-        };
+        let task = question.task.as_ref().map(|text| self.task(text)).transpose()?;
         self.require(Verb::Ask)?;
         if let Some(task) = task {
             self.list_bound("decisions", task.decisions.len() + 1)?;
@@ -56,7 +50,6 @@ impl<'a> Rule<'a> {
 
     pub(super) fn answer(&mut self, id: &str, answer: &str) -> Ruling<Answer> {
         let decision = self.decision(id)?;
-        self.fence_is_own()?;
         if decision.state != DecisionState::Open {
             return Err(already_answered(decision).into());
         }

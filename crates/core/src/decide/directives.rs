@@ -36,7 +36,6 @@ impl<'a> Rule<'a> {
                 .hint(say("give a later end, or leave ").mention("duration").say(" out"))
                 .into());
         }
-        self.fence_is_own()?;
         self.require(Verb::Direct)?;
         let id = DirectiveId(self.facts.counters(&self.request.repo)?.directives + 1);
         let created = DirectiveCreated {
@@ -53,7 +52,6 @@ impl<'a> Rule<'a> {
 
     pub(super) fn toggle(&mut self, id: &str, enabled: Option<bool>) -> Ruling<Answer> {
         let directive = self.directive(id)?;
-        self.fence_is_own()?;
         self.require(Verb::Direct)?;
         let enabled = enabled.unwrap_or(!directive.enabled);
         if enabled != directive.enabled {
@@ -65,7 +63,6 @@ impl<'a> Rule<'a> {
 
     pub(super) fn trigger(&mut self, id: &str) -> Ruling<Answer> {
         let directive = self.directive(id)?;
-        self.fence_is_own()?;
         self.require(Verb::Trigger)?;
         if !directive.enabled {
             let text = format!("{} is switched off", directive.id);
@@ -86,7 +83,6 @@ impl<'a> Rule<'a> {
 
     pub(super) fn take_back(&mut self, id: &str) -> Ruling<Answer> {
         let directive = self.directive(id)?;
-        self.fence_is_own()?;
         self.require(Verb::Direct)?;
         let body = DirectiveDeleted { directive: directive.id, reason: None };
         self.push(None, Event::DirectiveDeleted(body));

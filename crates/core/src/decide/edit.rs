@@ -91,7 +91,7 @@ impl<'a> Rule<'a> {
 
     pub(super) fn add_dependency(&mut self, id: &str, on: &str) -> Ruling<Answer> {
         let task = self.task(id)?;
-        let dependency = self.other_task(on)?;
+        let dependency = self.task(on)?;
         if task.status.is_finished() {
             return Err(wrong_status(task, " and cannot get new dependencies").into());
         }
@@ -139,7 +139,7 @@ impl<'a> Rule<'a> {
 
     pub(super) fn remove_dependency(&mut self, id: &str, on: &str) -> Ruling<Answer> {
         let task = self.task(id)?;
-        let dependency = self.other_task(on)?;
+        let dependency = self.task(on)?;
         if !task.dependencies.contains(&dependency.id) {
             return Err(super::access::not_found("dependency", on)
                 .hint(format!("{} depends on: {}", task.id, list(&task.dependencies)))

@@ -3,12 +3,13 @@
 use super::access::wrong_status;
 use super::stop::{Wear, exhausted};
 use super::{Answer, DEPS_GATE, Rule};
+use crate::command::GateVerdict;
 use crate::event::{Event, GateWaived, TestsRun, Verdict};
 use crate::facts::Ruling;
 use crate::hint::{op, say};
 use crate::ids::DecisionId;
 use crate::policy::Policy;
-use crate::refusal::{Code, Refusal};
+use crate::refusal::Refusal;
 use crate::role::{Role, Verb};
 use crate::status::Status;
 use crate::task::{CheckState, Gate, Task, Tier};
@@ -111,6 +112,16 @@ pub fn missing_for_approval(task: &Task, policy: &Policy) -> Vec<Missing> {
     missing
 }
 
+/// Approval itself meets the gate `review`.
+fn not_the_review(gate: &str, id: &str) -> Ruling<()> {
+    if gate != REVIEW_GATE {
+        return Ok(());
+    }
+    Err(Refusal::input("the gate `review` is met when the task is approved")
+        .hint(say("approve the task with ").quote(op("task.approve").id(id)))
+        .into())
+}
+
 impl Rule<'_> {
     pub(super) fn record(
         &mut self,
@@ -120,11 +131,7 @@ impl Rule<'_> {
         report: Option<&String>,
         commit: Option<&String>,
     ) -> Ruling<Answer> {
-        if gate == REVIEW_GATE {
-            return Err(Refusal::input("the gate `review` is met when the task is approved")
-                .hint(say("approve the task with ").quote(op("task.approve").id(id)))
-                .into());
-        }
+        not_the_review(gate, id)?;
         let task = self.task(id)?;
         if task.status.is_finished() {
             return Err(wrong_status(task, "; it is too late for evidence").into());
@@ -157,18 +164,7 @@ impl Rule<'_> {
         report: Option<&String>,
         commit: Option<&String>,
     ) -> Ruling<()> {
-        if task.gate(gate).is_none() {
-            self.list_bound("gates", task.gates.len() + 1)?;
-        }
-        let body = TestsRun {
-            gate: gate.to_owned(),
-            result: verdict,
-            tier: self.request.observed.tier.unwrap_or(Tier::Claimed),
-            commit: commit.cloned(),
-            round: task.round,
-            report: report.cloned(),
-        };
-        self.push(Some(&task.id), Event::TestsRun(body));
+        self.evidence(task, gate, verdict, report, commit)?;
         let failures = task.gate(gate).map_or(0, |gate| gate.failures) + 1;
         let worn = verdict == Verdict::Fail && failures >= self.policy.max_gate_failures;
         if worn && task.status.may_become(Status::Blocked) && task.status != Status::Queued {
@@ -183,16 +179,50 @@ impl Rule<'_> {
         Ok(())
     }
 
+    /// Records evidence for the commit that is handed in with it. However often it failed, the review is next.
+    pub(super) fn hand_in_evidence(
+        &mut self,
+        task: &Task,
+        given: &[GateVerdict],
+        commit: Option<&String>,
+    ) -> Ruling<()> {
+        for GateVerdict { gate, pass } in given {
+            not_the_review(gate, task.id.as_str())?;
+            let verdict = if *pass { Verdict::Pass } else { Verdict::Fail };
+            self.evidence(task, gate, verdict, None, commit)?;
+        }
+        Ok(())
+    }
+
+    fn evidence(
+        &mut self,
+        task: &Task,
+        gate: &str,
+        verdict: Verdict,
+        report: Option<&String>,
+        commit: Option<&String>,
+    ) -> Ruling<()> {
+        if task.gate(gate).is_none() {
+            self.list_bound("gates", task.gates.len() + 1)?;
+        }
+        let body = TestsRun {
+            gate: gate.to_owned(),
+            result: verdict,
+            tier: self.request.observed.tier.unwrap_or(Tier::Claimed),
+            commit: commit.cloned(),
+            round: task.round,
+            report: report.cloned(),
+        };
+        self.push(Some(&task.id), Event::TestsRun(body));
+        Ok(())
+    }
+
     /// An agent does not waive what is demanded of its own work.
     pub(super) fn not_own_waiver(&self, task: &Task) -> Ruling<()> {
-        if self.is_person() || task.assignee.as_ref() != Some(&self.request.actor) {
+        if self.is_person() {
             return Ok(());
         }
-        let message =
-            format!("{} works on {} and cannot waive its checks", self.request.actor, task.id);
-        Err(Refusal::new(Code::SelfReview, message)
-            .detail("assignee", self.request.actor.as_str())
-            .into())
+        self.not_own_work(task, "waive checks of")
     }
 
     pub(super) fn waive(&mut self, id: &str, gate: &str, reason: &str) -> Ruling<Answer> {

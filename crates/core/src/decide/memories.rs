@@ -27,13 +27,7 @@ impl<'a> Rule<'a> {
 
     pub(super) fn remember(&mut self, new: &NewMemory) -> Ruling<Answer> {
         let before = new.supersedes.as_ref().map(|text| self.memory(text)).transpose()?;
-        let task = match &new.task {
-            Some(text) => Some(&self.task(text)?.id),
-            None => {
-                self.fence_is_own()?;
-                None
-            }
-        };
+        let task = new.task.as_ref().map(|text| self.task(text)).transpose()?.map(|task| &task.id);
         if let Some(before) = before {
             is_current(before)?;
         }
@@ -59,7 +53,6 @@ impl<'a> Rule<'a> {
 
     pub(super) fn update_memory(&mut self, id: &str, changes: &MemoryChanges) -> Ruling<Answer> {
         let memory = self.memory(id)?;
-        self.fence_is_own()?;
         is_current(memory)?;
         self.require(Verb::Remember)?;
         let expires_at = match changes.expires {
@@ -83,7 +76,6 @@ impl<'a> Rule<'a> {
 
     pub(super) fn forget(&mut self, id: &str) -> Ruling<Answer> {
         let memory = self.memory(id)?;
-        self.fence_is_own()?;
         self.require(Verb::Forget)?;
         self.push(None, Event::MemoryForgotten(MemoryGone { memory: memory.id }));
         Ok(Answer::Forgotten(Box::new(memory.clone())))

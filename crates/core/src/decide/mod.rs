@@ -106,9 +106,6 @@ pub fn needs(request: &Request) -> Vec<Need> {
     if let Some(key) = &request.key {
         needs.push(Need::Saved(request.actor.clone(), key.clone()));
     }
-    if let Some(fence) = request.fence {
-        needs.push(Need::Grant(fence));
-    }
     if let Command::LeaseFor { owner, .. } = &request.command {
         needs.push(Need::Entity(Key::Agent(owner.clone())));
     }
@@ -231,7 +228,7 @@ impl<'a> Rule<'a> {
             Command::LeaseFor { owner, since, command } => {
                 self.lease_command_for(owner, *since, command)
             }
-            Command::Sweep => self.fence_is_own().map(|()| Answer::Swept),
+            Command::Sweep => Ok(Answer::Swept),
             Command::AgentRegister { id, roles, skills } => self.register(id, roles, skills),
             Command::AgentDescribe { id, roles, skills, about } => {
                 self.describe(id, roles, skills.as_ref(), about)

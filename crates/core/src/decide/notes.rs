@@ -4,7 +4,6 @@ use super::{Answer, Rule};
 use crate::event::{Event, Note, REPORTED_FIELD, Reported, Verdict};
 use crate::facts::{Halt, Ruling};
 use crate::ids::TaskId;
-use crate::refusal::Code;
 use crate::role::Verb;
 use crate::task::Task;
 use crate::via::VIA_FIELD;
@@ -18,17 +17,11 @@ const DEFAULT_GATE: &str = "tests";
 
 impl Rule<'_> {
     pub(super) fn note(&mut self, kind: &str, text: &str, task: Option<&String>) -> Ruling<Answer> {
-        let id = match task {
-            Some(text) => Some(self.task(text)?.id.clone()),
-            None => {
-                self.fence_is_own()?;
-                None
-            }
-        };
+        let task = task.map(|text| self.task(text)).transpose()?;
         self.require(Verb::Note)?;
         let place = self.events.len();
         let body = Note { kind: kind.to_owned(), text: text.to_owned() };
-        self.push(id.as_ref(), Event::Note(body));
+        self.push(task.map(|task| &task.id), Event::Note(body));
         Ok(Answer::Event(place))
     }
 
@@ -37,20 +30,10 @@ impl Rule<'_> {
     pub(super) fn emit(&mut self, given: &Map<String, Value>) -> Ruling<Answer> {
         let name = given.get("event").and_then(Value::as_str).unwrap_or_default().to_owned();
         let task_text = given.get("task").and_then(Value::as_str);
-        // A report may be about a task of another system: then the name is kept and nothing else.
-        let task = match task_text.map(|text| (text, self.task(text))) {
-            None => {
-                self.fence_is_own()?;
-                None
-            }
-            Some((_, Ok(task))) => Some(task),
-            Some((_, Err(Halt::Refuse(refusal))))
-                if refusal.code == Code::NotFound || refusal.code == Code::InvalidInput =>
-            {
-                self.fence_is_own()?;
-                None
-            }
-            Some((_, Err(halt))) => return Err(halt),
+        // A report may be about a task of another system, so that only a whole id means a task here.
+        let task = match task_text.map(TaskId::parse) {
+            Some(Ok(id)) => self.facts.task(&self.request.repo, &id)?,
+            Some(Err(_)) | None => None,
         };
         self.require(Verb::Emit)?;
         let place = self.events.len();

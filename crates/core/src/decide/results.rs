@@ -75,7 +75,7 @@ impl<'a> Rule<'a> {
         submission: &'a Submission,
         report: &'a WorkReport,
     ) -> Ruling<Answer> {
-        let task = self.task(&submission.id)?;
+        let task = self.held_task(&submission.id)?;
         is_about(task, report)?;
         self.listed = report.listed_files();
         let body = ResultReported {

@@ -12,14 +12,33 @@ use crate::status::Status;
 use crate::task::Task;
 
 impl<'a> Rule<'a> {
-    fn not_own_work(&self, task: &Task) -> Ruling<()> {
-        if task.assignee.as_ref() != Some(&self.request.actor) {
+    /// Who claimed or submitted any round of a task does not judge it, and neither does any other name from the same
+    /// client session.
+    pub(super) fn not_own_work(&self, task: &Task, verb: &str) -> Ruling<()> {
+        let actor = &self.request.actor;
+        let message = if self.worked_on(task) {
+            format!("{actor} worked on {} and cannot {verb} it", task.id)
+        } else if let Some(name) = self.session_worker(task) {
+            format!(
+                "{actor} comes from the client session of {name}, which worked on {} and cannot {verb} it",
+                task.id
+            )
+        } else {
             return Ok(());
-        }
-        let message = format!("{} worked on {} and cannot review it", self.request.actor, task.id);
-        Err(Refusal::new(Code::SelfReview, message)
-            .detail("assignee", self.request.actor.as_str())
-            .into())
+        };
+        Err(Refusal::new(Code::SelfReview, message).detail("assignee", actor.as_str()).into())
+    }
+
+    pub(super) fn worked_on(&self, task: &Task) -> bool {
+        let actor = &self.request.actor;
+        task.assignee.as_ref() == Some(actor) || task.workers.iter().any(|w| w.agent == *actor)
+    }
+
+    /// Names who worked on a task from the session that the request comes from.
+    pub(super) fn session_worker<'t>(&self, task: &'t Task) -> Option<&'t AgentId> {
+        let session = self.request.via.session_key()?;
+        let worker = task.workers.iter().find(|w| w.session.as_ref() == Some(&session))?;
+        Some(&worker.agent)
     }
 
     /// A review that another critic has taken is left to that critic.
@@ -42,7 +61,7 @@ impl<'a> Rule<'a> {
         }
         self.require(Verb::Review)?;
         self.review_is_free(task)?;
-        self.not_own_work(task)?;
+        self.not_own_work(task, "review")?;
         let taken = ReviewTaken { reviewer: self.request.actor.clone() };
         self.push(Some(&task.id), Event::ReviewTaken(taken));
         if let Some(text) = reason.filter(|text| !text.trim().is_empty()) {
@@ -57,7 +76,7 @@ impl<'a> Rule<'a> {
         self.may_become(task, Status::Approved)?;
         self.require(Verb::Approve)?;
         self.review_is_free(task)?;
-        self.not_own_work(task)?;
+        self.not_own_work(task, "review")?;
         let missing = super::missing_for_approval(task, self.policy);
         if !missing.is_empty() {
             let names: Vec<String> = missing.iter().map(super::gates::Missing::sentence).collect();
@@ -86,7 +105,7 @@ impl<'a> Rule<'a> {
         self.require(Verb::RequestChanges)?;
         if task.status == Status::Review {
             self.review_is_free(task)?;
-            self.not_own_work(task)?;
+            self.not_own_work(task, "review")?;
         }
         let feedback = ReviewFeedback { status: Status::ChangesRequested, notes: reason.cloned() };
         self.push(Some(&task.id), Event::ReviewFeedback(feedback));

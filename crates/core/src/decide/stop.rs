@@ -71,7 +71,7 @@ impl<'a> Rule<'a> {
         retry_after: Option<Millis>,
         reason: Option<&String>,
     ) -> Ruling<Answer> {
-        let task = self.task(id)?;
+        let task = self.held_task(id)?;
         self.may_become(task, Status::Blocked)?;
         self.require_stopper(task, Verb::Block)?;
         let needs = needs.map(|text| text.trim()).filter(|text| !text.is_empty());
@@ -142,7 +142,7 @@ impl<'a> Rule<'a> {
         reason: Option<&str>,
         log: Option<String>,
     ) -> Ruling<Answer> {
-        let task = self.task(id)?;
+        let task = self.held_task(id)?;
         self.may_become(task, Status::Failed)?;
         self.require_stopper(task, Verb::Fail)?;
         let why = reason.unwrap_or("failed").to_owned();

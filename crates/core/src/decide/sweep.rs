@@ -35,7 +35,7 @@ pub fn due_at(facts: &Facts, key: &Key, policy: &Policy) -> Option<Timestamp> {
                 let expiry = claim.claimed_at.plus(claim.ttl);
                 return Some(task.deadline().map_or(expiry, |deadline| deadline.min(expiry)));
             }
-            block_due(task, policy)
+            task.sent_back_until().or_else(|| block_due(task, policy))
         }
         Key::Lease(repo, id) => {
             let lease = facts.state.leases.get(&(repo.clone(), *id))?;
@@ -160,6 +160,9 @@ impl<'a> Sweeper<'a> {
             }
             return self.reclaim(task, claim);
         }
+        if let Some(until) = task.sent_back_until() {
+            return self.sent_back(key, task, until);
+        }
         let Some(block) = &task.block else { return Ok(()) };
         if block.retry_at.is_some_and(|at| at <= self.now()) {
             let why = Some("the time to try again has come".to_owned());
@@ -172,6 +175,22 @@ impl<'a> Sweeper<'a> {
             self.swept.later.push((key.clone(), at));
         }
         Ok(())
+    }
+
+    /// Work that a review sent back goes to the queue again when its assignee is silent for as long as its claim lived.
+    fn sent_back(&mut self, key: &Key, task: &Task, until: Timestamp) -> Ruling<()> {
+        let (Some(assignee), Some(ttl)) = (&task.assignee, task.last_ttl) else { return Ok(()) };
+        let heard = self.facts.last_heard(assignee)?.unwrap_or_default();
+        let woke = self.facts.moment.woke_at.unwrap_or_default();
+        let end = until.max(heard.max(woke).plus(ttl));
+        if end > self.now() {
+            self.swept.later.push((key.clone(), end));
+            return Ok(());
+        }
+        let why = format!("{assignee} did not take it up again after the review");
+        let mut change = StatusChanged::new(task.status, Status::Queued, Some(why));
+        change.prefers = Some(assignee.clone());
+        self.queue(task, change)
     }
 
     fn escalate(&mut self, task: &Task, needs: &str) -> Ruling<()> {

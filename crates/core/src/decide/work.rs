@@ -22,7 +22,7 @@ impl<'a> Rule<'a> {
         ttl: Option<Millis>,
         reason: Option<&String>,
     ) -> Ruling<Answer> {
-        let task = self.task(id)?;
+        let task = self.held_task(id)?;
         self.may_become(task, Status::InProgress)?;
         self.require_worker(task, Verb::Start)?;
         match task.status {
@@ -89,7 +89,7 @@ impl<'a> Rule<'a> {
     }
 
     pub(super) fn submit(&mut self, submission: &Submission) -> Ruling<Answer> {
-        let task = self.task(&submission.id)?;
+        let task = self.held_task(&submission.id)?;
         self.may_become(task, Status::Review)?;
         self.require_worker(task, Verb::Submit)?;
         self.require_holder(task)?;
@@ -109,6 +109,7 @@ impl<'a> Rule<'a> {
             None => (submission.commit.clone(), submission.branch.clone()),
         };
         let branch = branch.or_else(|| task.branch.clone());
+        self.hand_in_evidence(task, &submission.gates, commit.as_ref())?;
         if let Some(pr) = submission.pr.as_ref().filter(|pr| task.pr.as_ref() != Some(pr)) {
             let branch = branch.clone();
             self.push(Some(&task.id), Event::PrOpened(PrOpened { pr: pr.clone(), branch }));
@@ -147,7 +148,7 @@ impl<'a> Rule<'a> {
     }
 
     pub(super) fn release(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
-        let task = self.task(id)?;
+        let task = self.held_task(id)?;
         self.may_become(task, Status::Queued)?;
         if !task.status.is_held() {
             return Err(wrong_status(task, "; only a claimed task can be released")
@@ -167,7 +168,7 @@ impl<'a> Rule<'a> {
         if text.is_empty() {
             return Err(Refusal::input("the step is empty").into());
         }
-        let task = self.task(id)?;
+        let task = self.held_task(id)?;
         if task.claim.is_none() {
             return Err(wrong_status(task, "; only a claimed task has steps")
                 .hint(say("claim it first: ").call(op("task.claim").id(&task.id)))
@@ -253,6 +254,10 @@ impl<'a> Rule<'a> {
             self.require_worker(task, Verb::Check)?;
             if !self.policy.allows(&self.roles, Verb::Waive) {
                 self.require_holder(task)?;
+            }
+            // The holder may check its own list; another name of its session may not.
+            if !self.worked_on(task) {
+                self.not_own_work(task, "check off items of")?;
             }
             CheckState::Met
         };

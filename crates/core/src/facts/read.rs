@@ -142,6 +142,17 @@ impl Facts {
         Ok(tasks)
     }
 
+    /// Returns the work that reviews sent back to an agent, by priority and number.
+    pub fn sent_back(&self, repo: &RepoName, agent: &AgentId) -> Ruling<Vec<&Task>> {
+        self.need(Need::Preferred(repo.clone(), agent.clone()))?;
+        let is_own = |task: &&Task| {
+            task.status == Status::ChangesRequested && task.assignee.as_ref() == Some(agent)
+        };
+        let mut tasks: Vec<&Task> = self.tasks_in(repo).filter(is_own).collect();
+        tasks.sort_by_key(|task| place(task));
+        Ok(tasks)
+    }
+
     fn tasks_in(&self, repo: &RepoName) -> impl Iterator<Item = &Task> + use<'_> {
         let from = (repo.clone(), TaskId::first());
         let repo = repo.clone();
@@ -192,15 +203,6 @@ impl Facts {
         let from = (repo.clone(), LeaseId(0));
         let repo = repo.clone();
         self.state.leases.range(from..).take_while(move |((of, _), _)| *of == repo).map(|(_, l)| l)
-    }
-
-    /// Returns the task and the leases that hold this fence now.
-    pub fn grant(&self, fence: Fence) -> Ruling<(Option<&Task>, Vec<&Lease>)> {
-        self.need(Need::Grant(fence))?;
-        let holds = |task: &&Task| task.claim.as_ref().is_some_and(|claim| claim.fence == fence);
-        let task = self.state.tasks.values().find(holds);
-        let leases = self.state.leases.values().filter(|lease| lease.fence == fence).collect();
-        Ok((task, leases))
     }
 
     pub fn due(&self) -> &[Key] {
@@ -261,6 +263,12 @@ impl Facts {
         self.need_key(Key::Agent(owner.clone()))?;
         let heard = self.presence.get(owner).and_then(|presence| presence.for_grant(fence));
         Ok(granted.max(heard.unwrap_or_default()))
+    }
+
+    /// Returns the last sign of life of an agent, for any of its grants.
+    pub fn last_heard(&self, agent: &AgentId) -> Ruling<Option<Timestamp>> {
+        self.need_key(Key::Agent(agent.clone()))?;
+        Ok(self.presence.get(agent).and_then(Presence::latest))
     }
 
     pub fn is_live(&self, lease: &Lease) -> Ruling<bool> {

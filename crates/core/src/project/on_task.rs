@@ -3,13 +3,16 @@
 use super::set_entries;
 use crate::decision::DecisionPurpose;
 use crate::event::{
-    DecisionAsked, Event, Placed, ReviewRequested, StatusChanged, TaskClaimed, TaskCreated,
+    DecisionAsked, Draft, Event, Placed, ReviewRequested, StatusChanged, TaskClaimed, TaskCreated,
     TaskUpdated, TestsRun, Verdict,
 };
 use crate::ids::{AgentId, LeaseId};
+use crate::limits::WORKERS_MAX;
 use crate::role::Role;
 use crate::status::Status;
-use crate::task::{Block, ChecklistItem, Claim, Evidence, Gate, Step, Task, Waiver};
+use crate::task::{
+    Block, ChecklistItem, Claim, Evidence, Feedback, Gate, Step, Task, Waiver, Worker,
+};
 use serde_json::{Map, Value};
 
 pub(super) fn new_task(id: crate::ids::TaskId, e: &TaskCreated, placed: &Placed) -> Task {
@@ -59,6 +62,9 @@ pub(super) fn new_task(id: crate::ids::TaskId, e: &TaskCreated, placed: &Placed)
         steps: Vec::new(),
         decisions: Vec::new(),
         last_error: None,
+        workers: Vec::new(),
+        feedback: None,
+        last_ttl: None,
         created_by: placed.draft.agent.clone(),
         created_at: placed.ts,
         updated_at: placed.ts,
@@ -82,7 +88,7 @@ pub(super) fn change_task(task: &mut Task, placed: &Placed) {
         Event::LocksReclaimed(e) => {
             e.locks.iter().for_each(|lock| remove_lease(task, lock.lock_id));
         }
-        Event::ReviewRequested(e) => submit(task, e),
+        Event::ReviewRequested(e) => submit(task, e, placed),
         Event::PrOpened(e) => task.pr = Some(e.pr.clone()),
         Event::ReviewTaken(e) => {
             task.reviewer = Some(e.reviewer.clone());
@@ -129,6 +135,10 @@ fn claim(task: &mut Task, e: &TaskClaimed, placed: &Placed) {
     task.assignee = Some(e.assignee.clone());
     task.branch = e.branch.clone();
     task.preferred = None;
+    worked(task, &e.assignee, placed);
+    if !placed.draft.via.is_empty() {
+        task.last_ttl = Some(e.ttl);
+    }
     task.claim = Some(Claim {
         agent: e.assignee.clone(),
         host: e.host.clone(),
@@ -143,7 +153,24 @@ fn claim(task: &mut Task, e: &TaskClaimed, placed: &Placed) {
     });
 }
 
-fn submit(task: &mut Task, e: &ReviewRequested) {
+/// Remembers who worked. An event without `via` was written by an older comity and does what it did then.
+fn worked(task: &mut Task, agent: &AgentId, placed: &Placed) {
+    let Draft { agent: actor, via, .. } = &placed.draft;
+    if via.is_empty() {
+        return;
+    }
+    let session = via.session_key().filter(|_| agent == actor);
+    let worker = Worker { agent: agent.clone(), session };
+    if !task.workers.contains(&worker) {
+        if task.workers.len() >= WORKERS_MAX {
+            task.workers.remove(0);
+        }
+        task.workers.push(worker);
+    }
+}
+
+fn submit(task: &mut Task, e: &ReviewRequested, placed: &Placed) {
+    worked(task, &placed.draft.agent, placed);
     task.commit = e.commit.clone();
     task.branch = e.branch.clone().or(task.branch.take());
     task.pr = e.pr.clone().or(task.pr.take());
@@ -198,6 +225,14 @@ fn change_status(task: &mut Task, e: &StatusChanged, placed: &Placed) {
         Status::ChangesRequested => {
             task.review_rounds += 1;
             task.review_taken = false;
+            if !placed.draft.via.is_empty() {
+                task.feedback = Some(Feedback {
+                    by: placed.draft.agent.clone(),
+                    text: e.reason.clone().unwrap_or_default(),
+                    round: task.round,
+                    at: placed.ts,
+                });
+            }
         }
         Status::Blocked => {
             task.block = Some(Block {

@@ -98,15 +98,16 @@ impl World {
                 ids.truncate(PREFIX_MATCHES_MAX);
                 facts.put_prefix(repo.clone(), prefix.clone(), ids);
             }
-            Need::Grant(fence) => {
-                self.put_tasks(facts, |t| t.claim.as_ref().is_some_and(|c| c.fence == *fence));
-                self.put_leases(facts, |lease| lease.fence == *fence);
-            }
             Need::Candidates(repo, after) => self.put_candidates(facts, repo, *after),
             Need::Preferred(repo, agent) => {
                 let prefers = |t: &Task| t.repo == *repo && t.preferred.as_ref() == Some(agent);
                 let ready = |t: &Task| t.status == Status::Queued && !self.waits(t);
-                self.put_tasks(facts, |t| prefers(t) && ready(t));
+                let sent_back = |t: &Task| {
+                    t.repo == *repo
+                        && t.status == Status::ChangesRequested
+                        && t.assignee.as_ref() == Some(agent)
+                };
+                self.put_tasks(facts, |t| (prefers(t) && ready(t)) || sent_back(t));
             }
             Need::LeasesNear(repo, prefix) => {
                 // Exactly those that the contract names, so that a rule cannot rely on more.

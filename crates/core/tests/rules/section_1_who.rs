@@ -2,7 +2,7 @@
 
 use crate::verbs::{question, task, texts};
 use crate::world::{
-    ANN, CRITIC, Expect, IMPL, INTEGRATOR, OBSERVER, OTHER, PLANNER, WATCHER, World, id,
+    ANN, BOB, CRITIC, Expect, IMPL, INTEGRATOR, OBSERVER, OTHER, PLANNER, WATCHER, World, id,
 };
 use comity_core::command::NewTask;
 use comity_core::event::TaskUpdated;
@@ -34,7 +34,7 @@ fn rule_1_2_a_script_is_an_ordinary_implementer() {
 fn rule_1_3_a_person_passes_role_and_holder_checks() {
     let mut w = World::new();
     w.have_one(Status::InProgress);
-    w.by(ANN).submits("T1").accepted();
+    w.by(BOB).submits("T1").accepted();
     w.by(ANN).approves("T1").accepted();
     w.by(ANN).merges("T1").accepted();
     w.by(ANN).finishes("T1").accepted();

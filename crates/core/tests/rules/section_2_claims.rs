@@ -7,7 +7,7 @@ use comity_core::event::Event;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
 use comity_core::status::Status;
-use comity_core::task::Deliverable;
+use comity_core::task::{Deliverable, Priority};
 use comity_core::time::Millis;
 
 #[test]
@@ -124,6 +124,61 @@ fn rule_2_3_start_from_changes_requested_takes_a_new_claim_and_uses_no_attempt()
     assert_eq!(done.names(), ["task_claimed", "file_locked", "status_changed"]);
     assert_eq!(w.paths_of(IMPL), ["src/a.rs"]);
     assert_eq!((w.task("T1").attempts, w.task("T1").round), (0, 2));
+}
+
+#[test]
+fn rule_2_2_claim_takes_the_callers_own_sent_back_work_first() {
+    let mut w = World::new();
+    w.have_this(task_on("work", &["src/a.rs"]), Status::ChangesRequested);
+    w.by(ANN)
+        .creates(NewTask { priority: Some(Priority::from_rank(0)), ..task("urgent") })
+        .accepted();
+    let done = w.by(IMPL).claims_best().accepted();
+    assert_eq!(done.names(), ["task_claimed", "file_locked", "status_changed"]);
+    assert_eq!(w.status("T1"), Status::InProgress);
+    assert_eq!((w.task("T1").attempts, w.task("T1").round), (0, 2));
+    let feedback = w.task("T1").feedback.clone().unwrap();
+    assert_eq!((feedback.by.as_str(), feedback.round), (CRITIC, 1));
+    w.by(OTHER).claims_best().accepted();
+    assert_eq!(w.status("T2"), Status::Claimed, "others get what is queued");
+}
+
+#[test]
+fn rule_2_2_sent_back_work_whose_files_another_leases_does_not_stop_a_claim() {
+    let mut w = World::new();
+    w.have_this(task_on("work", &["src/a.rs"]), Status::ChangesRequested);
+    w.by(OTHER).leases(&["src/"]).accepted();
+    w.by(ANN).creates(task("next")).accepted();
+    w.by(IMPL).claims_best().accepted();
+    assert_eq!((w.status("T1"), w.status("T2")), (Status::ChangesRequested, Status::Claimed));
+}
+
+#[test]
+fn rule_2_3_sent_back_work_goes_to_the_queue_when_its_assignee_is_silent_for_a_ttl() {
+    let mut w = World::new();
+    w.have_one(Status::ChangesRequested);
+    w.pass(800);
+    w.by(IMPL).heartbeats().accepted();
+    w.pass(800);
+    w.sweep();
+    assert_eq!(w.status("T1"), Status::ChangesRequested, "its assignee is alive");
+    w.pass(101);
+    w.sweep();
+    let task = w.task("T1");
+    assert_eq!((task.status, task.attempts), (Status::Queued, 0));
+    assert_eq!(task.preferred.as_ref().map(|id| id.as_str()), Some(IMPL));
+    assert!(task.feedback.is_some(), "the feedback goes with it");
+}
+
+#[test]
+fn a_claim_may_begin_the_work_at_once() {
+    let mut w = World::new();
+    w.by(ANN).creates(task_on("work", &["src/a.rs"])).accepted();
+    let wish = ClaimWish { start: true, ..ClaimWish::default() };
+    let done = w.by(IMPL).does(Command::Claim(wish)).accepted();
+    assert_eq!(done.names(), ["task_claimed", "file_locked", "status_changed"]);
+    assert_eq!((w.status("T1"), w.task("T1").round), (Status::InProgress, 1));
+    assert!(w.task("T1").claim.clone().unwrap().started_at.is_some());
 }
 
 #[test]

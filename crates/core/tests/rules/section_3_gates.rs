@@ -2,7 +2,7 @@
 
 use crate::verbs::{task, texts};
 use crate::world::{ANN, BOB, CRITIC, Expect, IMPL, INTEGRATOR, OBSERVER, OTHER, World};
-use comity_core::command::{Command, NewTask};
+use comity_core::command::{Command, GateVerdict, NewTask, Submission};
 use comity_core::decide::gate_state;
 use comity_core::event::TaskUpdated;
 use comity_core::observed::Observed;
@@ -172,6 +172,64 @@ fn rule_3_3_approve_is_for_a_critic_or_a_person_and_never_for_the_assignee() {
     w.by(IMPL).requests_changes("T1").refused(Code::SelfReview);
     let done = w.by(BOB).approves("T1").accepted();
     assert_eq!(done.names(), ["agent_registered", "review_taken", "approved", "status_changed"]);
+}
+
+#[test]
+fn rule_3_3_nobody_approves_what_they_claimed_or_submitted_in_an_earlier_round() {
+    let mut w = World::new();
+    w.give_roles(IMPL, &[Role::Implementer, Role::Critic]);
+    w.have_one(Status::InProgress);
+    w.by(IMPL).releases("T1").accepted();
+    w.by(OTHER).starts("T1").accepted();
+    w.by(BOB).submits("T1").accepted();
+    w.by(IMPL).approves("T1").refused(Code::SelfReview);
+    w.by(BOB).approves("T1").refused(Code::SelfReview);
+    w.by(CRITIC).approves("T1").accepted();
+}
+
+#[test]
+fn rule_1_6_two_names_of_one_session_are_one_reviewer() {
+    let mut w = World::new();
+    w.by(ANN).creates(NewTask { dod: texts(&["documented"]), ..gated(&["tests"]) }).accepted();
+    w.by(IMPL).in_session("s-1").starts("T1").accepted();
+    w.by(IMPL).in_session("s-1").checks("T1", "documented").accepted();
+    w.by(IMPL).in_session("s-1").submits("T1").accepted();
+    let critic = |w: &mut World, session: &str| {
+        let refused = w.by(CRITIC).in_session(session).waives("T1", "tests", "x");
+        let checked = w.by(CRITIC).in_session(session).checks("T1", "documented");
+        let sent_back = w.by(CRITIC).in_session(session).takes_review("T1");
+        [refused, checked, sent_back]
+    };
+    for verdict in critic(&mut w, "s-1") {
+        let refusal = verdict.refused(Code::SelfReview);
+        assert!(refusal.message.contains(IMPL), "{}", refusal.message);
+    }
+    for verdict in critic(&mut w, "s-2") {
+        verdict.accepted();
+    }
+    w.by(CRITIC).in_session("s-1").approves("T1").refused(Code::SelfReview);
+    w.by(CRITIC).in_session("s-2").approves("T1").accepted();
+}
+
+#[test]
+fn submit_records_evidence_for_the_submitted_commit() {
+    let mut w = World::new();
+    w.have_this(gated(&["tests", "lint"]), Status::InProgress);
+    let verdict = |gate: &str, pass| GateVerdict { gate: gate.into(), pass };
+    let submission = Submission {
+        id: "T1".into(),
+        gates: vec![verdict("tests", true), verdict("lint", false)],
+        ..Submission::default()
+    };
+    let of_review = Submission { gates: vec![verdict("review", true)], ..submission.clone() };
+    w.by(IMPL).does(Command::Submit(of_review)).refused(Code::InvalidInput);
+    w.by(IMPL).does(Command::Submit(submission)).accepted();
+    assert_eq!(w.status("T1"), Status::Review);
+    assert_eq!(state_of(&w, "tests"), CheckState::Met);
+    assert_eq!(state_of(&w, "lint"), CheckState::Failed);
+    let evidence = w.task("T1").gate("tests").unwrap().evidence.clone().unwrap();
+    assert_eq!(evidence.commit, w.task("T1").commit);
+    assert!(evidence.commit.is_some());
 }
 
 #[test]

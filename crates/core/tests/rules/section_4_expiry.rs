@@ -186,5 +186,4 @@ fn rule_4_6_the_fence_of_a_claim_that_ran_out_unswept_is_stale() {
     w.due_max = 0;
     w.pass(901);
     w.by(IMPL).with_fence(fence).submits("T1").refused(Code::StaleFence);
-    w.by(IMPL).with_fence(fence).heartbeats().refused(Code::StaleFence);
 }

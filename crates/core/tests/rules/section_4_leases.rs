@@ -1,8 +1,8 @@
 //! RULES 4.1 to 4.3 and 4.6: patterns, conflicts, fences. Overlap itself is tested beside its code.
 
 use crate::verbs::{task, task_on, texts};
-use crate::world::{ANN, Expect, IMPL, OTHER, World};
-use comity_core::command::{Command, LeaseChange, NewTask};
+use crate::world::{ANN, CRITIC, Expect, IMPL, OTHER, World};
+use comity_core::command::{Command, LeaseChange, NewTask, StepVerb};
 use comity_core::lease::LeaseMode;
 use comity_core::refusal::Code;
 use comity_core::status::Status;
@@ -174,16 +174,20 @@ fn rule_4_6_a_fence_is_the_seq_of_the_event_that_granted_it_and_only_grows() {
 }
 
 #[test]
-fn rule_4_6_a_mutation_with_a_fence_needs_the_live_grant_of_the_task_named() {
+fn rule_4_6_a_verb_that_needs_the_holder_needs_the_live_grant_of_the_task_named() {
     let mut w = World::new();
     w.have_this(task_on("a", &["a"]), Status::InProgress);
     w.have_this(task_on("b", &["b"]), Status::InProgress);
     let (first, second) = (w.fence("T1"), w.fence("T2"));
     w.by(IMPL).with_fence(second).submits("T1").refused(Code::StaleFence);
     w.by(IMPL).with_fence(99_999).submits("T1").refused(Code::StaleFence);
-    w.by(IMPL).with_fence(second).notes_on("T1", "x").refused(Code::StaleFence);
+    w.by(IMPL).with_fence(second).step("T1", StepVerb::Start, "a").refused(Code::StaleFence);
+    w.by(IMPL).with_fence(second).blocks("T1", "x").refused(Code::StaleFence);
+    w.by(IMPL).with_fence(second).fails("T1").refused(Code::StaleFence);
+    w.by(IMPL).with_fence(second).releases("T1").refused(Code::StaleFence);
     w.by(IMPL).with_fence(first).submits("T1").accepted();
-    w.by(IMPL).with_fence(first).notes_on("T1", "x").refused(Code::StaleFence);
+    w.by(CRITIC).requests_changes("T1").accepted();
+    w.by(IMPL).with_fence(first).starts("T1").refused(Code::StaleFence);
 }
 
 #[test]
@@ -214,18 +218,19 @@ fn rule_4_6_a_lease_is_named_with_its_own_fence_or_with_that_of_its_claim() {
 }
 
 #[test]
-fn rule_4_6_an_operation_that_names_neither_needs_a_live_grant_of_the_caller() {
+fn rule_4_6_no_other_operation_looks_at_a_fence() {
     let mut w = World::new();
     w.have_one(Status::InProgress);
     let fence = w.fence("T1");
+    w.by(IMPL).with_fence(fence).submits("T1").accepted();
+    // The claim has ended, and its fence is still in the agent's environment.
+    w.by(IMPL).with_fence(fence).creates(task("b")).accepted();
     w.by(IMPL).with_fence(fence).heartbeats().accepted();
-    w.by(IMPL).with_fence(fence).notes("x").accepted();
-    w.by(OTHER).with_fence(fence).heartbeats().refused(Code::StaleFence);
-    w.by(OTHER).with_fence(fence).leases(&["a"]).refused(Code::StaleFence);
-    w.by(OTHER).with_fence(fence).does(Command::Sweep).refused(Code::StaleFence);
+    w.by(IMPL).with_fence(fence).notes_on("T1", "x").accepted();
     w.by(IMPL).with_fence(fence).leases(&["a"]).accepted();
-    w.pass(901);
-    w.by(IMPL).with_fence(fence).heartbeats().refused(Code::StaleFence);
+    w.by(IMPL).with_fence(fence).does(Command::Sweep).accepted();
     let all = Command::Lease(LeaseChange::Release { ids: texts(&[]), all: true });
-    w.by(IMPL).with_fence(fence).does(all).refused(Code::StaleFence);
+    w.by(IMPL).with_fence(fence).does(all).accepted();
+    w.by(IMPL).with_fence(fence).claims_best().accepted();
+    assert!(w.fence("T2") > fence);
 }

@@ -160,8 +160,9 @@ fn rule_5_6_refusals_come_in_the_order_of_the_rules() {
     let stale = 99_999;
     let bad = TaskVerb::Approve.on("T1", Some("\u{1}".into()));
     w.by(OTHER).with_fence(stale).does(bad).refused(Code::InvalidInput);
-    w.by(OTHER).with_fence(stale).approves("T9").refused(Code::NotFound);
-    w.by(OTHER).with_fence(stale).approves("T1").refused(Code::StaleFence);
+    w.by(OTHER).with_fence(stale).submits("T9").refused(Code::NotFound);
+    w.by(OTHER).with_fence(stale).starts("T1").refused(Code::StaleFence);
+    w.by(OTHER).starts("T1").refused(Code::InvalidTransition);
     w.by(OTHER).approves("T1").refused(Code::InvalidTransition);
     w.by(OBSERVER).submits("T1").refused(Code::RoleForbidden);
     w.by(OTHER).submits("T1").refused(Code::NotHolder);
@@ -181,8 +182,7 @@ fn rule_5_6_the_order_holds_for_creating_editing_leasing_and_reopening() {
         parent: parent.map(str::to_owned),
         ..task("again")
     };
-    w.by(IMPL).with_fence(9999).creates(dup(&["T77"], None)).refused(Code::NotFound);
-    w.by(IMPL).with_fence(9999).creates(dup(&[], Some("T2"))).refused(Code::StaleFence);
+    w.by(IMPL).creates(dup(&["T77"], None)).refused(Code::NotFound);
     w.by(IMPL).creates(dup(&[], Some("T2"))).refused(Code::InvalidTransition);
     w.by(IMPL).creates(dup(&[], None)).refused(Code::DuplicateId);
     w.by(OBSERVER).makes_wait("T2", "taken").refused(Code::InvalidTransition);

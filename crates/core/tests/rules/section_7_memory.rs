@@ -106,7 +106,6 @@ fn a_memory_says_where_it_comes_from() {
     w.by(IMPL)
         .does(write(NewMemory { task: Some("T9".into()), ..new("a") }))
         .refused(Code::NotFound);
-    w.by(IMPL).with_fence(1).does(write(new("a"))).refused(Code::StaleFence);
 }
 
 #[test]

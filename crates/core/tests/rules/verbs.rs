@@ -17,11 +17,12 @@ pub struct Act<'w> {
     world: &'w mut World,
     who: String,
     fence: Option<u64>,
+    session: Option<String>,
 }
 
 impl World {
     pub fn by(&mut self, who: &str) -> Act<'_> {
-        Act { world: self, who: who.to_owned(), fence: None }
+        Act { world: self, who: who.to_owned(), fence: None, session: None }
     }
 
     /// Applies what time did.
@@ -66,8 +67,18 @@ impl Act<'_> {
         self
     }
 
+    /// From a session of an agent client.
+    pub fn in_session(mut self, session: &str) -> Self {
+        self.session = Some(session.to_owned());
+        self
+    }
+
     pub fn does(self, command: Command) -> Verdict {
-        let request = self.world.request(&self.who, self.fence, command);
+        let mut request = self.world.request(&self.who, self.fence, command);
+        if self.session.is_some() {
+            request.via.client = Some("claude-code".to_owned());
+            request.via.session = self.session;
+        }
         self.world.run(&request)
     }
 

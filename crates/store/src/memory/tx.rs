@@ -112,13 +112,6 @@ impl<'a> Tx<'a> {
                 let ids = Self::put_tasks(facts, &tasks);
                 facts.put_prefix(repo.clone(), prefix.clone(), ids);
             }
-            Need::Grant(fence) => {
-                let holds = |t: &&Task| t.claim.as_ref().is_some_and(|c| c.fence == *fence);
-                let tasks: Vec<&Task> = self.data.state.tasks.values().filter(holds).collect();
-                Self::put_tasks(facts, &tasks);
-                self.put_leases(facts, |lease| lease.fence == *fence);
-                facts.mark_answered(need.clone());
-            }
             Need::Candidates(repo, after) => self.put_candidates(facts, repo, *after),
             Need::Preferred(repo, agent) => {
                 let mut tasks = self.tasks_where(repo, |task| {
@@ -127,6 +120,11 @@ impl<'a> Tx<'a> {
                 tasks.sort_by_key(|task| place(task));
                 tasks.truncate(PREFERRED_MAX);
                 Self::put_tasks(facts, &tasks);
+                let mut sent_back = self.tasks_where(repo, |task| {
+                    task.status == Status::ChangesRequested && task.assignee.as_ref() == Some(agent)
+                });
+                sent_back.truncate(PREFERRED_MAX);
+                Self::put_tasks(facts, &sent_back);
                 facts.mark_answered(need.clone());
             }
             Need::LeasesNear(repo, prefix) => {

@@ -47,7 +47,7 @@ impl Loader<'_> {
                 }
             }
         }
-        ops.extend(preferred.iter().map(|(repo, agents)| tasks_preferring(repo, agents)));
+        ops.extend(preferred.iter().flat_map(|(repo, agents)| tasks_meant_for(repo, agents)));
         ops.extend(near.iter().map(|(repo, prefixes)| leases_near(repo, prefixes)));
         let mut found = self.link.together(None, &ops, None)?.into_iter();
         for (need, count) in asked {
@@ -55,6 +55,7 @@ impl Loader<'_> {
             self.answer(need, &results, facts)?;
         }
         for (repo, _) in preferred {
+            self.tasks(repo, &found.next().unwrap_or_default(), facts)?;
             self.tasks(repo, &found.next().unwrap_or_default(), facts)?;
         }
         for (_, prefixes) in near {
@@ -82,16 +83,6 @@ impl Loader<'_> {
                 let most = rows::limit(PREFIX_MATCHES_MAX);
                 let given = values![text(repo.as_str()), prefix.clone(), most];
                 ops.push(Op::new(sql::TASKS_BY_PREFIX, given));
-            }
-            Need::Grant(fence) => {
-                let known =
-                    self.cache.is_some_and(|cache| cache.borrow_mut().take_claim(*fence, facts));
-                if known {
-                    return;
-                }
-                let fence = rows::signed(fence.get());
-                ops.push(Op::new(sql::TASKS_BY_FENCE, values![fence]));
-                ops.push(Op::new(sql::LEASES_BY_FENCE, values![fence]));
             }
             Need::Candidates(repo, after) => {
                 let (rank, number) =
@@ -177,12 +168,6 @@ impl Loader<'_> {
             Need::TaskPrefix(repo, prefix) => {
                 let ids = self.tasks(repo, first, facts)?;
                 facts.put_prefix(repo.clone(), prefix.clone(), ids);
-            }
-            Need::Grant(_) => {
-                for row in first {
-                    self.task(rows::repo(row, 0)?, rows::task_id(row, 1)?, row, 2, facts)?;
-                }
-                leases(results.get(1).map(Vec::as_slice).unwrap_or_default(), &[""], facts)?;
             }
             Need::Candidates(repo, after) => {
                 let mut places = Vec::new();
@@ -342,10 +327,13 @@ fn presence(signs: &[Row]) -> Result<Presence, DbError> {
     Ok(presence)
 }
 
-fn tasks_preferring(repo: &RepoName, agents: &[&AgentId]) -> Op {
+/// Finds the tasks that prefer agents, and those that reviews sent back to them.
+fn tasks_meant_for(repo: &RepoName, agents: &[&AgentId]) -> [Op; 2] {
     let agents: Vec<String> = agents.iter().map(|agent| agent.as_str().to_owned()).collect();
-    let given = values![repo.as_str().to_owned(), agents, rows::limit(PREFERRED_MAX)];
-    Op::new(sql::PREFERRED, given)
+    [sql::PREFERRED, sql::SENT_BACK].map(|text| {
+        let given = values![repo.as_str().to_owned(), agents.clone(), rows::limit(PREFERRED_MAX)];
+        Op::new(text, given)
+    })
 }
 
 /// Finds leases at a prefix, above it, and below it: between `prefix/` and `prefix0`, since `0` follows `/`.

@@ -186,7 +186,6 @@ pub(super) const TASKS_BY_PREFIX: &str = "SELECT id, body FROM tasks
     WHERE repo = $1 AND id >= $2 AND id < $2 || chr(127) ORDER BY id LIMIT $3";
 pub(super) const TASKS_AFTER: &str = "SELECT repo, id, body FROM tasks
     WHERE (repo, id) > ($1, $2) ORDER BY repo, id LIMIT $3";
-pub(super) const TASKS_BY_FENCE: &str = "SELECT repo, id, body FROM tasks WHERE fence = $1";
 pub(super) const TASKS_BY_PARENT: &str = "SELECT id, body FROM (SELECT id, body FROM tasks
     WHERE repo = $1 AND parent >= $2 AND parent <= $2 ORDER BY parent) t ORDER BY id";
 pub(super) const DEPENDANTS: &str = "SELECT t.id, t.body FROM deps d
@@ -200,6 +199,10 @@ pub(super) const PREFERRED: &str = "SELECT t.* FROM unnest($2::text[]) u (agent)
     SELECT id, body FROM tasks WHERE repo = $1 AND preferred >= u.agent AND preferred <= u.agent
         AND status = 'queued' AND waits = 0
     ORDER BY preferred, priority, number LIMIT $3) t";
+/// At most $3 for each of the agents $2.
+pub(super) const SENT_BACK: &str = "SELECT t.* FROM unnest($2::text[]) u (agent), LATERAL (
+    SELECT id, body FROM tasks WHERE repo = $1 AND status = 'changes_requested' AND assignee = u.agent
+    ORDER BY repo, status, number LIMIT $3) t";
 pub(super) const WAITING: &str = "SELECT count(*) FROM (SELECT 1 FROM tasks
     WHERE repo = $1 AND status = 'queued' AND waits > 0 LIMIT $2) few";
 pub(super) const HELD_BY: &str =
@@ -280,7 +283,6 @@ pub(super) const LEASES_NEAR: &str = concat!(
     lease_columns!(),
     "WHERE repo = $1 AND prefix >= u.low AND prefix < u.high ORDER BY prefix) l"
 );
-pub(super) const LEASES_BY_FENCE: &str = concat!(lease_columns!(), "WHERE fence = $1");
 pub(super) const LEASES_BY_OWNER: &str = concat!(
     lease_columns!(),
     "WHERE repo = $1 AND owner >= $2 AND owner <= $2 AND number > $3 ORDER BY owner, number LIMIT $4"

@@ -41,11 +41,11 @@ impl Loader<'_> {
                 let ids = self.tasks_of(repo, sql::TASKS_BY_PREFIX, given, facts)?;
                 facts.put_prefix(repo.clone(), prefix.clone(), ids);
             }
-            Need::Grant(fence) => self.grant(*fence, facts)?,
             Need::Candidates(repo, after) => self.candidates(repo, *after, facts)?,
             Need::Preferred(repo, agent) => {
                 let given = params![repo.as_str(), agent.as_str(), rows::limit(PREFERRED_MAX)];
                 self.tasks_of(repo, sql::PREFERRED, given, facts)?;
+                self.tasks_of(repo, sql::SENT_BACK, given, facts)?;
             }
             Need::LeasesNear(repo, prefix) => self.leases_near(repo, prefix, facts)?,
             Need::LeasesOf(repo, owner) => {
@@ -208,26 +208,6 @@ impl Loader<'_> {
             self.leases_of(repo, prefix, sql::LEASES_AT, params![repo.as_str(), at], facts)?;
         }
         self.leases_of(repo, prefix, sql::LEASES_BELOW, params![repo.as_str(), prefix], facts)
-    }
-
-    fn grant(&self, fence: Fence, facts: &mut Facts) -> Result<(), DbError> {
-        if self.cache.is_some_and(|cache| cache.borrow_mut().take_claim(fence, facts)) {
-            return Ok(());
-        }
-        let given = params![rows::signed(fence.get())];
-        let mut statement = self.conn.prepare_cached(sql::TASKS_BY_FENCE)?;
-        let mut found = statement.query(given)?;
-        while let Some(row) = found.next()? {
-            self.put_task(facts, rows::repo(row, 0)?, rows::task_id(row, 1)?, row, 2)?;
-        }
-        let mut statement = self.conn.prepare_cached(sql::LEASES_BY_FENCE)?;
-        let mut found = statement.query(given)?;
-        while let Some(row) = found.next()? {
-            let lease = rows::lease(row, rows::repo(row, 0)?)?;
-            let key = Key::Lease(lease.repo.clone(), lease.id);
-            facts.put(key, Some(Entity::Lease(Box::new(lease))));
-        }
-        Ok(())
     }
 
     fn candidates(

@@ -120,8 +120,6 @@ statements! {
         WHERE repo = ?1 AND id >= ?2 AND id < ?2 || char(127) ORDER BY id LIMIT ?3";
     TASKS_AFTER = "SELECT repo, id, body FROM tasks INDEXED BY tasks_by_id
         WHERE (repo, id) > (?1, ?2) ORDER BY repo, id LIMIT ?3";
-    TASKS_BY_FENCE = "SELECT repo, id, body, rowid, due_at FROM tasks
-        INDEXED BY tasks_by_fence WHERE fence = ?1";
     TASKS_BY_PARENT = "SELECT id, body, rowid, due_at FROM tasks INDEXED BY tasks_by_parent
         WHERE repo = ?1 AND parent = ?2 ORDER BY id";
     DEPENDANTS = "SELECT t.id, t.body, t.rowid, t.due_at FROM deps d CROSS JOIN tasks t
@@ -134,6 +132,8 @@ statements! {
     PREFERRED = "SELECT id, body, rowid, due_at FROM tasks INDEXED BY tasks_by_preference
         WHERE repo = ?1 AND preferred = ?2 AND status = 'queued' AND waits = 0
         ORDER BY priority, number LIMIT ?3";
+    SENT_BACK = "SELECT id, body, rowid, due_at FROM tasks INDEXED BY tasks_by_status
+        WHERE repo = ?1 AND status = 'changes_requested' AND assignee = ?2 ORDER BY number LIMIT ?3";
     WAITING = "SELECT count(*) FROM (SELECT 1 FROM tasks INDEXED BY tasks_waiting
         WHERE repo = ?1 AND status = 'queued' AND waits > 0 LIMIT ?2)";
     HELD_BY = "SELECT repo, id FROM tasks INDEXED BY tasks_by_holder
@@ -186,7 +186,6 @@ statements! {
     LEASES_BELOW = concat!(lease_columns!(),
         "WHERE repo = ?1 AND prefix >= ?2 || '/' AND prefix < ?2 || '0'");
     LEASES_OF_REPO = concat!(lease_columns!(), "WHERE repo = ?1");
-    LEASES_BY_FENCE = concat!(lease_columns!(), "INDEXED BY leases_by_fence WHERE fence = ?1");
     LEASES_BY_OWNER = concat!(lease_columns!(),
         "INDEXED BY leases_by_owner WHERE repo = ?1 AND owner = ?2 AND number > ?3
         ORDER BY number LIMIT ?4");

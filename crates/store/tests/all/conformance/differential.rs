@@ -202,7 +202,6 @@ fn needs(chance: &mut Chance, given: &Given) -> Vec<Need> {
         Need::Entity(Key::Repo(repo())),
         Need::TaskNumber(repo(), chance.below(given.tasks + 2)),
         Need::TaskPrefix(repo(), format!("T{}", chance.below(3))),
-        Need::Grant(fence(1 + chance.below(300))),
         Need::Candidates(repo(), None),
         Need::Candidates(repo(), Some(place)),
         Need::Preferred(repo(), who.clone()),

@@ -88,23 +88,25 @@ pub(super) fn a_number_finds_its_task(world: &mut World) -> Outcome {
     Ok(())
 }
 
-pub(super) fn a_fence_finds_what_it_granted(world: &mut World) -> Outcome {
-    world.commit(vec![created(1, |_| ()), created(2, |_| ())])?;
-    world.commit(claimed("T1", "ann", 3))?;
-    world.commit(vec![
-        locked(1, "a", "ann", 3),
-        locked(2, "b", "ann", 3),
-        locked(3, "c", "bo", 7),
-    ])?;
-    let facts = world.load(&Need::Grant(fence(3)))?;
-    let (task, leases) = facts.grant(fence(3)).unwrap();
-    assert_eq!(task.map(|task| task.id.clone()), Some(task_id("T1")));
-    assert_eq!(leases.len(), 2);
-    let facts = world.load(&Need::Grant(fence(99)))?;
-    assert_eq!(facts.grant(fence(99)), Ok((None, Vec::new())));
-    world.commit(vec![status("T1", Status::Claimed, Status::Queued)])?;
-    let facts = world.load(&Need::Grant(fence(3)))?;
-    assert_eq!(facts.grant(fence(3)).unwrap().0, None, "a claim that ended is not found");
+pub(super) fn work_that_was_sent_back_is_found_for_its_assignee(world: &mut World) -> Outcome {
+    world.commit(vec![created(1, |_| ()), created(2, |_| ()), created(3, |_| ())])?;
+    for (n, who) in [(1, "ann"), (2, "bo"), (3, "ann")] {
+        world.commit(claimed(&format!("T{n}"), who, n))?;
+    }
+    for id in ["T1", "T2"] {
+        world.commit(vec![
+            status(id, Status::Claimed, Status::InProgress),
+            status(id, Status::InProgress, Status::Review),
+            status(id, Status::Review, Status::ChangesRequested),
+        ])?;
+    }
+    let facts = world.load(&Need::Preferred(repo(), agent("ann")))?;
+    let ids: Vec<_> =
+        facts.sent_back(&repo(), &agent("ann")).unwrap().iter().map(|t| &t.id).collect();
+    assert_eq!(ids, [&task_id("T1")]);
+    world.commit(vec![status("T1", Status::ChangesRequested, Status::InProgress)])?;
+    let facts = world.load(&Need::Preferred(repo(), agent("ann")))?;
+    assert_eq!(facts.sent_back(&repo(), &agent("ann")), Ok(Vec::new()));
     Ok(())
 }
 

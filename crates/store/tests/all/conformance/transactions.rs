@@ -1,8 +1,7 @@
 //! Transactions, time and waking.
 
 use super::world::{
-    Extras, agent, commit, created, done, fence, locked, registered, repo, task_id, task_key,
-    unlocked,
+    Extras, agent, commit, created, done, locked, registered, repo, task_id, task_key, unlocked,
 };
 use super::{Outcome, World};
 use comity_core::facts::{Facts, Need};
@@ -125,7 +124,6 @@ pub(super) fn a_row_that_ended_is_gone(world: &mut World) -> Outcome {
         Need::Entity(Key::Lease(repo(), LeaseId(1))),
         Need::LeasesNear(repo(), "src".to_owned()),
         Need::LeasesOf(repo(), agent("ann")),
-        Need::Grant(fence(1)),
     ] {
         let facts = world.load(&need)?;
         assert!(!facts.state.leases.contains_key(&(repo(), LeaseId(1))));
