@@ -238,8 +238,8 @@ impl Config {
         for name in &self.gates.required {
             let bad = name.trim().is_empty() || name.chars().any(char::is_control);
             if bad || name.len() > WORD_BYTES_MAX {
-                let message = format!("gates.required");
-                return Err(Problem::new("{name:?} cannot be the name of a gate", message));
+                let message = format!("{name:?} cannot be the name of a gate");
+                return Err(Problem::new("gates.required", message));
             }
         }
         Ok(self.gates.required.clone())
