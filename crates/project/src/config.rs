@@ -249,8 +249,8 @@ impl Config {
         let Some(pattern) = &self.branch.pattern else { return Ok(default) };
         let bad = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
         if pattern.is_empty() || pattern.starts_with(['-', '/']) || pattern.contains(bad) {
-            let message = format!("branch.pattern");
-            return Err(Problem::new("{pattern:?} cannot be the name of a branch", message));
+            let message = format!("{pattern:?} cannot be the name of a branch");
+            return Err(Problem::new("branch.pattern", message));
         }
         // A word with a typo in it would stand in the name of every branch.
         let plain = BRANCH_WORDS.iter().fold(pattern.clone(), |text, word| text.replace(word, ""));
