@@ -272,8 +272,4 @@ pub fn says(tree: Option<&Node>, key: &str, words: &[&str]) -> bool {
 }
 
 #[cfg(test)]
-mod recognise_tests;
-#[cfg(test)]
-mod schema_tests;
-#[cfg(test)]
 mod tests;

@@ -69,25 +69,24 @@ impl Earlier {
 }
 
 #[cfg(test)]
-impl Earlier {
-    /// Queued tasks that are here: their ids, and which items they are.
-    pub(super) fn queued(tasks: &[(&str, Option<&str>)]) -> Earlier {
-        let mut earlier = Earlier::default();
-        for (id, item) in tasks {
-            let item = item.map(str::to_owned);
-            earlier.items.extend(item.clone().map(|item| (item, (*id).to_owned())));
-            let (status, depends_on, parent) = (Status::Queued, Vec::new(), None);
-            earlier.tasks.insert((*id).to_owned(), Before { item, status, depends_on, parent });
-        }
-        earlier
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use crate::beads;
     use crate::plan::{ImportRecord, Part, Plan};
+
+    impl Earlier {
+        /// Queued tasks that are here: their ids, and which items they are.
+        pub(in crate::plan) fn queued(tasks: &[(&str, Option<&str>)]) -> Earlier {
+            let mut earlier = Earlier::default();
+            for (id, item) in tasks {
+                let item = item.map(str::to_owned);
+                earlier.items.extend(item.clone().map(|item| (item, (*id).to_owned())));
+                let (status, depends_on, parent) = (Status::Queued, Vec::new(), None);
+                earlier.tasks.insert((*id).to_owned(), Before { item, status, depends_on, parent });
+            }
+            earlier
+        }
+    }
 
     /// Tasks that are here: item, state, what they wait for, what they are a part of. Their ids are the items.
     fn earlier(tasks: &[(&str, Status, &[&str], Option<&str>)]) -> Earlier {

@@ -12,7 +12,7 @@ mod names;
 mod places;
 
 #[cfg(test)]
-mod garbage;
+mod tests;
 
 pub use arrange::arrange;
 pub use bounds::{bounded, notes, one_line, requirements, title};
