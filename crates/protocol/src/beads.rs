@@ -11,7 +11,6 @@ use comity_core::task::{Deliverable, Priority};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name under which the ids of issues are kept with their tasks.
 pub const PROVIDER: &str = "beads";
 
 /// What is kept with the task as a reference, for want of a field of its own.
@@ -23,7 +22,6 @@ const TIMES: [&str; 3] = ["created_at", "updated_at", "closed_at"];
 /// What is read of a comment; its number names nothing here.
 const COMMENT_KEYS: [&str; 5] = ["id", "issue_id", "author", "text", "created_at"];
 
-/// What is read of a link, in either of its forms.
 const LINK_KEYS: [&str; 4] = ["issue_id", "depends_on_id", "id", "type"];
 
 /// Who made a link, and when: what every link has and none can be given here.
@@ -202,7 +200,6 @@ fn priority(fields: &mut Fields<'_>) -> Option<Priority> {
     }
 }
 
-/// Labels within their bounds and each once.
 pub(crate) fn labels(id: &str, given: Vec<String>, left: &mut Vec<LeftOut>) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for label in given {
@@ -273,7 +270,6 @@ fn outside_reason(
     new.blockers.push(bounded(id, "the blocker", text, left));
 }
 
-/// Reserves open work for whom it was assigned to.
 pub(crate) fn reserve(
     id: &str,
     assignee: Option<String>,

@@ -13,7 +13,6 @@ pub(crate) fn lines(text: &str) -> Vec<&str> {
     text.strip_prefix('\u{feff}').unwrap_or(text).lines().collect()
 }
 
-/// What the fence of a block says of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Data,
@@ -37,22 +36,17 @@ impl Language {
 
 /// Lines of a text that are apart from the rest.
 pub(crate) struct Block {
-    /// Its first line, counted from 0.
     pub(crate) first: usize,
-    /// The line after its last.
     pub(crate) end: usize,
     pub(crate) language: Language,
-    /// Spaces before its fence.
     pub(crate) indent: usize,
 }
 
 impl Block {
-    /// Tells whether the block may hold a contract.
     pub(crate) fn may_be_contract(&self) -> bool {
         self.language != Language::Other
     }
 
-    /// Tells whether a fence says that it is JSON or YAML.
     pub(crate) fn is_named(&self) -> bool {
         self.language == Language::Data
     }

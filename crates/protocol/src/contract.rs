@@ -36,7 +36,6 @@ pub struct ContractKind {
     /// Counts the marks of this kind: words or keys that only contracts of this kind have. 0 means that the text is of another
     /// kind.
     pub marks: fn(&str, Option<&Node>) -> u32,
-    /// Finds everything that is wrong.
     pub validate: fn(&Node, Mode) -> Problems,
     pub schema: fn() -> Value,
     /// Returns what a valid contract reports, for kinds that end a piece of work.
@@ -49,7 +48,6 @@ impl fmt::Debug for ContractKind {
     }
 }
 
-/// Every kind, in the order of the documentation.
 pub const KINDS: &[ContractKind] = &[
     ContractKind {
         name: "mission",
@@ -154,16 +152,13 @@ pub fn recognise(text: &str) -> Option<&'static ContractKind> {
     }
 }
 
-/// A contract that was looked at.
 pub struct Checked {
     pub kind: Option<&'static ContractKind>,
-    /// What is in it, when it could be read.
     pub tree: Option<Node>,
     pub problems: Problems,
 }
 
 impl Checked {
-    /// Tells whether it can be used.
     pub fn is_valid(&self) -> bool {
         self.tree.is_some() && self.kind.is_some() && self.problems.is_valid()
     }
@@ -198,7 +193,6 @@ fn look(text: &str, given: Option<&'static ContractKind>, mode: Mode, purpose: P
     }
 }
 
-/// What is said of a text that has no marks.
 fn untold() -> String {
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     format!("the content of this contract fits no kind; name the kind ({})", names.join(", "))
@@ -259,13 +253,11 @@ pub fn report(kind: &ContractKind, tree: &Node) -> Option<WorkReport> {
     Some(report)
 }
 
-/// Counts how many of the keys the tree has.
 pub fn keys_there(tree: Option<&Node>, keys: &[&str]) -> u32 {
     let Some(tree) = tree else { return 0 };
     keys.iter().map(|key| u32::from(tree.entry(key).is_some())).sum()
 }
 
-/// Tells whether a key holds one of the words.
 pub fn says(tree: Option<&Node>, key: &str, words: &[&str]) -> bool {
     let text = tree.and_then(|tree| tree.get(key)).and_then(Node::text);
     text.is_some_and(|text| words.contains(&text))

@@ -2,7 +2,6 @@
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line<'a> {
-    /// The line without its end.
     pub text: &'a str,
     /// Whether it is text that its author says: not code, not a quotation, not an HTML comment.
     pub plain: bool,
@@ -159,7 +158,6 @@ fn mark_spans_of(lines: &mut [Line<'_>]) {
     }
 }
 
-/// The lengths of the runs of back-ticks in a line.
 fn ticks(text: &str) -> Vec<usize> {
     text.split(|c| c != '`').map(str::len).filter(|length| *length > 0).collect()
 }

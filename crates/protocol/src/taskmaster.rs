@@ -13,7 +13,6 @@ use comity_core::task::Priority;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The name under which the ids of items are kept with their tasks.
 pub const PROVIDER: &str = "taskmaster";
 
 /// The tag that needs no name.
@@ -22,7 +21,6 @@ const MAIN_TAG: &str = "master";
 /// What no task can be given: the log has its own times.
 const TIMES: [&str; 3] = ["createdAt", "updatedAt", "previousStatus"];
 
-/// Parts of the description, in the order of reading.
 const PARTS: [(&str, &str); 6] = [
     ("details", "Details"),
     ("implementationApproach", "Approach"),
@@ -65,7 +63,6 @@ struct Place<'a> {
     tag: &'a str,
     path: String,
     parent: Option<&'a str>,
-    /// The whole ids of the subtasks beside it.
     siblings: BTreeSet<String>,
 }
 
@@ -75,7 +72,6 @@ fn inside(parent: &str, id: &str) -> String {
 }
 
 impl Place<'_> {
-    /// The name of an item of this tag.
     fn item(&self, id: &str) -> String {
         if self.tag == MAIN_TAG { id.to_owned() } else { format!("{}:{id}", self.tag) }
     }

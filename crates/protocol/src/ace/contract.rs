@@ -10,7 +10,6 @@ use comity_core::command::{
 use comity_core::pattern::RepoPath;
 use serde_json::{Value, json};
 
-/// What a worker leaves behind when it is through.
 pub const DONE: ContractKind = ContractKind {
     name: "ace-done",
     help: "ACE: what a worker leaves behind in ACE_TASK_DONE.json",
@@ -21,7 +20,6 @@ pub const DONE: ContractKind = ContractKind {
     report: Some(|tree| Some(report(tree))),
 };
 
-/// Lists that a worker leaves behind.
 const LISTS: [&str; 3] = ["files_changed", "commands_run", "blocked_questions"];
 /// Words for how it ended, in any case; a worker that is through need not say so.
 const STATES: &[&str] = &[

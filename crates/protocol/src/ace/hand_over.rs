@@ -10,7 +10,6 @@ const REFUSALS: [&str; 4] = ["refused", "i'm sorry", "i’m sorry", "i am sorry"
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HandOver {
-    /// The task of the worker, such as `task-1`.
     pub task_id: Option<String>,
     pub summary: String,
     pub files_changed: Vec<String>,
@@ -31,23 +30,18 @@ pub enum HandOverState {
 /// Why there is no result. The names are the protocol's own.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HandOverError {
-    /// The worker ended without the file.
     MissingDoneFile,
-    /// The worker did not end in time.
     TaskWaitTimeout,
     /// The model would not do it; this is what it said.
     InstructionRefusal(String),
     Unreadable {
         message: String,
-        /// Where, counted from one.
         line: usize,
-        /// Where in the line, counted from one.
         column: usize,
     },
 }
 
 impl HandOverError {
-    /// Returns the protocol's name for it.
     pub fn as_str(&self) -> &'static str {
         match self {
             HandOverError::MissingDoneFile => "missing_done_file",
@@ -83,7 +77,6 @@ impl HandOver {
         HandOver::of(value)
     }
 
-    /// Takes what the file holds apart.
     pub(super) fn of(value: Value) -> Result<HandOver, HandOverError> {
         let Value::Object(mut fields) = value else {
             let message = "the file does not hold an object".to_owned();

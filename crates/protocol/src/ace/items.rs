@@ -5,7 +5,6 @@ use crate::markdown::{Line, indent};
 /// Spaces before an item that is not part of another one.
 const ITEM_INDENT_MAX: usize = 1;
 
-/// An item of a list as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Item {
     /// The number before it: `2.`, `2)`.
@@ -14,7 +13,6 @@ pub(super) struct Item {
     pub(super) text: String,
 }
 
-/// A list with the text around it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Listed {
     pub(super) before: String,
@@ -54,7 +52,6 @@ pub(super) fn read(first: &str, rest: &[Line<'_>], labelled: fn(&str) -> bool) -
     out
 }
 
-/// Writes an item with its later lines under the first.
 pub(super) fn write(out: &mut String, bullet: &str, number: Option<u32>, text: &str) {
     let pad = " ".repeat(width_of(number));
     out.push_str(bullet);

@@ -50,7 +50,6 @@ pub enum Generation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
     Agent,
-    /// Somebody whose answers count.
     Allowed,
     Other,
 }
@@ -60,7 +59,6 @@ pub const OWN_MARK: &str = "<!-- comity";
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comment {
-    /// An agent has taken the issue.
     Claim(Claim),
     Blocked(Blocked),
     Answer(Answer),
@@ -108,7 +106,6 @@ impl<'a> Word<'a> {
         lines.iter().enumerate().filter_map(|(place, line)| Some((place, Word::of(line)?)))
     }
 
-    /// How the work ended, for words that end it.
     fn status(&self) -> Option<ReportStatus> {
         match self {
             Word::Blocked(..) => Some(ReportStatus::Blocked),
@@ -176,7 +173,6 @@ impl Comment {
     }
 }
 
-/// Tells whether comity wrote the comment.
 pub fn is_own(text: &str) -> bool {
     markdown::lines(text).iter().any(|line| line.fence.is_none() && line.text.starts_with(OWN_MARK))
 }

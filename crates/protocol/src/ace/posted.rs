@@ -21,10 +21,8 @@ pub const COMMENT: ContractKind = ContractKind {
     report: Some(report),
 };
 
-/// What the comments are called.
 const COMMENTS: [&str; 6] = ["claim", "blocked", "answer", "resuming", "done", "failed"];
 
-/// A key and its value, as they are read out of a comment.
 type Part = (&'static str, Data);
 
 /// One mark at most; whatever else a text may be counts more, since comments have lines such as these in them.
@@ -32,7 +30,6 @@ fn marks(given: &str, _tree: Option<&Node>) -> u32 {
     u32::from(word_at(given).is_some())
 }
 
-/// Where the word is that tells what the comment is.
 fn word_at(given: &str) -> Option<Place> {
     let lines = markdown::lines(given);
     let (place, _) = Word::all(&lines).next()?;
@@ -45,7 +42,6 @@ fn place_in(lines: &[Line<'_>], number: usize) -> Place {
     Place { line: from_one(number), column: from_one(before) }
 }
 
-/// Where a text says that the work ended, and how.
 pub(crate) fn ends(given: &str) -> Vec<(Place, ReportStatus)> {
     let lines = markdown::lines(given);
     let words = Word::all(&lines);
@@ -98,7 +94,6 @@ fn node(data: Data, at: Place) -> Node {
     Node { data, at, plain: true }
 }
 
-/// What is there and says something.
 fn said_if(parts: &[(&'static str, Option<String>)]) -> Vec<Part> {
     let said = parts.iter().filter_map(|(key, text)| Some((*key, text.clone()?)));
     said.filter(|(_, text)| !text.trim().is_empty()).map(|(k, t)| (k, Data::Text(t))).collect()

@@ -37,7 +37,6 @@ impl<'a> Checker<'a> {
         self.found.error(at, path, message);
     }
 
-    /// Returns the value of a required field, or says that it is missing.
     pub(super) fn required(&mut self, key: &str) -> Option<&'a Node> {
         let value = truthy(self.root, key);
         if value.is_none() {
@@ -64,7 +63,6 @@ impl<'a> Checker<'a> {
         self.error(value.at, "version", message);
     }
 
-    /// Checks an id that is a prefix and digits.
     pub(super) fn id(&mut self, key: &str, prefix: &str, form: &str) {
         let Some(value) = self.required(key) else { return };
         let text = self.shown(value);
@@ -76,7 +74,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the items of a required list, or says why there are none.
     pub(super) fn required_list(&mut self, key: &str) -> Option<&'a [Node]> {
         let value = self.required(key)?;
         self.list(key, value)
@@ -92,7 +89,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks a field of a list's entry that must be there.
     pub(super) fn part(&mut self, path: &str, item: &'a Node, key: &str) -> Option<&'a Node> {
         let value = truthy(item, key);
         if value.is_none() {
@@ -102,7 +98,6 @@ impl<'a> Checker<'a> {
         value
     }
 
-    /// Checks a field of a list's entry that must be one of some words.
     pub(super) fn word(&mut self, path: &str, item: &'a Node, key: &str, words: &[&str]) {
         let Some(value) = self.part(path, item, key) else { return };
         if !value.text().is_some_and(|text| words.contains(&text)) {

@@ -42,12 +42,10 @@ pub fn result(text: &str, mode: Mode) -> Result<Node, Fault> {
     read(text, mode, &RESULT)
 }
 
-/// Tells whether the unreadable part of a text has the keys of a mission.
 pub fn is_meant_as_mission(text: &str) -> bool {
     is_meant(text, &MISSION)
 }
 
-/// Tells whether the unreadable part of a text has the keys of a result.
 pub fn is_meant_as_result(text: &str) -> bool {
     is_meant(text, &RESULT)
 }
@@ -121,7 +119,6 @@ fn meant<'l>(lines: impl Iterator<Item = (usize, &'l str)>, wanted: &Wanted) -> 
     seen.values().min().copied().filter(|_| seen.len() >= MEANT_MIN)
 }
 
-/// The key that a line begins with.
 fn key_of(line: &str) -> Option<&str> {
     let quotes = ['"', '\''];
     let (key, _) = line.trim_start().split_once(':')?;

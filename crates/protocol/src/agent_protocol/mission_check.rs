@@ -10,7 +10,6 @@ use comity_core::pattern::{Pattern, PatternError, RepoPath};
 const CONTEXT_FILES: [&str; 2] = ["epic_file", "task_file"];
 const FLAGS: [&str; 2] = ["no_git_commit", "no_new_deps"];
 
-/// Counts the marks of a mission.
 pub fn marks(text: &str, tree: Option<&Node>) -> u32 {
     if tree.is_none() {
         return u32::from(in_prose::is_meant_as_mission(text));
@@ -18,7 +17,6 @@ pub fn marks(text: &str, tree: Option<&Node>) -> u32 {
     keys_there(tree, &["epic_id", "prd_id", "instruction"])
 }
 
-/// Finds everything that is wrong with a mission.
 pub fn validate(root: &Node, mode: Mode) -> Problems {
     let mut check = Checker::new(root, mode);
     if !is_object(root, mode) {

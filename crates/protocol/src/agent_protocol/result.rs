@@ -17,7 +17,6 @@ const STATUSES: [&str; 3] = ["completed", "failed", "blocked"];
 const ACTIONS: [&str; 3] = ["created", "modified", "deleted"];
 const LEVELS: [&str; 5] = ["info", "tip", "warn", "error", "critical"];
 const ISSUES: [&str; 3] = ["blocker", "question", "concern"];
-/// Entries that a log must have.
 const LOG_MIN: usize = 2;
 const FILE: [&str; 2] = ["path", "action"];
 const LINE: [&str; 3] = ["level", "message", "timestamp"];
@@ -37,7 +36,6 @@ pub fn marks(text: &str, tree: Option<&Node>) -> u32 {
         + u32::from(files.iter().any(|file| matches!(file.data, Data::Map(_))))
 }
 
-/// Finds everything that is wrong with a result.
 pub fn validate(root: &Node, mode: Mode) -> Problems {
     let mut check = Checker::new(root, mode);
     if !is_object(root, mode) {
@@ -141,7 +139,6 @@ fn list<'n>(root: &'n Node, key: &str) -> &'n [Node] {
     root.get(key).map_or(&[], Node::items)
 }
 
-/// Returns what a valid result reports.
 pub fn report(root: &Node) -> WorkReport {
     let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
     let file = |item: &Node| ReportedFile {
@@ -233,12 +230,10 @@ pub fn to_value(report: &WorkReport) -> Value {
     object(&more, fields)
 }
 
-/// Writes a report as a result in YAML.
 pub fn to_yaml(report: &WorkReport) -> String {
     document::to_yaml(&to_value(report), &Style::default())
 }
 
-/// Returns the task that a result names.
 pub fn task_id(root: &Node) -> Option<&str> {
     match &root.get("task_id")?.data {
         Data::Text(text) => Some(text),

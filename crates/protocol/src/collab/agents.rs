@@ -35,7 +35,6 @@ pub fn agent_record(
     record
 }
 
-/// Reads an agent's record, or a part of one, as the command that tells it.
 pub fn read_agent(
     id: AgentId,
     record: &Map<String, Value>,

@@ -1,10 +1,8 @@
 //! The commit message template: `type(task-id): summary`, then why, what, tests and risks.
 
-/// The types that a message may start with.
 pub const TYPES: [&str; 9] =
     ["feat", "fix", "refactor", "test", "docs", "chore", "perf", "build", "ci"];
 
-/// The sections, in their order.
 const SECTIONS: [&str; 4] = ["Why", "Touches", "Tests", "Risks"];
 
 /// How a message begins that git, or a forge's merge button, writes by itself.

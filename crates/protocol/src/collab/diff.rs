@@ -19,7 +19,6 @@ pub struct Change {
     pub id: String,
     pub place: usize,
     pub values: Map<String, Value>,
-    /// The keys that were taken away.
     pub gone: Vec<String>,
     pub was: Map<String, Value>,
 }
@@ -138,7 +137,6 @@ fn time(kind: StateFile, entry: &Entry) -> Option<Timestamp> {
     Timestamp::parse(entry.get(stamp(kind))?.as_str()?)
 }
 
-/// Tells whether the stamps say that one entry is older than another.
 fn is_before(kind: StateFile, one: &Entry, other: &Entry) -> bool {
     time(kind, one).zip(time(kind, other)).is_some_and(|(one, other)| one < other)
 }

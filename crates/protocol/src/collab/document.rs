@@ -6,16 +6,12 @@ use serde_json::{Map, Value};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StateFile {
-    /// `tasks.json`
     Tasks,
-    /// `locks.json`
     Locks,
-    /// `agents.json`
     Agents,
 }
 
 impl StateFile {
-    /// Every kind, in the order of the layout.
     pub const ALL: [StateFile; 3] = [StateFile::Tasks, StateFile::Locks, StateFile::Agents];
 
     /// Returns the name of the list, which is also the kind in `get_state`.
@@ -27,7 +23,6 @@ impl StateFile {
         }
     }
 
-    /// Returns the key that tells two entries apart.
     pub fn key(self) -> &'static str {
         match self {
             StateFile::Tasks | StateFile::Agents => "id",
@@ -35,7 +30,6 @@ impl StateFile {
         }
     }
 
-    /// Returns the name of the file.
     pub fn file(self) -> &'static str {
         match self {
             StateFile::Tasks => "tasks.json",
@@ -45,7 +39,6 @@ impl StateFile {
     }
 }
 
-/// Reads the bytes of a state file.
 pub fn read_bytes(kind: StateFile, bytes: &[u8]) -> Result<Value, Vec<Problem>> {
     read(kind, utf8(bytes)?)
 }

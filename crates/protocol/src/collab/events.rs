@@ -13,7 +13,6 @@ pub struct Etags {
     pub new: String,
 }
 
-/// Which state file an event changes.
 fn state_of(event: &str) -> Option<super::StateFile> {
     match event {
         "task_created" | "task_updated" | "task_linked" | "status_changed" | "task_claimed"
@@ -55,7 +54,6 @@ pub fn line_mark(event: &Map<String, Value>) -> String {
     super::etag(text.as_bytes()).chars().take(16).collect()
 }
 
-/// What the tools of the tree call a change of an agent.
 const AGENT_UPDATED: &str = "agent_updated";
 
 /// Says whether a line, which is not our own, is about what somebody reported only.

@@ -2,7 +2,6 @@
 
 use comity_core::view::TaskView;
 
-/// Writes the snippet of agents.md for the next subtask.
 pub fn handoff(task: &TaskView, subtask: Option<&str>, plan: &[String]) -> String {
     let next = subtask.map_or_else(|| next_step(task), |text| named_step(task, text));
     let mut lines = vec![

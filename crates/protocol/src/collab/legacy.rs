@@ -8,7 +8,6 @@ pub(super) const UNNAMED: &str = "unnamed";
 #[derive(Clone, Debug, PartialEq)]
 pub enum Legacy {
     Fine(Map<String, Value>),
-    /// It had the older form and was rewritten.
     Rewritten(Map<String, Value>),
     /// It has neither; it is kept as it is under the name `unknown`.
     Unknown(Map<String, Value>),

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-/// Writes a line a task under a heading that counts them.
 pub fn task_lines(tasks: &Value) -> String {
     let list = tasks.as_array().map(Vec::as_slice).unwrap_or_default();
     let cell = |task: &Value, key: &str| {

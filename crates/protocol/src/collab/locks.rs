@@ -13,7 +13,6 @@ pub fn lock_id(id: LeaseId) -> String {
     format!("L-{:08x}", id.0)
 }
 
-/// Reads either form of a lease's id.
 pub fn parse_lock_id(text: &str) -> Option<LeaseId> {
     if let Some(id) = LeaseId::parse(text) {
         return Some(id);
@@ -60,24 +59,20 @@ pub struct OutsideLock {
     pub extras: Map<String, Value>,
 }
 
-/// Keys that comity has a field for.
 const FIELDS: [&str; 7] =
     ["path", "owner", "purpose", "lock_id", "acquired_at", "ttl_seconds", "heartbeat_at"];
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockRecord {
-    /// What it is called there.
     pub theirs: OutsideLock,
     pub path: String,
     pub owner: AgentId,
     pub purpose: Option<String>,
     /// How long it lives without a sign of life.
     pub ttl: Millis,
-    /// The last sign of life.
     pub alive: Timestamp,
 }
 
-/// How long a lease lives that does not say it.
 const TTL_SECONDS: i64 = 900;
 
 /// Reads the record at a place of `locks.json`. A time that cannot be read is a problem, not the year 1970.

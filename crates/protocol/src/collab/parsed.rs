@@ -54,7 +54,6 @@ fn locate(root: Option<&Node>, path: String, message: String) -> Problem {
     placed(at, path, message)
 }
 
-/// Reads bytes as text, or says where the text ends.
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str, Vec<Problem>> {
     std::str::from_utf8(bytes).map_err(|error| {
         let head = bytes.get(..error.valid_up_to()).unwrap_or_default();

@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 /// The key of the references in a record, and of what is kept of them in the extras.
 pub(super) const REFERENCES: &str = "external_ids";
 
-/// The references that a record gives.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct References {
     /// Those that are texts or numbers.
@@ -74,7 +73,6 @@ impl References {
         Some(Value::Object(out))
     }
 
-    /// Puts what is kept into the extras of a task.
     pub(super) fn keep_in(&self, extras: &mut Map<String, Value>) {
         match &self.kept {
             Some(kept) => extras.insert(REFERENCES.to_owned(), kept.clone()),

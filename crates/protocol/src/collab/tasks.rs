@@ -14,7 +14,6 @@ use serde_json::{Map, Value, json};
 /// The entry of a task's context where keys are kept that comity has no field for.
 pub const EXTRAS: &str = "collab";
 
-/// Keys that comity has a field for.
 const FIELDS: [&str; 15] = [
     "id",
     "title",
@@ -83,7 +82,6 @@ fn priority(word: &str) -> Priority {
     Priority::parse(word).unwrap_or(Priority::DEFAULT)
 }
 
-/// What a record, or a part of one, says about a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Patch {
     title: Option<String>,
@@ -102,7 +100,6 @@ pub struct Patch {
     updated_at: Option<String>,
     references: Option<References>,
     extras: Map<String, Value>,
-    /// Keys of the extras that were taken away.
     gone: Vec<String>,
 }
 
@@ -146,7 +143,6 @@ impl Patch {
         if problems.is_empty() { Ok(patch) } else { Err(problems) }
     }
 
-    /// Says nothing but a state.
     pub fn to(status: Status) -> Patch {
         Patch { status: Some(status), ..Patch::default() }
     }
@@ -258,7 +254,6 @@ impl Patch {
         self.dependencies.iter_mut().for_each(|list| list.retain(|known| known != id));
     }
 
-    /// Sets what a blocked task needs, where nothing is said.
     pub fn default_needs(&mut self, needs: &str) {
         if self.status == Some(Status::Blocked) && self.needed().is_none() {
             self.needs = Some(needs.to_owned());
@@ -274,12 +269,10 @@ impl Patch {
         self.status.is_some_and(Status::is_held) && !matches!(self.assignee, Some(Some(_)))
     }
 
-    /// Adds a key that comity has no field for.
     pub fn extra(&mut self, key: &str, value: Value) {
         self.extras.insert(key.to_owned(), value);
     }
 
-    /// Returns the task that a whole record describes.
     pub fn new_task(&self, id: Option<String>) -> NewTask {
         let mut extras = self.extras.clone();
         if let Some(word) = self.unusual_priority() {
@@ -328,7 +321,6 @@ impl Patch {
         }
     }
 
-    /// The commands that link the references of a record.
     fn links(&self, id: &str) -> Vec<Command> {
         let link = |link: &TaskLinked| Command::Link {
             id: id.to_owned(),
@@ -357,7 +349,6 @@ impl Patch {
         out
     }
 
-    /// Who works on it, and its state.
     fn steps(&self, task: &TaskView, actor: &AgentId, reason: Option<&str>) -> Vec<Command> {
         let assign = self
             .assignee

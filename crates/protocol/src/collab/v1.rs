@@ -5,14 +5,12 @@ use super::{Patch, Problem};
 use comity_core::status::Status;
 use serde_json::{Map, Value, json};
 
-/// What an older state file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct V1 {
     pub goal: Option<String>,
     pub tasks: Vec<(String, Patch)>,
     pub locks: Vec<V1Lock>,
     pub agents: Vec<V1Agent>,
-    /// What could not be carried over as it is.
     pub notes: Vec<String>,
 }
 
@@ -109,7 +107,6 @@ fn numbered(text: &str) -> String {
     text.parse::<u64>().map_or_else(|_| text.to_owned(), |number| format!("task-{number:03}"))
 }
 
-/// The words that older files have for a state.
 fn status(word: &str) -> Option<Status> {
     let plain = word.trim().to_ascii_lowercase().replace([' ', '-'], "_");
     if let Ok(status) = Status::parse(&plain) {

@@ -36,7 +36,6 @@ pub(super) fn find(text: &str, kind: &'static ContractKind) -> Option<Fault> {
 }
 
 impl Said {
-    /// Returns how the work ended according to a valid contract.
     fn of(kind: &ContractKind, tree: &Node) -> Option<Said> {
         let valid = (kind.validate)(tree, Mode::Full).is_valid();
         let report = report(kind, tree).filter(|_| valid)?;

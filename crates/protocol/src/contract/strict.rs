@@ -4,7 +4,6 @@ use crate::document::{Data, Node};
 use crate::problem::Problems;
 use serde_json::Value;
 
-/// Adds what a strict reader refuses, by the schema of the kind.
 pub(super) fn tighten(problems: &mut Problems, tree: &Node, schema: &Value) {
     problems.all_errors();
     problems.extend(unknown(tree, schema, ""));

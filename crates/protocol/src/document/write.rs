@@ -94,7 +94,6 @@ impl Writer<'_> {
         self.path.truncate(length);
     }
 
-    /// Writes what comes after `key:`.
     fn value(&mut self, value: &Value, level: usize) {
         match value {
             Value::Object(map) if !map.is_empty() => {
@@ -165,7 +164,6 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a text can stand in a block as it is.
 fn fits_a_block(text: &str) -> bool {
     let first = text.trim_end_matches('\n');
     !first.is_empty()

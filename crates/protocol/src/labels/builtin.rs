@@ -4,7 +4,6 @@ use super::{Carrier, Dialect};
 use comity_core::role::Role;
 use comity_core::status::Status;
 
-/// Names of the dialects, for messages.
 pub(super) const NAMES: [&str; 3] = ["neo", "ace", "ace-project"];
 
 impl Dialect {
@@ -18,7 +17,6 @@ impl Dialect {
         }
     }
 
-    /// The labels of the Neo.mjs Agent Task Protocol.
     pub fn neo() -> Dialect {
         let role = |role, word: &str| (role, format!("agent-role:{word}"));
         Dialect {

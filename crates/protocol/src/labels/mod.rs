@@ -14,12 +14,9 @@ use comity_core::role::Role;
 use comity_core::status::Status;
 use std::collections::BTreeMap;
 
-/// Where a dialect keeps the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// In labels of an issue, one at a time.
     Labels,
-    /// In the status field of a board.
     Field,
 }
 
@@ -27,7 +24,6 @@ pub enum Carrier {
 pub enum Issue {
     Open,
     Completed,
-    /// Closed as not planned.
     NotPlanned,
 }
 
@@ -38,7 +34,6 @@ pub struct Mark<'a> {
     pub issue: Issue,
 }
 
-/// What must be done to an issue so that it shows a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub add: Vec<String>,
@@ -78,7 +73,6 @@ impl Dialect {
         &self.name
     }
 
-    /// Returns where it keeps the state.
     pub fn carrier(&self) -> Carrier {
         self.carrier
     }
@@ -96,7 +90,6 @@ impl Dialect {
         words
     }
 
-    /// Returns how a state is shown.
     pub fn mark(&self, status: Status) -> Mark<'_> {
         let issue = match status {
             Status::Done => Issue::Completed,
@@ -153,7 +146,6 @@ impl Dialect {
         self.words().into_iter().filter(follows).collect()
     }
 
-    /// Returns the role that the labels name.
     pub fn role(&self, labels: &[String]) -> Option<Role> {
         let listed = |label: &String| {
             self.roles.iter().find(|(_, word)| same(word, label)).map(|(role, _)| *role)

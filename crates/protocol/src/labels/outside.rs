@@ -6,17 +6,14 @@ use comity_core::role::{Role, Verb};
 use comity_core::status::Status;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What an issue that is seen outside means for a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outside {
-    /// It shows the state that the task has.
     Agrees,
     Wish(Wish),
     /// It asks for one that cannot follow: it is put back, and this is said.
     Refused(String),
 }
 
-/// A state that is asked for, and the way there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     pub from: Status,
@@ -100,7 +97,6 @@ fn alike_words(a: Option<&str>, b: Option<&str>) -> bool {
 }
 
 impl Wish {
-    /// Returns what must be done, one verb a step.
     pub fn verbs(&self) -> Vec<Verb> {
         let mut at = self.from;
         let mut verbs = Vec::new();

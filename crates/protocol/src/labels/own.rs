@@ -7,14 +7,12 @@ use std::collections::BTreeMap;
 
 /// Characters of a label, as GitHub allows them.
 const WORD_CHARS_MAX: usize = 50;
-/// States that must have a word.
 const NEEDED: [Status; 5] =
     [Status::Queued, Status::InProgress, Status::Review, Status::Done, Status::Blocked];
 
 /// A key whose value makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadKey {
-    /// The key, below the table of labels.
     pub key: String,
     pub message: String,
 }

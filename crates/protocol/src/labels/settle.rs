@@ -3,7 +3,6 @@
 use super::{Dialect, same};
 use comity_core::status::Status;
 
-/// The one state that labels say, after repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
     /// The label that counts, as it is written there.

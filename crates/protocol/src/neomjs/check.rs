@@ -5,7 +5,6 @@ use crate::problem::Problems;
 use comity_core::command::Extra;
 use serde_json::{Map, Value};
 
-/// Longest value that is repeated in a message.
 const SHOWN_MAX: usize = 80;
 
 pub(super) struct Check<'a> {
@@ -39,7 +38,6 @@ impl<'a> Check<'a> {
         None
     }
 
-    /// Says that a key should be there.
     pub(super) fn wished(&mut self, key: &str) -> Option<&'a Node> {
         let value = self.root.get(key).filter(|value| value.data != Data::Null);
         match value {
@@ -52,7 +50,6 @@ impl<'a> Check<'a> {
         value.filter(|value| value.written().is_some())
     }
 
-    /// Checks a list of texts, which may be missing.
     pub(super) fn texts(&mut self, path: &str, value: Option<&Node>) {
         let Some(value) = value else { return };
         match &value.data {
@@ -86,13 +83,11 @@ impl<'a> Check<'a> {
     }
 }
 
-/// A value for a message, cut where it is long.
 pub(super) fn shown(text: &str) -> String {
     let cut: String = text.chars().take(SHOWN_MAX).collect();
     if cut.len() < text.len() { format!("{cut:?}…") } else { format!("{cut:?}") }
 }
 
-/// The text of a key; empty when there is none.
 pub(super) fn text(root: &Node, key: &str) -> String {
     root.get(key).and_then(Node::written).unwrap_or_default()
 }
@@ -133,7 +128,6 @@ fn says_nothing(value: &Value) -> bool {
     }
 }
 
-/// The keys that a contract does not know.
 pub(super) fn unknown(root: &Node, known: &[&str]) -> Map<String, Value> {
     let entries = root.entries().iter().filter(|entry| !known.contains(&entry.key.as_str()));
     entries.map(|entry| (entry.key.clone(), entry.value.to_value())).collect()

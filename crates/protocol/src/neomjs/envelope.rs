@@ -12,13 +12,11 @@ const QUOTE_INDENT_MAX: usize = 3;
 struct Opened {
     /// As many lines as the text; those around the contract are empty.
     text: String,
-    /// Characters taken off the front of each line.
     taken: Vec<u32>,
     /// The lines that may be the contract, counted from 0: the first one and the one after the last.
     lines: Range<usize>,
 }
 
-/// Reads the contract in a text.
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let opened = open(text);
     match document::read(&opened.text) {
@@ -42,7 +40,6 @@ pub(super) fn has_header(text: &str, header: &str) -> bool {
     head.any(|line| line.eq_ignore_ascii_case(header))
 }
 
-/// Returns the title that the front matter of an issue's file gives.
 pub(super) fn front_title(text: &str) -> Option<String> {
     front(text)?.get("title")?.written().filter(|title| !title.trim().is_empty())
 }
@@ -61,12 +58,10 @@ pub(super) fn front_lines(text: &str) -> Range<usize> {
     1..front_matter(text.strip_prefix('\u{feff}').unwrap_or(text)).saturating_sub(1).max(1)
 }
 
-/// The lines of the contract, counted from 0.
 pub(super) fn contract_lines(text: &str) -> Range<usize> {
     open(text).lines
 }
 
-/// Returns the contract without anything around it.
 pub(super) fn contract_in(text: &str) -> String {
     let opened = open(text);
     format!("{}\n", opened.text.trim_start_matches('\n').trim_end())

@@ -16,15 +16,12 @@ const HEADER: &str = "# AGENT ERROR REPORT";
 const ATTEMPTS: &str = "attempts";
 const KNOWN: [&str; 5] = ["status", "reason", "error_log", "attempts", "request"];
 
-/// Why a task is stuck, and what is asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorContract {
     pub reason: String,
     pub error_log: Option<String>,
-    /// Attempts that were made, where it counts them.
     pub attempts: Option<u32>,
     pub request: Option<String>,
-    /// Everything else that it has, and the order of its keys.
     pub more: Extra,
 }
 
@@ -73,7 +70,6 @@ fn count(value: &Node) -> Option<u32> {
 }
 
 impl ErrorContract {
-    /// Returns what a valid report says.
     pub fn of(root: &Node) -> ErrorContract {
         ErrorContract {
             reason: text(root, "reason"),

@@ -79,7 +79,6 @@ fn read(text: &str) -> Option<Node> {
     task::validate(&tree, Mode::Full).is_valid().then_some(tree)
 }
 
-/// What differs between an issue and its task.
 struct Change {
     front: bool,
     within: Option<&'static str>,
@@ -110,7 +109,6 @@ fn contract_now(task: &Task, tree: &Node) -> TaskContract {
     TaskContract { other, ..TaskContract::of_task(task) }
 }
 
-/// Puts another contract where the old one was.
 fn with_contract(text: &str, contract: &TaskContract) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let range = envelope::contract_lines(text);

@@ -21,7 +21,6 @@ pub use task::TaskContract;
 use crate::contract::ContractKind;
 use crate::document::Place;
 
-/// The kinds of contract of this protocol.
 pub const TASK: ContractKind = ContractKind {
     name: "neo-task",
     help: "Neo.mjs Agent Task Protocol: what an agent is to do",
@@ -57,7 +56,6 @@ pub(crate) fn created_at(text: &str) -> Option<Place> {
     result::created(text).map(|(_, at)| at)
 }
 
-/// Returns the title that the front matter of an issue's file gives.
 pub fn title_beside(text: &str) -> Option<String> {
     envelope::front_title(text)
 }

@@ -8,14 +8,12 @@ use crate::problem::{Level, Problems};
 use comity_core::command::{NewTask, PlannedTask};
 use comity_core::task::Priority;
 
-/// Keys of a plan's task beside those of a contract.
 const PLANNING: [&str; 6] = ["key", "id", "title", "depends_on", "priority", "labels"];
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanItem {
     pub key: Option<String>,
     pub id: Option<String>,
-    /// Its title, when it has one beside its goal.
     pub title: Option<String>,
     /// What it waits for: keys of this plan, or ids of tasks.
     pub depends_on: Vec<String>,

@@ -17,28 +17,22 @@ use serde_json::{Map, Value, json};
 const HEADER: &str = "# AGENT RESULT CONTRACT";
 /// What the original's worker posts instead of a contract.
 const CREATED: &str = "PR Created:";
-/// The gate that test results are about.
 const TESTS: &str = "tests";
-/// What stands before the words about the tests in the log.
 const TESTS_SAID: &str = "Tests: ";
 const KNOWN: [&str; 4] = ["status", "pr_url", "files_modified", "test_results"];
 /// The words that are written; more are understood.
 const WRITTEN: [&str; 3] = ["success", "failed", "blocked"];
 const DONE: [&str; 4] = ["success", "completed", "done", "ok"];
 const FAILED: [&str; 4] = ["failure", "failed", "error", "fail"];
-/// Every word that is understood.
 pub(super) const STATUSES: &[&str] =
     &["success", "completed", "done", "ok", "failure", "failed", "error", "fail", "blocked"];
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResultContract {
-    /// `success`, or what it was instead.
     pub status: String,
     pub pr_url: Option<String>,
     pub files_modified: Vec<String>,
-    /// How the tests went, in words.
     pub test_results: Option<String>,
-    /// Everything else that it has, and the order of its keys.
     pub more: Extra,
 }
 
@@ -140,7 +134,6 @@ fn status(word: &str) -> Option<ReportStatus> {
 }
 
 impl ResultContract {
-    /// Returns what a valid contract says.
     pub fn of(root: &Node) -> ResultContract {
         let given = |key: &str| Some(text(root, key)).filter(|text| !text.trim().is_empty());
         ResultContract {
@@ -164,7 +157,6 @@ impl ResultContract {
         }
     }
 
-    /// Tells what the words about the tests claim; none when they claim nothing.
     pub fn tests_pass(&self) -> Option<bool> {
         test_claims::claim(self.test_results.as_ref()?)
     }
@@ -188,7 +180,6 @@ impl ResultContract {
     }
 }
 
-/// Returns what a valid result reports.
 pub(super) fn report(root: &Node) -> WorkReport {
     let result = ResultContract::of(root);
     let file = |name: &String| {

@@ -31,7 +31,6 @@ fn any_case(words: &[&str]) -> String {
     format!("^\\s*({})\\s*$", words.join("|"))
 }
 
-/// The schema of a task contract.
 pub(super) fn task() -> Value {
     json!({
         "$schema": DIALECT,
@@ -70,7 +69,6 @@ pub(super) fn task() -> Value {
     })
 }
 
-/// The schema of a result contract.
 pub(super) fn result() -> Value {
     json!({
         "$schema": DIALECT,
@@ -90,7 +88,6 @@ pub(super) fn result() -> Value {
     })
 }
 
-/// The schema of an error report.
 pub(super) fn error() -> Value {
     json!({
         "$schema": DIALECT,

@@ -28,18 +28,14 @@ pub(super) const STYLE: Style<'static> = Style {
 };
 const TYPE_DEFAULT: &str = "implementation";
 
-/// A task as one agent hands it to another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskContract {
     pub kind: Option<String>,
-    /// Who should do it: `pm`, `dev` or `qa`.
     pub role: Option<String>,
     pub goal: String,
     /// The epic, files to look at, documents to know, and whatever else.
     pub context: Map<String, Value>,
-    /// What the result must satisfy.
     pub requirements: Vec<String>,
-    /// Keys that the protocol does not know.
     pub other: Map<String, Value>,
 }
 
@@ -117,7 +113,6 @@ fn requirements(check: &mut Check<'_>) {
 }
 
 impl TaskContract {
-    /// Returns what a valid contract says.
     pub fn of(root: &Node) -> TaskContract {
         let given = |key: &str| Some(text(root, key)).filter(|text| !text.trim().is_empty());
         let entries = root.get("context").map_or(&[][..], Node::entries);

@@ -62,7 +62,6 @@ pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
     keys_there(tree, &["name"]) * keys_there(tree, &own)
 }
 
-/// Finds everything that is wrong.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let mut found = shape::check(root, FIELDS);
     let extends = root.get("extends").is_some();
@@ -87,7 +86,6 @@ pub fn schema() -> Value {
     shape::schema("Agent", "The definition of an agent.", FIELDS)
 }
 
-/// Writes a definition as YAML, with its keys in the order they have.
 pub fn render(root: &Node) -> String {
     // Descriptions are in quotes, as in the definitions that come with the tool.
     let mut quoted = vec!["description".to_owned()];

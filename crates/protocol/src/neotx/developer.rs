@@ -17,7 +17,6 @@ const OPTIONS: &[&str] = &["push", "pr", "keep", "discard"];
 const COUNT: Shape = Shape::Whole(0, i64::MAX);
 const TEXT: Shape = Shape::AnyText;
 const OPTION: Shape = Shape::Word(OPTIONS);
-/// The gate that a developer's evidence speaks for.
 const TESTS: &str = "tests";
 
 const EVIDENCE: &[Field] = &[
@@ -84,7 +83,6 @@ fn in_capitals(status: Option<&Node>) -> bool {
     text.contains(|c: char| c.is_ascii_uppercase()) && !text.contains(char::is_lowercase)
 }
 
-/// Finds everything that is wrong.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let mut found = shape::check(root, FIELDS);
     if !matches!(root.data, Data::Map(_)) {
@@ -190,7 +188,6 @@ fn exit_code(root: &Node) -> Option<i64> {
     }
 }
 
-/// The tasks of a plan; none in direct mode.
 fn tasks(root: &Node) -> &[Node] {
     root.get("tasks").map_or(&[], Node::items)
 }
@@ -222,7 +219,6 @@ fn claimed(said: &[(bool, String)]) -> Option<ReportedEvidence> {
     Some(ReportedEvidence { gate: TESTS.to_owned(), pass, report: Some(report) })
 }
 
-/// What a valid report says, in the words of the rules.
 pub fn report(root: &Node) -> WorkReport {
     let word = status(root);
     let status = match word {

@@ -7,7 +7,6 @@ use comity_core::decision::DecisionOption;
 use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
 
-/// The answers to a finding that needs a decision.
 const ANSWERS: [(&str, &str); 3] =
     [("yes", "Make it a task"), ("later", "Keep it for later"), ("no", "Leave it")];
 

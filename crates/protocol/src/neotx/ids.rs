@@ -9,13 +9,9 @@ use comity_core::time::Timestamp;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thing {
-    /// `dec_` and 20 hex digits.
     Decision,
-    /// `mem_` and 12 characters of a UUID.
     Memory,
-    /// `dir_` and 12 characters of a UUID.
     Directive,
-    /// `mem_` and 12 characters of a UUID, too.
     Task,
 }
 

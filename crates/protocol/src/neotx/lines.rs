@@ -26,7 +26,6 @@ pub struct Change {
 }
 
 impl Change {
-    /// Tells whether nothing is to be changed.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty() && self.unset.is_empty()
     }

@@ -21,7 +21,6 @@ pub enum Form {
     Together,
 }
 
-/// A task that is finished and on the branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completed {
     /// The task; a name without commas and brackets.
@@ -35,7 +34,6 @@ pub struct Resumption {
     pub completed: Vec<Completed>,
     pub failed_at: String,
     pub error: String,
-    /// The prompt of the crashed run.
     pub original: Option<String>,
 }
 
@@ -81,7 +79,6 @@ fn is_none(text: &str) -> bool {
 
 type Said = Option<(String, Place)>;
 
-/// What a prompt says, as far as it says it.
 #[derive(Default)]
 struct Section {
     run: Said,
@@ -200,7 +197,6 @@ const FIELDS: &[Field] = &[
     may("original", Shape::AnyText, "the prompt of the run that crashed"),
 ];
 
-/// Reads the header as a contract.
 pub fn read(text: &str) -> Result<Node, Fault> {
     let Some(found) = look(text) else {
         let message = format!("there is no line {HEADER}");
@@ -250,7 +246,6 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
     shape::check(root, FIELDS)
 }
 
-/// The JSON Schema of what the header says.
 pub fn schema() -> Value {
     shape::schema("resume", "neo: where to go on after a crash", FIELDS)
 }

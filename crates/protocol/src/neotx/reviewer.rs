@@ -52,13 +52,11 @@ const FIELDS: &[Field] = &[
     may("issues", Shape::List(&Shape::Object(ISSUE)), "everything that was found"),
 ];
 
-/// Counts the marks of a review.
 pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
     let own = ["verdict", "spec_compliance", "spec_deviations", "pr_comment", "verification"];
     keys_there(tree, &own)
 }
 
-/// Finds everything that is wrong.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let mut found = shape::check(root, FIELDS);
     if says(Some(root), "verdict", &["APPROVED"])
@@ -77,9 +75,7 @@ pub fn schema() -> Value {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether the work is accepted.
     pub approved: bool,
-    /// What to tell whoever did the work.
     pub notes: String,
 }
 
@@ -103,7 +99,6 @@ pub fn blocking(root: &Node) -> Option<String> {
     (!why.is_empty()).then(|| why.join(", "))
 }
 
-/// Returns what a valid review comes to.
 pub fn outcome(root: &Node) -> Outcome {
     let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
     let blocks = blocking(root);

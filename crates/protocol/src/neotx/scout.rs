@@ -7,7 +7,6 @@ use crate::problem::Problems;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Most findings of one report.
 pub const FINDINGS_MAX: usize = 20;
 
 /// How many there are; no document fixes that these are numbers.
@@ -39,13 +38,11 @@ const FIELDS: &[Field] = &[
     may("strengths", Shape::List(&Shape::AnyText), "what is good"),
 ];
 
-/// Counts the marks of a scout's report.
 pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
     let own = ["findings", "health_score", "decisions_created", "memories_written", "strengths"];
     keys_there(tree, &own)
 }
 
-/// Finds everything that is wrong.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let mut found = shape::check(root, FIELDS);
     let mut seen = BTreeSet::new();
@@ -79,23 +76,19 @@ pub fn schema() -> Value {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// `F-1`.
     pub id: String,
     pub severity: String,
     pub title: String,
     pub details: String,
-    /// The decision that was asked for it.
     pub decision: Option<String>,
 }
 
 impl Finding {
-    /// Tells whether somebody has to decide about it.
     pub fn needs_decision(&self) -> bool {
         matches!(self.severity.as_str(), "CRITICAL" | "HIGH")
     }
 }
 
-/// Returns the findings of a valid report.
 pub fn findings(root: &Node) -> Vec<Finding> {
     let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
     let one = |node: &Node| {

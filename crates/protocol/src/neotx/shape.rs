@@ -8,15 +8,12 @@ use serde_json::{Map, Value, json};
 pub(super) enum Shape {
     Text,
     AnyText,
-    /// A whole number within bounds.
     Whole(i64, i64),
-    /// Any number that is not negative.
     Amount,
     /// True; a contract that says false does not hold.
     True,
     Word(&'static [&'static str]),
     List(&'static Shape),
-    /// A list with at least one entry.
     Some(&'static Shape),
     /// An object with known fields; others are kept.
     Object(&'static [Field]),
@@ -43,7 +40,6 @@ pub(super) const fn may(key: &'static str, shape: Shape, help: &'static str) -> 
     Field { key, shape, required: false, help }
 }
 
-/// Finds everything that does not fit.
 pub(super) fn check(root: &Node, fields: &'static [Field]) -> Problems {
     let mut problems = Problems::new();
     if matches!(root.data, Data::Map(_)) {
@@ -151,7 +147,6 @@ pub(super) fn shown(node: &Node) -> String {
     }
 }
 
-/// Writes the JSON Schema of an object.
 pub(super) fn schema(title: &str, about: &str, fields: &'static [Field]) -> Value {
     let mut out = Map::new();
     out.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));

@@ -61,7 +61,6 @@ const SENDER: Field = may("supervisorId", Shape::AnyText, "who sends it");
 /// Words of messages that end nothing, and are no contract.
 const UNDER_WAY: &[&str] = &["progress", "session"];
 
-/// One of the forms that a report comes in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Complete,
@@ -72,7 +71,6 @@ enum Form {
 }
 
 impl Form {
-    /// Every form, with what it is called.
     const ALL: [(Form, &'static str); 5] = [
         (Form::Complete, "supervisor_complete"),
         (Form::Blocked, "supervisor_blocked"),
@@ -115,7 +113,6 @@ impl Form {
     }
 }
 
-/// Counts the marks of a supervisor's report.
 pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
     let listed = tree.and_then(|tree| tree.get("evidence"));
     let sent = says(tree, "type", &["complete", "blocked", "failed"]);
@@ -127,7 +124,6 @@ pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
         + u32::from(keys_there(tree, &["reason", "question", "urgency"]) >= 2)
 }
 
-/// Finds everything that is wrong.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let Some(form) = Form::of(root) else { return unknown_message(root) };
     shape::check(root, form.fields())
@@ -165,7 +161,6 @@ fn text(node: &Node, key: &str) -> String {
     node.get(key).and_then(Node::written).unwrap_or_default()
 }
 
-/// What a valid report says, in the words of the rules.
 pub fn report(root: &Node) -> WorkReport {
     let mut report = WorkReport {
         contract: "supervisor".to_owned(),

@@ -11,15 +11,12 @@ use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
 use serde_json::{Map, Value};
 
-/// The name under which the ids of tasks are kept.
 pub const PROVIDER: &str = "neo";
 /// What the tags begin with that keep columns of a memory which callers may set.
 const TAG: &str = "neo:";
-/// The latest deadline that is taken over.
 const DEADLINE_MAX: Millis = Millis::from_secs(366 * 86_400);
 /// Columns of a memory that callers may set and that have no field. Nothing else is ever read from a tag.
 const TAGGED: &[&str] = &["source", "category", "severity", "outcome"];
-/// Columns of a memory that are kept beside it.
 const BESIDE: &[&str] = &[
     "source",
     "created_at",
@@ -33,32 +30,24 @@ const BESIDE: &[&str] = &[
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenDecision {
-    /// neo's id.
     pub item: String,
     pub question: Question,
-    /// The answer that it has over there.
     pub answer: Option<String>,
-    /// What has no field here.
     pub other: Map<String, Value>,
 }
 
-/// A directive to be taken over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenDirective {
-    /// neo's id.
     pub item: String,
     pub new: NewDirective,
     pub enabled: bool,
-    /// What has no field here.
     pub other: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenMemory {
-    /// neo's id.
     pub item: String,
     pub new: NewMemory,
-    /// What has no field here.
     pub other: Map<String, Value>,
 }
 
@@ -66,7 +55,6 @@ fn time(record: &Record, key: &str) -> Option<Timestamp> {
     record.text(key).and_then(Timestamp::parse)
 }
 
-/// Takes what has no field of its own.
 fn kept(record: &Record, always: &[&str], known: &[&str]) -> Record {
     let mut out = Record::new();
     for key in always {

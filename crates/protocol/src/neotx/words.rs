@@ -3,13 +3,11 @@
 use comity_core::status::Status;
 use comity_core::task::Priority;
 
-/// The states of a task, in the order of its life.
 pub const TASK_STATUSES: [&str; 5] = ["pending", "in_progress", "done", "blocked", "abandoned"];
 
 /// The types of a log entry; they are the types of our notes.
 pub use comity_core::command::NOTE_TYPES as LOG_TYPES;
 
-/// Returns neo's word for a state.
 pub fn task_status(status: Status) -> &'static str {
     match status {
         Status::Queued => "pending",
@@ -34,10 +32,8 @@ pub fn read_task_status(word: &str) -> Option<Status> {
     }
 }
 
-/// What is known of the checks of a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
-    /// They have not passed yet.
     Pending,
     Passed,
 }
@@ -56,7 +52,6 @@ pub fn tracker(status: Status, checks: Checks) -> &'static str {
     }
 }
 
-/// Reads a word of neo's tracker.
 pub fn read_tracker(word: &str) -> Option<Status> {
     match word {
         "ready" => Some(Status::Queued),
@@ -79,7 +74,6 @@ pub fn priority(priority: Priority) -> &'static str {
     }
 }
 
-/// Where a log entry goes by its type.
 pub fn log_target(kind: &str) -> &'static str {
     match kind {
         "decision" | "milestone" | "blocker" => "memory",
@@ -99,7 +93,6 @@ pub fn relevance(scores: &[f64]) -> Vec<u8> {
     scores.iter().map(percent).collect()
 }
 
-/// The mark of a task in a list.
 pub fn marker(status: &str) -> &'static str {
     match status {
         "pending" => "○ pending",

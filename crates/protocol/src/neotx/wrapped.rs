@@ -69,7 +69,6 @@ pub fn pull_request(text: &str) -> Option<(String, Place)> {
     })
 }
 
-/// The number in a pull request's URL.
 pub fn pull_request_number(url: &str) -> Option<u64> {
     let digits: String =
         url.split_once("/pull/")?.1.chars().take_while(char::is_ascii_digit).collect();

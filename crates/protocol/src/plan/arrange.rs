@@ -39,7 +39,6 @@ pub(crate) fn finishing_order(tasks: &[Planned]) -> Vec<usize> {
 }
 
 impl Plan {
-    /// Returns the places of the tasks in the order in which their states are reached.
     pub fn finishing_order(&self) -> Vec<usize> {
         finishing_order(&self.tasks)
     }
@@ -115,7 +114,6 @@ fn walk(edges: &[Vec<usize>], circle: &mut dyn FnMut(usize, usize)) -> Vec<usize
     order
 }
 
-/// Why a link to nowhere is left out.
 const UNKNOWN: &str = "neither the file nor an earlier import has such an item";
 
 fn drop_dangling(plan: &mut Plan, earlier: &Earlier) {
@@ -223,7 +221,6 @@ fn break_parent_circles(plan: &mut Plan) {
     }
 }
 
-/// Keeps as many dependencies as a task may have, and names the others.
 fn bound_dependencies(plan: &mut Plan) {
     for task in &mut plan.tasks {
         for id in task.depends_on.drain(task.depends_on.len().min(LIST_ENTRIES_MAX)..) {
@@ -269,7 +266,6 @@ impl Waits {
     }
 }
 
-/// Takes out the dependencies by which items would wait for each other for ever.
 fn break_circles(plan: &mut Plan, earlier: &Earlier) {
     let Waits { depends_on, parents } = Waits::of(plan, earlier);
     let items: Vec<Vec<String>> = plan.tasks.iter().map(|task| task.depends_on.clone()).collect();

@@ -48,7 +48,6 @@ pub fn bounded(item: &str, what: &str, text: String, left_out: &mut Vec<LeftOut>
     text
 }
 
-/// Removes control characters.
 fn plain(item: &str, what: &str, text: String, left_out: &mut Vec<LeftOut>) -> String {
     let bad = |c: char| c.is_control() && !"\n\r\t".contains(c);
     let count = text.chars().filter(|c| bad(*c)).count();

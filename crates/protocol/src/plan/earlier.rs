@@ -11,7 +11,6 @@ pub struct Earlier {
     tasks: BTreeMap<String, Before>,
 }
 
-/// A task as it is before the import.
 #[derive(Clone, Debug)]
 pub(super) struct Before {
     /// The item that it is over there, if it is one.
@@ -44,12 +43,10 @@ impl Earlier {
         earlier
     }
 
-    /// Returns the task that an item became.
     pub fn task_of(&self, item: &str) -> Option<&str> {
         self.items.get(item).map(String::as_str)
     }
 
-    /// Tells whether an item is here already.
     pub fn has(&self, item: &str) -> bool {
         self.items.contains_key(item)
     }

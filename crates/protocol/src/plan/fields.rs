@@ -3,15 +3,11 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Something wrong in a file, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     pub message: String,
-    /// Where in the data, such as `dependencies[2].type`.
     pub path: String,
-    /// The line, counted from one, where it is known.
     pub line: Option<usize>,
-    /// The column, counted from one, where it is known.
     pub column: Option<usize>,
 }
 
@@ -47,7 +43,6 @@ impl<'p> Fields<'p> {
         Fields { map, path: path.into(), line, problems }
     }
 
-    /// Notes a problem with a field.
     pub fn problem(&mut self, field: &str, message: impl Into<String>) {
         let path = match (self.path.is_empty(), field.is_empty()) {
             (true, _) => field.to_owned(),
@@ -75,7 +70,6 @@ impl<'p> Fields<'p> {
         }
     }
 
-    /// Takes a text that must be there.
     pub fn required(&mut self, field: &str) -> Option<String> {
         let there = self.map.get(field).is_some_and(|value| !value.is_null() && !value.is_string());
         let text = self.text(field);
@@ -141,7 +135,6 @@ impl<'p> Fields<'p> {
     }
 }
 
-/// Names the kind of a value for a message.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -11,7 +11,6 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     Status,
-    /// What is said about the state.
     Reason,
     Title,
     Description,
@@ -21,7 +20,6 @@ pub enum Part {
     Type,
     Complexity,
     Files,
-    /// Outside reasons not to start.
     Blockers,
     Assignee,
     Initiative,
@@ -29,7 +27,6 @@ pub enum Part {
     Dependencies,
     Comments,
     References,
-    /// Whatever else the mission carries.
     Context,
 }
 
@@ -132,7 +129,6 @@ impl ImportRecord {
         self
     }
 
-    /// Returns the record with one part of another record.
     #[must_use]
     pub fn with(mut self, part: Part, of: &ImportRecord) -> ImportRecord {
         self.0.extend(of.0.get(&part).map(|value| (part, value.clone())));

@@ -20,7 +20,6 @@ pub fn task_id(prefix: &str, item: &str) -> String {
     if lossless { prefixed } else { other_id(&prefixed, item, 12) }
 }
 
-/// Makes another id of one that cannot be had.
 fn other_id(id: &str, item: &str, digits: usize) -> String {
     let hash = Hash::of(item.as_bytes()).to_string();
     let kept: String = id.chars().take(TASK_ID_BYTES_MAX.saturating_sub(24).min(40)).collect();
