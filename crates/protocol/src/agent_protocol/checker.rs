@@ -1,9 +1,8 @@
 //! The parts that the checks of both contracts are made of.
 //!
 //! The original validator is a program in JavaScript, and its verdicts follow from that language: what
-//! counts as missing, what a pattern matches, how a value is put into a message.
+//! counts as missing, what a pattern matches, how a list is put into a message.
 
-use super::javascript::text_of;
 use super::time::is_iso_8601;
 use crate::contract::Mode;
 use crate::document::{Data, Node, Place, looks_like_time};
@@ -24,9 +23,9 @@ impl<'a> Checker<'a> {
         Checker { root, mode, found: Problems::new() }
     }
 
-    /// Puts a value into a message as the original does; long ones are cut where its exact words do not matter.
+    /// Puts a value into a message; long ones are cut where the exact words do not matter.
     pub(super) fn shown(&self, value: &Node) -> String {
-        let text = text_of(value, self.mode);
+        let text = text_of(value);
         if self.mode == Mode::Compat || text.chars().count() <= SHOWN_MAX {
             return text;
         }
@@ -51,10 +50,8 @@ impl<'a> Checker<'a> {
         if value.text() == Some("1") {
             return;
         }
-        if self.mode == Mode::Full
-            && self.shown(value) == "1"
-            && matches!(value.data, Data::Number(_))
-        {
+        let one = matches!(&value.data, Data::Number(numeral) if numeral.whole() == Some(1));
+        if one && self.mode == Mode::Full {
             let message = "version 1 is not in quotes; write it as \"1\"";
             self.found.warning(value.at, "version", message);
             return;
@@ -158,6 +155,25 @@ impl<'a> Checker<'a> {
                 None
             }
         }
+    }
+}
+
+/// The text that JavaScript makes of a value; fractions and dates stay as they are written.
+fn text_of(value: &Node) -> String {
+    match &value.data {
+        Data::Null => "null".to_owned(),
+        Data::Number(numeral) => {
+            numeral.whole().map_or_else(|| numeral.text.clone(), |whole| whole.to_string())
+        }
+        Data::List(items) => {
+            let item = |item: &Node| match item.data {
+                Data::Null => String::new(),
+                _ => text_of(item),
+            };
+            items.iter().map(item).collect::<Vec<_>>().join(",")
+        }
+        Data::Map(_) => "[object Object]".to_owned(),
+        Data::Bool(_) | Data::Text(_) => value.written().unwrap_or_default(),
     }
 }
 

@@ -3,7 +3,6 @@
 
 mod checker;
 pub mod in_prose;
-mod javascript;
 pub mod mission_check;
 pub mod result;
 pub mod schema;
