@@ -16,4 +16,5 @@ pub mod problem;
 pub mod taskmaster;
 
 mod blocks;
+mod shape;
 mod test_claims;

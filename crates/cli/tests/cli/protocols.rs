@@ -81,7 +81,10 @@ fn a_contract_that_is_not_valid_makes_no_task_and_all_its_problems_are_listed() 
     assert!(error["message"].as_str().unwrap().contains("line 2, column 7: role \"king\""));
     let problems = error["details"]["problems"].as_array().unwrap();
     let messages: Vec<&str> = problems.iter().map(|p| p["message"].as_str().unwrap()).collect();
-    assert!(messages.contains(&"requirements is missing"), "{messages:?}");
+    assert!(
+        messages.contains(&"requirements is missing: what the result must satisfy"),
+        "{messages:?}"
+    );
     assert_eq!(sandbox.json(&["task", "list"])["tasks"], json!([]));
     assert_eq!(sandbox.refused(&["task", "create"]), ("invalid-input".into(), 2));
     let answer = sandbox.comity().args(&["contract", "validate", "task.yaml", "--json"]).done();

@@ -109,7 +109,7 @@ fn state(fields: &mut Map<String, Value>, summary: &str) -> HandOverState {
     let questions = list(fields.remove("blocked_questions"));
     let status = fields.remove("status").as_ref().and_then(word);
     let status = status.or_else(|| fields.remove("state").as_ref().and_then(word));
-    let status = status.unwrap_or_default().to_lowercase();
+    let status = status.unwrap_or_default().trim().to_lowercase();
     let flag = fields.remove("blocked");
     let flagged = match &flag {
         Some(Value::Bool(blocked)) => *blocked,

@@ -9,7 +9,6 @@ mod issue;
 mod plan;
 mod result;
 pub mod safety;
-mod schema;
 mod task;
 
 pub use error::ErrorContract;
@@ -27,7 +26,7 @@ pub const TASK: ContractKind = ContractKind {
     read: |text, _| envelope::read(text),
     marks: task::marks,
     validate: task::validate,
-    schema: schema::task,
+    schema: task::schema,
     report: None,
 };
 
@@ -37,7 +36,7 @@ pub const RESULT: ContractKind = ContractKind {
     read: |text, _| result::read(text),
     marks: result::marks,
     validate: result::validate,
-    schema: schema::result,
+    schema: result::schema,
     report: Some(|tree| Some(result::report(tree))),
 };
 
@@ -47,7 +46,7 @@ pub const ERROR: ContractKind = ContractKind {
     read: |text, _| envelope::read(text),
     marks: error::marks,
     validate: error::validate,
-    schema: schema::error,
+    schema: error::schema,
     report: Some(|tree| Some(error::report(tree))),
 };
 

@@ -1,11 +1,12 @@
 //! The contract of a result: the work is done and a pull request is open.
 
-use super::check::{Check, beyond, list, shown, text};
+use super::check::{beyond, list, text};
 use super::envelope;
 use crate::contract::{Mode, SURE, keys_there, says};
 use crate::document::{Data, Entry, Fault, Node, Place, Style, to_yaml};
 use crate::markdown;
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, check_paths, may, must, should};
 use crate::test_claims;
 use comity_core::command::{
     Extra, FileAction, ReportStatus, ReportedEvidence, ReportedFile, ReportedLine, WorkReport,
@@ -24,8 +25,14 @@ const KNOWN: [&str; 4] = ["status", "pr_url", "files_modified", "test_results"];
 const WRITTEN: [&str; 3] = ["success", "failed", "blocked"];
 const DONE: [&str; 4] = ["success", "completed", "done", "ok"];
 const FAILED: [&str; 4] = ["failure", "failed", "error", "fail"];
-pub(super) const STATUSES: &[&str] =
+const STATUSES: &[&str] =
     &["success", "completed", "done", "ok", "failure", "failed", "error", "fail", "blocked"];
+const FIELDS: &[Field] = &[
+    must("status", Shape::AnyCase(STATUSES), "success, failed or blocked"),
+    should("pr_url", Shape::Url, "the pull request"),
+    may("files_modified", Shape::OneOrMore(&Shape::Scalar), "the files that were changed"),
+    may("test_results", Shape::AnyScalar, "how the tests ended, such as: Passed (3/3)"),
+];
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResultContract {
@@ -82,45 +89,20 @@ pub(super) fn marks(given: &str, tree: Option<&Node>) -> u32 {
 }
 
 pub(super) fn validate(root: &Node, mode: Mode) -> Problems {
-    let mut check = match Check::of(root, "result contract") {
-        Ok(check) => check,
-        Err(problems) => return problems,
-    };
-    if let Some(value) = check.needed("status") {
-        let word = value.written().unwrap_or_default();
-        let known = if mode == Mode::Strict {
-            WRITTEN.contains(&word.as_str())
-        } else {
-            status(&word).is_some()
-        };
-        if !known {
-            let message = format!("status {} is not known; it is success", shown(&word));
-            check.found.error(value.at, "status", message);
-        }
-    }
-    if let Some(url) = check.wished("pr_url") {
-        let address = url.written().unwrap_or_default();
-        if !address.starts_with("https://") && !address.starts_with("http://") {
-            let message = format!("pr_url {} is not an address", shown(&address));
-            check.found.error(url.at, "pr_url", message);
-        }
-    }
-    let files = check.root.get("files_modified");
-    check.texts("files_modified", files);
-    let single = files.filter(|files| files.text().is_some());
-    for (place, item) in files.map_or(&[][..], Node::items).iter().chain(single).enumerate() {
-        let Some(name) = item.text().filter(|name| !name.trim().is_empty()) else { continue };
-        if let Err(error) = RepoPath::parse(name) {
-            let path = format!("files_modified[{place}]");
-            check.found.error(item.at, &path, format!("{path}: {}: {error}", shown(name)));
-        }
-    }
-    if let Some(tests) = check.root.get("test_results")
-        && !matches!(tests.data, Data::Null | Data::Text(_) | Data::Number(_) | Data::Bool(_))
+    let mut found = shape::check(root, FIELDS);
+    if let Some(value) = root.get("status")
+        && mode == Mode::Strict
+        && !value.text().is_some_and(|word| WRITTEN.contains(&word))
     {
-        check.found.error(tests.at, "test_results", "test_results is not a text");
+        let message = format!("status must be one of {}", WRITTEN.join(", "));
+        found.error(value.at, "status", message);
     }
-    check.found
+    check_paths(&mut found, "files_modified", root.get("files_modified"), RepoPath::parse);
+    found
+}
+
+pub(super) fn schema() -> Value {
+    shape::schema("Result contract", "Neo.mjs Agent Task Protocol v1.0", FIELDS)
 }
 
 fn status(word: &str) -> Option<ReportStatus> {

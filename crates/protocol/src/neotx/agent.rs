@@ -1,9 +1,9 @@
 //! The definition of an agent: `.neo/agents/NAME.yml`.
 
-use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, keys_there, says};
 use crate::document::{Node, Style, to_yaml};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use comity_core::role::Role;
 use serde_json::Value;
 

@@ -1,9 +1,9 @@
 //! What an architect reports: where the plan is.
 
-use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, keys_there};
 use crate::document::Node;
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use comity_core::pattern::RepoPath;
 use serde_json::Value;
 

@@ -17,8 +17,6 @@ pub mod take;
 pub mod words;
 pub mod wrapped;
 
-mod shape;
-
 use crate::document::Node;
 
 fn is_report(tree: &Node) -> bool {

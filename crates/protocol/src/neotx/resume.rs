@@ -1,9 +1,9 @@
 //! The header that tells a developer to go on where a crashed run stopped.
 
-use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, SURE};
 use crate::document::{Data, Entry, Fault, Node, Place};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use serde_json::Value;
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
 //! What a reviewer reports, and what it means whatever its verdict says.
 
-use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, keys_there, says};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use serde_json::Value;
 
 /// So many warnings block as one critical issue does.

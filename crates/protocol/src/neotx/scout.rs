@@ -1,9 +1,9 @@
 //! What a scout reports.
 
-use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, keys_there};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

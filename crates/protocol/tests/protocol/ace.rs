@@ -340,7 +340,7 @@ fn a_hand_over_is_a_contract_that_can_be_handed_in() {
     );
     assert_eq!(
         errors(r#"{"task_id":"t","summary":"s","files_changed":{}}"#),
-        ["files_changed is not a list of texts"]
+        ["files_changed must be a list, not an object"]
     );
 }
 
