@@ -6,7 +6,8 @@ use crate::document::{self, Fault, Node, Place};
 use crate::neomjs;
 use crate::neotx::{agent, architect, developer, resume, reviewer, scout, supervisor, wrapped};
 use crate::problem::Problems;
-use comity_core::command::WorkReport;
+use comity_core::command::{FileAction, ReportStatus, ReportedFile, WorkReport};
+use comity_core::pattern::RepoPath;
 use recognise::{Purpose, Recognised};
 use serde_json::Value;
 use std::fmt;
@@ -251,6 +252,31 @@ pub fn report(kind: &ContractKind, tree: &Node) -> Option<WorkReport> {
     let named = named.filter(|id| !id.trim().is_empty() && !ace::is_workers_own(id));
     report.task_id = report.task_id.or(named);
     Some(report)
+}
+
+/// A report that says nothing yet but how the work ended.
+pub(crate) fn ended(contract: &str, status: ReportStatus) -> WorkReport {
+    WorkReport {
+        contract: contract.to_owned(),
+        task_id: None,
+        status,
+        files_modified: Vec::new(),
+        lists_files: false,
+        log: Vec::new(),
+        issues: Vec::new(),
+        completed_at: None,
+        pr: None,
+        evidence: Vec::new(),
+        other: serde_json::Map::new(),
+        keys: Vec::new(),
+    }
+}
+
+/// A file that was changed, in the one spelling that can be compared with what git says.
+pub(crate) fn changed_file(name: &String) -> ReportedFile {
+    let path = RepoPath::parse(name);
+    let path = path.map_or_else(|_| name.clone(), |path| path.as_str().to_owned());
+    ReportedFile::new(path, FileAction::Changed)
 }
 
 pub fn keys_there(tree: Option<&Node>, keys: &[&str]) -> u32 {

@@ -1,13 +1,11 @@
 //! The hand-over file as a contract that can be checked and handed in.
 
 use super::{DONE_FILE, HandOver, HandOverError, HandOverState};
-use crate::contract::{ContractKind, Mode, keys_there};
+use crate::contract::{ContractKind, Mode, changed_file, ended, keys_there};
 use crate::document::{self, Data, Node};
 use crate::problem::Problems;
 use crate::shape::{self, Field, Shape, check_paths, may, should};
-use comity_core::command::{
-    FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine, WorkReport,
-};
+use comity_core::command::{IssueKind, ReportStatus, ReportedIssue, ReportedLine, WorkReport};
 use comity_core::pattern::RepoPath;
 use serde_json::{Value, json};
 
@@ -87,11 +85,6 @@ fn schema() -> Value {
 /// Returns what a valid hand-over reports. Its task id is mostly the worker's own and names no task of comity.
 fn report(root: &Node) -> WorkReport {
     let read = HandOver::of(root.to_value()).unwrap_or_default();
-    let file = |name: &String| {
-        let path = RepoPath::parse(name);
-        let path = path.map_or_else(|_| name.clone(), |path| path.as_str().to_owned());
-        ReportedFile::new(path, FileAction::Changed)
-    };
     let line = |message: String| ReportedLine::new("info", message);
     let said = Some(read.summary.clone()).filter(|text| !text.trim().is_empty());
     let ran = read.commands_run.iter().map(|command| format!("ran: {command}"));
@@ -102,19 +95,13 @@ fn report(root: &Node) -> WorkReport {
     };
     let asked = questions.into_iter().filter(|question| !question.trim().is_empty());
     WorkReport {
-        contract: "ace-done".to_owned(),
-        task_id: None,
-        status,
-        files_modified: read.files_changed.iter().map(file).collect(),
+        files_modified: read.files_changed.iter().map(changed_file).collect(),
         lists_files: root
             .get("files_changed")
             .is_some_and(|files| matches!(files.data, Data::List(_))),
         log: said.into_iter().chain(ran).map(line).collect(),
         issues: asked.map(|question| ReportedIssue::new(IssueKind::Question, question)).collect(),
-        completed_at: None,
-        pr: None,
-        evidence: Vec::new(),
         other: read.other,
-        keys: Vec::new(),
+        ..ended("ace-done", status)
     }
 }

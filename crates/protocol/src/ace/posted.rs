@@ -2,7 +2,7 @@
 //! failed, or somebody must answer first.
 
 use super::{Answer, Blocked, Claim, Comment, Done, Failed, Word};
-use crate::contract::{ContractKind, Mode};
+use crate::contract::{ContractKind, Mode, ended};
 use crate::document::{Data, Entry, Fault, Node, Place};
 use crate::markdown::{self, Line};
 use crate::problem::Problems;
@@ -204,24 +204,17 @@ fn report(root: &Node) -> Option<WorkReport> {
     let line = |level: &str, message: String| ReportedLine::new(level, message);
     let about = said(root, "about").map(|text| line("info", text));
     let error = said(root, "error").map(|text| line("error", text));
-    let questions = root.get("questions").map_or(&[][..], Node::items).iter();
+    let questions = root.items_of("questions").iter();
     let asked = questions
         .filter_map(Node::written)
         .map(|question| ReportedIssue::new(IssueKind::Question, question));
     // What is said before the questions is why they are asked.
     let reason = said(root, "about").map(|about| (REASON_KEY.to_owned(), Value::String(about)));
     Some(WorkReport {
-        contract: COMMENT.name.to_owned(),
-        task_id: None,
-        status,
-        files_modified: Vec::new(),
-        lists_files: false,
         log: about.into_iter().chain(error).collect(),
         issues: asked.collect(),
-        completed_at: None,
         pr: said(root, "pr"),
-        evidence: Vec::new(),
         other: reason.into_iter().collect(),
-        keys: Vec::new(),
+        ..ended(COMMENT.name, status)
     })
 }

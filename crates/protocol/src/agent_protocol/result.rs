@@ -2,7 +2,7 @@
 
 use super::checker::{Checker, is_object};
 use super::in_prose;
-use crate::contract::{Mode, keys_there, says};
+use crate::contract::{Mode, ended, keys_there, says};
 use crate::document::{self, Data, Node, Style};
 use crate::problem::Problems;
 use comity_core::command::{
@@ -106,7 +106,7 @@ fn issues(check: &mut Checker<'_>) {
 fn further(check: &mut Checker<'_>) {
     let root = check.root;
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for (place, item) in list(root, "files_modified").iter().enumerate() {
+    for (place, item) in root.items_of("files_modified").iter().enumerate() {
         let path = format!("files_modified[{place}].path");
         let Some(value) = super::checker::truthy(item, "path") else { continue };
         let Some(name) = check.path(&path, value) else { continue };
@@ -119,33 +119,28 @@ fn further(check: &mut Checker<'_>) {
             check.error(value.at, &path, message);
         }
     }
-    for (place, item) in list(root, "log").iter().enumerate() {
+    for (place, item) in root.items_of("log").iter().enumerate() {
         let path = format!("log[{place}]");
         check.says_something(&path, "message", item.get("message"));
         check.time(&path, "timestamp", item.get("timestamp"));
     }
-    for (place, item) in list(root, "issues").iter().enumerate() {
+    for (place, item) in root.items_of("issues").iter().enumerate() {
         let path = format!("issues[{place}]");
         check.says_something(&path, "description", item.get("description"));
     }
     check.time("", "completed_at", root.get("completed_at"));
-    if says(Some(root), "status", &["blocked"]) && list(root, "issues").is_empty() {
+    if says(Some(root), "status", &["blocked"]) && root.items_of("issues").is_empty() {
         let at = root.place_of("status");
         check.found.warning(at, "issues", "a blocked result should say in issues what it needs");
     }
 }
 
-fn list<'n>(root: &'n Node, key: &str) -> &'n [Node] {
-    root.get(key).map_or(&[], Node::items)
-}
-
 pub fn report(root: &Node) -> WorkReport {
-    let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
     let file = |item: &Node| ReportedFile {
         // One spelling of each path, so that it can be compared with what git says.
-        path: RepoPath::parse(&text(item, "path"))
-            .map_or_else(|_| text(item, "path"), |path| path.as_str().to_owned()),
-        action: match text(item, "action").as_str() {
+        path: RepoPath::parse(&item.text_of("path"))
+            .map_or_else(|_| item.text_of("path"), |path| path.as_str().to_owned()),
+        action: match item.text_of("action").as_str() {
             "created" => FileAction::Created,
             "deleted" => FileAction::Deleted,
             _ => FileAction::Modified,
@@ -153,38 +148,36 @@ pub fn report(root: &Node) -> WorkReport {
         more: beyond(item, &FILE),
     };
     let line = |item: &Node| ReportedLine {
-        level: text(item, "level"),
-        message: text(item, "message"),
+        level: item.text_of("level"),
+        message: item.text_of("message"),
         timestamp: item.get("timestamp").and_then(Node::written),
         more: beyond(item, &LINE),
     };
     let issue = |item: &Node| ReportedIssue {
-        kind: match text(item, "type").as_str() {
+        kind: match item.text_of("type").as_str() {
             "blocker" => IssueKind::Blocker,
             "question" => IssueKind::Question,
             _ => IssueKind::Concern,
         },
-        description: text(item, "description"),
+        description: item.text_of("description"),
         more: beyond(item, &ISSUE),
     };
     let Extra { other, keys } = beyond(root, &KNOWN);
+    let status = match root.text_of("status").as_str() {
+        "completed" => ReportStatus::Completed,
+        "blocked" => ReportStatus::Blocked,
+        _ => ReportStatus::Failed,
+    };
     WorkReport {
-        contract: "result".to_owned(),
         task_id: task_id(root).map(str::to_owned),
-        status: match text(root, "status").as_str() {
-            "completed" => ReportStatus::Completed,
-            "blocked" => ReportStatus::Blocked,
-            _ => ReportStatus::Failed,
-        },
-        files_modified: list(root, "files_modified").iter().map(file).collect(),
+        files_modified: root.items_of("files_modified").iter().map(file).collect(),
         lists_files: true,
-        log: list(root, "log").iter().map(line).collect(),
-        issues: list(root, "issues").iter().map(issue).collect(),
+        log: root.items_of("log").iter().map(line).collect(),
+        issues: root.items_of("issues").iter().map(issue).collect(),
         completed_at: root.get("completed_at").and_then(Node::written),
-        pr: None,
-        evidence: Vec::new(),
         other,
         keys,
+        ..ended("result", status)
     }
 }
 

@@ -194,6 +194,16 @@ impl Node {
         }
     }
 
+    /// Returns the items of the list under a key; nothing for anything else.
+    pub fn items_of(&self, key: &str) -> &[Node] {
+        self.get(key).map_or(&[], Node::items)
+    }
+
+    /// Returns the scalar under a key as it was written; an empty text for anything else.
+    pub fn text_of(&self, key: &str) -> String {
+        self.get(key).and_then(Node::written).unwrap_or_default()
+    }
+
     /// Returns the text; none for anything else.
     pub fn text(&self) -> Option<&str> {
         match &self.data {

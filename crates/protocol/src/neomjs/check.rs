@@ -4,10 +4,6 @@ use crate::document::{Data, Node};
 use comity_core::command::Extra;
 use serde_json::{Map, Value};
 
-pub(super) fn text(root: &Node, key: &str) -> String {
-    root.get(key).and_then(Node::written).unwrap_or_default()
-}
-
 /// The items of a list of texts; one text is a list of one.
 pub(super) fn list(value: Option<&Node>) -> Vec<String> {
     match value.map(|value| (value, &value.data)) {

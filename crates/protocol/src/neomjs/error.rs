@@ -1,8 +1,8 @@
 //! The report of an error: an agent is stuck and says what it needs.
 
-use super::check::{beyond, text};
+use super::check::beyond;
 use super::envelope;
-use crate::contract::{Mode, SURE, keys_there, says};
+use crate::contract::{Mode, SURE, ended, keys_there, says};
 use crate::document::{Node, Style, to_yaml};
 use crate::problem::Problems;
 use crate::shape::{self, Field, Shape, count, may, must, should};
@@ -52,11 +52,11 @@ pub(super) fn schema() -> Value {
 impl ErrorContract {
     pub fn of(root: &Node) -> ErrorContract {
         ErrorContract {
-            reason: text(root, "reason"),
-            error_log: Some(text(root, "error_log").trim_end().to_owned())
+            reason: root.text_of("reason"),
+            error_log: Some(root.text_of("error_log").trim_end().to_owned())
                 .filter(|log| !log.is_empty()),
             attempts: root.get(ATTEMPTS).and_then(count),
-            request: Some(text(root, "request")).filter(|request| !request.trim().is_empty()),
+            request: Some(root.text_of("request")).filter(|request| !request.trim().is_empty()),
             more: beyond(root, &KNOWN),
         }
     }
@@ -116,17 +116,10 @@ pub(super) fn report(root: &Node) -> WorkReport {
         other.insert(ATTEMPTS.to_owned(), json!(attempts));
     }
     WorkReport {
-        contract: "neo-error".to_owned(),
-        task_id: None,
-        status: ReportStatus::Blocked,
-        files_modified: Vec::new(),
-        lists_files: false,
         log: log.collect(),
         issues,
-        completed_at: None,
-        pr: None,
-        evidence: Vec::new(),
         other,
         keys,
+        ..ended("neo-error", ReportStatus::Blocked)
     }
 }

@@ -1,16 +1,14 @@
 //! The contract of a result: the work is done and a pull request is open.
 
-use super::check::{beyond, list, text};
+use super::check::{beyond, list};
 use super::envelope;
-use crate::contract::{Mode, SURE, keys_there, says};
+use crate::contract::{Mode, SURE, changed_file, ended, keys_there, says};
 use crate::document::{Data, Entry, Fault, Node, Place, Style, to_yaml};
 use crate::markdown;
 use crate::problem::Problems;
 use crate::shape::{self, Field, Shape, check_paths, may, must, should};
 use crate::test_claims;
-use comity_core::command::{
-    Extra, FileAction, ReportStatus, ReportedEvidence, ReportedFile, ReportedLine, WorkReport,
-};
+use comity_core::command::{Extra, ReportStatus, ReportedEvidence, ReportedLine, WorkReport};
 use comity_core::event::ResultReported;
 use comity_core::pattern::RepoPath;
 use serde_json::{Map, Value, json};
@@ -117,9 +115,9 @@ fn status(word: &str) -> Option<ReportStatus> {
 
 impl ResultContract {
     pub fn of(root: &Node) -> ResultContract {
-        let given = |key: &str| Some(text(root, key)).filter(|text| !text.trim().is_empty());
+        let given = |key: &str| Some(root.text_of(key)).filter(|text| !text.trim().is_empty());
         ResultContract {
-            status: text(root, "status"),
+            status: root.text_of("status"),
             pr_url: given("pr_url"),
             files_modified: list(root.get("files_modified")),
             test_results: given("test_results"),
@@ -164,11 +162,6 @@ impl ResultContract {
 
 pub(super) fn report(root: &Node) -> WorkReport {
     let result = ResultContract::of(root);
-    let file = |name: &String| {
-        let path = RepoPath::parse(name);
-        let path = path.map_or_else(|_| name.clone(), |path| path.as_str().to_owned());
-        ReportedFile::new(path, FileAction::Changed)
-    };
     let said = result.test_results.iter().map(|tests| {
         let level = if result.tests_pass() == Some(false) { "error" } else { "info" };
         ReportedLine::new(level, format!("{TESTS_SAID}{tests}"))
@@ -183,20 +176,17 @@ pub(super) fn report(root: &Node) -> WorkReport {
             .and_then(|said| said.lines().next())
             .map(str::to_owned),
     });
+    let status = status(&result.status).unwrap_or(ReportStatus::Failed);
     WorkReport {
-        contract: "neo-result".to_owned(),
-        task_id: None,
-        status: status(&result.status).unwrap_or(ReportStatus::Failed),
-        files_modified: result.files_modified.iter().map(file).collect(),
+        files_modified: result.files_modified.iter().map(changed_file).collect(),
         lists_files: root
             .get("files_modified")
             .is_some_and(|files| matches!(files.data, Data::List(_))),
         log: said.collect(),
-        issues: Vec::new(),
-        completed_at: None,
         evidence: claimed.into_iter().collect(),
         pr: result.pr_url,
         other: result.more.other,
         keys: result.more.keys,
+        ..ended("neo-result", status)
     }
 }

@@ -1,6 +1,6 @@
 //! The contract of a task: what an agent is to do.
 
-use super::check::{list, text, unknown};
+use super::check::{list, unknown};
 use super::envelope;
 use crate::contract::{Mode, SURE, keys_there};
 use crate::document::{Node, Style, to_yaml};
@@ -66,7 +66,7 @@ pub(super) fn validate(root: &Node, _mode: Mode) -> Problems {
     let files = root.get("context").and_then(|context| context.get("files"));
     check_paths(&mut found, "context.files", files, Pattern::parse);
     // A task has each requirement once, so it could not be made.
-    let items = root.get("requirements").map_or(&[][..], Node::items);
+    let items = root.items_of("requirements");
     let said: Vec<Option<String>> = items.iter().map(Node::written).collect();
     for (place, (item, text)) in items.iter().zip(&said).enumerate() {
         let first = said.iter().position(|other| other == text).filter(|_| text.is_some());
@@ -85,13 +85,13 @@ pub(super) fn schema() -> Value {
 
 impl TaskContract {
     pub fn of(root: &Node) -> TaskContract {
-        let given = |key: &str| Some(text(root, key)).filter(|text| !text.trim().is_empty());
+        let given = |key: &str| Some(root.text_of(key)).filter(|text| !text.trim().is_empty());
         let entries = root.get("context").map_or(&[][..], Node::entries);
         let context = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_value()));
         TaskContract {
             kind: given("type"),
             role: given("role"),
-            goal: text(root, "goal").trim_end().to_owned(),
+            goal: root.text_of("goal").trim_end().to_owned(),
             context: context.collect(),
             requirements: list(root.get("requirements")),
             other: unknown(root, &KNOWN),

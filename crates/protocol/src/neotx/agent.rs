@@ -65,7 +65,7 @@ pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let mut found = shape::check(root, FIELDS);
     let extends = root.get("extends").is_some();
-    for (place, tool) in root.get("tools").map_or(&[][..], Node::items).iter().enumerate() {
+    for (place, tool) in root.items_of("tools").iter().enumerate() {
         let Some(word) = tool.text() else { continue };
         let path = format!("tools[{place}]");
         if word == INHERITED && !extends {

@@ -1,6 +1,6 @@
 //! What a developer reports: one task (direct mode) or the tasks of a plan.
 
-use crate::contract::{Mode, keys_there};
+use crate::contract::{Mode, ended, keys_there};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
 use crate::shape::{self, Field, Shape, may, must, said};
@@ -106,7 +106,7 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
         found.error(at, "concerns", message);
     }
     failed_evidence(root, status, "", &mut found);
-    for (place, task) in tasks(root).iter().enumerate() {
+    for (place, task) in root.items_of("tasks").iter().enumerate() {
         let status = task.get("status").and_then(Node::text).unwrap_or_default();
         failed_evidence(task, status, &format!("tasks[{place}]."), &mut found);
     }
@@ -139,7 +139,7 @@ pub fn schema() -> Value {
 }
 
 fn text(node: &Node, key: &str) -> String {
-    node.get(key).and_then(Node::written).unwrap_or_default().trim().to_owned()
+    node.text_of(key).trim().to_owned()
 }
 
 /// How the work ended; a plan ended as its worst task.
@@ -152,18 +152,18 @@ fn known_status(root: &Node) -> Option<&'static str> {
         let word = node.get("status").and_then(Node::text)?;
         STATUSES.iter().position(|status| *status == word)
     };
-    let worst = tasks(root).iter().filter_map(rank).chain(rank(root)).max();
+    let worst = root.items_of("tasks").iter().filter_map(rank).chain(rank(root)).max();
     worst.and_then(|place| STATUSES.get(place)).copied()
 }
 
 /// Every concern, those of a plan's tasks with the task's name before them.
 fn concerns(root: &Node) -> Vec<String> {
     let list = |node: &Node| -> Vec<String> {
-        let items = node.get("concerns").map_or(&[][..], Node::items);
+        let items = node.items_of("concerns");
         items.iter().filter_map(Node::written).filter(|text| !text.trim().is_empty()).collect()
     };
     let mut all = list(root);
-    for task in tasks(root) {
+    for task in root.items_of("tasks") {
         let name = text(task, "task_id");
         all.extend(list(task).into_iter().map(|concern| format!("{name}: {concern}")));
         let note = text(task, "notes");
@@ -182,10 +182,6 @@ fn exit_code(root: &Node) -> Option<i64> {
     }
 }
 
-fn tasks(root: &Node) -> &[Node] {
-    root.get("tasks").map_or(&[], Node::items)
-}
-
 /// Everything that a report says about tests, and whether they passed: for the whole, for the branch, and for each
 /// task of a plan. What was run counts more than words; words that are unclear claim nothing.
 fn tests_of(root: &Node) -> Vec<(bool, String)> {
@@ -202,7 +198,11 @@ fn tests_of(root: &Node) -> Vec<(bool, String)> {
         Some((pass, format!("{}: {words}", text(task, "task_id"))))
     };
     let branch = root.get("branch_completion").and_then(of);
-    of(root).into_iter().chain(tasks(root).iter().filter_map(named)).chain(branch).collect()
+    of(root)
+        .into_iter()
+        .chain(root.items_of("tasks").iter().filter_map(named))
+        .chain(branch)
+        .collect()
 }
 
 /// What all of it claims for the gate: one that failed is enough to fail.
@@ -231,7 +231,7 @@ pub fn report(root: &Node) -> WorkReport {
     }
     let line = |level: &str, message: String| ReportedLine::new(level, message);
     let mut log = Vec::new();
-    for task in tasks(root) {
+    for task in root.items_of("tasks") {
         let (name, ended) = (text(task, "task_id"), text(task, "status"));
         let commit = match text(task, "commit") {
             commit if commit.is_empty() => String::new(),
@@ -253,17 +253,12 @@ pub fn report(root: &Node) -> WorkReport {
         }
     }
     WorkReport {
-        contract: "developer".to_owned(),
         task_id: Some(text(root, "task_id")).filter(|id| !id.is_empty()),
-        status,
-        files_modified: Vec::new(),
-        lists_files: false,
         log,
         issues: said.into_iter().map(|text| ReportedIssue::new(kind, text)).collect(),
-        completed_at: None,
         pr: Some(text(root, "pr_url")).filter(|url| !url.is_empty()),
         evidence: claimed(&tests).into_iter().collect(),
         other,
-        keys: Vec::new(),
+        ..ended("developer", status)
     }
 }

@@ -13,7 +13,6 @@ const ANSWERS: [(&str, &str); 3] =
 /// Returns the commands that a valid contract of a kind stands for. Kinds that end a piece of work are handed
 /// in instead and have none.
 pub fn commands(kind: &str, root: &Node, task: Option<&str>) -> Result<Vec<Command>, Refusal> {
-    let text = |key: &str| root.get(key).and_then(Node::written).unwrap_or_default();
     match (kind, task) {
         ("reviewer", Some(task)) => Ok(vec![review(root, task)]),
         ("reviewer", None) => {
@@ -22,7 +21,8 @@ pub fn commands(kind: &str, root: &Node, task: Option<&str>) -> Result<Vec<Comma
         }
         ("scout", task) => Ok(found(root, task)),
         ("architect", task) => {
-            let said = format!("Plan ready: {} — {}", text("plan_path"), text("summary"));
+            let said =
+                format!("Plan ready: {} — {}", root.text_of("plan_path"), root.text_of("summary"));
             Ok(vec![note("milestone", said, task)])
         }
         _ => Err(Refusal::new(
@@ -72,13 +72,12 @@ fn found(root: &Node, task: Option<&str>) -> Vec<Command> {
             }
         }
     }
-    let text = |key: &str| root.get(key).and_then(Node::written).unwrap_or_default();
-    let mut whole = text("summary");
-    let score = text("health_score");
+    let mut whole = root.text_of("summary");
+    let score = root.text_of("health_score");
     if !score.is_empty() {
         whole.push_str(&format!("\nHealth: {score}/10"));
     }
-    for strength in root.get("strengths").map_or(&[][..], Node::items) {
+    for strength in root.items_of("strengths") {
         whole.push_str(&format!("\n+ {}", strength.written().unwrap_or_default()));
     }
     commands.push(note("discovery", whole, task));

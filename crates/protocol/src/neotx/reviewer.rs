@@ -82,7 +82,7 @@ pub struct Outcome {
 /// Returns why a review blocks, whatever its verdict says.
 pub fn blocking(root: &Node) -> Option<String> {
     let count = |severity: &str| {
-        let issues = root.get("issues").map_or(&[][..], Node::items);
+        let issues = root.items_of("issues");
         issues.iter().filter(|issue| says(Some(issue), "severity", &[severity])).count()
     };
     let (critical, warnings) = (count("CRITICAL"), count("WARNING"));
@@ -100,31 +100,30 @@ pub fn blocking(root: &Node) -> Option<String> {
 }
 
 pub fn outcome(root: &Node) -> Outcome {
-    let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
     let blocks = blocking(root);
     let approved = says(Some(root), "verdict", &["APPROVED"]) && blocks.is_none();
-    let mut notes = text(root, "summary");
+    let mut notes = root.text_of("summary");
     if let Some(why) = &blocks {
         notes.push_str(&format!("\nBlocks: {why}"));
     }
-    for item in root.get("spec_deviations").map_or(&[][..], Node::items) {
-        let (kind, file) = (text(item, "type"), text(item, "file"));
+    for item in root.items_of("spec_deviations") {
+        let (kind, file) = (item.text_of("type"), item.text_of("file"));
         let kind = if kind.is_empty() { String::new() } else { format!(", {kind}") };
         let place = if file.is_empty() { String::new() } else { format!(" {file}") };
-        notes.push_str(&format!("\n- spec{kind}{place}: {}", text(item, "description")));
+        notes.push_str(&format!("\n- spec{kind}{place}: {}", item.text_of("description")));
     }
     // The gravest first: that is what is to be mended first.
     for severity in SEVERITIES {
-        for item in root.get("issues").map_or(&[][..], Node::items) {
+        for item in root.items_of("issues") {
             if !says(Some(item), "severity", &[severity]) {
                 continue;
             }
             notes.push_str(&format!(
                 "\n- {severity}{}: {}",
                 place(item),
-                text(item, "description")
+                item.text_of("description")
             ));
-            let suggestion = text(item, "suggestion");
+            let suggestion = item.text_of("suggestion");
             if !suggestion.is_empty() {
                 notes.push_str(&format!(" ({suggestion})"));
             }

@@ -46,7 +46,7 @@ pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let mut found = shape::check(root, FIELDS);
     let mut seen = BTreeSet::new();
-    let findings = root.get("findings").map_or(&[][..], Node::items);
+    let findings = root.items_of("findings");
     for (place, finding) in findings.iter().enumerate() {
         let Some(id) = finding.get("id").and_then(Node::text) else { continue };
         let path = format!("findings[{place}].id");
@@ -90,34 +90,28 @@ impl Finding {
 }
 
 pub fn findings(root: &Node) -> Vec<Finding> {
-    let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
     let one = |node: &Node| {
-        let mut details = text(node, "description");
+        let mut details = node.text_of("description");
         for (key, heading) in
             [("category", "Category"), ("suggestion", "Suggestion"), ("effort", "Effort")]
         {
-            let said = text(node, key);
+            let said = node.text_of(key);
             if !said.is_empty() {
                 details.push_str(&format!("\n{heading}: {said}"));
             }
         }
-        let files: Vec<String> = node
-            .get("files")
-            .map_or(&[][..], Node::items)
-            .iter()
-            .filter_map(Node::written)
-            .collect();
+        let files: Vec<String> = node.items_of("files").iter().filter_map(Node::written).collect();
         if !files.is_empty() {
             details.push_str(&format!("\nFiles: {}", files.join(", ")));
         }
         let decision = node.get("decision_id").filter(|id| id.data != Data::Null);
         Finding {
-            id: text(node, "id"),
-            severity: text(node, "severity"),
-            title: text(node, "title"),
+            id: node.text_of("id"),
+            severity: node.text_of("severity"),
+            title: node.text_of("title"),
             details: details.trim().to_owned(),
             decision: decision.and_then(Node::written).filter(|id| !id.is_empty() && id != "null"),
         }
     };
-    root.get("findings").map_or(&[][..], Node::items).iter().map(one).collect()
+    root.items_of("findings").iter().map(one).collect()
 }

@@ -2,7 +2,7 @@
 //! parent so, which has a `type`: complete, blocked or failed.
 
 use super::wrapped::pull_request_number;
-use crate::contract::{Mode, keys_there, says};
+use crate::contract::{Mode, ended, keys_there, says};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
 use crate::shape::{self, DIALECT, Field, Shape, may, must, said};
@@ -130,36 +130,20 @@ pub fn schema() -> Value {
     })
 }
 
-fn text(node: &Node, key: &str) -> String {
-    node.get(key).and_then(Node::written).unwrap_or_default()
-}
-
 pub fn report(root: &Node) -> WorkReport {
-    let mut report = WorkReport {
-        contract: "supervisor".to_owned(),
-        task_id: None,
-        status: ReportStatus::Completed,
-        files_modified: Vec::new(),
-        lists_files: false,
-        log: Vec::new(),
-        issues: Vec::new(),
-        completed_at: None,
-        pr: None,
-        evidence: Vec::new(),
-        other: root.entries().iter().map(|e| (e.key.clone(), e.value.to_value())).collect(),
-        keys: Vec::new(),
-    };
+    let mut report = ended("supervisor", ReportStatus::Completed);
+    report.other = root.entries().iter().map(|e| (e.key.clone(), e.value.to_value())).collect();
     match Form::of(root) {
         Some(Form::Complete) => completed(root, &mut report),
         Some(Form::Blocked) => {
             // Reason and context stay apart from the question: they are what one must know to answer it.
             report.status = ReportStatus::Blocked;
-            report.issues = vec![ReportedIssue::new(IssueKind::Question, text(root, "question"))];
-            report.log = vec![ReportedLine::new("info", text(root, "reason"))];
+            report.issues = vec![ReportedIssue::new(IssueKind::Question, root.text_of("question"))];
+            report.log = vec![ReportedLine::new("info", root.text_of("reason"))];
         }
         Some(Form::Failed) | None => {
             report.status = ReportStatus::Failed;
-            report.log = vec![ReportedLine::new("error", text(root, "error"))];
+            report.log = vec![ReportedLine::new("error", root.text_of("error"))];
         }
     }
     report
@@ -167,13 +151,17 @@ pub fn report(root: &Node) -> WorkReport {
 
 fn completed(root: &Node, report: &mut WorkReport) {
     let line = |message: String| ReportedLine::new("info", message);
-    report.log = vec![line(text(root, "summary"))];
-    for item in root.get("criteriaResults").map_or(&[][..], Node::items) {
-        report.log.push(line(format!("{}: {}", text(item, "criterion"), text(item, "evidence"))));
+    report.log = vec![line(root.text_of("summary"))];
+    for item in root.items_of("criteriaResults") {
+        report.log.push(line(format!(
+            "{}: {}",
+            item.text_of("criterion"),
+            item.text_of("evidence")
+        )));
     }
-    let evidence = root.get("evidence").map_or(&[][..], Node::items);
+    let evidence = root.items_of("evidence");
     let evidence: Vec<String> = evidence.iter().filter_map(Node::written).collect();
-    let named = Some(text(root, "pr_url")).filter(|url| !url.is_empty());
+    let named = Some(root.text_of("pr_url")).filter(|url| !url.is_empty());
     let is_pull_request = |said: &&String| {
         said.starts_with("http") && !said.contains(' ') && pull_request_number(said).is_some()
     };
