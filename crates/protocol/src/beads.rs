@@ -1,8 +1,8 @@
 //! beads: `issues.jsonl`, one issue a line, read as a plan of tasks.
 
 use crate::plan::{
-    Earlier, Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange,
-    bounded, locate, notes, one_line, repeated, requirements, task_id, title,
+    Earlier, Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Reading, Target, add_part,
+    bounded, leave, locate, notes, one_line, repeated, requirements, task_id, title, without_equal,
 };
 use comity_core::command::NewTask;
 use comity_core::ids::AgentId;
@@ -31,8 +31,7 @@ const LINK_TIMES: [(&str, &str); 2] =
 /// Reads `issues.jsonl`; its issues may name those of earlier imports. Everything that is wrong with it comes back at
 /// once.
 pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
-    let (plan, problems, times) = Default::default();
-    let mut reader = Reader { earlier, plan, problems, times };
+    let mut reader = Reader { earlier, read: Reading::default() };
     let mut seen = Seen::new();
     for (place, line) in text.lines().enumerate() {
         let number = place + 1;
@@ -40,15 +39,16 @@ pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
         if line.trim().is_empty() {
             continue;
         }
-        if reader.plan.tasks.len() >= ITEMS_MAX {
-            reader.problem(number, format!("more than {ITEMS_MAX} issues in one file"));
+        if reader.read.plan.tasks.len() >= ITEMS_MAX {
+            reader.problem(number, format!("the file has more than {ITEMS_MAX} issues"));
             break;
         }
-        let before = reader.problems.len();
+        let before = reader.read.problems.len();
         reader.line(line, number, &mut seen);
-        locate(line, number, reader.problems.get_mut(before..).unwrap_or_default());
+        locate(line, number, reader.read.problems.get_mut(before..).unwrap_or_default());
     }
-    reader.finish()
+    infer_parents(&mut reader.read.plan.tasks, earlier);
+    reader.read.finish(earlier)
 }
 
 /// What was read so far, by id: the line and what it said.
@@ -56,28 +56,21 @@ type Seen = BTreeMap<String, (usize, Map<String, Value>)>;
 
 struct Reader<'e> {
     earlier: &'e Earlier,
-    plan: Plan,
-    problems: Vec<Problem>,
-    times: BTreeSet<&'static str>,
+    read: Reading,
 }
 
 impl Reader<'_> {
-    fn problem(&mut self, line: usize, message: String) {
-        self.problems.push(Problem {
-            message,
-            path: String::new(),
-            line: Some(line),
-            column: None,
-        });
+    fn problem(&mut self, line: usize, message: impl Into<String>) {
+        self.read.problem("", Some(line), message);
     }
 
     fn line(&mut self, line: &str, number: usize, seen: &mut Seen) {
         let map = match serde_json::from_str::<Value>(line) {
             Ok(Value::Object(map)) => map,
-            Ok(_) => return self.problem(number, "each line must be an object".to_owned()),
-            Err(error) => return self.problems.push(Problem::json(&error, number)),
+            Ok(_) => return self.problem(number, "each line must be an object"),
+            Err(error) => return self.read.problems.push(Problem::json(&error, number)),
         };
-        self.problems.extend(repeated(line, number));
+        self.read.problems.extend(repeated(line, number));
         let id = map.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         match seen.get(&id) {
             Some((_, before)) if *before == map => {}
@@ -95,8 +88,8 @@ impl Reader<'_> {
     }
 
     fn issue(&mut self, map: Map<String, Value>, line: usize) {
-        let left = &mut self.plan.left_out;
-        let mut fields = Fields::new(map, "", Some(line), &mut self.problems);
+        let left = &mut self.read.plan.left_out;
+        let mut fields = Fields::new(map, "", Some(line), &mut self.read.problems);
         if let Some(other) = fields.text("_type").filter(|kind| kind != "issue") {
             left.push(LeftOut::new(format!("line {line}"), other, "only issues become tasks"));
             return;
@@ -134,33 +127,9 @@ impl Reader<'_> {
             let value = fields.text(key).and_then(|text| one_line(&task.item, key, &text, left));
             task.links.extend(value.map(|value| (key.to_owned(), value)));
         }
-        dependencies(&mut fields, &mut task, left, &mut self.times);
-        for field in TIMES {
-            if fields.take(field).is_some() {
-                self.times.insert(field);
-            }
-        }
-        for (field, _) in fields.rest() {
-            left.push(LeftOut::new(
-                &task.item,
-                format!("field {field}"),
-                "a task has no such field",
-            ));
-        }
-        self.plan.tasks.push(task);
-    }
-
-    fn finish(mut self) -> Result<Plan, Vec<Problem>> {
-        if !self.problems.is_empty() {
-            return Err(self.problems);
-        }
-        if !self.times.is_empty() {
-            let names: Vec<&str> = self.times.into_iter().collect();
-            let why = "the log has its own times and authors: those of the import";
-            self.plan.left_out.push(LeftOut::new("*", names.join(", "), why));
-        }
-        infer_parents(&mut self.plan.tasks, self.earlier);
-        Ok(arrange(self.plan, self.earlier))
+        dependencies(&mut fields, &mut task, left, &mut self.read.times);
+        leave(fields, &task.item, &TIMES, &mut self.read.times, left);
+        self.read.plan.tasks.push(task);
     }
 }
 
@@ -218,7 +187,6 @@ pub(crate) fn labels(id: &str, given: Vec<String>, left: &mut Vec<LeftOut>) -> V
     labels
 }
 
-/// The state, in our words. What nobody here holds is not in progress here.
 fn state(
     id: &str,
     status: &str,
@@ -235,14 +203,7 @@ fn state(
         }
         "blocked" => return Target::Blocked { needs: "it is blocked in beads".to_owned() },
         "open" | "deferred" => {}
-        "in_progress" | "hooked" => {
-            let why = "nobody holds it here yet; it waits in the queue for a claim";
-            left.push(LeftOut::new(id, format!("status {status}"), why));
-        }
-        other => {
-            let why = "there is no such state; it waits in the queue, kept back by a blocker";
-            left.push(LeftOut::new(id, format!("status {other}"), why));
-        }
+        other => without_equal(id, other, left),
     }
     if let Some(text) = reason {
         left.push(LeftOut::new(id, format!("close_reason {text:?}"), "the issue is not closed"));

@@ -1,6 +1,6 @@
 //! Finds the places in a text where a contract may stand: fenced blocks, and objects between them.
 
-use crate::document::{self, Data, Fault, Node, Place};
+use crate::document::{self, Fault, Node, Place};
 use crate::markdown::indent;
 
 /// Most blocks of one text that are looked at.
@@ -66,31 +66,14 @@ impl Block {
     /// Reads the block. The places of the result are those of the whole text.
     pub(crate) fn read(&self, lines: &[&str]) -> Result<Node, Fault> {
         let above = u32::try_from(self.first).unwrap_or(u32::MAX);
+        let below = |at: Place| Place { line: at.line.saturating_add(above), ..at };
         match document::read(&self.lines(lines).join("\n")) {
             Ok(mut tree) => {
-                move_down(&mut tree, above);
+                tree.move_places(&below);
                 Ok(tree)
             }
-            Err(fault) => Err(Fault { at: below(fault.at, above), ..fault }),
+            Err(fault) => Err(Fault { at: below(fault.at), ..fault }),
         }
-    }
-}
-
-fn below(at: Place, above: u32) -> Place {
-    Place { line: at.line.saturating_add(above), ..at }
-}
-
-fn move_down(node: &mut Node, above: u32) {
-    node.at = below(node.at, above);
-    match &mut node.data {
-        Data::List(items) => items.iter_mut().for_each(|item| move_down(item, above)),
-        Data::Map(entries) => {
-            for entry in entries {
-                entry.key_at = below(entry.key_at, above);
-                move_down(&mut entry.value, above);
-            }
-        }
-        Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => {}
     }
 }
 

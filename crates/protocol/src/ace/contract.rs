@@ -67,7 +67,7 @@ fn validate(root: &Node, _mode: Mode) -> Problems {
         found.error(root.at, "summary", "the file does not say what was done");
     }
     check_paths(&mut found, "files_changed", root.get("files_changed"), RepoPath::parse);
-    if let Err(refused @ HandOverError::InstructionRefusal(_)) = HandOver::of(root.to_value()) {
+    if let Err(refused @ HandOverError::InstructionRefusal(_)) = HandOver::of(&root.to_value()) {
         found.error(root.place_of("summary"), "summary", refused.to_string());
     }
     found
@@ -84,7 +84,7 @@ fn schema() -> Value {
 
 /// Returns what a valid hand-over reports. Its task id is mostly the worker's own and names no task of comity.
 fn report(root: &Node) -> WorkReport {
-    let read = HandOver::of(root.to_value()).unwrap_or_default();
+    let read = HandOver::of(&root.to_value()).unwrap_or_default();
     let line = |message: String| ReportedLine::new("info", message);
     let said = Some(read.summary.clone()).filter(|text| !text.trim().is_empty());
     let ran = read.commands_run.iter().map(|command| format!("ran: {command}"));

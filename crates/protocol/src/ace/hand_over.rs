@@ -34,11 +34,6 @@ pub enum HandOverError {
     TaskWaitTimeout,
     /// The model would not do it; this is what it said.
     InstructionRefusal(String),
-    Unreadable {
-        message: String,
-        line: usize,
-        column: usize,
-    },
 }
 
 impl HandOverError {
@@ -47,7 +42,6 @@ impl HandOverError {
             HandOverError::MissingDoneFile => "missing_done_file",
             HandOverError::TaskWaitTimeout => "task_wait_timeout",
             HandOverError::InstructionRefusal(_) => "instruction_refusal",
-            HandOverError::Unreadable { .. } => "invalid_done_file",
         }
     }
 }
@@ -56,32 +50,16 @@ impl fmt::Display for HandOverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HandOverError::InstructionRefusal(said) => write!(f, "{}: {said}", self.as_str()),
-            HandOverError::Unreadable { message, line, column } => {
-                write!(f, "{}: line {line}, column {column}: {message}", self.as_str())
-            }
             _ => f.write_str(self.as_str()),
         }
     }
 }
 
 impl HandOver {
-    /// Reads the file; keys may be missing, lists may be single values, and several words say that it is blocked.
-    pub fn parse(text: &str) -> Result<HandOver, HandOverError> {
-        let text = text.trim_start_matches('\u{feff}');
-        let value: Value =
-            serde_json::from_str(text).map_err(|error| HandOverError::Unreadable {
-                message: error.to_string(),
-                line: error.line(),
-                column: error.column(),
-            })?;
-        HandOver::of(value)
-    }
-
-    pub(super) fn of(value: Value) -> Result<HandOver, HandOverError> {
-        let Value::Object(mut fields) = value else {
-            let message = "the file does not hold an object".to_owned();
-            return Err(HandOverError::Unreadable { message, line: 1, column: 1 });
-        };
+    /// Reads what the file holds; keys may be missing, lists may be single values, and several words say that it is
+    /// blocked.
+    pub fn of(value: &Value) -> Result<HandOver, HandOverError> {
+        let mut fields = value.as_object().cloned().unwrap_or_default();
         let task_id = fields.remove("task_id").as_ref().and_then(word);
         let summary = fields.remove("summary").as_ref().and_then(word).unwrap_or_default();
         let files_changed = list(fields.remove("files_changed"));

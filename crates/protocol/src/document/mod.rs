@@ -240,6 +240,21 @@ impl Node {
         }
     }
 
+    /// Moves every place of the tree.
+    pub(crate) fn move_places(&mut self, to: &impl Fn(Place) -> Place) {
+        self.at = to(self.at);
+        match &mut self.data {
+            Data::List(items) => items.iter_mut().for_each(|item| item.move_places(to)),
+            Data::Map(entries) => {
+                for entry in entries {
+                    entry.key_at = to(entry.key_at);
+                    entry.value.move_places(to);
+                }
+            }
+            Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => {}
+        }
+    }
+
     /// Returns the place of what a path such as `log[1].level` names, or of the deepest part of it that
     /// is there.
     pub fn place_of(&self, path: &str) -> Place {

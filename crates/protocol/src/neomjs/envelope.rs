@@ -1,7 +1,7 @@
 //! What is around a contract: front matter, the line that names the agent, quotation marks, icons, a fence. All of
 //! it is taken off, and places still are those of the text as it was given.
 
-use crate::document::{self, Data, Fault, Node, Place};
+use crate::document::{self, Fault, Node, Place};
 use crate::markdown::indent;
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let opened = open(text);
     match document::read(&opened.text) {
         Ok(mut node) => {
-            opened.put_back(&mut node);
+            node.move_places(&|at| opened.place(at));
             Ok(node)
         }
         Err(mut fault) => {
@@ -87,20 +87,6 @@ impl Opened {
         let line = usize::try_from(at.line).unwrap_or(usize::MAX).saturating_sub(1);
         let taken = self.taken.get(line).copied().unwrap_or_default();
         Place { column: at.column.saturating_add(taken), ..at }
-    }
-
-    fn put_back(&self, node: &mut Node) {
-        node.at = self.place(node.at);
-        match &mut node.data {
-            Data::List(items) => items.iter_mut().for_each(|item| self.put_back(item)),
-            Data::Map(entries) => {
-                for entry in entries {
-                    entry.key_at = self.place(entry.key_at);
-                    self.put_back(&mut entry.value);
-                }
-            }
-            Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => {}
-        }
     }
 }
 

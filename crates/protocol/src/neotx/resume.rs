@@ -134,21 +134,6 @@ fn look(prompt: &str) -> Option<Section> {
     found
 }
 
-/// Finds the header in a prompt; none when there is none, or when it lacks the run or the task.
-pub fn parse(prompt: &str) -> Option<Resumption> {
-    let found = look(prompt)?;
-    let (failed_at, error) = read_failure(&found.failed?.0);
-    let previous_run = found.run?.0;
-    let whole = Resumption {
-        previous_run,
-        completed: found.completed.map(|(text, _)| read_completed(&text)).unwrap_or_default(),
-        failed_at,
-        error,
-        original: found.original.map(|(text, _)| text),
-    };
-    (!whole.previous_run.is_empty() && !whole.failed_at.is_empty()).then_some(whole)
-}
-
 /// The dashes that people and models put before the error.
 const DASHES: [&str; 4] = ["— error:", "– error:", "-- error:", "- error:"];
 
@@ -254,6 +239,21 @@ pub fn schema() -> Value {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Finds the header in a prompt; none when there is none, or when it lacks the run or the task.
+    pub fn parse(prompt: &str) -> Option<Resumption> {
+        let found = look(prompt)?;
+        let (failed_at, error) = read_failure(&found.failed?.0);
+        let previous_run = found.run?.0;
+        let whole = Resumption {
+            previous_run,
+            completed: found.completed.map(|(text, _)| read_completed(&text)).unwrap_or_default(),
+            failed_at,
+            error,
+            original: found.original.map(|(text, _)| text),
+        };
+        (!whole.previous_run.is_empty() && !whole.failed_at.is_empty()).then_some(whole)
+    }
 
     fn example() -> Resumption {
         let done = |task: &str, commit: &str| Completed {

@@ -1,7 +1,9 @@
 //! Turns neo's decisions, directives, memories and tasks into comity's commands.
 
 use super::records::{DECISION_KEYS, DIRECTIVE_KEYS, MEMORY_COLUMNS, Record, TASK_COLUMNS};
-use crate::plan::{Earlier, LeftOut, Plan, Planned, Target, arrange, bounded, task_id, title};
+use crate::plan::{
+    Earlier, LeftOut, Plan, Planned, Target, arrange, bounded, task_id, title, without_equal,
+};
 use comity_core::command::{NewDirective, NewMemory, NewTask, Question};
 use comity_core::decision::{Addressee, DecisionOption, DecisionType, read_answer};
 use comity_core::directive::Trigger;
@@ -284,13 +286,10 @@ fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
         "abandoned" => Target::Abandoned { why },
         "pending" => Target::Queued,
         other => {
-            let why = if other == "in_progress" {
-                "nobody holds it here yet; it waits in the queue for a claim"
-            } else {
+            without_equal(item, other, left);
+            if other != "in_progress" {
                 new.blockers.push(bounded(item, "the blocker", format!("{other} in neo"), left));
-                "there is no such state; it waits in the queue, kept back by a blocker"
-            };
-            left.push(LeftOut::new(item, format!("status {other}"), why));
+            }
             Target::Queued
         }
     };

@@ -332,7 +332,7 @@ proptest! {
                 }
             }
             let _ = contract::recognise(text);
-            let _ = super::resume::parse(text);
+            let _ = super::resume::read(text);
         }
     }
 }

@@ -10,6 +10,7 @@ mod import_command;
 mod import_record;
 mod names;
 mod places;
+mod reading;
 
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub use import_command::{ImportedAs, Rights, Source};
 pub use import_record::{ImportRecord, Part};
 pub use names::task_id;
 pub(crate) use places::{locate, repeated};
+pub(crate) use reading::{Reading, leave, without_equal};
 
 use comity_core::command::NewTask;
 use comity_core::ids::shorten;
@@ -96,13 +98,7 @@ impl Target {
 
     /// Returns the word of the status.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Target::Queued => "queued",
-            Target::Review { .. } => "review",
-            Target::Done { .. } => "done",
-            Target::Blocked { .. } => "blocked",
-            Target::Abandoned { .. } => "abandoned",
-        }
+        self.status().as_str()
     }
 }
 

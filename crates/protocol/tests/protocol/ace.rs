@@ -213,7 +213,7 @@ fn a_value_with_a_line_break_stays_on_its_line() {
 
 #[test]
 fn the_hand_over_file_is_read_with_the_keys_that_are_tolerated() {
-    let read = |text: &str| HandOver::parse(text).unwrap();
+    let read = |text: &str| HandOver::of(&serde_json::from_str(text).unwrap()).unwrap();
     let whole = read(
         r#"{"task_id":"task-1","summary":"did it","files_changed":["a.rs"],"commands_run":["make"],"x":1}"#,
     );
@@ -238,12 +238,11 @@ fn the_hand_over_file_is_read_with_the_keys_that_are_tolerated() {
 
 #[test]
 fn a_hand_over_that_is_none_is_named_as_the_protocol_names_it() {
-    let refused = HandOver::parse(r#"{"summary":"I'm sorry, I cannot do that"}"#).unwrap_err();
+    let read = |text: &str| HandOver::of(&serde_json::from_str(text).unwrap());
+    let refused = read(r#"{"summary":"I'm sorry, I cannot do that"}"#).unwrap_err();
     assert_eq!(refused.as_str(), "instruction_refusal");
     let worked = r#"{"summary":"a refused connection is retried","files_changed":["net.rs"]}"#;
-    assert!(HandOver::parse(worked).is_ok());
-    let broken = HandOver::parse("{\n  \"summary\": }").unwrap_err();
-    assert!(broken.to_string().starts_with("invalid_done_file: line 2, column 14"), "{broken}");
+    assert!(read(worked).is_ok());
     assert_eq!(HandOverError::MissingDoneFile.to_string(), "missing_done_file");
     assert_eq!(HandOverError::TaskWaitTimeout.to_string(), "task_wait_timeout");
 }
@@ -305,7 +304,7 @@ proptest! {
                     comment.render(Generation::Labels);
                 }
             }
-            let _ = HandOver::parse(text);
+            let _ = contract::check(text, contract::kind("ace-done"), Mode::Full);
             if let Some(answer) = Answer::find(text) {
                 for count in 0..3 {
                     let _ = answer.matched(count);
