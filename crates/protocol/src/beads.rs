@@ -51,7 +51,6 @@ pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
     reader.read.finish(earlier)
 }
 
-/// What was read so far, by id: the line and what it said.
 type Seen = BTreeMap<String, (usize, Map<String, Value>)>;
 
 struct Reader<'e> {

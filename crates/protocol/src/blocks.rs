@@ -3,7 +3,6 @@
 use crate::document::{self, Fault, Node, Place};
 use crate::markdown::indent;
 
-/// Most blocks of one text that are looked at.
 pub(crate) const BLOCKS_MAX: usize = 50;
 /// Spaces before the end of a fence that is at the margin.
 const FENCE_INDENT_MAX: usize = 3;
@@ -34,7 +33,6 @@ impl Language {
     }
 }
 
-/// Lines of a text that are apart from the rest.
 pub(crate) struct Block {
     pub(crate) first: usize,
     pub(crate) end: usize,
@@ -95,7 +93,6 @@ impl<'l> Fence<'l> {
         Some(Fence { mark, block, keys: None, is_empty: true, may_have_ended: false })
     }
 
-    /// The first line of the block shows whether the block is YAML.
     fn take(&mut self, line: &str) {
         if self.is_empty && !line.trim().is_empty() {
             self.is_empty = false;
@@ -142,7 +139,6 @@ fn begins_yaml(line: &str, language: Language) -> bool {
     }
 }
 
-/// Splits a line that is an end of a fence into its mark and what follows it.
 fn fence_of(line: &str) -> Option<(&str, &str)> {
     let text = line.trim();
     let with = text.chars().next().filter(|c| *c == '`' || *c == '~')?;

@@ -29,7 +29,6 @@ pub enum Mode {
 }
 
 pub struct ContractKind {
-    /// Its name on the command line and in answers.
     pub name: &'static str,
     pub help: &'static str,
     /// Reads the text. Other text may stand around the contract, except in `Mode::Compat`.
@@ -217,7 +216,6 @@ fn problems_of(tree: &Node, kind: &ContractKind, mode: Mode) -> Problems {
     problems
 }
 
-/// Refuses a text that fits several kinds, and reports its problems as each of them.
 fn undecided(text: &str, kinds: &[&'static ContractKind], mode: Mode) -> Checked {
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
     let message = format!(

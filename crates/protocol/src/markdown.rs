@@ -14,7 +14,6 @@ const INDENT_MAX: usize = 1;
 /// Spaces before a fence; more make it indented code.
 const FENCE_INDENT_MAX: usize = 3;
 
-/// Splits a comment into lines and tells which of them are plain.
 pub fn lines(text: &str) -> Vec<Line<'_>> {
     let mut out = Vec::new();
     let mut fence: Option<Fence> = None;
@@ -46,7 +45,6 @@ pub fn lines(text: &str) -> Vec<Line<'_>> {
     out
 }
 
-/// Returns what follows a word at the start of a plain line.
 pub fn after_word<'a>(line: &Line<'a>, word: &str) -> Option<&'a str> {
     if !line.plain || indent(line.text) > INDENT_MAX {
         return None;

@@ -22,7 +22,6 @@ pub struct Problem {
     pub level: Level,
 }
 
-/// Everything that was found, in the order of the checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Problems(Vec<Problem>);
@@ -71,7 +70,6 @@ impl Problems {
         }
     }
 
-    /// Says of each problem what the document was taken for.
     #[must_use]
     pub fn seen_as(mut self, what: &str) -> Problems {
         for problem in &mut self.0 {

@@ -18,7 +18,6 @@ pub(crate) enum Shape {
     Scalar,
     AnyScalar,
     Url,
-    /// A count, as a number or as a text.
     Count,
     VersionOne,
     /// True, false, or a text that says why.
@@ -28,7 +27,6 @@ pub(crate) enum Shape {
     /// True; a contract that says false does not hold.
     True,
     Word(&'static [&'static str]),
-    /// One of some words, whatever their case.
     AnyCase(&'static [&'static str]),
     Role,
     List(&'static Shape),
@@ -39,7 +37,6 @@ pub(crate) enum Shape {
     Object(&'static [Field]),
     /// An object with some known fields that is open to others by design.
     Open(&'static [Field]),
-    /// An object of objects of one shape.
     Named(&'static [Field]),
     /// What is usually of a shape, though no document says so: anything else is remarked and taken. Only for a
     /// field that may be missing, and of what it holds nothing is checked.
@@ -82,6 +79,10 @@ pub(crate) fn check(root: &Node, fields: &'static [Field]) -> Problems {
         problems.error(root.at, "", "the contract must be an object");
     }
     problems
+}
+
+pub(crate) fn knows(fields: &[Field], key: &str) -> bool {
+    fields.iter().any(|field| field.key == key)
 }
 
 fn object(node: &Node, path: &str, fields: &'static [Field], problems: &mut Problems) {

@@ -78,7 +78,9 @@ fn a_contract_that_is_not_valid_makes_no_task_and_all_its_problems_are_listed() 
     let (error, exit) =
         sandbox.comity().args(&["task", "create", "--contract", "task.yaml"]).refusal();
     assert_eq!((error["code"].as_str().unwrap(), exit), ("contract-invalid", 3));
-    assert!(error["message"].as_str().unwrap().contains("line 2, column 7: role must be pm, dev, qa"));
+    assert!(
+        error["message"].as_str().unwrap().contains("line 2, column 7: role must be pm, dev, qa")
+    );
     let problems = error["details"]["problems"].as_array().unwrap();
     let messages: Vec<&str> = problems.iter().map(|p| p["message"].as_str().unwrap()).collect();
     assert!(

@@ -25,7 +25,6 @@ pub struct AnswerPart {
 pub struct Matched {
     /// One place for each question; none where it is still open.
     pub answers: Vec<Option<String>>,
-    /// What was said that belongs to no single question.
     pub beside: Option<String>,
 }
 

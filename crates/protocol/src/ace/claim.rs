@@ -11,7 +11,6 @@ const HEARTBEAT: &str = "Updates posted at major milestones";
 pub struct Claim {
     pub agent: Option<String>,
     pub host: Option<String>,
-    /// In which repository, as `owner/name`.
     pub repository: Option<String>,
     pub branch: Option<String>,
     pub workspace: Option<String>,

@@ -5,7 +5,6 @@ use std::fmt;
 
 pub const DONE_FILE: &str = "ACE_TASK_DONE.json";
 
-/// Words in a summary with which a model says that it did not do the work.
 const REFUSALS: [&str; 4] = ["refused", "i'm sorry", "i’m sorry", "i am sorry"];
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,7 +7,6 @@ const ITEM_INDENT_MAX: usize = 1;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Item {
-    /// The number before it: `2.`, `2)`.
     pub(super) number: Option<u32>,
     /// Its text; lines after the first without the indentation of the list.
     pub(super) text: String,
@@ -67,7 +66,6 @@ pub(super) fn write(out: &mut String, bullet: &str, number: Option<u32>, text: &
     out.push('\n');
 }
 
-/// How far the later lines of an item are indented.
 fn width_of(number: Option<u32>) -> usize {
     number.map_or(2, |number| number.to_string().len() + 2)
 }

@@ -73,7 +73,6 @@ const COMPLETE: &str = "**Agent Complete**";
 const OPENED: &str = "PR opened:";
 const FAILED: &str = "**Agent Failed**";
 
-/// The words that tell what a comment is, with what follows them on their line where it counts.
 enum Word<'a> {
     Answer,
     Blocked(&'a str, Generation),
@@ -101,7 +100,6 @@ impl<'a> Word<'a> {
             .or_else(|| says(FAILED).map(|_| Word::Failed))
     }
 
-    /// All of them, with the lines that they are on, counted from 0.
     fn all(lines: &[Line<'a>]) -> impl Iterator<Item = (usize, Word<'a>)> {
         lines.iter().enumerate().filter_map(|(place, line)| Some((place, Word::of(line)?)))
     }

@@ -65,7 +65,6 @@ impl Done {
     }
 }
 
-/// The number in `…/pull/5` and what may follow it.
 fn number_in(url: &str) -> Option<u64> {
     let after = ["/pull/", "/pulls/", "/merge_requests/"]
         .into_iter()

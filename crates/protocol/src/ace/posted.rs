@@ -48,7 +48,6 @@ pub(crate) fn ends(given: &str) -> Vec<(Place, ReportStatus)> {
     words.filter_map(|(number, word)| Some((place_in(&lines, number), word.status()?))).collect()
 }
 
-/// What contradicts the first word, which decides what the comment is.
 fn contradiction(given: &str, first: Place) -> Option<Fault> {
     let ends = ends(given);
     let (_, decided) = ends.first().filter(|(at, _)| *at == first)?;

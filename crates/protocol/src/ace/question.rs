@@ -16,7 +16,6 @@ pub struct Blocked {
     pub about: Option<String>,
 }
 
-/// One question, with the number that its answer names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     /// Counted from one. A question that is asked again keeps its number.

@@ -9,7 +9,6 @@ use crate::document::{Data, Node, Place, looks_like_time};
 use crate::problem::Problems;
 use comity_core::pattern::{PatternError, RepoPath};
 
-/// Longest value that is repeated in a message.
 const SHOWN_MAX: usize = 200;
 
 pub(super) struct Checker<'a> {

@@ -11,7 +11,7 @@ const INDENT_MAX: usize = 3;
 /// An unreadable text counts as a contract if it has at least this many of the keys.
 const MEANT_MIN: usize = 2;
 
-struct Wanted {
+pub(super) struct Wanted {
     what: &'static str,
     keys: &'static [&'static str],
     /// Keys that the other contracts do not have, or not together.
@@ -20,14 +20,14 @@ struct Wanted {
     fits: fn(&Node) -> bool,
 }
 
-const MISSION: Wanted = Wanted {
+pub(super) const MISSION: Wanted = Wanted {
     what: "mission",
     keys: &["version", "task_id", "epic_id", "prd_id", "instruction", "context"],
     own: &[&["epic_id"], &["prd_id"], &["instruction"]],
     fits: |tree| mission_check::marks("", Some(tree)) > 0,
 };
 
-const RESULT: Wanted = Wanted {
+pub(super) const RESULT: Wanted = Wanted {
     what: "result",
     keys: &["version", "task_id", "status", "files_modified", "log", "completed_at"],
     own: &[&["version", "task_id"], &["log"], &["completed_at"]],
@@ -42,15 +42,8 @@ pub fn result(text: &str, mode: Mode) -> Result<Node, Fault> {
     read(text, mode, &RESULT)
 }
 
-pub fn is_meant_as_mission(text: &str) -> bool {
-    is_meant(text, &MISSION)
-}
-
-pub fn is_meant_as_result(text: &str) -> bool {
-    is_meant(text, &RESULT)
-}
-
-fn is_meant(text: &str, wanted: &Wanted) -> bool {
+/// Tells whether the unreadable part of a text has the keys of a contract.
+pub(super) fn is_meant(text: &str, wanted: &Wanted) -> bool {
     let lines = blocks::lines(text);
     let blocks = blocks::of(&lines);
     let (may_be, code): (Vec<&Block>, Vec<&Block>) =

@@ -12,7 +12,7 @@ const FLAGS: [&str; 2] = ["no_git_commit", "no_new_deps"];
 
 pub fn marks(text: &str, tree: Option<&Node>) -> u32 {
     if tree.is_none() {
-        return u32::from(in_prose::is_meant_as_mission(text));
+        return u32::from(in_prose::is_meant(text, &in_prose::MISSION));
     }
     keys_there(tree, &["epic_id", "prd_id", "instruction"])
 }

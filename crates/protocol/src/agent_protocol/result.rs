@@ -27,7 +27,7 @@ const KNOWN: [&str; 7] =
 /// Counts the marks of a result. No other protocol has both a version and a task in what it hands in.
 pub fn marks(text: &str, tree: Option<&Node>) -> u32 {
     if tree.is_none() {
-        return u32::from(in_prose::is_meant_as_result(text));
+        return u32::from(in_prose::is_meant(text, &in_prose::RESULT));
     }
     let files = tree.and_then(|tree| tree.get("files_modified")).map_or(&[][..], Node::items);
     keys_there(tree, &["log", "completed_at"])
@@ -189,7 +189,6 @@ fn beyond(node: &Node, known: &[&str]) -> Extra {
     }
 }
 
-/// An object of known fields with what else it had.
 fn object<const N: usize>(more: &Extra, fields: [(&str, Value); N]) -> Value {
     let known = fields.into_iter().map(|(key, value)| (key.to_owned(), value));
     Value::Object(more.whole(known.collect()))

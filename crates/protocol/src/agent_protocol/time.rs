@@ -1,6 +1,5 @@
 //! Times as agents write them: ISO 8601, a day or a moment, with or without seconds, fraction and offset.
 
-/// Tells whether a text is a day or a moment in the extended or the basic form.
 pub(super) fn is_iso_8601(text: &str) -> bool {
     match text.trim().split_once(['T', 't', ' ']) {
         Some((day, clock)) => is_day(day) && is_clock(clock),

@@ -65,6 +65,5 @@ fn badges(task: &Map<String, Value>) -> String {
 }
 
 fn text(task: &Map<String, Value>, key: &str) -> String {
-    let text = task.get(key).and_then(Value::as_str).unwrap_or_default();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    crate::one_line(task.get(key).and_then(Value::as_str).unwrap_or_default())
 }

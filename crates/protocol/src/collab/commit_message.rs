@@ -110,7 +110,6 @@ fn is_trailer(line: &str) -> bool {
     token.contains('-') && token.chars().all(fits) && !value.trim().is_empty()
 }
 
-/// Nothing after the colon, and nothing on the lines up to the next section.
 fn is_hollow(lines: &[(usize, &str)]) -> bool {
     let Some(((_, first), rest)) = lines.split_first() else { return true };
     let said = first.split_once(':').is_some_and(|(_, text)| !text.trim().is_empty());

@@ -14,28 +14,28 @@ pub enum StateFile {
 impl StateFile {
     pub const ALL: [StateFile; 3] = [StateFile::Tasks, StateFile::Locks, StateFile::Agents];
 
-    /// Returns the name of the list, which is also the kind in `get_state`.
-    pub fn list(self) -> &'static str {
+    /// The name of the list, which is also the kind in `get_state`; the key that tells entries apart; the file.
+    fn words(self) -> [&'static str; 3] {
         match self {
-            StateFile::Tasks => "tasks",
-            StateFile::Locks => "locks",
-            StateFile::Agents => "agents",
+            StateFile::Tasks => ["tasks", "id", "tasks.json"],
+            StateFile::Locks => ["locks", "lock_id", "locks.json"],
+            StateFile::Agents => ["agents", "id", "agents.json"],
         }
+    }
+
+    pub fn list(self) -> &'static str {
+        let [list, ..] = self.words();
+        list
     }
 
     pub fn key(self) -> &'static str {
-        match self {
-            StateFile::Tasks | StateFile::Agents => "id",
-            StateFile::Locks => "lock_id",
-        }
+        let [_, key, _] = self.words();
+        key
     }
 
     pub fn file(self) -> &'static str {
-        match self {
-            StateFile::Tasks => "tasks.json",
-            StateFile::Locks => "locks.json",
-            StateFile::Agents => "agents.json",
-        }
+        let [.., file] = self.words();
+        file
     }
 }
 
@@ -89,7 +89,6 @@ fn shape(kind: StateFile, parsed: &Parsed) -> Vec<Problem> {
     problems
 }
 
-/// Says where a key of an entry is.
 pub(super) fn problem_at(
     kind: StateFile,
     text: &str,
@@ -139,7 +138,6 @@ pub fn document(
     Value::Object(top)
 }
 
-/// Takes the values of the record in the order of the keys that are there.
 fn over(old: &Map<String, Value>, mut record: Map<String, Value>) -> Map<String, Value> {
     let mut out = Map::new();
     for key in old.keys() {

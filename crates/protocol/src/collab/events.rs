@@ -6,7 +6,6 @@ use super::seconds;
 use comity_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// The ETags of a state file before and after the export that an event is written with.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Etags {
     pub prev: String,
@@ -25,7 +24,6 @@ fn state_of(event: &str) -> Option<super::StateFile> {
     }
 }
 
-/// Fields of the log itself, and those that are written in a place of their own.
 const HEADER: [&str; 15] = [
     "seq",
     "ts",

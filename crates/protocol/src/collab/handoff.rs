@@ -1,5 +1,6 @@
 //! The context-reset snippet: what a fresh context needs for the next subtask, and nothing else.
 
+use crate::one_line;
 use comity_core::view::TaskView;
 
 pub fn handoff(task: &TaskView, subtask: Option<&str>, plan: &[String]) -> String {
@@ -19,10 +20,6 @@ pub fn handoff(task: &TaskView, subtask: Option<&str>, plan: &[String]) -> Strin
         "Output: code changes only; summarize what changed and next subtask suggestion".to_owned(),
     );
     lines.join("\n") + "\n"
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn listed(name: &str, items: &[&str]) -> String {

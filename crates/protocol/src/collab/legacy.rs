@@ -21,7 +21,6 @@ impl Legacy {
     }
 }
 
-/// Brings an event to the present form.
 pub fn normal_event(event: Map<String, Value>) -> Legacy {
     if event.get("event").is_some_and(Value::is_string) {
         return Legacy::Fine(event);

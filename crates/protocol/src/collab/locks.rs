@@ -55,7 +55,6 @@ pub fn lock_record(lease: &LeaseView, theirs: Option<&OutsideLock>) -> Map<Strin
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OutsideLock {
     pub lock_id: String,
-    /// Keys that comity has no field for.
     pub extras: Map<String, Value>,
 }
 
@@ -68,7 +67,6 @@ pub struct LockRecord {
     pub path: String,
     pub owner: AgentId,
     pub purpose: Option<String>,
-    /// How long it lives without a sign of life.
     pub ttl: Millis,
     pub alive: Timestamp,
 }

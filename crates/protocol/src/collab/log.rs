@@ -91,6 +91,5 @@ fn section(
 
 /// What is said comes from agents: it stays on its line and cannot open a heading or a list.
 fn text(event: &Map<String, Value>, key: &str) -> Option<String> {
-    let text = event.get(key)?.as_str()?;
-    Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+    Some(crate::one_line(event.get(key)?.as_str()?))
 }

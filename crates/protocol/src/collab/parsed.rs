@@ -44,7 +44,6 @@ impl Parsed {
     }
 }
 
-/// A problem at a path of a text that was read before.
 pub(super) fn problem_in(text: &str, path: String, message: String) -> Problem {
     locate(read_file(text).as_ref(), path, message)
 }

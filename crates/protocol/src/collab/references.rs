@@ -8,7 +8,6 @@ pub(super) const REFERENCES: &str = "external_ids";
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct References {
-    /// Those that are texts or numbers.
     pub(super) links: Vec<TaskLinked>,
     /// What of them is not a text, as it was given.
     pub(super) kept: Option<Value>,
@@ -80,7 +79,6 @@ impl References {
         };
     }
 
-    /// Names the linked references that were not given.
     pub(super) fn lacks(&self, linked: &Map<String, Value>) -> Vec<String> {
         let mut out = Vec::new();
         for (provider, keys) in linked {

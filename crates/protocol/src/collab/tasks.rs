@@ -103,7 +103,7 @@ pub struct Patch {
     gone: Vec<String>,
 }
 
-type Read<T> = Result<T, (&'static str, String)>;
+pub(super) type Read<T> = Result<T, (&'static str, String)>;
 
 fn text(key: &'static str, value: &Value) -> Read<Option<String>> {
     match value {
@@ -113,7 +113,7 @@ fn text(key: &'static str, value: &Value) -> Read<Option<String>> {
     }
 }
 
-fn texts(key: &'static str, value: &Value) -> Read<Vec<String>> {
+pub(super) fn texts(key: &'static str, value: &Value) -> Read<Vec<String>> {
     let list = match value {
         Value::Null => return Ok(Vec::new()),
         Value::Array(list) => list,
@@ -131,7 +131,6 @@ fn texts(key: &'static str, value: &Value) -> Read<Vec<String>> {
 }
 
 impl Patch {
-    /// Reads a record or a part of one; every key that is wrong is said.
     pub fn read(record: &Map<String, Value>) -> Result<Patch, Vec<(String, String)>> {
         let mut patch = Patch::default();
         let mut problems = Vec::new();
@@ -159,7 +158,6 @@ impl Patch {
         Patch { references, ..Patch::default() }
     }
 
-    /// Reads the record at a place of `tasks.json`.
     pub fn read_at(
         record: &Map<String, Value>,
         n: usize,
@@ -402,7 +400,6 @@ impl Patch {
         }
     }
 
-    /// What a task that is and stays blocked needs from now on.
     fn new_needs(&self, task: &TaskView) -> Option<String> {
         let stays = is_blocked(task) && self.status.is_none_or(|to| to == Status::Blocked);
         self.needs.clone().filter(|needs| stays && task.needs.as_ref() != Some(needs))

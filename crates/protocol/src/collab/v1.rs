@@ -102,7 +102,6 @@ fn read_task(entry: &Map<String, Value>, out: &mut V1, complain: &mut dyn FnMut(
     }
 }
 
-/// The id of a task that has a number there.
 fn numbered(text: &str) -> String {
     text.parse::<u64>().map_or_else(|_| text.to_owned(), |number| format!("task-{number:03}"))
 }

@@ -13,7 +13,6 @@ const OWN_RULE: [&[&str]; 2] = [&["developer", "supervisor"], &["neo-result", "n
 /// A block with fewer keys of a kind than this is no report, but other output that happens to have a status.
 const KEYS_MIN: usize = 2;
 
-/// A part of a text that says how the work ended.
 struct Said {
     kind: &'static str,
     status: ReportStatus,
@@ -43,7 +42,6 @@ impl Said {
     }
 }
 
-/// Returns how the work ended according to a block that holds another contract than the one taken.
 fn in_block(block: &Block, lines: &[&str], taken: &Said) -> Option<Said> {
     let taken_line = usize::try_from(taken.at.line).ok()?.saturating_sub(1);
     let tree = block.read(lines).ok().filter(|_| !block.has(taken_line))?;

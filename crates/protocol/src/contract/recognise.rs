@@ -28,7 +28,6 @@ pub(super) enum Purpose {
 pub(super) enum Recognised {
     One(&'static ContractKind),
     Several(Vec<&'static ContractKind>),
-    /// Reports of several kinds that contradict each other.
     Contradictory(Fault),
     Nothing,
 }
@@ -64,7 +63,6 @@ pub(super) fn look(text: &str, purpose: Purpose) -> Recognised {
     }
 }
 
-/// The kind of a contract that stands alone.
 pub(super) fn kind_of(text: &str) -> Option<&'static ContractKind> {
     match choose(candidates(text)) {
         Recognised::One(kind) => Some(kind),
@@ -158,7 +156,6 @@ fn has_foreign(candidate: &Candidate, known: &[(&str, BTreeSet<String>)]) -> boo
     })
 }
 
-/// Tells whether the contract is valid and has all required keys of its kind.
 fn is_whole(candidate: &Candidate) -> bool {
     let Some(tree) = &candidate.tree else { return false };
     let schema = (candidate.kind.schema)();
@@ -173,7 +170,6 @@ fn is_whole(candidate: &Candidate) -> bool {
         && (candidate.kind.validate)(tree, Mode::Full).is_valid()
 }
 
-/// A schema, and the forms that it comes in.
 fn forms(schema: &Value) -> Vec<&Value> {
     let others = schema.get("anyOf").and_then(Value::as_array);
     std::iter::once(schema).chain(others.into_iter().flatten()).collect()

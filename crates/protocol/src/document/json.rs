@@ -10,7 +10,6 @@ use std::str::Chars;
 enum Bounds {
     /// A contract: it is bounded, and gives no key twice.
     Contract,
-    /// A file that another reader has accepted.
     File,
 }
 

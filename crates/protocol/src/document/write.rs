@@ -14,7 +14,6 @@ const TRUTHS: [&str; 6] = ["y", "n", "yes", "no", "on", "off"];
 pub struct Style<'a> {
     /// Texts written as a `|` block even when they have one line.
     pub literal: &'a [&'a str],
-    /// Texts written as a `>` block.
     pub folded: &'a [&'a str],
     /// Texts written in double quotes, as the published examples have them.
     pub quoted: &'a [&'a str],
@@ -193,7 +192,6 @@ fn fold(text: &str) -> Option<Vec<&str>> {
     Some(lines)
 }
 
-/// Breaks one line at single spaces, so that no part begins or ends with one.
 fn fold_line<'a>(line: &'a str, lines: &mut Vec<&'a str>) {
     let mut rest = line;
     while rest.chars().count() > FOLD_AT {

@@ -7,7 +7,6 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// A collection that is not yet complete.
 struct Open {
     at: Place,
     kind: Collection,

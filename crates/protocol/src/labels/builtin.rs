@@ -7,7 +7,6 @@ use comity_core::status::Status;
 pub(super) const NAMES: [&str; 3] = ["neo", "ace", "ace-project"];
 
 impl Dialect {
-    /// Returns the dialect of that name: `neo` (Neo.mjs), `ace` (labels) or `ace-project` (a board's field).
     pub fn named(name: &str) -> Option<Dialect> {
         match name {
             "neo" => Some(Dialect::neo()),
@@ -42,7 +41,6 @@ impl Dialect {
         }
     }
 
-    /// The labels of ACE, first generation.
     pub fn ace() -> Dialect {
         dialect("ace", Carrier::Labels, |status| {
             let word = match status {
@@ -56,7 +54,6 @@ impl Dialect {
         })
     }
 
-    /// The status field of ACE, second generation.
     pub fn ace_project() -> Dialect {
         dialect("ace-project", Carrier::Field, |status| {
             let word = match status {

@@ -29,7 +29,6 @@ pub enum Issue {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark<'a> {
-    /// The label, or the value of the field.
     pub word: Option<&'a str>,
     pub issue: Issue,
 }
@@ -42,7 +41,6 @@ pub struct Change {
     pub issue: Issue,
 }
 
-/// The words of one protocol, or of one project, for the states and roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dialect {
     name: String,
@@ -115,7 +113,6 @@ impl Dialect {
         }
     }
 
-    /// Returns the words of this dialect among the labels, as they are written there.
     pub fn states_in<'a>(&self, labels: &'a [String]) -> Vec<&'a str> {
         let known = |label: &&String| self.words.values().any(|word| same(word, label));
         labels.iter().filter(known).map(String::as_str).collect()
@@ -159,7 +156,6 @@ impl Dialect {
         labels.iter().find_map(|label| listed(label).or_else(|| prefixed(label)))
     }
 
-    /// Returns the label of a role, where the dialect has one.
     pub fn role_word(&self, role: Role) -> Option<&str> {
         self.roles.iter().find(|(known, _)| *known == role).map(|(_, word)| word.as_str())
     }

@@ -17,7 +17,6 @@ pub enum Outside {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     pub from: Status,
-    /// The states on the way; the last one is shown as what is asked for.
     pub steps: Vec<Status>,
 }
 

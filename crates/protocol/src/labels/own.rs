@@ -10,7 +10,6 @@ const WORD_CHARS_MAX: usize = 50;
 const NEEDED: [Status; 5] =
     [Status::Queued, Status::InProgress, Status::Review, Status::Done, Status::Blocked];
 
-/// A key whose value makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadKey {
     pub key: String,

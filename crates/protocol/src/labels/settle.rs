@@ -5,7 +5,6 @@ use comity_core::status::Status;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
-    /// The label that counts, as it is written there.
     pub word: String,
     pub remove: Vec<String>,
     /// Why this one counts; none when there was no other.

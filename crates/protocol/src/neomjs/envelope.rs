@@ -8,7 +8,6 @@ use std::ops::Range;
 /// Spaces before a quotation mark; more make it code.
 const QUOTE_INDENT_MAX: usize = 3;
 
-/// A contract taken out of its text, line by line.
 struct Opened {
     /// As many lines as the text; those around the contract are empty.
     text: String,
@@ -53,7 +52,6 @@ pub(super) fn front(text: &str) -> Option<Node> {
     (!lines.is_empty()).then(|| document::read(&front).ok())?
 }
 
-/// The lines of the front matter between its marks, counted from 0.
 pub(super) fn front_lines(text: &str) -> Range<usize> {
     1..front_matter(text.strip_prefix('\u{feff}').unwrap_or(text)).saturating_sub(1).max(1)
 }
@@ -151,7 +149,6 @@ fn unquoted_lines(text: &str) -> Vec<(&str, u32)> {
         .collect()
 }
 
-/// Takes quotation marks, and an icon after each, off a line.
 fn unquoted(line: &str) -> &str {
     let mut line = line;
     while let Some(rest) = line.strip_prefix('>') {
@@ -167,7 +164,6 @@ fn unquoted(line: &str) -> &str {
     line
 }
 
-/// The first fence whose language is YAML: its two ends.
 fn first_fence(lines: &[(&str, u32)]) -> Option<(usize, usize)> {
     let language = |line: &str| -> Option<usize> {
         let text = line.trim();

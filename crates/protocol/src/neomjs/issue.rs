@@ -100,7 +100,6 @@ fn brought_up_to_date(task: &Task, text: &str) -> Option<String> {
     changes(task, &now, &read(&now)?).is_empty().then_some(now)
 }
 
-/// The contract as it should be, in the order of the protocol.
 fn contract_now(task: &Task, tree: &Node) -> TaskContract {
     let mut other = TaskContract::of(tree).other;
     if other.contains_key("title") {

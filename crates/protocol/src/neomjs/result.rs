@@ -14,7 +14,6 @@ use comity_core::pattern::RepoPath;
 use serde_json::{Map, Value, json};
 
 const HEADER: &str = "# AGENT RESULT CONTRACT";
-/// What the original's worker posts instead of a contract.
 const CREATED: &str = "PR Created:";
 const TESTS: &str = "tests";
 const TESTS_SAID: &str = "Tests: ";

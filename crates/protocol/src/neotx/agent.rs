@@ -7,7 +7,6 @@ use crate::shape::{self, Field, Shape, may, must};
 use comity_core::role::Role;
 use serde_json::Value;
 
-/// What stands for the tools of the agent that this one extends.
 const INHERITED: &str = "$inherited";
 
 const TOOLS: &[&str] = &[

@@ -27,7 +27,6 @@ fn prints(record: &Record) -> Prints {
     there.map(|(key, value)| (key.clone(), print(value))).collect()
 }
 
-/// A record at the last import or export.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Base {
     /// As neo's file had it.
@@ -94,7 +93,6 @@ pub struct Sides<'s> {
     pub theirs: BTreeMap<&'s str, &'s Record>,
     pub ours: &'s [Record],
     pub deleted: &'s BTreeSet<String>,
-    /// Ids that another supervisor's files have.
     pub elsewhere: &'s BTreeSet<String>,
 }
 

@@ -209,8 +209,7 @@ fn tests_of(root: &Node) -> Vec<(bool, String)> {
 fn claimed(said: &[(bool, String)]) -> Option<ReportedEvidence> {
     let pass = said.iter().all(|(pass, _)| *pass);
     let (_, words) = said.iter().find(|(passed, _)| *passed == pass)?;
-    let report = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(ReportedEvidence { gate: TESTS.to_owned(), pass, report: Some(report) })
+    Some(ReportedEvidence { gate: TESTS.to_owned(), pass, report: Some(crate::one_line(words)) })
 }
 
 pub fn report(root: &Node) -> WorkReport {

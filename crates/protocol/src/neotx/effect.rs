@@ -47,7 +47,6 @@ fn review(root: &Node, task: &str) -> Command {
     }
 }
 
-/// A decision for each grave finding, a note for each other one, and one for the whole.
 fn found(root: &Node, task: Option<&str>) -> Vec<Command> {
     let mut commands = Vec::new();
     for finding in scout::findings(root) {

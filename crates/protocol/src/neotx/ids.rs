@@ -28,7 +28,6 @@ impl Thing {
         }
     }
 
-    /// Returns neo's id of the thing with that number, made at that time.
     pub fn id(self, number: u64, made: Timestamp) -> String {
         let (prefix, word) = self.words();
         let seed = format!("neo {word} {number} {}", made.ms());

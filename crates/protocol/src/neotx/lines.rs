@@ -95,7 +95,6 @@ impl Lines {
         found
     }
 
-    /// Changes the line that counts for an id.
     pub fn change(&mut self, id: &str, change: &Change) {
         let of_id = |line: &&mut Line| line.id() == Some(id);
         if let Some(line) = self.lines.iter_mut().rev().find(of_id) {
@@ -113,7 +112,6 @@ impl Lines {
         self.lines.push(Line { bytes, record: Some(record) });
     }
 
-    /// Takes every line of an id out.
     pub fn remove(&mut self, id: &str) {
         self.lines.retain(|line| line.id() != Some(id));
     }

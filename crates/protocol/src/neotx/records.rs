@@ -112,7 +112,6 @@ impl Record {
         &self.0
     }
 
-    /// Returns the whole with the known keys in neo's order and the others after them.
     pub fn in_order(&self, known: &[&str]) -> Record {
         let mut out = Map::new();
         for key in known {
@@ -125,7 +124,6 @@ impl Record {
     }
 }
 
-/// The text of a message that tells the supervisor about a blocker.
 pub fn blocker_message(agent: Option<&str>, message: &str) -> String {
     let by = agent.map(|agent| format!(" ({agent})")).unwrap_or_default();
     format!("[BLOCKER]{by} {message}")

@@ -2,16 +2,15 @@
 
 use crate::contract::{Mode, SURE};
 use crate::document::{Data, Entry, Fault, Node, Place};
+use crate::one_line;
 use crate::problem::Problems;
 use crate::shape::{self, Field, Shape, may, must};
 use serde_json::Value;
 use std::fmt::Write;
 
 pub const HEADER: &str = "RESUMING FROM CRASH";
-/// What the prompt of the crashed run stands below.
 const ORIGINAL: &str = "Original task:";
 
-/// Both spellings that are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// `T1 (commit abc), T2 (commit def)`: what the supervisor writes.
@@ -37,16 +36,14 @@ pub struct Resumption {
     pub original: Option<String>,
 }
 
-/// Writes the header, with the original task below it.
 pub fn render(resumption: &Resumption, form: Form) -> String {
-    let one = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let failed = one(&resumption.failed_at);
+    let failed = one_line(&resumption.failed_at);
     let mut out = format!(
         "{HEADER}\nPrevious run: {}\nCompleted tasks: {}\nFailed at: {failed} — error: {}\n\
          Resume: start from {failed}, skip completed tasks above.\n",
-        one(&resumption.previous_run),
+        one_line(&resumption.previous_run),
         completed(&resumption.completed, form),
-        one(&resumption.error),
+        one_line(&resumption.error),
     );
     if let Some(original) = &resumption.original {
         let _ = write!(out, "\n{ORIGINAL}\n{original}");
@@ -134,7 +131,6 @@ fn look(prompt: &str) -> Option<Section> {
     found
 }
 
-/// The dashes that people and models put before the error.
 const DASHES: [&str; 4] = ["— error:", "– error:", "-- error:", "- error:"];
 
 fn read_failure(text: &str) -> (String, String) {
@@ -188,10 +184,7 @@ pub fn read(text: &str) -> Result<Node, Fault> {
         return Err(Fault { message, at: Place::START });
     };
     let mut entries = Vec::new();
-    let mut put = |key: &str, data: Data, at: Place| {
-        let value = Node { data, at, plain: true };
-        entries.push(Entry { key: key.to_owned(), key_at: at, value });
-    };
+    let mut put = |key: &str, data: Data, at: Place| entries.push(entry(key, data, at));
     if let Some((run, at)) = found.run {
         put("previous_run", Data::Text(run), at);
     }
@@ -210,12 +203,12 @@ pub fn read(text: &str) -> Result<Node, Fault> {
     Ok(Node { data: Data::Map(entries), at: Place::START, plain: true })
 }
 
+fn entry(key: &str, data: Data, at: Place) -> Entry {
+    Entry { key: key.to_owned(), key_at: at, value: Node { data, at, plain: true } }
+}
+
 fn finished(done: Completed, at: Place) -> Node {
-    let text = |key: &str, text: String| Entry {
-        key: key.to_owned(),
-        key_at: at,
-        value: Node { data: Data::Text(text), at, plain: true },
-    };
+    let text = |key: &str, text: String| entry(key, Data::Text(text), at);
     let commit = done.commit.map(|commit| text("commit", commit));
     let entries = std::iter::once(text("task", done.task)).chain(commit).collect();
     Node { data: Data::Map(entries), at, plain: true }

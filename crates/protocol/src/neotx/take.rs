@@ -68,7 +68,6 @@ fn kept(record: &Record, always: &[&str], known: &[&str]) -> Record {
     out
 }
 
-/// Reads a decision, or says why comity cannot import it.
 pub fn decision(record: &Record, now: Timestamp) -> Result<TakenDecision, String> {
     let item = record.text("id").ok_or("id is missing")?.to_owned();
     let question = record.text("question").ok_or("question is missing")?.to_owned();
@@ -150,7 +149,6 @@ fn is_whole(given: Option<&Value>, options: &[DecisionOption]) -> bool {
     list.zip(options).all(|(given, option)| option.label.is_some() && keys(given) == read(option))
 }
 
-/// Reads a directive, or says why comity cannot import it.
 pub fn directive(record: &Record) -> Result<TakenDirective, String> {
     let item = record.text("id").ok_or("id is missing")?.to_owned();
     let text = record.text("action").ok_or("action is missing")?.to_owned();
@@ -178,7 +176,6 @@ pub fn directive(record: &Record) -> Result<TakenDirective, String> {
     })
 }
 
-/// Reads a row of memories, or says why comity cannot import it.
 pub fn memory(row: &Map<String, Value>, now: Timestamp) -> Result<TakenMemory, String> {
     let record = Record::from_map(row.clone());
     let item = record.text("id").ok_or("id is missing")?.to_owned();
@@ -219,7 +216,6 @@ pub fn kept_columns(tags: &[String]) -> (Vec<String>, Record) {
     (own, kept)
 }
 
-/// neo's two words for a type.
 pub fn memory_words(kind: MemoryType) -> (&'static str, Option<&'static str>) {
     match kind {
         MemoryType::Fact => ("knowledge", Some("fact")),

@@ -5,7 +5,6 @@ use comity_core::task::Priority;
 
 pub const TASK_STATUSES: [&str; 5] = ["pending", "in_progress", "done", "blocked", "abandoned"];
 
-/// The types of a log entry; they are the types of our notes.
 pub use comity_core::command::NOTE_TYPES as LOG_TYPES;
 
 pub fn task_status(status: Status) -> &'static str {
@@ -64,7 +63,6 @@ pub fn read_tracker(word: &str) -> Option<Status> {
     }
 }
 
-/// Returns neo's word for a priority; it has no fifth.
 pub fn priority(priority: Priority) -> &'static str {
     match priority.rank() {
         0 => "critical",

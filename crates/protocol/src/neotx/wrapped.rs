@@ -4,7 +4,6 @@ use super::is_report;
 use crate::blocks::{self, BLOCKS_MAX, Block};
 use crate::document::{self, Data, Entry, Fault, Node, Place};
 
-/// The line that names the pull request, outside the contract.
 const PR_LINE: &str = "PR_URL:";
 /// A block that cannot be read counts as a report if it has one of these keys.
 const REPORT_KEYS: [&str; 3] = ["status", "verdict", "findings"];
@@ -59,7 +58,6 @@ fn is_meant_as_report(block: &Block, lines: &[&str]) -> bool {
     block.is_named() && block.lines(lines).iter().any(says)
 }
 
-/// `PR_URL: https://…` on a line of its own.
 pub fn pull_request(text: &str) -> Option<(String, Place)> {
     text.lines().enumerate().find_map(|(number, line)| {
         let url = line.strip_prefix(PR_LINE)?.split_whitespace().next()?;

@@ -251,7 +251,6 @@ fn break_circles(plan: &mut Plan, earlier: &Earlier) {
     }
 }
 
-/// Notes which tasks the items became that are only named.
 fn name_earlier(plan: &mut Plan, earlier: &Earlier) {
     let there: BTreeSet<&String> = plan.tasks.iter().map(|task| &task.item).collect();
     let named = plan.tasks.iter().flat_map(|task| task.depends_on.iter().chain(&task.parent));
@@ -260,7 +259,6 @@ fn name_earlier(plan: &mut Plan, earlier: &Earlier) {
     plan.earlier = found.collect();
 }
 
-/// Puts every parent before its parts and keeps the order of the file otherwise.
 fn parents_first(plan: &mut Plan) {
     let order = walk(&edges(&plan.tasks, |task| &task.parent), &mut |_, _| {});
     let mut slots: Vec<Option<Planned>> = plan.tasks.drain(..).map(Some).collect();

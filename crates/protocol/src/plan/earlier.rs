@@ -13,7 +13,6 @@ pub struct Earlier {
 
 #[derive(Clone, Debug)]
 pub(super) struct Before {
-    /// The item that it is over there, if it is one.
     pub(super) item: Option<String>,
     pub(super) status: Status,
     pub(super) depends_on: Vec<String>,
@@ -51,7 +50,6 @@ impl Earlier {
         self.items.contains_key(item)
     }
 
-    /// Returns the state that counts of an item that is here.
     pub(super) fn status(&self, item: &str) -> Option<Status> {
         self.tasks.get(self.task_of(item)?).map(|before| before.status)
     }

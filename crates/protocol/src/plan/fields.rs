@@ -12,7 +12,6 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Makes a problem of what the JSON reader says about a text that starts at a line.
     pub fn json(error: &serde_json::Error, first_line: usize) -> Problem {
         let text = error.to_string();
         let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
@@ -79,7 +78,6 @@ impl<'p> Fields<'p> {
         text
     }
 
-    /// Takes an id that may be written as a number.
     pub fn id(&mut self, field: &str) -> Option<String> {
         match self.take(field) {
             Some(Value::String(text)) if !text.trim().is_empty() => Some(text.trim().to_owned()),

@@ -103,7 +103,6 @@ impl Source {
         task.external_ids.get(&self.name)?.get(ITEM)?.as_str()
     }
 
-    /// Returns what earlier imports made of this tracker's items.
     pub fn earlier(&self, tasks: &[TaskView]) -> Earlier {
         self.earlier_as(tasks, |task| self.item_of(task).map(str::to_owned))
     }
@@ -159,7 +158,6 @@ impl Source {
         }
     }
 
-    /// Returns the one command that makes the task of an item.
     pub fn take_over(&self, task: &Planned, way: &ImportedAs) -> Command {
         let mut new = task.new.clone();
         new.id = Some(way.id.clone());

@@ -67,7 +67,6 @@ fn print(value: &Value) -> String {
 pub struct ImportRecord(BTreeMap<Part, String>);
 
 impl ImportRecord {
-    /// Returns the record of an item that is imported as far as possible.
     pub fn of(task: &Planned) -> ImportRecord {
         let values = PARTS.iter().map(|(part, _, value)| match part {
             Part::Status => (*part, task.target.as_str().to_owned()),
@@ -76,7 +75,6 @@ impl ImportRecord {
         ImportRecord(values.collect()).without(&task.lacks)
     }
 
-    /// Reads a record; none for a text that is no record.
     pub fn parse(text: &str) -> Option<ImportRecord> {
         let pair = |word: &str| {
             let (name, value) = word.split_once('=')?;
@@ -99,7 +97,6 @@ impl ImportRecord {
         self
     }
 
-    /// Returns the parts that only the other record has.
     pub fn lacking(&self, all: &ImportRecord) -> Vec<Part> {
         all.0.keys().filter(|part| !self.0.contains_key(part)).copied().collect()
     }

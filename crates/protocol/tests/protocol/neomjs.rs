@@ -257,16 +257,16 @@ fn a_plan_with_mistakes_names_all_of_them() {
         "[1]: version must be 1.0, not 3",
         "[1]: goal is missing: what is wanted",
         "[1]: requirements is missing: what the result must satisfy",
-        "[1]: depends_on is not a list of texts",
-        "[1]: key is not a text",
-        "[1]: id is not a text",
-        "[1]: title is not a text",
-        "[1]: priority is not a text",
+        "[1]: depends_on must be a list, not an object",
+        "[1]: key must be a text, not a list",
+        "[1]: id must be a text, not an object",
+        "[1]: title must be a text, not a list",
+        "[1]: priority must be a text, not a list",
     ] {
         assert!(errors.contains(&wanted), "{wanted}: {errors:?}");
     }
     let epic = "epic: {a: b}\ntasks:\n  - goal: a\n    requirements: []\n";
-    assert_eq!(read_plan(epic).unwrap_err().errors(), ["epic is not a text"]);
+    assert_eq!(read_plan(epic).unwrap_err().errors(), ["epic must be a text, not an object"]);
     let twice =
         "tasks:\n- {key: a, goal: a, requirements: []}\n- {id: a, goal: b, requirements: []}\n";
     let problems = read_plan(twice).unwrap_err();
