@@ -112,16 +112,7 @@ impl Reader<'_> {
         outside_reason(&id, &status, deferred, &mut new, left);
         reserve(&id, assignee, &target, &mut new, left);
         let notes = comments(&id, &mut fields, left);
-        let mut task = Planned {
-            item: id,
-            new,
-            depends_on: Vec::new(),
-            parent: None,
-            links: Vec::new(),
-            notes,
-            target,
-            lacks: Vec::new(),
-        };
+        let mut task = Planned { item: id, new, notes, target, ..Planned::default() };
         for key in REFERENCES {
             let value = fields.text(key).and_then(|text| one_line(&task.item, key, &text, left));
             task.links.extend(value.map(|value| (key.to_owned(), value)));

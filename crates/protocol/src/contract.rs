@@ -1,7 +1,7 @@
 //! The kinds of contract that can be read, checked and handed in: one row each.
 
 use crate::ace;
-use crate::agent_protocol::{in_prose, mission_check, result, schema};
+use crate::agent_protocol::{in_prose, mission_check, result};
 use crate::document::{self, Fault, Node, Place};
 use crate::neomjs;
 use crate::neotx::{agent, architect, developer, resume, reviewer, scout, supervisor, wrapped};
@@ -48,91 +48,45 @@ impl fmt::Debug for ContractKind {
     }
 }
 
+/// One row: the module of a kind has its marks, its check and its schema, and what it reports if it ends work.
+macro_rules! row {
+    ($name:literal, $help:literal, $read:expr, $module:ident) => {
+        ContractKind {
+            name: $name,
+            help: $help,
+            read: $read,
+            marks: $module::marks,
+            validate: $module::validate,
+            schema: $module::schema,
+            report: None,
+        }
+    };
+    ($name:literal, $help:literal, $read:expr, $module:ident, reports) => {
+        ContractKind {
+            report: Some(|tree| Some($module::report(tree))),
+            ..$crate::contract::row!($name, $help, $read, $module)
+        }
+    };
+}
+pub(crate) use row;
+
+fn in_message(text: &str, _: Mode) -> Result<Node, Fault> {
+    wrapped::read(text)
+}
+
 pub const KINDS: &[ContractKind] = &[
-    ContractKind {
-        name: "mission",
-        help: "Agent Protocol v1: what an agent is to do",
-        read: in_prose::mission,
-        marks: mission_check::marks,
-        validate: mission_check::validate,
-        schema: schema::mission,
-        report: None,
-    },
-    ContractKind {
-        name: "result",
-        help: "Agent Protocol v1: what came of it",
-        read: in_prose::result,
-        marks: result::marks,
-        validate: result::validate,
-        schema: schema::result,
-        report: Some(|tree| Some(result::report(tree))),
-    },
+    row!("mission", "Agent Protocol v1: what an agent is to do", in_prose::mission, mission_check),
+    row!("result", "Agent Protocol v1: what came of it", in_prose::result, result, reports),
     neomjs::TASK,
     neomjs::RESULT,
     neomjs::ERROR,
-    ContractKind {
-        name: "developer",
-        help: "neo: what a developer reports",
-        read: |text, _| wrapped::read(text),
-        marks: developer::marks,
-        validate: developer::validate,
-        schema: developer::schema,
-        report: Some(|tree| Some(developer::report(tree))),
-    },
-    ContractKind {
-        name: "reviewer",
-        help: "neo: what a reviewer found",
-        read: |text, _| wrapped::read(text),
-        marks: reviewer::marks,
-        validate: reviewer::validate,
-        schema: reviewer::schema,
-        report: None,
-    },
-    ContractKind {
-        name: "scout",
-        help: "neo: what a scout found",
-        read: |text, _| wrapped::read(text),
-        marks: scout::marks,
-        validate: scout::validate,
-        schema: scout::schema,
-        report: None,
-    },
-    ContractKind {
-        name: "architect",
-        help: "neo: where the plan is",
-        read: |text, _| wrapped::read(text),
-        marks: architect::marks,
-        validate: architect::validate,
-        schema: architect::schema,
-        report: None,
-    },
-    ContractKind {
-        name: "supervisor",
-        help: "neo: what a focused supervisor ends with",
-        read: |text, _| wrapped::read(text),
-        marks: supervisor::marks,
-        validate: supervisor::validate,
-        schema: supervisor::schema,
-        report: Some(|tree| Some(supervisor::report(tree))),
-    },
-    ContractKind {
-        name: "agent",
-        help: "neo: the definition of an agent",
-        read: |text, _| document::read(text),
-        marks: agent::marks,
-        validate: agent::validate,
-        schema: agent::schema,
-        report: None,
-    },
-    ContractKind {
-        name: "resume",
-        help: "neo: where to go on after a crash",
-        read: |text, _| resume::read(text),
-        marks: resume::marks,
-        validate: resume::validate,
-        schema: resume::schema,
-        report: None,
-    },
+    row!("developer", "neo: what a developer reports", in_message, developer, reports),
+    row!("reviewer", "neo: what a reviewer found", in_message, reviewer),
+    row!("scout", "neo: what a scout found", in_message, scout),
+    row!("architect", "neo: where the plan is", in_message, architect),
+    row!("supervisor", "neo: what a focused supervisor ends with", in_message, supervisor, reports),
+    row!("agent", "neo: the definition of an agent", |text, _| document::read(text), agent),
+    row!("resume", "neo: where to go on after a crash", |text, _| resume::read(text), resume),
     ace::DONE,
     ace::COMMENT,
 ];

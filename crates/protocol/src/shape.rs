@@ -103,7 +103,7 @@ fn object(node: &Node, path: &str, fields: &'static [Field], problems: &mut Prob
     }
 }
 
-fn join(path: &str, key: &str) -> String {
+pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 

@@ -165,10 +165,8 @@ impl Reader {
             new,
             depends_on,
             parent: place.parent.map(|parent| place.item(parent)),
-            links: Vec::new(),
-            notes: Vec::new(),
             target,
-            lacks: Vec::new(),
+            ..Planned::default()
         });
         self.subtasks(subtasks, path, place.tag, &id);
     }

@@ -25,19 +25,11 @@ pub use question::{Asked, Blocked, with_options};
 
 use crate::markdown::{self, Line};
 use comity_core::command::ReportStatus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Which of the two forms is written. Both are read.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Generation {
     /// State in labels `agent:*`.

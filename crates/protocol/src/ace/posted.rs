@@ -1,11 +1,12 @@
 //! The comments as a contract that can be checked. Those that end a piece of work can be handed in: it is done, it
 //! failed, or somebody must answer first.
 
-use super::{Answer, Blocked, Claim, Comment, Done, Failed, Word};
+use super::{Answer, AnswerPart, Blocked, Claim, Comment, Done, Failed, Word};
 use crate::contract::{ContractKind, Mode, ended};
-use crate::document::{Data, Entry, Fault, Node, Place};
+use crate::document::{Fault, Node, Place, says_nothing};
 use crate::markdown::{self, Line};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use comity_core::command::{
     IssueKind, REASON_KEY, ReportStatus, ReportedIssue, ReportedLine, WorkReport,
 };
@@ -22,8 +23,6 @@ pub const COMMENT: ContractKind = ContractKind {
 };
 
 const COMMENTS: [&str; 6] = ["claim", "blocked", "answer", "resuming", "done", "failed"];
-
-type Part = (&'static str, Data);
 
 /// One mark at most; whatever else a text may be counts more, since comments have lines such as these in them.
 fn marks(given: &str, _tree: Option<&Node>) -> u32 {
@@ -72,71 +71,50 @@ fn read(given: &str) -> Result<Node, Fault> {
         return Err(fault);
     }
     let (name, parts) = match Comment::parse(given) {
-        Some(Comment::Claim(claim)) => ("claim", taken(claim)),
-        Some(Comment::Blocked(blocked)) => ("blocked", asked(blocked, at)),
-        Some(Comment::Answer(answer)) => ("answer", answered(answer, at)),
-        Some(Comment::Resuming) => ("resuming", Vec::new()),
-        Some(Comment::Done(done)) => ("done", opened(done)),
-        Some(Comment::Failed(Failed { error })) => ("failed", said_if(&[("error", Some(error))])),
+        Some(Comment::Claim(claim)) => ("claim", taken(&claim)),
+        Some(Comment::Blocked(Blocked { about, questions })) => {
+            let questions: Vec<&str> = questions.iter().map(|asked| asked.text.as_str()).collect();
+            ("blocked", json!({"about": about, "questions": questions}))
+        }
+        Some(Comment::Answer(answer)) => {
+            ("answer", json!({"beside": answer.beside, "answers": answered(&answer)}))
+        }
+        Some(Comment::Resuming) => ("resuming", json!({})),
+        Some(Comment::Done(Done { number, url })) => {
+            let url = url.filter(|url| !url.trim().is_empty());
+            ("done", json!({"pr": url.or_else(|| number.map(|number| format!("#{number}")))}))
+        }
+        Some(Comment::Failed(Failed { error })) => ("failed", json!({"error": error})),
         None => {
-            let message = "the comment asks, and no question follows".to_owned();
+            let message = "the comment asks for input, but it has no question".to_owned();
             return Err(Fault { message, at });
         }
     };
-    let entry =
-        |(key, data): Part| Entry { key: key.to_owned(), key_at: at, value: node(data, at) };
-    let first = ("comment", Data::Text(name.to_owned()));
-    Ok(node(Data::Map(std::iter::once(first).chain(parts).map(entry).collect()), at))
-}
-
-fn node(data: Data, at: Place) -> Node {
-    Node { data, at, plain: true }
-}
-
-fn said_if(parts: &[(&'static str, Option<String>)]) -> Vec<Part> {
-    let said = parts.iter().filter_map(|(key, text)| Some((*key, text.clone()?)));
-    said.filter(|(_, text)| !text.trim().is_empty()).map(|(k, t)| (k, Data::Text(t))).collect()
-}
-
-fn texts(list: impl IntoIterator<Item = String>, at: Place) -> Data {
-    Data::List(list.into_iter().map(|text| node(Data::Text(text), at)).collect())
-}
-
-fn taken(claim: Claim) -> Vec<Part> {
-    said_if(&[
-        ("agent", claim.agent),
-        ("host", claim.host),
-        ("repository", claim.repository),
-        ("branch", claim.branch),
-        ("workspace", claim.workspace),
-        ("started", claim.started.map(|time| time.to_string())),
-    ])
-}
-
-fn asked(blocked: Blocked, at: Place) -> Vec<Part> {
-    let questions = blocked.questions.into_iter().map(|asked| asked.text);
-    let mut parts = said_if(&[("about", blocked.about)]);
-    parts.push(("questions", texts(questions, at)));
-    parts
-}
-
-fn answered(answer: Answer, at: Place) -> Vec<Part> {
-    let one = |(number, text): (Option<u32>, String)| match number {
-        Some(number) => format!("{number}: {text}"),
-        None => text,
-    };
-    let given = answer.parts.into_iter().map(|part| (part.number, part.text));
-    let answers: Vec<String> = given.filter(|(_, text)| !text.is_empty()).map(one).collect();
-    let mut parts = said_if(&[("beside", Some(answer.beside))]);
-    if !answers.is_empty() {
-        parts.push(("answers", texts(answers, at)));
+    let mut all = json!({"comment": name});
+    if let (Value::Object(all), Value::Object(parts)) = (&mut all, parts) {
+        all.extend(parts.into_iter().filter(|(_, value)| !says_nothing(value)));
     }
-    parts
+    Ok(Node::of_value(&all, at))
 }
 
-fn opened(done: Done) -> Vec<Part> {
-    let url = done.url.filter(|url| !url.trim().is_empty());
-    said_if(&[("pr", url.or_else(|| done.number.map(|number| format!("#{number}"))))])
+fn taken(claim: &Claim) -> Value {
+    json!({
+        "agent": claim.agent,
+        "host": claim.host,
+        "repository": claim.repository,
+        "branch": claim.branch,
+        "workspace": claim.workspace,
+        "started": claim.started.map(|time| time.to_string()),
+    })
+}
+
+fn answered(answer: &Answer) -> Vec<String> {
+    let given = answer.parts.iter().filter(|part| !part.text.is_empty());
+    let one = |part: &AnswerPart| match part.number {
+        Some(number) => format!("{number}: {}", part.text),
+        None => part.text.clone(),
+    };
+    given.map(one).collect()
 }
 
 fn validate(root: &Node, _mode: Mode) -> Problems {
@@ -161,31 +139,25 @@ fn validate(root: &Node, _mode: Mode) -> Problems {
     found
 }
 
+const TEXTS: Shape = Shape::List(&Shape::AnyText);
+const FIELDS: &[Field] = &[
+    must("comment", Shape::Word(&COMMENTS), "what the comment is"),
+    may("agent", Shape::AnyText, "who has claimed the issue"),
+    may("host", Shape::AnyText, "on which host"),
+    may("repository", Shape::AnyText, "in which repository"),
+    may("branch", Shape::AnyText, "on which branch"),
+    may("workspace", Shape::AnyText, "in which work tree"),
+    may("started", Shape::AnyText, "since when"),
+    may("about", Shape::AnyText, "what is said before the questions"),
+    may("questions", TEXTS, "what is asked"),
+    may("answers", TEXTS, "the answers, with the number of the question where it is named"),
+    may("beside", Shape::AnyText, "what is said beside the answers"),
+    may("pr", Shape::AnyText, "the address of the pull request, or # and its number"),
+    may("error", Shape::AnyText, "what went wrong"),
+];
+
 fn schema() -> Value {
-    let text = |about: &str| json!({"type": "string", "description": about});
-    let texts =
-        |about: &str| json!({"type": "array", "items": {"type": "string"}, "description": about});
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A comment of the ACE labels protocol, as it is read",
-        "type": "object",
-        "required": ["comment"],
-        "properties": {
-            "comment": {"enum": COMMENTS},
-            "agent": text("Who has claimed the issue."),
-            "host": text("On which host."),
-            "repository": text("In which repository."),
-            "branch": text("On which branch."),
-            "workspace": text("In which work tree."),
-            "started": text("Since when."),
-            "about": text("What is said before the questions."),
-            "questions": texts("What is asked."),
-            "answers": texts("What is answered, with the number of the question where it is named."),
-            "beside": text("What is said beside the answers."),
-            "pr": text("The address of the pull request, or # and its number."),
-            "error": text("What went wrong."),
-        },
-    })
+    shape::schema("Comment", "A comment of the ACE labels protocol, as comity reads it.", FIELDS)
 }
 
 fn said(root: &Node, key: &str) -> Option<String> {

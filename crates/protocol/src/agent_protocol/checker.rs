@@ -94,45 +94,44 @@ impl<'a> Checker<'a> {
         value
     }
 
-    pub(super) fn word(&mut self, path: &str, item: &'a Node, key: &str, words: &[&str]) {
-        let Some(value) = self.part(path, item, key) else { return };
-        if !value.text().is_some_and(|text| words.contains(&text)) {
-            let message = format!("{path}: invalid {key} '{}'", self.shown(value));
-            self.error(value.at, &format!("{path}.{key}"), message);
+    /// Checks the entries of a list: each has these parts, some of which must be one of some words.
+    pub(super) fn each(&mut self, list: &str, items: &'a [Node], parts: &[(&str, &[&str])]) {
+        for (place, item) in items.iter().enumerate() {
+            let path = format!("{list}[{place}]");
+            // Where the original throws: an entry that is nothing at all.
+            if item.data == Data::Null {
+                self.error(item.at, &path, format!("{path}: must be an object"));
+                continue;
+            }
+            for (key, words) in parts {
+                let Some(value) = self.part(&path, item, key) else { continue };
+                if !words.is_empty() && !value.text().is_some_and(|text| words.contains(&text)) {
+                    let message = format!("{path}: invalid {key} '{}'", self.shown(value));
+                    self.error(value.at, &format!("{path}.{key}"), message);
+                }
+            }
         }
-    }
-
-    /// Where the original throws: an entry that is nothing at all.
-    pub(super) fn nothing(&mut self, path: &str, item: &Node) -> bool {
-        let nothing = item.data == Data::Null;
-        if nothing {
-            self.error(item.at, path, format!("{path}: must be an object"));
-        }
-        nothing
     }
 
     /// Beyond the original: a text that says something.
-    pub(super) fn says_something(&mut self, path: &str, key: &str, value: Option<&Node>) {
-        let Some(value) = value.filter(|value| is_truthy(value)) else { return };
-        let full = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-        let name = if path.is_empty() { key.to_owned() } else { format!("{path}: {key}") };
-        match value.text() {
-            None => self.error(value.at, &full, format!("{name} must be a string")),
-            Some(text) if text.trim().is_empty() => {
-                self.error(value.at, &full, format!("{name} is blank"));
-            }
-            Some(_) => {}
-        }
+    pub(super) fn says_something(&mut self, path: &str, item: &Node, key: &str) {
+        let Some(value) = truthy(item, key) else { return };
+        let wrong = match value.text() {
+            None => "must be a string",
+            Some(text) if text.trim().is_empty() => "is blank",
+            Some(_) => return,
+        };
+        self.error(value.at, &format!("{path}.{key}"), format!("{path}: {key} {wrong}"));
     }
 
     /// Beyond the original: a time that is one.
-    pub(super) fn time(&mut self, path: &str, key: &str, value: Option<&Node>) {
-        let Some(value) = value.filter(|value| is_truthy(value)) else { return };
+    pub(super) fn time(&mut self, path: &str, item: &Node, key: &str) {
+        let Some(value) = truthy(item, key) else { return };
         if !value.text().is_some_and(is_iso_8601) {
-            let full = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-            let name = if path.is_empty() { key.to_owned() } else { format!("{path}: {key}") };
-            let message = format!("{name} '{}' is not an ISO 8601 time", self.shown(value));
-            self.error(value.at, &full, message);
+            let (dot, colon) = if path.is_empty() { ("", "") } else { (".", ": ") };
+            let shown = self.shown(value);
+            let message = format!("{path}{colon}{key} '{shown}' is not an ISO 8601 time");
+            self.error(value.at, &format!("{path}{dot}{key}"), message);
         }
     }
 

@@ -5,7 +5,7 @@ mod checker;
 pub mod in_prose;
 pub mod mission_check;
 pub mod result;
-pub mod schema;
+mod schema;
 mod time;
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::checker::{Checker, is_object};
 use super::in_prose;
+pub use super::schema::result as schema;
 use crate::contract::{Mode, ended, keys_there, says};
 use crate::document::{self, Data, Node, Style};
 use crate::problem::Problems;
@@ -45,9 +46,7 @@ pub fn validate(root: &Node, mode: Mode) -> Problems {
     check.version();
     check.id("task_id", "T", "TNNN");
     status(&mut check);
-    files(&mut check);
-    log(&mut check);
-    issues(&mut check);
+    lists(&mut check);
     check.required("completed_at");
     if mode != Mode::Compat {
         further(&mut check);
@@ -64,42 +63,21 @@ fn status(check: &mut Checker<'_>) {
     }
 }
 
-fn files(check: &mut Checker<'_>) {
-    let Some(items) = check.required_list("files_modified") else { return };
-    for (place, item) in items.iter().enumerate() {
-        let path = format!("files_modified[{place}]");
-        if !check.nothing(&path, item) {
-            check.part(&path, item, "path");
-            check.word(&path, item, "action", &ACTIONS);
-        }
+fn lists(check: &mut Checker<'_>) {
+    if let Some(files) = check.required_list("files_modified") {
+        check.each("files_modified", files, &[("path", &[]), ("action", &ACTIONS)]);
     }
-}
-
-fn log(check: &mut Checker<'_>) {
-    let Some(items) = check.required_list("log") else { return };
-    if items.len() < LOG_MIN {
-        let at = check.root.place_of("log");
-        check.error(at, "log", "Log must contain at least 2 entries");
-    }
-    for (place, item) in items.iter().enumerate() {
-        let path = format!("log[{place}]");
-        if !check.nothing(&path, item) {
-            check.word(&path, item, "level", &LEVELS);
-            check.part(&path, item, "message");
-            check.part(&path, item, "timestamp");
+    if let Some(log) = check.required_list("log") {
+        if log.len() < LOG_MIN {
+            let at = check.root.place_of("log");
+            check.error(at, "log", "Log must contain at least 2 entries");
         }
+        check.each("log", log, &[("level", &LEVELS), ("message", &[]), ("timestamp", &[])]);
     }
-}
-
-fn issues(check: &mut Checker<'_>) {
-    let Some(value) = check.root.get("issues") else { return };
-    let Some(items) = check.list("issues", value) else { return };
-    for (place, item) in items.iter().enumerate() {
-        let path = format!("issues[{place}]");
-        if !check.nothing(&path, item) {
-            check.word(&path, item, "type", &ISSUES);
-            check.part(&path, item, "description");
-        }
+    if let Some(value) = check.root.get("issues")
+        && let Some(issues) = check.list("issues", value)
+    {
+        check.each("issues", issues, &[("type", &ISSUES), ("description", &[])]);
     }
 }
 
@@ -121,14 +99,14 @@ fn further(check: &mut Checker<'_>) {
     }
     for (place, item) in root.items_of("log").iter().enumerate() {
         let path = format!("log[{place}]");
-        check.says_something(&path, "message", item.get("message"));
-        check.time(&path, "timestamp", item.get("timestamp"));
+        check.says_something(&path, item, "message");
+        check.time(&path, item, "timestamp");
     }
     for (place, item) in root.items_of("issues").iter().enumerate() {
         let path = format!("issues[{place}]");
-        check.says_something(&path, "description", item.get("description"));
+        check.says_something(&path, item, "description");
     }
-    check.time("", "completed_at", root.get("completed_at"));
+    check.time("", root, "completed_at");
     if says(Some(root), "status", &["blocked"]) && root.items_of("issues").is_empty() {
         let at = root.place_of("status");
         check.found.warning(at, "issues", "a blocked result should say in issues what it needs");

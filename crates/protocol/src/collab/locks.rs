@@ -89,17 +89,10 @@ pub fn read_lock(
     if path.is_none() {
         complain("path", "path is missing or not a text".to_owned());
     }
-    let owner = match word("owner").map(AgentId::parse) {
-        Some(Ok(owner)) => Some(owner),
-        Some(Err(refusal)) => {
-            complain("owner", refusal.message);
-            None
-        }
-        None => {
-            complain("owner", "owner is missing or not a text".to_owned());
-            None
-        }
-    };
+    let missing = || "owner is missing or not a text".to_owned();
+    let owner = word("owner").ok_or_else(missing);
+    let owner = owner.and_then(|owner| AgentId::parse(owner).map_err(|refusal| refusal.message));
+    let owner = owner.map_err(|message| complain("owner", message)).ok();
     let mut alive = None;
     for key in ["acquired_at", "heartbeat_at"] {
         match time(key) {

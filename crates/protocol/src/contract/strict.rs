@@ -2,6 +2,7 @@
 
 use crate::document::{Data, Node};
 use crate::problem::Problems;
+use crate::shape::join;
 use serde_json::Value;
 
 pub(super) fn tighten(problems: &mut Problems, tree: &Node, schema: &Value) {
@@ -63,8 +64,4 @@ fn each_of(node: &Node, schema: &Value, path: &str, mut found: Problems) -> Prob
         }
     }
     found
-}
-
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

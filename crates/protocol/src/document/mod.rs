@@ -255,6 +255,24 @@ impl Node {
         }
     }
 
+    /// Returns a value as a tree in which everything is at one place.
+    pub(crate) fn of_value(value: &Value, at: Place) -> Node {
+        let node = |value: &Value| Node::of_value(value, at);
+        let entry =
+            |(key, value): (&String, _)| Entry { key: key.clone(), key_at: at, value: node(value) };
+        let data = match value {
+            Value::Null => Data::Null,
+            Value::Bool(value) => Data::Bool(*value),
+            Value::Number(number) => {
+                Data::Number(Numeral { text: number.to_string(), value: Some(number.clone()) })
+            }
+            Value::String(text) => Data::Text(text.clone()),
+            Value::Array(items) => Data::List(items.iter().map(node).collect()),
+            Value::Object(map) => Data::Map(map.iter().map(entry).collect()),
+        };
+        Node { data, at, plain: true }
+    }
+
     /// Returns the place of what a path such as `log[1].level` names, or of the deepest part of it that
     /// is there.
     pub fn place_of(&self, path: &str) -> Place {
@@ -270,5 +288,14 @@ impl Node {
             }
         }
         node.at
+    }
+}
+
+pub(crate) fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
     }
 }

@@ -6,6 +6,7 @@ mod outside;
 mod own;
 mod settle;
 
+pub(crate) use builtin::word_for;
 pub use outside::{Outside, Wish};
 pub use own::BadKey;
 pub use settle::Settled;

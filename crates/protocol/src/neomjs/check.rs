@@ -1,6 +1,6 @@
 //! What the three contracts have in common.
 
-use crate::document::{Data, Node};
+use crate::document::{Data, Node, says_nothing};
 use comity_core::command::Extra;
 use serde_json::{Map, Value};
 
@@ -29,15 +29,6 @@ pub(super) fn beyond(root: &Node, known: &[&str]) -> Extra {
         extra.other.extend(silent);
     }
     extra
-}
-
-fn says_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.trim().is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
-    }
 }
 
 pub(super) fn unknown(root: &Node, known: &[&str]) -> Map<String, Value> {

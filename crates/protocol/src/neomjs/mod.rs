@@ -17,38 +17,24 @@ pub use plan::{PlanItem, read_plan};
 pub use result::ResultContract;
 pub use task::TaskContract;
 
-use crate::contract::ContractKind;
-use crate::document::Place;
+use crate::contract::{ContractKind, Mode, row};
+use crate::document::{Fault, Node, Place};
 
-pub const TASK: ContractKind = ContractKind {
-    name: "neo-task",
-    help: "Neo.mjs Agent Task Protocol: what an agent is to do",
-    read: |text, _| envelope::read(text),
-    marks: task::marks,
-    validate: task::validate,
-    schema: task::schema,
-    report: None,
-};
+fn read(text: &str, _: Mode) -> Result<Node, Fault> {
+    envelope::read(text)
+}
 
-pub const RESULT: ContractKind = ContractKind {
-    name: "neo-result",
-    help: "Neo.mjs Agent Task Protocol: what came of it",
-    read: |text, _| result::read(text),
-    marks: result::marks,
-    validate: result::validate,
-    schema: result::schema,
-    report: Some(|tree| Some(result::report(tree))),
-};
-
-pub const ERROR: ContractKind = ContractKind {
-    name: "neo-error",
-    help: "Neo.mjs Agent Task Protocol: why an agent is stuck",
-    read: |text, _| envelope::read(text),
-    marks: error::marks,
-    validate: error::validate,
-    schema: error::schema,
-    report: Some(|tree| Some(error::report(tree))),
-};
+pub const TASK: ContractKind =
+    row!("neo-task", "Neo.mjs Agent Task Protocol: what an agent is to do", read, task);
+pub const RESULT: ContractKind = row!(
+    "neo-result",
+    "Neo.mjs Agent Task Protocol: what came of it",
+    |text, _| result::read(text),
+    result,
+    reports
+);
+pub const ERROR: ContractKind =
+    row!("neo-error", "Neo.mjs Agent Task Protocol: why an agent is stuck", read, error, reports);
 
 /// Where a text says that a pull request was created, which counts as a result.
 pub(crate) fn created_at(text: &str) -> Option<Place> {

@@ -3,7 +3,7 @@
 use super::check::{beyond, list};
 use super::envelope;
 use crate::contract::{Mode, SURE, changed_file, ended, keys_there, says};
-use crate::document::{Data, Entry, Fault, Node, Place, Style, to_yaml};
+use crate::document::{Data, Fault, Node, Place, Style, to_yaml};
 use crate::markdown;
 use crate::problem::Problems;
 use crate::shape::{self, Field, Shape, check_paths, may, must, should};
@@ -47,7 +47,7 @@ pub(super) fn read(given: &str) -> Result<Node, Fault> {
         return read;
     }
     match created(given) {
-        Some((url, at)) => Ok(result_of(&url, at)),
+        Some((url, at)) => Ok(Node::of_value(&json!({"status": "success", "pr_url": url}), at)),
         None => read,
     }
 }
@@ -61,16 +61,6 @@ pub(super) fn created(given: &str) -> Option<(String, Place)> {
         let column = u32::try_from(before.chars().count()).ok()?.saturating_add(taken + 1);
         Some((url.to_owned(), Place { line, column }))
     })
-}
-
-fn result_of(url: &str, at: Place) -> Node {
-    let entry = |key: &str, value: &str| Entry {
-        key: key.to_owned(),
-        key_at: at,
-        value: Node { data: Data::Text(value.to_owned()), at, plain: true },
-    };
-    let entries = vec![entry("status", "success"), entry("pr_url", url)];
-    Node { data: Data::Map(entries), at, plain: true }
 }
 
 pub(super) fn marks(given: &str, tree: Option<&Node>) -> u32 {

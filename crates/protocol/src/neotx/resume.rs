@@ -208,10 +208,9 @@ fn entry(key: &str, data: Data, at: Place) -> Entry {
 }
 
 fn finished(done: Completed, at: Place) -> Node {
-    let text = |key: &str, text: String| entry(key, Data::Text(text), at);
-    let commit = done.commit.map(|commit| text("commit", commit));
-    let entries = std::iter::once(text("task", done.task)).chain(commit).collect();
-    Node { data: Data::Map(entries), at, plain: true }
+    let commit = done.commit.map(|commit| ("commit".to_owned(), Value::String(commit)));
+    let task = ("task".to_owned(), Value::String(done.task));
+    Node::of_value(&Value::Object(std::iter::once(task).chain(commit).collect()), at)
 }
 
 /// A prompt that begins with the header is nothing else, whatever it quotes further down.

@@ -297,11 +297,9 @@ fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
         item: item.to_owned(),
         new,
         depends_on: record.text("depends_on").map(str::to_owned).into_iter().collect(),
-        parent: None,
         links: run.into_iter().collect(),
-        notes: Vec::new(),
         target,
-        lacks: Vec::new(),
+        ..Planned::default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! neo's words for states, types and priorities, in both directions.
 
+use crate::labels::word_for;
 use comity_core::status::Status;
 use comity_core::task::Priority;
 
@@ -8,18 +9,8 @@ pub const TASK_STATUSES: [&str; 5] = ["pending", "in_progress", "done", "blocked
 pub use comity_core::command::NOTE_TYPES as LOG_TYPES;
 
 pub fn task_status(status: Status) -> &'static str {
-    match status {
-        Status::Queued => "pending",
-        Status::Claimed
-        | Status::InProgress
-        | Status::Review
-        | Status::ChangesRequested
-        | Status::Approved
-        | Status::Merging => "in_progress",
-        Status::Done => "done",
-        Status::Blocked | Status::Failed => "blocked",
-        Status::Abandoned => "abandoned",
-    }
+    let [pending, in_progress, done, blocked, abandoned] = TASK_STATUSES;
+    word_for(status, [pending, in_progress, in_progress, done, blocked, blocked, abandoned])
 }
 
 /// Reads neo's word for a state: the table's, or the tracker's, which prompts use as well.
@@ -40,15 +31,10 @@ pub enum Checks {
 /// Returns the word of neo's tracker for a state. It tells work that waits for its checks from work that waits
 /// for a reader.
 pub fn tracker(status: Status, checks: Checks) -> &'static str {
-    match status {
-        Status::Queued => "ready",
-        Status::Claimed | Status::InProgress | Status::ChangesRequested => "in progress",
-        Status::Review if checks == Checks::Pending => "ci pending",
-        Status::Review | Status::Approved | Status::Merging => "in review",
-        Status::Done => "done",
-        Status::Blocked | Status::Failed => "blocked",
-        Status::Abandoned => "abandoned",
-    }
+    let waits = status == Status::Review && checks == Checks::Pending;
+    let review = if waits { "ci pending" } else { "in review" };
+    let words = ["ready", "in progress", review, "done", "blocked", "blocked", "abandoned"];
+    word_for(status, words)
 }
 
 pub fn read_tracker(word: &str) -> Option<Status> {

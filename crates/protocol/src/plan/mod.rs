@@ -53,7 +53,7 @@ impl Plan {
 }
 
 /// One item of the other tracker as a task.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Planned {
     /// Its id over there.
     pub item: String,
@@ -72,9 +72,10 @@ pub struct Planned {
 }
 
 /// Where a task is to be brought.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Target {
     /// Into the queue, where it starts.
+    #[default]
     Queued,
     Review {
         why: String,

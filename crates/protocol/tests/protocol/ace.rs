@@ -440,7 +440,7 @@ fn every_comment_of_both_generations_is_recognised_and_only_an_end_is_handed_in(
 #[test]
 fn a_comment_with_a_mistake_is_named_with_its_place() {
     for (text, wanted) in [
-        ("Hello.\n\n BLOCKED:\n", "error 3:2 the comment asks, and no question follows"),
+        ("Hello.\n\n BLOCKED:\n", "error 3:2 the comment asks for input, but it has no question"),
         ("Hi\nANSWER:\n", "error 2:1 the answer is empty"),
         ("**Agent Claim**\n", "warning 1:1 the claim names neither agent nor branch"),
         ("**Agent Complete**\n", "warning 1:1 the comment names no pull request"),
