@@ -16,7 +16,6 @@ pub const PROVIDER: &str = "beads";
 /// What is kept with the task as a reference, for want of a field of its own.
 const REFERENCES: [&str; 4] = ["external_ref", "created_by", "owner", "work_type"];
 
-/// What every issue has and no task can be given: the log has its own times.
 const TIMES: [&str; 3] = ["created_at", "updated_at", "closed_at"];
 
 /// What is read of a comment; its number names nothing here.
@@ -40,7 +39,11 @@ pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
             continue;
         }
         if reader.read.plan.tasks.len() >= ITEMS_MAX {
-            reader.problem(number, format!("the file has more than {ITEMS_MAX} issues"));
+            reader.read.problem(
+                "",
+                Some(number),
+                format!("the file has more than {ITEMS_MAX} issues"),
+            );
             break;
         }
         let before = reader.read.problems.len();
@@ -59,14 +62,10 @@ struct Reader<'e> {
 }
 
 impl Reader<'_> {
-    fn problem(&mut self, line: usize, message: impl Into<String>) {
-        self.read.problem("", Some(line), message);
-    }
-
     fn line(&mut self, line: &str, number: usize, seen: &mut Seen) {
         let map = match serde_json::from_str::<Value>(line) {
             Ok(Value::Object(map)) => map,
-            Ok(_) => return self.problem(number, "each line must be an object"),
+            Ok(_) => return self.read.problem("", Some(number), "each line must be an object"),
             Err(error) => return self.read.problems.push(Problem::json(&error, number)),
         };
         self.read.problems.extend(repeated(line, number));
@@ -74,8 +73,8 @@ impl Reader<'_> {
         match seen.get(&id) {
             Some((_, before)) if *before == map => {}
             Some((first, _)) => {
-                let what = format!("{id} was given on line {first} already, differently");
-                self.problem(number, what);
+                let what = format!("line {first} already has {id}, with other values");
+                self.read.problem("", Some(number), what);
             }
             None => {
                 if !id.is_empty() {
@@ -127,10 +126,14 @@ fn new_task(id: &str, heading: &str, fields: &mut Fields<'_>, left: &mut Vec<Lef
     let kind = fields.text("issue_type").or_else(|| fields.text("type"));
     let criteria = fields.text("acceptance_criteria").unwrap_or_default();
     let epic = kind.as_deref() == Some("epic");
+    let mut text = fields.text("description").unwrap_or_default();
+    for (field, heading) in [("design", "Design"), ("notes", "Notes")] {
+        add_part(&mut text, heading, &fields.text(field).unwrap_or_default());
+    }
     NewTask {
         id: Some(task_id("bd", id)),
         title: title(id, heading, left),
-        description: description(id, fields, left),
+        description: bounded(id, "the description", text, left),
         priority: priority(fields),
         kind: kind.and_then(|text| one_line(id, "the type", &text, left)),
         labels: labels(id, fields.texts("labels"), left),
@@ -138,14 +141,6 @@ fn new_task(id: &str, heading: &str, fields: &mut Fields<'_>, left: &mut Vec<Lef
         deliverable: if epic { Deliverable::None } else { Deliverable::default() },
         ..NewTask::default()
     }
-}
-
-fn description(id: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> String {
-    let mut text = fields.text("description").unwrap_or_default();
-    for (field, heading) in [("design", "Design"), ("notes", "Notes")] {
-        add_part(&mut text, heading, &fields.text(field).unwrap_or_default());
-    }
-    bounded(id, "the description", text, left)
 }
 
 fn priority(fields: &mut Fields<'_>) -> Option<Priority> {
@@ -168,7 +163,7 @@ pub(crate) fn labels(id: &str, given: Vec<String>, left: &mut Vec<LeftOut>) -> V
             && !label.chars().any(char::is_control)
             && labels.len() < LIST_ENTRIES_MAX;
         if !fits {
-            let why = "a label is one line of at most 200 bytes, and a task has at most 200";
+            let why = "a label is one line of at most 200 bytes, and a task has at most 200 labels";
             left.push(LeftOut::new(id, format!("label {:?}", crate::plan::short(&label)), why));
         } else if !labels.contains(&label) {
             labels.push(label);
@@ -234,7 +229,7 @@ pub(crate) fn reserve(
     match AgentId::parse(who.trim()) {
         Ok(agent) => new.assignee = Some(agent),
         Err(_) => {
-            let why = "that is no agent's id; the task is reserved for nobody";
+            let why = "this is no agent's id, so the task is reserved for nobody";
             left.push(LeftOut::new(id, format!("assignee {who:?}"), why));
         }
     }
@@ -247,7 +242,7 @@ fn comments(id: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Vec<S
         unknown(id, &format!("comments[{place}]"), &value, &COMMENT_KEYS, left);
         match text("text") {
             Some(said) if said.trim().is_empty() => {
-                left.push(LeftOut::new(id, format!("comments[{place}]"), "it says nothing"));
+                left.push(LeftOut::new(id, format!("comments[{place}]"), "the comment is empty"));
             }
             Some(said) => {
                 let author = text("author").unwrap_or_else(|| "somebody".to_owned());
@@ -282,7 +277,7 @@ fn dependencies(
         // A link is kept with the issue that it starts from.
         if text("issue_id").is_some_and(|from| from != task.item) {
             let what = format!("dependencies[{place}]");
-            left.push(LeftOut::new(&task.item, what, "it starts from another issue"));
+            left.push(LeftOut::new(&task.item, what, "the link starts from another issue"));
             continue;
         }
         let kind = text("type").unwrap_or_else(|| "blocks".to_owned());
@@ -292,12 +287,12 @@ fn dependencies(
             "parent-child" => left.push(LeftOut::new(
                 &task.item,
                 format!("parent {on}"),
-                "a task is a part of one other at most",
+                "a task has at most one parent",
             )),
             other => left.push(LeftOut::new(
                 &task.item,
                 format!("link {other} to {on}"),
-                "tasks have no such links; only blocks, blocked-by, waits-for and parent-child are carried over",
+                "comity takes over only blocks, blocked-by, waits-for and parent-child",
             )),
         }
     }
@@ -310,7 +305,7 @@ fn unknown(item: &str, path: &str, value: &Value, known: &[&str], left: &mut Vec
     for (key, _) in
         map.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !nothing(value))
     {
-        left.push(LeftOut::new(item, format!("{path}.{key}"), "it has no place here"));
+        left.push(LeftOut::new(item, format!("{path}.{key}"), "comity has no field for it"));
     }
 }
 
@@ -413,7 +408,7 @@ mod tests {
                 "2: not valid JSON: key must be a string",
                 "3: each line must be an object",
                 "4:id id is missing",
-                "6: b was given on line 5 already, differently",
+                "6: line 5 already has b, with other values",
                 "7:labels[0] must be a text, not a number",
                 "7:dependencies[0].depends_on_id depends_on_id is missing",
             ]

@@ -15,7 +15,6 @@ pub(crate) fn lines(text: &str) -> Vec<&str> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Data,
-    /// Nothing, or there is no fence.
     Unsaid,
     Other,
 }

@@ -16,7 +16,6 @@ mod contradictions;
 mod recognise;
 mod strict;
 
-/// How strictly a contract is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// comity checks everything that the text shows.
@@ -165,7 +164,8 @@ fn of_kind(text: &str, kind: &'static ContractKind, mode: Mode) -> Checked {
 fn problems_of(tree: &Node, kind: &ContractKind, mode: Mode) -> Problems {
     let mut problems = (kind.validate)(tree, mode);
     if mode == Mode::Strict {
-        strict::tighten(&mut problems, tree, &(kind.schema)());
+        problems.all_errors();
+        problems.extend(strict::unknown(tree, &(kind.schema)(), ""));
     }
     problems
 }
@@ -225,9 +225,9 @@ pub(crate) fn ended(contract: &str, status: ReportStatus) -> WorkReport {
 }
 
 /// A file that was changed, in the one spelling that can be compared with what git says.
-pub(crate) fn changed_file(name: &String) -> ReportedFile {
+pub(crate) fn changed_file(name: &str) -> ReportedFile {
     let path = RepoPath::parse(name);
-    let path = path.map_or_else(|_| name.clone(), |path| path.as_str().to_owned());
+    let path = path.map_or_else(|_| name.to_owned(), |path| path.as_str().to_owned());
     ReportedFile::new(path, FileAction::Changed)
 }
 

@@ -75,7 +75,6 @@ pub fn fence_for(text: &str) -> String {
     "`".repeat(longest.max(2) + 1)
 }
 
-/// Tells whether the rest of a line leaves an HTML comment open.
 fn stays_hidden(text: &str, mut hidden: bool) -> bool {
     let mut rest = text;
     loop {

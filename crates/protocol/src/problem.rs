@@ -60,10 +60,6 @@ impl Problems {
         errors.map(|problem| problem.message.as_str()).collect()
     }
 
-    pub fn retain(&mut self, keep: impl FnMut(&Problem) -> bool) {
-        self.0.retain(keep);
-    }
-
     pub fn all_errors(&mut self) {
         for problem in &mut self.0 {
             problem.level = Level::Error;

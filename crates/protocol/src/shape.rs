@@ -46,7 +46,6 @@ pub(crate) enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
     Must,
-    /// A field that is missing is remarked.
     Should,
     May,
 }
@@ -135,7 +134,7 @@ fn fits(node: &Node, path: &str, shape: Shape, problems: &mut Problems) {
             }
         }
         (Shape::Object(fields) | Shape::Open(fields), Data::Map(_)) => {
-            object(node, path, fields, problems)
+            object(node, path, fields, problems);
         }
         (Shape::Named(fields), Data::Map(entries)) => {
             for entry in entries {
@@ -349,7 +348,6 @@ fn shape_schema(shape: Shape) -> Value {
     }
 }
 
-/// A pattern for words that are read whatever their case.
 fn any_case(words: &[&str]) -> String {
     let letter = |c: char| format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase());
     let words: Vec<String> = words.iter().map(|word| word.chars().map(letter).collect()).collect();

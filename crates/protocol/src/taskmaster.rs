@@ -15,10 +15,8 @@ use std::collections::BTreeSet;
 
 pub const PROVIDER: &str = "taskmaster";
 
-/// The tag that needs no name.
 const MAIN_TAG: &str = "master";
 
-/// What no task can be given: the log has its own times.
 const TIMES: [&str; 3] = ["createdAt", "updatedAt", "previousStatus"];
 
 const PARTS: [(&str, &str); 6] = [
@@ -43,7 +41,7 @@ pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
             reader.tag(MAIN_TAG, "", map);
         }
         Ok(Value::Object(map)) => reader.tags(map),
-        Ok(_) => reader.problem("", "must be an object with tasks or with tags"),
+        Ok(_) => reader.read.problem("", None, "must be an object with tasks or with tags"),
         Err(error) => reader.read.problems.push(Problem::json(&error, 1)),
     }
     locate(text, 1, &mut reader.read.problems);
@@ -89,23 +87,21 @@ impl Place<'_> {
 }
 
 impl Reader {
-    fn problem(&mut self, path: &str, message: impl Into<String>) {
-        self.read.problem(path, None, message);
-    }
-
     fn tags(&mut self, map: Map<String, Value>) {
         if !map.values().any(|tag| tag.get("tasks").is_some()) {
-            let why = "no tasks: neither `tasks` nor a tag that has them";
-            return self.problem("", why);
+            let why = "the file has neither `tasks` nor a tag with tasks";
+            return self.read.problem("", None, why);
         }
         for (tag, value) in map {
             match value {
                 Value::Object(inner) if inner.contains_key("tasks") => {
                     self.tag(&tag, &format!("{tag}."), inner);
                 }
-                _ => {
-                    self.read.plan.left_out.push(LeftOut::new("*", tag, "it is no tag with tasks"))
-                }
+                _ => self.read.plan.left_out.push(LeftOut::new(
+                    "*",
+                    tag,
+                    "it is not a tag with tasks",
+                )),
             }
         }
     }
@@ -116,11 +112,11 @@ impl Reader {
                 let place = Place { tag, path: format!("{path}tasks"), ..Place::default() };
                 self.items(tasks, &place);
             }
-            _ => self.problem(&format!("{path}tasks"), "must be a list"),
+            _ => self.read.problem(&format!("{path}tasks"), None, "must be a list"),
         }
         for (field, _) in map {
             let what = format!("{path}{field}");
-            self.read.plan.left_out.push(LeftOut::new("*", what, "only tasks are carried over"));
+            self.read.plan.left_out.push(LeftOut::new("*", what, "comity takes over only tasks"));
         }
     }
 
@@ -128,11 +124,15 @@ impl Reader {
         for (number, value) in values.into_iter().enumerate() {
             let path = format!("{}[{number}]", place.path);
             if self.read.plan.tasks.len() >= ITEMS_MAX {
-                return self.problem(&path, format!("the file has more than {ITEMS_MAX} tasks"));
+                return self.read.problem(
+                    &path,
+                    None,
+                    format!("the file has more than {ITEMS_MAX} tasks"),
+                );
             }
             match value {
                 Value::Object(map) => self.item(map, &path, place),
-                _ => self.problem(&path, "must be an object"),
+                _ => self.read.problem(&path, None, "must be an object"),
             }
         }
     }
@@ -181,7 +181,7 @@ impl Reader {
         let path = format!("{path}.subtasks");
         // The format has one level of parts; a deeper one is refused before it could go on for ever.
         if parent.matches('.').count() > 8 {
-            return self.problem(&path, "subtasks are nested too deep");
+            return self.read.problem(&path, None, "subtasks are nested too deep");
         }
         self.items(values, &Place { tag, path, parent: Some(parent), siblings });
     }
@@ -201,7 +201,7 @@ fn unrepeated(
         given = format!("{id}-{count}");
     }
     if count > 1 {
-        let why = format!("an item before it has the id {}", place.item(id));
+        let why = format!("an earlier item has the id {}", place.item(id));
         left.push(LeftOut::new(place.item(&given), format!("id {}", place.item(id)), why));
     }
     given
@@ -296,11 +296,11 @@ fn files(
             }
         }
         let not_declared = if action == "reference" {
-            "it is only to be read"
+            "the file is only to be read"
         } else if Pattern::parse(path).is_err() {
-            "it is no path of a project"
+            "it is not a path of the project"
         } else if files.len() >= PATTERNS_MAX {
-            "a task has no more files than that"
+            "the task already has as many files as a task may have"
         } else {
             if !files.iter().any(|file| file == path) {
                 files.push(path.to_owned());

@@ -19,7 +19,6 @@ const EXIT: [&str; 5] = ["exit", "exited", "code", "status", "with"];
 struct Claims {
     passed: bool,
     failed: bool,
-    /// Something was said that this reader does not understand.
     unclear: bool,
 }
 

@@ -239,7 +239,7 @@ fn labels_are_those_of_the_projects_dialect() {
     assert_eq!(exit, 2);
     let message = error["message"].as_str().unwrap();
     assert!(
-        message.contains("config.toml:1: key labels.states: no word for in_progress"),
+        message.contains("config.toml:1: key labels.states: the state in_progress has no word"),
         "{message}"
     );
 }

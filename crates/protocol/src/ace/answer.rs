@@ -28,12 +28,6 @@ pub struct Matched {
     pub beside: Option<String>,
 }
 
-impl Matched {
-    pub fn is_full(&self) -> bool {
-        self.answers.iter().all(Option::is_some)
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mismatch {
     Empty,

@@ -95,7 +95,7 @@ fn report(root: &Node) -> WorkReport {
     };
     let asked = questions.into_iter().filter(|question| !question.trim().is_empty());
     WorkReport {
-        files_modified: read.files_changed.iter().map(changed_file).collect(),
+        files_modified: read.files_changed.iter().map(|name| changed_file(name)).collect(),
         lists_files: root
             .get("files_changed")
             .is_some_and(|files| matches!(files.data, Data::List(_))),

@@ -18,6 +18,7 @@ pub use claim::Claim;
 pub use contract::{DONE, is_workers_own};
 pub use hand_over::{DONE_FILE, HandOver, HandOverError, HandOverState};
 pub use instructions::instructions;
+pub(crate) use outcome::pull_request_number;
 pub use outcome::{Done, Failed};
 pub use posted::COMMENT;
 pub(crate) use posted::ends;

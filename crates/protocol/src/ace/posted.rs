@@ -1,7 +1,7 @@
 //! The comments as a contract that can be checked. Those that end a piece of work can be handed in: it is done, it
 //! failed, or somebody must answer first.
 
-use super::{Answer, AnswerPart, Blocked, Claim, Comment, Done, Failed, Word};
+use super::{Answer, AnswerPart, Blocked, Comment, Done, Failed, Word};
 use crate::contract::{ContractKind, Mode, ended};
 use crate::document::{Fault, Node, Place, says_nothing};
 use crate::markdown::{self, Line};
@@ -71,7 +71,7 @@ fn read(given: &str) -> Result<Node, Fault> {
         return Err(fault);
     }
     let (name, parts) = match Comment::parse(given) {
-        Some(Comment::Claim(claim)) => ("claim", taken(&claim)),
+        Some(Comment::Claim(claim)) => ("claim", json!(claim)),
         Some(Comment::Blocked(Blocked { about, questions })) => {
             let questions: Vec<&str> = questions.iter().map(|asked| asked.text.as_str()).collect();
             ("blocked", json!({"about": about, "questions": questions}))
@@ -97,17 +97,6 @@ fn read(given: &str) -> Result<Node, Fault> {
     Ok(Node::of_value(&all, at))
 }
 
-fn taken(claim: &Claim) -> Value {
-    json!({
-        "agent": claim.agent,
-        "host": claim.host,
-        "repository": claim.repository,
-        "branch": claim.branch,
-        "workspace": claim.workspace,
-        "started": claim.started.map(|time| time.to_string()),
-    })
-}
-
 fn answered(answer: &Answer) -> Vec<String> {
     let given = answer.parts.iter().filter(|part| !part.text.is_empty());
     let one = |part: &AnswerPart| match part.number {
@@ -120,7 +109,7 @@ fn answered(answer: &Answer) -> Vec<String> {
 fn validate(root: &Node, _mode: Mode) -> Problems {
     let mut found = Problems::new();
     let there = |key: &str| root.get(key).is_some();
-    let comment = said(root, "comment").unwrap_or_default();
+    let comment = root.said("comment").unwrap_or_default();
     match comment.as_str() {
         "claim" if !there("agent") && !there("branch") => {
             found.warning(root.at, "branch", "the claim names neither agent nor branch");
@@ -160,31 +149,27 @@ fn schema() -> Value {
     shape::schema("Comment", "A comment of the ACE labels protocol, as comity reads it.", FIELDS)
 }
 
-fn said(root: &Node, key: &str) -> Option<String> {
-    root.get(key).and_then(Node::written).filter(|text| !text.trim().is_empty())
-}
-
 /// What a comment that ends a piece of work reports; claims, answers and resuming end nothing.
 fn report(root: &Node) -> Option<WorkReport> {
-    let status = match said(root, "comment")?.as_str() {
+    let status = match root.said("comment")?.as_str() {
         "done" => ReportStatus::Completed,
         "blocked" => ReportStatus::Blocked,
         "failed" => ReportStatus::Failed,
         _ => return None,
     };
     let line = |level: &str, message: String| ReportedLine::new(level, message);
-    let about = said(root, "about").map(|text| line("info", text));
-    let error = said(root, "error").map(|text| line("error", text));
+    let about = root.said("about").map(|text| line("info", text));
+    let error = root.said("error").map(|text| line("error", text));
     let questions = root.items_of("questions").iter();
     let asked = questions
         .filter_map(Node::written)
         .map(|question| ReportedIssue::new(IssueKind::Question, question));
     // What is said before the questions is why they are asked.
-    let reason = said(root, "about").map(|about| (REASON_KEY.to_owned(), Value::String(about)));
+    let reason = root.said("about").map(|about| (REASON_KEY.to_owned(), Value::String(about)));
     Some(WorkReport {
         log: about.into_iter().chain(error).collect(),
         issues: asked.collect(),
-        pr: said(root, "pr"),
+        pr: root.said("pr"),
         other: reason.into_iter().collect(),
         ..ended(COMMENT.name, status)
     })

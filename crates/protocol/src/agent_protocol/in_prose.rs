@@ -42,7 +42,6 @@ pub fn result(text: &str, mode: Mode) -> Result<Node, Fault> {
     read(text, mode, &RESULT)
 }
 
-/// Tells whether the unreadable part of a text has the keys of a contract.
 pub(super) fn is_meant(text: &str, wanted: &Wanted) -> bool {
     let lines = blocks::lines(text);
     let blocks = blocks::of(&lines);
@@ -76,7 +75,10 @@ fn read(text: &str, mode: Mode, wanted: &Wanted) -> Result<Node, Fault> {
         let read = block.read(&lines);
         let fits = match &read {
             Ok(tree) => (wanted.fits)(tree),
-            Err(_) => meant(numbered(&lines).skip(block.first).take(block.len()), wanted).is_some(),
+            Err(_) => {
+                let numbered = lines.iter().copied().enumerate();
+                meant(numbered.skip(block.first).take(block.len()), wanted).is_some()
+            }
         };
         if fits {
             found.push((block.first, read));
@@ -95,10 +97,6 @@ fn read(text: &str, mode: Mode, wanted: &Wanted) -> Result<Node, Fault> {
         (0 | 1, ..) => found.pop().map_or(whole, |(_, read)| read),
         _ => Err(several(&found, wanted)),
     }
-}
-
-fn numbered<'l>(lines: &'l [&'l str]) -> impl Iterator<Item = (usize, &'l str)> {
-    lines.iter().copied().enumerate()
 }
 
 /// Returns the first line that has a key of the contract, if there are enough keys.

@@ -147,7 +147,7 @@ pub fn report(root: &Node) -> WorkReport {
         _ => ReportStatus::Failed,
     };
     WorkReport {
-        task_id: task_id(root).map(str::to_owned),
+        task_id: root.get("task_id").and_then(Node::text).map(str::to_owned),
         files_modified: root.items_of("files_modified").iter().map(file).collect(),
         lists_files: true,
         log: root.items_of("log").iter().map(line).collect(),
@@ -202,11 +202,4 @@ pub fn to_value(report: &WorkReport) -> Value {
 
 pub fn to_yaml(report: &WorkReport) -> String {
     document::to_yaml(&to_value(report), &Style::default())
-}
-
-pub fn task_id(root: &Node) -> Option<&str> {
-    match &root.get("task_id")?.data {
-        Data::Text(text) => Some(text),
-        _ => None,
-    }
 }

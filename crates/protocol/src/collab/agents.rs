@@ -59,7 +59,10 @@ pub fn read_agent(
                 Err((key, message)) => problems.push((key.to_owned(), message)),
             },
             ("role" | "roles" | "skills", _) => {
-                problems.push((key.clone(), "not of the right kind".to_owned()));
+                problems.push((
+                    key.clone(),
+                    "role is a text; roles and skills are lists of texts".to_owned(),
+                ));
             }
             _ => {
                 about.insert(key.clone(), value.clone());

@@ -88,11 +88,11 @@ fn sections(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
         };
         let line = lines.get(at).map_or(end, |(n, _)| *n);
         if at < before {
-            problems.push((line, format!("`{name}:` is not in its place")));
+            problems.push((line, format!("the section `{name}:` is out of order")));
         }
         before = before.max(at);
         if is_hollow(lines.get(at..).unwrap_or_default()) {
-            problems.push((line, format!("`{name}:` says nothing")));
+            problems.push((line, format!("the section `{name}:` is empty")));
         }
     }
     problems

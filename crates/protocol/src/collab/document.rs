@@ -59,7 +59,7 @@ fn shape(kind: StateFile, parsed: &Parsed) -> Vec<Problem> {
             (StateFile::Locks, Value::Array(_)) => {
                 "a list: this is a kyros-praxis tree, which comity does not read; nothing is changed"
             }
-            _ => "not an object",
+            _ => "must be an object",
         };
         return vec![parsed.problem("", hint)];
     };
@@ -67,7 +67,7 @@ fn shape(kind: StateFile, parsed: &Parsed) -> Vec<Problem> {
     let entries = match top.get(name) {
         None => return Vec::new(),
         Some(Value::Array(entries)) => entries,
-        Some(_) => return vec![parsed.problem(name, "not a list")],
+        Some(_) => return vec![parsed.problem(name, "must be a list")],
     };
     let mut problems = Vec::new();
     let mut known = std::collections::BTreeSet::new();
@@ -75,12 +75,12 @@ fn shape(kind: StateFile, parsed: &Parsed) -> Vec<Problem> {
         let key = kind.key();
         let path = format!("{name}[{n}]");
         match entry.as_object().map(|entry| entry.get(key).and_then(Value::as_str)) {
-            None => problems.push(parsed.problem(path, "not an object")),
+            None => problems.push(parsed.problem(path, "must be an object")),
             Some(None | Some("")) => {
                 problems.push(parsed.problem(path, format!("{key} is missing or not a text")));
             }
             Some(Some(id)) if !known.insert(id) => {
-                let message = format!("{id:?} is there twice");
+                let message = format!("two entries have the {key} {id:?}");
                 problems.push(parsed.problem(format!("{path}.{key}"), message));
             }
             Some(Some(_)) => {}

@@ -33,7 +33,6 @@ fn listed(name: &str, items: &[&str]) -> String {
     }
 }
 
-/// The id that the next step will get, or that the named one has.
 fn named_step(task: &TaskView, text: &str) -> (String, String) {
     match task.subtasks.iter().find(|step| step.id == text || step.text == text) {
         Some(step) => (step.id.clone(), step.text.clone()),

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-/// The field that says that the caller gave the event no name.
 pub(super) const UNNAMED: &str = "unnamed";
 
 #[derive(Clone, Debug, PartialEq)]

@@ -24,14 +24,11 @@ pub fn parse_lock_id(text: &str) -> Option<LeaseId> {
     u64::from_str_radix(digits, 16).ok().filter(|n| *n > 0).map(LeaseId)
 }
 
-/// Returns the record of a lease.
+/// Returns the record of a lease. One that another tool took keeps the id and the keys that it has there.
 ///
-/// The tools of the tree take a lease for stale once `acquired_at + ttl_seconds` is past, however often it was
-/// renewed. So `acquired_at` is the last sign of life, too: then that test says what is true. A longer
-/// `ttl_seconds` would do the same for the first half of the test and break its other half, which asks how old the
-/// heartbeat is.
-///
-/// One that another tool took keeps the id and the keys that it has there.
+/// The tools of the tree take a lease for stale once `acquired_at + ttl_seconds` is past, however often it was renewed.
+/// So `acquired_at` is the last sign of life, too. A longer `ttl_seconds` would break the other half of their test,
+/// which asks how old the heartbeat is.
 pub fn lock_record(lease: &LeaseView, theirs: Option<&OutsideLock>) -> Map<String, Value> {
     let ours = || LeaseId::parse(&lease.lock_id).map_or_else(|| lease.lock_id.clone(), lock_id);
     let id = theirs.map_or_else(ours, |theirs| theirs.lock_id.clone());
@@ -107,7 +104,7 @@ pub fn read_lock(
         Some(value) => value.as_i64().filter(|n| *n > 0),
     };
     if ttl.is_none() {
-        complain("ttl_seconds", "not a number of seconds".to_owned());
+        complain("ttl_seconds", "ttl_seconds must be a number of seconds above 0".to_owned());
     }
     match (path, owner, alive, ttl) {
         (Some(path), Some(owner), Some(alive), Some(ttl)) if problems.is_empty() => {

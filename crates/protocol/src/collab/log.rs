@@ -4,7 +4,6 @@ use super::events::is_reported;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What is known of a task, whatever lines say of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     pub status: String,

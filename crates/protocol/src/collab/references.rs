@@ -21,7 +21,7 @@ impl References {
                 return Ok(References { kept: Some(Value::Null), ..References::default() });
             }
             Value::Object(given) => given,
-            _ => return Err((REFERENCES, "not an object".to_owned())),
+            _ => return Err((REFERENCES, "must be an object".to_owned())),
         };
         let mut links = Vec::new();
         let mut kept = Map::new();
@@ -70,13 +70,6 @@ impl References {
             }
         }
         Some(Value::Object(out))
-    }
-
-    pub(super) fn keep_in(&self, extras: &mut Map<String, Value>) {
-        match &self.kept {
-            Some(kept) => extras.insert(REFERENCES.to_owned(), kept.clone()),
-            None => extras.shift_remove(REFERENCES),
-        };
     }
 
     pub(super) fn lacks(&self, linked: &Map<String, Value>) -> Vec<String> {

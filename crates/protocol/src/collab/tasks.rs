@@ -14,24 +14,6 @@ use serde_json::{Map, Value, json};
 /// The entry of a task's context where keys are kept that comity has no field for.
 pub const EXTRAS: &str = "collab";
 
-const FIELDS: [&str; 15] = [
-    "id",
-    "title",
-    "description",
-    "status",
-    "assignee",
-    "priority",
-    "labels",
-    "dependencies",
-    "blockers",
-    "branch",
-    "created_at",
-    "updated_at",
-    "dod",
-    "needs",
-    REFERENCES,
-];
-
 /// Returns the record of a task, in the order in which `create_task` writes one.
 pub fn task_record(task: &TaskView) -> Map<String, Value> {
     let empty = Map::new();
@@ -40,7 +22,8 @@ pub fn task_record(task: &TaskView) -> Map<String, Value> {
     let told = |key: &str| extras.get(key).and_then(Value::as_str).map(str::to_owned);
     // When it was changed elsewhere counts until something happens to it here.
     let updated = told("updated_at").filter(|_| task.updated_at == task.created_at);
-    let needs = task.needs.clone().or_else(|| told("needs").filter(|_| !is_blocked(task)));
+    let needs =
+        task.needs.clone().or_else(|| told("needs").filter(|_| task.status != Status::Blocked));
     let mut record = Map::new();
     let mut put = |key: &str, value: Value| record.insert(key.to_owned(), value);
     put("id", json!(task.id));
@@ -63,10 +46,6 @@ pub fn task_record(task: &TaskView) -> Map<String, Value> {
         record.entry(key.as_str()).or_insert_with(|| value.clone());
     }
     record
-}
-
-fn is_blocked(task: &TaskView) -> bool {
-    task.status == Status::Blocked
 }
 
 /// The word that somebody gave, as long as it still says what the priority is.
@@ -109,7 +88,7 @@ fn text(key: &'static str, value: &Value) -> Read<Option<String>> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text.clone())),
-        _ => Err((key, "not a text".to_owned())),
+        _ => Err((key, "must be a text".to_owned())),
     }
 }
 
@@ -117,17 +96,25 @@ pub(super) fn texts(key: &'static str, value: &Value) -> Read<Vec<String>> {
     let list = match value {
         Value::Null => return Ok(Vec::new()),
         Value::Array(list) => list,
-        _ => return Err((key, "not a list of texts".to_owned())),
+        _ => return Err((key, "must be a list of texts".to_owned())),
     };
     let mut out: Vec<String> = Vec::new();
     for item in list {
-        let item = item.as_str().ok_or_else(|| (key, "not a list of texts".to_owned()))?;
+        let item = item.as_str().ok_or_else(|| (key, "must be a list of texts".to_owned()))?;
         // Said twice is said once.
         if !out.iter().any(|known| known == item) {
             out.push(item.to_owned());
         }
     }
     Ok(out)
+}
+
+/// Tells whether comity has a field for a key; what it has none for becomes an extra.
+fn has_field(key: &str) -> bool {
+    let mut patch = Patch::default();
+    // A field may refuse null, and is one all the same.
+    let _ = patch.set(key, &Value::Null);
+    patch.extras.is_empty()
 }
 
 impl Patch {
@@ -233,7 +220,7 @@ impl Patch {
     /// keys are returned.
     pub fn without(&mut self, gone: &[String]) -> Vec<String> {
         let (fields, extras): (Vec<_>, Vec<_>) =
-            gone.iter().cloned().partition(|key| FIELDS.contains(&key.as_str()));
+            gone.iter().cloned().partition(|key| has_field(key));
         self.gone = extras;
         fields
     }
@@ -243,7 +230,6 @@ impl Patch {
         self.references.as_ref().map(|said| said.lacks(&task.external_ids)).unwrap_or_default()
     }
 
-    /// Takes out what the task waits for, to be given when it is there.
     pub fn dependencies(&self) -> &[String] {
         self.dependencies.as_deref().unwrap_or_default()
     }
@@ -401,11 +387,11 @@ impl Patch {
     }
 
     fn new_needs(&self, task: &TaskView) -> Option<String> {
-        let stays = is_blocked(task) && self.status.is_none_or(|to| to == Status::Blocked);
+        let stays =
+            task.status == Status::Blocked && self.status.is_none_or(|to| to == Status::Blocked);
         self.needs.clone().filter(|needs| stays && task.needs.as_ref() != Some(needs))
     }
 
-    /// The extras as they are after the change, when it changes any.
     fn extras_of(&self, task: &TaskView) -> Option<Map<String, Value>> {
         let old = task.context.get(EXTRAS).and_then(Value::as_object).cloned().unwrap_or_default();
         let mut new = old.clone();
@@ -429,7 +415,10 @@ impl Patch {
             _ => {}
         }
         if let Some(references) = &self.references {
-            references.keep_in(&mut new);
+            match &references.kept {
+                Some(kept) => new.insert(REFERENCES.to_owned(), kept.clone()),
+                None => new.shift_remove(REFERENCES),
+            };
         }
         if let Some(word) = self.unusual_priority() {
             new.insert("priority".to_owned(), json!(word));

@@ -66,8 +66,8 @@ fn in_words(lines: &[&str], blocks: &[Block]) -> Vec<Said> {
     let said = |kind: &ContractKind, status, at| Said { kind: kind.name, status, at };
     let comments = ace::ends(&outside).into_iter();
     let comments = comments.map(|(at, status)| said(&ace::COMMENT, status, at));
-    let created = neomjs::created_at(&outside);
-    let created = created.map(|at| said(&neomjs::RESULT, ReportStatus::Completed, at));
+    let created = neomjs::created(&outside);
+    let created = created.map(|(_, at)| said(&neomjs::RESULT, ReportStatus::Completed, at));
     comments.chain(created).collect()
 }
 

@@ -5,13 +5,8 @@ use crate::problem::Problems;
 use crate::shape::join;
 use serde_json::Value;
 
-pub(super) fn tighten(problems: &mut Problems, tree: &Node, schema: &Value) {
-    problems.all_errors();
-    problems.extend(unknown(tree, schema, ""));
-}
-
 /// Keys that the schema does not name. An object that is open by design says so with `additionalProperties`.
-fn unknown(node: &Node, schema: &Value, path: &str) -> Problems {
+pub(super) fn unknown(node: &Node, schema: &Value, path: &str) -> Problems {
     let mut found = Problems::new();
     let forms: Vec<&Value> = schema
         .get("anyOf")

@@ -170,58 +170,29 @@ impl Reader<'_> {
         }
     }
 
+    /// Reads a string: the ends are found here, and `serde_json` reads what is between them.
     fn string(&mut self) -> Result<String, Fault> {
-        self.next();
-        let mut out = String::new();
+        let start = self.at;
+        let mut raw: String = self.next().into_iter().collect();
+        let mut escaped = false;
         loop {
             let at = self.at;
             match self.next() {
                 None => return Err(Fault::new(at, "a string is not closed")),
-                Some('"') => return Ok(out),
-                Some('\\') => out.push(self.escape(at)?),
                 Some(c) if c < ' ' => {
                     return Err(Fault::new(at, "a line break or tab in a string must be escaped"));
                 }
-                Some(c) => out.push(c),
+                Some(c) => {
+                    raw.push(c);
+                    if c == '"' && !escaped {
+                        let wrong = |_| {
+                            Fault::new(start, "the string has an escape that JSON does not know")
+                        };
+                        return serde_json::from_str(&raw).map_err(wrong);
+                    }
+                    escaped = c == '\\' && !escaped;
+                }
             }
         }
-    }
-
-    fn escape(&mut self, at: Place) -> Result<char, Fault> {
-        let plain = match self.next() {
-            Some(c @ ('"' | '\\' | '/')) => c,
-            Some('b') => '\u{8}',
-            Some('f') => '\u{c}',
-            Some('n') => '\n',
-            Some('r') => '\r',
-            Some('t') => '\t',
-            Some('u') => return self.unicode(at),
-            _ => return Err(Fault::new(at, "an escape that JSON does not know")),
-        };
-        Ok(plain)
-    }
-
-    fn unicode(&mut self, at: Place) -> Result<char, Fault> {
-        let wrong = || Fault::new(at, "\\u needs four hexadecimal digits of a character");
-        let high = self.unit().ok_or_else(wrong)?;
-        if let Some(c) = char::from_u32(high) {
-            return Ok(c);
-        }
-        if !(0xD800..0xDC00).contains(&high)
-            || self.next() != Some('\\')
-            || self.next() != Some('u')
-        {
-            return Err(wrong());
-        }
-        let low = self.unit().filter(|low| (0xDC00..0xE000).contains(low)).ok_or_else(wrong)?;
-        char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00)).ok_or_else(wrong)
-    }
-
-    fn unit(&mut self) -> Option<u32> {
-        let mut unit = 0;
-        for _ in 0..4 {
-            unit = unit * 16 + self.next()?.to_digit(16)?;
-        }
-        Some(unit)
     }
 }

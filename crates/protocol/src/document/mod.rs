@@ -204,6 +204,11 @@ impl Node {
         self.get(key).and_then(Node::written).unwrap_or_default()
     }
 
+    /// Returns the scalar under a key as it was written, if it says something.
+    pub fn said(&self, key: &str) -> Option<String> {
+        Some(self.text_of(key)).filter(|text| !text.trim().is_empty())
+    }
+
     /// Returns the text; none for anything else.
     pub fn text(&self) -> Option<&str> {
         match &self.data {

@@ -53,19 +53,10 @@ pub struct Dialect {
 
 /// A word that stands for several states is read as the first of them here: as the one that says least about
 /// what others have done.
-const READ_ORDER: [Status; 11] = [
-    Status::Queued,
-    Status::InProgress,
-    Status::Review,
-    Status::Done,
-    Status::Blocked,
-    Status::Failed,
-    Status::Abandoned,
-    Status::Claimed,
-    Status::ChangesRequested,
-    Status::Approved,
-    Status::Merging,
-];
+fn read_order() -> impl Iterator<Item = Status> {
+    let late = [Status::Claimed, Status::ChangesRequested, Status::Approved, Status::Merging];
+    Status::ALL.into_iter().filter(move |status| !late.contains(status)).chain(late)
+}
 
 impl Dialect {
     pub fn name(&self) -> &str {
@@ -79,7 +70,7 @@ impl Dialect {
     /// Returns its words for states, each once, in the order of a task's life.
     pub fn words(&self) -> Vec<&str> {
         let mut words: Vec<&str> = Vec::new();
-        for status in READ_ORDER {
+        for status in read_order() {
             if let Some(word) = self.words.get(&status)
                 && !words.iter().any(|known| same(known, word))
             {
@@ -104,7 +95,7 @@ impl Dialect {
             word.zip(self.words.get(&status)).is_some_and(|(word, known)| same(word, known))
         };
         match issue {
-            Issue::Open => READ_ORDER.into_iter().find(|status| says(*status)),
+            Issue::Open => read_order().find(|status| says(*status)),
             Issue::NotPlanned => Some(Status::Abandoned),
             // Some dialects have one word for what is given up; closed with that word it is not done.
             Issue::Completed if says(Status::Abandoned) && !says(Status::Done) => {
@@ -178,5 +169,9 @@ impl Dialect {
 
 /// Hosts compare labels and field values without regard to case.
 fn same(a: &str, b: &str) -> bool {
-    a.trim().to_lowercase() == b.trim().to_lowercase()
+    plain(a) == plain(b)
+}
+
+fn plain(word: &str) -> String {
+    word.trim().to_lowercase()
 }

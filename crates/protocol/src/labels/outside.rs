@@ -1,6 +1,6 @@
 //! A change that somebody made outside: what it asks for, and whether it can be.
 
-use super::{Dialect, Issue, Mark, same};
+use super::{Dialect, Issue, Mark, plain};
 use comity_core::policy::Policy;
 use comity_core::role::{Role, Verb};
 use comity_core::status::Status;
@@ -39,7 +39,7 @@ impl Dialect {
         match self.way(known, to, code) {
             Some(steps) => Outside::Wish(Wish { from: known, steps }),
             None => Outside::Refused(format!(
-                "a task that is {known} cannot become {to}; it is put back to {}",
+                "a task that is {known} cannot become {to}; comity puts back {}",
                 shown.word.unwrap_or("no label")
             )),
         }
@@ -80,7 +80,7 @@ fn withdrawn(known: Status, shown: Mark<'_>) -> Outside {
         return Outside::Wish(Wish { from: known, steps: vec![Status::Blocked] });
     }
     let word = shown.word.unwrap_or("its label");
-    Outside::Refused(format!("a task that is {known} keeps its label; {word} is put back"))
+    Outside::Refused(format!("a task that is {known} keeps its label; comity puts back {word}"))
 }
 
 fn alike(a: Mark<'_>, b: Mark<'_>) -> bool {
@@ -88,11 +88,7 @@ fn alike(a: Mark<'_>, b: Mark<'_>) -> bool {
 }
 
 fn alike_words(a: Option<&str>, b: Option<&str>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => same(a, b),
-        (None, None) => true,
-        _ => false,
-    }
+    a.map(plain) == b.map(plain)
 }
 
 impl Wish {

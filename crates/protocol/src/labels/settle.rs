@@ -56,7 +56,7 @@ impl Dialect {
         let is_before = |word: &str| before.is_some_and(|before| same(before, word));
         let added: Vec<&str> = words.iter().copied().filter(|word| !is_before(word)).collect();
         if let ([added], Some(before)) = (added.as_slice(), before) {
-            return Some((added, Some(format!("{added} was added beside {before}"))));
+            return Some((added, Some(format!("somebody added {added} beside {before}"))));
         }
         let shows = |status: &Status| {
             let of = self.words.get(status)?;

@@ -39,7 +39,8 @@ pub(super) fn has_header(text: &str, header: &str) -> bool {
     head.any(|line| line.eq_ignore_ascii_case(header))
 }
 
-pub(super) fn front_title(text: &str) -> Option<String> {
+/// Returns the title that the front matter of an issue gives.
+pub fn front_title(text: &str) -> Option<String> {
     front(text)?.get("title")?.written().filter(|title| !title.trim().is_empty())
 }
 

@@ -56,7 +56,7 @@ impl ErrorContract {
             error_log: Some(root.text_of("error_log").trim_end().to_owned())
                 .filter(|log| !log.is_empty()),
             attempts: root.get(ATTEMPTS).and_then(count),
-            request: Some(root.text_of("request")).filter(|request| !request.trim().is_empty()),
+            request: root.said("request"),
             more: beyond(root, &KNOWN),
         }
     }

@@ -36,16 +36,13 @@ pub fn new_task(text: &str, tree: &Node, title: Option<&str>) -> NewTask {
         role: new.role.or_else(|| Dialect::neo().role(&labels)),
         labels: free_words(labels),
         links: number.map(link).into_iter().collect(),
-        body: Some(kept(text)),
+        // A comment that quotes a contract is no body; of it the contract is kept.
+        body: Some(if envelope::is_quoted(text) {
+            envelope::contract_in(text)
+        } else {
+            text.to_owned()
+        }),
         ..new
-    }
-}
-
-/// The text that is kept. A comment that quotes a contract is no body; of it the contract is kept.
-fn kept(text: &str) -> String {
-    match envelope::is_quoted(text) {
-        true => envelope::contract_in(text),
-        false => text.to_owned(),
     }
 }
 

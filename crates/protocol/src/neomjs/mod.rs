@@ -11,14 +11,16 @@ mod result;
 pub mod safety;
 mod task;
 
+pub use envelope::front_title as title_beside;
 pub use error::ErrorContract;
 pub use issue::{Written, new_task, written};
 pub use plan::{PlanItem, read_plan};
 pub use result::ResultContract;
+pub(crate) use result::created;
 pub use task::TaskContract;
 
 use crate::contract::{ContractKind, Mode, row};
-use crate::document::{Fault, Node, Place};
+use crate::document::{Fault, Node};
 
 fn read(text: &str, _: Mode) -> Result<Node, Fault> {
     envelope::read(text)
@@ -35,15 +37,6 @@ pub const RESULT: ContractKind = row!(
 );
 pub const ERROR: ContractKind =
     row!("neo-error", "Neo.mjs Agent Task Protocol: why an agent is stuck", read, error, reports);
-
-/// Where a text says that a pull request was created, which counts as a result.
-pub(crate) fn created_at(text: &str) -> Option<Place> {
-    result::created(text).map(|(_, at)| at)
-}
-
-pub fn title_beside(text: &str) -> Option<String> {
-    envelope::front_title(text)
-}
 
 /// Puts a contract into the fence that issue bodies and comments have.
 pub fn fenced(contract: &str) -> String {

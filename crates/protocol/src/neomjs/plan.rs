@@ -74,13 +74,13 @@ pub fn read_plan(text: &str) -> Result<Vec<PlanItem>, Problems> {
         let same = |other: &PlanItem| planned.key.is_some() && other.key == planned.key;
         if let Some(first) = plan.iter().position(same) {
             let key = if item.get("key").is_some() { "key" } else { "id" };
-            let message = format!("{path}: its {key} is that of {list}[{first}], too");
+            let message = format!("{path}: {list}[{first}] has the same {key}");
             problems.error(item.place_of(key), format!("{path}.{key}"), message);
         }
         plan.push(planned);
     }
     if items.is_empty() {
-        problems.error(root.at, "tasks", "there is no task in the plan");
+        problems.error(root.at, "tasks", "the plan has no task");
     }
     if problems.is_valid() { Ok(plan) } else { Err(problems) }
 }

@@ -20,8 +20,6 @@ const TESTS_SAID: &str = "Tests: ";
 const KNOWN: [&str; 4] = ["status", "pr_url", "files_modified", "test_results"];
 /// The words that are written; more are understood.
 const WRITTEN: [&str; 3] = ["success", "failed", "blocked"];
-const DONE: [&str; 4] = ["success", "completed", "done", "ok"];
-const FAILED: [&str; 4] = ["failure", "failed", "error", "fail"];
 const STATUSES: &[&str] =
     &["success", "completed", "done", "ok", "failure", "failed", "error", "fail", "blocked"];
 const FIELDS: &[Field] = &[
@@ -53,7 +51,7 @@ pub(super) fn read(given: &str) -> Result<Node, Fault> {
 }
 
 /// Finds `PR Created: <url>` at the start of a line that is no code and no quotation.
-pub(super) fn created(given: &str) -> Option<(String, Place)> {
+pub(crate) fn created(given: &str) -> Option<(String, Place)> {
     let (text, taken) = envelope::unwrapped(given);
     (1..).zip(markdown::lines(&text)).zip(taken).find_map(|((line, text), taken)| {
         let url = markdown::after_word(&text, CREATED)?.split_whitespace().next()?;
@@ -95,8 +93,8 @@ pub(super) fn schema() -> Value {
 fn status(word: &str) -> Option<ReportStatus> {
     let word = word.trim().to_lowercase();
     match word.as_str() {
-        word if DONE.contains(&word) => Some(ReportStatus::Completed),
-        word if FAILED.contains(&word) => Some(ReportStatus::Failed),
+        "success" | "completed" | "done" | "ok" => Some(ReportStatus::Completed),
+        "failure" | "failed" | "error" | "fail" => Some(ReportStatus::Failed),
         "blocked" => Some(ReportStatus::Blocked),
         _ => None,
     }
@@ -104,12 +102,11 @@ fn status(word: &str) -> Option<ReportStatus> {
 
 impl ResultContract {
     pub fn of(root: &Node) -> ResultContract {
-        let given = |key: &str| Some(root.text_of(key)).filter(|text| !text.trim().is_empty());
         ResultContract {
             status: root.text_of("status"),
-            pr_url: given("pr_url"),
+            pr_url: root.said("pr_url"),
             files_modified: list(root.get("files_modified")),
-            test_results: given("test_results"),
+            test_results: root.said("test_results"),
             more: beyond(root, &KNOWN),
         }
     }
@@ -118,7 +115,7 @@ impl ResultContract {
     pub fn of_report(told: &ResultReported, pr: Option<&str>) -> ResultContract {
         let tests = told.log.iter().find_map(|line| line.message.strip_prefix(TESTS_SAID));
         ResultContract {
-            status: DONE.first().copied().unwrap_or_default().to_owned(),
+            status: "success".to_owned(),
             pr_url: pr.map(str::to_owned),
             files_modified: told.files_modified.iter().map(|file| file.path.clone()).collect(),
             test_results: tests.map(str::to_owned),
@@ -167,7 +164,7 @@ pub(super) fn report(root: &Node) -> WorkReport {
     });
     let status = status(&result.status).unwrap_or(ReportStatus::Failed);
     WorkReport {
-        files_modified: result.files_modified.iter().map(changed_file).collect(),
+        files_modified: result.files_modified.iter().map(|name| changed_file(name)).collect(),
         lists_files: root
             .get("files_modified")
             .is_some_and(|files| matches!(files.data, Data::List(_))),

@@ -85,12 +85,11 @@ pub(super) fn schema() -> Value {
 
 impl TaskContract {
     pub fn of(root: &Node) -> TaskContract {
-        let given = |key: &str| Some(root.text_of(key)).filter(|text| !text.trim().is_empty());
         let entries = root.get("context").map_or(&[][..], Node::entries);
         let context = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_value()));
         TaskContract {
-            kind: given("type"),
-            role: given("role"),
+            kind: root.said("type"),
+            role: root.said("role"),
             goal: root.text_of("goal").trim_end().to_owned(),
             context: context.collect(),
             requirements: list(root.get("requirements")),

@@ -76,7 +76,7 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
         }
     }
     if !extends && root.get("prompt").is_none() {
-        found.warning(root.at, "prompt", "prompt is missing and nothing is extended");
+        found.warning(root.at, "prompt", "the agent has no prompt and extends no other agent");
     }
     found
 }

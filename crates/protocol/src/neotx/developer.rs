@@ -98,7 +98,7 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
     let stopped = matches!(status, "BLOCKED" | "NEEDS_CONTEXT");
     if status == "DONE_WITH_CONCERNS" && concerns(root).is_empty() {
         let at = root.place_of("status");
-        found.warning(at, "concerns", "DONE_WITH_CONCERNS should say which");
+        found.warning(at, "concerns", "DONE_WITH_CONCERNS should list its concerns");
     }
     if stopped && concerns(root).is_empty() && text(root, "notes").is_empty() {
         let at = root.place_of("status");
@@ -126,7 +126,8 @@ fn failed_evidence(node: &Node, status: &str, before: &str, found: &mut Problems
     let done = matches!(status, "DONE" | "DONE_WITH_CONCERNS");
     let Some(code) = exit_code(node).filter(|code| *code != 0 && done) else { return };
     let at = node.place_of("evidence.exit_code");
-    let message = format!("{status} does not go with evidence that failed (exit code {code})");
+    let message =
+        format!("{status} contradicts the evidence: the command failed with exit code {code}");
     found.error(at, format!("{before}evidence.exit_code"), message);
 }
 
@@ -143,10 +144,6 @@ fn text(node: &Node, key: &str) -> String {
 }
 
 /// How the work ended; a plan ended as its worst task.
-pub fn status(root: &Node) -> &'static str {
-    known_status(root).unwrap_or("BLOCKED")
-}
-
 fn known_status(root: &Node) -> Option<&'static str> {
     let rank = |node: &Node| {
         let word = node.get("status").and_then(Node::text)?;
@@ -213,7 +210,7 @@ fn claimed(said: &[(bool, String)]) -> Option<ReportedEvidence> {
 }
 
 pub fn report(root: &Node) -> WorkReport {
-    let word = status(root);
+    let word = known_status(root).unwrap_or("BLOCKED");
     let status = match word {
         "DONE" | "DONE_WITH_CONCERNS" => ReportStatus::Completed,
         _ => ReportStatus::Blocked,
@@ -252,10 +249,10 @@ pub fn report(root: &Node) -> WorkReport {
         }
     }
     WorkReport {
-        task_id: Some(text(root, "task_id")).filter(|id| !id.is_empty()),
+        task_id: root.said("task_id").map(|id| id.trim().to_owned()),
         log,
         issues: said.into_iter().map(|text| ReportedIssue::new(kind, text)).collect(),
-        pr: Some(text(root, "pr_url")).filter(|url| !url.is_empty()),
+        pr: root.said("pr_url").map(|url| url.trim().to_owned()),
         evidence: claimed(&tests).into_iter().collect(),
         other,
         ..ended("developer", status)

@@ -48,15 +48,20 @@ fn review(root: &Node, task: &str) -> Command {
 }
 
 fn found(root: &Node, task: Option<&str>) -> Vec<Command> {
+    let option = |(key, label): &(&str, &str)| DecisionOption {
+        key: (*key).to_owned(),
+        label: Some((*label).to_owned()),
+        description: None,
+    };
     let mut commands = Vec::new();
     for finding in scout::findings(root) {
         let heading = format!("{} {}: {}", finding.id, finding.severity, finding.title);
         match &finding.decision {
-            None if finding.needs_decision() => {
+            None if ["CRITICAL", "HIGH"].contains(&finding.severity.as_str()) => {
                 commands.push(Command::DecisionAsk(Box::new(Question {
                     question: heading,
                     task: task.map(str::to_owned),
-                    options: ANSWERS.iter().map(|(key, label)| option(key, label)).collect(),
+                    options: ANSWERS.iter().map(option).collect(),
                     kind: None,
                     context: (!finding.details.is_empty()).then_some(finding.details),
                     default: None,
@@ -81,8 +86,4 @@ fn found(root: &Node, task: Option<&str>) -> Vec<Command> {
     }
     commands.push(note("discovery", whole, task));
     commands
-}
-
-fn option(key: &str, label: &str) -> DecisionOption {
-    DecisionOption { key: key.to_owned(), label: Some(label.to_owned()), description: None }
 }

@@ -31,15 +31,6 @@ impl Change {
     }
 }
 
-fn problem(place: usize, message: &str) -> Problem {
-    Problem {
-        message: message.to_owned(),
-        path: String::new(),
-        line: Some(place + 1),
-        column: None,
-    }
-}
-
 impl Lines {
     pub fn read(bytes: &[u8]) -> Lines {
         let mut lines = Lines::default();
@@ -51,9 +42,9 @@ impl Lines {
     }
 
     fn record(&mut self, place: usize, bytes: &[u8]) -> Option<Record> {
+        let mut say = |said: &str| self.problems.push(Problem::new("", Some(place + 1), said));
         let Ok(text) = std::str::from_utf8(bytes) else {
-            let message = "it has bytes that are no UTF-8; the line stays as it is";
-            self.problems.push(problem(place, message));
+            say("the line is not UTF-8; comity leaves it as it is");
             return None;
         };
         let text = text.trim_start_matches('\u{feff}').trim();
@@ -64,10 +55,8 @@ impl Lines {
             Ok(Value::Object(map)) if map.get("id").is_some_and(Value::is_string) => {
                 return Some(Record::from_map(map));
             }
-            Ok(Value::Object(_)) => {
-                self.problems.push(problem(place, "it has no id; the line stays as it is"));
-            }
-            Ok(_) => self.problems.push(problem(place, "each line must be an object")),
+            Ok(Value::Object(_)) => say("the line has no id; comity leaves it as it is"),
+            Ok(_) => say("each line must be an object"),
             Err(error) => self.problems.push(Problem::json(&error, place + 1)),
         }
         None

@@ -63,7 +63,7 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
         && let Some(why) = blocking(root)
     {
         let at = root.place_of("verdict");
-        let message = format!("the verdict does not hold: {why}; it counts as CHANGES_REQUESTED");
+        let message = format!("comity counts the verdict as CHANGES_REQUESTED: {why}");
         found.warning(at, "verdict", message);
     }
     found

@@ -64,7 +64,10 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
         }
     }
     if findings.len() > FINDINGS_MAX {
-        let message = format!("{} findings; at most {FINDINGS_MAX} are wanted", findings.len());
+        let message = format!(
+            "the report has {} findings; it should have at most {FINDINGS_MAX}",
+            findings.len()
+        );
         found.warning(root.place_of("findings"), "findings", message);
     }
     found
@@ -81,12 +84,6 @@ pub struct Finding {
     pub title: String,
     pub details: String,
     pub decision: Option<String>,
-}
-
-impl Finding {
-    pub fn needs_decision(&self) -> bool {
-        matches!(self.severity.as_str(), "CRITICAL" | "HIGH")
-    }
 }
 
 pub fn findings(root: &Node) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! What a focused supervisor ends with: `supervisor_complete` or `supervisor_blocked`, or the message that tells its
 //! parent so, which has a `type`: complete, blocked or failed.
 
-use super::wrapped::pull_request_number;
+use crate::ace::pull_request_number;
 use crate::contract::{Mode, ended, keys_there, says};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
@@ -161,7 +161,7 @@ fn completed(root: &Node, report: &mut WorkReport) {
     }
     let evidence = root.items_of("evidence");
     let evidence: Vec<String> = evidence.iter().filter_map(Node::written).collect();
-    let named = Some(root.text_of("pr_url")).filter(|url| !url.is_empty());
+    let named = root.said("pr_url");
     let is_pull_request = |said: &&String| {
         said.starts_with("http") && !said.contains(' ') && pull_request_number(said).is_some()
     };

@@ -67,12 +67,6 @@ pub fn pull_request(text: &str) -> Option<(String, Place)> {
     })
 }
 
-pub fn pull_request_number(url: &str) -> Option<u64> {
-    let digits: String =
-        url.split_once("/pull/")?.1.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +77,7 @@ mod tests {
         let tree = read(text).unwrap();
         assert_eq!(tree.get("status").unwrap().at.line, 7);
         let url = tree.get("pr_url").unwrap().text().unwrap();
-        assert_eq!(pull_request_number(url), Some(17));
+        assert_eq!(url, "https://github.com/a/b/pull/17");
     }
 
     #[test]

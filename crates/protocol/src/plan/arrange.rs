@@ -1,6 +1,6 @@
 //! Brings a plan into an order in which it can be carried out, and takes out the links that cannot be.
 
-use super::circles::waiting_for_ever;
+use super::circles::{Mark, waiting_for_ever};
 use super::names::tell_apart;
 use super::{Earlier, LeftOut, Part, Plan, Planned, Target, short};
 use comity_core::limits::LIST_ENTRIES_MAX;
@@ -75,12 +75,6 @@ fn edges<'t, I: IntoIterator<Item = &'t String>>(
 /// Visits everything after what it leads to; calls back for each edge that closes a circle. Without
 /// recursion: a chain may be as long as the file.
 fn walk(edges: &[Vec<usize>], circle: &mut dyn FnMut(usize, usize)) -> Vec<usize> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
-        New,
-        Open,
-        Done,
-    }
     let mut marks = vec![Mark::New; edges.len()];
     let mut order = Vec::with_capacity(edges.len());
     for start in 0..edges.len() {
@@ -182,7 +176,11 @@ fn break_parent_circles(plan: &mut Plan) {
         let Some(task) = plan.tasks.get_mut(place) else { continue };
         if let Some(parent) = task.parent.take() {
             let what = format!("parent {}", short(&parent));
-            plan.left_out.push(LeftOut::new(&task.item, what, "it would be a part of itself"));
+            plan.left_out.push(LeftOut::new(
+                &task.item,
+                what,
+                "the item would be a part of itself",
+            ));
         }
     }
 }
@@ -243,9 +241,9 @@ fn break_circles(plan: &mut Plan, earlier: &Earlier) {
         let up = |at: &usize| parents.get(*at).copied().flatten();
         let is_part = std::iter::successors(Some(from), up).any(|at| at == to);
         let why = if is_part {
-            "it is a part of that item, which is not done before its parts"
+            "the item is a part of that item, which is done only after its parts"
         } else {
-            "it closes a circle of dependencies; choose which one goes"
+            "the dependency closes a circle; choose which one to drop"
         };
         plan.left_out.push(LeftOut::new(&task.item, format!("dependency on {}", short(on)), why));
     }
@@ -350,7 +348,7 @@ mod tests {
             left,
             ["deep: dependency on whole", "part: dependency on whole", "other: dependency on all"]
         );
-        assert!(plan.left_out[0].why.starts_with("it is a part"), "{:?}", plan.left_out[0]);
+        assert!(plan.left_out[0].why.starts_with("the item is a part"), "{:?}", plan.left_out[0]);
         assert!(plan.left_out[2].why.contains("circle"), "{:?}", plan.left_out[2]);
     }
 

@@ -184,8 +184,8 @@ mod tests {
         assert_eq!(
             left(&plan),
             [
-                "dependency on late: it closes a circle of dependencies; choose which one goes",
-                "dependency on whole: it is a part of that item, which is not done before its parts",
+                "dependency on late: the dependency closes a circle; choose which one to drop",
+                "dependency on whole: the item is a part of that item, which is done only after its parts",
             ]
         );
         assert_eq!(plan.tasks[0].parent.as_deref(), Some("whole"));

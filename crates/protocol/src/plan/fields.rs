@@ -12,6 +12,10 @@ pub struct Problem {
 }
 
 impl Problem {
+    pub fn new(path: &str, line: Option<usize>, message: impl Into<String>) -> Problem {
+        Problem { message: message.into(), path: path.to_owned(), line, column: None }
+    }
+
     pub fn json(error: &serde_json::Error, first_line: usize) -> Problem {
         let text = error.to_string();
         let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
@@ -48,8 +52,7 @@ impl<'p> Fields<'p> {
             (_, true) => self.path.clone(),
             _ => format!("{}.{field}", self.path),
         };
-        let problem = Problem { message: message.into(), path, line: self.line, column: None };
-        self.problems.push(problem);
+        self.problems.push(Problem::new(&path, self.line, message));
     }
 
     /// Takes a field as it is; null counts as absent.
@@ -57,13 +60,16 @@ impl<'p> Fields<'p> {
         self.map.shift_remove(field).filter(|value| !value.is_null())
     }
 
+    fn must_be(&mut self, field: &str, wanted: &str, value: &Value) {
+        self.problem(field, format!("must be {wanted}, not {}", kind(value)));
+    }
+
     /// Takes a text; an empty one counts as absent.
     pub fn text(&mut self, field: &str) -> Option<String> {
         match self.take(field)? {
-            Value::String(text) if text.trim().is_empty() => None,
-            Value::String(text) => Some(text),
+            Value::String(text) => Some(text).filter(|text| !text.trim().is_empty()),
             other => {
-                self.problem(field, format!("must be a text, not {}", kind(&other)));
+                self.must_be(field, "a text", &other);
                 None
             }
         }
@@ -80,29 +86,24 @@ impl<'p> Fields<'p> {
 
     pub fn id(&mut self, field: &str) -> Option<String> {
         match self.take(field) {
-            Some(Value::String(text)) if !text.trim().is_empty() => Some(text.trim().to_owned()),
-            Some(Value::Number(number)) => Some(number.to_string()),
-            None | Some(Value::String(_)) => {
-                self.problem(field, format!("{field} is missing"));
-                None
+            Some(Value::String(text)) if !text.trim().is_empty() => {
+                return Some(text.trim().to_owned());
             }
-            Some(other) => {
-                self.problem(field, format!("must be a number or a text, not {}", kind(&other)));
-                None
-            }
+            Some(Value::Number(number)) => return Some(number.to_string()),
+            None | Some(Value::String(_)) => self.problem(field, format!("{field} is missing")),
+            Some(other) => self.must_be(field, "a number or a text", &other),
         }
+        None
     }
 
     /// Takes a list; null and absence are the empty one.
     pub fn list(&mut self, field: &str) -> Vec<Value> {
         match self.take(field) {
-            None => Vec::new(),
-            Some(Value::Array(values)) => values,
-            Some(other) => {
-                self.problem(field, format!("must be a list, not {}", kind(&other)));
-                Vec::new()
-            }
+            None => return Vec::new(),
+            Some(Value::Array(values)) => return values,
+            Some(other) => self.must_be(field, "a list", &other),
         }
+        Vec::new()
     }
 
     pub fn texts(&mut self, field: &str) -> Vec<String> {
@@ -110,10 +111,7 @@ impl<'p> Fields<'p> {
         for (place, value) in self.list(field).into_iter().enumerate() {
             match value {
                 Value::String(text) => texts.push(text),
-                other => {
-                    let what = format!("must be a text, not {}", kind(&other));
-                    self.problem(&format!("{field}[{place}]"), what);
-                }
+                other => self.must_be(&format!("{field}[{place}]"), "a text", &other),
             }
         }
         texts

@@ -30,8 +30,10 @@ pub enum Part {
     Context,
 }
 
-/// Each part, its name in a record, and its value in an item.
-const PARTS: [(Part, &str, fn(&Planned) -> Value); 18] = [
+/// A part, its name in a record, and its value in an item.
+type PartRow = (Part, &'static str, fn(&Planned) -> Value);
+
+const PARTS: [PartRow; 18] = [
     (Part::Status, "status", |task| json!(task.target.as_str())),
     (Part::Reason, "reason", |task| json!(task.target.said())),
     (Part::Title, "title", |task| json!(task.new.title)),

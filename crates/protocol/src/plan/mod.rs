@@ -26,7 +26,7 @@ pub(crate) use places::{locate, repeated};
 pub(crate) use reading::{Reading, leave, without_equal};
 
 use comity_core::command::NewTask;
-use comity_core::ids::shorten;
+pub(crate) use comity_core::ids::shorten as short;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -132,9 +132,4 @@ pub fn add_part(to: &mut String, heading: &str, text: &str) {
         to.push_str("\n\n");
     }
     to.push_str(&format!("## {heading}\n\n{}", text.trim_end()));
-}
-
-/// Cuts an item's id for a message.
-pub(crate) fn short(item: &str) -> String {
-    shorten(item)
 }

@@ -13,8 +13,7 @@ pub(crate) struct Reading {
 
 impl Reading {
     pub(crate) fn problem(&mut self, path: &str, line: Option<usize>, message: impl Into<String>) {
-        let (message, path) = (message.into(), path.to_owned());
-        self.problems.push(Problem { message, path, line, column: None });
+        self.problems.push(Problem::new(path, line, message));
     }
 
     /// Returns the arranged plan, or everything that is wrong with the file.

@@ -166,7 +166,7 @@ fn answers_go_to_their_questions_by_number_by_order_or_as_one_text() {
     assert_eq!(matched("ANSWER:\n- a\n- b", 1), some(&["- a\n- b"]));
     assert_eq!(matched("ANSWER:\n- Answer to question 2: b\n- a", 2), some(&["a", "b"]));
     assert_eq!(matched("ANSWER:\n- Answer to question 2: b", 2), [None, Some("b".to_owned())]);
-    assert!(!answer("ANSWER:\n- a").matched(2).unwrap().is_full());
+    assert!(!answer("ANSWER:\n- a").matched(2).unwrap().answers.iter().all(Option::is_some));
     let code =
         "ANSWER:\n\n- Answer to question 1: use\n```\n- x: 1\n```\n- Answer to question 2: no";
     assert_eq!(matched(code, 2), some(&["use\n```\n- x: 1\n```", "no"]));
@@ -176,7 +176,7 @@ fn answers_go_to_their_questions_by_number_by_order_or_as_one_text() {
 fn what_belongs_to_no_question_is_kept_beside_the_answers() {
     let read = answer("ANSWER: Thanks for asking.\n\n- a\n- b\n\nGood luck!").matched(2).unwrap();
     assert_eq!(read.beside.as_deref(), Some("Thanks for asking.\n\nGood luck!"));
-    assert!(read.is_full());
+    assert!(read.answers.iter().all(Option::is_some));
 }
 
 #[test]

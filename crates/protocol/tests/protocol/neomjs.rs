@@ -270,7 +270,7 @@ fn a_plan_with_mistakes_names_all_of_them() {
     let twice =
         "tasks:\n- {key: a, goal: a, requirements: []}\n- {id: a, goal: b, requirements: []}\n";
     let problems = read_plan(twice).unwrap_err();
-    assert_eq!(problems.errors(), ["tasks[1]: its id is that of tasks[0], too"]);
+    assert_eq!(problems.errors(), ["tasks[1]: tasks[0] has the same id"]);
     let at = problems.iter().find(|problem| problem.path == "tasks[1].id").unwrap();
     assert_eq!((at.line, at.column), (3, 8));
     assert!(read_plan("a: 1").is_err());
