@@ -1,8 +1,8 @@
 //! beads: `issues.jsonl`, one issue a line, read as a plan of tasks.
 
 use crate::plan::{
-    Earlier, Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange,
-    bounded, locate, notes, one_line, repeated, requirements, task_id, title,
+    Earlier, Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Reading, Target, add_part,
+    bounded, leave, locate, notes, one_line, repeated, requirements, task_id, title, without_equal,
 };
 use comity_core::command::NewTask;
 use comity_core::ids::AgentId;
@@ -11,19 +11,16 @@ use comity_core::task::{Deliverable, Priority};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name under which the ids of issues are kept with their tasks.
 pub const PROVIDER: &str = "beads";
 
 /// What is kept with the task as a reference, for want of a field of its own.
 const REFERENCES: [&str; 4] = ["external_ref", "created_by", "owner", "work_type"];
 
-/// What every issue has and no task can be given: the log has its own times.
 const TIMES: [&str; 3] = ["created_at", "updated_at", "closed_at"];
 
 /// What is read of a comment; its number names nothing here.
 const COMMENT_KEYS: [&str; 5] = ["id", "issue_id", "author", "text", "created_at"];
 
-/// What is read of a link, in either of its forms.
 const LINK_KEYS: [&str; 4] = ["issue_id", "depends_on_id", "id", "type"];
 
 /// Who made a link, and when: what every link has and none can be given here.
@@ -33,8 +30,7 @@ const LINK_TIMES: [(&str, &str); 2] =
 /// Reads `issues.jsonl`; its issues may name those of earlier imports. Everything that is wrong with it comes back at
 /// once.
 pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
-    let (plan, problems, times) = Default::default();
-    let mut reader = Reader { earlier, plan, problems, times };
+    let mut reader = Reader { earlier, read: Reading::default() };
     let mut seen = Seen::new();
     for (place, line) in text.lines().enumerate() {
         let number = place + 1;
@@ -42,50 +38,43 @@ pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
         if line.trim().is_empty() {
             continue;
         }
-        if reader.plan.tasks.len() >= ITEMS_MAX {
-            reader.problem(number, format!("more than {ITEMS_MAX} issues in one file"));
+        if reader.read.plan.tasks.len() >= ITEMS_MAX {
+            reader.read.problem(
+                "",
+                Some(number),
+                format!("the file has more than {ITEMS_MAX} issues"),
+            );
             break;
         }
-        let before = reader.problems.len();
+        let before = reader.read.problems.len();
         reader.line(line, number, &mut seen);
-        locate(line, number, reader.problems.get_mut(before..).unwrap_or_default());
+        locate(line, number, reader.read.problems.get_mut(before..).unwrap_or_default());
     }
-    reader.finish()
+    infer_parents(&mut reader.read.plan.tasks, earlier);
+    reader.read.finish(earlier)
 }
 
-/// What was read so far, by id: the line and what it said.
 type Seen = BTreeMap<String, (usize, Map<String, Value>)>;
 
 struct Reader<'e> {
     earlier: &'e Earlier,
-    plan: Plan,
-    problems: Vec<Problem>,
-    times: BTreeSet<&'static str>,
+    read: Reading,
 }
 
 impl Reader<'_> {
-    fn problem(&mut self, line: usize, message: String) {
-        self.problems.push(Problem {
-            message,
-            path: String::new(),
-            line: Some(line),
-            column: None,
-        });
-    }
-
     fn line(&mut self, line: &str, number: usize, seen: &mut Seen) {
         let map = match serde_json::from_str::<Value>(line) {
             Ok(Value::Object(map)) => map,
-            Ok(_) => return self.problem(number, "each line must be an object".to_owned()),
-            Err(error) => return self.problems.push(Problem::json(&error, number)),
+            Ok(_) => return self.read.problem("", Some(number), "each line must be an object"),
+            Err(error) => return self.read.problems.push(Problem::json(&error, number)),
         };
-        self.problems.extend(repeated(line, number));
+        self.read.problems.extend(repeated(line, number));
         let id = map.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         match seen.get(&id) {
             Some((_, before)) if *before == map => {}
             Some((first, _)) => {
-                let what = format!("{id} was given on line {first} already, differently");
-                self.problem(number, what);
+                let what = format!("line {first} already has {id}, with other values");
+                self.read.problem("", Some(number), what);
             }
             None => {
                 if !id.is_empty() {
@@ -97,8 +86,8 @@ impl Reader<'_> {
     }
 
     fn issue(&mut self, map: Map<String, Value>, line: usize) {
-        let left = &mut self.plan.left_out;
-        let mut fields = Fields::new(map, "", Some(line), &mut self.problems);
+        let left = &mut self.read.plan.left_out;
+        let mut fields = Fields::new(map, "", Some(line), &mut self.read.problems);
         if let Some(other) = fields.text("_type").filter(|kind| kind != "issue") {
             left.push(LeftOut::new(format!("line {line}"), other, "only issues become tasks"));
             return;
@@ -122,47 +111,14 @@ impl Reader<'_> {
         outside_reason(&id, &status, deferred, &mut new, left);
         reserve(&id, assignee, &target, &mut new, left);
         let notes = comments(&id, &mut fields, left);
-        let mut task = Planned {
-            item: id,
-            new,
-            depends_on: Vec::new(),
-            parent: None,
-            links: Vec::new(),
-            notes,
-            target,
-            lacks: Vec::new(),
-        };
+        let mut task = Planned { item: id, new, notes, target, ..Planned::default() };
         for key in REFERENCES {
             let value = fields.text(key).and_then(|text| one_line(&task.item, key, &text, left));
             task.links.extend(value.map(|value| (key.to_owned(), value)));
         }
-        dependencies(&mut fields, &mut task, left, &mut self.times);
-        for field in TIMES {
-            if fields.take(field).is_some() {
-                self.times.insert(field);
-            }
-        }
-        for (field, _) in fields.rest() {
-            left.push(LeftOut::new(
-                &task.item,
-                format!("field {field}"),
-                "a task has no such field",
-            ));
-        }
-        self.plan.tasks.push(task);
-    }
-
-    fn finish(mut self) -> Result<Plan, Vec<Problem>> {
-        if !self.problems.is_empty() {
-            return Err(self.problems);
-        }
-        if !self.times.is_empty() {
-            let names: Vec<&str> = self.times.into_iter().collect();
-            let why = "the log has its own times and authors: those of the import";
-            self.plan.left_out.push(LeftOut::new("*", names.join(", "), why));
-        }
-        infer_parents(&mut self.plan.tasks, self.earlier);
-        Ok(arrange(self.plan, self.earlier))
+        dependencies(&mut fields, &mut task, left, &mut self.read.times);
+        leave(fields, &task.item, &TIMES, &mut self.read.times, left);
+        self.read.plan.tasks.push(task);
     }
 }
 
@@ -170,10 +126,14 @@ fn new_task(id: &str, heading: &str, fields: &mut Fields<'_>, left: &mut Vec<Lef
     let kind = fields.text("issue_type").or_else(|| fields.text("type"));
     let criteria = fields.text("acceptance_criteria").unwrap_or_default();
     let epic = kind.as_deref() == Some("epic");
+    let mut text = fields.text("description").unwrap_or_default();
+    for (field, heading) in [("design", "Design"), ("notes", "Notes")] {
+        add_part(&mut text, heading, &fields.text(field).unwrap_or_default());
+    }
     NewTask {
         id: Some(task_id("bd", id)),
         title: title(id, heading, left),
-        description: description(id, fields, left),
+        description: bounded(id, "the description", text, left),
         priority: priority(fields),
         kind: kind.and_then(|text| one_line(id, "the type", &text, left)),
         labels: labels(id, fields.texts("labels"), left),
@@ -181,14 +141,6 @@ fn new_task(id: &str, heading: &str, fields: &mut Fields<'_>, left: &mut Vec<Lef
         deliverable: if epic { Deliverable::None } else { Deliverable::default() },
         ..NewTask::default()
     }
-}
-
-fn description(id: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> String {
-    let mut text = fields.text("description").unwrap_or_default();
-    for (field, heading) in [("design", "Design"), ("notes", "Notes")] {
-        add_part(&mut text, heading, &fields.text(field).unwrap_or_default());
-    }
-    bounded(id, "the description", text, left)
 }
 
 fn priority(fields: &mut Fields<'_>) -> Option<Priority> {
@@ -202,7 +154,6 @@ fn priority(fields: &mut Fields<'_>) -> Option<Priority> {
     }
 }
 
-/// Labels within their bounds and each once.
 pub(crate) fn labels(id: &str, given: Vec<String>, left: &mut Vec<LeftOut>) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for label in given {
@@ -212,7 +163,7 @@ pub(crate) fn labels(id: &str, given: Vec<String>, left: &mut Vec<LeftOut>) -> V
             && !label.chars().any(char::is_control)
             && labels.len() < LIST_ENTRIES_MAX;
         if !fits {
-            let why = "a label is one line of at most 200 bytes, and a task has at most 200";
+            let why = "a label is one line of at most 200 bytes, and a task has at most 200 labels";
             left.push(LeftOut::new(id, format!("label {:?}", crate::plan::short(&label)), why));
         } else if !labels.contains(&label) {
             labels.push(label);
@@ -221,7 +172,6 @@ pub(crate) fn labels(id: &str, given: Vec<String>, left: &mut Vec<LeftOut>) -> V
     labels
 }
 
-/// The state, in our words. What nobody here holds is not in progress here.
 fn state(
     id: &str,
     status: &str,
@@ -238,14 +188,7 @@ fn state(
         }
         "blocked" => return Target::Blocked { needs: "it is blocked in beads".to_owned() },
         "open" | "deferred" => {}
-        "in_progress" | "hooked" => {
-            let why = "nobody holds it here yet; it waits in the queue for a claim";
-            left.push(LeftOut::new(id, format!("status {status}"), why));
-        }
-        other => {
-            let why = "there is no such state; it waits in the queue, kept back by a blocker";
-            left.push(LeftOut::new(id, format!("status {other}"), why));
-        }
+        other => without_equal(id, other, left),
     }
     if let Some(text) = reason {
         left.push(LeftOut::new(id, format!("close_reason {text:?}"), "the issue is not closed"));
@@ -273,7 +216,6 @@ fn outside_reason(
     new.blockers.push(bounded(id, "the blocker", text, left));
 }
 
-/// Reserves open work for whom it was assigned to.
 pub(crate) fn reserve(
     id: &str,
     assignee: Option<String>,
@@ -287,7 +229,7 @@ pub(crate) fn reserve(
     match AgentId::parse(who.trim()) {
         Ok(agent) => new.assignee = Some(agent),
         Err(_) => {
-            let why = "that is no agent's id; the task is reserved for nobody";
+            let why = "this is no agent's id, so the task is reserved for nobody";
             left.push(LeftOut::new(id, format!("assignee {who:?}"), why));
         }
     }
@@ -300,7 +242,7 @@ fn comments(id: &str, fields: &mut Fields<'_>, left: &mut Vec<LeftOut>) -> Vec<S
         unknown(id, &format!("comments[{place}]"), &value, &COMMENT_KEYS, left);
         match text("text") {
             Some(said) if said.trim().is_empty() => {
-                left.push(LeftOut::new(id, format!("comments[{place}]"), "it says nothing"));
+                left.push(LeftOut::new(id, format!("comments[{place}]"), "the comment is empty"));
             }
             Some(said) => {
                 let author = text("author").unwrap_or_else(|| "somebody".to_owned());
@@ -335,7 +277,7 @@ fn dependencies(
         // A link is kept with the issue that it starts from.
         if text("issue_id").is_some_and(|from| from != task.item) {
             let what = format!("dependencies[{place}]");
-            left.push(LeftOut::new(&task.item, what, "it starts from another issue"));
+            left.push(LeftOut::new(&task.item, what, "the link starts from another issue"));
             continue;
         }
         let kind = text("type").unwrap_or_else(|| "blocks".to_owned());
@@ -345,12 +287,12 @@ fn dependencies(
             "parent-child" => left.push(LeftOut::new(
                 &task.item,
                 format!("parent {on}"),
-                "a task is a part of one other at most",
+                "a task has at most one parent",
             )),
             other => left.push(LeftOut::new(
                 &task.item,
                 format!("link {other} to {on}"),
-                "tasks have no such links; only blocks, blocked-by, waits-for and parent-child are carried over",
+                "comity takes over only blocks, blocked-by, waits-for and parent-child",
             )),
         }
     }
@@ -363,7 +305,7 @@ fn unknown(item: &str, path: &str, value: &Value, known: &[&str], left: &mut Vec
     for (key, _) in
         map.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !nothing(value))
     {
-        left.push(LeftOut::new(item, format!("{path}.{key}"), "it has no place here"));
+        left.push(LeftOut::new(item, format!("{path}.{key}"), "comity has no field for it"));
     }
 }
 
@@ -466,7 +408,7 @@ mod tests {
                 "2: not valid JSON: key must be a string",
                 "3: each line must be an object",
                 "4:id id is missing",
-                "6: b was given on line 5 already, differently",
+                "6: line 5 already has b, with other values",
                 "7:labels[0] must be a text, not a number",
                 "7:dependencies[0].depends_on_id depends_on_id is missing",
             ]

@@ -1,9 +1,8 @@
 //! Finds the places in a text where a contract may stand: fenced blocks, and objects between them.
 
-use crate::document::{self, Data, Fault, Node, Place};
+use crate::document::{self, Fault, Node, Place};
 use crate::markdown::indent;
 
-/// Most blocks of one text that are looked at.
 pub(crate) const BLOCKS_MAX: usize = 50;
 /// Spaces before the end of a fence that is at the margin.
 const FENCE_INDENT_MAX: usize = 3;
@@ -13,11 +12,9 @@ pub(crate) fn lines(text: &str) -> Vec<&str> {
     text.strip_prefix('\u{feff}').unwrap_or(text).lines().collect()
 }
 
-/// What the fence of a block says of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Data,
-    /// Nothing, or there is no fence.
     Unsaid,
     Other,
 }
@@ -35,24 +32,18 @@ impl Language {
     }
 }
 
-/// Lines of a text that are apart from the rest.
 pub(crate) struct Block {
-    /// Its first line, counted from 0.
     pub(crate) first: usize,
-    /// The line after its last.
     pub(crate) end: usize,
     pub(crate) language: Language,
-    /// Spaces before its fence.
     pub(crate) indent: usize,
 }
 
 impl Block {
-    /// Tells whether the block may hold a contract.
     pub(crate) fn may_be_contract(&self) -> bool {
         self.language != Language::Other
     }
 
-    /// Tells whether a fence says that it is JSON or YAML.
     pub(crate) fn is_named(&self) -> bool {
         self.language == Language::Data
     }
@@ -72,31 +63,14 @@ impl Block {
     /// Reads the block. The places of the result are those of the whole text.
     pub(crate) fn read(&self, lines: &[&str]) -> Result<Node, Fault> {
         let above = u32::try_from(self.first).unwrap_or(u32::MAX);
+        let below = |at: Place| Place { line: at.line.saturating_add(above), ..at };
         match document::read(&self.lines(lines).join("\n")) {
             Ok(mut tree) => {
-                move_down(&mut tree, above);
+                tree.move_places(&below);
                 Ok(tree)
             }
-            Err(fault) => Err(Fault { at: below(fault.at, above), ..fault }),
+            Err(fault) => Err(Fault { at: below(fault.at), ..fault }),
         }
-    }
-}
-
-fn below(at: Place, above: u32) -> Place {
-    Place { line: at.line.saturating_add(above), ..at }
-}
-
-fn move_down(node: &mut Node, above: u32) {
-    node.at = below(node.at, above);
-    match &mut node.data {
-        Data::List(items) => items.iter_mut().for_each(|item| move_down(item, above)),
-        Data::Map(entries) => {
-            for entry in entries {
-                entry.key_at = below(entry.key_at, above);
-                move_down(&mut entry.value, above);
-            }
-        }
-        Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => {}
     }
 }
 
@@ -118,7 +92,6 @@ impl<'l> Fence<'l> {
         Some(Fence { mark, block, keys: None, is_empty: true, may_have_ended: false })
     }
 
-    /// The first line of the block shows whether the block is YAML.
     fn take(&mut self, line: &str) {
         if self.is_empty && !line.trim().is_empty() {
             self.is_empty = false;
@@ -165,7 +138,6 @@ fn begins_yaml(line: &str, language: Language) -> bool {
     }
 }
 
-/// Splits a line that is an end of a fence into its mark and what follows it.
 fn fence_of(line: &str) -> Option<(&str, &str)> {
     let text = line.trim();
     let with = text.chars().next().filter(|c| *c == '`' || *c == '~')?;

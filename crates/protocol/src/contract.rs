@@ -1,12 +1,13 @@
 //! The kinds of contract that can be read, checked and handed in: one row each.
 
 use crate::ace;
-use crate::agent_protocol::{in_prose, mission_check, result, schema};
+use crate::agent_protocol::{in_prose, mission_check, result};
 use crate::document::{self, Fault, Node, Place};
 use crate::neomjs;
 use crate::neotx::{agent, architect, developer, resume, reviewer, scout, supervisor, wrapped};
 use crate::problem::Problems;
-use comity_core::command::WorkReport;
+use comity_core::command::{FileAction, ReportStatus, ReportedFile, WorkReport};
+use comity_core::pattern::RepoPath;
 use recognise::{Purpose, Recognised};
 use serde_json::Value;
 use std::fmt;
@@ -15,7 +16,6 @@ mod contradictions;
 mod recognise;
 mod strict;
 
-/// How strictly a contract is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// comity checks everything that the text shows.
@@ -28,7 +28,6 @@ pub enum Mode {
 }
 
 pub struct ContractKind {
-    /// Its name on the command line and in answers.
     pub name: &'static str,
     pub help: &'static str,
     /// Reads the text. Other text may stand around the contract, except in `Mode::Compat`.
@@ -36,7 +35,6 @@ pub struct ContractKind {
     /// Counts the marks of this kind: words or keys that only contracts of this kind have. 0 means that the text is of another
     /// kind.
     pub marks: fn(&str, Option<&Node>) -> u32,
-    /// Finds everything that is wrong.
     pub validate: fn(&Node, Mode) -> Problems,
     pub schema: fn() -> Value,
     /// Returns what a valid contract reports, for kinds that end a piece of work.
@@ -49,92 +47,45 @@ impl fmt::Debug for ContractKind {
     }
 }
 
-/// Every kind, in the order of the documentation.
+/// One row: the module of a kind has its marks, its check and its schema, and what it reports if it ends work.
+macro_rules! row {
+    ($name:literal, $help:literal, $read:expr, $module:ident) => {
+        ContractKind {
+            name: $name,
+            help: $help,
+            read: $read,
+            marks: $module::marks,
+            validate: $module::validate,
+            schema: $module::schema,
+            report: None,
+        }
+    };
+    ($name:literal, $help:literal, $read:expr, $module:ident, reports) => {
+        ContractKind {
+            report: Some(|tree| Some($module::report(tree))),
+            ..$crate::contract::row!($name, $help, $read, $module)
+        }
+    };
+}
+pub(crate) use row;
+
+fn in_message(text: &str, _: Mode) -> Result<Node, Fault> {
+    wrapped::read(text)
+}
+
 pub const KINDS: &[ContractKind] = &[
-    ContractKind {
-        name: "mission",
-        help: "Agent Protocol v1: what an agent is to do",
-        read: in_prose::mission,
-        marks: mission_check::marks,
-        validate: mission_check::validate,
-        schema: schema::mission,
-        report: None,
-    },
-    ContractKind {
-        name: "result",
-        help: "Agent Protocol v1: what came of it",
-        read: in_prose::result,
-        marks: result::marks,
-        validate: result::validate,
-        schema: schema::result,
-        report: Some(|tree| Some(result::report(tree))),
-    },
+    row!("mission", "Agent Protocol v1: what an agent is to do", in_prose::mission, mission_check),
+    row!("result", "Agent Protocol v1: what came of it", in_prose::result, result, reports),
     neomjs::TASK,
     neomjs::RESULT,
     neomjs::ERROR,
-    ContractKind {
-        name: "developer",
-        help: "neo: what a developer reports",
-        read: |text, _| wrapped::read(text),
-        marks: developer::marks,
-        validate: developer::validate,
-        schema: developer::schema,
-        report: Some(|tree| Some(developer::report(tree))),
-    },
-    ContractKind {
-        name: "reviewer",
-        help: "neo: what a reviewer found",
-        read: |text, _| wrapped::read(text),
-        marks: reviewer::marks,
-        validate: reviewer::validate,
-        schema: reviewer::schema,
-        report: None,
-    },
-    ContractKind {
-        name: "scout",
-        help: "neo: what a scout found",
-        read: |text, _| wrapped::read(text),
-        marks: scout::marks,
-        validate: scout::validate,
-        schema: scout::schema,
-        report: None,
-    },
-    ContractKind {
-        name: "architect",
-        help: "neo: where the plan is",
-        read: |text, _| wrapped::read(text),
-        marks: architect::marks,
-        validate: architect::validate,
-        schema: architect::schema,
-        report: None,
-    },
-    ContractKind {
-        name: "supervisor",
-        help: "neo: what a focused supervisor ends with",
-        read: |text, _| wrapped::read(text),
-        marks: supervisor::marks,
-        validate: supervisor::validate,
-        schema: supervisor::schema,
-        report: Some(|tree| Some(supervisor::report(tree))),
-    },
-    ContractKind {
-        name: "agent",
-        help: "neo: the definition of an agent",
-        read: |text, _| document::read(text),
-        marks: agent::marks,
-        validate: agent::validate,
-        schema: agent::schema,
-        report: None,
-    },
-    ContractKind {
-        name: "resume",
-        help: "neo: where to go on after a crash",
-        read: |text, _| resume::read(text),
-        marks: resume::marks,
-        validate: resume::validate,
-        schema: resume::schema,
-        report: None,
-    },
+    row!("developer", "neo: what a developer reports", in_message, developer, reports),
+    row!("reviewer", "neo: what a reviewer found", in_message, reviewer),
+    row!("scout", "neo: what a scout found", in_message, scout),
+    row!("architect", "neo: where the plan is", in_message, architect),
+    row!("supervisor", "neo: what a focused supervisor ends with", in_message, supervisor, reports),
+    row!("agent", "neo: the definition of an agent", |text, _| document::read(text), agent),
+    row!("resume", "neo: where to go on after a crash", |text, _| resume::read(text), resume),
     ace::DONE,
     ace::COMMENT,
 ];
@@ -154,16 +105,13 @@ pub fn recognise(text: &str) -> Option<&'static ContractKind> {
     }
 }
 
-/// A contract that was looked at.
 pub struct Checked {
     pub kind: Option<&'static ContractKind>,
-    /// What is in it, when it could be read.
     pub tree: Option<Node>,
     pub problems: Problems,
 }
 
 impl Checked {
-    /// Tells whether it can be used.
     pub fn is_valid(&self) -> bool {
         self.tree.is_some() && self.kind.is_some() && self.problems.is_valid()
     }
@@ -198,7 +146,6 @@ fn look(text: &str, given: Option<&'static ContractKind>, mode: Mode, purpose: P
     }
 }
 
-/// What is said of a text that has no marks.
 fn untold() -> String {
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     format!("the content of this contract fits no kind; name the kind ({})", names.join(", "))
@@ -217,12 +164,12 @@ fn of_kind(text: &str, kind: &'static ContractKind, mode: Mode) -> Checked {
 fn problems_of(tree: &Node, kind: &ContractKind, mode: Mode) -> Problems {
     let mut problems = (kind.validate)(tree, mode);
     if mode == Mode::Strict {
-        strict::tighten(&mut problems, tree, &(kind.schema)());
+        problems.all_errors();
+        problems.extend(strict::unknown(tree, &(kind.schema)(), ""));
     }
     problems
 }
 
-/// Refuses a text that fits several kinds, and reports its problems as each of them.
 fn undecided(text: &str, kinds: &[&'static ContractKind], mode: Mode) -> Checked {
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
     let message = format!(
@@ -259,21 +206,40 @@ pub fn report(kind: &ContractKind, tree: &Node) -> Option<WorkReport> {
     Some(report)
 }
 
-/// Counts how many of the keys the tree has.
+/// A report that says nothing yet but how the work ended.
+pub(crate) fn ended(contract: &str, status: ReportStatus) -> WorkReport {
+    WorkReport {
+        contract: contract.to_owned(),
+        task_id: None,
+        status,
+        files_modified: Vec::new(),
+        lists_files: false,
+        log: Vec::new(),
+        issues: Vec::new(),
+        completed_at: None,
+        pr: None,
+        evidence: Vec::new(),
+        other: serde_json::Map::new(),
+        keys: Vec::new(),
+    }
+}
+
+/// A file that was changed, in the one spelling that can be compared with what git says.
+pub(crate) fn changed_file(name: &str) -> ReportedFile {
+    let path = RepoPath::parse(name);
+    let path = path.map_or_else(|_| name.to_owned(), |path| path.as_str().to_owned());
+    ReportedFile::new(path, FileAction::Changed)
+}
+
 pub fn keys_there(tree: Option<&Node>, keys: &[&str]) -> u32 {
     let Some(tree) = tree else { return 0 };
     keys.iter().map(|key| u32::from(tree.entry(key).is_some())).sum()
 }
 
-/// Tells whether a key holds one of the words.
 pub fn says(tree: Option<&Node>, key: &str, words: &[&str]) -> bool {
     let text = tree.and_then(|tree| tree.get(key)).and_then(Node::text);
     text.is_some_and(|text| words.contains(&text))
 }
 
-#[cfg(test)]
-mod recognise_tests;
-#[cfg(test)]
-mod schema_tests;
 #[cfg(test)]
 mod tests;

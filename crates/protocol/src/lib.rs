@@ -16,4 +16,10 @@ pub mod problem;
 pub mod taskmaster;
 
 mod blocks;
+mod shape;
 mod test_claims;
+
+/// A text on one line, with single spaces.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -2,7 +2,6 @@
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line<'a> {
-    /// The line without its end.
     pub text: &'a str,
     /// Whether it is text that its author says: not code, not a quotation, not an HTML comment.
     pub plain: bool,
@@ -15,7 +14,6 @@ const INDENT_MAX: usize = 1;
 /// Spaces before a fence; more make it indented code.
 const FENCE_INDENT_MAX: usize = 3;
 
-/// Splits a comment into lines and tells which of them are plain.
 pub fn lines(text: &str) -> Vec<Line<'_>> {
     let mut out = Vec::new();
     let mut fence: Option<Fence> = None;
@@ -47,7 +45,6 @@ pub fn lines(text: &str) -> Vec<Line<'_>> {
     out
 }
 
-/// Returns what follows a word at the start of a plain line.
 pub fn after_word<'a>(line: &Line<'a>, word: &str) -> Option<&'a str> {
     if !line.plain || indent(line.text) > INDENT_MAX {
         return None;
@@ -78,7 +75,6 @@ pub fn fence_for(text: &str) -> String {
     "`".repeat(longest.max(2) + 1)
 }
 
-/// Tells whether the rest of a line leaves an HTML comment open.
 fn stays_hidden(text: &str, mut hidden: bool) -> bool {
     let mut rest = text;
     loop {
@@ -159,7 +155,6 @@ fn mark_spans_of(lines: &mut [Line<'_>]) {
     }
 }
 
-/// The lengths of the runs of back-ticks in a line.
 fn ticks(text: &str) -> Vec<usize> {
     text.split(|c| c != '`').map(str::len).filter(|length| *length > 0).collect()
 }

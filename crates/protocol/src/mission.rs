@@ -137,7 +137,8 @@ fn instruction(task: &Task, answered: &[&Decision]) -> String {
 }
 
 /// Files that the protocol has a place for, in its order.
-const CONTEXT_ORDER: [&str; 5] = ["dev_md", "epic_file", "task_file", "memory", "toolset"];
+pub(crate) const CONTEXT_ORDER: [&str; 5] =
+    ["dev_md", "epic_file", "task_file", "memory", "toolset"];
 
 /// The protocol demands epic and task file; a task's own context may name others.
 fn context(task: &Task) -> Map<String, Value> {

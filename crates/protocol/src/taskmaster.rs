@@ -2,8 +2,8 @@
 
 use crate::beads::{labels, reserve};
 use crate::plan::{
-    Earlier, Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Target, add_part, arrange,
-    bounded, locate, one_line, repeated, requirements, task_id, title,
+    Earlier, Fields, ITEMS_MAX, LeftOut, Plan, Planned, Problem, Reading, Target, add_part,
+    bounded, leave, locate, one_line, repeated, requirements, task_id, title, without_equal,
 };
 use comity_core::command::NewTask;
 use comity_core::ids::TaskId;
@@ -13,16 +13,12 @@ use comity_core::task::Priority;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The name under which the ids of items are kept with their tasks.
 pub const PROVIDER: &str = "taskmaster";
 
-/// The tag that needs no name.
 const MAIN_TAG: &str = "master";
 
-/// What no task can be given: the log has its own times.
 const TIMES: [&str; 3] = ["createdAt", "updatedAt", "previousStatus"];
 
-/// Parts of the description, in the order of reading.
 const PARTS: [(&str, &str); 6] = [
     ("details", "Details"),
     ("implementationApproach", "Approach"),
@@ -38,25 +34,23 @@ pub fn read(text: &str, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
     let mut reader = Reader::default();
     let value = serde_json::from_str::<Value>(text);
     if value.is_ok() {
-        reader.problems.extend(repeated(text, 1));
+        reader.read.problems.extend(repeated(text, 1));
     }
     match value {
         Ok(Value::Object(map)) if map.get("tasks").is_some_and(Value::is_array) => {
             reader.tag(MAIN_TAG, "", map);
         }
         Ok(Value::Object(map)) => reader.tags(map),
-        Ok(_) => reader.problem("", "must be an object with tasks or with tags".to_owned()),
-        Err(error) => reader.problems.push(Problem::json(&error, 1)),
+        Ok(_) => reader.read.problem("", None, "must be an object with tasks or with tags"),
+        Err(error) => reader.read.problems.push(Problem::json(&error, 1)),
     }
-    locate(text, 1, &mut reader.problems);
-    reader.finish(earlier)
+    locate(text, 1, &mut reader.read.problems);
+    reader.read.finish(earlier)
 }
 
 #[derive(Default)]
 struct Reader {
-    plan: Plan,
-    problems: Vec<Problem>,
-    times: BTreeSet<&'static str>,
+    read: Reading,
     seen: BTreeSet<String>,
 }
 
@@ -65,7 +59,6 @@ struct Place<'a> {
     tag: &'a str,
     path: String,
     parent: Option<&'a str>,
-    /// The whole ids of the subtasks beside it.
     siblings: BTreeSet<String>,
 }
 
@@ -75,7 +68,6 @@ fn inside(parent: &str, id: &str) -> String {
 }
 
 impl Place<'_> {
-    /// The name of an item of this tag.
     fn item(&self, id: &str) -> String {
         if self.tag == MAIN_TAG { id.to_owned() } else { format!("{}:{id}", self.tag) }
     }
@@ -95,22 +87,21 @@ impl Place<'_> {
 }
 
 impl Reader {
-    fn problem(&mut self, path: &str, message: String) {
-        let problem = Problem { message, path: path.to_owned(), line: None, column: None };
-        self.problems.push(problem);
-    }
-
     fn tags(&mut self, map: Map<String, Value>) {
         if !map.values().any(|tag| tag.get("tasks").is_some()) {
-            let why = "no tasks: neither `tasks` nor a tag that has them";
-            return self.problem("", why.to_owned());
+            let why = "the file has neither `tasks` nor a tag with tasks";
+            return self.read.problem("", None, why);
         }
         for (tag, value) in map {
             match value {
                 Value::Object(inner) if inner.contains_key("tasks") => {
                     self.tag(&tag, &format!("{tag}."), inner);
                 }
-                _ => self.plan.left_out.push(LeftOut::new("*", tag, "it is no tag with tasks")),
+                _ => self.read.plan.left_out.push(LeftOut::new(
+                    "*",
+                    tag,
+                    "it is not a tag with tasks",
+                )),
             }
         }
     }
@@ -121,30 +112,34 @@ impl Reader {
                 let place = Place { tag, path: format!("{path}tasks"), ..Place::default() };
                 self.items(tasks, &place);
             }
-            _ => self.problem(&format!("{path}tasks"), "must be a list".to_owned()),
+            _ => self.read.problem(&format!("{path}tasks"), None, "must be a list"),
         }
         for (field, _) in map {
             let what = format!("{path}{field}");
-            self.plan.left_out.push(LeftOut::new("*", what, "only tasks are carried over"));
+            self.read.plan.left_out.push(LeftOut::new("*", what, "comity takes over only tasks"));
         }
     }
 
     fn items(&mut self, values: Vec<Value>, place: &Place<'_>) {
         for (number, value) in values.into_iter().enumerate() {
             let path = format!("{}[{number}]", place.path);
-            if self.plan.tasks.len() >= ITEMS_MAX {
-                return self.problem(&path, format!("more than {ITEMS_MAX} tasks in one file"));
+            if self.read.plan.tasks.len() >= ITEMS_MAX {
+                return self.read.problem(
+                    &path,
+                    None,
+                    format!("the file has more than {ITEMS_MAX} tasks"),
+                );
             }
             match value {
                 Value::Object(map) => self.item(map, &path, place),
-                _ => self.problem(&path, "must be an object".to_owned()),
+                _ => self.read.problem(&path, None, "must be an object"),
             }
         }
     }
 
     fn item(&mut self, map: Map<String, Value>, path: &str, place: &Place<'_>) {
-        let left = &mut self.plan.left_out;
-        let mut fields = Fields::new(map, path, None, &mut self.problems);
+        let left = &mut self.read.plan.left_out;
+        let mut fields = Fields::new(map, path, None, &mut self.read.problems);
         let (id, heading) = (fields.id("id"), fields.required("title"));
         let subtasks = fields.list("subtasks");
         let Some(id) = id else { return };
@@ -164,23 +159,14 @@ impl Reader {
         for repeated in ["parentId", "parentTaskId"] {
             fields.take(repeated);
         }
-        for field in TIMES {
-            if fields.take(field).is_some() {
-                self.times.insert(field);
-            }
-        }
-        for (field, _) in fields.rest() {
-            left.push(LeftOut::new(&item, format!("field {field}"), "a task has no such field"));
-        }
-        self.plan.tasks.push(Planned {
+        leave(fields, &item, &TIMES, &mut self.read.times, left);
+        self.read.plan.tasks.push(Planned {
             item,
             new,
             depends_on,
             parent: place.parent.map(|parent| place.item(parent)),
-            links: Vec::new(),
-            notes: Vec::new(),
             target,
-            lacks: Vec::new(),
+            ..Planned::default()
         });
         self.subtasks(subtasks, path, place.tag, &id);
     }
@@ -195,21 +181,9 @@ impl Reader {
         let path = format!("{path}.subtasks");
         // The format has one level of parts; a deeper one is refused before it could go on for ever.
         if parent.matches('.').count() > 8 {
-            return self.problem(&path, "subtasks are nested too deep".to_owned());
+            return self.read.problem(&path, None, "subtasks are nested too deep");
         }
         self.items(values, &Place { tag, path, parent: Some(parent), siblings });
-    }
-
-    fn finish(mut self, earlier: &Earlier) -> Result<Plan, Vec<Problem>> {
-        if !self.problems.is_empty() {
-            return Err(self.problems);
-        }
-        if !self.times.is_empty() {
-            let names: Vec<&str> = self.times.into_iter().collect();
-            let why = "the log has its own times and history: those of the import";
-            self.plan.left_out.push(LeftOut::new("*", names.join(", "), why));
-        }
-        Ok(arrange(self.plan, earlier))
     }
 }
 
@@ -227,7 +201,7 @@ fn unrepeated(
         given = format!("{id}-{count}");
     }
     if count > 1 {
-        let why = format!("an item before it has the id {}", place.item(id));
+        let why = format!("an earlier item has the id {}", place.item(id));
         left.push(LeftOut::new(place.item(&given), format!("id {}", place.item(id)), why));
     }
     given
@@ -322,11 +296,11 @@ fn files(
             }
         }
         let not_declared = if action == "reference" {
-            "it is only to be read"
+            "the file is only to be read"
         } else if Pattern::parse(path).is_err() {
-            "it is no path of a project"
+            "it is not a path of the project"
         } else if files.len() >= PATTERNS_MAX {
-            "a task has no more files than that"
+            "the task already has as many files as a task may have"
         } else {
             if !files.iter().any(|file| file == path) {
                 files.push(path.to_owned());
@@ -353,7 +327,6 @@ fn dependencies(fields: &mut Fields<'_>, place: &Place<'_>) -> Vec<String> {
     names
 }
 
-/// The state, in our words. What nobody here holds is not in progress here.
 fn state(
     item: &str,
     status: &str,
@@ -370,15 +343,12 @@ fn state(
         "cancelled" => return Target::Abandoned { why: why() },
         "blocked" => return Target::Blocked { needs: "it is blocked in Task Master".to_owned() },
         "deferred" => new.blockers.push("deferred in Task Master".to_owned()),
-        "in-progress" => {
-            let why = "nobody holds it here yet; it waits in the queue for a claim";
-            left.push(LeftOut::new(item, "status in-progress", why));
-        }
         other => {
-            let why = "there is no such state; it waits in the queue, kept back by a blocker";
-            left.push(LeftOut::new(item, format!("status {other}"), why));
-            let blocker = format!("{other} in Task Master");
-            new.blockers.push(bounded(item, "the blocker", blocker, left));
+            without_equal(item, other, left);
+            if other != "in-progress" {
+                let blocker = format!("{other} in Task Master");
+                new.blockers.push(bounded(item, "the blocker", blocker, left));
+            }
         }
     }
     Target::Queued

@@ -9,7 +9,6 @@ const FAILED: [&str; 7] = ["fail", "failed", "fails", "failing", "failure", "fai
 /// These words also name what was tested. They count as failures only with a number.
 const ERRORS: [&str; 2] = ["error", "errors"];
 const DENIALS: [&str; 7] = ["no", "not", "none", "never", "without", "nothing", "cannot"];
-/// Words that may stand beside a claim of success without weakening it.
 const NEUTRAL: [&str; 20] = [
     "all", "the", "test", "tests", "suite", "suites", "case", "cases", "spec", "specs", "unit",
     "check", "checks", "build", "run", "ran", "total", "were", "have", "skipped",
@@ -20,11 +19,9 @@ const EXIT: [&str; 5] = ["exit", "exited", "code", "status", "with"];
 struct Claims {
     passed: bool,
     failed: bool,
-    /// Something was said that this reader does not understand.
     unclear: bool,
 }
 
-/// Returns whether the text claims that the tests passed; none when it claims nothing.
 pub(crate) fn claim(text: &str) -> Option<bool> {
     let mut claims = Claims::default();
     for clause in

@@ -22,7 +22,10 @@ fn a_review_is_applied_by_a_critic_and_blocks_whatever_it_says() {
     let by = |agent: &str| sandbox.comity().by(agent).args(&apply);
     assert_eq!(by("dev").refusal().0["code"], "role-forbidden");
     let done = by("rev").args(&["--json"]).done();
-    assert!(done.stderr.contains("note: review.json:2:14: the verdict does not hold"));
+    assert!(
+        done.stderr
+            .contains("note: review.json:2:14: comity counts the verdict as CHANGES_REQUESTED")
+    );
     let answer = done.json();
     assert_eq!(answer["kind"], "reviewer");
     assert_eq!(answer["applied"][0]["task"]["status"], "changes_requested");

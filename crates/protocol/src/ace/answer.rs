@@ -17,36 +17,22 @@ pub struct Answer {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnswerPart {
-    /// The question it names, counted from one.
     pub number: Option<u32>,
     pub text: String,
 }
 
-/// Answers in the order of the questions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matched {
     /// One place for each question; none where it is still open.
     pub answers: Vec<Option<String>>,
-    /// What was said that belongs to no single question.
     pub beside: Option<String>,
 }
 
-impl Matched {
-    /// Tells whether every question has its answer.
-    pub fn is_full(&self) -> bool {
-        self.answers.iter().all(Option::is_some)
-    }
-}
-
-/// Why an answer cannot be given to the questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mismatch {
-    /// Nothing follows the word.
     Empty,
-    /// It names a question that was not asked.
     NoSuchQuestion(u32),
     Twice(u32),
-    /// It has more items than there are questions.
     TooMany(usize, usize),
 }
 
@@ -63,13 +49,11 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Returns what follows the word on its line.
 pub(super) fn marked<'a>(line: &Line<'a>) -> Option<&'a str> {
     after_word(line, WORD).or_else(|| after_word(line, "**ANSWER:**"))
 }
 
 impl Answer {
-    /// Finds the answer in a comment.
     pub fn find(text: &str) -> Option<Answer> {
         Answer::of_lines(&markdown::lines(text))
     }

@@ -3,20 +3,21 @@
 use super::{CLAIM, Generation};
 use crate::markdown::Line;
 use comity_core::time::Timestamp;
+use serde::Serialize;
 
 const HEARTBEAT: &str = "Updates posted at major milestones";
 
 /// Who took an issue, where and since when. A generation writes the parts that it knows.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Claim {
     pub agent: Option<String>,
     pub host: Option<String>,
-    /// In which repository, as `owner/name`.
     pub repository: Option<String>,
     pub branch: Option<String>,
     pub workspace: Option<String>,
     pub started: Option<Timestamp>,
     /// Lines that the protocol does not know, and known ones that could not be read.
+    #[serde(skip)]
     pub other: Vec<(String, String)>,
 }
 
@@ -47,30 +48,20 @@ impl Claim {
     }
 
     pub(super) fn render(&self, generation: Generation) -> String {
-        let started = self.started.map(|time| time.to_string());
-        let status = Some("In Progress".to_owned());
-        let heartbeat = Some(HEARTBEAT.to_owned());
-        let lines = match generation {
-            Generation::Labels => vec![
-                ("Agent ID", &self.agent),
-                ("Host", &self.host),
-                ("Branch", &self.branch),
-                ("Workspace", &self.workspace),
-                ("Started", &started),
-                ("Heartbeat", &heartbeat),
-            ],
-            Generation::Project => vec![
-                ("Status", &status),
-                ("Repository", &self.repository),
-                ("Branch", &self.branch),
-                ("Started", &started),
-                ("Heartbeat", &heartbeat),
-            ],
-        };
+        let lines = [
+            ("Status", Generation::Project, Some("In Progress".to_owned())),
+            ("Agent ID", Generation::Labels, self.agent.clone()),
+            ("Host", Generation::Labels, self.host.clone()),
+            ("Repository", Generation::Project, self.repository.clone()),
+            ("Branch", generation, self.branch.clone()),
+            ("Workspace", Generation::Labels, self.workspace.clone()),
+            ("Started", generation, self.started.map(|time| time.to_string())),
+            ("Heartbeat", generation, Some(HEARTBEAT.to_owned())),
+        ];
         let mut out = format!("{CLAIM}\n\n");
-        for (name, value) in lines {
+        for (name, _, value) in lines.into_iter().filter(|(_, known, _)| *known == generation) {
             if let Some(value) = value {
-                out.push_str(&format!("- {name}: {}\n", one_line(value)));
+                out.push_str(&format!("- {name}: {}\n", one_line(&value)));
             }
         }
         for (name, value) in &self.other {

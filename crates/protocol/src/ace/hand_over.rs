@@ -5,12 +5,10 @@ use std::fmt;
 
 pub const DONE_FILE: &str = "ACE_TASK_DONE.json";
 
-/// Words in a summary with which a model says that it did not do the work.
 const REFUSALS: [&str; 4] = ["refused", "i'm sorry", "i’m sorry", "i am sorry"];
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HandOver {
-    /// The task of the worker, such as `task-1`.
     pub task_id: Option<String>,
     pub summary: String,
     pub files_changed: Vec<String>,
@@ -31,29 +29,18 @@ pub enum HandOverState {
 /// Why there is no result. The names are the protocol's own.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HandOverError {
-    /// The worker ended without the file.
     MissingDoneFile,
-    /// The worker did not end in time.
     TaskWaitTimeout,
     /// The model would not do it; this is what it said.
     InstructionRefusal(String),
-    Unreadable {
-        message: String,
-        /// Where, counted from one.
-        line: usize,
-        /// Where in the line, counted from one.
-        column: usize,
-    },
 }
 
 impl HandOverError {
-    /// Returns the protocol's name for it.
     pub fn as_str(&self) -> &'static str {
         match self {
             HandOverError::MissingDoneFile => "missing_done_file",
             HandOverError::TaskWaitTimeout => "task_wait_timeout",
             HandOverError::InstructionRefusal(_) => "instruction_refusal",
-            HandOverError::Unreadable { .. } => "invalid_done_file",
         }
     }
 }
@@ -62,33 +49,16 @@ impl fmt::Display for HandOverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HandOverError::InstructionRefusal(said) => write!(f, "{}: {said}", self.as_str()),
-            HandOverError::Unreadable { message, line, column } => {
-                write!(f, "{}: line {line}, column {column}: {message}", self.as_str())
-            }
             _ => f.write_str(self.as_str()),
         }
     }
 }
 
 impl HandOver {
-    /// Reads the file; keys may be missing, lists may be single values, and several words say that it is blocked.
-    pub fn parse(text: &str) -> Result<HandOver, HandOverError> {
-        let text = text.trim_start_matches('\u{feff}');
-        let value: Value =
-            serde_json::from_str(text).map_err(|error| HandOverError::Unreadable {
-                message: error.to_string(),
-                line: error.line(),
-                column: error.column(),
-            })?;
-        HandOver::of(value)
-    }
-
-    /// Takes what the file holds apart.
-    pub(super) fn of(value: Value) -> Result<HandOver, HandOverError> {
-        let Value::Object(mut fields) = value else {
-            let message = "the file does not hold an object".to_owned();
-            return Err(HandOverError::Unreadable { message, line: 1, column: 1 });
-        };
+    /// Reads what the file holds; keys may be missing, lists may be single values, and several words say that it is
+    /// blocked.
+    pub fn of(value: &Value) -> Result<HandOver, HandOverError> {
+        let mut fields = value.as_object().cloned().unwrap_or_default();
         let task_id = fields.remove("task_id").as_ref().and_then(word);
         let summary = fields.remove("summary").as_ref().and_then(word).unwrap_or_default();
         let files_changed = list(fields.remove("files_changed"));
@@ -116,7 +86,7 @@ fn state(fields: &mut Map<String, Value>, summary: &str) -> HandOverState {
     let questions = list(fields.remove("blocked_questions"));
     let status = fields.remove("status").as_ref().and_then(word);
     let status = status.or_else(|| fields.remove("state").as_ref().and_then(word));
-    let status = status.unwrap_or_default().to_lowercase();
+    let status = status.unwrap_or_default().trim().to_lowercase();
     let flag = fields.remove("blocked");
     let flagged = match &flag {
         Some(Value::Bool(blocked)) => *blocked,

@@ -5,16 +5,13 @@ use crate::markdown::{Line, indent};
 /// Spaces before an item that is not part of another one.
 const ITEM_INDENT_MAX: usize = 1;
 
-/// An item of a list as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Item {
-    /// The number before it: `2.`, `2)`.
     pub(super) number: Option<u32>,
     /// Its text; lines after the first without the indentation of the list.
     pub(super) text: String,
 }
 
-/// A list with the text around it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Listed {
     pub(super) before: String,
@@ -54,7 +51,6 @@ pub(super) fn read(first: &str, rest: &[Line<'_>], labelled: fn(&str) -> bool) -
     out
 }
 
-/// Writes an item with its later lines under the first.
 pub(super) fn write(out: &mut String, bullet: &str, number: Option<u32>, text: &str) {
     let pad = " ".repeat(width_of(number));
     out.push_str(bullet);
@@ -70,7 +66,6 @@ pub(super) fn write(out: &mut String, bullet: &str, number: Option<u32>, text: &
     out.push('\n');
 }
 
-/// How far the later lines of an item are indented.
 fn width_of(number: Option<u32>) -> usize {
     number.map_or(2, |number| number.to_string().len() + 2)
 }

@@ -18,6 +18,7 @@ pub use claim::Claim;
 pub use contract::{DONE, is_workers_own};
 pub use hand_over::{DONE_FILE, HandOver, HandOverError, HandOverState};
 pub use instructions::instructions;
+pub(crate) use outcome::pull_request_number;
 pub use outcome::{Done, Failed};
 pub use posted::COMMENT;
 pub(crate) use posted::ends;
@@ -25,19 +26,11 @@ pub use question::{Asked, Blocked, with_options};
 
 use crate::markdown::{self, Line};
 use comity_core::command::ReportStatus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Which of the two forms is written. Both are read.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Generation {
     /// State in labels `agent:*`.
@@ -50,7 +43,6 @@ pub enum Generation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
     Agent,
-    /// Somebody whose answers count.
     Allowed,
     Other,
 }
@@ -60,7 +52,6 @@ pub const OWN_MARK: &str = "<!-- comity";
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comment {
-    /// An agent has taken the issue.
     Claim(Claim),
     Blocked(Blocked),
     Answer(Answer),
@@ -75,7 +66,6 @@ const COMPLETE: &str = "**Agent Complete**";
 const OPENED: &str = "PR opened:";
 const FAILED: &str = "**Agent Failed**";
 
-/// The words that tell what a comment is, with what follows them on their line where it counts.
 enum Word<'a> {
     Answer,
     Blocked(&'a str, Generation),
@@ -103,12 +93,10 @@ impl<'a> Word<'a> {
             .or_else(|| says(FAILED).map(|_| Word::Failed))
     }
 
-    /// All of them, with the lines that they are on, counted from 0.
     fn all(lines: &[Line<'a>]) -> impl Iterator<Item = (usize, Word<'a>)> {
         lines.iter().enumerate().filter_map(|(place, line)| Some((place, Word::of(line)?)))
     }
 
-    /// How the work ended, for words that end it.
     fn status(&self) -> Option<ReportStatus> {
         match self {
             Word::Blocked(..) => Some(ReportStatus::Blocked),
@@ -176,7 +164,6 @@ impl Comment {
     }
 }
 
-/// Tells whether comity wrote the comment.
 pub fn is_own(text: &str) -> bool {
     markdown::lines(text).iter().any(|line| line.fence.is_none() && line.text.starts_with(OWN_MARK))
 }

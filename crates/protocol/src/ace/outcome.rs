@@ -22,7 +22,7 @@ impl Done {
         if number.is_some() {
             return Done { number, url: None };
         }
-        Done { number: number_in(pr), url: Some(pr.to_owned()) }
+        Done { number: pull_request_number(pr), url: Some(pr.to_owned()) }
     }
 
     pub(super) fn opened(what: &str) -> Done {
@@ -40,7 +40,7 @@ impl Done {
                 }
                 Some(("URL", value)) => {
                     done.url = Some(value.trim().to_owned()).filter(|url| !url.is_empty());
-                    done.number = done.number.or_else(|| number_in(value.trim()));
+                    done.number = done.number.or_else(|| pull_request_number(value.trim()));
                 }
                 _ => {}
             }
@@ -65,8 +65,7 @@ impl Done {
     }
 }
 
-/// The number in `…/pull/5` and what may follow it.
-fn number_in(url: &str) -> Option<u64> {
+pub(crate) fn pull_request_number(url: &str) -> Option<u64> {
     let after = ["/pull/", "/pulls/", "/merge_requests/"]
         .into_iter()
         .find_map(|part| url.split_once(part).map(|(_, after)| after))?;

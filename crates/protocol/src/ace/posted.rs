@@ -1,11 +1,12 @@
 //! The comments as a contract that can be checked. Those that end a piece of work can be handed in: it is done, it
 //! failed, or somebody must answer first.
 
-use super::{Answer, Blocked, Claim, Comment, Done, Failed, Word};
-use crate::contract::{ContractKind, Mode};
-use crate::document::{Data, Entry, Fault, Node, Place};
+use super::{Answer, AnswerPart, Blocked, Comment, Done, Failed, Word};
+use crate::contract::{ContractKind, Mode, ended};
+use crate::document::{Fault, Node, Place, says_nothing};
 use crate::markdown::{self, Line};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use comity_core::command::{
     IssueKind, REASON_KEY, ReportStatus, ReportedIssue, ReportedLine, WorkReport,
 };
@@ -21,18 +22,13 @@ pub const COMMENT: ContractKind = ContractKind {
     report: Some(report),
 };
 
-/// What the comments are called.
 const COMMENTS: [&str; 6] = ["claim", "blocked", "answer", "resuming", "done", "failed"];
-
-/// A key and its value, as they are read out of a comment.
-type Part = (&'static str, Data);
 
 /// One mark at most; whatever else a text may be counts more, since comments have lines such as these in them.
 fn marks(given: &str, _tree: Option<&Node>) -> u32 {
     u32::from(word_at(given).is_some())
 }
 
-/// Where the word is that tells what the comment is.
 fn word_at(given: &str) -> Option<Place> {
     let lines = markdown::lines(given);
     let (place, _) = Word::all(&lines).next()?;
@@ -45,14 +41,12 @@ fn place_in(lines: &[Line<'_>], number: usize) -> Place {
     Place { line: from_one(number), column: from_one(before) }
 }
 
-/// Where a text says that the work ended, and how.
 pub(crate) fn ends(given: &str) -> Vec<(Place, ReportStatus)> {
     let lines = markdown::lines(given);
     let words = Word::all(&lines);
     words.filter_map(|(number, word)| Some((place_in(&lines, number), word.status()?))).collect()
 }
 
-/// What contradicts the first word, which decides what the comment is.
 fn contradiction(given: &str, first: Place) -> Option<Fault> {
     let ends = ends(given);
     let (_, decided) = ends.first().filter(|(at, _)| *at == first)?;
@@ -77,78 +71,45 @@ fn read(given: &str) -> Result<Node, Fault> {
         return Err(fault);
     }
     let (name, parts) = match Comment::parse(given) {
-        Some(Comment::Claim(claim)) => ("claim", taken(claim)),
-        Some(Comment::Blocked(blocked)) => ("blocked", asked(blocked, at)),
-        Some(Comment::Answer(answer)) => ("answer", answered(answer, at)),
-        Some(Comment::Resuming) => ("resuming", Vec::new()),
-        Some(Comment::Done(done)) => ("done", opened(done)),
-        Some(Comment::Failed(Failed { error })) => ("failed", said_if(&[("error", Some(error))])),
+        Some(Comment::Claim(claim)) => ("claim", json!(claim)),
+        Some(Comment::Blocked(Blocked { about, questions })) => {
+            let questions: Vec<&str> = questions.iter().map(|asked| asked.text.as_str()).collect();
+            ("blocked", json!({"about": about, "questions": questions}))
+        }
+        Some(Comment::Answer(answer)) => {
+            ("answer", json!({"beside": answer.beside, "answers": answered(&answer)}))
+        }
+        Some(Comment::Resuming) => ("resuming", json!({})),
+        Some(Comment::Done(Done { number, url })) => {
+            let url = url.filter(|url| !url.trim().is_empty());
+            ("done", json!({"pr": url.or_else(|| number.map(|number| format!("#{number}")))}))
+        }
+        Some(Comment::Failed(Failed { error })) => ("failed", json!({"error": error})),
         None => {
-            let message = "the comment asks, and no question follows".to_owned();
+            let message = "the comment asks for input, but it has no question".to_owned();
             return Err(Fault { message, at });
         }
     };
-    let entry =
-        |(key, data): Part| Entry { key: key.to_owned(), key_at: at, value: node(data, at) };
-    let first = ("comment", Data::Text(name.to_owned()));
-    Ok(node(Data::Map(std::iter::once(first).chain(parts).map(entry).collect()), at))
-}
-
-fn node(data: Data, at: Place) -> Node {
-    Node { data, at, plain: true }
-}
-
-/// What is there and says something.
-fn said_if(parts: &[(&'static str, Option<String>)]) -> Vec<Part> {
-    let said = parts.iter().filter_map(|(key, text)| Some((*key, text.clone()?)));
-    said.filter(|(_, text)| !text.trim().is_empty()).map(|(k, t)| (k, Data::Text(t))).collect()
-}
-
-fn texts(list: impl IntoIterator<Item = String>, at: Place) -> Data {
-    Data::List(list.into_iter().map(|text| node(Data::Text(text), at)).collect())
-}
-
-fn taken(claim: Claim) -> Vec<Part> {
-    said_if(&[
-        ("agent", claim.agent),
-        ("host", claim.host),
-        ("repository", claim.repository),
-        ("branch", claim.branch),
-        ("workspace", claim.workspace),
-        ("started", claim.started.map(|time| time.to_string())),
-    ])
-}
-
-fn asked(blocked: Blocked, at: Place) -> Vec<Part> {
-    let questions = blocked.questions.into_iter().map(|asked| asked.text);
-    let mut parts = said_if(&[("about", blocked.about)]);
-    parts.push(("questions", texts(questions, at)));
-    parts
-}
-
-fn answered(answer: Answer, at: Place) -> Vec<Part> {
-    let one = |(number, text): (Option<u32>, String)| match number {
-        Some(number) => format!("{number}: {text}"),
-        None => text,
-    };
-    let given = answer.parts.into_iter().map(|part| (part.number, part.text));
-    let answers: Vec<String> = given.filter(|(_, text)| !text.is_empty()).map(one).collect();
-    let mut parts = said_if(&[("beside", Some(answer.beside))]);
-    if !answers.is_empty() {
-        parts.push(("answers", texts(answers, at)));
+    let mut all = json!({"comment": name});
+    if let (Value::Object(all), Value::Object(parts)) = (&mut all, parts) {
+        all.extend(parts.into_iter().filter(|(_, value)| !says_nothing(value)));
     }
-    parts
+    Ok(Node::of_value(&all, at))
 }
 
-fn opened(done: Done) -> Vec<Part> {
-    let url = done.url.filter(|url| !url.trim().is_empty());
-    said_if(&[("pr", url.or_else(|| done.number.map(|number| format!("#{number}"))))])
+fn answered(answer: &Answer) -> Vec<String> {
+    let given = answer.parts.iter().filter(|part| !part.text.is_empty());
+    let one = |part: &AnswerPart| match part.number {
+        Some(number) => format!("{number}: {}", part.text),
+        None => part.text.clone(),
+    };
+    given.map(one).collect()
 }
 
 fn validate(root: &Node, _mode: Mode) -> Problems {
     let mut found = Problems::new();
     let there = |key: &str| root.get(key).is_some();
-    let comment = said(root, "comment").unwrap_or_default();
+    let comment = root.said("comment").unwrap_or_default();
     match comment.as_str() {
         "claim" if !there("agent") && !there("branch") => {
             found.warning(root.at, "branch", "the claim names neither agent nor branch");
@@ -167,66 +128,49 @@ fn validate(root: &Node, _mode: Mode) -> Problems {
     found
 }
 
-fn schema() -> Value {
-    let text = |about: &str| json!({"type": "string", "description": about});
-    let texts =
-        |about: &str| json!({"type": "array", "items": {"type": "string"}, "description": about});
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A comment of the ACE labels protocol, as it is read",
-        "type": "object",
-        "required": ["comment"],
-        "properties": {
-            "comment": {"enum": COMMENTS},
-            "agent": text("Who has claimed the issue."),
-            "host": text("On which host."),
-            "repository": text("In which repository."),
-            "branch": text("On which branch."),
-            "workspace": text("In which work tree."),
-            "started": text("Since when."),
-            "about": text("What is said before the questions."),
-            "questions": texts("What is asked."),
-            "answers": texts("What is answered, with the number of the question where it is named."),
-            "beside": text("What is said beside the answers."),
-            "pr": text("The address of the pull request, or # and its number."),
-            "error": text("What went wrong."),
-        },
-    })
-}
+const TEXTS: Shape = Shape::List(&Shape::AnyText);
+const FIELDS: &[Field] = &[
+    must("comment", Shape::Word(&COMMENTS), "what the comment is"),
+    may("agent", Shape::AnyText, "who has claimed the issue"),
+    may("host", Shape::AnyText, "on which host"),
+    may("repository", Shape::AnyText, "in which repository"),
+    may("branch", Shape::AnyText, "on which branch"),
+    may("workspace", Shape::AnyText, "in which work tree"),
+    may("started", Shape::AnyText, "since when"),
+    may("about", Shape::AnyText, "what is said before the questions"),
+    may("questions", TEXTS, "what is asked"),
+    may("answers", TEXTS, "the answers, with the number of the question where it is named"),
+    may("beside", Shape::AnyText, "what is said beside the answers"),
+    may("pr", Shape::AnyText, "the address of the pull request, or # and its number"),
+    may("error", Shape::AnyText, "what went wrong"),
+];
 
-fn said(root: &Node, key: &str) -> Option<String> {
-    root.get(key).and_then(Node::written).filter(|text| !text.trim().is_empty())
+fn schema() -> Value {
+    shape::schema("Comment", "A comment of the ACE labels protocol, as comity reads it.", FIELDS)
 }
 
 /// What a comment that ends a piece of work reports; claims, answers and resuming end nothing.
 fn report(root: &Node) -> Option<WorkReport> {
-    let status = match said(root, "comment")?.as_str() {
+    let status = match root.said("comment")?.as_str() {
         "done" => ReportStatus::Completed,
         "blocked" => ReportStatus::Blocked,
         "failed" => ReportStatus::Failed,
         _ => return None,
     };
     let line = |level: &str, message: String| ReportedLine::new(level, message);
-    let about = said(root, "about").map(|text| line("info", text));
-    let error = said(root, "error").map(|text| line("error", text));
-    let questions = root.get("questions").map_or(&[][..], Node::items).iter();
+    let about = root.said("about").map(|text| line("info", text));
+    let error = root.said("error").map(|text| line("error", text));
+    let questions = root.items_of("questions").iter();
     let asked = questions
         .filter_map(Node::written)
         .map(|question| ReportedIssue::new(IssueKind::Question, question));
     // What is said before the questions is why they are asked.
-    let reason = said(root, "about").map(|about| (REASON_KEY.to_owned(), Value::String(about)));
+    let reason = root.said("about").map(|about| (REASON_KEY.to_owned(), Value::String(about)));
     Some(WorkReport {
-        contract: COMMENT.name.to_owned(),
-        task_id: None,
-        status,
-        files_modified: Vec::new(),
-        lists_files: false,
         log: about.into_iter().chain(error).collect(),
         issues: asked.collect(),
-        completed_at: None,
-        pr: said(root, "pr"),
-        evidence: Vec::new(),
+        pr: root.said("pr"),
         other: reason.into_iter().collect(),
-        keys: Vec::new(),
+        ..ended(COMMENT.name, status)
     })
 }

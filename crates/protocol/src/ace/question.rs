@@ -10,15 +10,12 @@ const HOW_LABELS: &str = "Reply with `ANSWER:` followed by your responses when r
 const HOW_PROJECT: &str =
     "Please reply with your answers and re-add the `agent` label when ready to resume.";
 
-/// What an agent needs to know before it can go on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blocked {
     pub questions: Vec<Asked>,
-    /// What was said before them.
     pub about: Option<String>,
 }
 
-/// One question, with the number that its answer names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     /// Counted from one. A question that is asked again keeps its number.
@@ -39,7 +36,6 @@ pub fn with_options(question: &str, options: &[(&str, Option<&str>)]) -> String 
     format!("{question} Answer with one of: {}.", options.join(", "))
 }
 
-/// Returns what follows the word on its line, and which generation's word it is.
 pub(super) fn marked<'a>(line: &Line<'a>) -> Option<(&'a str, Generation)> {
     if let Some(rest) = after_word(line, PROJECT) {
         return Some((rest, Generation::Project));
@@ -56,7 +52,6 @@ impl Blocked {
         Blocked::numbered(asked)
     }
 
-    /// Makes a comment of questions that have their numbers already.
     pub fn numbered(questions: impl IntoIterator<Item = Asked>) -> Option<Blocked> {
         let tidied = questions.into_iter().map(|asked| Asked { text: tidy(&asked.text), ..asked });
         let questions: Vec<Asked> = tidied.filter(|asked| !asked.text.is_empty()).collect();

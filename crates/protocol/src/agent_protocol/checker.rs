@@ -1,16 +1,14 @@
 //! The parts that the checks of both contracts are made of.
 //!
 //! The original validator is a program in JavaScript, and its verdicts follow from that language: what
-//! counts as missing, what a pattern matches, how a value is put into a message.
+//! counts as missing, what a pattern matches, how a list is put into a message.
 
-use super::javascript::text_of;
 use super::time::is_iso_8601;
 use crate::contract::Mode;
 use crate::document::{Data, Node, Place, looks_like_time};
 use crate::problem::Problems;
 use comity_core::pattern::{PatternError, RepoPath};
 
-/// Longest value that is repeated in a message.
 const SHOWN_MAX: usize = 200;
 
 pub(super) struct Checker<'a> {
@@ -24,9 +22,9 @@ impl<'a> Checker<'a> {
         Checker { root, mode, found: Problems::new() }
     }
 
-    /// Puts a value into a message as the original does; long ones are cut where its exact words do not matter.
+    /// Puts a value into a message; long ones are cut where the exact words do not matter.
     pub(super) fn shown(&self, value: &Node) -> String {
-        let text = text_of(value, self.mode);
+        let text = text_of(value);
         if self.mode == Mode::Compat || text.chars().count() <= SHOWN_MAX {
             return text;
         }
@@ -37,7 +35,6 @@ impl<'a> Checker<'a> {
         self.found.error(at, path, message);
     }
 
-    /// Returns the value of a required field, or says that it is missing.
     pub(super) fn required(&mut self, key: &str) -> Option<&'a Node> {
         let value = truthy(self.root, key);
         if value.is_none() {
@@ -52,10 +49,8 @@ impl<'a> Checker<'a> {
         if value.text() == Some("1") {
             return;
         }
-        if self.mode == Mode::Full
-            && self.shown(value) == "1"
-            && matches!(value.data, Data::Number(_))
-        {
+        let one = matches!(&value.data, Data::Number(numeral) if numeral.whole() == Some(1));
+        if one && self.mode == Mode::Full {
             let message = "version 1 is not in quotes; write it as \"1\"";
             self.found.warning(value.at, "version", message);
             return;
@@ -64,7 +59,6 @@ impl<'a> Checker<'a> {
         self.error(value.at, "version", message);
     }
 
-    /// Checks an id that is a prefix and digits.
     pub(super) fn id(&mut self, key: &str, prefix: &str, form: &str) {
         let Some(value) = self.required(key) else { return };
         let text = self.shown(value);
@@ -76,7 +70,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the items of a required list, or says why there are none.
     pub(super) fn required_list(&mut self, key: &str) -> Option<&'a [Node]> {
         let value = self.required(key)?;
         self.list(key, value)
@@ -92,7 +85,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks a field of a list's entry that must be there.
     pub(super) fn part(&mut self, path: &str, item: &'a Node, key: &str) -> Option<&'a Node> {
         let value = truthy(item, key);
         if value.is_none() {
@@ -102,46 +94,44 @@ impl<'a> Checker<'a> {
         value
     }
 
-    /// Checks a field of a list's entry that must be one of some words.
-    pub(super) fn word(&mut self, path: &str, item: &'a Node, key: &str, words: &[&str]) {
-        let Some(value) = self.part(path, item, key) else { return };
-        if !value.text().is_some_and(|text| words.contains(&text)) {
-            let message = format!("{path}: invalid {key} '{}'", self.shown(value));
-            self.error(value.at, &format!("{path}.{key}"), message);
+    /// Checks the entries of a list: each has these parts, some of which must be one of some words.
+    pub(super) fn each(&mut self, list: &str, items: &'a [Node], parts: &[(&str, &[&str])]) {
+        for (place, item) in items.iter().enumerate() {
+            let path = format!("{list}[{place}]");
+            // Where the original throws: an entry that is nothing at all.
+            if item.data == Data::Null {
+                self.error(item.at, &path, format!("{path}: must be an object"));
+                continue;
+            }
+            for (key, words) in parts {
+                let Some(value) = self.part(&path, item, key) else { continue };
+                if !words.is_empty() && !value.text().is_some_and(|text| words.contains(&text)) {
+                    let message = format!("{path}: invalid {key} '{}'", self.shown(value));
+                    self.error(value.at, &format!("{path}.{key}"), message);
+                }
+            }
         }
-    }
-
-    /// Where the original throws: an entry that is nothing at all.
-    pub(super) fn nothing(&mut self, path: &str, item: &Node) -> bool {
-        let nothing = item.data == Data::Null;
-        if nothing {
-            self.error(item.at, path, format!("{path}: must be an object"));
-        }
-        nothing
     }
 
     /// Beyond the original: a text that says something.
-    pub(super) fn says_something(&mut self, path: &str, key: &str, value: Option<&Node>) {
-        let Some(value) = value.filter(|value| is_truthy(value)) else { return };
-        let full = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-        let name = if path.is_empty() { key.to_owned() } else { format!("{path}: {key}") };
-        match value.text() {
-            None => self.error(value.at, &full, format!("{name} must be a string")),
-            Some(text) if text.trim().is_empty() => {
-                self.error(value.at, &full, format!("{name} is blank"));
-            }
-            Some(_) => {}
-        }
+    pub(super) fn says_something(&mut self, path: &str, item: &Node, key: &str) {
+        let Some(value) = truthy(item, key) else { return };
+        let wrong = match value.text() {
+            None => "must be a string",
+            Some(text) if text.trim().is_empty() => "is blank",
+            Some(_) => return,
+        };
+        self.error(value.at, &format!("{path}.{key}"), format!("{path}: {key} {wrong}"));
     }
 
     /// Beyond the original: a time that is one.
-    pub(super) fn time(&mut self, path: &str, key: &str, value: Option<&Node>) {
-        let Some(value) = value.filter(|value| is_truthy(value)) else { return };
+    pub(super) fn time(&mut self, path: &str, item: &Node, key: &str) {
+        let Some(value) = truthy(item, key) else { return };
         if !value.text().is_some_and(is_iso_8601) {
-            let full = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-            let name = if path.is_empty() { key.to_owned() } else { format!("{path}: {key}") };
-            let message = format!("{name} '{}' is not an ISO 8601 time", self.shown(value));
-            self.error(value.at, &full, message);
+            let (dot, colon) = if path.is_empty() { ("", "") } else { (".", ": ") };
+            let shown = self.shown(value);
+            let message = format!("{path}{colon}{key} '{shown}' is not an ISO 8601 time");
+            self.error(value.at, &format!("{path}{dot}{key}"), message);
         }
     }
 
@@ -163,6 +153,25 @@ impl<'a> Checker<'a> {
                 None
             }
         }
+    }
+}
+
+/// The text that JavaScript makes of a value; fractions and dates stay as they are written.
+fn text_of(value: &Node) -> String {
+    match &value.data {
+        Data::Null => "null".to_owned(),
+        Data::Number(numeral) => {
+            numeral.whole().map_or_else(|| numeral.text.clone(), |whole| whole.to_string())
+        }
+        Data::List(items) => {
+            let item = |item: &Node| match item.data {
+                Data::Null => String::new(),
+                _ => text_of(item),
+            };
+            items.iter().map(item).collect::<Vec<_>>().join(",")
+        }
+        Data::Map(_) => "[object Object]".to_owned(),
+        Data::Bool(_) | Data::Text(_) => value.written().unwrap_or_default(),
     }
 }
 

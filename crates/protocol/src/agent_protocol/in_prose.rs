@@ -11,7 +11,7 @@ const INDENT_MAX: usize = 3;
 /// An unreadable text counts as a contract if it has at least this many of the keys.
 const MEANT_MIN: usize = 2;
 
-struct Wanted {
+pub(super) struct Wanted {
     what: &'static str,
     keys: &'static [&'static str],
     /// Keys that the other contracts do not have, or not together.
@@ -20,14 +20,14 @@ struct Wanted {
     fits: fn(&Node) -> bool,
 }
 
-const MISSION: Wanted = Wanted {
+pub(super) const MISSION: Wanted = Wanted {
     what: "mission",
     keys: &["version", "task_id", "epic_id", "prd_id", "instruction", "context"],
     own: &[&["epic_id"], &["prd_id"], &["instruction"]],
     fits: |tree| mission_check::marks("", Some(tree)) > 0,
 };
 
-const RESULT: Wanted = Wanted {
+pub(super) const RESULT: Wanted = Wanted {
     what: "result",
     keys: &["version", "task_id", "status", "files_modified", "log", "completed_at"],
     own: &[&["version", "task_id"], &["log"], &["completed_at"]],
@@ -42,17 +42,7 @@ pub fn result(text: &str, mode: Mode) -> Result<Node, Fault> {
     read(text, mode, &RESULT)
 }
 
-/// Tells whether the unreadable part of a text has the keys of a mission.
-pub fn is_meant_as_mission(text: &str) -> bool {
-    is_meant(text, &MISSION)
-}
-
-/// Tells whether the unreadable part of a text has the keys of a result.
-pub fn is_meant_as_result(text: &str) -> bool {
-    is_meant(text, &RESULT)
-}
-
-fn is_meant(text: &str, wanted: &Wanted) -> bool {
+pub(super) fn is_meant(text: &str, wanted: &Wanted) -> bool {
     let lines = blocks::lines(text);
     let blocks = blocks::of(&lines);
     let (may_be, code): (Vec<&Block>, Vec<&Block>) =
@@ -85,7 +75,10 @@ fn read(text: &str, mode: Mode, wanted: &Wanted) -> Result<Node, Fault> {
         let read = block.read(&lines);
         let fits = match &read {
             Ok(tree) => (wanted.fits)(tree),
-            Err(_) => meant(numbered(&lines).skip(block.first).take(block.len()), wanted).is_some(),
+            Err(_) => {
+                let numbered = lines.iter().copied().enumerate();
+                meant(numbered.skip(block.first).take(block.len()), wanted).is_some()
+            }
         };
         if fits {
             found.push((block.first, read));
@@ -106,10 +99,6 @@ fn read(text: &str, mode: Mode, wanted: &Wanted) -> Result<Node, Fault> {
     }
 }
 
-fn numbered<'l>(lines: &'l [&'l str]) -> impl Iterator<Item = (usize, &'l str)> {
-    lines.iter().copied().enumerate()
-}
-
 /// Returns the first line that has a key of the contract, if there are enough keys.
 fn meant<'l>(lines: impl Iterator<Item = (usize, &'l str)>, wanted: &Wanted) -> Option<usize> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
@@ -121,7 +110,6 @@ fn meant<'l>(lines: impl Iterator<Item = (usize, &'l str)>, wanted: &Wanted) -> 
     seen.values().min().copied().filter(|_| seen.len() >= MEANT_MIN)
 }
 
-/// The key that a line begins with.
 fn key_of(line: &str) -> Option<&str> {
     let quotes = ['"', '\''];
     let (key, _) = line.trim_start().split_once(':')?;

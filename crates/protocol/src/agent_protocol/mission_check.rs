@@ -2,23 +2,22 @@
 
 use super::checker::{Checker, is_date, is_object, truthy};
 use super::in_prose;
+pub use super::schema::mission as schema;
 use crate::contract::{Mode, keys_there};
 use crate::document::{Data, Node};
+use crate::mission::CONTEXT_ORDER;
 use crate::problem::Problems;
 use comity_core::pattern::{Pattern, PatternError, RepoPath};
 
 const CONTEXT_FILES: [&str; 2] = ["epic_file", "task_file"];
-const FLAGS: [&str; 2] = ["no_git_commit", "no_new_deps"];
 
-/// Counts the marks of a mission.
 pub fn marks(text: &str, tree: Option<&Node>) -> u32 {
     if tree.is_none() {
-        return u32::from(in_prose::is_meant_as_mission(text));
+        return u32::from(in_prose::is_meant(text, &in_prose::MISSION));
     }
     keys_there(tree, &["epic_id", "prd_id", "instruction"])
 }
 
-/// Finds everything that is wrong with a mission.
 pub fn validate(root: &Node, mode: Mode) -> Problems {
     let mut check = Checker::new(root, mode);
     if !is_object(root, mode) {
@@ -69,16 +68,17 @@ fn constraints(check: &mut Checker<'_>) {
         check.error(value.at, "constraints", "Field constraints must be an object");
         return;
     }
-    let wrong = |found: &Node| !matches!(found.data, Data::Number(_));
-    if let Some(found) = value.get("max_files").filter(|found| wrong(found)) {
-        let path = "constraints.max_files";
-        check.error(found.at, path, format!("Field {path} must be a number"));
-    }
-    for key in FLAGS {
-        let wrong = |found: &&Node| !matches!(found.data, Data::Bool(_));
-        if let Some(found) = value.get(key).filter(wrong) {
+    for (key, wanted) in
+        [("max_files", "number"), ("no_git_commit", "boolean"), ("no_new_deps", "boolean")]
+    {
+        let fits = |found: &Node| match &found.data {
+            Data::Number(_) => wanted == "number",
+            Data::Bool(_) => wanted == "boolean",
+            _ => false,
+        };
+        if let Some(found) = value.get(key).filter(|found| !fits(found)) {
             let path = format!("constraints.{key}");
-            check.error(found.at, &path, format!("Field {path} must be a boolean"));
+            check.error(found.at, &path, format!("Field {path} must be a {wanted}"));
         }
     }
 }
@@ -103,12 +103,8 @@ fn further(check: &mut Checker<'_>) {
         check.error(value.at, "instruction", "instruction is blank");
     }
     for entry in check.root.get("context").map_or(&[][..], Node::entries) {
-        let path = format!("context.{}", entry.key);
-        match entry.key.as_str() {
-            "epic_file" | "task_file" | "dev_md" | "memory" | "toolset" => {
-                context_file(check, &path, &entry.value);
-            }
-            _ => {}
+        if CONTEXT_ORDER.contains(&entry.key.as_str()) {
+            context_file(check, &format!("context.{}", entry.key), &entry.value);
         }
     }
     let Some(constraints) = check.root.get("constraints") else { return };

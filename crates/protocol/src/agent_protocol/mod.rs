@@ -3,10 +3,9 @@
 
 mod checker;
 pub mod in_prose;
-mod javascript;
 pub mod mission_check;
 pub mod result;
-pub mod schema;
+mod schema;
 mod time;
 
 #[cfg(test)]

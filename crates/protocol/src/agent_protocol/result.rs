@@ -2,7 +2,8 @@
 
 use super::checker::{Checker, is_object};
 use super::in_prose;
-use crate::contract::{Mode, keys_there, says};
+pub use super::schema::result as schema;
+use crate::contract::{Mode, ended, keys_there, says};
 use crate::document::{self, Data, Node, Style};
 use crate::problem::Problems;
 use comity_core::command::{
@@ -17,7 +18,6 @@ const STATUSES: [&str; 3] = ["completed", "failed", "blocked"];
 const ACTIONS: [&str; 3] = ["created", "modified", "deleted"];
 const LEVELS: [&str; 5] = ["info", "tip", "warn", "error", "critical"];
 const ISSUES: [&str; 3] = ["blocker", "question", "concern"];
-/// Entries that a log must have.
 const LOG_MIN: usize = 2;
 const FILE: [&str; 2] = ["path", "action"];
 const LINE: [&str; 3] = ["level", "message", "timestamp"];
@@ -28,7 +28,7 @@ const KNOWN: [&str; 7] =
 /// Counts the marks of a result. No other protocol has both a version and a task in what it hands in.
 pub fn marks(text: &str, tree: Option<&Node>) -> u32 {
     if tree.is_none() {
-        return u32::from(in_prose::is_meant_as_result(text));
+        return u32::from(in_prose::is_meant(text, &in_prose::RESULT));
     }
     let files = tree.and_then(|tree| tree.get("files_modified")).map_or(&[][..], Node::items);
     keys_there(tree, &["log", "completed_at"])
@@ -37,7 +37,6 @@ pub fn marks(text: &str, tree: Option<&Node>) -> u32 {
         + u32::from(files.iter().any(|file| matches!(file.data, Data::Map(_))))
 }
 
-/// Finds everything that is wrong with a result.
 pub fn validate(root: &Node, mode: Mode) -> Problems {
     let mut check = Checker::new(root, mode);
     if !is_object(root, mode) {
@@ -47,9 +46,7 @@ pub fn validate(root: &Node, mode: Mode) -> Problems {
     check.version();
     check.id("task_id", "T", "TNNN");
     status(&mut check);
-    files(&mut check);
-    log(&mut check);
-    issues(&mut check);
+    lists(&mut check);
     check.required("completed_at");
     if mode != Mode::Compat {
         further(&mut check);
@@ -66,49 +63,28 @@ fn status(check: &mut Checker<'_>) {
     }
 }
 
-fn files(check: &mut Checker<'_>) {
-    let Some(items) = check.required_list("files_modified") else { return };
-    for (place, item) in items.iter().enumerate() {
-        let path = format!("files_modified[{place}]");
-        if !check.nothing(&path, item) {
-            check.part(&path, item, "path");
-            check.word(&path, item, "action", &ACTIONS);
-        }
+fn lists(check: &mut Checker<'_>) {
+    if let Some(files) = check.required_list("files_modified") {
+        check.each("files_modified", files, &[("path", &[]), ("action", &ACTIONS)]);
     }
-}
-
-fn log(check: &mut Checker<'_>) {
-    let Some(items) = check.required_list("log") else { return };
-    if items.len() < LOG_MIN {
-        let at = check.root.place_of("log");
-        check.error(at, "log", "Log must contain at least 2 entries");
-    }
-    for (place, item) in items.iter().enumerate() {
-        let path = format!("log[{place}]");
-        if !check.nothing(&path, item) {
-            check.word(&path, item, "level", &LEVELS);
-            check.part(&path, item, "message");
-            check.part(&path, item, "timestamp");
+    if let Some(log) = check.required_list("log") {
+        if log.len() < LOG_MIN {
+            let at = check.root.place_of("log");
+            check.error(at, "log", "Log must contain at least 2 entries");
         }
+        check.each("log", log, &[("level", &LEVELS), ("message", &[]), ("timestamp", &[])]);
     }
-}
-
-fn issues(check: &mut Checker<'_>) {
-    let Some(value) = check.root.get("issues") else { return };
-    let Some(items) = check.list("issues", value) else { return };
-    for (place, item) in items.iter().enumerate() {
-        let path = format!("issues[{place}]");
-        if !check.nothing(&path, item) {
-            check.word(&path, item, "type", &ISSUES);
-            check.part(&path, item, "description");
-        }
+    if let Some(value) = check.root.get("issues")
+        && let Some(issues) = check.list("issues", value)
+    {
+        check.each("issues", issues, &[("type", &ISSUES), ("description", &[])]);
     }
 }
 
 fn further(check: &mut Checker<'_>) {
     let root = check.root;
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for (place, item) in list(root, "files_modified").iter().enumerate() {
+    for (place, item) in root.items_of("files_modified").iter().enumerate() {
         let path = format!("files_modified[{place}].path");
         let Some(value) = super::checker::truthy(item, "path") else { continue };
         let Some(name) = check.path(&path, value) else { continue };
@@ -121,34 +97,28 @@ fn further(check: &mut Checker<'_>) {
             check.error(value.at, &path, message);
         }
     }
-    for (place, item) in list(root, "log").iter().enumerate() {
+    for (place, item) in root.items_of("log").iter().enumerate() {
         let path = format!("log[{place}]");
-        check.says_something(&path, "message", item.get("message"));
-        check.time(&path, "timestamp", item.get("timestamp"));
+        check.says_something(&path, item, "message");
+        check.time(&path, item, "timestamp");
     }
-    for (place, item) in list(root, "issues").iter().enumerate() {
+    for (place, item) in root.items_of("issues").iter().enumerate() {
         let path = format!("issues[{place}]");
-        check.says_something(&path, "description", item.get("description"));
+        check.says_something(&path, item, "description");
     }
-    check.time("", "completed_at", root.get("completed_at"));
-    if says(Some(root), "status", &["blocked"]) && list(root, "issues").is_empty() {
+    check.time("", root, "completed_at");
+    if says(Some(root), "status", &["blocked"]) && root.items_of("issues").is_empty() {
         let at = root.place_of("status");
         check.found.warning(at, "issues", "a blocked result should say in issues what it needs");
     }
 }
 
-fn list<'n>(root: &'n Node, key: &str) -> &'n [Node] {
-    root.get(key).map_or(&[], Node::items)
-}
-
-/// Returns what a valid result reports.
 pub fn report(root: &Node) -> WorkReport {
-    let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
     let file = |item: &Node| ReportedFile {
         // One spelling of each path, so that it can be compared with what git says.
-        path: RepoPath::parse(&text(item, "path"))
-            .map_or_else(|_| text(item, "path"), |path| path.as_str().to_owned()),
-        action: match text(item, "action").as_str() {
+        path: RepoPath::parse(&item.text_of("path"))
+            .map_or_else(|_| item.text_of("path"), |path| path.as_str().to_owned()),
+        action: match item.text_of("action").as_str() {
             "created" => FileAction::Created,
             "deleted" => FileAction::Deleted,
             _ => FileAction::Modified,
@@ -156,38 +126,36 @@ pub fn report(root: &Node) -> WorkReport {
         more: beyond(item, &FILE),
     };
     let line = |item: &Node| ReportedLine {
-        level: text(item, "level"),
-        message: text(item, "message"),
+        level: item.text_of("level"),
+        message: item.text_of("message"),
         timestamp: item.get("timestamp").and_then(Node::written),
         more: beyond(item, &LINE),
     };
     let issue = |item: &Node| ReportedIssue {
-        kind: match text(item, "type").as_str() {
+        kind: match item.text_of("type").as_str() {
             "blocker" => IssueKind::Blocker,
             "question" => IssueKind::Question,
             _ => IssueKind::Concern,
         },
-        description: text(item, "description"),
+        description: item.text_of("description"),
         more: beyond(item, &ISSUE),
     };
     let Extra { other, keys } = beyond(root, &KNOWN);
+    let status = match root.text_of("status").as_str() {
+        "completed" => ReportStatus::Completed,
+        "blocked" => ReportStatus::Blocked,
+        _ => ReportStatus::Failed,
+    };
     WorkReport {
-        contract: "result".to_owned(),
-        task_id: task_id(root).map(str::to_owned),
-        status: match text(root, "status").as_str() {
-            "completed" => ReportStatus::Completed,
-            "blocked" => ReportStatus::Blocked,
-            _ => ReportStatus::Failed,
-        },
-        files_modified: list(root, "files_modified").iter().map(file).collect(),
+        task_id: root.get("task_id").and_then(Node::text).map(str::to_owned),
+        files_modified: root.items_of("files_modified").iter().map(file).collect(),
         lists_files: true,
-        log: list(root, "log").iter().map(line).collect(),
-        issues: list(root, "issues").iter().map(issue).collect(),
+        log: root.items_of("log").iter().map(line).collect(),
+        issues: root.items_of("issues").iter().map(issue).collect(),
         completed_at: root.get("completed_at").and_then(Node::written),
-        pr: None,
-        evidence: Vec::new(),
         other,
         keys,
+        ..ended("result", status)
     }
 }
 
@@ -199,7 +167,6 @@ fn beyond(node: &Node, known: &[&str]) -> Extra {
     }
 }
 
-/// An object of known fields with what else it had.
 fn object<const N: usize>(more: &Extra, fields: [(&str, Value); N]) -> Value {
     let known = fields.into_iter().map(|(key, value)| (key.to_owned(), value));
     Value::Object(more.whole(known.collect()))
@@ -233,15 +200,6 @@ pub fn to_value(report: &WorkReport) -> Value {
     object(&more, fields)
 }
 
-/// Writes a report as a result in YAML.
 pub fn to_yaml(report: &WorkReport) -> String {
     document::to_yaml(&to_value(report), &Style::default())
-}
-
-/// Returns the task that a result names.
-pub fn task_id(root: &Node) -> Option<&str> {
-    match &root.get("task_id")?.data {
-        Data::Text(text) => Some(text),
-        _ => None,
-    }
 }

@@ -9,6 +9,13 @@ fn version() -> Value {
     json!({"enum": ["1", 1], "description": "The version of the protocol; write it as a text."})
 }
 
+fn list_of(least: u64, properties: &Value) -> Value {
+    let required: Vec<String> =
+        properties.as_object().into_iter().flat_map(|map| map.keys().cloned()).collect();
+    let item = json!({"type": "object", "required": required, "properties": properties});
+    json!({"type": "array", "minItems": least, "items": item})
+}
+
 pub fn mission() -> Value {
     let path = |about: &str| json!({"type": ["string", "null"], "description": about});
     json!({
@@ -69,42 +76,23 @@ pub fn result() -> Value {
             "version": version(),
             "task_id": {"type": "string", "pattern": "^T[0-9]+$"},
             "status": {"enum": ["completed", "failed", "blocked"]},
-            "files_modified": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "required": ["path", "action"],
-                    "properties": {
-                        "path": {"type": "string", "minLength": 1,
-                                 "description": "Relative to the root; each file once."},
-                        "action": {"enum": ["created", "modified", "deleted"]},
-                    },
+            "files_modified": list_of(0, &json!({
+                "path": {
+                    "type": "string",
+                    "minLength": 1,
+                    "description": "Relative to the root; each file once.",
                 },
-            },
-            "log": {
-                "type": "array",
-                "minItems": 2,
-                "items": {
-                    "type": "object",
-                    "required": ["level", "message", "timestamp"],
-                    "properties": {
-                        "level": {"enum": ["info", "tip", "warn", "error", "critical"]},
-                        "message": text,
-                        "timestamp": time,
-                    },
-                },
-            },
-            "issues": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "required": ["type", "description"],
-                    "properties": {
-                        "type": {"enum": ["blocker", "question", "concern"]},
-                        "description": text,
-                    },
-                },
-            },
+                "action": {"enum": ["created", "modified", "deleted"]},
+            })),
+            "log": list_of(2, &json!({
+                "level": {"enum": ["info", "tip", "warn", "error", "critical"]},
+                "message": text,
+                "timestamp": time,
+            })),
+            "issues": list_of(0, &json!({
+                "type": {"enum": ["blocker", "question", "concern"]},
+                "description": text,
+            })),
             "completed_at": time,
         },
     })

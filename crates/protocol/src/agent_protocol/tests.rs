@@ -333,13 +333,12 @@ fn times_are_taken_as_iso_8601_has_them() {
 }
 
 #[test]
-fn compat_puts_values_into_messages_as_javascript_does() {
+fn a_value_stands_in_a_message_as_it_is_written_and_a_list_as_javascript_writes_it() {
     let long = "x".repeat(300);
     for (written, shown) in [
-        ("1e21", "1e+21"),
+        ("7.0", "7"),
         ("1e-7", "1e-7"),
-        ("12345678901234567890", "12345678901234567000"),
-        ("2025-01-15", "Wed Jan 15 2025 00:00:00 GMT+0000 (Coordinated Universal Time)"),
+        ("2025-01-15", "2025-01-15"),
         ("[1, null, [a]]", "1,,a"),
         (long.as_str(), long.as_str()),
     ] {

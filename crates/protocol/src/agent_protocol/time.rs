@@ -1,37 +1,24 @@
 //! Times as agents write them: ISO 8601, a day or a moment, with or without seconds, fraction and offset.
 
-/// Tells whether a text is a day or a moment in the extended or the basic form.
 pub(super) fn is_iso_8601(text: &str) -> bool {
-    let text = text.trim();
-    let (day, clock) = match text.find(['T', 't', ' ']) {
-        Some(place) => (text.get(..place).unwrap_or(""), text.get(place + 1..)),
-        None => (text, None),
-    };
-    is_day(day) && clock.is_none_or(is_clock)
+    match text.trim().split_once(['T', 't', ' ']) {
+        Some((day, clock)) => is_day(day) && is_clock(clock),
+        None => is_day(text.trim()),
+    }
 }
 
-/// The digits of parts that have a fixed width; none when something else is there.
-fn numbers(text: &str, widths: &[usize], between: &str) -> Option<Vec<u32>> {
-    let mut rest = text;
-    let mut found = Vec::new();
-    for (place, width) in widths.iter().enumerate() {
-        if place > 0 {
-            rest = rest.strip_prefix(between)?;
-        }
-        let part = rest.get(..*width)?;
-        if !part.bytes().all(|b| b.is_ascii_digit()) {
-            return None;
-        }
-        found.push(part.parse().ok()?);
-        rest = rest.get(*width..)?;
-    }
-    rest.is_empty().then_some(found)
+/// The digits of a text in pairs, as numbers; none when it has none of the forms, which write each digit as 0.
+fn pairs(text: &str, forms: &[&str]) -> Option<Vec<u32>> {
+    let form: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
+    let pair = |two: &[u32]| two.iter().fold(0, |number, digit| number * 10 + digit);
+    forms.contains(&form.as_str()).then(|| digits.chunks(2).map(pair).collect())
 }
 
 fn is_day(text: &str) -> bool {
-    let parts = numbers(text, &[4, 2, 2], "-").or_else(|| numbers(text, &[4, 2, 2], ""));
-    let Some([year, month, day]) = parts.as_deref() else { return false };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let parts = pairs(text, &["0000-00-00", "00000000"]);
+    let Some([century, year, month, day]) = parts.as_deref() else { return false };
+    let leap = year % 4 == 0 && (*year != 0 || century % 4 == 0);
     let days = match month {
         2 => 28 + u32::from(leap),
         4 | 6 | 9 | 11 => 30,
@@ -42,44 +29,24 @@ fn is_day(text: &str) -> bool {
 }
 
 fn is_clock(text: &str) -> bool {
-    let (clock, offset) = match text.find(['Z', 'z', '+', '-']) {
-        Some(place) => (text.get(..place).unwrap_or(""), text.get(place..).unwrap_or("")),
-        None => (text, ""),
-    };
-    let (clock, fraction) = match clock.find(['.', ',']) {
-        Some(place) => (clock.get(..place).unwrap_or(""), clock.get(place + 1..)),
-        None => (clock, None),
-    };
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    is_time_of_day(clock, fraction) && fraction.is_none_or(digits) && is_offset(offset)
-}
-
-fn is_time_of_day(text: &str, fraction: Option<&str>) -> bool {
-    let parts = numbers(text, &[2, 2, 2], ":")
-        .or_else(|| numbers(text, &[2, 2, 2], ""))
-        .or_else(|| numbers(text, &[2, 2], ":"))
-        .or_else(|| numbers(text, &[2, 2], ""))
-        .or_else(|| numbers(text, &[2], ""));
+    let (clock, offset) = text.split_at(text.find(['Z', 'z', '+', '-']).unwrap_or(text.len()));
+    let (clock, fraction) = clock.split_once(['.', ',']).unwrap_or((clock, "0"));
+    let parts = pairs(clock, &["00:00:00", "000000", "00:00", "0000", "00"]);
     let Some(parts) = parts else { return false };
     let part = |place: usize| parts.get(place).copied().unwrap_or(0);
-    let (hour, minute, second) = (part(0), part(1), part(2));
-    let zero = fraction.is_none_or(|digits| digits.bytes().all(|b| b == b'0'));
+    let zero = fraction.bytes().all(|digit| digit == b'0');
     // Midnight at the end of a day is written 24:00; a leap second is the 60th.
-    let midnight = hour == 24 && minute == 0 && second == 0 && zero;
-    midnight || (hour <= 23 && minute <= 59 && second <= 60)
+    let midnight = part(0) == 24 && part(1) == 0 && part(2) == 0 && zero;
+    let within = part(0) <= 23 && part(1) <= 59 && part(2) <= 60;
+    let digits = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    (midnight || within) && digits && is_offset(offset)
 }
 
 fn is_offset(text: &str) -> bool {
-    if matches!(text, "" | "Z" | "z") {
-        return true;
-    }
-    let Some(rest) = text.strip_prefix(['+', '-']) else { return false };
-    let parts = numbers(rest, &[2, 2], ":")
-        .or_else(|| numbers(rest, &[2, 2], ""))
-        .or_else(|| numbers(rest, &[2], ""));
+    let Some(rest) = text.strip_prefix(['+', '-']) else { return matches!(text, "" | "Z" | "z") };
+    let parts = pairs(rest, &["00:00", "0000", "00"]);
     parts.is_some_and(|parts| {
-        let part = |place: usize| parts.get(place).copied().unwrap_or(0);
-        part(0) <= 23 && part(1) <= 59
+        parts.first().is_some_and(|hours| *hours <= 23) && parts.get(1).is_none_or(|m| *m <= 59)
     })
 }
 

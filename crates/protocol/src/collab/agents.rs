@@ -1,6 +1,7 @@
 //! Agent records.
 
 use super::document::{StateFile, problem_at};
+use super::tasks::texts;
 use super::{Problem, seconds};
 use comity_core::agent::Agent;
 use comity_core::command::Command;
@@ -35,7 +36,6 @@ pub fn agent_record(
     record
 }
 
-/// Reads an agent's record, or a part of one, as the command that tells it.
 pub fn read_agent(
     id: AgentId,
     record: &Map<String, Value>,
@@ -54,16 +54,15 @@ pub fn read_agent(
                     add_role(&mut roles, word.as_str().unwrap_or_default(), key, &mut problems);
                 }
             }
-            ("skills", Value::Array(words)) => {
-                let texts: Option<Vec<String>> =
-                    words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
-                match texts {
-                    Some(texts) => skills = Some(distinct(texts)),
-                    None => problems.push((key.clone(), "not a list of texts".to_owned())),
-                }
-            }
+            ("skills", Value::Array(_)) => match texts("skills", value) {
+                Ok(texts) => skills = Some(texts),
+                Err((key, message)) => problems.push((key.to_owned(), message)),
+            },
             ("role" | "roles" | "skills", _) => {
-                problems.push((key.clone(), "not of the right kind".to_owned()));
+                problems.push((
+                    key.clone(),
+                    "role is a text; roles and skills are lists of texts".to_owned(),
+                ));
             }
             _ => {
                 about.insert(key.clone(), value.clone());
@@ -85,17 +84,6 @@ fn add_role(roles: &mut Vec<Role>, word: &str, key: &str, problems: &mut Vec<(St
     }
 }
 
-fn distinct(texts: Vec<String>) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for text in texts {
-        if !out.contains(&text) {
-            out.push(text);
-        }
-    }
-    out
-}
-
-/// Reads the record at a place of `agents.json`, or a part of it.
 pub fn read_agent_at(
     record: &Map<String, Value>,
     id: &str,

@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 const DONE_MAX: usize = 10;
 
-/// Writes the board of task records.
 pub fn board(tasks: &[Map<String, Value>], generated: &str) -> String {
     let of = |statuses: &[&str]| {
         let mut found: Vec<&Map<String, Value>> =
@@ -51,7 +50,6 @@ fn section(title: &str, tasks: &[&Map<String, Value>], lines: &mut Vec<String>) 
     lines.push(String::new());
 }
 
-/// Where else the task is known.
 fn badges(task: &Map<String, Value>) -> String {
     let outside = |provider: &str, key: &str| {
         let value = task.get("external_ids")?.get(provider)?.get(key)?;
@@ -67,6 +65,5 @@ fn badges(task: &Map<String, Value>) -> String {
 }
 
 fn text(task: &Map<String, Value>, key: &str) -> String {
-    let text = task.get(key).and_then(Value::as_str).unwrap_or_default();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    crate::one_line(task.get(key).and_then(Value::as_str).unwrap_or_default())
 }

@@ -1,10 +1,8 @@
 //! The commit message template: `type(task-id): summary`, then why, what, tests and risks.
 
-/// The types that a message may start with.
 pub const TYPES: [&str; 9] =
     ["feat", "fix", "refactor", "test", "docs", "chore", "perf", "build", "ci"];
 
-/// The sections, in their order.
 const SECTIONS: [&str; 4] = ["Why", "Touches", "Tests", "Risks"];
 
 /// How a message begins that git, or a forge's merge button, writes by itself.
@@ -90,11 +88,11 @@ fn sections(lines: &[(usize, &str)]) -> Vec<(usize, String)> {
         };
         let line = lines.get(at).map_or(end, |(n, _)| *n);
         if at < before {
-            problems.push((line, format!("`{name}:` is not in its place")));
+            problems.push((line, format!("the section `{name}:` is out of order")));
         }
         before = before.max(at);
         if is_hollow(lines.get(at..).unwrap_or_default()) {
-            problems.push((line, format!("`{name}:` says nothing")));
+            problems.push((line, format!("the section `{name}:` is empty")));
         }
     }
     problems
@@ -112,7 +110,6 @@ fn is_trailer(line: &str) -> bool {
     token.contains('-') && token.chars().all(fits) && !value.trim().is_empty()
 }
 
-/// Nothing after the colon, and nothing on the lines up to the next section.
 fn is_hollow(lines: &[(usize, &str)]) -> bool {
     let Some(((_, first), rest)) = lines.split_first() else { return true };
     let said = first.split_once(':').is_some_and(|(_, text)| !text.trim().is_empty());

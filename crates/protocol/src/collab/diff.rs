@@ -19,7 +19,6 @@ pub struct Change {
     pub id: String,
     pub place: usize,
     pub values: Map<String, Value>,
-    /// The keys that were taken away.
     pub gone: Vec<String>,
     pub was: Map<String, Value>,
 }
@@ -53,7 +52,6 @@ fn entries(kind: StateFile, document: &Value) -> Entries<'_> {
         .collect()
 }
 
-/// Returns the values that are new in an entry, and the keys that it lacks.
 fn changed(kind: StateFile, old: &Entry, new: &Entry) -> (Entry, Vec<String>) {
     let differs = |(key, value): &(&String, &Value)| {
         !follows(kind, key) && old.get(key.as_str()) != Some(value)
@@ -77,7 +75,7 @@ pub fn edits(kind: StateFile, base: &Value, file: &Value) -> Vec<Edit> {
         };
         let (mut values, gone) = changed(kind, before, entry);
         // Who was heard of elsewhere was heard of.
-        if kind == StateFile::Agents && is_heard_later(before, entry) {
+        if kind == StateFile::Agents && time(kind, entry) > time(kind, before) {
             let key = stamp(kind);
             values.extend(entry.get(key).map(|time| (key.to_owned(), time.clone())));
         }
@@ -107,16 +105,12 @@ fn apart(kind: StateFile, old: &Entry, new: &Entry) -> usize {
     values.len() + gone.len()
 }
 
-/// Finds the value that an entry was made from, among all that are known of it, the oldest first: those it was exported
-/// with, and those it was taken over with, which an editor may still have.
+/// Finds the value that an entry was made from, among all that are known of it, the oldest first.
 ///
 /// The stamp in the entry says when that was, to the second. Where several values have that stamp, or somebody set
-/// another one, it is the value that the entry differs from least, the newest of equals. Of several with one stamp that
-/// differ from the entry in the same way the oldest counts: what changed in between is then said to be a conflict, which
-/// is noise at worst, while the other choice would be silence.
-///
-/// A stamp after the newest value says that something was set just now. Where all is as in an older value, it was set
-/// back to that: then it was made from the newest.
+/// another one, the value counts that the entry differs from least, the newest of equals. Of several that differ in the
+/// same way the oldest counts: a conflict too many is noise, a conflict too few is silence. A stamp after the newest
+/// value says that something was set just now, even if it was set back to an older value.
 pub fn base<'v>(kind: StateFile, known: &[&'v Entry], entry: &Entry) -> Option<&'v Entry> {
     let stamp = stamp(kind);
     let said = entry.get(stamp).filter(|said| !said.is_null());
@@ -138,14 +132,8 @@ fn time(kind: StateFile, entry: &Entry) -> Option<Timestamp> {
     Timestamp::parse(entry.get(stamp(kind))?.as_str()?)
 }
 
-/// Tells whether the stamps say that one entry is older than another.
 fn is_before(kind: StateFile, one: &Entry, other: &Entry) -> bool {
     time(kind, one).zip(time(kind, other)).is_some_and(|(one, other)| one < other)
-}
-
-/// Tells whether an agent was seen after what is known, or for the first time.
-fn is_heard_later(before: &Entry, entry: &Entry) -> bool {
-    time(StateFile::Agents, entry) > time(StateFile::Agents, before)
 }
 
 /// Returns the values of an entry that are those of its base and not the newest ones, where the stamps do not say that

@@ -6,46 +6,39 @@ use serde_json::{Map, Value};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StateFile {
-    /// `tasks.json`
     Tasks,
-    /// `locks.json`
     Locks,
-    /// `agents.json`
     Agents,
 }
 
 impl StateFile {
-    /// Every kind, in the order of the layout.
     pub const ALL: [StateFile; 3] = [StateFile::Tasks, StateFile::Locks, StateFile::Agents];
 
-    /// Returns the name of the list, which is also the kind in `get_state`.
+    /// The name of the list, which is also the kind in `get_state`; the key that tells entries apart; the file.
+    fn words(self) -> [&'static str; 3] {
+        match self {
+            StateFile::Tasks => ["tasks", "id", "tasks.json"],
+            StateFile::Locks => ["locks", "lock_id", "locks.json"],
+            StateFile::Agents => ["agents", "id", "agents.json"],
+        }
+    }
+
     pub fn list(self) -> &'static str {
-        match self {
-            StateFile::Tasks => "tasks",
-            StateFile::Locks => "locks",
-            StateFile::Agents => "agents",
-        }
+        let [list, ..] = self.words();
+        list
     }
 
-    /// Returns the key that tells two entries apart.
     pub fn key(self) -> &'static str {
-        match self {
-            StateFile::Tasks | StateFile::Agents => "id",
-            StateFile::Locks => "lock_id",
-        }
+        let [_, key, _] = self.words();
+        key
     }
 
-    /// Returns the name of the file.
     pub fn file(self) -> &'static str {
-        match self {
-            StateFile::Tasks => "tasks.json",
-            StateFile::Locks => "locks.json",
-            StateFile::Agents => "agents.json",
-        }
+        let [.., file] = self.words();
+        file
     }
 }
 
-/// Reads the bytes of a state file.
 pub fn read_bytes(kind: StateFile, bytes: &[u8]) -> Result<Value, Vec<Problem>> {
     read(kind, utf8(bytes)?)
 }
@@ -66,7 +59,7 @@ fn shape(kind: StateFile, parsed: &Parsed) -> Vec<Problem> {
             (StateFile::Locks, Value::Array(_)) => {
                 "a list: this is a kyros-praxis tree, which comity does not read; nothing is changed"
             }
-            _ => "not an object",
+            _ => "must be an object",
         };
         return vec![parsed.problem("", hint)];
     };
@@ -74,7 +67,7 @@ fn shape(kind: StateFile, parsed: &Parsed) -> Vec<Problem> {
     let entries = match top.get(name) {
         None => return Vec::new(),
         Some(Value::Array(entries)) => entries,
-        Some(_) => return vec![parsed.problem(name, "not a list")],
+        Some(_) => return vec![parsed.problem(name, "must be a list")],
     };
     let mut problems = Vec::new();
     let mut known = std::collections::BTreeSet::new();
@@ -82,12 +75,12 @@ fn shape(kind: StateFile, parsed: &Parsed) -> Vec<Problem> {
         let key = kind.key();
         let path = format!("{name}[{n}]");
         match entry.as_object().map(|entry| entry.get(key).and_then(Value::as_str)) {
-            None => problems.push(parsed.problem(path, "not an object")),
+            None => problems.push(parsed.problem(path, "must be an object")),
             Some(None | Some("")) => {
                 problems.push(parsed.problem(path, format!("{key} is missing or not a text")));
             }
             Some(Some(id)) if !known.insert(id) => {
-                let message = format!("{id:?} is there twice");
+                let message = format!("two entries have the {key} {id:?}");
                 problems.push(parsed.problem(format!("{path}.{key}"), message));
             }
             Some(Some(_)) => {}
@@ -96,7 +89,6 @@ fn shape(kind: StateFile, parsed: &Parsed) -> Vec<Problem> {
     problems
 }
 
-/// Says where a key of an entry is.
 pub(super) fn problem_at(
     kind: StateFile,
     text: &str,
@@ -146,7 +138,6 @@ pub fn document(
     Value::Object(top)
 }
 
-/// Takes the values of the record in the order of the keys that are there.
 fn over(old: &Map<String, Value>, mut record: Map<String, Value>) -> Map<String, Value> {
     let mut out = Map::new();
     for key in old.keys() {

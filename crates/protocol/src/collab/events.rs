@@ -6,14 +6,12 @@ use super::seconds;
 use comity_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// The ETags of a state file before and after the export that an event is written with.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Etags {
     pub prev: String,
     pub new: String,
 }
 
-/// Which state file an event changes.
 fn state_of(event: &str) -> Option<super::StateFile> {
     match event {
         "task_created" | "task_updated" | "task_linked" | "status_changed" | "task_claimed"
@@ -26,7 +24,6 @@ fn state_of(event: &str) -> Option<super::StateFile> {
     }
 }
 
-/// Fields of the log itself, and those that are written in a place of their own.
 const HEADER: [&str; 15] = [
     "seq",
     "ts",
@@ -55,7 +52,6 @@ pub fn line_mark(event: &Map<String, Value>) -> String {
     super::etag(text.as_bytes()).chars().take(16).collect()
 }
 
-/// What the tools of the tree call a change of an agent.
 const AGENT_UPDATED: &str = "agent_updated";
 
 /// Says whether a line, which is not our own, is about what somebody reported only.

@@ -1,8 +1,8 @@
 //! The context-reset snippet: what a fresh context needs for the next subtask, and nothing else.
 
+use crate::one_line;
 use comity_core::view::TaskView;
 
-/// Writes the snippet of agents.md for the next subtask.
 pub fn handoff(task: &TaskView, subtask: Option<&str>, plan: &[String]) -> String {
     let next = subtask.map_or_else(|| next_step(task), |text| named_step(task, text));
     let mut lines = vec![
@@ -22,10 +22,6 @@ pub fn handoff(task: &TaskView, subtask: Option<&str>, plan: &[String]) -> Strin
     lines.join("\n") + "\n"
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 fn listed(name: &str, items: &[&str]) -> String {
     match items {
         [] => format!("{name}:"),
@@ -37,7 +33,6 @@ fn listed(name: &str, items: &[&str]) -> String {
     }
 }
 
-/// The id that the next step will get, or that the named one has.
 fn named_step(task: &TaskView, text: &str) -> (String, String) {
     match task.subtasks.iter().find(|step| step.id == text || step.text == text) {
         Some(step) => (step.id.clone(), step.text.clone()),

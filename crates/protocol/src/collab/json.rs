@@ -5,7 +5,6 @@ use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 use std::io;
 
-/// The separators of `json.dumps` on one line.
 struct Spaced;
 
 impl Formatter for Spaced {
@@ -30,7 +29,6 @@ impl Formatter for Spaced {
     }
 }
 
-/// Writes a value on one line, without a line feed.
 pub fn line(value: &Value) -> String {
     let mut out = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut out, Spaced);

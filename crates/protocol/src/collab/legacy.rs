@@ -2,13 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-/// The field that says that the caller gave the event no name.
 pub(super) const UNNAMED: &str = "unnamed";
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Legacy {
     Fine(Map<String, Value>),
-    /// It had the older form and was rewritten.
     Rewritten(Map<String, Value>),
     /// It has neither; it is kept as it is under the name `unknown`.
     Unknown(Map<String, Value>),
@@ -22,7 +20,6 @@ impl Legacy {
     }
 }
 
-/// Brings an event to the present form.
 pub fn normal_event(event: Map<String, Value>) -> Legacy {
     if event.get("event").is_some_and(Value::is_string) {
         return Legacy::Fine(event);

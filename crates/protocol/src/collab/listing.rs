@@ -2,12 +2,10 @@
 
 use serde_json::Value;
 
-/// Writes a line a task under a heading that counts them.
 pub fn task_lines(tasks: &Value) -> String {
     let list = tasks.as_array().map(Vec::as_slice).unwrap_or_default();
     let cell = |task: &Value, key: &str| {
-        let text = task.get(key).and_then(Value::as_str).unwrap_or_default();
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        crate::one_line(task.get(key).and_then(Value::as_str).unwrap_or_default())
     };
     let mut out = format!("# tasks (v1) — {} items\n", list.len());
     for task in list {

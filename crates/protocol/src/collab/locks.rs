@@ -13,7 +13,6 @@ pub fn lock_id(id: LeaseId) -> String {
     format!("L-{:08x}", id.0)
 }
 
-/// Reads either form of a lease's id.
 pub fn parse_lock_id(text: &str) -> Option<LeaseId> {
     if let Some(id) = LeaseId::parse(text) {
         return Some(id);
@@ -25,14 +24,11 @@ pub fn parse_lock_id(text: &str) -> Option<LeaseId> {
     u64::from_str_radix(digits, 16).ok().filter(|n| *n > 0).map(LeaseId)
 }
 
-/// Returns the record of a lease.
+/// Returns the record of a lease. One that another tool took keeps the id and the keys that it has there.
 ///
-/// The tools of the tree take a lease for stale once `acquired_at + ttl_seconds` is past, however often it was
-/// renewed. So `acquired_at` is the last sign of life, too: then that test says what is true. A longer
-/// `ttl_seconds` would do the same for the first half of the test and break its other half, which asks how old the
-/// heartbeat is.
-///
-/// One that another tool took keeps the id and the keys that it has there.
+/// The tools of the tree take a lease for stale once `acquired_at + ttl_seconds` is past, however often it was renewed.
+/// So `acquired_at` is the last sign of life, too. A longer `ttl_seconds` would break the other half of their test,
+/// which asks how old the heartbeat is.
 pub fn lock_record(lease: &LeaseView, theirs: Option<&OutsideLock>) -> Map<String, Value> {
     let ours = || LeaseId::parse(&lease.lock_id).map_or_else(|| lease.lock_id.clone(), lock_id);
     let id = theirs.map_or_else(ours, |theirs| theirs.lock_id.clone());
@@ -56,28 +52,22 @@ pub fn lock_record(lease: &LeaseView, theirs: Option<&OutsideLock>) -> Map<Strin
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OutsideLock {
     pub lock_id: String,
-    /// Keys that comity has no field for.
     pub extras: Map<String, Value>,
 }
 
-/// Keys that comity has a field for.
 const FIELDS: [&str; 7] =
     ["path", "owner", "purpose", "lock_id", "acquired_at", "ttl_seconds", "heartbeat_at"];
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockRecord {
-    /// What it is called there.
     pub theirs: OutsideLock,
     pub path: String,
     pub owner: AgentId,
     pub purpose: Option<String>,
-    /// How long it lives without a sign of life.
     pub ttl: Millis,
-    /// The last sign of life.
     pub alive: Timestamp,
 }
 
-/// How long a lease lives that does not say it.
 const TTL_SECONDS: i64 = 900;
 
 /// Reads the record at a place of `locks.json`. A time that cannot be read is a problem, not the year 1970.
@@ -96,17 +86,10 @@ pub fn read_lock(
     if path.is_none() {
         complain("path", "path is missing or not a text".to_owned());
     }
-    let owner = match word("owner").map(AgentId::parse) {
-        Some(Ok(owner)) => Some(owner),
-        Some(Err(refusal)) => {
-            complain("owner", refusal.message);
-            None
-        }
-        None => {
-            complain("owner", "owner is missing or not a text".to_owned());
-            None
-        }
-    };
+    let missing = || "owner is missing or not a text".to_owned();
+    let owner = word("owner").ok_or_else(missing);
+    let owner = owner.and_then(|owner| AgentId::parse(owner).map_err(|refusal| refusal.message));
+    let owner = owner.map_err(|message| complain("owner", message)).ok();
     let mut alive = None;
     for key in ["acquired_at", "heartbeat_at"] {
         match time(key) {
@@ -121,7 +104,7 @@ pub fn read_lock(
         Some(value) => value.as_i64().filter(|n| *n > 0),
     };
     if ttl.is_none() {
-        complain("ttl_seconds", "not a number of seconds".to_owned());
+        complain("ttl_seconds", "ttl_seconds must be a number of seconds above 0".to_owned());
     }
     match (path, owner, alive, ttl) {
         (Some(path), Some(owner), Some(alive), Some(ttl)) if problems.is_empty() => {

@@ -4,7 +4,6 @@ use super::events::is_reported;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What is known of a task, whatever lines say of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     pub status: String,
@@ -91,6 +90,5 @@ fn section(
 
 /// What is said comes from agents: it stays on its line and cannot open a heading or a list.
 fn text(event: &Map<String, Value>, key: &str) -> Option<String> {
-    let text = event.get(key)?.as_str()?;
-    Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+    Some(crate::one_line(event.get(key)?.as_str()?))
 }

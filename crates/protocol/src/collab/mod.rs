@@ -51,15 +51,12 @@ pub fn seconds(time: Timestamp) -> String {
     }
 }
 
-/// Something that is wrong with a file, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub message: String,
     /// Where in the document, such as `tasks[3].status`; empty for the whole of it.
     pub path: String,
-    /// The line, counted from one.
     pub line: usize,
-    /// The column, counted from one.
     pub column: usize,
 }
 

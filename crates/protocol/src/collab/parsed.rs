@@ -4,7 +4,6 @@ use super::Problem;
 use crate::document::{Flaw, FlawKind, Node, Place, flaws, read_file};
 use serde_json::Value;
 
-/// A JSON file: what `serde_json` reads, and where it stands.
 pub(super) struct Parsed {
     pub(super) value: Value,
     root: Option<Node>,
@@ -33,9 +32,9 @@ impl Parsed {
         let found = self.root.as_ref().map(flaws).unwrap_or_default();
         let problem = |flaw: Flaw| {
             let message = match flaw.kind {
-                FlawKind::RepeatedKey(key) => format!("the key {key:?} is there twice"),
+                FlawKind::RepeatedKey(key) => format!("the object has the key {key:?} twice"),
                 FlawKind::LargeNumber(text) => {
-                    format!("the number {text} is too large to be kept as it is")
+                    format!("the number {text} is too large: comity would round it")
                 }
             };
             placed(flaw.at, flaw.path, message)
@@ -44,7 +43,6 @@ impl Parsed {
     }
 }
 
-/// A problem at a path of a text that was read before.
 pub(super) fn problem_in(text: &str, path: String, message: String) -> Problem {
     locate(read_file(text).as_ref(), path, message)
 }
@@ -54,12 +52,11 @@ fn locate(root: Option<&Node>, path: String, message: String) -> Problem {
     placed(at, path, message)
 }
 
-/// Reads bytes as text, or says where the text ends.
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str, Vec<Problem>> {
     std::str::from_utf8(bytes).map_err(|error| {
         let head = bytes.get(..error.valid_up_to()).unwrap_or_default();
         let at = Place::after(&String::from_utf8_lossy(head));
-        vec![placed(at, String::new(), "not UTF-8".to_owned())]
+        vec![placed(at, String::new(), "the file is not UTF-8".to_owned())]
     })
 }
 

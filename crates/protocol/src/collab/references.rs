@@ -6,10 +6,8 @@ use serde_json::{Map, Value};
 /// The key of the references in a record, and of what is kept of them in the extras.
 pub(super) const REFERENCES: &str = "external_ids";
 
-/// The references that a record gives.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct References {
-    /// Those that are texts or numbers.
     pub(super) links: Vec<TaskLinked>,
     /// What of them is not a text, as it was given.
     pub(super) kept: Option<Value>,
@@ -23,7 +21,7 @@ impl References {
                 return Ok(References { kept: Some(Value::Null), ..References::default() });
             }
             Value::Object(given) => given,
-            _ => return Err((REFERENCES, "not an object".to_owned())),
+            _ => return Err((REFERENCES, "must be an object".to_owned())),
         };
         let mut links = Vec::new();
         let mut kept = Map::new();
@@ -74,15 +72,6 @@ impl References {
         Some(Value::Object(out))
     }
 
-    /// Puts what is kept into the extras of a task.
-    pub(super) fn keep_in(&self, extras: &mut Map<String, Value>) {
-        match &self.kept {
-            Some(kept) => extras.insert(REFERENCES.to_owned(), kept.clone()),
-            None => extras.shift_remove(REFERENCES),
-        };
-    }
-
-    /// Names the linked references that were not given.
     pub(super) fn lacks(&self, linked: &Map<String, Value>) -> Vec<String> {
         let mut out = Vec::new();
         for (provider, keys) in linked {

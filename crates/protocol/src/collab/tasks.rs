@@ -14,25 +14,6 @@ use serde_json::{Map, Value, json};
 /// The entry of a task's context where keys are kept that comity has no field for.
 pub const EXTRAS: &str = "collab";
 
-/// Keys that comity has a field for.
-const FIELDS: [&str; 15] = [
-    "id",
-    "title",
-    "description",
-    "status",
-    "assignee",
-    "priority",
-    "labels",
-    "dependencies",
-    "blockers",
-    "branch",
-    "created_at",
-    "updated_at",
-    "dod",
-    "needs",
-    REFERENCES,
-];
-
 /// Returns the record of a task, in the order in which `create_task` writes one.
 pub fn task_record(task: &TaskView) -> Map<String, Value> {
     let empty = Map::new();
@@ -41,7 +22,8 @@ pub fn task_record(task: &TaskView) -> Map<String, Value> {
     let told = |key: &str| extras.get(key).and_then(Value::as_str).map(str::to_owned);
     // When it was changed elsewhere counts until something happens to it here.
     let updated = told("updated_at").filter(|_| task.updated_at == task.created_at);
-    let needs = task.needs.clone().or_else(|| told("needs").filter(|_| !is_blocked(task)));
+    let needs =
+        task.needs.clone().or_else(|| told("needs").filter(|_| task.status != Status::Blocked));
     let mut record = Map::new();
     let mut put = |key: &str, value: Value| record.insert(key.to_owned(), value);
     put("id", json!(task.id));
@@ -66,10 +48,6 @@ pub fn task_record(task: &TaskView) -> Map<String, Value> {
     record
 }
 
-fn is_blocked(task: &TaskView) -> bool {
-    task.status == Status::Blocked
-}
-
 /// The word that somebody gave, as long as it still says what the priority is.
 fn priority_word(task: &TaskView, extras: &Map<String, Value>) -> String {
     match extras.get("priority").and_then(Value::as_str) {
@@ -83,7 +61,6 @@ fn priority(word: &str) -> Priority {
     Priority::parse(word).unwrap_or(Priority::DEFAULT)
 }
 
-/// What a record, or a part of one, says about a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Patch {
     title: Option<String>,
@@ -102,29 +79,28 @@ pub struct Patch {
     updated_at: Option<String>,
     references: Option<References>,
     extras: Map<String, Value>,
-    /// Keys of the extras that were taken away.
     gone: Vec<String>,
 }
 
-type Read<T> = Result<T, (&'static str, String)>;
+pub(super) type Read<T> = Result<T, (&'static str, String)>;
 
 fn text(key: &'static str, value: &Value) -> Read<Option<String>> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text.clone())),
-        _ => Err((key, "not a text".to_owned())),
+        _ => Err((key, "must be a text".to_owned())),
     }
 }
 
-fn texts(key: &'static str, value: &Value) -> Read<Vec<String>> {
+pub(super) fn texts(key: &'static str, value: &Value) -> Read<Vec<String>> {
     let list = match value {
         Value::Null => return Ok(Vec::new()),
         Value::Array(list) => list,
-        _ => return Err((key, "not a list of texts".to_owned())),
+        _ => return Err((key, "must be a list of texts".to_owned())),
     };
     let mut out: Vec<String> = Vec::new();
     for item in list {
-        let item = item.as_str().ok_or_else(|| (key, "not a list of texts".to_owned()))?;
+        let item = item.as_str().ok_or_else(|| (key, "must be a list of texts".to_owned()))?;
         // Said twice is said once.
         if !out.iter().any(|known| known == item) {
             out.push(item.to_owned());
@@ -133,8 +109,15 @@ fn texts(key: &'static str, value: &Value) -> Read<Vec<String>> {
     Ok(out)
 }
 
+/// Tells whether comity has a field for a key; what it has none for becomes an extra.
+fn has_field(key: &str) -> bool {
+    let mut patch = Patch::default();
+    // A field may refuse null, and is one all the same.
+    let _ = patch.set(key, &Value::Null);
+    patch.extras.is_empty()
+}
+
 impl Patch {
-    /// Reads a record or a part of one; every key that is wrong is said.
     pub fn read(record: &Map<String, Value>) -> Result<Patch, Vec<(String, String)>> {
         let mut patch = Patch::default();
         let mut problems = Vec::new();
@@ -146,7 +129,6 @@ impl Patch {
         if problems.is_empty() { Ok(patch) } else { Err(problems) }
     }
 
-    /// Says nothing but a state.
     pub fn to(status: Status) -> Patch {
         Patch { status: Some(status), ..Patch::default() }
     }
@@ -163,7 +145,6 @@ impl Patch {
         Patch { references, ..Patch::default() }
     }
 
-    /// Reads the record at a place of `tasks.json`.
     pub fn read_at(
         record: &Map<String, Value>,
         n: usize,
@@ -239,7 +220,7 @@ impl Patch {
     /// keys are returned.
     pub fn without(&mut self, gone: &[String]) -> Vec<String> {
         let (fields, extras): (Vec<_>, Vec<_>) =
-            gone.iter().cloned().partition(|key| FIELDS.contains(&key.as_str()));
+            gone.iter().cloned().partition(|key| has_field(key));
         self.gone = extras;
         fields
     }
@@ -249,7 +230,6 @@ impl Patch {
         self.references.as_ref().map(|said| said.lacks(&task.external_ids)).unwrap_or_default()
     }
 
-    /// Takes out what the task waits for, to be given when it is there.
     pub fn dependencies(&self) -> &[String] {
         self.dependencies.as_deref().unwrap_or_default()
     }
@@ -258,7 +238,6 @@ impl Patch {
         self.dependencies.iter_mut().for_each(|list| list.retain(|known| known != id));
     }
 
-    /// Sets what a blocked task needs, where nothing is said.
     pub fn default_needs(&mut self, needs: &str) {
         if self.status == Some(Status::Blocked) && self.needed().is_none() {
             self.needs = Some(needs.to_owned());
@@ -274,12 +253,10 @@ impl Patch {
         self.status.is_some_and(Status::is_held) && !matches!(self.assignee, Some(Some(_)))
     }
 
-    /// Adds a key that comity has no field for.
     pub fn extra(&mut self, key: &str, value: Value) {
         self.extras.insert(key.to_owned(), value);
     }
 
-    /// Returns the task that a whole record describes.
     pub fn new_task(&self, id: Option<String>) -> NewTask {
         let mut extras = self.extras.clone();
         if let Some(word) = self.unusual_priority() {
@@ -328,7 +305,6 @@ impl Patch {
         }
     }
 
-    /// The commands that link the references of a record.
     fn links(&self, id: &str) -> Vec<Command> {
         let link = |link: &TaskLinked| Command::Link {
             id: id.to_owned(),
@@ -357,7 +333,6 @@ impl Patch {
         out
     }
 
-    /// Who works on it, and its state.
     fn steps(&self, task: &TaskView, actor: &AgentId, reason: Option<&str>) -> Vec<Command> {
         let assign = self
             .assignee
@@ -411,13 +386,12 @@ impl Patch {
         }
     }
 
-    /// What a task that is and stays blocked needs from now on.
     fn new_needs(&self, task: &TaskView) -> Option<String> {
-        let stays = is_blocked(task) && self.status.is_none_or(|to| to == Status::Blocked);
+        let stays =
+            task.status == Status::Blocked && self.status.is_none_or(|to| to == Status::Blocked);
         self.needs.clone().filter(|needs| stays && task.needs.as_ref() != Some(needs))
     }
 
-    /// The extras as they are after the change, when it changes any.
     fn extras_of(&self, task: &TaskView) -> Option<Map<String, Value>> {
         let old = task.context.get(EXTRAS).and_then(Value::as_object).cloned().unwrap_or_default();
         let mut new = old.clone();
@@ -441,7 +415,10 @@ impl Patch {
             _ => {}
         }
         if let Some(references) = &self.references {
-            references.keep_in(&mut new);
+            match &references.kept {
+                Some(kept) => new.insert(REFERENCES.to_owned(), kept.clone()),
+                None => new.shift_remove(REFERENCES),
+            };
         }
         if let Some(word) = self.unusual_priority() {
             new.insert("priority".to_owned(), json!(word));

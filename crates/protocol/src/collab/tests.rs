@@ -256,7 +256,7 @@ fn a_problem_says_line_column_and_path() {
     let value = read(StateFile::Tasks, text).unwrap();
     let record = value["tasks"][1].as_object().unwrap();
     let problem = &Patch::read_at(record, 1, text).unwrap_err()[0];
-    assert_eq!(problem.to_string(), "line 5, column 16: tasks[1].labels: not a list of texts");
+    assert_eq!(problem.to_string(), "line 5, column 16: tasks[1].labels: must be a list of texts");
     let twice = r#"{"tasks": [{"id": "a"}, {"id": "a"}, 3, {}]}"#;
     let said: Vec<String> =
         read(StateFile::Tasks, twice).unwrap_err().iter().map(|p| p.path.clone()).collect();
@@ -376,7 +376,7 @@ fn what_a_reader_would_change_without_a_word_is_a_problem() {
     let twice = "{\"tasks\": [{\"id\": \"a\"}],\n \"tasks\": []}";
     assert_eq!(
         read(StateFile::Tasks, twice).unwrap_err()[0].to_string(),
-        "line 2, column 2: tasks: the key \"tasks\" is there twice"
+        "line 2, column 2: tasks: the object has the key \"tasks\" twice"
     );
     let large = "{\"tasks\": [{\"id\": \"a\", \"x\": [1, {\"n\": 18446744073709551616}]}]}";
     let problem = &read(StateFile::Tasks, large).unwrap_err()[0];
@@ -387,7 +387,7 @@ fn what_a_reader_would_change_without_a_word_is_a_problem() {
         assert!(said.as_ref().is_ok() || said.unwrap_err().contains("out of range"), "{fine}");
     }
     let problem = &read_bytes(StateFile::Tasks, b"{\n \"x\xff\"}").unwrap_err()[0];
-    assert_eq!(problem.to_string(), "line 2, column 4: not UTF-8");
+    assert_eq!(problem.to_string(), "line 2, column 4: the file is not UTF-8");
 }
 
 #[test]

@@ -5,14 +5,12 @@ use super::{Patch, Problem};
 use comity_core::status::Status;
 use serde_json::{Map, Value, json};
 
-/// What an older state file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct V1 {
     pub goal: Option<String>,
     pub tasks: Vec<(String, Patch)>,
     pub locks: Vec<V1Lock>,
     pub agents: Vec<V1Agent>,
-    /// What could not be carried over as it is.
     pub notes: Vec<String>,
 }
 
@@ -32,20 +30,20 @@ pub struct V1Agent {
 pub fn read_v1(bytes: &[u8]) -> Result<V1, Vec<Problem>> {
     let parsed = Parsed::read(utf8(bytes)?)?;
     let Some(top) = parsed.value.as_object() else {
-        return Err(vec![parsed.problem("", "not an object")]);
+        return Err(vec![parsed.problem("", "must be an object")]);
     };
     let mut out = V1 { goal: word(top, "overall_goal"), ..V1::default() };
     let mut problems = parsed.lossy();
     let list = top.get("tasks").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if top.get("tasks").is_some_and(|tasks| !tasks.is_array() && !tasks.is_null()) {
-        problems.push(parsed.problem("tasks", "not a list"));
+        problems.push(parsed.problem("tasks", "must be a list"));
     }
     for (n, entry) in list.iter().enumerate() {
         let mut complain = |key: &str, message: String| {
             problems.push(parsed.problem(format!("tasks[{n}].{key}"), message));
         };
         match entry.as_object() {
-            None => complain("id", "not an object".to_owned()),
+            None => complain("id", "must be an object".to_owned()),
             Some(entry) => read_task(entry, &mut out, &mut complain),
         }
     }
@@ -53,7 +51,7 @@ pub fn read_v1(bytes: &[u8]) -> Result<V1, Vec<Problem>> {
     read_agents(top.get("agents"), &mut out);
     for key in top.keys() {
         if !["overall_goal", "tasks", "file_locks", "agents"].contains(&key.as_str()) {
-            out.notes.push(format!("{key} is not carried over"));
+            out.notes.push(format!("comity does not take over {key}"));
         }
     }
     if problems.is_empty() { Ok(out) } else { Err(problems) }
@@ -82,7 +80,8 @@ fn read_task(entry: &Map<String, Value>, out: &mut V1, complain: &mut dyn FnMut(
     let said = word(entry, "status").unwrap_or_else(|| "queued".to_owned());
     let status = status(&said);
     if status.is_none() {
-        out.notes.push(format!("{id}: the status {said:?} is not known; it is queued"));
+        out.notes
+            .push(format!("{id}: comity does not know the status {said:?} and queues the task"));
         record.insert("v1_status".to_owned(), json!(said));
     }
     record.insert("status".to_owned(), json!(status.unwrap_or(Status::Queued)));
@@ -104,12 +103,10 @@ fn read_task(entry: &Map<String, Value>, out: &mut V1, complain: &mut dyn FnMut(
     }
 }
 
-/// The id of a task that has a number there.
 fn numbered(text: &str) -> String {
     text.parse::<u64>().map_or_else(|_| text.to_owned(), |number| format!("task-{number:03}"))
 }
 
-/// The words that older files have for a state.
 fn status(word: &str) -> Option<Status> {
     let plain = word.trim().to_ascii_lowercase().replace([' ', '-'], "_");
     if let Ok(status) = Status::parse(&plain) {
@@ -138,7 +135,8 @@ fn name_agent(out: &mut V1, id: &str) {
 /// A lock is a path with its owner, or with an object that names one.
 fn read_locks(locks: Option<&Value>, out: &mut V1) {
     if let Some(other) = locks.filter(|locks| !locks.is_object() && !is_empty(locks)) {
-        out.notes.push(format!("file_locks names no owners and is not carried over: {other}"));
+        out.notes
+            .push(format!("comity does not take over file_locks, which names no owners: {other}"));
     }
     for (path, value) in locks.and_then(Value::as_object).into_iter().flatten() {
         let (owner, purpose) = match value {
@@ -157,8 +155,9 @@ fn read_locks(locks: Option<&Value>, out: &mut V1) {
                 out.locks.push(V1Lock { path: path.clone(), owner, purpose });
             }
             None => {
-                out.notes
-                    .push(format!("the lock on {path} names no owner; it is not carried over"));
+                out.notes.push(format!(
+                    "comity does not take over the lock on {path}, which names no owner"
+                ));
             }
         }
     }
@@ -178,7 +177,7 @@ fn read_agents(agents: Option<&Value>, out: &mut V1) {
             _ => (None, Map::new()),
         };
         let Some(id) = id else {
-            out.notes.push("an agent without an id is not carried over".to_owned());
+            out.notes.push("comity does not take over an agent without an id".to_owned());
             continue;
         };
         out.agents.retain(|agent| agent.id != id);

@@ -13,7 +13,6 @@ const OWN_RULE: [&[&str]; 2] = [&["developer", "supervisor"], &["neo-result", "n
 /// A block with fewer keys of a kind than this is no report, but other output that happens to have a status.
 const KEYS_MIN: usize = 2;
 
-/// A part of a text that says how the work ended.
 struct Said {
     kind: &'static str,
     status: ReportStatus,
@@ -36,7 +35,6 @@ pub(super) fn find(text: &str, kind: &'static ContractKind) -> Option<Fault> {
 }
 
 impl Said {
-    /// Returns how the work ended according to a valid contract.
     fn of(kind: &ContractKind, tree: &Node) -> Option<Said> {
         let valid = (kind.validate)(tree, Mode::Full).is_valid();
         let report = report(kind, tree).filter(|_| valid)?;
@@ -44,7 +42,6 @@ impl Said {
     }
 }
 
-/// Returns how the work ended according to a block that holds another contract than the one taken.
 fn in_block(block: &Block, lines: &[&str], taken: &Said) -> Option<Said> {
     let taken_line = usize::try_from(taken.at.line).ok()?.saturating_sub(1);
     let tree = block.read(lines).ok().filter(|_| !block.has(taken_line))?;
@@ -69,8 +66,8 @@ fn in_words(lines: &[&str], blocks: &[Block]) -> Vec<Said> {
     let said = |kind: &ContractKind, status, at| Said { kind: kind.name, status, at };
     let comments = ace::ends(&outside).into_iter();
     let comments = comments.map(|(at, status)| said(&ace::COMMENT, status, at));
-    let created = neomjs::created_at(&outside);
-    let created = created.map(|at| said(&neomjs::RESULT, ReportStatus::Completed, at));
+    let created = neomjs::created(&outside);
+    let created = created.map(|(_, at)| said(&neomjs::RESULT, ReportStatus::Completed, at));
     comments.chain(created).collect()
 }
 

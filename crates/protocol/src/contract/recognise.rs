@@ -18,10 +18,8 @@ const WHOLE_MIN: usize = 2;
 /// Kinds that an agent is given. The agent may repeat them in what it hands in.
 const GIVEN: [&str; 4] = ["mission", "neo-task", "agent", "resume"];
 
-/// Why comity looks at a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To list its problems.
     Check,
     /// To end a piece of work by its report.
     HandIn,
@@ -30,9 +28,7 @@ pub(super) enum Purpose {
 pub(super) enum Recognised {
     One(&'static ContractKind),
     Several(Vec<&'static ContractKind>),
-    /// Reports of several kinds that contradict each other.
     Contradictory(Fault),
-    /// The text has no marks of any kind.
     Nothing,
 }
 
@@ -40,14 +36,12 @@ struct Candidate {
     kind: &'static ContractKind,
     marks: u32,
     tree: Option<Node>,
-    /// The reader of this kind can read the text.
     readable: bool,
     /// The reader of this kind cannot read the text, but the text has marks of this kind.
     meant: bool,
 }
 
 impl Candidate {
-    /// Where the reader of this kind finds the contract.
     fn at(&self) -> Option<Place> {
         self.tree.as_ref().filter(|_| self.readable).map(|tree| tree.at)
     }
@@ -57,7 +51,6 @@ impl Candidate {
     }
 }
 
-/// Looks at a text as each kind reads it.
 pub(super) fn look(text: &str, purpose: Purpose) -> Recognised {
     let mut found = candidates(text);
     if purpose == Purpose::HandIn && !is_bare(text) {
@@ -70,7 +63,6 @@ pub(super) fn look(text: &str, purpose: Purpose) -> Recognised {
     }
 }
 
-/// The kind of a contract that stands alone.
 pub(super) fn kind_of(text: &str) -> Option<&'static ContractKind> {
     match choose(candidates(text)) {
         Recognised::One(kind) => Some(kind),
@@ -156,7 +148,6 @@ fn settle(found: &[Candidate]) -> Recognised {
     }
 }
 
-/// Tells whether the contract has a key that only other kinds have.
 fn has_foreign(candidate: &Candidate, known: &[(&str, BTreeSet<String>)]) -> bool {
     let entries = candidate.tree.as_ref().map_or(&[][..], Node::entries);
     entries.iter().any(|entry| {
@@ -165,7 +156,6 @@ fn has_foreign(candidate: &Candidate, known: &[(&str, BTreeSet<String>)]) -> boo
     })
 }
 
-/// Tells whether the contract is valid and has all required keys of its kind.
 fn is_whole(candidate: &Candidate) -> bool {
     let Some(tree) = &candidate.tree else { return false };
     let schema = (candidate.kind.schema)();
@@ -180,13 +170,11 @@ fn is_whole(candidate: &Candidate) -> bool {
         && (candidate.kind.validate)(tree, Mode::Full).is_valid()
 }
 
-/// A schema, and the forms that it comes in.
 fn forms(schema: &Value) -> Vec<&Value> {
     let others = schema.get("anyOf").and_then(Value::as_array);
     std::iter::once(schema).chain(others.into_iter().flatten()).collect()
 }
 
-/// The keys that a kind knows at the top level.
 pub(super) fn keys(schema: &Value) -> BTreeSet<String> {
     let properties = |form: &Value| form.get("properties").and_then(Value::as_object).cloned();
     let known = forms(schema).into_iter().filter_map(properties);

@@ -2,16 +2,11 @@
 
 use crate::document::{Data, Node};
 use crate::problem::Problems;
+use crate::shape::join;
 use serde_json::Value;
 
-/// Adds what a strict reader refuses, by the schema of the kind.
-pub(super) fn tighten(problems: &mut Problems, tree: &Node, schema: &Value) {
-    problems.all_errors();
-    problems.extend(unknown(tree, schema, ""));
-}
-
 /// Keys that the schema does not name. An object that is open by design says so with `additionalProperties`.
-fn unknown(node: &Node, schema: &Value, path: &str) -> Problems {
+pub(super) fn unknown(node: &Node, schema: &Value, path: &str) -> Problems {
     let mut found = Problems::new();
     let forms: Vec<&Value> = schema
         .get("anyOf")
@@ -64,8 +59,4 @@ fn each_of(node: &Node, schema: &Value, path: &str, mut found: Problems) -> Prob
         }
     }
     found
-}
-
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

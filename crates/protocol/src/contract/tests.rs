@@ -1,5 +1,8 @@
 //! Garbage, and good contracts with damage done to them: whatever comes, there is a verdict and no panic.
 
+mod recognise;
+mod schema;
+
 use super::*;
 use crate::document::{BYTES_MAX, Style, read, to_yaml};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! JSON with places. Strict, so that what it refuses can still be tried as YAML.
 
-use super::{Budget, DEPTH_MAX, Data, Entry, Fault, Node, Numeral, Place, too_deep, twice};
+use super::{DEPTH_MAX, Data, Entry, Fault, Node, Numeral, Place, too_deep, twice};
 use serde_json::Number;
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -10,7 +10,6 @@ use std::str::Chars;
 enum Bounds {
     /// A contract: it is bounded, and gives no key twice.
     Contract,
-    /// A file that another reader has accepted.
     File,
 }
 
@@ -18,7 +17,6 @@ struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
     at: Place,
     bounds: Bounds,
-    budget: Budget,
 }
 
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
@@ -31,8 +29,7 @@ pub(super) fn read_file(text: &str) -> Result<Node, Fault> {
 }
 
 fn read_within(text: &str, bounds: Bounds) -> Result<Node, Fault> {
-    let (rest, budget) = (text.chars().peekable(), Budget::default());
-    let mut reader = Reader { rest, at: Place::START, bounds, budget };
+    let mut reader = Reader { rest: text.chars().peekable(), at: Place::START, bounds };
     let node = reader.value(0)?;
     reader.space();
     match reader.rest.peek() {
@@ -44,13 +41,6 @@ fn read_within(text: &str, bounds: Bounds) -> Result<Node, Fault> {
 impl Reader<'_> {
     fn fault(&self, message: impl Into<String>) -> Fault {
         Fault::new(self.at, message)
-    }
-
-    fn take(&mut self, nodes: usize, text: usize, at: Place) -> Result<(), Fault> {
-        match self.bounds {
-            Bounds::Contract => self.budget.take(nodes, text, at),
-            Bounds::File => Ok(()),
-        }
     }
 
     fn next(&mut self) -> Option<char> {
@@ -77,7 +67,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes the character when it comes next.
     fn comes(&mut self, wanted: char) -> bool {
         self.space();
         let comes = self.rest.peek() == Some(&wanted);
@@ -90,7 +79,6 @@ impl Reader<'_> {
     fn value(&mut self, depth: usize) -> Result<Node, Fault> {
         self.space();
         let at = self.at;
-        self.take(1, 0, at)?;
         let data = match self.rest.peek() {
             Some('{' | '[') if depth >= DEPTH_MAX && self.bounds == Bounds::Contract => {
                 return Err(too_deep(at));
@@ -98,9 +86,7 @@ impl Reader<'_> {
             Some('{') => self.map(depth)?,
             Some('[') => self.list(depth)?,
             Some('"') => {
-                let text = self.string()?;
-                self.take(0, text.len(), at)?;
-                return Ok(Node { data: Data::Text(text), at, plain: false });
+                return Ok(Node { data: Data::Text(self.string()?), at, plain: false });
             }
             Some(c) if c.is_ascii_alphanumeric() || *c == '-' => self.word()?,
             Some(c) => {
@@ -126,7 +112,6 @@ impl Reader<'_> {
                 return Err(self.fault("expected a key in double quotes"));
             }
             let key = self.string()?;
-            self.take(1, key.len(), key_at)?;
             if self.bounds == Bounds::Contract
                 && let Some(first) = places.insert(key.clone(), key_at)
             {
@@ -185,58 +170,29 @@ impl Reader<'_> {
         }
     }
 
+    /// Reads a string: the ends are found here, and `serde_json` reads what is between them.
     fn string(&mut self) -> Result<String, Fault> {
-        self.next();
-        let mut out = String::new();
+        let start = self.at;
+        let mut raw: String = self.next().into_iter().collect();
+        let mut escaped = false;
         loop {
             let at = self.at;
             match self.next() {
                 None => return Err(Fault::new(at, "a string is not closed")),
-                Some('"') => return Ok(out),
-                Some('\\') => out.push(self.escape(at)?),
                 Some(c) if c < ' ' => {
                     return Err(Fault::new(at, "a line break or tab in a string must be escaped"));
                 }
-                Some(c) => out.push(c),
+                Some(c) => {
+                    raw.push(c);
+                    if c == '"' && !escaped {
+                        let wrong = |_| {
+                            Fault::new(start, "the string has an escape that JSON does not know")
+                        };
+                        return serde_json::from_str(&raw).map_err(wrong);
+                    }
+                    escaped = c == '\\' && !escaped;
+                }
             }
         }
-    }
-
-    fn escape(&mut self, at: Place) -> Result<char, Fault> {
-        let plain = match self.next() {
-            Some(c @ ('"' | '\\' | '/')) => c,
-            Some('b') => '\u{8}',
-            Some('f') => '\u{c}',
-            Some('n') => '\n',
-            Some('r') => '\r',
-            Some('t') => '\t',
-            Some('u') => return self.unicode(at),
-            _ => return Err(Fault::new(at, "an escape that JSON does not know")),
-        };
-        Ok(plain)
-    }
-
-    fn unicode(&mut self, at: Place) -> Result<char, Fault> {
-        let wrong = || Fault::new(at, "\\u needs four hexadecimal digits of a character");
-        let high = self.unit().ok_or_else(wrong)?;
-        if let Some(c) = char::from_u32(high) {
-            return Ok(c);
-        }
-        if !(0xD800..0xDC00).contains(&high)
-            || self.next() != Some('\\')
-            || self.next() != Some('u')
-        {
-            return Err(wrong());
-        }
-        let low = self.unit().filter(|low| (0xDC00..0xE000).contains(low)).ok_or_else(wrong)?;
-        char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00)).ok_or_else(wrong)
-    }
-
-    fn unit(&mut self) -> Option<u32> {
-        let mut unit = 0;
-        for _ in 0..4 {
-            unit = unit * 16 + self.next()?.to_digit(16)?;
-        }
-        Some(unit)
     }
 }

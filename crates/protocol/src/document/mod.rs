@@ -1,7 +1,7 @@
 //! YAML and JSON text as one ordered tree in which every node and key knows its place.
 //!
-//! Reading is bounded: size, depth and number of nodes, those that aliases copy included. Key order and
-//! unknown keys are kept; a key given twice is refused, because one of the two would be lost.
+//! Reading is bounded in size and depth. Key order and unknown keys are kept; a key given twice is refused, because one
+//! of the two would be lost.
 
 mod flaws;
 mod json;
@@ -23,10 +23,6 @@ use std::fmt;
 pub const BYTES_MAX: usize = 1 << 20;
 /// Deepest nesting. The deepest format has five levels.
 pub const DEPTH_MAX: usize = 64;
-/// Most nodes, those that aliases copy included.
-pub const NODES_MAX: usize = 100_000;
-/// Most bytes of text, those that aliases copy included.
-pub const TEXT_MAX: usize = 4 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -163,28 +159,6 @@ fn refuse_control_characters(text: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Counts what has been read, so that aliases cannot multiply a small text into a large tree.
-#[derive(Default)]
-struct Budget {
-    nodes: usize,
-    text: usize,
-}
-
-impl Budget {
-    fn take(&mut self, nodes: usize, text: usize, at: Place) -> Result<(), Fault> {
-        self.nodes = self.nodes.saturating_add(nodes);
-        self.text = self.text.saturating_add(text);
-        if self.nodes > NODES_MAX {
-            return Err(Fault::new(at, format!("the document has more than {NODES_MAX} values")));
-        }
-        if self.text > TEXT_MAX {
-            let message = format!("the document grows beyond {TEXT_MAX} bytes by its aliases");
-            return Err(Fault::new(at, message));
-        }
-        Ok(())
-    }
-}
-
 fn too_deep(at: Place) -> Fault {
     Fault::new(at, format!("the document is nested deeper than {DEPTH_MAX} levels"))
 }
@@ -218,6 +192,21 @@ impl Node {
             Data::List(items) => items,
             _ => &[],
         }
+    }
+
+    /// Returns the items of the list under a key; nothing for anything else.
+    pub fn items_of(&self, key: &str) -> &[Node] {
+        self.get(key).map_or(&[], Node::items)
+    }
+
+    /// Returns the scalar under a key as it was written; an empty text for anything else.
+    pub fn text_of(&self, key: &str) -> String {
+        self.get(key).and_then(Node::written).unwrap_or_default()
+    }
+
+    /// Returns the scalar under a key as it was written, if it says something.
+    pub fn said(&self, key: &str) -> Option<String> {
+        Some(self.text_of(key)).filter(|text| !text.trim().is_empty())
     }
 
     /// Returns the text; none for anything else.
@@ -256,6 +245,39 @@ impl Node {
         }
     }
 
+    /// Moves every place of the tree.
+    pub(crate) fn move_places(&mut self, to: &impl Fn(Place) -> Place) {
+        self.at = to(self.at);
+        match &mut self.data {
+            Data::List(items) => items.iter_mut().for_each(|item| item.move_places(to)),
+            Data::Map(entries) => {
+                for entry in entries {
+                    entry.key_at = to(entry.key_at);
+                    entry.value.move_places(to);
+                }
+            }
+            Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => {}
+        }
+    }
+
+    /// Returns a value as a tree in which everything is at one place.
+    pub(crate) fn of_value(value: &Value, at: Place) -> Node {
+        let node = |value: &Value| Node::of_value(value, at);
+        let entry =
+            |(key, value): (&String, _)| Entry { key: key.clone(), key_at: at, value: node(value) };
+        let data = match value {
+            Value::Null => Data::Null,
+            Value::Bool(value) => Data::Bool(*value),
+            Value::Number(number) => {
+                Data::Number(Numeral { text: number.to_string(), value: Some(number.clone()) })
+            }
+            Value::String(text) => Data::Text(text.clone()),
+            Value::Array(items) => Data::List(items.iter().map(node).collect()),
+            Value::Object(map) => Data::Map(map.iter().map(entry).collect()),
+        };
+        Node { data, at, plain: true }
+    }
+
     /// Returns the place of what a path such as `log[1].level` names, or of the deepest part of it that
     /// is there.
     pub fn place_of(&self, path: &str) -> Place {
@@ -272,22 +294,13 @@ impl Node {
         }
         node.at
     }
-
-    /// Counts the nodes and the bytes of text of the tree.
-    fn size(&self) -> (usize, usize) {
-        match &self.data {
-            Data::Null | Data::Bool(_) => (1, 0),
-            Data::Number(numeral) => (1, numeral.text.len()),
-            Data::Text(text) => (1, text.len()),
-            Data::List(items) => items.iter().map(Node::size).fold((1, 0), add),
-            Data::Map(entries) => {
-                let sizes = entries.iter().map(|e| add(e.value.size(), (1, e.key.len())));
-                sizes.fold((1, 0), add)
-            }
-        }
-    }
 }
 
-fn add(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
-    (a.0 + b.0, a.1 + b.1)
+pub(crate) fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    }
 }

@@ -14,7 +14,6 @@ const TRUTHS: [&str; 6] = ["y", "n", "yes", "no", "on", "off"];
 pub struct Style<'a> {
     /// Texts written as a `|` block even when they have one line.
     pub literal: &'a [&'a str],
-    /// Texts written as a `>` block.
     pub folded: &'a [&'a str],
     /// Texts written in double quotes, as the published examples have them.
     pub quoted: &'a [&'a str],
@@ -94,7 +93,6 @@ impl Writer<'_> {
         self.path.truncate(length);
     }
 
-    /// Writes what comes after `key:`.
     fn value(&mut self, value: &Value, level: usize) {
         match value {
             Value::Object(map) if !map.is_empty() => {
@@ -165,7 +163,6 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a text can stand in a block as it is.
 fn fits_a_block(text: &str) -> bool {
     let first = text.trim_end_matches('\n');
     !first.is_empty()
@@ -195,7 +192,6 @@ fn fold(text: &str) -> Option<Vec<&str>> {
     Some(lines)
 }
 
-/// Breaks one line at single spaces, so that no part begins or ends with one.
 fn fold_line<'a>(line: &'a str, lines: &mut Vec<&'a str>) {
     let mut rest = line;
     while rest.chars().count() > FOLD_AT {

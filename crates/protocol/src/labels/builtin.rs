@@ -4,11 +4,9 @@ use super::{Carrier, Dialect};
 use comity_core::role::Role;
 use comity_core::status::Status;
 
-/// Names of the dialects, for messages.
 pub(super) const NAMES: [&str; 3] = ["neo", "ace", "ace-project"];
 
 impl Dialect {
-    /// Returns the dialect of that name: `neo` (Neo.mjs), `ace` (labels) or `ace-project` (a board's field).
     pub fn named(name: &str) -> Option<Dialect> {
         match name {
             "neo" => Some(Dialect::neo()),
@@ -18,7 +16,6 @@ impl Dialect {
         }
     }
 
-    /// The labels of the Neo.mjs Agent Task Protocol.
     pub fn neo() -> Dialect {
         let role = |role, word: &str| (role, format!("agent-role:{word}"));
         Dialect {
@@ -28,52 +25,46 @@ impl Dialect {
                 role(Role::Critic, "qa"),
             ],
             role_prefix: Some("agent-role:".to_owned()),
-            ..dialect("neo", Carrier::Labels, |status| {
-                let word = match status {
-                    Status::Queued => "pending",
-                    Status::Claimed | Status::InProgress | Status::ChangesRequested => {
-                        "in-progress"
-                    }
-                    Status::Review | Status::Approved | Status::Merging => "review",
-                    Status::Done => "completed",
-                    Status::Blocked | Status::Failed => "blocked",
-                    Status::Abandoned => return None,
-                };
-                Some(format!("agent-task:{word}"))
-            })
+            ..dialect(
+                "neo",
+                Carrier::Labels,
+                "agent-task:",
+                ["pending", "in-progress", "review", "completed", "blocked", "blocked", ""],
+            )
         }
     }
 
-    /// The labels of ACE, first generation.
     pub fn ace() -> Dialect {
-        dialect("ace", Carrier::Labels, |status| {
-            let word = match status {
-                Status::Queued => "ready",
-                Status::Claimed | Status::InProgress | Status::ChangesRequested => "in-progress",
-                Status::Review | Status::Approved | Status::Merging | Status::Done => "done",
-                Status::Blocked => "blocked",
-                Status::Failed | Status::Abandoned => "failed",
-            };
-            Some(format!("agent:{word}"))
-        })
+        let words = ["ready", "in-progress", "done", "done", "blocked", "failed", "failed"];
+        dialect("ace", Carrier::Labels, "agent:", words)
     }
 
-    /// The status field of ACE, second generation.
     pub fn ace_project() -> Dialect {
-        dialect("ace-project", Carrier::Field, |status| {
-            let word = match status {
-                Status::Queued => "Ready",
-                Status::Claimed | Status::InProgress | Status::ChangesRequested => "In progress",
-                Status::Review | Status::Approved | Status::Merging | Status::Done => "Done",
-                Status::Blocked | Status::Failed | Status::Abandoned => "Blocked",
-            };
-            Some(word.to_owned())
-        })
+        let words = ["Ready", "In progress", "Done", "Done", "Blocked", "Blocked", "Blocked"];
+        dialect("ace-project", Carrier::Field, "", words)
     }
 }
 
-fn dialect(name: &str, carrier: Carrier, word: fn(Status) -> Option<String>) -> Dialect {
-    let words = Status::ALL.into_iter().filter_map(|status| Some((status, word(status)?)));
+/// Picks the word for a state. Other systems have fewer states: queued, under way, in review, done, blocked, failed,
+/// abandoned.
+pub(crate) fn word_for(status: Status, words: [&'static str; 7]) -> &'static str {
+    let [queued, under_way, review, done, blocked, failed, abandoned] = words;
+    match status {
+        Status::Queued => queued,
+        Status::Claimed | Status::InProgress | Status::ChangesRequested => under_way,
+        Status::Review | Status::Approved | Status::Merging => review,
+        Status::Done => done,
+        Status::Blocked => blocked,
+        Status::Failed => failed,
+        Status::Abandoned => abandoned,
+    }
+}
+
+/// A dialect without roles; an empty word stands for a state that has none.
+fn dialect(name: &str, carrier: Carrier, prefix: &str, words: [&'static str; 7]) -> Dialect {
+    let words = Status::ALL.into_iter().map(|status| (status, word_for(status, words)));
+    let words = words.filter(|(_, word)| !word.is_empty());
+    let words = words.map(|(status, word)| (status, format!("{prefix}{word}")));
     Dialect {
         name: name.to_owned(),
         carrier,

@@ -6,6 +6,7 @@ mod outside;
 mod own;
 mod settle;
 
+pub(crate) use builtin::word_for;
 pub use outside::{Outside, Wish};
 pub use own::BadKey;
 pub use settle::Settled;
@@ -14,12 +15,9 @@ use comity_core::role::Role;
 use comity_core::status::Status;
 use std::collections::BTreeMap;
 
-/// Where a dialect keeps the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// In labels of an issue, one at a time.
     Labels,
-    /// In the status field of a board.
     Field,
 }
 
@@ -27,18 +25,15 @@ pub enum Carrier {
 pub enum Issue {
     Open,
     Completed,
-    /// Closed as not planned.
     NotPlanned,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark<'a> {
-    /// The label, or the value of the field.
     pub word: Option<&'a str>,
     pub issue: Issue,
 }
 
-/// What must be done to an issue so that it shows a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub add: Vec<String>,
@@ -47,7 +42,6 @@ pub struct Change {
     pub issue: Issue,
 }
 
-/// The words of one protocol, or of one project, for the states and roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dialect {
     name: String,
@@ -59,26 +53,16 @@ pub struct Dialect {
 
 /// A word that stands for several states is read as the first of them here: as the one that says least about
 /// what others have done.
-const READ_ORDER: [Status; 11] = [
-    Status::Queued,
-    Status::InProgress,
-    Status::Review,
-    Status::Done,
-    Status::Blocked,
-    Status::Failed,
-    Status::Abandoned,
-    Status::Claimed,
-    Status::ChangesRequested,
-    Status::Approved,
-    Status::Merging,
-];
+fn read_order() -> impl Iterator<Item = Status> {
+    let late = [Status::Claimed, Status::ChangesRequested, Status::Approved, Status::Merging];
+    Status::ALL.into_iter().filter(move |status| !late.contains(status)).chain(late)
+}
 
 impl Dialect {
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns where it keeps the state.
     pub fn carrier(&self) -> Carrier {
         self.carrier
     }
@@ -86,7 +70,7 @@ impl Dialect {
     /// Returns its words for states, each once, in the order of a task's life.
     pub fn words(&self) -> Vec<&str> {
         let mut words: Vec<&str> = Vec::new();
-        for status in READ_ORDER {
+        for status in read_order() {
             if let Some(word) = self.words.get(&status)
                 && !words.iter().any(|known| same(known, word))
             {
@@ -96,7 +80,6 @@ impl Dialect {
         words
     }
 
-    /// Returns how a state is shown.
     pub fn mark(&self, status: Status) -> Mark<'_> {
         let issue = match status {
             Status::Done => Issue::Completed,
@@ -112,7 +95,7 @@ impl Dialect {
             word.zip(self.words.get(&status)).is_some_and(|(word, known)| same(word, known))
         };
         match issue {
-            Issue::Open => READ_ORDER.into_iter().find(|status| says(*status)),
+            Issue::Open => read_order().find(|status| says(*status)),
             Issue::NotPlanned => Some(Status::Abandoned),
             // Some dialects have one word for what is given up; closed with that word it is not done.
             Issue::Completed if says(Status::Abandoned) && !says(Status::Done) => {
@@ -122,7 +105,6 @@ impl Dialect {
         }
     }
 
-    /// Returns the words of this dialect among the labels, as they are written there.
     pub fn states_in<'a>(&self, labels: &'a [String]) -> Vec<&'a str> {
         let known = |label: &&String| self.words.values().any(|word| same(word, label));
         labels.iter().filter(known).map(String::as_str).collect()
@@ -153,7 +135,6 @@ impl Dialect {
         self.words().into_iter().filter(follows).collect()
     }
 
-    /// Returns the role that the labels name.
     pub fn role(&self, labels: &[String]) -> Option<Role> {
         let listed = |label: &String| {
             self.roles.iter().find(|(_, word)| same(word, label)).map(|(role, _)| *role)
@@ -167,7 +148,6 @@ impl Dialect {
         labels.iter().find_map(|label| listed(label).or_else(|| prefixed(label)))
     }
 
-    /// Returns the label of a role, where the dialect has one.
     pub fn role_word(&self, role: Role) -> Option<&str> {
         self.roles.iter().find(|(known, _)| *known == role).map(|(_, word)| word.as_str())
     }
@@ -189,5 +169,9 @@ impl Dialect {
 
 /// Hosts compare labels and field values without regard to case.
 fn same(a: &str, b: &str) -> bool {
-    a.trim().to_lowercase() == b.trim().to_lowercase()
+    plain(a) == plain(b)
+}
+
+fn plain(word: &str) -> String {
+    word.trim().to_lowercase()
 }

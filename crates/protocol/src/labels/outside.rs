@@ -1,26 +1,22 @@
 //! A change that somebody made outside: what it asks for, and whether it can be.
 
-use super::{Dialect, Issue, Mark, same};
+use super::{Dialect, Issue, Mark, plain};
 use comity_core::policy::Policy;
 use comity_core::role::{Role, Verb};
 use comity_core::status::Status;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What an issue that is seen outside means for a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outside {
-    /// It shows the state that the task has.
     Agrees,
     Wish(Wish),
     /// It asks for one that cannot follow: it is put back, and this is said.
     Refused(String),
 }
 
-/// A state that is asked for, and the way there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     pub from: Status,
-    /// The states on the way; the last one is shown as what is asked for.
     pub steps: Vec<Status>,
 }
 
@@ -43,7 +39,7 @@ impl Dialect {
         match self.way(known, to, code) {
             Some(steps) => Outside::Wish(Wish { from: known, steps }),
             None => Outside::Refused(format!(
-                "a task that is {known} cannot become {to}; it is put back to {}",
+                "a task that is {known} cannot become {to}; comity puts back {}",
                 shown.word.unwrap_or("no label")
             )),
         }
@@ -84,7 +80,7 @@ fn withdrawn(known: Status, shown: Mark<'_>) -> Outside {
         return Outside::Wish(Wish { from: known, steps: vec![Status::Blocked] });
     }
     let word = shown.word.unwrap_or("its label");
-    Outside::Refused(format!("a task that is {known} keeps its label; {word} is put back"))
+    Outside::Refused(format!("a task that is {known} keeps its label; comity puts back {word}"))
 }
 
 fn alike(a: Mark<'_>, b: Mark<'_>) -> bool {
@@ -92,15 +88,10 @@ fn alike(a: Mark<'_>, b: Mark<'_>) -> bool {
 }
 
 fn alike_words(a: Option<&str>, b: Option<&str>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => same(a, b),
-        (None, None) => true,
-        _ => false,
-    }
+    a.map(plain) == b.map(plain)
 }
 
 impl Wish {
-    /// Returns what must be done, one verb a step.
     pub fn verbs(&self) -> Vec<Verb> {
         let mut at = self.from;
         let mut verbs = Vec::new();

@@ -7,14 +7,11 @@ use std::collections::BTreeMap;
 
 /// Characters of a label, as GitHub allows them.
 const WORD_CHARS_MAX: usize = 50;
-/// States that must have a word.
 const NEEDED: [Status; 5] =
     [Status::Queued, Status::InProgress, Status::Review, Status::Done, Status::Blocked];
 
-/// A key whose value makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadKey {
-    /// The key, below the table of labels.
     pub key: String,
     pub message: String,
 }
@@ -35,15 +32,21 @@ impl Dialect {
     ) -> Result<Dialect, BadKey> {
         match name {
             Some("own") | None if !states.is_empty() => own(states, roles),
-            Some("own") => Err(bad("dialect", "own words need a table labels.states")),
+            Some("own") => Err(bad("dialect", "the dialect own needs a table labels.states")),
             name => {
                 let name = name.unwrap_or("neo");
                 let mut dialect = Dialect::named(name).ok_or_else(|| {
                     let names = builtin::NAMES.join(", ");
-                    bad("dialect", format!("{name:?} is not known; one of: {names}, own"))
+                    bad(
+                        "dialect",
+                        format!("comity knows no dialect {name:?}; choose one of {names}, own"),
+                    )
                 })?;
                 if !states.is_empty() {
-                    return Err(bad("dialect", format!("{name:?} has its own states already")));
+                    return Err(bad(
+                        "dialect",
+                        format!("the dialect {name:?} has its own states; leave out labels.states"),
+                    ));
                 }
                 if !roles.is_empty() {
                     dialect.roles = read_roles(roles, &dialect)?;
@@ -67,7 +70,7 @@ fn own(
     }
     for status in NEEDED {
         if !words.contains_key(&status) {
-            return Err(bad("states", format!("no word for {status}")));
+            return Err(bad("states", format!("the state {status} has no word")));
         }
     }
     for status in Status::ALL {
@@ -109,7 +112,7 @@ fn tell_apart(words: &BTreeMap<Status, String>) -> Result<(), BadKey> {
             if alike(*status, *other) && one != two && !closed {
                 return Err(bad(
                     format!("states.{other}"),
-                    format!("is the word of {status}, too"),
+                    format!("this word already stands for {status}"),
                 ));
             }
         }
@@ -139,7 +142,7 @@ fn read_roles(
         let taken = out.iter().any(|(_, known)| same(known, &word))
             || dialect.words.values().any(|known| same(known, &word));
         if taken {
-            return Err(bad(key, format!("{word:?} stands for something else already")));
+            return Err(bad(key, format!("another state or role already has the word {word:?}")));
         }
         out.push((role, word));
     }
@@ -149,10 +152,10 @@ fn read_roles(
 fn checked(key: &str, word: &str) -> Result<String, BadKey> {
     let word = word.trim();
     if word.is_empty() || word.chars().any(char::is_control) {
-        return Err(bad(key, format!("{word:?} is no label")));
+        return Err(bad(key, format!("{word:?} cannot be a label")));
     }
     if word.chars().count() > WORD_CHARS_MAX {
-        return Err(bad(key, format!("is longer than {WORD_CHARS_MAX} characters")));
+        return Err(bad(key, format!("a label has at most {WORD_CHARS_MAX} characters")));
     }
     Ok(word.to_owned())
 }

@@ -3,10 +3,8 @@
 use super::{Dialect, same};
 use comity_core::status::Status;
 
-/// The one state that labels say, after repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
-    /// The label that counts, as it is written there.
     pub word: String,
     pub remove: Vec<String>,
     /// Why this one counts; none when there was no other.
@@ -58,7 +56,7 @@ impl Dialect {
         let is_before = |word: &str| before.is_some_and(|before| same(before, word));
         let added: Vec<&str> = words.iter().copied().filter(|word| !is_before(word)).collect();
         if let ([added], Some(before)) = (added.as_slice(), before) {
-            return Some((added, Some(format!("{added} was added beside {before}"))));
+            return Some((added, Some(format!("somebody added {added} beside {before}"))));
         }
         let shows = |status: &Status| {
             let of = self.words.get(status)?;

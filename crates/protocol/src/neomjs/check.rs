@@ -1,101 +1,8 @@
-//! The parts that the checks of the three contracts are made of.
+//! What the three contracts have in common.
 
-use crate::document::{Data, Node};
-use crate::problem::Problems;
+use crate::document::{Data, Node, says_nothing};
 use comity_core::command::Extra;
 use serde_json::{Map, Value};
-
-/// Longest value that is repeated in a message.
-const SHOWN_MAX: usize = 80;
-
-pub(super) struct Check<'a> {
-    pub(super) root: &'a Node,
-    pub(super) found: Problems,
-}
-
-impl<'a> Check<'a> {
-    /// Begins a check; none when the document is not even a list of keys.
-    pub(super) fn of(root: &'a Node, what: &str) -> Result<Check<'a>, Problems> {
-        let mut found = Problems::new();
-        if !matches!(root.data, Data::Map(_)) {
-            found.error(root.at, "", format!("the {what} is not a list of keys and values"));
-            return Err(found);
-        }
-        Ok(Check { root, found })
-    }
-
-    /// Returns the text of a key that must be there and say something.
-    pub(super) fn needed(&mut self, key: &str) -> Option<&'a Node> {
-        let value = self.root.get(key).filter(|value| value.data != Data::Null);
-        let Some(value) = value else {
-            self.found.error(self.root.at, key, format!("{key} is missing"));
-            return None;
-        };
-        if value.written().is_some_and(|text| !text.trim().is_empty()) {
-            return Some(value);
-        }
-        let what = if value.written().is_some() { "is empty" } else { "is not a text" };
-        self.found.error(value.at, key, format!("{key} {what}"));
-        None
-    }
-
-    /// Says that a key should be there.
-    pub(super) fn wished(&mut self, key: &str) -> Option<&'a Node> {
-        let value = self.root.get(key).filter(|value| value.data != Data::Null);
-        match value {
-            None => self.found.warning(self.root.at, key, format!("{key} is missing")),
-            Some(value) if value.written().is_none() => {
-                self.found.error(value.at, key, format!("{key} is not a text"));
-            }
-            Some(_) => {}
-        }
-        value.filter(|value| value.written().is_some())
-    }
-
-    /// Checks a list of texts, which may be missing.
-    pub(super) fn texts(&mut self, path: &str, value: Option<&Node>) {
-        let Some(value) = value else { return };
-        match &value.data {
-            Data::Null | Data::Text(_) => {}
-            Data::List(items) => {
-                for (place, item) in items.iter().enumerate() {
-                    let path = format!("{path}[{place}]");
-                    match item.written() {
-                        Some(text) if !text.trim().is_empty() => {}
-                        Some(_) => self.found.error(item.at, &path, format!("{path} is empty")),
-                        None => {
-                            let message =
-                                format!("{path} is not a text; put it in quotes if it has a colon");
-                            self.found.error(item.at, &path, message);
-                        }
-                    }
-                }
-            }
-            _ => self.found.error(value.at, path, format!("{path} is not a list")),
-        }
-    }
-
-    /// Versions are written in many ways; all of them are version 1.
-    pub(super) fn version(&mut self) {
-        let Some(value) = self.wished("version") else { return };
-        let text = value.written().unwrap_or_default();
-        if text.trim().parse() != Ok(1.0_f64) {
-            let message = format!("version {} is not known; it is 1.0", shown(&text));
-            self.found.error(value.at, "version", message);
-        }
-    }
-}
-
-/// A value for a message, cut where it is long.
-pub(super) fn shown(text: &str) -> String {
-    let cut: String = text.chars().take(SHOWN_MAX).collect();
-    if cut.len() < text.len() { format!("{cut:?}…") } else { format!("{cut:?}") }
-}
-
-/// The text of a key; empty when there is none.
-pub(super) fn text(root: &Node, key: &str) -> String {
-    root.get(key).and_then(Node::written).unwrap_or_default()
-}
 
 /// The items of a list of texts; one text is a list of one.
 pub(super) fn list(value: Option<&Node>) -> Vec<String> {
@@ -124,16 +31,6 @@ pub(super) fn beyond(root: &Node, known: &[&str]) -> Extra {
     extra
 }
 
-fn says_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.trim().is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
-    }
-}
-
-/// The keys that a contract does not know.
 pub(super) fn unknown(root: &Node, known: &[&str]) -> Map<String, Value> {
     let entries = root.entries().iter().filter(|entry| !known.contains(&entry.key.as_str()));
     entries.map(|entry| (entry.key.clone(), entry.value.to_value())).collect()

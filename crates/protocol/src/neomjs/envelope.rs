@@ -1,29 +1,26 @@
 //! What is around a contract: front matter, the line that names the agent, quotation marks, icons, a fence. All of
 //! it is taken off, and places still are those of the text as it was given.
 
-use crate::document::{self, Data, Fault, Node, Place};
+use crate::document::{self, Fault, Node, Place};
 use crate::markdown::indent;
 use std::ops::Range;
 
 /// Spaces before a quotation mark; more make it code.
 const QUOTE_INDENT_MAX: usize = 3;
 
-/// A contract taken out of its text, line by line.
 struct Opened {
     /// As many lines as the text; those around the contract are empty.
     text: String,
-    /// Characters taken off the front of each line.
     taken: Vec<u32>,
     /// The lines that may be the contract, counted from 0: the first one and the one after the last.
     lines: Range<usize>,
 }
 
-/// Reads the contract in a text.
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let opened = open(text);
     match document::read(&opened.text) {
         Ok(mut node) => {
-            opened.put_back(&mut node);
+            node.move_places(&|at| opened.place(at));
             Ok(node)
         }
         Err(mut fault) => {
@@ -42,8 +39,8 @@ pub(super) fn has_header(text: &str, header: &str) -> bool {
     head.any(|line| line.eq_ignore_ascii_case(header))
 }
 
-/// Returns the title that the front matter of an issue's file gives.
-pub(super) fn front_title(text: &str) -> Option<String> {
+/// Returns the title that the front matter of an issue gives.
+pub fn front_title(text: &str) -> Option<String> {
     front(text)?.get("title")?.written().filter(|title| !title.trim().is_empty())
 }
 
@@ -56,17 +53,14 @@ pub(super) fn front(text: &str) -> Option<Node> {
     (!lines.is_empty()).then(|| document::read(&front).ok())?
 }
 
-/// The lines of the front matter between its marks, counted from 0.
 pub(super) fn front_lines(text: &str) -> Range<usize> {
     1..front_matter(text.strip_prefix('\u{feff}').unwrap_or(text)).saturating_sub(1).max(1)
 }
 
-/// The lines of the contract, counted from 0.
 pub(super) fn contract_lines(text: &str) -> Range<usize> {
     open(text).lines
 }
 
-/// Returns the contract without anything around it.
 pub(super) fn contract_in(text: &str) -> String {
     let opened = open(text);
     format!("{}\n", opened.text.trim_start_matches('\n').trim_end())
@@ -92,20 +86,6 @@ impl Opened {
         let line = usize::try_from(at.line).unwrap_or(usize::MAX).saturating_sub(1);
         let taken = self.taken.get(line).copied().unwrap_or_default();
         Place { column: at.column.saturating_add(taken), ..at }
-    }
-
-    fn put_back(&self, node: &mut Node) {
-        node.at = self.place(node.at);
-        match &mut node.data {
-            Data::List(items) => items.iter_mut().for_each(|item| self.put_back(item)),
-            Data::Map(entries) => {
-                for entry in entries {
-                    entry.key_at = self.place(entry.key_at);
-                    self.put_back(&mut entry.value);
-                }
-            }
-            Data::Null | Data::Bool(_) | Data::Number(_) | Data::Text(_) => {}
-        }
     }
 }
 
@@ -170,7 +150,6 @@ fn unquoted_lines(text: &str) -> Vec<(&str, u32)> {
         .collect()
 }
 
-/// Takes quotation marks, and an icon after each, off a line.
 fn unquoted(line: &str) -> &str {
     let mut line = line;
     while let Some(rest) = line.strip_prefix('>') {
@@ -186,7 +165,6 @@ fn unquoted(line: &str) -> &str {
     line
 }
 
-/// The first fence whose language is YAML: its two ends.
 fn first_fence(lines: &[(&str, u32)]) -> Option<(usize, usize)> {
     let language = |line: &str| -> Option<usize> {
         let text = line.trim();

@@ -1,10 +1,11 @@
 //! The report of an error: an agent is stuck and says what it needs.
 
-use super::check::{Check, beyond, shown, text};
+use super::check::beyond;
 use super::envelope;
-use crate::contract::{Mode, SURE, keys_there, says};
-use crate::document::{Data, Node, Style, to_yaml};
+use crate::contract::{Mode, SURE, ended, keys_there, says};
+use crate::document::{Node, Style, to_yaml};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, count, may, must, should};
 use comity_core::command::{
     Extra, IssueKind, REASON_KEY, ReportStatus, ReportedIssue, ReportedLine, WorkReport,
     grave_lines,
@@ -15,16 +16,20 @@ use serde_json::{Map, Value, json};
 const HEADER: &str = "# AGENT ERROR REPORT";
 const ATTEMPTS: &str = "attempts";
 const KNOWN: [&str; 5] = ["status", "reason", "error_log", "attempts", "request"];
+const FIELDS: &[Field] = &[
+    must("status", Shape::AnyCase(&["blocked"]), "blocked"),
+    must("reason", Shape::Scalar, "what went wrong, in short"),
+    may("error_log", Shape::AnyScalar, "what the tools said"),
+    should("attempts", Shape::Count, "how often it was tried"),
+    should("request", Shape::AnyScalar, "what is asked for"),
+];
 
-/// Why a task is stuck, and what is asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorContract {
     pub reason: String,
     pub error_log: Option<String>,
-    /// Attempts that were made, where it counts them.
     pub attempts: Option<u32>,
     pub request: Option<String>,
-    /// Everything else that it has, and the order of its keys.
     pub more: Extra,
 }
 
@@ -37,50 +42,21 @@ pub(super) fn marks(given: &str, tree: Option<&Node>) -> u32 {
 }
 
 pub(super) fn validate(root: &Node, _mode: Mode) -> Problems {
-    let mut check = match Check::of(root, "error report") {
-        Ok(check) => check,
-        Err(problems) => return problems,
-    };
-    if let Some(value) = check.needed("status") {
-        let word = value.written().unwrap_or_default();
-        if word.trim().to_lowercase() != "blocked" {
-            let message = format!("status {} is not known; it is blocked", shown(&word));
-            check.found.error(value.at, "status", message);
-        }
-    }
-    check.needed("reason");
-    if let Some(log) = check.root.get("error_log")
-        && matches!(log.data, Data::List(_) | Data::Map(_))
-    {
-        check.found.error(log.at, "error_log", "error_log is not a text");
-    }
-    if let Some(value) = check.wished("attempts")
-        && count(value).is_none()
-    {
-        let number = value.written().unwrap_or_default();
-        let message = format!("attempts {} is not a count", shown(&number));
-        check.found.error(value.at, "attempts", message);
-    }
-    check.wished("request");
-    check.found
+    shape::check(root, FIELDS)
 }
 
-fn count(value: &Node) -> Option<u32> {
-    match &value.data {
-        Data::Number(numeral) => numeral.whole().and_then(|count| u32::try_from(count).ok()),
-        _ => value.text().and_then(|text| text.trim().parse().ok()),
-    }
+pub(super) fn schema() -> Value {
+    shape::schema("Error report", "Neo.mjs Agent Task Protocol v1.0", FIELDS)
 }
 
 impl ErrorContract {
-    /// Returns what a valid report says.
     pub fn of(root: &Node) -> ErrorContract {
         ErrorContract {
-            reason: text(root, "reason"),
-            error_log: Some(text(root, "error_log").trim_end().to_owned())
+            reason: root.text_of("reason"),
+            error_log: Some(root.text_of("error_log").trim_end().to_owned())
                 .filter(|log| !log.is_empty()),
             attempts: root.get(ATTEMPTS).and_then(count),
-            request: Some(text(root, "request")).filter(|request| !request.trim().is_empty()),
+            request: root.said("request"),
             more: beyond(root, &KNOWN),
         }
     }
@@ -140,17 +116,10 @@ pub(super) fn report(root: &Node) -> WorkReport {
         other.insert(ATTEMPTS.to_owned(), json!(attempts));
     }
     WorkReport {
-        contract: "neo-error".to_owned(),
-        task_id: None,
-        status: ReportStatus::Blocked,
-        files_modified: Vec::new(),
-        lists_files: false,
         log: log.collect(),
         issues,
-        completed_at: None,
-        pr: None,
-        evidence: Vec::new(),
         other,
         keys,
+        ..ended("neo-error", ReportStatus::Blocked)
     }
 }

@@ -36,16 +36,13 @@ pub fn new_task(text: &str, tree: &Node, title: Option<&str>) -> NewTask {
         role: new.role.or_else(|| Dialect::neo().role(&labels)),
         labels: free_words(labels),
         links: number.map(link).into_iter().collect(),
-        body: Some(kept(text)),
+        // A comment that quotes a contract is no body; of it the contract is kept.
+        body: Some(if envelope::is_quoted(text) {
+            envelope::contract_in(text)
+        } else {
+            text.to_owned()
+        }),
         ..new
-    }
-}
-
-/// The text that is kept. A comment that quotes a contract is no body; of it the contract is kept.
-fn kept(text: &str) -> String {
-    match envelope::is_quoted(text) {
-        true => envelope::contract_in(text),
-        false => text.to_owned(),
     }
 }
 
@@ -79,7 +76,6 @@ fn read(text: &str) -> Option<Node> {
     task::validate(&tree, Mode::Full).is_valid().then_some(tree)
 }
 
-/// What differs between an issue and its task.
 struct Change {
     front: bool,
     within: Option<&'static str>,
@@ -101,7 +97,6 @@ fn brought_up_to_date(task: &Task, text: &str) -> Option<String> {
     changes(task, &now, &read(&now)?).is_empty().then_some(now)
 }
 
-/// The contract as it should be, in the order of the protocol.
 fn contract_now(task: &Task, tree: &Node) -> TaskContract {
     let mut other = TaskContract::of(tree).other;
     if other.contains_key("title") {
@@ -110,7 +105,6 @@ fn contract_now(task: &Task, tree: &Node) -> TaskContract {
     TaskContract { other, ..TaskContract::of_task(task) }
 }
 
-/// Puts another contract where the old one was.
 fn with_contract(text: &str, contract: &TaskContract) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let range = envelope::contract_lines(text);

@@ -9,58 +9,34 @@ mod issue;
 mod plan;
 mod result;
 pub mod safety;
-mod schema;
 mod task;
 
+pub use envelope::front_title as title_beside;
 pub use error::ErrorContract;
 pub use issue::{Written, new_task, written};
 pub use plan::{PlanItem, read_plan};
 pub use result::ResultContract;
+pub(crate) use result::created;
 pub use task::TaskContract;
 
-use crate::contract::ContractKind;
-use crate::document::Place;
+use crate::contract::{ContractKind, Mode, row};
+use crate::document::{Fault, Node};
 
-/// The kinds of contract of this protocol.
-pub const TASK: ContractKind = ContractKind {
-    name: "neo-task",
-    help: "Neo.mjs Agent Task Protocol: what an agent is to do",
-    read: |text, _| envelope::read(text),
-    marks: task::marks,
-    validate: task::validate,
-    schema: schema::task,
-    report: None,
-};
-
-pub const RESULT: ContractKind = ContractKind {
-    name: "neo-result",
-    help: "Neo.mjs Agent Task Protocol: what came of it",
-    read: |text, _| result::read(text),
-    marks: result::marks,
-    validate: result::validate,
-    schema: schema::result,
-    report: Some(|tree| Some(result::report(tree))),
-};
-
-pub const ERROR: ContractKind = ContractKind {
-    name: "neo-error",
-    help: "Neo.mjs Agent Task Protocol: why an agent is stuck",
-    read: |text, _| envelope::read(text),
-    marks: error::marks,
-    validate: error::validate,
-    schema: schema::error,
-    report: Some(|tree| Some(error::report(tree))),
-};
-
-/// Where a text says that a pull request was created, which counts as a result.
-pub(crate) fn created_at(text: &str) -> Option<Place> {
-    result::created(text).map(|(_, at)| at)
+fn read(text: &str, _: Mode) -> Result<Node, Fault> {
+    envelope::read(text)
 }
 
-/// Returns the title that the front matter of an issue's file gives.
-pub fn title_beside(text: &str) -> Option<String> {
-    envelope::front_title(text)
-}
+pub const TASK: ContractKind =
+    row!("neo-task", "Neo.mjs Agent Task Protocol: what an agent is to do", read, task);
+pub const RESULT: ContractKind = row!(
+    "neo-result",
+    "Neo.mjs Agent Task Protocol: what came of it",
+    |text, _| result::read(text),
+    result,
+    reports
+);
+pub const ERROR: ContractKind =
+    row!("neo-error", "Neo.mjs Agent Task Protocol: why an agent is stuck", read, error, reports);
 
 /// Puts a contract into the fence that issue bodies and comments have.
 pub fn fenced(contract: &str) -> String {

@@ -5,17 +5,28 @@ use super::{TaskContract, envelope, task};
 use crate::contract::Mode;
 use crate::document::{Data, Node};
 use crate::problem::{Level, Problems};
+use crate::shape::{self, Field, Shape, may};
 use comity_core::command::{NewTask, PlannedTask};
 use comity_core::task::Priority;
 
-/// Keys of a plan's task beside those of a contract.
-const PLANNING: [&str; 6] = ["key", "id", "title", "depends_on", "priority", "labels"];
+const TEXTS: Shape = Shape::OneOrMore(&Shape::AnyScalar);
+const PLANNING: &[Field] = &[
+    may("key", Shape::AnyScalar, "its name in this plan"),
+    may("id", Shape::AnyScalar, "the id of the task"),
+    may("title", Shape::AnyScalar, "its title"),
+    may("depends_on", TEXTS, "what it waits for"),
+    may("priority", Shape::AnyScalar, "its priority"),
+    may("labels", TEXTS, "its labels"),
+];
+const WHOLE: &[Field] = &[
+    may("epic", Shape::AnyScalar, "the epic of all tasks"),
+    may("epic_issue", Shape::AnyScalar, "the epic of all tasks"),
+];
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanItem {
     pub key: Option<String>,
     pub id: Option<String>,
-    /// Its title, when it has one beside its goal.
     pub title: Option<String>,
     /// What it waits for: keys of this plan, or ids of tasks.
     pub depends_on: Vec<String>,
@@ -38,14 +49,18 @@ pub fn read_plan(text: &str) -> Result<Vec<PlanItem>, Problems> {
             return Err(problems);
         }
     };
-    for key in ["epic", "epic_issue"] {
-        one_text(&root, key, "", &mut problems);
+    if matches!(root.data, Data::Map(_)) {
+        problems.extend(shape::check(&root, WHOLE));
     }
     let epic = ["epic", "epic_issue"].iter().find_map(|key| root.get(key)?.written());
     let mut plan: Vec<PlanItem> = Vec::new();
     for (place, item) in items.iter().enumerate() {
         let (list, path) = (path, format!("{path}[{place}]"));
-        for problem in task::validate(item, Mode::Full).iter() {
+        let mut found = task::validate(item, Mode::Full);
+        if matches!(item.data, Data::Map(_)) {
+            found.extend(shape::check(item, PLANNING));
+        }
+        for problem in found.iter() {
             let at = item.place_of(&problem.path);
             let inner = if problem.path.is_empty() { "" } else { "." };
             let full = format!("{path}{inner}{}", problem.path);
@@ -59,27 +74,15 @@ pub fn read_plan(text: &str) -> Result<Vec<PlanItem>, Problems> {
         let same = |other: &PlanItem| planned.key.is_some() && other.key == planned.key;
         if let Some(first) = plan.iter().position(same) {
             let key = if item.get("key").is_some() { "key" } else { "id" };
-            let message = format!("{path}: its {key} is that of {list}[{first}], too");
+            let message = format!("{path}: {list}[{first}] has the same {key}");
             problems.error(item.place_of(key), format!("{path}.{key}"), message);
         }
         plan.push(planned);
     }
     if items.is_empty() {
-        problems.error(root.at, "tasks", "there is no task in the plan");
+        problems.error(root.at, "tasks", "the plan has no task");
     }
     if problems.is_valid() { Ok(plan) } else { Err(problems) }
-}
-
-/// A value of another form would be left out without a word.
-fn one_text(node: &Node, key: &str, path: &str, problems: &mut Problems) {
-    let value = node.get(key).filter(|value| value.data != Data::Null);
-    if let Some(value) = value.filter(|value| value.written().is_none()) {
-        let (full, message) = match path {
-            "" => (key.to_owned(), format!("{key} is not a text")),
-            _ => (format!("{path}.{key}"), format!("{path}: {key} is not a text")),
-        };
-        problems.error(value.at, full, message);
-    }
 }
 
 fn plan_item(item: &Node, path: &str, epic: Option<&String>, problems: &mut Problems) -> PlanItem {
@@ -92,24 +95,8 @@ fn plan_item(item: &Node, path: &str, epic: Option<&String>, problems: &mut Prob
             None
         }
     });
-    for key in ["key", "id", "title", "priority"] {
-        one_text(item, key, path, problems);
-    }
-    for key in ["depends_on", "labels"] {
-        let value = item.get(key);
-        let fine = |item: &Node| item.written().is_some();
-        let wrong = value.filter(|value| match &value.data {
-            Data::List(items) => !items.iter().all(fine),
-            Data::Null | Data::Text(_) => false,
-            _ => true,
-        });
-        if let Some(value) = wrong {
-            let message = format!("{path}: {key} is not a list of texts");
-            problems.error(value.at, format!("{path}.{key}"), message);
-        }
-    }
     let mut contract = TaskContract::of(item);
-    contract.other.retain(|key, _| !PLANNING.contains(&key.as_str()));
+    contract.other.retain(|key, _| !shape::knows(PLANNING, key));
     PlanItem {
         key: word("key").or_else(|| word("id")),
         id: word("id"),

@@ -1,44 +1,40 @@
 //! The contract of a result: the work is done and a pull request is open.
 
-use super::check::{Check, beyond, list, shown, text};
+use super::check::{beyond, list};
 use super::envelope;
-use crate::contract::{Mode, SURE, keys_there, says};
-use crate::document::{Data, Entry, Fault, Node, Place, Style, to_yaml};
+use crate::contract::{Mode, SURE, changed_file, ended, keys_there, says};
+use crate::document::{Data, Fault, Node, Place, Style, to_yaml};
 use crate::markdown;
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, check_paths, may, must, should};
 use crate::test_claims;
-use comity_core::command::{
-    Extra, FileAction, ReportStatus, ReportedEvidence, ReportedFile, ReportedLine, WorkReport,
-};
+use comity_core::command::{Extra, ReportStatus, ReportedEvidence, ReportedLine, WorkReport};
 use comity_core::event::ResultReported;
 use comity_core::pattern::RepoPath;
 use serde_json::{Map, Value, json};
 
 const HEADER: &str = "# AGENT RESULT CONTRACT";
-/// What the original's worker posts instead of a contract.
 const CREATED: &str = "PR Created:";
-/// The gate that test results are about.
 const TESTS: &str = "tests";
-/// What stands before the words about the tests in the log.
 const TESTS_SAID: &str = "Tests: ";
 const KNOWN: [&str; 4] = ["status", "pr_url", "files_modified", "test_results"];
 /// The words that are written; more are understood.
 const WRITTEN: [&str; 3] = ["success", "failed", "blocked"];
-const DONE: [&str; 4] = ["success", "completed", "done", "ok"];
-const FAILED: [&str; 4] = ["failure", "failed", "error", "fail"];
-/// Every word that is understood.
-pub(super) const STATUSES: &[&str] =
+const STATUSES: &[&str] =
     &["success", "completed", "done", "ok", "failure", "failed", "error", "fail", "blocked"];
+const FIELDS: &[Field] = &[
+    must("status", Shape::AnyCase(STATUSES), "success, failed or blocked"),
+    should("pr_url", Shape::Url, "the pull request"),
+    may("files_modified", Shape::OneOrMore(&Shape::Scalar), "the files that were changed"),
+    may("test_results", Shape::AnyScalar, "how the tests ended, such as: Passed (3/3)"),
+];
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResultContract {
-    /// `success`, or what it was instead.
     pub status: String,
     pub pr_url: Option<String>,
     pub files_modified: Vec<String>,
-    /// How the tests went, in words.
     pub test_results: Option<String>,
-    /// Everything else that it has, and the order of its keys.
     pub more: Extra,
 }
 
@@ -49,13 +45,13 @@ pub(super) fn read(given: &str) -> Result<Node, Fault> {
         return read;
     }
     match created(given) {
-        Some((url, at)) => Ok(result_of(&url, at)),
+        Some((url, at)) => Ok(Node::of_value(&json!({"status": "success", "pr_url": url}), at)),
         None => read,
     }
 }
 
 /// Finds `PR Created: <url>` at the start of a line that is no code and no quotation.
-pub(super) fn created(given: &str) -> Option<(String, Place)> {
+pub(crate) fn created(given: &str) -> Option<(String, Place)> {
     let (text, taken) = envelope::unwrapped(given);
     (1..).zip(markdown::lines(&text)).zip(taken).find_map(|((line, text), taken)| {
         let url = markdown::after_word(&text, CREATED)?.split_whitespace().next()?;
@@ -63,16 +59,6 @@ pub(super) fn created(given: &str) -> Option<(String, Place)> {
         let column = u32::try_from(before.chars().count()).ok()?.saturating_add(taken + 1);
         Some((url.to_owned(), Place { line, column }))
     })
-}
-
-fn result_of(url: &str, at: Place) -> Node {
-    let entry = |key: &str, value: &str| Entry {
-        key: key.to_owned(),
-        key_at: at,
-        value: Node { data: Data::Text(value.to_owned()), at, plain: true },
-    };
-    let entries = vec![entry("status", "success"), entry("pr_url", url)];
-    Node { data: Data::Map(entries), at, plain: true }
 }
 
 pub(super) fn marks(given: &str, tree: Option<&Node>) -> u32 {
@@ -88,66 +74,39 @@ pub(super) fn marks(given: &str, tree: Option<&Node>) -> u32 {
 }
 
 pub(super) fn validate(root: &Node, mode: Mode) -> Problems {
-    let mut check = match Check::of(root, "result contract") {
-        Ok(check) => check,
-        Err(problems) => return problems,
-    };
-    if let Some(value) = check.needed("status") {
-        let word = value.written().unwrap_or_default();
-        let known = if mode == Mode::Strict {
-            WRITTEN.contains(&word.as_str())
-        } else {
-            status(&word).is_some()
-        };
-        if !known {
-            let message = format!("status {} is not known; it is success", shown(&word));
-            check.found.error(value.at, "status", message);
-        }
-    }
-    if let Some(url) = check.wished("pr_url") {
-        let address = url.written().unwrap_or_default();
-        if !address.starts_with("https://") && !address.starts_with("http://") {
-            let message = format!("pr_url {} is not an address", shown(&address));
-            check.found.error(url.at, "pr_url", message);
-        }
-    }
-    let files = check.root.get("files_modified");
-    check.texts("files_modified", files);
-    let single = files.filter(|files| files.text().is_some());
-    for (place, item) in files.map_or(&[][..], Node::items).iter().chain(single).enumerate() {
-        let Some(name) = item.text().filter(|name| !name.trim().is_empty()) else { continue };
-        if let Err(error) = RepoPath::parse(name) {
-            let path = format!("files_modified[{place}]");
-            check.found.error(item.at, &path, format!("{path}: {}: {error}", shown(name)));
-        }
-    }
-    if let Some(tests) = check.root.get("test_results")
-        && !matches!(tests.data, Data::Null | Data::Text(_) | Data::Number(_) | Data::Bool(_))
+    let mut found = shape::check(root, FIELDS);
+    if let Some(value) = root.get("status")
+        && mode == Mode::Strict
+        && !value.text().is_some_and(|word| WRITTEN.contains(&word))
     {
-        check.found.error(tests.at, "test_results", "test_results is not a text");
+        let message = format!("status must be one of {}", WRITTEN.join(", "));
+        found.error(value.at, "status", message);
     }
-    check.found
+    check_paths(&mut found, "files_modified", root.get("files_modified"), RepoPath::parse);
+    found
+}
+
+pub(super) fn schema() -> Value {
+    shape::schema("Result contract", "Neo.mjs Agent Task Protocol v1.0", FIELDS)
 }
 
 fn status(word: &str) -> Option<ReportStatus> {
     let word = word.trim().to_lowercase();
     match word.as_str() {
-        word if DONE.contains(&word) => Some(ReportStatus::Completed),
-        word if FAILED.contains(&word) => Some(ReportStatus::Failed),
+        "success" | "completed" | "done" | "ok" => Some(ReportStatus::Completed),
+        "failure" | "failed" | "error" | "fail" => Some(ReportStatus::Failed),
         "blocked" => Some(ReportStatus::Blocked),
         _ => None,
     }
 }
 
 impl ResultContract {
-    /// Returns what a valid contract says.
     pub fn of(root: &Node) -> ResultContract {
-        let given = |key: &str| Some(text(root, key)).filter(|text| !text.trim().is_empty());
         ResultContract {
-            status: text(root, "status"),
-            pr_url: given("pr_url"),
+            status: root.text_of("status"),
+            pr_url: root.said("pr_url"),
             files_modified: list(root.get("files_modified")),
-            test_results: given("test_results"),
+            test_results: root.said("test_results"),
             more: beyond(root, &KNOWN),
         }
     }
@@ -156,7 +115,7 @@ impl ResultContract {
     pub fn of_report(told: &ResultReported, pr: Option<&str>) -> ResultContract {
         let tests = told.log.iter().find_map(|line| line.message.strip_prefix(TESTS_SAID));
         ResultContract {
-            status: DONE.first().copied().unwrap_or_default().to_owned(),
+            status: "success".to_owned(),
             pr_url: pr.map(str::to_owned),
             files_modified: told.files_modified.iter().map(|file| file.path.clone()).collect(),
             test_results: tests.map(str::to_owned),
@@ -164,7 +123,6 @@ impl ResultContract {
         }
     }
 
-    /// Tells what the words about the tests claim; none when they claim nothing.
     pub fn tests_pass(&self) -> Option<bool> {
         test_claims::claim(self.test_results.as_ref()?)
     }
@@ -188,14 +146,8 @@ impl ResultContract {
     }
 }
 
-/// Returns what a valid result reports.
 pub(super) fn report(root: &Node) -> WorkReport {
     let result = ResultContract::of(root);
-    let file = |name: &String| {
-        let path = RepoPath::parse(name);
-        let path = path.map_or_else(|_| name.clone(), |path| path.as_str().to_owned());
-        ReportedFile::new(path, FileAction::Changed)
-    };
     let said = result.test_results.iter().map(|tests| {
         let level = if result.tests_pass() == Some(false) { "error" } else { "info" };
         ReportedLine::new(level, format!("{TESTS_SAID}{tests}"))
@@ -210,20 +162,17 @@ pub(super) fn report(root: &Node) -> WorkReport {
             .and_then(|said| said.lines().next())
             .map(str::to_owned),
     });
+    let status = status(&result.status).unwrap_or(ReportStatus::Failed);
     WorkReport {
-        contract: "neo-result".to_owned(),
-        task_id: None,
-        status: status(&result.status).unwrap_or(ReportStatus::Failed),
-        files_modified: result.files_modified.iter().map(file).collect(),
+        files_modified: result.files_modified.iter().map(|name| changed_file(name)).collect(),
         lists_files: root
             .get("files_modified")
             .is_some_and(|files| matches!(files.data, Data::List(_))),
         log: said.collect(),
-        issues: Vec::new(),
-        completed_at: None,
         evidence: claimed.into_iter().collect(),
         pr: result.pr_url,
         other: result.more.other,
         keys: result.more.keys,
+        ..ended("neo-result", status)
     }
 }

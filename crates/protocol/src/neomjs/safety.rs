@@ -3,7 +3,6 @@
 
 use comity_core::pattern::{Pattern, RepoPath};
 
-/// Branches that agents never push to.
 pub const PROTECTED: [&str; 2] = ["main", "master"];
 
 /// One ref of a push, as git tells its `pre-push` hook.
@@ -13,7 +12,6 @@ pub struct Push {
     pub local: String,
     /// The commit here; nothing but zeros when the one there goes away.
     pub commit: String,
-    /// The ref there.
     pub remote: String,
 }
 
@@ -36,7 +34,6 @@ pub fn read_pushes(text: &str) -> Result<Vec<Push>, String> {
 }
 
 impl Push {
-    /// Returns the branch there; none when it is something else.
     pub fn branch(&self) -> Option<&str> {
         self.remote.strip_prefix("refs/heads/")
     }
@@ -54,7 +51,6 @@ fn names(pattern: &str, branch: &str) -> bool {
     pattern == branch || (has_glob && covers() == Some(true))
 }
 
-/// Returns the protected branches that a push would change.
 pub fn protected_pushes<'a>(pushes: &'a [Push], protected: &[String]) -> Vec<&'a str> {
     let branch = |push: &'a Push| push.branch().unwrap_or(&push.remote);
     let is_protected = |branch: &&str| protected.iter().any(|pattern| names(pattern, branch));

@@ -1,10 +1,11 @@
 //! The contract of a task: what an agent is to do.
 
-use super::check::{Check, list, shown, text, unknown};
+use super::check::{list, unknown};
 use super::envelope;
 use crate::contract::{Mode, SURE, keys_there};
-use crate::document::{Data, Node, Style, to_yaml};
+use crate::document::{Node, Style, to_yaml};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, check_paths, may, must, should};
 use comity_core::command::NewTask;
 use comity_core::limits;
 use comity_core::pattern::Pattern;
@@ -26,20 +27,30 @@ pub(super) const STYLE: Style<'static> = Style {
         "knowledge_base_refs[]",
     ],
 };
+const TEXTS: Shape = Shape::OneOrMore(&Shape::Scalar);
+const CONTEXT: &[Field] = &[
+    may("epic_issue", Shape::Any, "the number of the epic"),
+    may("files", TEXTS, "the files to look at"),
+    may("knowledge_base_refs", TEXTS, "the documents to know"),
+];
+const FIELDS: &[Field] = &[
+    should("version", Shape::VersionOne, "1.0"),
+    should("type", Shape::AnyScalar, "the kind of work, such as implementation"),
+    should("role", Shape::Role, "who should do it: pm, dev or qa"),
+    must("goal", Shape::Scalar, "what is wanted"),
+    may("context", Shape::Open(CONTEXT), "what one must know to do it"),
+    must("requirements", TEXTS, "what the result must satisfy"),
+];
 const TYPE_DEFAULT: &str = "implementation";
 
-/// A task as one agent hands it to another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskContract {
     pub kind: Option<String>,
-    /// Who should do it: `pm`, `dev` or `qa`.
     pub role: Option<String>,
     pub goal: String,
     /// The epic, files to look at, documents to know, and whatever else.
     pub context: Map<String, Value>,
-    /// What the result must satisfy.
     pub requirements: Vec<String>,
-    /// Keys that the protocol does not know.
     pub other: Map<String, Value>,
 }
 
@@ -51,81 +62,35 @@ pub(super) fn marks(given: &str, tree: Option<&Node>) -> u32 {
 }
 
 pub(super) fn validate(root: &Node, _mode: Mode) -> Problems {
-    let mut check = match Check::of(root, "task contract") {
-        Ok(check) => check,
-        Err(problems) => return problems,
-    };
-    check.version();
-    check.wished("type");
-    if let Some(role) = check.wished("role") {
-        let word = role.written().unwrap_or_default();
-        if Role::parse(&word).is_err() {
-            let message = format!("role {} is not known; one of: pm, dev, qa", shown(&word));
-            check.found.error(role.at, "role", message);
-        }
-    }
-    check.needed("goal");
-    context(&mut check);
-    requirements(&mut check);
-    check.found
-}
-
-fn context(check: &mut Check<'_>) {
-    let Some(value) = check.root.get("context").filter(|value| value.data != Data::Null) else {
-        return;
-    };
-    if !matches!(value.data, Data::Map(_)) {
-        check.found.error(value.at, "context", "context is not a list of keys and values");
-        return;
-    }
-    check.texts("context.files", value.get("files"));
-    check.texts("context.knowledge_base_refs", value.get("knowledge_base_refs"));
-    let files = value.get("files");
-    let single = files.filter(|files| files.text().is_some());
-    let items = files.map_or(&[][..], Node::items).iter().chain(single);
-    for (place, item) in items.enumerate() {
-        let Some(name) = item.text().filter(|name| !name.trim().is_empty()) else { continue };
-        if let Err(error) = Pattern::parse(name) {
-            let path = format!("context.files[{place}]");
-            check.found.error(item.at, &path, format!("{path}: {}: {error}", shown(name)));
-        }
-    }
-}
-
-/// The original's own worker fails on a contract without requirements; here it is said.
-fn requirements(check: &mut Check<'_>) {
-    let value = check.root.get("requirements").filter(|value| value.data != Data::Null);
-    let Some(value) = value else {
-        check.found.error(check.root.at, "requirements", "requirements is missing");
-        return;
-    };
-    if value.text().is_some() {
-        let message = "requirements is one text, not a list; it is taken as a list of one";
-        check.found.warning(value.at, "requirements", message);
-    }
-    check.texts("requirements", Some(value));
+    let mut found = shape::check(root, FIELDS);
+    let files = root.get("context").and_then(|context| context.get("files"));
+    check_paths(&mut found, "context.files", files, Pattern::parse);
     // A task has each requirement once, so it could not be made.
-    let said: Vec<Option<String>> = value.items().iter().map(Node::written).collect();
-    for (place, (item, text)) in value.items().iter().zip(&said).enumerate() {
+    let items = root.items_of("requirements");
+    let said: Vec<Option<String>> = items.iter().map(Node::written).collect();
+    for (place, (item, text)) in items.iter().zip(&said).enumerate() {
         let first = said.iter().position(|other| other == text).filter(|_| text.is_some());
         if let Some(first) = first.filter(|first| *first < place) {
             let path = format!("requirements[{place}]");
             let message = format!("{path} is requirements[{first}] again");
-            check.found.error(item.at, &path, message);
+            found.error(item.at, &path, message);
         }
     }
+    found
+}
+
+pub(super) fn schema() -> Value {
+    shape::schema("Task contract", "Neo.mjs Agent Task Protocol v1.0", FIELDS)
 }
 
 impl TaskContract {
-    /// Returns what a valid contract says.
     pub fn of(root: &Node) -> TaskContract {
-        let given = |key: &str| Some(text(root, key)).filter(|text| !text.trim().is_empty());
         let entries = root.get("context").map_or(&[][..], Node::entries);
         let context = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_value()));
         TaskContract {
-            kind: given("type"),
-            role: given("role"),
-            goal: text(root, "goal").trim_end().to_owned(),
+            kind: root.said("type"),
+            role: root.said("role"),
+            goal: root.text_of("goal").trim_end().to_owned(),
             context: context.collect(),
             requirements: list(root.get("requirements")),
             other: unknown(root, &KNOWN),

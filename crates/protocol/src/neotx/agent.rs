@@ -1,13 +1,12 @@
 //! The definition of an agent: `.neo/agents/NAME.yml`.
 
-use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, keys_there, says};
 use crate::document::{Node, Style, to_yaml};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use comity_core::role::Role;
 use serde_json::Value;
 
-/// What stands for the tools of the agent that this one extends.
 const INHERITED: &str = "$inherited";
 
 const TOOLS: &[&str] = &[
@@ -62,11 +61,10 @@ pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
     keys_there(tree, &["name"]) * keys_there(tree, &own)
 }
 
-/// Finds everything that is wrong.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let mut found = shape::check(root, FIELDS);
     let extends = root.get("extends").is_some();
-    for (place, tool) in root.get("tools").map_or(&[][..], Node::items).iter().enumerate() {
+    for (place, tool) in root.items_of("tools").iter().enumerate() {
         let Some(word) = tool.text() else { continue };
         let path = format!("tools[{place}]");
         if word == INHERITED && !extends {
@@ -78,7 +76,7 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
         }
     }
     if !extends && root.get("prompt").is_none() {
-        found.warning(root.at, "prompt", "prompt is missing and nothing is extended");
+        found.warning(root.at, "prompt", "the agent has no prompt and extends no other agent");
     }
     found
 }
@@ -87,7 +85,6 @@ pub fn schema() -> Value {
     shape::schema("Agent", "The definition of an agent.", FIELDS)
 }
 
-/// Writes a definition as YAML, with its keys in the order they have.
 pub fn render(root: &Node) -> String {
     // Descriptions are in quotes, as in the definitions that come with the tool.
     let mut quoted = vec!["description".to_owned()];

@@ -1,9 +1,9 @@
 //! What an architect reports: where the plan is.
 
-use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, keys_there};
 use crate::document::Node;
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use comity_core::pattern::RepoPath;
 use serde_json::Value;
 
@@ -14,12 +14,10 @@ const FIELDS: &[Field] = &[
     may("commit", Shape::AnyText, "the commit that has it"),
 ];
 
-/// Counts the marks of an architect's report.
 pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
     keys_there(tree, &["plan_path"])
 }
 
-/// Finds everything that is wrong.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let mut found = shape::check(root, FIELDS);
     if let Some(path) = root.get("plan_path").and_then(Node::text)

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The fingerprint of each value, by key.
 pub type Prints = BTreeMap<String, String>;
 
 const PRINT_DIGITS: usize = 32;
@@ -23,13 +22,11 @@ fn print(value: &Value) -> String {
     hash.chars().take(PRINT_DIGITS).collect()
 }
 
-/// Returns the fingerprints of a record; null counts as absent.
 fn prints(record: &Record) -> Prints {
     let there = record.map().iter().filter(|(_, value)| !value.is_null());
     there.map(|(key, value)| (key.clone(), print(value))).collect()
 }
 
-/// A record at the last import or export.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Base {
     /// As neo's file had it.
@@ -92,17 +89,13 @@ fn changed_here(theirs: &Record, ours: &Record, base: Option<&Base>) -> Change {
     change
 }
 
-/// The records of one kind, in neo's file and in comity.
 pub struct Sides<'s> {
     pub theirs: BTreeMap<&'s str, &'s Record>,
     pub ours: &'s [Record],
-    /// Ids of what was deleted in comity.
     pub deleted: &'s BTreeSet<String>,
-    /// Ids that another supervisor's files have.
     pub elsewhere: &'s BTreeSet<String>,
 }
 
-/// What an export does to one file or table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steps {
     pub change: Vec<(String, Change)>,

@@ -1,14 +1,14 @@
 //! What a developer reports: one task (direct mode) or the tasks of a plan.
 
-use super::shape::{self, Field, Shape, may, must};
-use crate::contract::{Mode, keys_there};
+use crate::contract::{Mode, ended, keys_there};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must, said};
 use crate::test_claims;
 use comity_core::command::{
     IssueKind, ReportStatus, ReportedEvidence, ReportedIssue, ReportedLine, WorkReport,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// How a developer's work may end, the gravest last.
 const STATUSES: &[&str] = &["DONE", "DONE_WITH_CONCERNS", "NEEDS_CONTEXT", "BLOCKED"];
@@ -17,7 +17,6 @@ const OPTIONS: &[&str] = &["push", "pr", "keep", "discard"];
 const COUNT: Shape = Shape::Whole(0, i64::MAX);
 const TEXT: Shape = Shape::AnyText;
 const OPTION: Shape = Shape::Word(OPTIONS);
-/// The gate that a developer's evidence speaks for.
 const TESTS: &str = "tests";
 
 const EVIDENCE: &[Field] = &[
@@ -84,7 +83,6 @@ fn in_capitals(status: Option<&Node>) -> bool {
     text.contains(|c: char| c.is_ascii_uppercase()) && !text.contains(char::is_lowercase)
 }
 
-/// Finds everything that is wrong.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let mut found = shape::check(root, FIELDS);
     if !matches!(root.data, Data::Map(_)) {
@@ -100,7 +98,7 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
     let stopped = matches!(status, "BLOCKED" | "NEEDS_CONTEXT");
     if status == "DONE_WITH_CONCERNS" && concerns(root).is_empty() {
         let at = root.place_of("status");
-        found.warning(at, "concerns", "DONE_WITH_CONCERNS should say which");
+        found.warning(at, "concerns", "DONE_WITH_CONCERNS should list its concerns");
     }
     if stopped && concerns(root).is_empty() && text(root, "notes").is_empty() {
         let at = root.place_of("status");
@@ -108,7 +106,7 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
         found.error(at, "concerns", message);
     }
     failed_evidence(root, status, "", &mut found);
-    for (place, task) in tasks(root).iter().enumerate() {
+    for (place, task) in root.items_of("tasks").iter().enumerate() {
         let status = task.get("status").and_then(Node::text).unwrap_or_default();
         failed_evidence(task, status, &format!("tasks[{place}]."), &mut found);
     }
@@ -128,50 +126,41 @@ fn failed_evidence(node: &Node, status: &str, before: &str, found: &mut Problems
     let done = matches!(status, "DONE" | "DONE_WITH_CONCERNS");
     let Some(code) = exit_code(node).filter(|code| *code != 0 && done) else { return };
     let at = node.place_of("evidence.exit_code");
-    let message = format!("{status} does not go with evidence that failed (exit code {code})");
+    let message =
+        format!("{status} contradicts the evidence: the command failed with exit code {code}");
     found.error(at, format!("{before}evidence.exit_code"), message);
 }
 
 pub fn schema() -> Value {
     let mut schema = shape::schema("Developer report", "What a developer reports.", FIELDS);
     if let Value::Object(map) = &mut schema {
-        // In so many words, since null stands for what is missing.
-        let said = |key: &str| {
-            let missing = serde_json::json!({"properties": {key: {"type": "null"}}});
-            serde_json::json!({"required": [key], "not": missing})
-        };
-        let either = serde_json::json!([said("status"), said("tasks")]);
-        map.insert("anyOf".to_owned(), either);
+        map.insert("anyOf".to_owned(), json!([said("status"), said("tasks")]));
     }
     schema
 }
 
 fn text(node: &Node, key: &str) -> String {
-    node.get(key).and_then(Node::written).unwrap_or_default().trim().to_owned()
+    node.text_of(key).trim().to_owned()
 }
 
 /// How the work ended; a plan ended as its worst task.
-pub fn status(root: &Node) -> &'static str {
-    known_status(root).unwrap_or("BLOCKED")
-}
-
 fn known_status(root: &Node) -> Option<&'static str> {
     let rank = |node: &Node| {
         let word = node.get("status").and_then(Node::text)?;
         STATUSES.iter().position(|status| *status == word)
     };
-    let worst = tasks(root).iter().filter_map(rank).chain(rank(root)).max();
+    let worst = root.items_of("tasks").iter().filter_map(rank).chain(rank(root)).max();
     worst.and_then(|place| STATUSES.get(place)).copied()
 }
 
 /// Every concern, those of a plan's tasks with the task's name before them.
 fn concerns(root: &Node) -> Vec<String> {
     let list = |node: &Node| -> Vec<String> {
-        let items = node.get("concerns").map_or(&[][..], Node::items);
+        let items = node.items_of("concerns");
         items.iter().filter_map(Node::written).filter(|text| !text.trim().is_empty()).collect()
     };
     let mut all = list(root);
-    for task in tasks(root) {
+    for task in root.items_of("tasks") {
         let name = text(task, "task_id");
         all.extend(list(task).into_iter().map(|concern| format!("{name}: {concern}")));
         let note = text(task, "notes");
@@ -190,11 +179,6 @@ fn exit_code(root: &Node) -> Option<i64> {
     }
 }
 
-/// The tasks of a plan; none in direct mode.
-fn tasks(root: &Node) -> &[Node] {
-    root.get("tasks").map_or(&[], Node::items)
-}
-
 /// Everything that a report says about tests, and whether they passed: for the whole, for the branch, and for each
 /// task of a plan. What was run counts more than words; words that are unclear claim nothing.
 fn tests_of(root: &Node) -> Vec<(bool, String)> {
@@ -211,20 +195,22 @@ fn tests_of(root: &Node) -> Vec<(bool, String)> {
         Some((pass, format!("{}: {words}", text(task, "task_id"))))
     };
     let branch = root.get("branch_completion").and_then(of);
-    of(root).into_iter().chain(tasks(root).iter().filter_map(named)).chain(branch).collect()
+    of(root)
+        .into_iter()
+        .chain(root.items_of("tasks").iter().filter_map(named))
+        .chain(branch)
+        .collect()
 }
 
 /// What all of it claims for the gate: one that failed is enough to fail.
 fn claimed(said: &[(bool, String)]) -> Option<ReportedEvidence> {
     let pass = said.iter().all(|(pass, _)| *pass);
     let (_, words) = said.iter().find(|(passed, _)| *passed == pass)?;
-    let report = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(ReportedEvidence { gate: TESTS.to_owned(), pass, report: Some(report) })
+    Some(ReportedEvidence { gate: TESTS.to_owned(), pass, report: Some(crate::one_line(words)) })
 }
 
-/// What a valid report says, in the words of the rules.
 pub fn report(root: &Node) -> WorkReport {
-    let word = status(root);
+    let word = known_status(root).unwrap_or("BLOCKED");
     let status = match word {
         "DONE" | "DONE_WITH_CONCERNS" => ReportStatus::Completed,
         _ => ReportStatus::Blocked,
@@ -241,7 +227,7 @@ pub fn report(root: &Node) -> WorkReport {
     }
     let line = |level: &str, message: String| ReportedLine::new(level, message);
     let mut log = Vec::new();
-    for task in tasks(root) {
+    for task in root.items_of("tasks") {
         let (name, ended) = (text(task, "task_id"), text(task, "status"));
         let commit = match text(task, "commit") {
             commit if commit.is_empty() => String::new(),
@@ -263,17 +249,12 @@ pub fn report(root: &Node) -> WorkReport {
         }
     }
     WorkReport {
-        contract: "developer".to_owned(),
-        task_id: Some(text(root, "task_id")).filter(|id| !id.is_empty()),
-        status,
-        files_modified: Vec::new(),
-        lists_files: false,
+        task_id: root.said("task_id").map(|id| id.trim().to_owned()),
         log,
         issues: said.into_iter().map(|text| ReportedIssue::new(kind, text)).collect(),
-        completed_at: None,
-        pr: Some(text(root, "pr_url")).filter(|url| !url.is_empty()),
+        pr: root.said("pr_url").map(|url| url.trim().to_owned()),
         evidence: claimed(&tests).into_iter().collect(),
         other,
-        keys: Vec::new(),
+        ..ended("developer", status)
     }
 }

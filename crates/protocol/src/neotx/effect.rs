@@ -7,14 +7,12 @@ use comity_core::decision::DecisionOption;
 use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
 
-/// The answers to a finding that needs a decision.
 const ANSWERS: [(&str, &str); 3] =
     [("yes", "Make it a task"), ("later", "Keep it for later"), ("no", "Leave it")];
 
 /// Returns the commands that a valid contract of a kind stands for. Kinds that end a piece of work are handed
 /// in instead and have none.
 pub fn commands(kind: &str, root: &Node, task: Option<&str>) -> Result<Vec<Command>, Refusal> {
-    let text = |key: &str| root.get(key).and_then(Node::written).unwrap_or_default();
     match (kind, task) {
         ("reviewer", Some(task)) => Ok(vec![review(root, task)]),
         ("reviewer", None) => {
@@ -23,7 +21,8 @@ pub fn commands(kind: &str, root: &Node, task: Option<&str>) -> Result<Vec<Comma
         }
         ("scout", task) => Ok(found(root, task)),
         ("architect", task) => {
-            let said = format!("Plan ready: {} — {}", text("plan_path"), text("summary"));
+            let said =
+                format!("Plan ready: {} — {}", root.text_of("plan_path"), root.text_of("summary"));
             Ok(vec![note("milestone", said, task)])
         }
         _ => Err(Refusal::new(
@@ -48,17 +47,21 @@ fn review(root: &Node, task: &str) -> Command {
     }
 }
 
-/// A decision for each grave finding, a note for each other one, and one for the whole.
 fn found(root: &Node, task: Option<&str>) -> Vec<Command> {
+    let option = |(key, label): &(&str, &str)| DecisionOption {
+        key: (*key).to_owned(),
+        label: Some((*label).to_owned()),
+        description: None,
+    };
     let mut commands = Vec::new();
     for finding in scout::findings(root) {
         let heading = format!("{} {}: {}", finding.id, finding.severity, finding.title);
         match &finding.decision {
-            None if finding.needs_decision() => {
+            None if ["CRITICAL", "HIGH"].contains(&finding.severity.as_str()) => {
                 commands.push(Command::DecisionAsk(Box::new(Question {
                     question: heading,
                     task: task.map(str::to_owned),
-                    options: ANSWERS.iter().map(|(key, label)| option(key, label)).collect(),
+                    options: ANSWERS.iter().map(option).collect(),
                     kind: None,
                     context: (!finding.details.is_empty()).then_some(finding.details),
                     default: None,
@@ -73,19 +76,14 @@ fn found(root: &Node, task: Option<&str>) -> Vec<Command> {
             }
         }
     }
-    let text = |key: &str| root.get(key).and_then(Node::written).unwrap_or_default();
-    let mut whole = text("summary");
-    let score = text("health_score");
+    let mut whole = root.text_of("summary");
+    let score = root.text_of("health_score");
     if !score.is_empty() {
         whole.push_str(&format!("\nHealth: {score}/10"));
     }
-    for strength in root.get("strengths").map_or(&[][..], Node::items) {
+    for strength in root.items_of("strengths") {
         whole.push_str(&format!("\n+ {}", strength.written().unwrap_or_default()));
     }
     commands.push(note("discovery", whole, task));
     commands
-}
-
-fn option(key: &str, label: &str) -> DecisionOption {
-    DecisionOption { key: key.to_owned(), label: Some(label.to_owned()), description: None }
 }

@@ -9,41 +9,29 @@ use comity_core::time::Timestamp;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thing {
-    /// `dec_` and 20 hex digits.
     Decision,
-    /// `mem_` and 12 characters of a UUID.
     Memory,
-    /// `dir_` and 12 characters of a UUID.
     Directive,
-    /// `mem_` and 12 characters of a UUID, too.
     Task,
 }
 
 const NUMBER_DIGITS: usize = 8;
 
 impl Thing {
-    fn prefix(self) -> &'static str {
+    /// What neo's ids begin with, and the word that tells things with one prefix apart.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Thing::Decision => "dec_",
-            Thing::Memory | Thing::Task => "mem_",
-            Thing::Directive => "dir_",
+            Thing::Decision => ("dec_", "decision"),
+            Thing::Memory => ("mem_", "memory"),
+            Thing::Task => ("mem_", "task"),
+            Thing::Directive => ("dir_", "directive"),
         }
     }
 
-    fn word(self) -> &'static str {
-        match self {
-            Thing::Decision => "decision",
-            Thing::Memory => "memory",
-            Thing::Directive => "directive",
-            Thing::Task => "task",
-        }
-    }
-
-    /// Returns neo's id of the thing with that number, made at that time.
     pub fn id(self, number: u64, made: Timestamp) -> String {
-        let seed = format!("neo {} {number} {}", self.word(), made.ms());
+        let (prefix, word) = self.words();
+        let seed = format!("neo {word} {number} {}", made.ms());
         let hash = Hash::of(seed.as_bytes()).to_string();
-        let prefix = self.prefix();
         match self {
             Thing::Decision => {
                 format!("{prefix}{number:08x}{}", hash.get(..12).unwrap_or_default())
@@ -55,7 +43,7 @@ impl Thing {
     /// Returns the number that an id stands for if it is of our making, here or elsewhere: whoever asks compares the id of that
     /// thing with it.
     pub fn number(self, id: &str) -> Option<u64> {
-        let digits = id.strip_prefix(self.prefix())?.get(..NUMBER_DIGITS)?;
+        let digits = id.strip_prefix(self.words().0)?.get(..NUMBER_DIGITS)?;
         if !digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
             return None;
         }
@@ -64,7 +52,7 @@ impl Thing {
 
     /// Tells whether a text can only be an id of neo's.
     pub fn is_id(self, text: &str) -> bool {
-        text.starts_with(self.prefix())
+        text.starts_with(self.words().0)
     }
 }
 

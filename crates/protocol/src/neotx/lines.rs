@@ -26,18 +26,8 @@ pub struct Change {
 }
 
 impl Change {
-    /// Tells whether nothing is to be changed.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty() && self.unset.is_empty()
-    }
-}
-
-fn problem(place: usize, message: &str) -> Problem {
-    Problem {
-        message: message.to_owned(),
-        path: String::new(),
-        line: Some(place + 1),
-        column: None,
     }
 }
 
@@ -52,9 +42,9 @@ impl Lines {
     }
 
     fn record(&mut self, place: usize, bytes: &[u8]) -> Option<Record> {
+        let mut say = |said: &str| self.problems.push(Problem::new("", Some(place + 1), said));
         let Ok(text) = std::str::from_utf8(bytes) else {
-            let message = "it has bytes that are no UTF-8; the line stays as it is";
-            self.problems.push(problem(place, message));
+            say("the line is not UTF-8; comity leaves it as it is");
             return None;
         };
         let text = text.trim_start_matches('\u{feff}').trim();
@@ -65,10 +55,8 @@ impl Lines {
             Ok(Value::Object(map)) if map.get("id").is_some_and(Value::is_string) => {
                 return Some(Record::from_map(map));
             }
-            Ok(Value::Object(_)) => {
-                self.problems.push(problem(place, "it has no id; the line stays as it is"));
-            }
-            Ok(_) => self.problems.push(problem(place, "each line must be an object")),
+            Ok(Value::Object(_)) => say("the line has no id; comity leaves it as it is"),
+            Ok(_) => say("each line must be an object"),
             Err(error) => self.problems.push(Problem::json(&error, place + 1)),
         }
         None
@@ -96,7 +84,6 @@ impl Lines {
         found
     }
 
-    /// Changes the line that counts for an id.
     pub fn change(&mut self, id: &str, change: &Change) {
         let of_id = |line: &&mut Line| line.id() == Some(id);
         if let Some(line) = self.lines.iter_mut().rev().find(of_id) {
@@ -114,7 +101,6 @@ impl Lines {
         self.lines.push(Line { bytes, record: Some(record) });
     }
 
-    /// Takes every line of an id out.
     pub fn remove(&mut self, id: &str) {
         self.lines.retain(|line| line.id() != Some(id));
     }

@@ -17,11 +17,8 @@ pub mod take;
 pub mod words;
 pub mod wrapped;
 
-mod shape;
-
 use crate::document::Node;
 
-/// Tells whether a tree has the marks of what an agent reports.
 fn is_report(tree: &Node) -> bool {
     let marks =
         [developer::marks, reviewer::marks, scout::marks, architect::marks, supervisor::marks];

@@ -10,7 +10,6 @@ pub const INBOX_FILE: &str = "inbox.jsonl";
 pub const ACTIVITY_FILE: &str = "activity.jsonl";
 pub const MEMORY_FILE: &str = "memory.sqlite";
 
-/// Keys of a decision, in neo's order.
 pub const DECISION_KEYS: &[&str] = &[
     "id",
     "question",
@@ -26,9 +25,7 @@ pub const DECISION_KEYS: &[&str] = &[
     "answer",
     "expiredAt",
 ];
-/// Keys of a decision that say what came of it.
 pub const DECISION_OUTCOMES: &[&str] = &["answeredAt", "answer", "expiredAt"];
-/// Keys of a directive, in neo's order.
 pub const DIRECTIVE_KEYS: &[&str] = &[
     "id",
     "trigger",
@@ -40,7 +37,6 @@ pub const DIRECTIVE_KEYS: &[&str] = &[
     "expiresAt",
     "lastTriggeredAt",
 ];
-/// Columns of a memory, in neo's order.
 pub const MEMORY_COLUMNS: &[&str] = &[
     "id",
     "type",
@@ -58,7 +54,6 @@ pub const MEMORY_COLUMNS: &[&str] = &[
     "severity",
     "subtype",
 ];
-/// Columns of a task, in neo's order.
 pub const TASK_COLUMNS: &[&str] = &[
     "id",
     "title",
@@ -102,14 +97,12 @@ impl Record {
         }
     }
 
-    /// Sets a value, and returns the record.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Record {
         self.set(key, value);
         self
     }
 
-    /// Returns what is not among the known keys.
     pub fn others(&self, known: &[&str]) -> Map<String, Value> {
         let other = |(key, _): &(&String, &Value)| !known.contains(&key.as_str());
         self.0.iter().filter(other).map(|(key, value)| (key.clone(), value.clone())).collect()
@@ -119,7 +112,6 @@ impl Record {
         &self.0
     }
 
-    /// Returns the whole with the known keys in neo's order and the others after them.
     pub fn in_order(&self, known: &[&str]) -> Record {
         let mut out = Map::new();
         for key in known {
@@ -132,7 +124,6 @@ impl Record {
     }
 }
 
-/// The text of a message that tells the supervisor about a blocker.
 pub fn blocker_message(agent: Option<&str>, message: &str) -> String {
     let by = agent.map(|agent| format!(" ({agent})")).unwrap_or_default();
     format!("[BLOCKER]{by} {message}")

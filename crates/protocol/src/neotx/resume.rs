@@ -1,17 +1,16 @@
 //! The header that tells a developer to go on where a crashed run stopped.
 
-use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, SURE};
 use crate::document::{Data, Entry, Fault, Node, Place};
+use crate::one_line;
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use serde_json::Value;
 use std::fmt::Write;
 
 pub const HEADER: &str = "RESUMING FROM CRASH";
-/// What the prompt of the crashed run stands below.
 const ORIGINAL: &str = "Original task:";
 
-/// Both spellings that are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// `T1 (commit abc), T2 (commit def)`: what the supervisor writes.
@@ -21,7 +20,6 @@ pub enum Form {
     Together,
 }
 
-/// A task that is finished and on the branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completed {
     /// The task; a name without commas and brackets.
@@ -35,20 +33,17 @@ pub struct Resumption {
     pub completed: Vec<Completed>,
     pub failed_at: String,
     pub error: String,
-    /// The prompt of the crashed run.
     pub original: Option<String>,
 }
 
-/// Writes the header, with the original task below it.
 pub fn render(resumption: &Resumption, form: Form) -> String {
-    let one = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let failed = one(&resumption.failed_at);
+    let failed = one_line(&resumption.failed_at);
     let mut out = format!(
         "{HEADER}\nPrevious run: {}\nCompleted tasks: {}\nFailed at: {failed} — error: {}\n\
          Resume: start from {failed}, skip completed tasks above.\n",
-        one(&resumption.previous_run),
+        one_line(&resumption.previous_run),
         completed(&resumption.completed, form),
-        one(&resumption.error),
+        one_line(&resumption.error),
     );
     if let Some(original) = &resumption.original {
         let _ = write!(out, "\n{ORIGINAL}\n{original}");
@@ -81,7 +76,6 @@ fn is_none(text: &str) -> bool {
 
 type Said = Option<(String, Place)>;
 
-/// What a prompt says, as far as it says it.
 #[derive(Default)]
 struct Section {
     run: Said,
@@ -137,22 +131,6 @@ fn look(prompt: &str) -> Option<Section> {
     found
 }
 
-/// Finds the header in a prompt; none when there is none, or when it lacks the run or the task.
-pub fn parse(prompt: &str) -> Option<Resumption> {
-    let found = look(prompt)?;
-    let (failed_at, error) = read_failure(&found.failed?.0);
-    let previous_run = found.run?.0;
-    let whole = Resumption {
-        previous_run,
-        completed: found.completed.map(|(text, _)| read_completed(&text)).unwrap_or_default(),
-        failed_at,
-        error,
-        original: found.original.map(|(text, _)| text),
-    };
-    (!whole.previous_run.is_empty() && !whole.failed_at.is_empty()).then_some(whole)
-}
-
-/// The dashes that people and models put before the error.
 const DASHES: [&str; 4] = ["— error:", "– error:", "-- error:", "- error:"];
 
 fn read_failure(text: &str) -> (String, String) {
@@ -200,17 +178,13 @@ const FIELDS: &[Field] = &[
     may("original", Shape::AnyText, "the prompt of the run that crashed"),
 ];
 
-/// Reads the header as a contract.
 pub fn read(text: &str) -> Result<Node, Fault> {
     let Some(found) = look(text) else {
         let message = format!("there is no line {HEADER}");
         return Err(Fault { message, at: Place::START });
     };
     let mut entries = Vec::new();
-    let mut put = |key: &str, data: Data, at: Place| {
-        let value = Node { data, at, plain: true };
-        entries.push(Entry { key: key.to_owned(), key_at: at, value });
-    };
+    let mut put = |key: &str, data: Data, at: Place| entries.push(entry(key, data, at));
     if let Some((run, at)) = found.run {
         put("previous_run", Data::Text(run), at);
     }
@@ -229,15 +203,14 @@ pub fn read(text: &str) -> Result<Node, Fault> {
     Ok(Node { data: Data::Map(entries), at: Place::START, plain: true })
 }
 
+fn entry(key: &str, data: Data, at: Place) -> Entry {
+    Entry { key: key.to_owned(), key_at: at, value: Node { data, at, plain: true } }
+}
+
 fn finished(done: Completed, at: Place) -> Node {
-    let text = |key: &str, text: String| Entry {
-        key: key.to_owned(),
-        key_at: at,
-        value: Node { data: Data::Text(text), at, plain: true },
-    };
-    let commit = done.commit.map(|commit| text("commit", commit));
-    let entries = std::iter::once(text("task", done.task)).chain(commit).collect();
-    Node { data: Data::Map(entries), at, plain: true }
+    let commit = done.commit.map(|commit| ("commit".to_owned(), Value::String(commit)));
+    let task = ("task".to_owned(), Value::String(done.task));
+    Node::of_value(&Value::Object(std::iter::once(task).chain(commit).collect()), at)
 }
 
 /// A prompt that begins with the header is nothing else, whatever it quotes further down.
@@ -250,7 +223,6 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
     shape::check(root, FIELDS)
 }
 
-/// The JSON Schema of what the header says.
 pub fn schema() -> Value {
     shape::schema("resume", "neo: where to go on after a crash", FIELDS)
 }
@@ -259,6 +231,21 @@ pub fn schema() -> Value {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Finds the header in a prompt; none when there is none, or when it lacks the run or the task.
+    pub fn parse(prompt: &str) -> Option<Resumption> {
+        let found = look(prompt)?;
+        let (failed_at, error) = read_failure(&found.failed?.0);
+        let previous_run = found.run?.0;
+        let whole = Resumption {
+            previous_run,
+            completed: found.completed.map(|(text, _)| read_completed(&text)).unwrap_or_default(),
+            failed_at,
+            error,
+            original: found.original.map(|(text, _)| text),
+        };
+        (!whole.previous_run.is_empty() && !whole.failed_at.is_empty()).then_some(whole)
+    }
 
     fn example() -> Resumption {
         let done = |task: &str, commit: &str| Completed {

@@ -1,9 +1,9 @@
 //! What a reviewer reports, and what it means whatever its verdict says.
 
-use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, keys_there, says};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use serde_json::Value;
 
 /// So many warnings block as one critical issue does.
@@ -52,20 +52,18 @@ const FIELDS: &[Field] = &[
     may("issues", Shape::List(&Shape::Object(ISSUE)), "everything that was found"),
 ];
 
-/// Counts the marks of a review.
 pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
     let own = ["verdict", "spec_compliance", "spec_deviations", "pr_comment", "verification"];
     keys_there(tree, &own)
 }
 
-/// Finds everything that is wrong.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let mut found = shape::check(root, FIELDS);
     if says(Some(root), "verdict", &["APPROVED"])
         && let Some(why) = blocking(root)
     {
         let at = root.place_of("verdict");
-        let message = format!("the verdict does not hold: {why}; it counts as CHANGES_REQUESTED");
+        let message = format!("comity counts the verdict as CHANGES_REQUESTED: {why}");
         found.warning(at, "verdict", message);
     }
     found
@@ -77,16 +75,14 @@ pub fn schema() -> Value {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether the work is accepted.
     pub approved: bool,
-    /// What to tell whoever did the work.
     pub notes: String,
 }
 
 /// Returns why a review blocks, whatever its verdict says.
 pub fn blocking(root: &Node) -> Option<String> {
     let count = |severity: &str| {
-        let issues = root.get("issues").map_or(&[][..], Node::items);
+        let issues = root.items_of("issues");
         issues.iter().filter(|issue| says(Some(issue), "severity", &[severity])).count()
     };
     let (critical, warnings) = (count("CRITICAL"), count("WARNING"));
@@ -103,33 +99,31 @@ pub fn blocking(root: &Node) -> Option<String> {
     (!why.is_empty()).then(|| why.join(", "))
 }
 
-/// Returns what a valid review comes to.
 pub fn outcome(root: &Node) -> Outcome {
-    let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
     let blocks = blocking(root);
     let approved = says(Some(root), "verdict", &["APPROVED"]) && blocks.is_none();
-    let mut notes = text(root, "summary");
+    let mut notes = root.text_of("summary");
     if let Some(why) = &blocks {
         notes.push_str(&format!("\nBlocks: {why}"));
     }
-    for item in root.get("spec_deviations").map_or(&[][..], Node::items) {
-        let (kind, file) = (text(item, "type"), text(item, "file"));
+    for item in root.items_of("spec_deviations") {
+        let (kind, file) = (item.text_of("type"), item.text_of("file"));
         let kind = if kind.is_empty() { String::new() } else { format!(", {kind}") };
         let place = if file.is_empty() { String::new() } else { format!(" {file}") };
-        notes.push_str(&format!("\n- spec{kind}{place}: {}", text(item, "description")));
+        notes.push_str(&format!("\n- spec{kind}{place}: {}", item.text_of("description")));
     }
     // The gravest first: that is what is to be mended first.
     for severity in SEVERITIES {
-        for item in root.get("issues").map_or(&[][..], Node::items) {
+        for item in root.items_of("issues") {
             if !says(Some(item), "severity", &[severity]) {
                 continue;
             }
             notes.push_str(&format!(
                 "\n- {severity}{}: {}",
                 place(item),
-                text(item, "description")
+                item.text_of("description")
             ));
-            let suggestion = text(item, "suggestion");
+            let suggestion = item.text_of("suggestion");
             if !suggestion.is_empty() {
                 notes.push_str(&format!(" ({suggestion})"));
             }

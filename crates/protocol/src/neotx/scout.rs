@@ -1,13 +1,12 @@
 //! What a scout reports.
 
-use super::shape::{self, Field, Shape, may, must};
 use crate::contract::{Mode, keys_there};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
+use crate::shape::{self, Field, Shape, may, must};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Most findings of one report.
 pub const FINDINGS_MAX: usize = 20;
 
 /// How many there are; no document fixes that these are numbers.
@@ -39,17 +38,15 @@ const FIELDS: &[Field] = &[
     may("strengths", Shape::List(&Shape::AnyText), "what is good"),
 ];
 
-/// Counts the marks of a scout's report.
 pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
     let own = ["findings", "health_score", "decisions_created", "memories_written", "strengths"];
     keys_there(tree, &own)
 }
 
-/// Finds everything that is wrong.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let mut found = shape::check(root, FIELDS);
     let mut seen = BTreeSet::new();
-    let findings = root.get("findings").map_or(&[][..], Node::items);
+    let findings = root.items_of("findings");
     for (place, finding) in findings.iter().enumerate() {
         let Some(id) = finding.get("id").and_then(Node::text) else { continue };
         let path = format!("findings[{place}].id");
@@ -67,7 +64,10 @@ pub fn validate(root: &Node, _: Mode) -> Problems {
         }
     }
     if findings.len() > FINDINGS_MAX {
-        let message = format!("{} findings; at most {FINDINGS_MAX} are wanted", findings.len());
+        let message = format!(
+            "the report has {} findings; it should have at most {FINDINGS_MAX}",
+            findings.len()
+        );
         found.warning(root.place_of("findings"), "findings", message);
     }
     found
@@ -79,52 +79,36 @@ pub fn schema() -> Value {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// `F-1`.
     pub id: String,
     pub severity: String,
     pub title: String,
     pub details: String,
-    /// The decision that was asked for it.
     pub decision: Option<String>,
 }
 
-impl Finding {
-    /// Tells whether somebody has to decide about it.
-    pub fn needs_decision(&self) -> bool {
-        matches!(self.severity.as_str(), "CRITICAL" | "HIGH")
-    }
-}
-
-/// Returns the findings of a valid report.
 pub fn findings(root: &Node) -> Vec<Finding> {
-    let text = |node: &Node, key: &str| node.get(key).and_then(Node::written).unwrap_or_default();
     let one = |node: &Node| {
-        let mut details = text(node, "description");
+        let mut details = node.text_of("description");
         for (key, heading) in
             [("category", "Category"), ("suggestion", "Suggestion"), ("effort", "Effort")]
         {
-            let said = text(node, key);
+            let said = node.text_of(key);
             if !said.is_empty() {
                 details.push_str(&format!("\n{heading}: {said}"));
             }
         }
-        let files: Vec<String> = node
-            .get("files")
-            .map_or(&[][..], Node::items)
-            .iter()
-            .filter_map(Node::written)
-            .collect();
+        let files: Vec<String> = node.items_of("files").iter().filter_map(Node::written).collect();
         if !files.is_empty() {
             details.push_str(&format!("\nFiles: {}", files.join(", ")));
         }
         let decision = node.get("decision_id").filter(|id| id.data != Data::Null);
         Finding {
-            id: text(node, "id"),
-            severity: text(node, "severity"),
-            title: text(node, "title"),
+            id: node.text_of("id"),
+            severity: node.text_of("severity"),
+            title: node.text_of("title"),
             details: details.trim().to_owned(),
             decision: decision.and_then(Node::written).filter(|id| !id.is_empty() && id != "null"),
         }
     };
-    root.get("findings").map_or(&[][..], Node::items).iter().map(one).collect()
+    root.items_of("findings").iter().map(one).collect()
 }

@@ -1,11 +1,11 @@
 //! What a focused supervisor ends with: `supervisor_complete` or `supervisor_blocked`, or the message that tells its
 //! parent so, which has a `type`: complete, blocked or failed.
 
-use super::shape::{self, Field, Shape, may, must};
-use super::wrapped::pull_request_number;
-use crate::contract::{Mode, keys_there, says};
+use crate::ace::pull_request_number;
+use crate::contract::{Mode, ended, keys_there, says};
 use crate::document::{Data, Node};
 use crate::problem::Problems;
+use crate::shape::{self, DIALECT, Field, Shape, may, must, said};
 use comity_core::command::{IssueKind, ReportStatus, ReportedIssue, ReportedLine, WorkReport};
 use serde_json::{Value, json};
 
@@ -15,24 +15,10 @@ const CRITERION: &[Field] = &[
     must("evidence", Shape::Text, "how one can see it"),
 ];
 
+const SENDER: Field = may("supervisorId", Shape::AnyText, "who sends it");
+
 const COMPLETE: &[Field] = &[
-    must("summary", Shape::Text, "what was accomplished"),
-    must("evidence", Shape::Some(&Shape::Text), "links and outputs; at least one"),
-    may("branch", Shape::AnyText, "the branch"),
-    may("pr_url", Shape::AnyText, "the pull request"),
-    must("criteriaResults", Shape::List(&Shape::Object(CRITERION)), "each criterion"),
-];
-
-const BLOCKED: &[Field] = &[
-    must("reason", Shape::Text, "why it cannot go on"),
-    must("question", Shape::Text, "the decision that is needed"),
-    may("context", Shape::AnyText, "what one must know to decide"),
-    must("urgency", Shape::Word(&["low", "high"]), "how urgent it is"),
-];
-
-/// The messages leave out the criteria: who sends one has been asked for them before.
-const COMPLETE_MESSAGE: &[Field] = &[
-    must("type", Shape::Word(&["complete"]), "the word of the message"),
+    may("type", Shape::Word(&["complete"]), "the word of a message"),
     SENDER,
     must("summary", Shape::Text, "what was accomplished"),
     must("evidence", Shape::Some(&Shape::Text), "links and outputs; at least one"),
@@ -41,8 +27,8 @@ const COMPLETE_MESSAGE: &[Field] = &[
     may("criteriaResults", Shape::List(&Shape::Object(CRITERION)), "each criterion"),
 ];
 
-const BLOCKED_MESSAGE: &[Field] = &[
-    must("type", Shape::Word(&["blocked"]), "the word of the message"),
+const BLOCKED: &[Field] = &[
+    may("type", Shape::Word(&["blocked"]), "the word of a message"),
     SENDER,
     must("reason", Shape::Text, "why it cannot go on"),
     must("question", Shape::Text, "the decision that is needed"),
@@ -50,72 +36,46 @@ const BLOCKED_MESSAGE: &[Field] = &[
     must("urgency", Shape::Word(&["low", "high"]), "how urgent it is"),
 ];
 
-const FAILED_MESSAGE: &[Field] = &[
-    must("type", Shape::Word(&["failed"]), "the word of the message"),
+const FAILED: &[Field] = &[
+    must("type", Shape::Word(&["failed"]), "the word of a message"),
     SENDER,
     must("error", Shape::Text, "what went wrong"),
 ];
 
-const SENDER: Field = may("supervisorId", Shape::AnyText, "who sends it");
-
 /// Words of messages that end nothing, and are no contract.
 const UNDER_WAY: &[&str] = &["progress", "session"];
 
-/// One of the forms that a report comes in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Complete,
     Blocked,
-    CompleteMessage,
-    BlockedMessage,
-    FailedMessage,
+    Failed,
 }
 
 impl Form {
-    /// Every form, with what it is called.
-    const ALL: [(Form, &'static str); 5] = [
-        (Form::Complete, "supervisor_complete"),
-        (Form::Blocked, "supervisor_blocked"),
-        (Form::CompleteMessage, "complete"),
-        (Form::BlockedMessage, "blocked"),
-        (Form::FailedMessage, "failed"),
-    ];
-
     /// Tells which form is meant. A message says so itself; none when its word is not known.
     fn of(root: &Node) -> Option<Form> {
         let Some(word) = root.get("type").filter(|word| word.data != Data::Null) else {
             let asks = root.get("question").is_some() && root.get("criteriaResults").is_none();
             return Some(if asks { Form::Blocked } else { Form::Complete });
         };
-        let word = word.text()?;
-        let messages = Form::ALL.iter().filter(|(form, _)| form.is_message());
-        messages.into_iter().find(|(_, name)| *name == word).map(|(form, _)| *form)
-    }
-
-    fn is_message(self) -> bool {
-        matches!(self, Form::CompleteMessage | Form::BlockedMessage | Form::FailedMessage)
+        match word.text()? {
+            "complete" => Some(Form::Complete),
+            "blocked" => Some(Form::Blocked),
+            "failed" => Some(Form::Failed),
+            _ => None,
+        }
     }
 
     fn fields(self) -> &'static [Field] {
         match self {
             Form::Complete => COMPLETE,
             Form::Blocked => BLOCKED,
-            Form::CompleteMessage => COMPLETE_MESSAGE,
-            Form::BlockedMessage => BLOCKED_MESSAGE,
-            Form::FailedMessage => FAILED_MESSAGE,
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Form::Complete | Form::CompleteMessage => "Everything is done, with evidence.",
-            Form::Blocked | Form::BlockedMessage => "A decision is needed.",
-            Form::FailedMessage => "The attempt failed.",
+            Form::Failed => FAILED,
         }
     }
 }
 
-/// Counts the marks of a supervisor's report.
 pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
     let listed = tree.and_then(|tree| tree.get("evidence"));
     let sent = says(tree, "type", &["complete", "blocked", "failed"]);
@@ -127,10 +87,19 @@ pub fn marks(_: &str, tree: Option<&Node>) -> u32 {
         + u32::from(keys_there(tree, &["reason", "question", "urgency"]) >= 2)
 }
 
-/// Finds everything that is wrong.
 pub fn validate(root: &Node, _: Mode) -> Problems {
     let Some(form) = Form::of(root) else { return unknown_message(root) };
-    shape::check(root, form.fields())
+    let mut found = shape::check(root, form.fields());
+    // Who sends a message has been asked for the criteria before.
+    if form == Form::Complete && !is_there(root, "type") && !is_there(root, "criteriaResults") {
+        let at = root.place_of("criteriaResults");
+        found.error(at, "criteriaResults", "criteriaResults is missing: each criterion");
+    }
+    found
+}
+
+fn is_there(root: &Node, key: &str) -> bool {
+    root.get(key).is_some_and(|value| value.data != Data::Null)
 }
 
 fn unknown_message(root: &Node) -> Problems {
@@ -144,54 +113,37 @@ fn unknown_message(root: &Node) -> Problems {
 }
 
 pub fn schema() -> Value {
-    let form = |(form, name): &(Form, &str)| {
-        let mut schema = shape::schema(name, form.about(), form.fields());
-        // Null stands for what is missing: without a word it is no message.
-        if !form.is_message() {
-            let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
-            properties.map(|map| map.insert("type".to_owned(), json!({"type": "null"})));
-        }
-        schema
-    };
+    let form = |name: &str, about: &str, form: Form| shape::schema(name, about, form.fields());
+    let mut complete = form("complete", "Everything is done, with evidence.", Form::Complete);
+    if let Value::Object(map) = &mut complete {
+        map.insert("anyOf".to_owned(), json!([said("type"), said("criteriaResults")]));
+    }
     json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": DIALECT,
         "title": "Supervisor report",
         "description": "What a focused supervisor ends with, and how it tells its parent.",
-        "anyOf": Form::ALL.iter().map(form).collect::<Vec<Value>>(),
+        "anyOf": [
+            complete,
+            form("blocked", "A decision is needed.", Form::Blocked),
+            form("failed", "The attempt failed.", Form::Failed),
+        ],
     })
 }
 
-fn text(node: &Node, key: &str) -> String {
-    node.get(key).and_then(Node::written).unwrap_or_default()
-}
-
-/// What a valid report says, in the words of the rules.
 pub fn report(root: &Node) -> WorkReport {
-    let mut report = WorkReport {
-        contract: "supervisor".to_owned(),
-        task_id: None,
-        status: ReportStatus::Completed,
-        files_modified: Vec::new(),
-        lists_files: false,
-        log: Vec::new(),
-        issues: Vec::new(),
-        completed_at: None,
-        pr: None,
-        evidence: Vec::new(),
-        other: root.entries().iter().map(|e| (e.key.clone(), e.value.to_value())).collect(),
-        keys: Vec::new(),
-    };
+    let mut report = ended("supervisor", ReportStatus::Completed);
+    report.other = root.entries().iter().map(|e| (e.key.clone(), e.value.to_value())).collect();
     match Form::of(root) {
-        Some(Form::Complete | Form::CompleteMessage) => completed(root, &mut report),
-        Some(Form::Blocked | Form::BlockedMessage) => {
+        Some(Form::Complete) => completed(root, &mut report),
+        Some(Form::Blocked) => {
             // Reason and context stay apart from the question: they are what one must know to answer it.
             report.status = ReportStatus::Blocked;
-            report.issues = vec![ReportedIssue::new(IssueKind::Question, text(root, "question"))];
-            report.log = vec![ReportedLine::new("info", text(root, "reason"))];
+            report.issues = vec![ReportedIssue::new(IssueKind::Question, root.text_of("question"))];
+            report.log = vec![ReportedLine::new("info", root.text_of("reason"))];
         }
-        Some(Form::FailedMessage) | None => {
+        Some(Form::Failed) | None => {
             report.status = ReportStatus::Failed;
-            report.log = vec![ReportedLine::new("error", text(root, "error"))];
+            report.log = vec![ReportedLine::new("error", root.text_of("error"))];
         }
     }
     report
@@ -199,13 +151,17 @@ pub fn report(root: &Node) -> WorkReport {
 
 fn completed(root: &Node, report: &mut WorkReport) {
     let line = |message: String| ReportedLine::new("info", message);
-    report.log = vec![line(text(root, "summary"))];
-    for item in root.get("criteriaResults").map_or(&[][..], Node::items) {
-        report.log.push(line(format!("{}: {}", text(item, "criterion"), text(item, "evidence"))));
+    report.log = vec![line(root.text_of("summary"))];
+    for item in root.items_of("criteriaResults") {
+        report.log.push(line(format!(
+            "{}: {}",
+            item.text_of("criterion"),
+            item.text_of("evidence")
+        )));
     }
-    let evidence = root.get("evidence").map_or(&[][..], Node::items);
+    let evidence = root.items_of("evidence");
     let evidence: Vec<String> = evidence.iter().filter_map(Node::written).collect();
-    let named = Some(text(root, "pr_url")).filter(|url| !url.is_empty());
+    let named = root.said("pr_url");
     let is_pull_request = |said: &&String| {
         said.starts_with("http") && !said.contains(' ') && pull_request_number(said).is_some()
     };

@@ -1,7 +1,9 @@
 //! Turns neo's decisions, directives, memories and tasks into comity's commands.
 
 use super::records::{DECISION_KEYS, DIRECTIVE_KEYS, MEMORY_COLUMNS, Record, TASK_COLUMNS};
-use crate::plan::{Earlier, LeftOut, Plan, Planned, Target, arrange, bounded, task_id, title};
+use crate::plan::{
+    Earlier, LeftOut, Plan, Planned, Target, arrange, bounded, task_id, title, without_equal,
+};
 use comity_core::command::{NewDirective, NewMemory, NewTask, Question};
 use comity_core::decision::{Addressee, DecisionOption, DecisionType, read_answer};
 use comity_core::directive::Trigger;
@@ -11,15 +13,12 @@ use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
 use serde_json::{Map, Value};
 
-/// The name under which the ids of tasks are kept.
 pub const PROVIDER: &str = "neo";
 /// What the tags begin with that keep columns of a memory which callers may set.
 const TAG: &str = "neo:";
-/// The latest deadline that is taken over.
 const DEADLINE_MAX: Millis = Millis::from_secs(366 * 86_400);
 /// Columns of a memory that callers may set and that have no field. Nothing else is ever read from a tag.
 const TAGGED: &[&str] = &["source", "category", "severity", "outcome"];
-/// Columns of a memory that are kept beside it.
 const BESIDE: &[&str] = &[
     "source",
     "created_at",
@@ -33,32 +32,24 @@ const BESIDE: &[&str] = &[
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenDecision {
-    /// neo's id.
     pub item: String,
     pub question: Question,
-    /// The answer that it has over there.
     pub answer: Option<String>,
-    /// What has no field here.
     pub other: Map<String, Value>,
 }
 
-/// A directive to be taken over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenDirective {
-    /// neo's id.
     pub item: String,
     pub new: NewDirective,
     pub enabled: bool,
-    /// What has no field here.
     pub other: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenMemory {
-    /// neo's id.
     pub item: String,
     pub new: NewMemory,
-    /// What has no field here.
     pub other: Map<String, Value>,
 }
 
@@ -66,7 +57,6 @@ fn time(record: &Record, key: &str) -> Option<Timestamp> {
     record.text(key).and_then(Timestamp::parse)
 }
 
-/// Takes what has no field of its own.
 fn kept(record: &Record, always: &[&str], known: &[&str]) -> Record {
     let mut out = Record::new();
     for key in always {
@@ -78,7 +68,6 @@ fn kept(record: &Record, always: &[&str], known: &[&str]) -> Record {
     out
 }
 
-/// Reads a decision, or says why comity cannot import it.
 pub fn decision(record: &Record, now: Timestamp) -> Result<TakenDecision, String> {
     let item = record.text("id").ok_or("id is missing")?.to_owned();
     let question = record.text("question").ok_or("question is missing")?.to_owned();
@@ -160,7 +149,6 @@ fn is_whole(given: Option<&Value>, options: &[DecisionOption]) -> bool {
     list.zip(options).all(|(given, option)| option.label.is_some() && keys(given) == read(option))
 }
 
-/// Reads a directive, or says why comity cannot import it.
 pub fn directive(record: &Record) -> Result<TakenDirective, String> {
     let item = record.text("id").ok_or("id is missing")?.to_owned();
     let text = record.text("action").ok_or("action is missing")?.to_owned();
@@ -188,7 +176,6 @@ pub fn directive(record: &Record) -> Result<TakenDirective, String> {
     })
 }
 
-/// Reads a row of memories, or says why comity cannot import it.
 pub fn memory(row: &Map<String, Value>, now: Timestamp) -> Result<TakenMemory, String> {
     let record = Record::from_map(row.clone());
     let item = record.text("id").ok_or("id is missing")?.to_owned();
@@ -229,7 +216,6 @@ pub fn kept_columns(tags: &[String]) -> (Vec<String>, Record) {
     (own, kept)
 }
 
-/// neo's two words for a type.
 pub fn memory_words(kind: MemoryType) -> (&'static str, Option<&'static str>) {
     match kind {
         MemoryType::Fact => ("knowledge", Some("fact")),
@@ -296,13 +282,10 @@ fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
         "abandoned" => Target::Abandoned { why },
         "pending" => Target::Queued,
         other => {
-            let why = if other == "in_progress" {
-                "nobody holds it here yet; it waits in the queue for a claim"
-            } else {
+            without_equal(item, other, left);
+            if other != "in_progress" {
                 new.blockers.push(bounded(item, "the blocker", format!("{other} in neo"), left));
-                "there is no such state; it waits in the queue, kept back by a blocker"
-            };
-            left.push(LeftOut::new(item, format!("status {other}"), why));
+            }
             Target::Queued
         }
     };
@@ -314,11 +297,9 @@ fn task(item: &str, record: &Record, left: &mut Vec<LeftOut>) -> Planned {
         item: item.to_owned(),
         new,
         depends_on: record.text("depends_on").map(str::to_owned).into_iter().collect(),
-        parent: None,
         links: run.into_iter().collect(),
-        notes: Vec::new(),
         target,
-        lacks: Vec::new(),
+        ..Planned::default()
     }
 }
 

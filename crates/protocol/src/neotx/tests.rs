@@ -96,10 +96,7 @@ fn a_review_blocks_on_one_critical_five_warnings_or_a_failed_spec_whatever_it_sa
     assert!(!review("APPROVED", "FAIL", 0, 0).approved);
     assert!(!review("CHANGES_REQUESTED", "PASS", 0, 0).approved);
     let said = problems("reviewer", REVIEWER);
-    assert_eq!(
-        said,
-        ["warning 2:14 the verdict does not hold: 1 CRITICAL; it counts as CHANGES_REQUESTED"]
-    );
+    assert_eq!(said, ["warning 2:14 comity counts the verdict as CHANGES_REQUESTED: 1 CRITICAL"]);
     let commands = effect::commands("reviewer", &document::read(REVIEWER).unwrap(), Some("T1"));
     assert_eq!(
         commands.unwrap(),
@@ -195,7 +192,7 @@ fn what_a_developer_says_about_tests_is_claimed_wherever_it_stands() {
     assert_eq!(claimed(&plan("", &branch("not run"))), None);
     assert_eq!(claimed(r#"{"status":"DONE","tests":"all passing"}"#), tests(true, "all passing"));
     let failed = plan(&ran.replace(":0", ":1"), "");
-    let wanted = "DONE does not go with evidence that failed (exit code 1)";
+    let wanted = "DONE contradicts the evidence: the command failed with exit code 1";
     assert!(problems("developer", &failed)[0].ends_with(wanted), "{failed}");
 }
 
@@ -205,7 +202,7 @@ fn a_developer_cannot_be_done_with_failing_tests_or_stopped_without_a_word() {
     assert_eq!(
         problems("developer", &failing),
         [
-            "error 5:53 DONE_WITH_CONCERNS does not go with evidence that failed (exit code 1)",
+            "error 5:53 DONE_WITH_CONCERNS contradicts the evidence: the command failed with exit code 1",
             "warning 18:23 a branch with failing tests can only be kept",
         ]
     );
@@ -308,7 +305,7 @@ fn an_agent_definition_is_written_as_it_was_read() {
             "error 2:9 $inherited needs extends: there is nothing to inherit",
             "warning 2:21 tools[1]: \"Fly\" is none of the known tools: Read, Write, Edit, Bash, Glob, \
              Grep, Agent, WebSearch, WebFetch, NotebookEdit",
-            "warning 1:1 prompt is missing and nothing is extended",
+            "warning 1:1 the agent has no prompt and extends no other agent",
         ]
     );
 }
@@ -332,7 +329,7 @@ proptest! {
                 }
             }
             let _ = contract::recognise(text);
-            let _ = super::resume::parse(text);
+            let _ = super::resume::read(text);
         }
     }
 }

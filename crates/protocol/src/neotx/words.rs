@@ -1,28 +1,16 @@
 //! neo's words for states, types and priorities, in both directions.
 
+use crate::labels::word_for;
 use comity_core::status::Status;
 use comity_core::task::Priority;
 
-/// The states of a task, in the order of its life.
 pub const TASK_STATUSES: [&str; 5] = ["pending", "in_progress", "done", "blocked", "abandoned"];
 
-/// The types of a log entry; they are the types of our notes.
 pub use comity_core::command::NOTE_TYPES as LOG_TYPES;
 
-/// Returns neo's word for a state.
 pub fn task_status(status: Status) -> &'static str {
-    match status {
-        Status::Queued => "pending",
-        Status::Claimed
-        | Status::InProgress
-        | Status::Review
-        | Status::ChangesRequested
-        | Status::Approved
-        | Status::Merging => "in_progress",
-        Status::Done => "done",
-        Status::Blocked | Status::Failed => "blocked",
-        Status::Abandoned => "abandoned",
-    }
+    let [pending, in_progress, done, blocked, abandoned] = TASK_STATUSES;
+    word_for(status, [pending, in_progress, in_progress, done, blocked, blocked, abandoned])
 }
 
 /// Reads neo's word for a state: the table's, or the tracker's, which prompts use as well.
@@ -34,10 +22,8 @@ pub fn read_task_status(word: &str) -> Option<Status> {
     }
 }
 
-/// What is known of the checks of a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
-    /// They have not passed yet.
     Pending,
     Passed,
 }
@@ -45,18 +31,12 @@ pub enum Checks {
 /// Returns the word of neo's tracker for a state. It tells work that waits for its checks from work that waits
 /// for a reader.
 pub fn tracker(status: Status, checks: Checks) -> &'static str {
-    match status {
-        Status::Queued => "ready",
-        Status::Claimed | Status::InProgress | Status::ChangesRequested => "in progress",
-        Status::Review if checks == Checks::Pending => "ci pending",
-        Status::Review | Status::Approved | Status::Merging => "in review",
-        Status::Done => "done",
-        Status::Blocked | Status::Failed => "blocked",
-        Status::Abandoned => "abandoned",
-    }
+    let waits = status == Status::Review && checks == Checks::Pending;
+    let review = if waits { "ci pending" } else { "in review" };
+    let words = ["ready", "in progress", review, "done", "blocked", "blocked", "abandoned"];
+    word_for(status, words)
 }
 
-/// Reads a word of neo's tracker.
 pub fn read_tracker(word: &str) -> Option<Status> {
     match word {
         "ready" => Some(Status::Queued),
@@ -69,7 +49,6 @@ pub fn read_tracker(word: &str) -> Option<Status> {
     }
 }
 
-/// Returns neo's word for a priority; it has no fifth.
 pub fn priority(priority: Priority) -> &'static str {
     match priority.rank() {
         0 => "critical",
@@ -79,7 +58,6 @@ pub fn priority(priority: Priority) -> &'static str {
     }
 }
 
-/// Where a log entry goes by its type.
 pub fn log_target(kind: &str) -> &'static str {
     match kind {
         "decision" | "milestone" | "blocker" => "memory",
@@ -99,7 +77,6 @@ pub fn relevance(scores: &[f64]) -> Vec<u8> {
     scores.iter().map(percent).collect()
 }
 
-/// The mark of a task in a list.
 pub fn marker(status: &str) -> &'static str {
     match status {
         "pending" => "○ pending",

@@ -4,7 +4,6 @@ use super::is_report;
 use crate::blocks::{self, BLOCKS_MAX, Block};
 use crate::document::{self, Data, Entry, Fault, Node, Place};
 
-/// The line that names the pull request, outside the contract.
 const PR_LINE: &str = "PR_URL:";
 /// A block that cannot be read counts as a report if it has one of these keys.
 const REPORT_KEYS: [&str; 3] = ["status", "verdict", "findings"];
@@ -59,7 +58,6 @@ fn is_meant_as_report(block: &Block, lines: &[&str]) -> bool {
     block.is_named() && block.lines(lines).iter().any(says)
 }
 
-/// `PR_URL: https://…` on a line of its own.
 pub fn pull_request(text: &str) -> Option<(String, Place)> {
     text.lines().enumerate().find_map(|(number, line)| {
         let url = line.strip_prefix(PR_LINE)?.split_whitespace().next()?;
@@ -67,13 +65,6 @@ pub fn pull_request(text: &str) -> Option<(String, Place)> {
         let line = u32::try_from(number).ok()?.saturating_add(1);
         is_url.then(|| (url.to_owned(), Place { line, column: 1 }))
     })
-}
-
-/// The number in a pull request's URL.
-pub fn pull_request_number(url: &str) -> Option<u64> {
-    let digits: String =
-        url.split_once("/pull/")?.1.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
 }
 
 #[cfg(test)]
@@ -86,7 +77,7 @@ mod tests {
         let tree = read(text).unwrap();
         assert_eq!(tree.get("status").unwrap().at.line, 7);
         let url = tree.get("pr_url").unwrap().text().unwrap();
-        assert_eq!(pull_request_number(url), Some(17));
+        assert_eq!(url, "https://github.com/a/b/pull/17");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Brings a plan into an order in which it can be carried out, and takes out the links that cannot be.
 
-use super::circles::waiting_for_ever;
+use super::circles::{Mark, waiting_for_ever};
 use super::names::tell_apart;
 use super::{Earlier, LeftOut, Part, Plan, Planned, Target, short};
 use comity_core::limits::LIST_ENTRIES_MAX;
@@ -12,8 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn arrange(mut plan: Plan, earlier: &Earlier) -> Plan {
     tell_apart(&mut plan, earlier);
     drop_dangling(&mut plan, earlier);
-    drop_contradictions(&mut plan);
-    drop_late(&mut plan, earlier);
+    drop_contradictions(&mut plan, earlier);
     break_parent_circles(&mut plan);
     bound_dependencies(&mut plan);
     break_circles(&mut plan, earlier);
@@ -22,37 +21,26 @@ pub fn arrange(mut plan: Plan, earlier: &Earlier) -> Plan {
     plan
 }
 
-/// Returns the order in which states are reached: parts before the whole, first things first.
-pub(crate) fn finishing_order(tasks: &[Planned]) -> Vec<usize> {
-    let places = places(tasks);
-    let mut edges: Vec<Vec<usize>> = tasks
-        .iter()
-        .map(|task| task.depends_on.iter().filter_map(|id| places.get(id).copied()).collect())
-        .collect();
-    for (place, task) in tasks.iter().enumerate() {
-        let parent = task.parent.as_ref().and_then(|id| places.get(id));
-        if let Some(list) = parent.and_then(|parent| edges.get_mut(*parent)) {
-            list.push(place);
-        }
-    }
-    walk(&edges, &mut |_, _| {})
-}
-
 impl Plan {
-    /// Returns the places of the tasks in the order in which their states are reached.
+    /// Returns the places of the tasks in the order in which states are reached: parts before the whole, first things
+    /// first.
     pub fn finishing_order(&self) -> Vec<usize> {
-        finishing_order(&self.tasks)
+        let places = places(&self.tasks);
+        let mut edges = edges(&self.tasks, |task| &task.depends_on);
+        for (place, task) in self.tasks.iter().enumerate() {
+            let parent = task.parent.as_ref().and_then(|id| places.get(id));
+            if let Some(list) = parent.and_then(|parent| edges.get_mut(*parent)) {
+                list.push(place);
+            }
+        }
+        walk(&edges, &mut |_, _| {})
     }
 
     /// Returns the places of the tasks in an order in which they can be made: the whole before its parts, and as far
     /// as that goes, what must be done first before what waits for it.
     pub fn creation_order(&self) -> Vec<usize> {
         let places = places(&self.tasks);
-        let named = |task: &Planned| {
-            let named = task.parent.iter().chain(&task.depends_on);
-            named.filter_map(|id| places.get(id).copied()).collect::<Vec<usize>>()
-        };
-        let edges: Vec<Vec<usize>> = self.tasks.iter().map(named).collect();
+        let edges = edges(&self.tasks, |task| task.parent.iter().chain(&task.depends_on));
         let order = walk(&edges, &mut |_, _| {});
         let mut made = vec![false; self.tasks.len()];
         for place in &order {
@@ -74,15 +62,19 @@ fn places(tasks: &[Planned]) -> BTreeMap<String, usize> {
     tasks.iter().enumerate().map(|(place, task)| (task.item.clone(), place)).collect()
 }
 
+/// The places of what each task names, as far as the plan has it.
+fn edges<'t, I: IntoIterator<Item = &'t String>>(
+    tasks: &'t [Planned],
+    named: impl Fn(&'t Planned) -> I,
+) -> Vec<Vec<usize>> {
+    let places = places(tasks);
+    let known = |id: &String| places.get(id).copied();
+    tasks.iter().map(|task| named(task).into_iter().filter_map(known).collect()).collect()
+}
+
 /// Visits everything after what it leads to; calls back for each edge that closes a circle. Without
 /// recursion: a chain may be as long as the file.
 fn walk(edges: &[Vec<usize>], circle: &mut dyn FnMut(usize, usize)) -> Vec<usize> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
-        New,
-        Open,
-        Done,
-    }
     let mut marks = vec![Mark::New; edges.len()];
     let mut order = Vec::with_capacity(edges.len());
     for start in 0..edges.len() {
@@ -115,7 +107,6 @@ fn walk(edges: &[Vec<usize>], circle: &mut dyn FnMut(usize, usize)) -> Vec<usize
     order
 }
 
-/// Why a link to nowhere is left out.
 const UNKNOWN: &str = "neither the file nor an earlier import has such an item";
 
 fn drop_dangling(plan: &mut Plan, earlier: &Earlier) {
@@ -146,84 +137,54 @@ fn drop_dangling(plan: &mut Plan, earlier: &Earlier) {
     }
 }
 
-/// A finished task waits for nothing, and a finished parent has no open parts.
-fn drop_contradictions(plan: &mut Plan) {
-    let targets: BTreeMap<String, Target> =
-        plan.tasks.iter().map(|task| (task.item.clone(), task.target.clone())).collect();
-    let done = |id: &String| matches!(targets.get(id), None | Some(Target::Done { .. }));
-    let finished = |id: &String| targets.get(id).is_some_and(Target::is_finished);
+/// A finished task waits for nothing, and a finished parent takes no open parts. What is here already was joined, or
+/// not, when it came.
+fn drop_contradictions(plan: &mut Plan, earlier: &Earlier) {
+    let planned: BTreeMap<String, Status> =
+        plan.tasks.iter().map(|task| (task.item.clone(), task.target.status())).collect();
     for task in &mut plan.tasks {
-        let item = task.item.clone();
-        let left = &mut plan.left_out;
-        let moves_on = matches!(task.target, Target::Done { .. } | Target::Review { .. });
-        if moves_on {
-            let word = task.target.as_str();
-            task.depends_on.retain(|id| {
-                if done(id) {
-                    return true;
-                }
-                let why = format!("{} is {word} although {} is not done", short(&item), short(id));
-                left.push(LeftOut::new(&item, format!("dependency on {}", short(id)), why));
-                false
-            });
-        }
-        if task.target.is_finished() {
-            continue;
-        }
-        if let Some(parent) = task.parent.take_if(|id| finished(id)) {
-            let why = format!("{} is finished and takes no open parts", short(&parent));
-            left.push(LeftOut::new(&item, format!("parent {}", short(&parent)), why));
-        }
-    }
-}
-
-/// What is new and further than something that is here already is not joined to it: a finished task waits for nothing,
-/// and a finished parent takes no open parts.
-fn drop_late(plan: &mut Plan, earlier: &Earlier) {
-    let there: BTreeSet<String> = plan.tasks.iter().map(|task| task.item.clone()).collect();
-    let here = |id: &String| earlier.status(id).filter(|_| !there.contains(id));
-    for task in plan.tasks.iter_mut().filter(|task| !earlier.has(&task.item)) {
         let (item, word) = (task.item.clone(), task.target.as_str());
         let (left, lacks) = (&mut plan.left_out, &mut task.lacks);
+        let is_new = !earlier.has(&item);
+        let here = |id: &String| earlier.status(id).filter(|_| is_new && !planned.contains_key(id));
+        let state = |id: &String| planned.get(id).copied().or_else(|| here(id));
         let moves_on = matches!(task.target, Target::Done { .. } | Target::Review { .. });
         task.depends_on.retain(|id| {
-            let Some(status) = here(id).filter(|status| moves_on && *status != Status::Done) else {
+            let Some(status) = state(id).filter(|status| moves_on && *status != Status::Done)
+            else {
                 return true;
             };
             let why = format!("{} is {word} although {} is {status}", short(&item), short(id));
             left.push(LeftOut::new(&item, format!("dependency on {}", short(id)), why));
-            lacks.push(Part::Dependencies);
+            lacks.extend(here(id).map(|_| Part::Dependencies));
             false
         });
         let open = !task.target.is_finished();
-        let closed = |id: &mut String| open && here(id).is_some_and(Status::is_finished);
+        let closed = |id: &mut String| open && state(id).is_some_and(Status::is_finished);
         if let Some(parent) = task.parent.take_if(closed) {
             let why = format!("{} is finished and takes no open parts", short(&parent));
             left.push(LeftOut::new(&item, format!("parent {}", short(&parent)), why));
-            lacks.push(Part::Parent);
+            lacks.extend(here(&parent).map(|_| Part::Parent));
         }
     }
 }
 
 fn break_parent_circles(plan: &mut Plan) {
-    let places = places(&plan.tasks);
-    let edges: Vec<Vec<usize>> = plan
-        .tasks
-        .iter()
-        .map(|task| task.parent.iter().filter_map(|id| places.get(id).copied()).collect())
-        .collect();
     let mut closing = Vec::new();
-    walk(&edges, &mut |from, _| closing.push(from));
+    walk(&edges(&plan.tasks, |task| &task.parent), &mut |from, _| closing.push(from));
     for place in closing {
         let Some(task) = plan.tasks.get_mut(place) else { continue };
         if let Some(parent) = task.parent.take() {
             let what = format!("parent {}", short(&parent));
-            plan.left_out.push(LeftOut::new(&task.item, what, "it would be a part of itself"));
+            plan.left_out.push(LeftOut::new(
+                &task.item,
+                what,
+                "the item would be a part of itself",
+            ));
         }
     }
 }
 
-/// Keeps as many dependencies as a task may have, and names the others.
 fn bound_dependencies(plan: &mut Plan) {
     for task in &mut plan.tasks {
         for id in task.depends_on.drain(task.depends_on.len().min(LIST_ENTRIES_MAX)..) {
@@ -269,7 +230,6 @@ impl Waits {
     }
 }
 
-/// Takes out the dependencies by which items would wait for each other for ever.
 fn break_circles(plan: &mut Plan, earlier: &Earlier) {
     let Waits { depends_on, parents } = Waits::of(plan, earlier);
     let items: Vec<Vec<String>> = plan.tasks.iter().map(|task| task.depends_on.clone()).collect();
@@ -281,15 +241,14 @@ fn break_circles(plan: &mut Plan, earlier: &Earlier) {
         let up = |at: &usize| parents.get(*at).copied().flatten();
         let is_part = std::iter::successors(Some(from), up).any(|at| at == to);
         let why = if is_part {
-            "it is a part of that item, which is not done before its parts"
+            "the item is a part of that item, which is done only after its parts"
         } else {
-            "it closes a circle of dependencies; choose which one goes"
+            "the dependency closes a circle; choose which one to drop"
         };
         plan.left_out.push(LeftOut::new(&task.item, format!("dependency on {}", short(on)), why));
     }
 }
 
-/// Notes which tasks the items became that are only named.
 fn name_earlier(plan: &mut Plan, earlier: &Earlier) {
     let there: BTreeSet<&String> = plan.tasks.iter().map(|task| &task.item).collect();
     let named = plan.tasks.iter().flat_map(|task| task.depends_on.iter().chain(&task.parent));
@@ -298,15 +257,8 @@ fn name_earlier(plan: &mut Plan, earlier: &Earlier) {
     plan.earlier = found.collect();
 }
 
-/// Puts every parent before its parts and keeps the order of the file otherwise.
 fn parents_first(plan: &mut Plan) {
-    let places = places(&plan.tasks);
-    let edges: Vec<Vec<usize>> = plan
-        .tasks
-        .iter()
-        .map(|task| task.parent.iter().filter_map(|id| places.get(id).copied()).collect())
-        .collect();
-    let order = walk(&edges, &mut |_, _| {});
+    let order = walk(&edges(&plan.tasks, |task| &task.parent), &mut |_, _| {});
     let mut slots: Vec<Option<Planned>> = plan.tasks.drain(..).map(Some).collect();
     for place in order {
         plan.tasks.extend(slots.get_mut(place).and_then(Option::take));
@@ -396,7 +348,7 @@ mod tests {
             left,
             ["deep: dependency on whole", "part: dependency on whole", "other: dependency on all"]
         );
-        assert!(plan.left_out[0].why.starts_with("it is a part"), "{:?}", plan.left_out[0]);
+        assert!(plan.left_out[0].why.starts_with("the item is a part"), "{:?}", plan.left_out[0]);
         assert!(plan.left_out[2].why.contains("circle"), "{:?}", plan.left_out[2]);
     }
 

@@ -3,7 +3,6 @@
 use super::{LeftOut, short};
 use comity_core::limits::{LIST_ENTRIES_MAX, STEPS_MAX, TEXT_BYTES_MAX, TITLE_CHARS_MAX};
 
-/// Writes a title on one line and within its bound, and reports a cut.
 pub fn title(item: &str, text: &str, left_out: &mut Vec<LeftOut>) -> String {
     let line = joined(item, "the title", text, left_out);
     if line.is_empty() {
@@ -28,11 +27,9 @@ fn joined(item: &str, what: &str, text: &str, left_out: &mut Vec<LeftOut>) -> St
         let why = "it is one line here; a space is in their place";
         left_out.push(LeftOut::new(item, format!("the line breaks of {what}"), why));
     }
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    plain(item, what, line, left_out)
+    plain(item, what, crate::one_line(text), left_out)
 }
 
-/// Keeps a text within its bound, and reports a cut.
 pub fn bounded(item: &str, what: &str, text: String, left_out: &mut Vec<LeftOut>) -> String {
     let mut text = plain(item, what, text, left_out);
     if text.len() <= TEXT_BYTES_MAX {
@@ -48,7 +45,6 @@ pub fn bounded(item: &str, what: &str, text: String, left_out: &mut Vec<LeftOut>
     text
 }
 
-/// Removes control characters.
 fn plain(item: &str, what: &str, text: String, left_out: &mut Vec<LeftOut>) -> String {
     let bad = |c: char| c.is_control() && !"\n\r\t".contains(c);
     let count = text.chars().filter(|c| bad(*c)).count();

@@ -9,7 +9,7 @@ struct Wait {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Mark {
+pub(super) enum Mark {
     New,
     Open,
     Done,

@@ -11,10 +11,8 @@ pub struct Earlier {
     tasks: BTreeMap<String, Before>,
 }
 
-/// A task as it is before the import.
 #[derive(Clone, Debug)]
 pub(super) struct Before {
-    /// The item that it is over there, if it is one.
     pub(super) item: Option<String>,
     pub(super) status: Status,
     pub(super) depends_on: Vec<String>,
@@ -44,17 +42,14 @@ impl Earlier {
         earlier
     }
 
-    /// Returns the task that an item became.
     pub fn task_of(&self, item: &str) -> Option<&str> {
         self.items.get(item).map(String::as_str)
     }
 
-    /// Tells whether an item is here already.
     pub fn has(&self, item: &str) -> bool {
         self.items.contains_key(item)
     }
 
-    /// Returns the state that counts of an item that is here.
     pub(super) fn status(&self, item: &str) -> Option<Status> {
         self.tasks.get(self.task_of(item)?).map(|before| before.status)
     }
@@ -69,25 +64,24 @@ impl Earlier {
 }
 
 #[cfg(test)]
-impl Earlier {
-    /// Queued tasks that are here: their ids, and which items they are.
-    pub(super) fn queued(tasks: &[(&str, Option<&str>)]) -> Earlier {
-        let mut earlier = Earlier::default();
-        for (id, item) in tasks {
-            let item = item.map(str::to_owned);
-            earlier.items.extend(item.clone().map(|item| (item, (*id).to_owned())));
-            let (status, depends_on, parent) = (Status::Queued, Vec::new(), None);
-            earlier.tasks.insert((*id).to_owned(), Before { item, status, depends_on, parent });
-        }
-        earlier
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use crate::beads;
     use crate::plan::{ImportRecord, Part, Plan};
+
+    impl Earlier {
+        /// Queued tasks that are here: their ids, and which items they are.
+        pub(in crate::plan) fn queued(tasks: &[(&str, Option<&str>)]) -> Earlier {
+            let mut earlier = Earlier::default();
+            for (id, item) in tasks {
+                let item = item.map(str::to_owned);
+                earlier.items.extend(item.clone().map(|item| (item, (*id).to_owned())));
+                let (status, depends_on, parent) = (Status::Queued, Vec::new(), None);
+                earlier.tasks.insert((*id).to_owned(), Before { item, status, depends_on, parent });
+            }
+            earlier
+        }
+    }
 
     /// Tasks that are here: item, state, what they wait for, what they are a part of. Their ids are the items.
     fn earlier(tasks: &[(&str, Status, &[&str], Option<&str>)]) -> Earlier {
@@ -190,8 +184,8 @@ mod tests {
         assert_eq!(
             left(&plan),
             [
-                "dependency on late: it closes a circle of dependencies; choose which one goes",
-                "dependency on whole: it is a part of that item, which is not done before its parts",
+                "dependency on late: the dependency closes a circle; choose which one to drop",
+                "dependency on whole: the item is a part of that item, which is done only after its parts",
             ]
         );
         assert_eq!(plan.tasks[0].parent.as_deref(), Some("whole"));

@@ -3,20 +3,19 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Something wrong in a file, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     pub message: String,
-    /// Where in the data, such as `dependencies[2].type`.
     pub path: String,
-    /// The line, counted from one, where it is known.
     pub line: Option<usize>,
-    /// The column, counted from one, where it is known.
     pub column: Option<usize>,
 }
 
 impl Problem {
-    /// Makes a problem of what the JSON reader says about a text that starts at a line.
+    pub fn new(path: &str, line: Option<usize>, message: impl Into<String>) -> Problem {
+        Problem { message: message.into(), path: path.to_owned(), line, column: None }
+    }
+
     pub fn json(error: &serde_json::Error, first_line: usize) -> Problem {
         let text = error.to_string();
         let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
@@ -47,15 +46,13 @@ impl<'p> Fields<'p> {
         Fields { map, path: path.into(), line, problems }
     }
 
-    /// Notes a problem with a field.
     pub fn problem(&mut self, field: &str, message: impl Into<String>) {
         let path = match (self.path.is_empty(), field.is_empty()) {
             (true, _) => field.to_owned(),
             (_, true) => self.path.clone(),
             _ => format!("{}.{field}", self.path),
         };
-        let problem = Problem { message: message.into(), path, line: self.line, column: None };
-        self.problems.push(problem);
+        self.problems.push(Problem::new(&path, self.line, message));
     }
 
     /// Takes a field as it is; null counts as absent.
@@ -63,19 +60,21 @@ impl<'p> Fields<'p> {
         self.map.shift_remove(field).filter(|value| !value.is_null())
     }
 
+    fn must_be(&mut self, field: &str, wanted: &str, value: &Value) {
+        self.problem(field, format!("must be {wanted}, not {}", kind(value)));
+    }
+
     /// Takes a text; an empty one counts as absent.
     pub fn text(&mut self, field: &str) -> Option<String> {
         match self.take(field)? {
-            Value::String(text) if text.trim().is_empty() => None,
-            Value::String(text) => Some(text),
+            Value::String(text) => Some(text).filter(|text| !text.trim().is_empty()),
             other => {
-                self.problem(field, format!("must be a text, not {}", kind(&other)));
+                self.must_be(field, "a text", &other);
                 None
             }
         }
     }
 
-    /// Takes a text that must be there.
     pub fn required(&mut self, field: &str) -> Option<String> {
         let there = self.map.get(field).is_some_and(|value| !value.is_null() && !value.is_string());
         let text = self.text(field);
@@ -85,32 +84,26 @@ impl<'p> Fields<'p> {
         text
     }
 
-    /// Takes an id that may be written as a number.
     pub fn id(&mut self, field: &str) -> Option<String> {
         match self.take(field) {
-            Some(Value::String(text)) if !text.trim().is_empty() => Some(text.trim().to_owned()),
-            Some(Value::Number(number)) => Some(number.to_string()),
-            None | Some(Value::String(_)) => {
-                self.problem(field, format!("{field} is missing"));
-                None
+            Some(Value::String(text)) if !text.trim().is_empty() => {
+                return Some(text.trim().to_owned());
             }
-            Some(other) => {
-                self.problem(field, format!("must be a number or a text, not {}", kind(&other)));
-                None
-            }
+            Some(Value::Number(number)) => return Some(number.to_string()),
+            None | Some(Value::String(_)) => self.problem(field, format!("{field} is missing")),
+            Some(other) => self.must_be(field, "a number or a text", &other),
         }
+        None
     }
 
     /// Takes a list; null and absence are the empty one.
     pub fn list(&mut self, field: &str) -> Vec<Value> {
         match self.take(field) {
-            None => Vec::new(),
-            Some(Value::Array(values)) => values,
-            Some(other) => {
-                self.problem(field, format!("must be a list, not {}", kind(&other)));
-                Vec::new()
-            }
+            None => return Vec::new(),
+            Some(Value::Array(values)) => return values,
+            Some(other) => self.must_be(field, "a list", &other),
         }
+        Vec::new()
     }
 
     pub fn texts(&mut self, field: &str) -> Vec<String> {
@@ -118,10 +111,7 @@ impl<'p> Fields<'p> {
         for (place, value) in self.list(field).into_iter().enumerate() {
             match value {
                 Value::String(text) => texts.push(text),
-                other => {
-                    let what = format!("must be a text, not {}", kind(&other));
-                    self.problem(&format!("{field}[{place}]"), what);
-                }
+                other => self.must_be(&format!("{field}[{place}]"), "a text", &other),
             }
         }
         texts
@@ -141,7 +131,6 @@ impl<'p> Fields<'p> {
     }
 }
 
-/// Names the kind of a value for a message.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

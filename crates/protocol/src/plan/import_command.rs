@@ -34,7 +34,6 @@ impl Rights {
 }
 
 impl Target {
-    /// Returns what is said about the state.
     pub fn said(&self) -> Option<&str> {
         match self {
             Target::Queued => None,
@@ -43,7 +42,6 @@ impl Target {
         }
     }
 
-    /// Returns the state in our words.
     pub fn status(&self) -> Status {
         match self {
             Target::Queued => Status::Queued,
@@ -79,9 +77,7 @@ impl Plan {
 #[derive(Clone, Debug, Default)]
 pub struct ImportedAs {
     pub id: String,
-    /// The tasks that it waits for, as far as they exist.
     pub depends_on: Vec<String>,
-    /// The parent task, if it exists.
     pub parent: Option<String>,
     /// Parts that a later import adds: the state, the reservation, dependencies that are made after this task.
     pub later: Vec<Part>,
@@ -107,7 +103,6 @@ impl Source {
         task.external_ids.get(&self.name)?.get(ITEM)?.as_str()
     }
 
-    /// Returns what earlier imports made of this tracker's items.
     pub fn earlier(&self, tasks: &[TaskView]) -> Earlier {
         self.earlier_as(tasks, |task| self.item_of(task).map(str::to_owned))
     }
@@ -136,7 +131,6 @@ impl Source {
         kept.map_or(task.status, Target::status)
     }
 
-    /// Returns the import record of a task.
     pub fn record_of(&self, task: &TaskView) -> Option<ImportRecord> {
         ImportRecord::parse(task.external_ids.get(&self.name)?.get(RECORD)?.as_str()?)
     }
@@ -145,7 +139,6 @@ impl Source {
         TaskLinked { provider: self.name.clone(), key: key.to_owned(), value: value.into() }
     }
 
-    /// Returns the command that stores the import record.
     pub fn remember(&self, id: &str, record: &ImportRecord) -> Command {
         let TaskLinked { provider, key, value } = self.link(RECORD, record.to_string());
         Command::Link { id: id.to_owned(), provider, key, value }
@@ -165,7 +158,6 @@ impl Source {
         }
     }
 
-    /// Returns the one command that makes the task of an item.
     pub fn take_over(&self, task: &Planned, way: &ImportedAs) -> Command {
         let mut new = task.new.clone();
         new.id = Some(way.id.clone());

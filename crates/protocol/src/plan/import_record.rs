@@ -11,7 +11,6 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     Status,
-    /// What is said about the state.
     Reason,
     Title,
     Description,
@@ -21,7 +20,6 @@ pub enum Part {
     Type,
     Complexity,
     Files,
-    /// Outside reasons not to start.
     Blockers,
     Assignee,
     Initiative,
@@ -29,79 +27,41 @@ pub enum Part {
     Dependencies,
     Comments,
     References,
-    /// Whatever else the mission carries.
     Context,
 }
 
+/// A part, its name in a record, and its value in an item.
+type PartRow = (Part, &'static str, fn(&Planned) -> Value);
+
+const PARTS: [PartRow; 18] = [
+    (Part::Status, "status", |task| json!(task.target.as_str())),
+    (Part::Reason, "reason", |task| json!(task.target.said())),
+    (Part::Title, "title", |task| json!(task.new.title)),
+    (Part::Description, "description", |task| json!(task.new.description)),
+    (Part::Priority, "priority", |task| json!(task.new.priority.unwrap_or(Priority::DEFAULT))),
+    (Part::Labels, "labels", |task| json!(task.new.labels)),
+    (Part::Requirements, "requirements", |task| json!(task.new.requirements)),
+    (Part::Type, "type", |task| json!([task.new.kind, task.new.deliverable])),
+    (Part::Complexity, "complexity", |task| json!(task.new.complexity)),
+    (Part::Files, "files", |task| json!(task.new.files)),
+    (Part::Blockers, "blockers", |task| json!(task.new.blockers)),
+    (Part::Assignee, "assignee", |task| json!(task.new.assignee)),
+    (Part::Initiative, "initiative", |task| json!(task.new.initiative)),
+    (Part::Parent, "parent", |task| json!(task.parent)),
+    (Part::Dependencies, "dependencies", |task| json!(task.depends_on)),
+    (Part::Comments, "comments", |task| json!(task.notes)),
+    (Part::References, "references", |task| json!(task.links)),
+    (Part::Context, "context", |task| json!(task.new.context)),
+];
+
 impl Part {
-    const ALL: [Part; 18] = [
-        Part::Status,
-        Part::Reason,
-        Part::Title,
-        Part::Description,
-        Part::Priority,
-        Part::Labels,
-        Part::Requirements,
-        Part::Type,
-        Part::Complexity,
-        Part::Files,
-        Part::Blockers,
-        Part::Assignee,
-        Part::Initiative,
-        Part::Parent,
-        Part::Dependencies,
-        Part::Comments,
-        Part::References,
-        Part::Context,
-    ];
-
     pub fn as_str(self) -> &'static str {
-        match self {
-            Part::Status => "status",
-            Part::Reason => "reason",
-            Part::Title => "title",
-            Part::Description => "description",
-            Part::Priority => "priority",
-            Part::Labels => "labels",
-            Part::Requirements => "requirements",
-            Part::Type => "type",
-            Part::Complexity => "complexity",
-            Part::Files => "files",
-            Part::Blockers => "blockers",
-            Part::Assignee => "assignee",
-            Part::Initiative => "initiative",
-            Part::Parent => "parent",
-            Part::Dependencies => "dependencies",
-            Part::Comments => "comments",
-            Part::References => "references",
-            Part::Context => "context",
-        }
+        PARTS.iter().find(|(part, ..)| *part == self).map_or("", |(_, name, _)| name)
     }
+}
 
-    fn of(self, task: &Planned) -> String {
-        let new = &task.new;
-        let value = match self {
-            Part::Status => return task.target.as_str().to_owned(),
-            Part::Reason => json!(task.target.said()),
-            Part::Title => json!(new.title),
-            Part::Description => json!(new.description),
-            Part::Priority => json!(new.priority.unwrap_or(Priority::DEFAULT)),
-            Part::Labels => json!(new.labels),
-            Part::Requirements => json!(new.requirements),
-            Part::Type => json!([new.kind, new.deliverable]),
-            Part::Complexity => json!(new.complexity),
-            Part::Files => json!(new.files),
-            Part::Blockers => json!(new.blockers),
-            Part::Assignee => json!(new.assignee),
-            Part::Initiative => json!(new.initiative),
-            Part::Parent => json!(task.parent),
-            Part::Dependencies => json!(task.depends_on),
-            Part::Comments => json!(task.notes),
-            Part::References => json!(task.links),
-            Part::Context => Value::Object(new.context.clone()),
-        };
-        Hash::of(value.to_string().as_bytes()).to_string().chars().take(8).collect()
-    }
+fn print(value: &Value) -> String {
+    Hash::of(value.to_string().as_bytes()).to_string().chars().take(8).collect()
 }
 
 /// The imported parts of an item with their values: the word of a state, and a short hash of everything else.
@@ -109,18 +69,19 @@ impl Part {
 pub struct ImportRecord(BTreeMap<Part, String>);
 
 impl ImportRecord {
-    /// Returns the record of an item that is imported as far as possible.
     pub fn of(task: &Planned) -> ImportRecord {
-        let all = ImportRecord(Part::ALL.into_iter().map(|part| (part, part.of(task))).collect());
-        all.without(&task.lacks)
+        let values = PARTS.iter().map(|(part, _, value)| match part {
+            Part::Status => (*part, task.target.as_str().to_owned()),
+            _ => (*part, print(&value(task))),
+        });
+        ImportRecord(values.collect()).without(&task.lacks)
     }
 
-    /// Reads a record; none for a text that is no record.
     pub fn parse(text: &str) -> Option<ImportRecord> {
         let pair = |word: &str| {
             let (name, value) = word.split_once('=')?;
-            let part = Part::ALL.into_iter().find(|part| part.as_str() == name)?;
-            Some((part, value.to_owned()))
+            let (part, ..) = PARTS.iter().find(|(_, known, _)| *known == name)?;
+            Some((*part, value.to_owned()))
         };
         text.split_whitespace().map(pair).collect::<Option<_>>().map(ImportRecord)
     }
@@ -132,14 +93,12 @@ impl ImportRecord {
         self
     }
 
-    /// Returns the record with one part of another record.
     #[must_use]
     pub fn with(mut self, part: Part, of: &ImportRecord) -> ImportRecord {
         self.0.extend(of.0.get(&part).map(|value| (part, value.clone())));
         self
     }
 
-    /// Returns the parts that only the other record has.
     pub fn lacking(&self, all: &ImportRecord) -> Vec<Part> {
         all.0.keys().filter(|part| !self.0.contains_key(part)).copied().collect()
     }

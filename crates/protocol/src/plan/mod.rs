@@ -10,9 +10,10 @@ mod import_command;
 mod import_record;
 mod names;
 mod places;
+mod reading;
 
 #[cfg(test)]
-mod garbage;
+mod tests;
 
 pub use arrange::arrange;
 pub use bounds::{bounded, notes, one_line, requirements, title};
@@ -22,9 +23,10 @@ pub use import_command::{ImportedAs, Rights, Source};
 pub use import_record::{ImportRecord, Part};
 pub use names::task_id;
 pub(crate) use places::{locate, repeated};
+pub(crate) use reading::{Reading, leave, without_equal};
 
 use comity_core::command::NewTask;
-use comity_core::ids::shorten;
+pub(crate) use comity_core::ids::shorten as short;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -51,7 +53,7 @@ impl Plan {
 }
 
 /// One item of the other tracker as a task.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Planned {
     /// Its id over there.
     pub item: String,
@@ -70,9 +72,10 @@ pub struct Planned {
 }
 
 /// Where a task is to be brought.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Target {
     /// Into the queue, where it starts.
+    #[default]
     Queued,
     Review {
         why: String,
@@ -96,13 +99,7 @@ impl Target {
 
     /// Returns the word of the status.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Target::Queued => "queued",
-            Target::Review { .. } => "review",
-            Target::Done { .. } => "done",
-            Target::Blocked { .. } => "blocked",
-            Target::Abandoned { .. } => "abandoned",
-        }
+        self.status().as_str()
     }
 }
 
@@ -135,9 +132,4 @@ pub fn add_part(to: &mut String, heading: &str, text: &str) {
         to.push_str("\n\n");
     }
     to.push_str(&format!("## {heading}\n\n{}", text.trim_end()));
-}
-
-/// Cuts an item's id for a message.
-pub(crate) fn short(item: &str) -> String {
-    shorten(item)
 }

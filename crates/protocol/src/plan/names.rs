@@ -20,7 +20,6 @@ pub fn task_id(prefix: &str, item: &str) -> String {
     if lossless { prefixed } else { other_id(&prefixed, item, 12) }
 }
 
-/// Makes another id of one that cannot be had.
 fn other_id(id: &str, item: &str, digits: usize) -> String {
     let hash = Hash::of(item.as_bytes()).to_string();
     let kept: String = id.chars().take(TASK_ID_BYTES_MAX.saturating_sub(24).min(40)).collect();
@@ -34,7 +33,7 @@ fn free_id(id: &str, item: &str, taken: impl Fn(&str) -> bool) -> Option<String>
 }
 
 fn has_another_id(item: &str, id: &str, whose: &str, other: &str) -> LeftOut {
-    LeftOut::new(item, format!("id {id}"), format!("{whose} has it; the task is {other} here"))
+    LeftOut::new(item, format!("id {id}"), format!("{whose} has this id; the task is {other} here"))
 }
 
 impl Plan {
@@ -142,7 +141,7 @@ mod tests {
         let other = ids(&first)[0];
         assert!(other.starts_with("bd-1-") && TaskId::parse(other).is_ok(), "{other}");
         assert_eq!(ids(&first)[1], "bd-2");
-        let said = format!("another task has it; the task is {other} here");
+        let said = format!("another task has this id; the task is {other} here");
         assert_eq!(first.left_out, [LeftOut::new("bd-1", "id bd-1", said)]);
         // It is found again, and that is said each time; another item that is called so has to give way.
         let again =
@@ -151,7 +150,7 @@ mod tests {
         let taken =
             beads::read(text, &Earlier::queued(&[("bd-1", Some("1")), (other, None)])).unwrap();
         assert!(ids(&taken)[0].starts_with(other) && ids(&taken)[0] != other);
-        assert!(taken.left_out[0].why.starts_with("the item 1 has it; "));
+        assert!(taken.left_out[0].why.starts_with("the item 1 has this id; "));
     }
 
     #[test]

@@ -178,7 +178,7 @@ fn of_two_states_the_one_that_was_added_counts() {
     assert_eq!(settled.remove, ["agent-task:in-progress"]);
     assert_eq!(
         settled.why.as_deref(),
-        Some("agent-task:review was added beside agent-task:in-progress")
+        Some("somebody added agent-task:review beside agent-task:in-progress")
     );
     assert_eq!(neo.settle(&both, Some(Status::Review)).unwrap().word, "agent-task:in-progress");
 }
@@ -243,8 +243,8 @@ fn what_cannot_follow_is_refused_and_said() {
         (
             Status::Queued,
             seen("agent:done"),
-            "a task that is queued cannot become review; it is put \
-          back to agent:ready",
+            "a task that is queued cannot become review; comity puts \
+          back agent:ready",
         ),
         (Status::Review, seen("agent:ready"), "a task that is review cannot become queued"),
         (Status::InProgress, none, "a task that is in_progress keeps its label"),

@@ -94,43 +94,40 @@ fn everything_that_is_wrong_is_said_with_its_place() {
             "neo-task"
         ),
         [
-            "2:10 version \"2\" is not known; it is 1.0",
-            "2:1 type is missing",
-            "3:7 role \"king\" is not known; one of: pm, dev, qa",
-            "4:7 goal is empty",
+            "2:10 version must be 1.0, not 2",
+            "2:1 type is missing: the kind of work, such as implementation",
+            "3:7 role must be pm, dev, qa or another role, not \"king\"",
+            "4:7 goal is blank",
+            "2:1 requirements is missing: what the result must satisfy",
             "6:11 context.files[0]: \"../x\": path leaves the repository: remove the leading '..'",
-            "2:1 requirements is missing",
         ]
     );
     let colon = "version: 1\ntype: a\nrole: qa\ngoal: g\nrequirements:\n  - Must: have\n  - ''\n";
     assert_eq!(
         errors(colon, "neo-task"),
         [
-            "6:5 requirements[0] is not a text; put it in quotes if it has a colon",
-            "7:5 requirements[1] is empty",
+            "6:5 requirements[0] must be a text; put it in quotes if it has a colon",
+            "7:5 requirements[1] is blank",
         ]
     );
     let twice = "version: 1\ntype: a\nrole: qa\ngoal: g\nrequirements: [a, b, a]\n";
     assert_eq!(errors(twice, "neo-task"), ["5:22 requirements[2] is requirements[0] again"]);
-    assert_eq!(
-        errors("- a\n", "neo-task"),
-        ["1:1 the task contract is not a list of keys and values"]
-    );
+    assert_eq!(errors("- a\n", "neo-task"), ["1:1 the contract must be an object"]);
     assert_eq!(
         errors("status: maybe\npr_url: here\nfiles_modified:\n  - /etc/x\n", "neo-result"),
         [
-            "1:9 status \"maybe\" is not known; it is success",
-            "2:9 pr_url \"here\" is not an address",
+            "1:9 status must be one of success, completed, done, ok, failure, failed, error, fail, blocked, not \"maybe\"",
+            "2:9 pr_url must be an http address, not \"here\"",
             "4:5 files_modified[0]: \"/etc/x\": path starts with '/': write it relative to the repository root",
         ]
     );
     assert_eq!(
         errors("status: open\nattempts: many\n", "neo-error"),
         [
-            "1:9 status \"open\" is not known; it is blocked",
-            "1:1 reason is missing",
-            "2:11 attempts \"many\" is not a count",
-            "1:1 request is missing",
+            "1:9 status must be blocked, not \"open\"",
+            "1:1 reason is missing: what went wrong, in short",
+            "2:11 attempts must be a count, not \"many\"",
+            "1:1 request is missing: what is asked for",
         ]
     );
 }
@@ -257,23 +254,23 @@ fn a_plan_with_mistakes_names_all_of_them() {
     let errors = problems.errors();
     for wanted in [
         "[0]: priority \"soon\" is not known",
-        "[1]: version \"3\" is not known; it is 1.0",
-        "[1]: goal is missing",
-        "[1]: requirements is missing",
-        "[1]: depends_on is not a list of texts",
-        "[1]: key is not a text",
-        "[1]: id is not a text",
-        "[1]: title is not a text",
-        "[1]: priority is not a text",
+        "[1]: version must be 1.0, not 3",
+        "[1]: goal is missing: what is wanted",
+        "[1]: requirements is missing: what the result must satisfy",
+        "[1]: depends_on must be a list, not an object",
+        "[1]: key must be a text, not a list",
+        "[1]: id must be a text, not an object",
+        "[1]: title must be a text, not a list",
+        "[1]: priority must be a text, not a list",
     ] {
         assert!(errors.contains(&wanted), "{wanted}: {errors:?}");
     }
     let epic = "epic: {a: b}\ntasks:\n  - goal: a\n    requirements: []\n";
-    assert_eq!(read_plan(epic).unwrap_err().errors(), ["epic is not a text"]);
+    assert_eq!(read_plan(epic).unwrap_err().errors(), ["epic must be a text, not an object"]);
     let twice =
         "tasks:\n- {key: a, goal: a, requirements: []}\n- {id: a, goal: b, requirements: []}\n";
     let problems = read_plan(twice).unwrap_err();
-    assert_eq!(problems.errors(), ["tasks[1]: its id is that of tasks[0], too"]);
+    assert_eq!(problems.errors(), ["tasks[1]: tasks[0] has the same id"]);
     let at = problems.iter().find(|problem| problem.path == "tasks[1].id").unwrap();
     assert_eq!((at.line, at.column), (3, 8));
     assert!(read_plan("a: 1").is_err());

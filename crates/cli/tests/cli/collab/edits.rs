@@ -172,7 +172,7 @@ fn what_would_be_read_otherwise_than_it_is_written_is_a_problem() {
     sync(&sandbox);
     let path = state_file(&root, "tasks");
     for (bad, said) in [
-        ("{\"tasks\": [{\"id\": \"a\", \"title\": \"x\"}], \"tasks\": []}", "is there twice"),
+        ("{\"tasks\": [{\"id\": \"a\", \"title\": \"x\"}], \"tasks\": []}", "has the key"),
         (
             "{\"tasks\": [\n{\"id\": \"a\", \"title\": \"x\", \"n\": 99999999999999999999}]}",
             "line 2, ",

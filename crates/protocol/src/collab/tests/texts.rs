@@ -29,7 +29,10 @@ fn an_older_state_file_is_read_with_its_words() {
         (more.tasks[0].0.as_str(), more.tasks[0].1.dependencies()[0].as_str()),
         ("task-003", "task-002")
     );
-    assert_eq!(more.notes, ["file_locks names no owners and is not carried over: [\"a\"]"]);
+    assert_eq!(
+        more.notes,
+        ["comity does not take over file_locks, which names no owners: [\"a\"]"]
+    );
     assert!(read_v1(b"[").is_err());
     assert_eq!(
         read_v1(br#"{"tasks": [{"description": "x"}]}"#).unwrap_err()[0].path,
@@ -70,7 +73,7 @@ fn a_commit_message_is_checked_with_all_problems_at_once() {
     let long = good.replace("autoload", &"x".repeat(120));
     assert_eq!(check_commit_message(&long), [], "the template says nothing about length");
     let hollow = good.replace("Mitigations: none\n", "Mitigations:\n\nSigned-off-by: Ann <a@b>\n");
-    assert_eq!(check_commit_message(&hollow)[0].1, "`Risks:` says nothing");
+    assert_eq!(check_commit_message(&hollow)[0].1, "the section `Risks:` is empty");
     let bad = "feature(7): \nWhy:\nTests: none\nTouches: a\n";
     let said: Vec<String> =
         check_commit_message(bad).iter().map(|(n, text)| format!("{n}: {text}")).collect();
@@ -81,8 +84,8 @@ fn a_commit_message_is_checked_with_all_problems_at_once() {
             "1: \"7\" is not a task id",
             "1: the summary is missing after `: `",
             "2: the line after the summary is not empty",
-            "2: `Why:` says nothing",
-            "3: `Tests:` is not in its place",
+            "2: the section `Why:` is empty",
+            "3: the section `Tests:` is out of order",
             "4: the section `Risks/Mitigations:` is missing",
         ]
     );

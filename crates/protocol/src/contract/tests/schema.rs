@@ -1,6 +1,6 @@
 //! A schema says what the check says: both are held against the same examples.
 
-use super::*;
+use crate::contract::*;
 use regex::Regex;
 
 /// Checks a value by the words of JSON Schema that the schemas of this crate use; any other fails the test.
