@@ -12,10 +12,12 @@ pub(crate) enum FlawKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Flaw {
     pub(crate) kind: FlawKind,
+    /// Such as `tasks[3].status`.
     pub(crate) path: String,
     pub(crate) at: Place,
 }
 
+/// Finds the flaws of a document, in the order of its text.
 pub(crate) fn flaws(root: &Node) -> Vec<Flaw> {
     let mut found = Vec::new();
     look(root, &mut String::new(), &mut found);

@@ -1,6 +1,6 @@
 //! JSON with places. Strict, so that what it refuses can still be tried as YAML.
 
-use super::{DEPTH_MAX, Data, Entry, Fault, Node, Numeral, Place, too_deep, twice};
+use super::{Budget, DEPTH_MAX, Data, Entry, Fault, Node, Numeral, Place, too_deep, twice};
 use serde_json::Number;
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -17,6 +17,7 @@ struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
     at: Place,
     bounds: Bounds,
+    budget: Budget,
 }
 
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
@@ -29,7 +30,8 @@ pub(super) fn read_file(text: &str) -> Result<Node, Fault> {
 }
 
 fn read_within(text: &str, bounds: Bounds) -> Result<Node, Fault> {
-    let mut reader = Reader { rest: text.chars().peekable(), at: Place::START, bounds };
+    let (rest, budget) = (text.chars().peekable(), Budget::default());
+    let mut reader = Reader { rest, at: Place::START, bounds, budget };
     let node = reader.value(0)?;
     reader.space();
     match reader.rest.peek() {
@@ -41,6 +43,13 @@ fn read_within(text: &str, bounds: Bounds) -> Result<Node, Fault> {
 impl Reader<'_> {
     fn fault(&self, message: impl Into<String>) -> Fault {
         Fault::new(self.at, message)
+    }
+
+    fn take(&mut self, nodes: usize, text: usize, at: Place) -> Result<(), Fault> {
+        match self.bounds {
+            Bounds::Contract => self.budget.take(nodes, text, at),
+            Bounds::File => Ok(()),
+        }
     }
 
     fn next(&mut self) -> Option<char> {
@@ -67,6 +76,7 @@ impl Reader<'_> {
         }
     }
 
+    /// Takes the character when it comes next.
     fn comes(&mut self, wanted: char) -> bool {
         self.space();
         let comes = self.rest.peek() == Some(&wanted);
@@ -79,6 +89,7 @@ impl Reader<'_> {
     fn value(&mut self, depth: usize) -> Result<Node, Fault> {
         self.space();
         let at = self.at;
+        self.take(1, 0, at)?;
         let data = match self.rest.peek() {
             Some('{' | '[') if depth >= DEPTH_MAX && self.bounds == Bounds::Contract => {
                 return Err(too_deep(at));
@@ -86,7 +97,9 @@ impl Reader<'_> {
             Some('{') => self.map(depth)?,
             Some('[') => self.list(depth)?,
             Some('"') => {
-                return Ok(Node { data: Data::Text(self.string()?), at, plain: false });
+                let text = self.string()?;
+                self.take(0, text.len(), at)?;
+                return Ok(Node { data: Data::Text(text), at, plain: false });
             }
             Some(c) if c.is_ascii_alphanumeric() || *c == '-' => self.word()?,
             Some(c) => {
@@ -112,6 +125,7 @@ impl Reader<'_> {
                 return Err(self.fault("expected a key in double quotes"));
             }
             let key = self.string()?;
+            self.take(1, key.len(), key_at)?;
             if self.bounds == Bounds::Contract
                 && let Some(first) = places.insert(key.clone(), key_at)
             {

@@ -1,7 +1,7 @@
 //! YAML and JSON text as one ordered tree in which every node and key knows its place.
 //!
-//! Reading is bounded in size and depth. Key order and unknown keys are kept; a key given twice is refused, because one
-//! of the two would be lost.
+//! Reading is bounded: size, depth and number of nodes, those that aliases copy included. Key order and
+//! unknown keys are kept; a key given twice is refused, because one of the two would be lost.
 
 mod flaws;
 mod json;
@@ -23,6 +23,10 @@ use std::fmt;
 pub const BYTES_MAX: usize = 1 << 20;
 /// Deepest nesting. The deepest format has five levels.
 pub const DEPTH_MAX: usize = 64;
+/// Most nodes, those that aliases copy included.
+pub const NODES_MAX: usize = 100_000;
+/// Most bytes of text, those that aliases copy included.
+pub const TEXT_MAX: usize = 4 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -157,6 +161,28 @@ fn refuse_control_characters(text: &str) -> Result<(), Fault> {
         at = at.next(c);
     }
     Ok(())
+}
+
+/// Counts what has been read, so that aliases cannot multiply a small text into a large tree.
+#[derive(Default)]
+struct Budget {
+    nodes: usize,
+    text: usize,
+}
+
+impl Budget {
+    fn take(&mut self, nodes: usize, text: usize, at: Place) -> Result<(), Fault> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        self.text = self.text.saturating_add(text);
+        if self.nodes > NODES_MAX {
+            return Err(Fault::new(at, format!("the document has more than {NODES_MAX} values")));
+        }
+        if self.text > TEXT_MAX {
+            let message = format!("the document grows beyond {TEXT_MAX} bytes by its aliases");
+            return Err(Fault::new(at, message));
+        }
+        Ok(())
+    }
 }
 
 fn too_deep(at: Place) -> Fault {
@@ -294,6 +320,24 @@ impl Node {
         }
         node.at
     }
+
+    /// Counts the nodes and the bytes of text of the tree.
+    fn size(&self) -> (usize, usize) {
+        match &self.data {
+            Data::Null | Data::Bool(_) => (1, 0),
+            Data::Number(numeral) => (1, numeral.text.len()),
+            Data::Text(text) => (1, text.len()),
+            Data::List(items) => items.iter().map(Node::size).fold((1, 0), add),
+            Data::Map(entries) => {
+                let sizes = entries.iter().map(|e| add(e.value.size(), (1, e.key.len())));
+                sizes.fold((1, 0), add)
+            }
+        }
+    }
+}
+
+fn add(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
+    (a.0 + b.0, a.1 + b.1)
 }
 
 pub(crate) fn says_nothing(value: &Value) -> bool {

@@ -3,32 +3,53 @@
 use super::{Data, Numeral};
 use serde_json::Number;
 
+/// Gives an unquoted scalar its type.
 pub(super) fn resolve(text: &str) -> Data {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Data::Null,
         "true" | "True" | "TRUE" => Data::Bool(true),
         "false" | "False" | "FALSE" => Data::Bool(false),
         _ => match number(text) {
-            Some(value) => Data::Number(Numeral { text: text.to_owned(), value }),
+            Some(value) => Data::Number(Numeral { text: text.to_owned(), value: value.json() }),
             None => Data::Text(text.to_owned()),
         },
     }
 }
 
-/// The number that a text is; its value is none for what JSON cannot say.
-fn number(text: &str) -> Option<Option<Number>> {
+enum Parsed {
+    Whole(i128),
+    Real(f64),
+}
+
+impl Parsed {
+    fn json(&self) -> Option<Number> {
+        match self {
+            Parsed::Whole(n) => match (i64::try_from(*n), u64::try_from(*n)) {
+                (Ok(n), _) => Some(Number::from(n)),
+                (_, Ok(n)) => Some(Number::from(n)),
+                #[expect(clippy::cast_precision_loss, reason = "as the original reader does")]
+                _ => Number::from_f64(*n as f64),
+            },
+            Parsed::Real(n) => Number::from_f64(*n),
+        }
+    }
+}
+
+fn number(text: &str) -> Option<Parsed> {
     let first = text.bytes().next()?;
     if !(first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.')) || text.ends_with('_') {
         return None;
     }
-    let Some(whole) = whole(text) else { return real(text).map(Number::from_f64) };
-    let exact = i64::try_from(whole).map(Number::from);
-    let exact = exact.or_else(|_| u64::try_from(whole).map(Number::from)).ok();
-    #[expect(clippy::cast_precision_loss, reason = "as the original reader does")]
-    Some(exact.or_else(|| Number::from_f64(whole as f64)))
+    whole(text).map(Parsed::Whole).or_else(|| real(text).map(Parsed::Real))
 }
 
 fn whole(text: &str) -> Option<i128> {
+    let (sign, radix, plain) = digits(text)?;
+    i128::from_str_radix(&plain, radix).ok().map(|n| sign * n)
+}
+
+/// Takes a whole number apart, however large it is: sign, base and digits.
+fn digits(text: &str) -> Option<(i128, u32, String)> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -44,7 +65,17 @@ fn whole(text: &str) -> Option<i128> {
     }
     let plain: String = digits.chars().filter(|c| *c != '_').collect();
     let is_number = !plain.is_empty() && plain.chars().all(|c| c.is_digit(radix));
-    is_number.then(|| i128::from_str_radix(&plain, radix).ok().map(|n| sign * n))?
+    is_number.then_some((sign, radix, plain))
+}
+
+/// Tells whether a text may be tagged `!!int`.
+pub(super) fn is_int(text: &str) -> bool {
+    digits(text).is_some()
+}
+
+/// Tells whether a text may be tagged `!!float`: in base ten.
+pub(super) fn is_float(text: &str) -> bool {
+    !text.ends_with('_') && real(text).is_some()
 }
 
 fn real(text: &str) -> Option<f64> {

@@ -91,18 +91,25 @@ fn json_that_is_no_yaml_is_read_and_flow_yaml_that_is_no_json() {
 }
 
 #[test]
-fn anchors_aliases_and_tags_are_refused_with_their_place() {
-    assert_eq!(fault("a: 1\nb: &b {x: 1}\nc: *b\n").1, 2);
-    for text in ["a: &a x", "&a a: x", "- &a [x]"] {
-        assert!(fault(text).0.contains("no anchors and aliases"), "{text}");
-    }
-    for text in ["a: !!str 1", "a: !thing [x]", "a: ! 3", "!!map {a: b}"] {
-        assert!(fault(text).0.contains("no tags"), "{text}");
-    }
+fn aliases_and_merges_are_followed() {
+    let text = "base: &b {x: 1, y: 2}\nall:\n  <<: *b\n  y: 3\nagain: *b\n";
+    let expected =
+        json!({"base": {"x": 1, "y": 2}, "all": {"x": 1, "y": 3}, "again": {"x": 1, "y": 2}});
+    assert_eq!(value(text), expected);
+    assert!(fault("a: &a [*a]\n").0.contains("alias"));
+    assert!(fault("a: *nowhere\n").0.contains("anchor"));
 }
 
 #[test]
-fn a_text_that_is_too_large_is_refused() {
+fn a_small_text_cannot_become_a_large_tree() {
+    let mut text = "l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..10 {
+        let below = format!("*l{}", level - 1);
+        text += &format!("l{level}: &l{level} [{}]\n", [below.as_str(); 10].join(", "));
+    }
+    assert!(fault(&text).0.contains("more than 100000 values"));
+    let long = format!("a: &a '{}'\nb: [{}]\n", "x".repeat(100_000), ["*a"; 60].join(", "));
+    assert!(fault(&long).0.contains("by its aliases"));
     assert!(fault(&"x".repeat(BYTES_MAX + 1)).0.contains("at most"));
 }
 
@@ -115,6 +122,19 @@ fn deep_nesting_is_refused_whatever_it_is_made_of() {
     for text in [flow, closed, block, maps, "{\"a\":".repeat(500_000 / 5)] {
         let message = fault(&text).0;
         assert!(message.contains("deeper than 64"), "{message}");
+    }
+}
+
+#[test]
+fn tags_are_the_ordinary_ones_or_refused() {
+    assert_eq!(value("a: !!str 1\nb: !!int '2'\nc: ! 3"), json!({"a": "1", "b": 2, "c": "3"}));
+    assert!(fault("a: !!python/object:os.system x").0.contains("not known"));
+    assert!(fault("a: !thing [x]").0.contains("not known"));
+    assert!(fault("a: !!int x").0.contains("no !!int"));
+    let text = "a: !!timestamp 2020-01-01\nb: !!float 1\nc: !!null\nd: !!int 0x1F";
+    assert_eq!(value(text), json!({"a": "2020-01-01", "b": 1, "c": null, "d": 31}));
+    for wrong in ["!!int 1.5", "!!float 0x1F", "!!null ''", "!!timestamp soon", "!!bool yes"] {
+        assert!(fault(&format!("a: {wrong}")).0.starts_with("this value is no !!"), "{wrong}");
     }
 }
 

@@ -93,6 +93,7 @@ impl Writer<'_> {
         self.path.truncate(length);
     }
 
+    /// Writes what comes after `key:`.
     fn value(&mut self, value: &Value, level: usize) {
         match value {
             Value::Object(map) if !map.is_empty() => {
@@ -163,6 +164,7 @@ impl Writer<'_> {
     }
 }
 
+/// Whether a text can stand in a block as it is.
 fn fits_a_block(text: &str) -> bool {
     let first = text.trim_end_matches('\n');
     !first.is_empty()

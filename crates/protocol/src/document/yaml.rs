@@ -1,25 +1,44 @@
 //! YAML: from the parser's events to the tree. The only place that names the parser.
-//!
-//! Anchors, aliases and tags are refused: no protocol here uses them, and an alias makes a large tree of a small text.
 
-use super::{DEPTH_MAX, Data, Entry, Fault, Node, Place, scalar, too_deep, twice};
+use super::{
+    Budget, DEPTH_MAX, Data, Entry, Fault, Node, Place, looks_like_time, scalar, too_deep, twice,
+};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+/// The key that takes over the entries of another map.
+const MERGE_KEY: &str = "<<";
+
+/// A collection that is not yet complete.
 struct Open {
     at: Place,
+    anchor: usize,
     kind: Collection,
 }
 
 enum Collection {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, known: HashMap<String, Place>, key: Option<(String, Place)> },
+    Map { entries: Vec<Entry>, known: HashMap<String, Known>, key: Option<(Key, Place)> },
+}
+
+/// Where a key of an open map is, and whether it came by a merge and may be replaced.
+struct Known {
+    at: Place,
+    index: usize,
+    merged: bool,
+}
+
+struct Key {
+    text: String,
+    merges: bool,
 }
 
 #[derive(Default)]
 struct Builder {
     open: Vec<Open>,
+    anchors: HashMap<usize, Node>,
+    budget: Budget,
     root: Option<Node>,
 }
 
@@ -28,14 +47,16 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| scan_fault(&error))?;
+        let at = place(&span.start);
         match event {
             Event::DocumentStart(_) => {
                 documents += 1;
                 if documents > 1 {
-                    return Err(Fault::new(place(&span.start), SECOND_DOCUMENT));
+                    return Err(Fault::new(at, SECOND_DOCUMENT));
                 }
             }
             Event::StreamEnd => break,
+            Event::Nothing | Event::StreamStart | Event::DocumentEnd => {}
             other => builder.take(other, &span)?,
         }
     }
@@ -61,55 +82,45 @@ fn scan_fault(error: &ScanError) -> Fault {
     }
 }
 
-fn plain_only(anchor: usize, tag: Option<Cow<'_, Tag>>, at: Place) -> Result<(), Fault> {
-    match tag {
-        Some(tag) => {
-            let name: String = format!("{}{}", tag.handle, tag.suffix).chars().take(60).collect();
-            Err(Fault::new(at, format!("comity reads no tags: leave out {name:?}")))
-        }
-        None if anchor > 0 => Err(Fault::new(at, NO_ALIASES)),
-        None => Ok(()),
-    }
-}
-
-const NO_ALIASES: &str = "comity reads no anchors and aliases: write the value out";
-
 impl Builder {
     fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), Fault> {
         let at = place(&span.start);
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                plain_only(anchor, tag, at)?;
+                self.budget.take(1, text.len(), at)?;
                 let plain = style == ScalarStyle::Plain;
-                if self.wants_key() {
-                    return self.key(text.into_owned(), at);
+                if plain && tag.is_none() && self.wants_key() {
+                    let key = Key { merges: text == MERGE_KEY, text: text.into_owned() };
+                    return self.key(key, at);
                 }
-                let data =
-                    if plain { scalar::resolve(&text) } else { Data::Text(text.into_owned()) };
-                self.add(Node { data, at, plain });
-                Ok(())
+                let data = typed(&text, plain, tag.as_deref(), at)?;
+                // A tag says what a value is, whatever it looks like and however it is quoted.
+                let plain = tag.map_or(plain, |tag| tag.suffix == TIME_TAG);
+                self.finish(Node { data, at, plain }, anchor)
             }
             Event::SequenceStart(anchor, tag) => {
-                plain_only(anchor, tag, at)?;
-                self.begin(Open { at, kind: Collection::List(Vec::new()) })
+                core_tag(tag, "seq", at)?;
+                self.begin(Open { at, anchor, kind: Collection::List(Vec::new()) })
             }
             Event::MappingStart(anchor, tag) => {
-                plain_only(anchor, tag, at)?;
+                core_tag(tag, "map", at)?;
                 let kind =
                     Collection::Map { entries: Vec::new(), known: HashMap::new(), key: None };
-                self.begin(Open { at, kind })
+                self.begin(Open { at, anchor, kind })
             }
-            Event::SequenceEnd | Event::MappingEnd => {
-                if let Some(Open { at, kind }) = self.open.pop() {
-                    let data = match kind {
-                        Collection::List(items) => Data::List(items),
-                        Collection::Map { entries, .. } => Data::Map(entries),
-                    };
-                    self.add(Node { data, at, plain: true });
+            Event::SequenceEnd | Event::MappingEnd => self.end(),
+            Event::Alias(anchor) => {
+                let Some(node) = self.anchors.get(&anchor) else {
+                    return Err(Fault::new(at, "an alias names something that contains it"));
+                };
+                let (nodes, text) = node.size();
+                self.budget.take(nodes, text, at)?;
+                let node = Node { at, ..node.clone() };
+                if depth(&node) + self.open.len() > DEPTH_MAX {
+                    return Err(too_deep(at));
                 }
-                Ok(())
+                self.add(node)
             }
-            Event::Alias(_) => Err(Fault::new(at, NO_ALIASES)),
             Event::Nothing
             | Event::StreamStart
             | Event::StreamEnd
@@ -129,27 +140,140 @@ impl Builder {
         if self.open.len() >= DEPTH_MAX {
             return Err(too_deep(open.at));
         }
+        self.budget.take(1, 0, open.at)?;
         self.open.push(open);
         Ok(())
     }
 
-    fn add(&mut self, node: Node) {
+    fn end(&mut self) -> Result<(), Fault> {
+        let Some(Open { at, anchor, kind }) = self.open.pop() else { return Ok(()) };
+        let data = match kind {
+            Collection::List(items) => Data::List(items),
+            Collection::Map { entries, .. } => Data::Map(entries),
+        };
+        self.finish(Node { data, at, plain: true }, anchor)
+    }
+
+    fn finish(&mut self, node: Node, anchor: usize) -> Result<(), Fault> {
+        if anchor > 0 {
+            let (nodes, text) = node.size();
+            self.budget.take(nodes, text, node.at)?;
+            self.anchors.insert(anchor, node.clone());
+        }
+        self.add(node)
+    }
+
+    fn add(&mut self, node: Node) -> Result<(), Fault> {
+        if self.wants_key() {
+            let at = node.at;
+            let Some(text) = node.written() else {
+                return Err(Fault::new(at, "a key must be a word, not a list or a map"));
+            };
+            return self.key(Key { text, merges: false }, at);
+        }
         match self.open.last_mut().map(|open| &mut open.kind) {
             None => self.root = Some(node),
             Some(Collection::List(items)) => items.push(node),
-            Some(Collection::Map { entries, key, .. }) => {
-                entries.extend(key.take().map(|(key, key_at)| Entry { key, key_at, value: node }));
+            Some(Collection::Map { entries, known, key }) => {
+                let Some((key, key_at)) = key.take() else { return Ok(()) };
+                if key.merges {
+                    return self.merge(node);
+                }
+                // What was merged in before gives way to what is written here.
+                let index = known.get(&key.text).map_or(entries.len(), |known| known.index);
+                known.insert(key.text.clone(), Known { at: key_at, index, merged: false });
+                let entry = Entry { key: key.text, key_at, value: node };
+                match entries.get_mut(index) {
+                    Some(merged) => *merged = entry,
+                    None => entries.push(entry),
+                }
             }
-        }
-    }
-
-    fn key(&mut self, text: String, at: Place) -> Result<(), Fault> {
-        if let Some(Open { kind: Collection::Map { known, key, .. }, .. }) = self.open.last_mut() {
-            if let Some(first) = known.insert(text.clone(), at) {
-                return Err(twice(&text, at, first));
-            }
-            *key = Some((text, at));
         }
         Ok(())
     }
+
+    fn key(&mut self, key: Key, at: Place) -> Result<(), Fault> {
+        let Some(Collection::Map { known, key: slot, .. }) =
+            self.open.last_mut().map(|o| &mut o.kind)
+        else {
+            return Ok(());
+        };
+        if let Some(first) = known.get(&key.text).filter(|known| !known.merged) {
+            return Err(twice(&key.text, at, first.at));
+        }
+        *slot = Some((key, at));
+        Ok(())
+    }
+
+    /// `<<: *other`: entries of the other map, where this one has none of its own.
+    fn merge(&mut self, from: Node) -> Result<(), Fault> {
+        let at = from.at;
+        let maps = match from.data {
+            Data::List(items) => items,
+            _ => vec![from],
+        };
+        for map in maps {
+            let Data::Map(others) = map.data else {
+                return Err(Fault::new(at, "what << takes over must be a map"));
+            };
+            let Some(Collection::Map { entries, known, .. }) =
+                self.open.last_mut().map(|o| &mut o.kind)
+            else {
+                return Ok(());
+            };
+            for other in others {
+                if !known.contains_key(&other.key) {
+                    let place = Known { at: other.key_at, index: entries.len(), merged: true };
+                    known.insert(other.key.clone(), place);
+                    entries.push(other);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn depth(node: &Node) -> usize {
+    let below = match &node.data {
+        Data::List(items) => items.iter().map(depth).max(),
+        Data::Map(entries) => entries.iter().map(|entry| depth(&entry.value)).max(),
+        _ => return 0,
+    };
+    1 + below.unwrap_or(0)
+}
+
+/// The tag of a date, which stays the text that it is.
+const TIME_TAG: &str = "timestamp";
+
+fn typed(text: &str, plain: bool, tag: Option<&Tag>, at: Place) -> Result<Data, Fault> {
+    let Some(tag) = tag else {
+        return Ok(if plain { scalar::resolve(text) } else { Data::Text(text.to_owned()) });
+    };
+    let wrong = || Fault::new(at, format!("this value is no !!{}", tag.suffix));
+    let resolved = scalar::resolve(text);
+    match (tag.is_yaml_core_schema(), tag.suffix.as_str(), &resolved) {
+        (true, "str", _) => Ok(Data::Text(text.to_owned())),
+        (true, "int", Data::Number(_)) if scalar::is_int(text) => Ok(resolved),
+        (true, "float", Data::Number(_)) if scalar::is_float(text) => Ok(resolved),
+        (true, "bool", Data::Bool(_)) => Ok(resolved),
+        (true, "null", Data::Null) if plain || !text.is_empty() => Ok(resolved),
+        (true, TIME_TAG, _) if looks_like_time(text) => Ok(Data::Text(text.to_owned())),
+        (true, "int" | "float" | "bool" | "null" | TIME_TAG, _) => Err(wrong()),
+        _ if format!("{}{}", tag.handle, tag.suffix) == "!" => Ok(Data::Text(text.to_owned())),
+        _ => Err(unknown_tag(tag, at)),
+    }
+}
+
+fn core_tag(tag: Option<Cow<'_, Tag>>, wanted: &str, at: Place) -> Result<(), Fault> {
+    match tag {
+        Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == wanted) => {
+            Err(unknown_tag(&tag, at))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unknown_tag(tag: &Tag, at: Place) -> Fault {
+    let name: String = format!("{}{}", tag.handle, tag.suffix).chars().take(60).collect();
+    Fault::new(at, format!("the tag {name:?} is not known"))
 }
