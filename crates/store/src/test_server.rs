@@ -4,6 +4,7 @@
 //! server that happens to run is never used.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use crate::clock::{Clock, SystemClock};
 use crate::postgres::{OpenOptions, PgStore};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -61,15 +62,18 @@ impl Drop for Cluster {
 
 /// Makes a directory that is short enough for a socket's name.
 fn new_dir() -> PathBuf {
-    let name = format!("comity-{}-{}", std::process::id(), next());
-    let dir = std::env::temp_dir().join(name);
+    let dir = std::env::temp_dir().join(format!("comity_{}", unique()));
     std::fs::create_dir(&dir).unwrap();
     dir
 }
 
-fn next() -> u32 {
+/// Makes a name that no other process on the server has. The id of a process that has ended may be given again, so
+/// the time is part of it.
+fn unique() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    NUMBER.fetch_add(1, Ordering::Relaxed)
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let ms = SystemClock.read().wall_ms;
+    format!("{}_{number}_{ms:x}", std::process::id())
 }
 
 /// Returns the URL of the server that the tests of this process share. It goes with the process, however
@@ -102,7 +106,7 @@ pub fn psql(url: &str, text: &str) -> String {
 
 /// Makes an empty store in a schema of its own and returns its URL.
 pub fn empty_store_at(server: &str) -> String {
-    let schema = format!("s{}_{}", std::process::id(), next());
+    let schema = format!("s{}", unique());
     psql(server, &format!("CREATE SCHEMA {schema}"));
     format!("{server}&options=-csearch_path%3D{schema}")
 }
