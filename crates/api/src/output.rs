@@ -9,6 +9,7 @@ use comity_core::view::{
 };
 use comity_core::why::Why;
 use comity_protocol::mission::Mission;
+use comity_protocol::plan::LeftOut;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -119,6 +120,82 @@ answers! {
     }
     /// A log or a board as Markdown; `output` is the file that it was written to.
     ReportAnswer { report: Option<String>, output: Option<String>, }
+    /// What an import did. Only a source that has more than tasks counts the others.
+    #[derive(Default)]
+    ImportReport {
+        imported: usize,
+        existing: usize,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decisions: Option<ImportCounts>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        directives: Option<ImportCounts>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memories: Option<ImportCounts>,
+        tasks: Vec<ImportedTask>,
+        changed: Vec<ImportChange>,
+        left_out: Vec<LeftOut>,
+        /// Nothing was done; this is what would be.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        dry_run: bool,
+    }
+    #[derive(Copy, Default)]
+    ImportCounts { imported: usize, existing: usize, }
+    /// An item of the other tool, and the task that it is here.
+    ImportedTask { item: String, id: String, status: Status, title: String, }
+    /// An item that was changed over there after it was imported.
+    ImportChange { item: String, id: String, fields: Vec<String>, }
+    /// What was written into neo's files.
+    NeoExport { exported: NeoExported, dir: String, left_out: Vec<LeftOut>, }
+    NeoExported { decisions: usize, directives: usize, memories: usize, tasks: usize, }
+    /// What came of keeping a `collaboration/` tree in step.
+    #[derive(Default)]
+    SyncReport {
+        /// Edits that were taken over.
+        taken: Vec<String>,
+        /// Edits that the rules refused; the store's value is put back.
+        refused: Vec<String>,
+        /// Values that were changed in both places, and what counts.
+        conflicts: Vec<String>,
+        /// Files that are not overwritten, because what is in them cannot be read.
+        problems: Vec<String>,
+        /// Files that were written.
+        written: Vec<String>,
+        /// Whether a file lacks something still, because somebody writes it all the time.
+        #[serde(skip)]
+        unsettled: bool,
+    }
+}
+
+impl ImportedTask {
+    pub fn of(item: &str, task: &TaskView) -> ImportedTask {
+        let (id, title) = (task.id.clone(), task.title.clone());
+        ImportedTask { item: item.to_owned(), id, status: task.status, title }
+    }
+}
+
+impl SyncReport {
+    /// Adds what came of another go.
+    pub fn add(&mut self, later: SyncReport) {
+        self.taken.extend(later.taken);
+        self.refused.extend(later.refused);
+        self.conflicts.extend(later.conflicts);
+        self.problems = later.problems;
+        self.written.extend(later.written);
+        self.unsettled = later.unsettled;
+    }
+
+    /// Returns what somebody has to know, a line each.
+    pub fn lines(&self) -> Vec<String> {
+        let all = [
+            ("taken over", &self.taken),
+            ("refused", &self.refused),
+            ("conflict", &self.conflicts),
+            ("problem", &self.problems),
+        ];
+        all.iter()
+            .flat_map(|(word, list)| list.iter().map(move |text| format!("{word}: {text}")))
+            .collect()
+    }
 }
 
 impl SubmitAnswer {

@@ -4,7 +4,6 @@
 //! project, the git binary. It must never decide a rule; those are `core`'s.
 
 mod args;
-mod collab;
 mod demo;
 mod doctor;
 mod env;

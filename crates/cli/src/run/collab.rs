@@ -1,18 +1,27 @@
 //! `comity rpc`, `comity collab …`, and a tree imported, exported and kept in step.
 
 use crate::args::{CollabCommand, CollabFields, Global, SyncCommand, TaskOutput};
-use crate::collab::{Collab, Failure, ROUNDS_MAX, Report, Syncer, Tree, serve, watch};
 use crate::env;
 use crate::human::Screen;
 use crate::output::{self, Reply};
+use crate::wording::CommandLine;
+use comity_api::SyncReport;
+use comity_bridge::collab::{
+    Collab, Failing, Failure, ROUNDS_MAX, Syncer, Tell, Tree, say, serve, watch,
+};
 use comity_core::ids::AgentId;
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::Millis;
 use comity_project::{Context, Environment};
 use comity_protocol::collab::{Legacy, normal_event, pretty_ascii, task_lines};
 use serde_json::{Map, Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::{self, BufReader, Read};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Exit status of the tree's own command line when something fails, for scripts that were written for it. Who asks for
 /// JSON asks in comity's words and gets comity's statuses.
@@ -50,15 +59,42 @@ fn open(global: &Global) -> Result<(Collab, Environment), Refusal> {
             Some(Millis::from_secs(seconds.ok_or_else(wrong)?))
         }
     };
-    Ok((Collab::open(context, ttl)?, environment))
+    Ok((Collab::open(context, ttl, remarks())?, environment))
 }
 
 pub(super) fn rpc(global: &Global) -> Result<Reply, Refusal> {
     let (mut collab, environment) = open(global)?;
     let traceback = environment.get("COLLAB_TRACEBACK")?.is_some_and(|text| text != "0");
-    collab.end_on_signals()?;
-    serve(&mut collab, traceback)?;
+    end_on_signals(collab.last_export())?;
+    let failing = Failing { wording: &CommandLine, traceback };
+    serve(&mut collab, BufReader::new(io::stdin().lock()), io::stdout().lock(), &failing)?;
     Ok(Reply::printed())
+}
+
+fn remarks() -> Tell {
+    Arc::new(output::remark)
+}
+
+fn no_signals(error: &io::Error) -> Refusal {
+    Refusal::new(Code::Internal, format!("cannot listen for signals: {error}"))
+}
+
+/// Writes the tree and ends the process when it is told to stop from outside.
+fn end_on_signals(last_export: impl FnOnce() + Send + 'static) -> Result<(), Refusal> {
+    let (mut wake, bell) = UnixStream::pair().map_err(|error| no_signals(&error))?;
+    for signal in [SIGINT, SIGTERM] {
+        let bell = bell.try_clone().map_err(|error| no_signals(&error))?;
+        signal_hook::low_level::pipe::register(signal, bell).map_err(|error| no_signals(&error))?;
+    }
+    let wait = move || {
+        if wake.read_exact(&mut [0]).is_ok() {
+            last_export();
+            // What is not acknowledged by now was not done.
+            std::process::exit(0);
+        }
+    };
+    let named = std::thread::Builder::new().name("comity-signals".to_owned());
+    named.spawn(wait).map(drop).map_err(|error| no_signals(&error))
 }
 
 pub(super) fn run(global: &Global, command: CollabCommand) -> Result<Reply, Refusal> {
@@ -179,7 +215,7 @@ pub(super) fn import_v1(
     file: &str,
     agents: &[String],
 ) -> Result<Reply, Refusal> {
-    Ok(reply(crate::collab::import_v1(context, &context.cwd.join(file), agents)?))
+    Ok(reply(comity_bridge::collab::import_v1(context, &context.cwd.join(file), agents)?))
 }
 
 pub(super) fn export(context: &Context, dir: &str) -> Result<Reply, Refusal> {
@@ -194,19 +230,39 @@ pub(super) fn sync(context: &Context, command: &SyncCommand, json: bool) -> Resu
     };
     let mut syncer = Syncer::open(context.clone(), &dir)?;
     if *goes_on {
-        watch(&mut syncer, json)?;
-        return Ok(Reply::printed());
+        return watching(&mut syncer, json);
     }
     Ok(reply(syncer.settle(true, ROUNDS_MAX)?))
 }
 
+/// Keeps the tree in step until a signal ends it.
+fn watching(syncer: &mut Syncer, json: bool) -> Result<Reply, Refusal> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| no_signals(&error))?;
+    }
+    if !json {
+        output::remark("watching; end with Ctrl-C");
+    }
+    let remarks = remarks();
+    watch(syncer, &stop, &|outcome| match outcome {
+        Ok(report) if json => {
+            // Whoever read us has gone; the files are kept in step all the same.
+            let _ = (!report.lines().is_empty()).then(|| output::line(report));
+        }
+        outcome => say(&remarks, outcome),
+    })?;
+    Ok(Reply::printed())
+}
+
 /// What could not be read is the caller's to mend.
-fn reply(report: Report) -> Reply {
+fn reply(report: SyncReport) -> Reply {
     let exit = if report.problems.is_empty() { 0 } else { 2 };
     Reply::new(report, words).exit(exit)
 }
 
-fn words(report: &Report, _: &Screen) -> String {
+fn words(report: &SyncReport, _: &Screen) -> String {
     let written = report.written.iter().map(|file| format!("wrote {file}"));
     let lines: Vec<String> = report.lines().into_iter().chain(written).collect();
     if lines.is_empty() { "Everything is in step.\n".to_owned() } else { lines.join("\n") + "\n" }

@@ -6,11 +6,13 @@ use crate::env;
 use crate::human::clean_text;
 use crate::output::Reply;
 use comity_api::{ById, EventFilter, EventView, op};
+use comity_bridge::neo;
 use comity_core::command::WorkReport;
 use comity_core::event::{REPORTED_FIELD, ResultReported};
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_project::Context;
+use comity_project::store::Access;
 use comity_protocol::ace::{DONE_FILE, HandOverError};
 use comity_protocol::agent_protocol::result;
 use comity_protocol::contract::{self, Checked, ContractKind, Mode};
@@ -46,7 +48,10 @@ pub(super) fn run(global: &Global, command: ContractCommand) -> Result<Reply, Re
             match kind.as_str() {
                 "mission" => render_mission(&context, id),
                 "result" => render_result(&context, id),
-                "resume" => super::neo::render_resume(&context, &id),
+                "resume" => {
+                    let (service, caller) = (context.service(Access::Read)?, context.caller());
+                    Ok(super::writing::reply(neo::resume(&service, &caller, &id)?))
+                }
                 other => super::writing::render(&context, other, id),
             }
         }

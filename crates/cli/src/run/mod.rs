@@ -75,7 +75,10 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Report(command) => log::report(&context()?, *command.0, global.json),
         Command::Import(command) => import::run(&context()?, *command.0),
         Command::Export(command) => match *command.0 {
-            ExportCommand::Neo { dir, overwrite } => neo::export(&context()?, &dir, overwrite),
+            ExportCommand::Neo { dir, overwrite } => {
+                let done = comity_bridge::neo::export(&context()?, &dir, overwrite)?;
+                Ok(Reply::new(done, human::import::neo_export))
+            }
             ExportCommand::Collab { dir } => collab::export(&context()?, &dir),
         },
         Command::Sync(command) => collab::sync(&context()?, &command.0, global.json),

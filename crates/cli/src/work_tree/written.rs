@@ -1,6 +1,6 @@
 //! The files that comity writes by itself into a work tree: they are nobody's work.
 
-use crate::collab::{Tree, is_written_tree};
+use comity_bridge::collab::{Tree, is_written_tree};
 use comity_core::command::FileAction;
 use comity_core::observed::FileChange;
 use comity_project::Context;

@@ -1,13 +1,9 @@
 //! Exports beside the requests: a thread that writes the tree soon after something changed.
 
-use super::report::Report;
 use super::sync::Syncer;
 use super::tree::{Sight, Tree};
-use crate::output;
+use comity_api::SyncReport;
 use comity_core::refusal::{Code, Refusal};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use std::io::{self, Read};
-use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -19,9 +15,12 @@ const SETTLE: Duration = Duration::from_millis(100);
 /// How long others get when somebody writes the files all the time.
 const BACK_OFF: Duration = Duration::from_millis(400);
 
+/// Gets what people have to know, a line each. A door prints it.
+pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+
 enum Job {
     Changed,
-    Now(SyncSender<Result<Report, Refusal>>),
+    Now(SyncSender<Result<SyncReport, Refusal>>),
     End,
 }
 
@@ -35,12 +34,12 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    pub fn start(mut syncer: Syncer) -> Result<Exporter, Refusal> {
+    pub fn start(mut syncer: Syncer, tell: Tell) -> Result<Exporter, Refusal> {
         let (jobs, queue) = queue();
         let tree = syncer.tree.clone();
         let seen = Arc::new(Mutex::new(Sight::new()));
         let left = Arc::clone(&seen);
-        let work = move || run(&mut syncer, &queue, &left);
+        let work = move || run(&mut syncer, &queue, &left, &tell);
         let named = std::thread::Builder::new().name("comity-export".to_owned());
         let thread = named
             .spawn(work)
@@ -53,26 +52,10 @@ impl Exporter {
         self.seen.lock().is_ok_and(|seen| *seen == self.tree.sight())
     }
 
-    /// Writes the tree and ends the process when it is told to stop from outside.
-    pub fn end_on_signals(&self) -> Result<(), Refusal> {
-        let no = |error: io::Error| {
-            Refusal::new(Code::Internal, format!("cannot listen for signals: {error}"))
-        };
-        let (mut wake, bell) = UnixStream::pair().map_err(no)?;
-        for signal in [SIGINT, SIGTERM] {
-            let bell = bell.try_clone().map_err(no)?;
-            signal_hook::low_level::pipe::register(signal, bell).map_err(no)?;
-        }
+    /// Returns what writes the tree from another thread, when the process is told to stop.
+    pub fn last_export(&self) -> impl FnOnce() -> Result<SyncReport, Refusal> + Send + 'static {
         let jobs = self.jobs.clone();
-        let wait = move || {
-            if wake.read_exact(&mut [0]).is_ok() {
-                say(&now(&jobs));
-                // What is not acknowledged by now was not done.
-                std::process::exit(0);
-            }
-        };
-        let named = std::thread::Builder::new().name("comity-signals".to_owned());
-        named.spawn(wait).map(drop).map_err(no)
+        move || now(&jobs)
     }
 
     /// Says that something changed.
@@ -81,7 +64,7 @@ impl Exporter {
     }
 
     /// Writes the tree now, with its log.
-    pub fn now(&self) -> Result<Report, Refusal> {
+    pub fn now(&self) -> Result<SyncReport, Refusal> {
         now(&self.jobs)
     }
 }
@@ -96,7 +79,7 @@ fn changed(jobs: &SyncSender<Job>) {
     let _ = jobs.try_send(Job::Changed);
 }
 
-fn now(jobs: &SyncSender<Job>) -> Result<Report, Refusal> {
+fn now(jobs: &SyncSender<Job>) -> Result<SyncReport, Refusal> {
     let gone = || Refusal::new(Code::Internal, "the exporter has stopped");
     let (reply, answer) = sync_channel(1);
     jobs.send(Job::Now(reply)).map_err(|_| gone())?;
@@ -113,7 +96,7 @@ impl Drop for Exporter {
     }
 }
 
-fn run(syncer: &mut Syncer, queue: &Receiver<Job>, seen: &Mutex<Sight>) {
+fn run(syncer: &mut Syncer, queue: &Receiver<Job>, seen: &Mutex<Sight>, tell: &Tell) {
     // The first change starts the clock, so that a steady stream of them does not put the export off for ever.
     let mut due: Option<Instant> = None;
     // Only a go that wrote nothing leaves the files as they were looked at: who wrote after ours is not known.
@@ -124,7 +107,7 @@ fn run(syncer: &mut Syncer, queue: &Receiver<Job>, seen: &Mutex<Sight>) {
         if let Ok(mut seen) = seen.lock() {
             *seen = if same { before } else { Sight::new() };
         }
-        say(&outcome);
+        say(tell, &outcome);
         outcome
     };
     loop {
@@ -147,7 +130,7 @@ fn run(syncer: &mut Syncer, queue: &Receiver<Job>, seen: &Mutex<Sight>) {
             Ok(Job::End) | Err(RecvTimeoutError::Disconnected) => {
                 // Everything that was acknowledged here is in the file after the first go; what an editor adds in this
                 // moment is in the store, and in the next export.
-                say(&syncer.settle(true, 2));
+                say(tell, &syncer.settle(true, 2));
                 return;
             }
         }
@@ -155,10 +138,10 @@ fn run(syncer: &mut Syncer, queue: &Receiver<Job>, seen: &Mutex<Sight>) {
 }
 
 /// Says what somebody has to know about.
-pub fn say(outcome: &Result<Report, Refusal>) {
+pub fn say(tell: &Tell, outcome: &Result<SyncReport, Refusal>) {
     match outcome {
-        Ok(report) => report.lines().iter().for_each(|line| output::remark(line)),
-        Err(refusal) => output::remark(&format!("cannot write the tree: {}", refusal.message)),
+        Ok(report) => report.lines().iter().for_each(|line| tell(line)),
+        Err(refusal) => tell(&format!("cannot write the tree: {}", refusal.message)),
     }
 }
 

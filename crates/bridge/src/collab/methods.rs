@@ -3,7 +3,7 @@
 use super::answers::{
     Assigned, Created, FileText, Fine, Leased, LogFile, Reclaimed, StateData, Suggested, Tasks,
 };
-use super::exporter::{Exporter, say};
+use super::exporter::{Exporter, Tell, say};
 use super::history::History;
 use super::sync::{Syncer, fresh, whole_task};
 use super::tree::Tree;
@@ -23,6 +23,7 @@ use comity_protocol::collab::{
 };
 use serde_json::{Map, Value};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What generated ids start with.
 const ID_PREFIX: &str = "task-";
@@ -60,33 +61,34 @@ pub struct Collab {
     /// Where it is written what other tools call their leases.
     history: History,
     ttl: Option<Millis>,
+    tell: Tell,
 }
 
 impl Collab {
     /// Opens the root: what is in its tree is taken over first.
-    pub fn open(context: Context, ttl: Option<Millis>) -> Result<Collab, Refusal> {
+    pub fn open(context: Context, ttl: Option<Millis>, tell: Tell) -> Result<Collab, Refusal> {
         let context = context.for_many();
         let dir = context.root.dir.join("collaboration");
         let mut syncer = Syncer::open(context.clone(), &dir)?;
         let first = syncer.once(false);
-        say(&first);
+        say(&tell, &first);
         first?;
         let tree = Tree { dir };
         let history = History::open(&context.beside_store(), &tree)?;
         let service = context.service(Access::Write)?;
-        Ok(Collab { context, service, tree, exporter: Exporter::start(syncer)?, history, ttl })
+        let exporter = Exporter::start(syncer, Arc::clone(&tell))?;
+        Ok(Collab { context, service, tree, exporter, history, ttl, tell })
     }
 
-    /// Ends the process with the tree written when it is told to stop from outside.
-    pub fn end_on_signals(&self) -> Result<(), Refusal> {
-        self.exporter.end_on_signals()
+    /// Returns what writes the tree from another thread, when the process is told to stop.
+    pub fn last_export(&self) -> impl FnOnce() + Send + 'static {
+        let (export, tell) = (self.exporter.last_export(), Arc::clone(&self.tell));
+        move || say(&tell, &export())
     }
 
     fn execute(&self, command: Command) -> Result<Reply, Failure> {
         let answered = self.service.run(&self.context.caller(), command)?;
-        for remark in answered.remarks {
-            eprintln!("comity: {remark}");
-        }
+        answered.remarks.iter().for_each(|remark| (self.tell)(&format!("comity: {remark}")));
         self.exporter.changed();
         Ok(answered.output)
     }

@@ -1,7 +1,7 @@
 //! Lines of JSON-RPC: read with a bound, written as the tree's own server writes them.
 
 use super::methods::Failure;
-use crate::wording::CommandLine;
+use super::rpc::Failing;
 use comity_protocol::collab::line;
 use serde_json::{Map, Value, json};
 use std::io::{self, BufRead};
@@ -89,16 +89,16 @@ pub fn unknown_method(id: &Value, method: &str) -> String {
 }
 
 /// Writes a failure. The code of the refusal and what to do next come beside the words of the tree's own server.
-pub fn failure(id: &Value, failure: &Failure, traceback: bool) -> String {
+pub fn failure(id: &Value, failure: &Failure, failing: &Failing<'_>) -> String {
     let mut error = Map::new();
     error.insert("code".to_owned(), json!(-32603));
     error.insert("message".to_owned(), json!(failure.message));
     let mut data = Map::new();
     if let Some(refusal) = &failure.refusal {
-        let said = refusal.to_json(&CommandLine);
+        let said = refusal.to_json(failing.wording);
         data = said.get("error").and_then(Value::as_object).cloned().unwrap_or_default();
     }
-    if traceback {
+    if failing.traceback {
         data.insert("traceback".to_owned(), json!(format!("{failure:?}")));
     }
     if !data.is_empty() {

@@ -133,11 +133,11 @@ impl Carrier<'_> {
         let why = match (&planned.target, &task.needs) {
             (Target::Done { .. } | Target::Review { .. }, _) if kept => format!(
                 "it is {here} here and kept back by a blocker; only a person accepts work that \
-                 was done elsewhere: import again with --as human:NAME"
+                 was done elsewhere: let a person import it again"
             ),
             (Target::Abandoned { .. }, _) if kept && self.rights == Rights::Other => format!(
                 "it is {here} here and kept back by a blocker; only a planner or a person gives \
-                 tasks up: import again with --as human:NAME"
+                 tasks up: let one of them import it again"
             ),
             (Target::Abandoned { .. }, _) if kept => {
                 format!("it is {here} here and kept back by a blocker; its parts are not finished")
@@ -161,7 +161,7 @@ impl Carrier<'_> {
             return true;
         }
         if self.rights == Rights::Other {
-            let why = "only a planner or a person reserves tasks: comity task assign";
+            let why = "only a planner or a person reserves tasks";
             self.leave_out(place, what, why);
         } else if let Some(other) = &task.assignee {
             self.leave_out(place, what, format!("{other} has it here by now"));

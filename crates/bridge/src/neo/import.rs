@@ -1,13 +1,13 @@
-//! `comity import neo DIR`: imports a supervisor's decisions, directives, memories and tasks by ordinary commands.
+//! Imports a supervisor's decisions, directives, memories and tasks by ordinary commands.
 
 use super::files::{self, Files};
 use super::seen::{self, Seen};
-use super::{decision, directive, find, memory, task};
-use crate::human::import::{Changed, Counts, ImportReport, ImportedTask, import as in_words};
-use crate::human::now;
-use crate::output::Reply;
-use crate::run::import::carry;
-use comity_api::{DecisionAnswer, DirectiveAnswer, ListMemories, MemoryAnswer};
+use super::{find, records};
+use crate::import::carry;
+use comity_api::{
+    DecisionAnswer, DirectiveAnswer, ImportChange, ImportCounts, ImportReport, ImportedTask,
+    ListMemories, MemoryAnswer,
+};
 use comity_core::chain::Hash;
 use comity_core::command::{Adoption, Command, Made, Request};
 use comity_core::origin::Origin;
@@ -27,7 +27,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-pub(in crate::run) fn import(context: &Context, dir: &Path) -> Result<Reply, Refusal> {
+pub fn import(context: &Context, dir: &Path) -> Result<ImportReport, Refusal> {
     // Two imports that run at once would both find nothing in comity, and import everything twice.
     let _hold = seen::hold(context)?;
     let all = files::read(dir)?;
@@ -35,13 +35,13 @@ pub(in crate::run) fn import(context: &Context, dir: &Path) -> Result<Reply, Ref
     let keyed = keyed(context, &all)?;
     let first = keyed.as_ref().map(|keyed| service.remembered(keyed)).transpose()?.flatten();
     if let Some(first) = first {
-        return Ok(Reply::new(first, in_words));
+        return Ok(first);
     }
     let deleted = find::deleted(&service, &caller)?;
     let report = ImportReport {
-        decisions: Some(Counts::default()),
-        directives: Some(Counts::default()),
-        memories: Some(Counts::default()),
+        decisions: Some(ImportCounts::default()),
+        directives: Some(ImportCounts::default()),
+        memories: Some(ImportCounts::default()),
         ..ImportReport::default()
     };
     let mut taking = Taking { context, service: &service, caller: &caller, deleted, report };
@@ -52,7 +52,7 @@ pub(in crate::run) fn import(context: &Context, dir: &Path) -> Result<Reply, Ref
     if let Some(keyed) = keyed {
         report = service.remember(&keyed, report)?;
     }
-    Ok(Reply::new(report, in_words))
+    Ok(report)
 }
 
 /// Binds the caller's key to what is in the files.
@@ -133,19 +133,19 @@ impl Taking<'_> {
         self.tasks(&files.tables.tasks)?;
         // The next export compares with what both sides have now.
         let here = find::decisions(self.service, self.caller, true)?;
-        let ours: Vec<_> = here.iter().map(|it| (decision::record(it), it.id.clone())).collect();
+        let ours: Vec<_> = here.iter().map(|it| (records::decision(it), it.id.clone())).collect();
         self.note(&mut seen.decisions, &decisions, &ours, DECISION_OUTCOMES);
         let here = find::directives(self.service, self.caller)?;
-        let ours: Vec<_> = here.iter().map(|it| (directive::record(it), it.id.clone())).collect();
+        let ours: Vec<_> = here.iter().map(|it| (records::directive(it), it.id.clone())).collect();
         self.note(&mut seen.directives, &directives, &ours, &[]);
         let rows = |rows: &[Row]| rows.iter().cloned().map(Record::from_map).collect::<Vec<_>>();
         let here = find::memories(self.service, self.caller, &ListMemories::default())?;
-        let ours: Vec<_> = here.iter().map(|it| (memory::record(it), it.id.clone())).collect();
+        let ours: Vec<_> = here.iter().map(|it| (records::memory(it), it.id.clone())).collect();
         let theirs = rows(&files.tables.memories);
         self.note(&mut seen.memories, &theirs.iter().collect::<Vec<_>>(), &ours, &[]);
         let here = self.service.all_tasks(self.caller)?;
         let ids = here.iter().map(|it| it.id.clone());
-        let ours: Vec<_> = task::records(&here).into_iter().zip(ids).collect();
+        let ours: Vec<_> = records::tasks(&here).into_iter().zip(ids).collect();
         let theirs = rows(&files.tables.tasks);
         self.note(&mut seen.tasks, &theirs.iter().collect::<Vec<_>>(), &ours, &[]);
         seen.files = files.digests().into_iter().collect();
@@ -175,7 +175,7 @@ impl Taking<'_> {
                 _ if fields.is_empty() => {}
                 Some(entry) => entry.fields = fields,
                 None => {
-                    changed.push(Changed { item: id.to_owned(), id: here.clone(), fields });
+                    changed.push(ImportChange { item: id.to_owned(), id: here.clone(), fields });
                 }
             }
         }
@@ -223,7 +223,7 @@ impl Taking<'_> {
             self.report.existing += 1;
             self.report.tasks.push(ImportedTask::of(text("id"), task));
             if text("status") != words::task_status(task.status) {
-                self.report.changed.push(Changed {
+                self.report.changed.push(ImportChange {
                     item: text("id").to_owned(),
                     id: task.id.clone(),
                     fields: vec!["status".to_owned()],
@@ -320,8 +320,9 @@ impl Taking<'_> {
         let by_id: BTreeMap<String, &DecisionView> =
             here.iter().map(|decision| (find::decision_id(decision), decision)).collect();
         let (mut new, mut answers) = (Vec::new(), Vec::new());
+        let now = self.service.store_time()?;
         for record in records {
-            let taken = match take::decision(record, now()) {
+            let taken = match take::decision(record, now) {
                 Ok(taken) => taken,
                 Err(why) => {
                     self.left(record.text("id").unwrap_or("?"), Kind::Decision.whole(), why);
@@ -396,9 +397,10 @@ impl Taking<'_> {
         let all = ListMemories { all: true, ..ListMemories::default() };
         let here = find::memories(self.service, self.caller, &all)?;
         let ids: BTreeSet<String> = here.iter().map(find::memory_id).collect();
+        let now = self.service.store_time()?;
         let mut new = Vec::new();
         for row in rows {
-            match take::memory(row, now()) {
+            match take::memory(row, now) {
                 Ok(taken) if ids.contains(&taken.item) => self.count(Kind::Memory, 0, 1),
                 Ok(taken) if self.deleted.memories.contains(&taken.item) => {
                     self.left(&taken.item, Kind::Memory.whole(), DELETED);

@@ -1,9 +1,9 @@
 //! Taking a tree over without writing to it, and the older `state.json`.
 
 use super::history::Progress;
-use super::report::Report;
 use super::sync::Syncer;
 use super::tree::Tree;
+use comity_api::SyncReport;
 use comity_core::command::{Command, LeaseChange};
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
@@ -17,7 +17,7 @@ use std::path::Path;
 
 impl Syncer {
     /// Takes over everything that is in the tree and leaves the tree alone.
-    pub fn import(&mut self) -> Result<Report, Refusal> {
+    pub fn import(&mut self) -> Result<SyncReport, Refusal> {
         let hold = self.history.hold()?;
         self.is_ours_to_read()?;
         for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
@@ -40,7 +40,7 @@ impl Syncer {
 }
 
 /// Takes over an older state file.
-pub fn import_v1(context: &Context, path: &Path, agents: &[String]) -> Result<Report, Refusal> {
+pub fn import_v1(context: &Context, path: &Path, agents: &[String]) -> Result<SyncReport, Refusal> {
     if path.is_dir() {
         return Err(Refusal::input(format!("{} is a directory", path.display()))
             .hint("give the file state.json itself"));
@@ -54,7 +54,7 @@ pub fn import_v1(context: &Context, path: &Path, agents: &[String]) -> Result<Re
     })?;
     let given = agents.iter().map(|text| given_agent(text)).collect::<Result<Vec<_>, _>>()?;
     let mut import =
-        Import { context, service: context.service(Access::Write)?, report: Report::default() };
+        Import { context, service: context.service(Access::Write)?, report: SyncReport::default() };
     import.run(v1, given)?;
     Ok(import.report)
 }
@@ -79,7 +79,7 @@ fn given_agent(text: &str) -> Result<(AgentId, Command), Refusal> {
 struct Import<'c> {
     context: &'c Context,
     service: Service,
-    report: Report,
+    report: SyncReport,
 }
 
 impl Import<'_> {

@@ -25,19 +25,19 @@ fn neos(origin: Option<&Origin>, thing: Thing, id: &str, made: Timestamp) -> Str
     came.map_or_else(|| thing.id(number(id), made), |origin| origin.item.clone())
 }
 
-pub(super) fn decision_id(decision: &DecisionView) -> String {
+pub fn decision_id(decision: &DecisionView) -> String {
     neos(decision.origin.as_ref(), Thing::Decision, &decision.id, decision.created_at)
 }
 
-pub(super) fn directive_id(directive: &DirectiveView) -> String {
+pub fn directive_id(directive: &DirectiveView) -> String {
     neos(directive.origin.as_ref(), Thing::Directive, &directive.id, directive.created_at)
 }
 
-pub(super) fn memory_id(memory: &MemoryView) -> String {
+pub fn memory_id(memory: &MemoryView) -> String {
     neos(memory.origin.as_ref(), Thing::Memory, &memory.id, memory.created_at)
 }
 
-pub(super) fn task_id(task: &TaskView) -> String {
+pub fn task_id(task: &TaskView) -> String {
     let kept = task.external_ids.get(PROVIDER).and_then(|ids| ids.get("id"));
     let kept = kept.and_then(Value::as_str);
     kept.map_or_else(|| Thing::Task.id(task.number, task.created_at), str::to_owned)
@@ -47,7 +47,7 @@ pub(super) fn task_id(task: &TaskView) -> String {
 type Page<T> = (Vec<T>, Option<String>);
 
 /// Reads all pages of a list.
-pub(super) fn all_pages<T>(
+pub fn all_pages<T>(
     read: impl Fn(Option<String>) -> Result<Page<T>, Refusal>,
 ) -> Result<Vec<T>, Refusal> {
     let (mut found, mut next) = read(None)?;
@@ -60,7 +60,7 @@ pub(super) fn all_pages<T>(
 }
 
 /// Every open decision, and every settled one if `settled` is set.
-pub(super) fn decisions(
+pub fn decisions(
     service: &Service,
     caller: &Caller,
     settled: bool,
@@ -72,10 +72,7 @@ pub(super) fn decisions(
     })
 }
 
-pub(super) fn directives(
-    service: &Service,
-    caller: &Caller,
-) -> Result<Vec<DirectiveView>, Refusal> {
+pub fn directives(service: &Service, caller: &Caller) -> Result<Vec<DirectiveView>, Refusal> {
     all_pages(|after| {
         let input = ListDirectives { limit: Some(PAGE_MAX), after, ..ListDirectives::default() };
         let page = service.call::<op::DirectiveList>(caller, input)?;
@@ -84,7 +81,7 @@ pub(super) fn directives(
 }
 
 /// Every memory that fits.
-pub(super) fn memories(
+pub fn memories(
     service: &Service,
     caller: &Caller,
     wanted: &ListMemories,
@@ -97,7 +94,7 @@ pub(super) fn memories(
 }
 
 /// Every event that fits, the oldest first.
-pub(super) fn events(
+pub fn events(
     service: &Service,
     caller: &Caller,
     wanted: &EventFilter,
@@ -111,13 +108,13 @@ pub(super) fn events(
 
 /// neo's ids of what was deleted in comity.
 #[derive(Default)]
-pub(super) struct Deleted {
-    pub(super) memories: BTreeSet<String>,
-    pub(super) directives: BTreeSet<String>,
+pub struct Deleted {
+    pub memories: BTreeSet<String>,
+    pub directives: BTreeSet<String>,
 }
 
 /// Finds in the log what somebody deleted, and which memories were replaced.
-pub(super) fn deleted(service: &Service, caller: &Caller) -> Result<Deleted, Refusal> {
+pub fn deleted(service: &Service, caller: &Caller) -> Result<Deleted, Refusal> {
     let events = |name: &str| {
         let wanted = EventFilter { event: Some(name.to_owned()), ..EventFilter::default() };
         events(service, caller, &wanted)
@@ -161,7 +158,7 @@ fn is_ours(letter: char, text: &str) -> bool {
 }
 
 /// comity's id of the directive that a text names by either id.
-pub(super) fn directive(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
+pub fn directive(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
     if is_ours('I', text) {
         return Ok(text.to_owned());
     }
@@ -170,7 +167,7 @@ pub(super) fn directive(service: &Service, caller: &Caller, text: &str) -> Resul
 }
 
 /// comity's id of the memory that a text names by either id.
-pub(super) fn memory(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
+pub fn memory(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
     if is_ours('M', text) {
         return Ok(text.to_owned());
     }
@@ -179,7 +176,7 @@ pub(super) fn memory(service: &Service, caller: &Caller, text: &str) -> Result<S
 }
 
 /// comity's id of the decision that a text names by either id.
-pub(super) fn decision(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
+pub fn decision(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
     if is_ours('D', text) {
         return Ok(text.to_owned());
     }
@@ -196,7 +193,7 @@ pub(super) fn decision(service: &Service, caller: &Caller, text: &str) -> Result
 }
 
 /// comity's id of the task that a text names by either id.
-pub(super) fn task(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
+pub fn task(service: &Service, caller: &Caller, text: &str) -> Result<String, Refusal> {
     if !Thing::Task.is_id(text) {
         return Ok(text.to_owned());
     }

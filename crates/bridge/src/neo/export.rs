@@ -1,13 +1,12 @@
-//! `comity export neo DIR`: writes what changed in comity since the last import or export into neo's files.
+//! Writes what changed in comity since the last import or export into neo's files.
 //!
 //! The export refuses to write a file that changed since comity last read or wrote it.
 
 use super::files::{self, Files};
 use super::seen::{self, Seen};
-use super::{decision, directive, find, memory, task};
-use crate::human::clean_text;
-use crate::output::Reply;
-use comity_api::ListMemories;
+use super::{find, records};
+use comity_api::{ListMemories, NeoExport, NeoExported};
+use comity_core::hint::{op, say};
 use comity_core::refusal::{Code, Refusal};
 use comity_project::Context;
 use comity_project::store::Access;
@@ -20,11 +19,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-pub(in crate::run) fn export(
-    context: &Context,
-    dir: &Path,
-    overwrite: bool,
-) -> Result<Reply, Refusal> {
+pub fn export(context: &Context, dir: &Path, overwrite: bool) -> Result<NeoExport, Refusal> {
     let _hold = seen::hold(context)?;
     let ours = Ours::read(context)?;
     let targets = files::targets(dir)?;
@@ -50,31 +45,14 @@ pub(in crate::run) fn export(
         }
     }
     write(context, &mut written)?;
-    let left: Vec<&LeftOut> = written.iter().flat_map(|target| &target.left).collect();
-    Ok(reply(&ours, &targets.first, &left))
-}
-
-fn reply(ours: &Ours, dir: &Path, left: &[&LeftOut]) -> Reply {
-    let counts = json!({
-        "decisions": ours.decisions.len(), "directives": ours.directives.len(),
-        "memories": ours.memories.len(), "tasks": ours.tasks.len(),
-    });
-    let dir = dir.display().to_string();
-    let mut said = format!(
-        "written to {}: decisions {}, directives {}, memories {}, tasks {}\n",
-        clean_text(&dir),
-        ours.decisions.len(),
-        ours.directives.len(),
-        ours.memories.len(),
-        ours.tasks.len(),
-    );
-    for one in left {
-        let line = format!("  {}  {}: {}", one.item, one.what, one.why);
-        said.push_str(&clean_text(&line.replace('\n', " ")));
-        said.push('\n');
-    }
-    let answer = json!({"exported": counts, "dir": dir, "left_out": left});
-    Reply::text(answer, said)
+    let exported = NeoExported {
+        decisions: ours.decisions.len(),
+        directives: ours.directives.len(),
+        memories: ours.memories.len(),
+        tasks: ours.tasks.len(),
+    };
+    let left_out = written.into_iter().flat_map(|target| target.left).collect();
+    Ok(NeoExport { exported, dir: targets.first.display().to_string(), left_out })
 }
 
 /// Refuses to write files that changed since comity last read or wrote them.
@@ -85,10 +63,9 @@ fn refuse_changed(targets: &[Target], dir: &Path) -> Result<(), Refusal> {
     }
     let message =
         format!("neo's files changed since comity last read or wrote them: {}", changed.join(", "));
-    let hint = format!(
-        "nothing was written; run `comity import neo {0}` first, or `comity export neo {0} --overwrite`",
-        dir.display()
-    );
+    let (import, export) = (op("import.neo").arg("dir", &dir.display()), op("export.neo"));
+    let export = export.arg("dir", &dir.display()).flag("overwrite");
+    let hint = say("nothing was written; run ").quote(import).say(" first, or ").quote(export);
     Err(Refusal::new(Code::EtagMismatch, message).hint(hint).detail("files", json!(changed)))
 }
 
@@ -106,13 +83,13 @@ impl Ours {
     fn read(context: &Context) -> Result<Ours, Refusal> {
         let (service, caller) = (context.service(Access::Read)?, context.caller());
         let decisions: Vec<Record> =
-            find::decisions(&service, &caller, true)?.iter().map(decision::record).collect();
+            find::decisions(&service, &caller, true)?.iter().map(records::decision).collect();
         let directives: Vec<Record> =
-            find::directives(&service, &caller)?.iter().map(directive::record).collect();
+            find::directives(&service, &caller)?.iter().map(records::directive).collect();
         let all = ListMemories::default();
         let memories: Vec<Record> =
-            find::memories(&service, &caller, &all)?.iter().map(memory::record).collect();
-        let tasks = task::records(&service.all_tasks(&caller)?);
+            find::memories(&service, &caller, &all)?.iter().map(records::memory).collect();
+        let tasks = records::tasks(&service.all_tasks(&caller)?);
         let all = [&decisions, &directives, &memories, &tasks];
         let ids = all.into_iter().flatten().filter_map(|it| it.text("id")).map(str::to_owned);
         let ids = ids.collect();

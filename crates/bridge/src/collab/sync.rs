@@ -2,10 +2,10 @@
 
 use super::edits::Takeover;
 use super::history::{History, by_id};
-use super::report::Report;
 use super::tree::{Published, Tree, failed};
-use comity_api::{ById, op};
+use comity_api::{ById, SyncReport, op};
 use comity_core::command::{Command, Request};
+use comity_core::hint;
 use comity_core::ids::TaskId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
@@ -32,7 +32,7 @@ pub struct Syncer {
     pub(super) service: Service,
     pub(super) tree: Tree,
     pub(super) history: History,
-    pub(super) report: Report,
+    pub(super) report: SyncReport,
     /// What was said of the files when they were last looked at.
     said: BTreeMap<Kind, BTreeSet<String>>,
 }
@@ -51,12 +51,12 @@ impl Syncer {
         let tree = Tree::at(dir);
         let beside = context.beside_store();
         let history = History::open(&beside, &tree)?;
-        let (report, said) = (Report::default(), BTreeMap::new());
+        let (report, said) = (SyncReport::default(), BTreeMap::new());
         Ok(Syncer { context, service, tree, history, report, said })
     }
 
     /// Takes over what others wrote, and writes what is new. With `log`, also the log for people.
-    pub fn once(&mut self, log: bool) -> Result<Report, Refusal> {
+    pub fn once(&mut self, log: bool) -> Result<SyncReport, Refusal> {
         let hold = self.history.hold()?;
         let outcome = self.exchange(log);
         drop(hold);
@@ -66,7 +66,7 @@ impl Syncer {
 
     /// The same until nobody writes in between, with the time between two tries that agents.md promises. Others get
     /// their turn meanwhile.
-    pub fn settle(&mut self, log: bool, rounds: usize) -> Result<Report, Refusal> {
+    pub fn settle(&mut self, log: bool, rounds: usize) -> Result<SyncReport, Refusal> {
         let mut all = self.once(log)?;
         for round in 2..=rounds {
             if !all.unsettled {
@@ -442,7 +442,7 @@ impl Syncer {
     }
 
     /// Writes the tree where nobody else has written since the last export.
-    pub fn export(&mut self) -> Result<Report, Refusal> {
+    pub fn export(&mut self) -> Result<SyncReport, Refusal> {
         let hold = self.history.hold()?;
         self.is_ours_to_read()?;
         for kind in Kind::ALL {
@@ -457,7 +457,10 @@ impl Syncer {
                     Code::EtagMismatch,
                     format!("{} is not what was exported last", path.display()),
                 )
-                .hint("take over what is in it: `comity sync collab DIR`"));
+                .hint(
+                    hint::say("take over what is in it: ")
+                        .quote(hint::op("sync.collab").ask("dir", "DIR")),
+                ));
             }
         }
         drop(hold);

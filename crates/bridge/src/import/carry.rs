@@ -7,8 +7,7 @@ mod create;
 #[cfg(test)]
 mod tests;
 
-use crate::human::import::{Changed, ImportReport, ImportedTask};
-use comity_api::{ById, op};
+use comity_api::{ById, ImportChange, ImportReport, ImportedTask, op};
 use comity_core::command::Command;
 use comity_core::refusal::Refusal;
 use comity_core::role::Role;
@@ -22,7 +21,7 @@ use std::collections::BTreeMap;
 const AT_ONCE: usize = 256;
 
 /// Carries a plan out; the answer says what became of it.
-pub(in crate::run) fn out(
+pub(crate) fn out(
     service: &Service,
     context: &Context,
     provider: &str,
@@ -184,7 +183,7 @@ impl<'c> Carrier<'c> {
                     if !fields.is_empty() {
                         let fields = fields.into_iter().map(str::to_owned).collect();
                         let (item, id) = (planned.item.clone(), id.clone());
-                        report.changed.push(Changed { item, id, fields });
+                        report.changed.push(ImportChange { item, id, fields });
                     }
                 }
                 Fate::Wanted | Fate::Refused(_) | Fate::Lost => continue,

@@ -1,8 +1,7 @@
 //! Imports over a store that counts its transactions and may fail between two of them.
 
 use super::carry;
-use crate::human::import::ImportReport;
-use comity_api::{Nothing, op};
+use comity_api::{ImportReport, Nothing, op};
 use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
