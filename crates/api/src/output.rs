@@ -1,7 +1,7 @@
 //! Answers, in the shapes of the interface. One thing comes under its singular name, several under the plural
 //! with the cursor of the next page.
 
-use comity_core::observed::SharedWith;
+use comity_core::observed::{FileChange, SharedWith};
 use comity_core::status::Status;
 use comity_core::time::Timestamp;
 use comity_core::view::{
@@ -10,6 +10,7 @@ use comity_core::view::{
 use comity_core::why::Why;
 use comity_protocol::mission::Mission;
 use comity_protocol::plan::LeftOut;
+use comity_protocol::problem::Problems;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -120,6 +121,27 @@ answers! {
     }
     /// A log or a board as Markdown; `output` is the file that it was written to.
     ReportAnswer { report: Option<String>, output: Option<String>, }
+    ValidateAnswer { valid: bool, kind: Option<String>, problems: Problems, }
+    /// The last result that was handed in for a task.
+    ResultAnswer { result: Value, yaml: String, }
+    /// The JSON Schema of a kind of contract.
+    SchemaAnswer { kind: String, schema: Value, }
+    /// What came of a report, in its order.
+    AppliedAnswer { kind: String, applied: Vec<Applied>, }
+    /// Work that is within the constraints of its task.
+    GuardAnswer {
+        ok: bool,
+        task: String,
+        base: Option<String>,
+        commit: Option<String>,
+        files: Vec<FileChange>,
+        /// Empty: work with a violation is refused.
+        violations: Vec<String>,
+    }
+    /// A push that is allowed.
+    PushAnswer { ok: bool, remote: Option<String>, refs: Vec<String>, }
+    /// A commit message that fits the template; any other is refused.
+    MessageAnswer { valid: bool, problems: Vec<String>, }
     /// What an import did. Only a source that has more than tasks counts the others.
     #[derive(Default)]
     ImportReport {
@@ -164,6 +186,15 @@ answers! {
         #[serde(skip)]
         unsettled: bool,
     }
+}
+
+/// One thing that a report asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Applied {
+    Task(Box<SubmitAnswer>),
+    Decision(Box<DecisionAnswer>),
+    Event(Box<EventAnswer>),
 }
 
 impl ImportedTask {

@@ -179,10 +179,26 @@ table! {
     EventEmit "event.emit" Write Emit rpc!("collab.emit_event"), EmitEvent => EventAnswer, "Append an event that you report";
     EventList "event.list" Read none ALL, EventFilter => EventsPage, "List events";
     EventTail "event.tail" Stream none PEOPLE, TailEvents => EventView, "Follow the log as it grows";
+    ContractValidate "contract.validate" Read none ALL, ValidateContract => ValidateAnswer, "Check a contract and list all its problems";
     ContractRender "contract.render" Read none PEOPLE, RenderTask => RenderedTask, "Write a task as a contract";
+    ContractApply "contract.apply" Write none ALL, ApplyContract => AppliedAnswer, "Do what a report of an agent asks for";
+    ContractSchema "contract.schema" Read none ALL, ContractOfKind => SchemaAnswer, "Print the JSON Schema of a kind of contract";
+    GuardCheck "guard.check" Read none LOCAL, CheckWork => GuardAnswer, "Check this work tree against the constraints of a task";
+    GuardPush "guard.push" Read none LOCAL, CheckPush => PushAnswer, "Keep agents from pushing to protected branches; git's pre-push hook calls it";
+    GuardCommit "guard.commit" Read none ALL, CheckMessage => MessageAnswer, "Check a commit message against the template type(task-id): summary";
     LogVerify "log.verify" Read none PEOPLE, Nothing => VerifyAnswer, "Check the log's chain and the projections against it";
     LogRebuild "log.rebuild" Write Reclaim LOCAL, Nothing => RebuildAnswer, "Write the projections anew from the log";
     LogHead "log.head" Read none PEOPLE, Nothing => HeadAnswer, "Show the end of the log, to be kept elsewhere as an anchor";
+    ReportLog "report.log" Read none PEOPLE, Nothing => ReportAnswer, "Write what happened, task by task";
+    ReportBoard "report.board" Read none PEOPLE, Nothing => ReportAnswer, "Write what is going on, by state";
+    ImportBeads "import.beads" Write none PEOPLE, ImportFile => ImportReport, "Take issues over from beads";
+    ImportNeo "import.neo" Write none LOCAL, Directory => ImportReport, "Take decisions, directives, memories and tasks over from neo";
+    ImportTaskmaster "import.taskmaster" Write none PEOPLE, ImportFile => ImportReport, "Take tasks over from Task Master";
+    ImportCollab "import.collab" Write none LOCAL, Directory => SyncReport, "Take over the tasks, locks, agents and events of a collaboration/ tree";
+    ImportV1 "import.v1" Write none LOCAL, OlderState => SyncReport, "Take over an older state.json";
+    ExportNeo "export.neo" Read none LOCAL, NeoDirectory => NeoExport, "Write decisions, directives, memories and tasks as neo's files";
+    ExportCollab "export.collab" Read none LOCAL, Directory => SyncReport, "Write a collaboration/ tree";
+    SyncCollab "sync.collab" Write none LOCAL, TreeDirectory => SyncReport, "Keep a collaboration/ tree and the store in step";
     Status "status" Read none ALL, Nothing => StatusAnswer, "Show what is going on, who holds what, and what needs you";
     Watchdog "watchdog" Write Reclaim LOCAL, Nothing => SweptAnswer, "Reclaim what is stale and apply what has expired";
 }

@@ -1,7 +1,10 @@
 //! The one place that reads the environment, the working directory and the terminal of the process.
 
 use crate::args::Global;
+use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::Refusal;
+use comity_engine::Caller;
+use comity_guard::GitObserver;
 use comity_project::{Context, Environment, Machine};
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
@@ -21,8 +24,22 @@ pub fn project(global: &Global) -> Result<Context, Refusal> {
 
 /// Gives a context eyes for the work tree that the process is in.
 pub fn seeing(mut context: Context) -> Context {
-    context.observer = Some(Arc::new(crate::work_tree::observer(&context)));
+    context.observer = Some(observer(&context));
     context
+}
+
+/// Returns what looks at the work tree that the process is in.
+pub fn observer(context: &Context) -> Arc<GitObserver> {
+    Arc::new(GitObserver {
+        tree: context.git_tree().cloned(),
+        base: context.config.base_branch().map(str::to_owned),
+        is_comitys: Box::new(comity_bridge::by_comity(context)),
+    })
+}
+
+/// Returns who calls what needs no project.
+pub fn caller_alone() -> Result<Caller, Refusal> {
+    Ok(Caller::new(AgentId::parse(&format!("script:{}", login()))?, RepoName::parse("none")?))
 }
 
 /// Says what the process knows about itself.

@@ -14,7 +14,6 @@ mod local_time;
 mod output;
 mod run;
 mod wording;
-mod work_tree;
 
 use std::process::ExitCode;
 

@@ -8,6 +8,8 @@ use crate::neotx::{agent, architect, developer, resume, reviewer, scout, supervi
 use crate::problem::Problems;
 use comity_core::command::WorkReport;
 use recognise::{Purpose, Recognised};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
@@ -16,7 +18,8 @@ mod recognise;
 mod strict;
 
 /// How strictly a contract is checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// comity checks everything that the text shows.
     #[default]

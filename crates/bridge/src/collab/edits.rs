@@ -180,7 +180,7 @@ impl<'s> Takeover<'s> {
         for reference in patch.lost_references(task) {
             self.refuse(format!("{id}: the reference {reference} is changed, not taken away"));
         }
-        let actor = &self.syncer.context.actor;
+        let actor = &self.syncer.caller.actor;
         let all = patch.commands(task, actor, Some("edited in collaboration/"));
         // Who works on it and its state belong together; what else was changed does not depend on them.
         let (steps, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(is_step);

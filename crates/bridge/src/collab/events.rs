@@ -81,7 +81,7 @@ pub(super) enum There {
 impl Syncer {
     /// Takes over what others wrote into the event files.
     pub(super) fn consume_events(&mut self) -> Result<There, Refusal> {
-        let head = self.service.call::<op::LogHead>(&self.context.caller(), Nothing {})?;
+        let head = self.service.call::<op::LogHead>(&self.caller, Nothing {})?;
         if head.seq < self.history.progress.events_seq {
             // Another store is in the place of the one that was exported.
             self.history.progress.events = Mark::default();
@@ -230,7 +230,7 @@ impl Syncer {
     fn events_after(&self, after: u64) -> Result<Vec<EventView>, Refusal> {
         let (since, limit) = (Some(Since::Seq(after)), Some(PAGE_MAX));
         let filter = EventFilter { since, limit, ..EventFilter::default() };
-        Ok(self.service.call::<op::EventList>(&self.context.caller(), filter)?.events)
+        Ok(self.service.call::<op::EventList>(&self.caller, filter)?.events)
     }
 
     /// Appends the events that the file has not.
@@ -319,7 +319,7 @@ impl Syncer {
         let text = String::from_utf8_lossy(&bytes);
         let event = |line: &str| -> Option<Map<String, Value>> { serde_json::from_str(line).ok() };
         let events: Vec<Map<String, Value>> = text.lines().filter_map(event).collect();
-        let tasks = self.service.all_tasks(&self.context.caller())?;
+        let tasks = self.service.all_tasks(&self.caller)?;
         let known = tasks.into_iter().map(|task| {
             let status = task.status.to_string();
             (task.id, Known { status, assignee: task.assignee, branch: task.branch })

@@ -3,21 +3,23 @@
 use super::history::Progress;
 use super::sync::Syncer;
 use super::tree::Tree;
-use comity_api::SyncReport;
+use crate::Bridge;
+use comity_api::{OlderState, SyncReport};
 use comity_core::command::{Command, LeaseChange};
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
-use comity_engine::Service;
-use comity_project::Context;
-use comity_project::store::Access;
+use comity_engine::{Caller, Service};
 use comity_protocol::collab::{StateFile as Kind, V1, read_agent, read_v1};
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 impl Syncer {
     /// Takes over everything that is in the tree and leaves the tree alone.
     pub fn import(&mut self) -> Result<SyncReport, Refusal> {
+        if !self.tree.dir.join("state").is_dir() {
+            return Err(Refusal::input(format!("{} has no state/", self.tree.dir.display()))
+                .hint("give the directory collaboration/, or the one that it is in"));
+        }
         let hold = self.history.hold()?;
         self.is_ours_to_read()?;
         for kind in [Kind::Agents, Kind::Tasks, Kind::Locks] {
@@ -40,7 +42,12 @@ impl Syncer {
 }
 
 /// Takes over an older state file.
-pub fn import_v1(context: &Context, path: &Path, agents: &[String]) -> Result<SyncReport, Refusal> {
+pub fn import_v1(
+    bridge: &Bridge,
+    caller: &Caller,
+    OlderState { file, agents }: &OlderState,
+) -> Result<SyncReport, Refusal> {
+    let path = &bridge.context.cwd.join(file);
     if path.is_dir() {
         return Err(Refusal::input(format!("{} is a directory", path.display()))
             .hint("give the file state.json itself"));
@@ -53,8 +60,7 @@ pub fn import_v1(context: &Context, path: &Path, agents: &[String]) -> Result<Sy
             .hint("a state.json has overall_goal, tasks and file_locks")
     })?;
     let given = agents.iter().map(|text| given_agent(text)).collect::<Result<Vec<_>, _>>()?;
-    let mut import =
-        Import { context, service: context.service(Access::Write)?, report: SyncReport::default() };
+    let mut import = Import { caller, service: &bridge.service, report: SyncReport::default() };
     import.run(v1, given)?;
     Ok(import.report)
 }
@@ -77,14 +83,14 @@ fn given_agent(text: &str) -> Result<(AgentId, Command), Refusal> {
 }
 
 struct Import<'c> {
-    context: &'c Context,
-    service: Service,
+    caller: &'c Caller,
+    service: &'c Service,
     report: SyncReport,
 }
 
 impl Import<'_> {
     fn attempt(&mut self, what: &str, command: Command) -> Result<bool, Refusal> {
-        match self.service.execute(self.context.request(command)) {
+        match self.service.execute(self.caller.request(command)) {
             Ok(_) => {
                 self.report.taken.push(what.to_owned());
                 Ok(true)
@@ -148,7 +154,7 @@ impl Import<'_> {
         mut left: Vec<(String, comity_protocol::collab::Patch)>,
         goal: Option<&String>,
     ) -> Result<(), Refusal> {
-        let tasks = self.service.all_tasks(&self.context.caller())?;
+        let tasks = self.service.all_tasks(self.caller)?;
         let mut known: BTreeSet<String> = tasks.into_iter().map(|task| task.id).collect();
         while !left.is_empty() {
             let ready = left

@@ -7,6 +7,7 @@ use super::exporter::{Exporter, Tell, say};
 use super::history::History;
 use super::sync::{Syncer, fresh, whole_task};
 use super::tree::Tree;
+use crate::Bridge;
 use comity_api::{LeasesAnswer, SuggestAgents, SweptAnswer, TaskAnswer, op};
 use comity_core::command::{Command, LeaseChange};
 use comity_core::ids::AgentId;
@@ -69,7 +70,8 @@ impl Collab {
     pub fn open(context: Context, ttl: Option<Millis>, tell: Tell) -> Result<Collab, Refusal> {
         let context = context.for_many();
         let dir = context.root.dir.join("collaboration");
-        let mut syncer = Syncer::open(context.clone(), &dir)?;
+        let own = Bridge { service: context.service(Access::Write)?, context: context.clone() };
+        let mut syncer = Syncer::open(&own, &context.caller(), &dir)?;
         let first = syncer.once(false);
         say(&tell, &first);
         first?;

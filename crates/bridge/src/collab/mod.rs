@@ -24,10 +24,10 @@ pub use import::import_v1;
 pub use methods::{Collab, Failure};
 pub use rpc::{Failing, serve};
 pub use sync::{ROUNDS_MAX, Syncer};
-pub use tree::Tree;
+pub(crate) use tree::Tree;
 pub use watch::watch;
 
 /// Tells whether comity keeps a directory as a tree of this kind.
-pub fn is_written_tree(beside_store: &std::path::Path, dir: &std::path::Path) -> bool {
+pub(crate) fn is_written_tree(beside_store: &std::path::Path, dir: &std::path::Path) -> bool {
     history::is_written(beside_store, dir)
 }

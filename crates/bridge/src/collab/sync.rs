@@ -3,6 +3,7 @@
 use super::edits::Takeover;
 use super::history::{History, by_id};
 use super::tree::{Published, Tree, failed};
+use crate::Bridge;
 use comity_api::{ById, SyncReport, op};
 use comity_core::command::{Command, Request};
 use comity_core::hint;
@@ -11,7 +12,6 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
 use comity_engine::{Caller, CollabState, Reply, Service};
 use comity_project::Context;
-use comity_project::store::Access;
 use comity_protocol::collab::{
     Etags, OutsideLock, StateFile as Kind, agent_record, document, etag, lock_record, pretty,
     read_bytes, task_record,
@@ -30,6 +30,7 @@ const WRITES_MAX: usize = 2;
 pub struct Syncer {
     pub(super) context: Context,
     pub(super) service: Service,
+    pub(super) caller: Caller,
     pub(super) tree: Tree,
     pub(super) history: History,
     pub(super) report: SyncReport,
@@ -45,14 +46,14 @@ pub(super) struct Found {
 
 impl Syncer {
     /// Opens a tree.
-    pub fn open(context: Context, dir: &Path) -> Result<Syncer, Refusal> {
-        let context = context.for_many();
-        let service = context.service(Access::Write)?;
+    pub fn open(bridge: &Bridge, caller: &Caller, dir: &Path) -> Result<Syncer, Refusal> {
+        let Bridge { context, service } = bridge.clone();
+        // What others wrote is not done under the grant and the key of who syncs.
+        let caller = Caller { fence: None, key: None, ..caller.clone() };
         let tree = Tree::at(dir);
-        let beside = context.beside_store();
-        let history = History::open(&beside, &tree)?;
+        let history = History::open(&context.beside_store(), &tree)?;
         let (report, said) = (SyncReport::default(), BTreeMap::new());
-        Ok(Syncer { context, service, tree, history, report, said })
+        Ok(Syncer { context, service, caller, tree, history, report, said })
     }
 
     /// Takes over what others wrote, and writes what is new. With `log`, also the log for people.
@@ -260,7 +261,7 @@ impl Syncer {
         file: &Found,
         base: Option<Value>,
     ) -> Result<bool, Refusal> {
-        let state = self.service.collab_state(&self.context.caller())?;
+        let state = self.service.collab_state(&self.caller)?;
         let first_time = base.is_none();
         let outside = &self.history.progress.outside;
         let mut base = base.unwrap_or_else(|| fresh(kind, &state, outside, None));
@@ -340,7 +341,7 @@ impl Syncer {
         mut found: BTreeMap<Kind, Option<Found>>,
     ) -> Result<BTreeMap<Kind, Etags>, Refusal> {
         let mut tags = BTreeMap::new();
-        let mut state = self.service.collab_state(&self.context.caller())?;
+        let mut state = self.service.collab_state(&self.caller)?;
         let live = |id: &String| state.leases.iter().any(|lease| lease.lock_id == *id);
         self.history.progress.outside.retain(|id, _| live(id));
         for kind in Kind::ALL {
@@ -368,7 +369,7 @@ impl Syncer {
                         }
                         let ours = Found { bytes: text.into_bytes(), value: theirs.value };
                         file = Some(ours);
-                        state = self.service.collab_state(&self.context.caller())?;
+                        state = self.service.collab_state(&self.caller)?;
                     }
                 }
             }
@@ -429,16 +430,16 @@ impl Syncer {
 
     /// Runs a command as the one who keeps the tree.
     pub(super) fn execute(&self, command: Command, key: Option<String>) -> Result<Reply, Refusal> {
-        let caller = Caller { key, ..self.context.caller() };
+        let caller = Caller { key, ..self.caller.clone() };
         Ok(self.service.run(&caller, command)?.output)
     }
 
     pub(super) fn task(&self, id: &str) -> Result<Option<TaskView>, Refusal> {
-        whole_task(&self.service, &self.context.caller(), id)
+        whole_task(&self.service, &self.caller, id)
     }
 
     pub(super) fn request(&self, command: Command, key: Option<String>) -> Request {
-        Request { key, ..self.context.request(command) }
+        Request { key, ..self.caller.request(command) }
     }
 
     /// Writes the tree where nobody else has written since the last export.

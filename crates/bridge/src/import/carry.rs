@@ -13,7 +13,6 @@ use comity_core::refusal::Refusal;
 use comity_core::role::Role;
 use comity_core::view::TaskView;
 use comity_engine::{Caller, Reply, Service};
-use comity_project::Context;
 use comity_protocol::plan::{ImportRecord, LeftOut, Plan, Planned, Rights, Source};
 use std::collections::BTreeMap;
 
@@ -23,11 +22,11 @@ const AT_ONCE: usize = 256;
 /// Carries a plan out; the answer says what became of it.
 pub(crate) fn out(
     service: &Service,
-    context: &Context,
+    caller: &Caller,
     provider: &str,
     plan: &Plan,
 ) -> Result<ImportReport, Refusal> {
-    let by = Caller { key: None, ..context.caller() };
+    let by = Caller { key: None, ..caller.clone() };
     carry(service, by, provider, plan)
 }
 

@@ -2,70 +2,45 @@
 
 pub(crate) mod carry;
 
-use comity_api::ImportReport;
+use comity_api::{ImportFile, ImportReport};
 use comity_core::chain::Hash;
 use comity_core::refusal::Refusal;
-use comity_engine::{Keyed, Service};
-use comity_project::Context;
-use comity_project::store::Access;
+use comity_engine::{Caller, Keyed, Service};
 use comity_protocol::plan::{Earlier, Plan, Problem, Source};
-use comity_protocol::{beads, taskmaster};
 use serde_json::json;
 
-/// The text of another tracker's file.
-pub struct TrackerFile<'f> {
-    /// What the file is called in messages.
-    pub name: &'f str,
-    pub text: &'f str,
-    /// Nothing is done; the report says what would be.
-    pub dry_run: bool,
-}
-
-pub fn beads(context: &Context, file: &TrackerFile<'_>) -> Result<ImportReport, Refusal> {
-    tasks(context, beads::PROVIDER, file, beads::read)
-}
-
-pub fn taskmaster(context: &Context, file: &TrackerFile<'_>) -> Result<ImportReport, Refusal> {
-    tasks(context, taskmaster::PROVIDER, file, taskmaster::read)
-}
-
-fn tasks(
-    context: &Context,
+pub fn tasks(
+    service: &Service,
+    caller: &Caller,
     provider: &'static str,
-    &TrackerFile { name, text, dry_run }: &TrackerFile<'_>,
+    ImportFile { name, text, dry_run }: &ImportFile,
     read: fn(&str, &Earlier) -> Result<Plan, Vec<Problem>>,
 ) -> Result<ImportReport, Refusal> {
-    let mut service = context.service(Access::Read)?;
     // What is only told is done to a copy that is thrown away: nothing else knows all that the rules will say.
-    if dry_run {
-        service = service.trial()?;
-    }
-    let here = service.all_tasks(&context.caller())?;
+    let trial = if *dry_run { Some(service.trial()?) } else { None };
+    let service = trial.as_ref().unwrap_or(service);
+    let here = service.all_tasks(caller)?;
     let earlier = Source::new(provider)?.earlier(&here);
     let plan = read(text, &earlier).map_err(|problems| unreadable(name, &problems))?;
-    // A store that is not there is made when there is something to import.
-    if !dry_run {
-        service = context.service(Access::Write)?;
-    }
-    let report = keyed(&service, context, provider, text, &plan)?;
-    Ok(ImportReport { dry_run, ..report })
+    let report = keyed(service, caller, provider, text, &plan)?;
+    Ok(ImportReport { dry_run: *dry_run, ..report })
 }
 
 /// Carries the plan out, unless the caller's key says that it was: then the first answer counts.
 fn keyed(
     service: &Service,
-    context: &Context,
+    caller: &Caller,
     provider: &'static str,
     text: &str,
     plan: &Plan,
 ) -> Result<ImportReport, Refusal> {
-    let Some(key) = context.key() else { return carry::out(service, context, provider, plan) };
+    let Some(key) = &caller.key else { return carry::out(service, caller, provider, plan) };
     let input = format!("import {provider}\n{}", Hash::of(text.as_bytes()));
-    let keyed = Keyed::new(context.caller(), key, &input)?;
+    let keyed = Keyed::new(caller.clone(), key, &input)?;
     if let Some(first) = service.remembered(&keyed)? {
         return Ok(first);
     }
-    let report = carry::out(service, context, provider, plan)?;
+    let report = carry::out(service, caller, provider, plan)?;
     service.remember(&keyed, report)
 }
 

@@ -5,11 +5,12 @@
 use super::files::{self, Files};
 use super::seen::{self, Seen};
 use super::{find, records};
-use comity_api::{ListMemories, NeoExport, NeoExported};
+use crate::Bridge;
+use comity_api::{ListMemories, NeoDirectory, NeoExport, NeoExported};
 use comity_core::hint::{op, say};
 use comity_core::refusal::{Code, Refusal};
+use comity_engine::{Caller, Service};
 use comity_project::Context;
-use comity_project::store::Access;
 use comity_protocol::neotx::changes::{Sides, Steps, steps};
 use comity_protocol::neotx::lines::{Change, Lines};
 use comity_protocol::neotx::records::{MEMORY_FILE, Record};
@@ -19,10 +20,14 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-pub fn export(context: &Context, dir: &Path, overwrite: bool) -> Result<NeoExport, Refusal> {
+pub fn export(
+    Bridge { context, service }: &Bridge,
+    caller: &Caller,
+    NeoDirectory { dir, overwrite }: &NeoDirectory,
+) -> Result<NeoExport, Refusal> {
     let _hold = seen::hold(context)?;
-    let ours = Ours::read(context)?;
-    let targets = files::targets(dir)?;
+    let ours = Ours::read(service, caller)?;
+    let targets = files::targets(&context.cwd.join(dir))?;
     let mut elsewhere = BTreeSet::new();
     for other in targets.others.iter().chain(&targets.beside) {
         elsewhere.extend(Seen::load(context, other)?.ids().cloned());
@@ -32,7 +37,7 @@ pub fn export(context: &Context, dir: &Path, overwrite: bool) -> Result<NeoExpor
     for other in &targets.others {
         written.push(Target::read(context, other.clone())?);
     }
-    if !overwrite {
+    if !*overwrite {
         refuse_changed(&written, dir)?;
     }
     for (place, target) in written.iter_mut().enumerate() {
@@ -52,19 +57,22 @@ pub fn export(context: &Context, dir: &Path, overwrite: bool) -> Result<NeoExpor
         tasks: ours.tasks.len(),
     };
     let left_out = written.into_iter().flat_map(|target| target.left).collect();
-    Ok(NeoExport { exported, dir: targets.first.display().to_string(), left_out })
+    // Named as the caller names it.
+    let from = if Path::new(dir).is_absolute() { Path::new("") } else { &context.cwd };
+    let first = targets.first.strip_prefix(from).unwrap_or(&targets.first);
+    Ok(NeoExport { exported, dir: first.display().to_string(), left_out })
 }
 
 /// Refuses to write files that changed since comity last read or wrote them.
-fn refuse_changed(targets: &[Target], dir: &Path) -> Result<(), Refusal> {
+fn refuse_changed(targets: &[Target], dir: &str) -> Result<(), Refusal> {
     let changed: Vec<String> = targets.iter().flat_map(Target::changed_files).collect();
     if changed.is_empty() {
         return Ok(());
     }
     let message =
         format!("neo's files changed since comity last read or wrote them: {}", changed.join(", "));
-    let (import, export) = (op("import.neo").arg("dir", &dir.display()), op("export.neo"));
-    let export = export.arg("dir", &dir.display()).flag("overwrite");
+    let (import, export) = (op("import.neo").arg("dir", dir), op("export.neo"));
+    let export = export.arg("dir", dir).flag("overwrite");
     let hint = say("nothing was written; run ").quote(import).say(" first, or ").quote(export);
     Err(Refusal::new(Code::EtagMismatch, message).hint(hint).detail("files", json!(changed)))
 }
@@ -80,20 +88,19 @@ struct Ours {
 }
 
 impl Ours {
-    fn read(context: &Context) -> Result<Ours, Refusal> {
-        let (service, caller) = (context.service(Access::Read)?, context.caller());
+    fn read(service: &Service, caller: &Caller) -> Result<Ours, Refusal> {
         let decisions: Vec<Record> =
-            find::decisions(&service, &caller, true)?.iter().map(records::decision).collect();
+            find::decisions(service, caller, true)?.iter().map(records::decision).collect();
         let directives: Vec<Record> =
-            find::directives(&service, &caller)?.iter().map(records::directive).collect();
+            find::directives(service, caller)?.iter().map(records::directive).collect();
         let all = ListMemories::default();
         let memories: Vec<Record> =
-            find::memories(&service, &caller, &all)?.iter().map(records::memory).collect();
-        let tasks = records::tasks(&service.all_tasks(&caller)?);
+            find::memories(service, caller, &all)?.iter().map(records::memory).collect();
+        let tasks = records::tasks(&service.all_tasks(caller)?);
         let all = [&decisions, &directives, &memories, &tasks];
         let ids = all.into_iter().flatten().filter_map(|it| it.text("id")).map(str::to_owned);
         let ids = ids.collect();
-        let deleted = find::deleted(&service, &caller)?;
+        let deleted = find::deleted(service, caller)?;
         Ok(Ours { decisions, directives, memories, tasks, deleted, ids })
     }
 

@@ -93,12 +93,11 @@ pub(super) fn targets(dir: &Path) -> Result<Targets, Refusal> {
         return Ok(Targets { first, others, beside: Vec::new() });
     }
     let first = dir.to_owned();
-    let place = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
-    let beside = match place.parent() {
+    let beside = match dir.parent() {
         Some(parent) if parent.ends_with(SUPERVISORS) && parent.is_dir() => inside(parent)?,
         _ => Vec::new(),
     };
-    let beside = beside.into_iter().filter(|it| it.file_name() != place.file_name()).collect();
+    let beside = beside.into_iter().filter(|it| it.file_name() != dir.file_name()).collect();
     Ok(Targets { first, others: Vec::new(), beside })
 }
 

@@ -3,6 +3,7 @@
 use super::files::{self, Files};
 use super::seen::{self, Seen};
 use super::{find, records};
+use crate::Bridge;
 use crate::import::carry;
 use comity_api::{
     DecisionAnswer, DirectiveAnswer, ImportChange, ImportCounts, ImportReport, ImportedTask,
@@ -15,7 +16,6 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::view::{DecisionView, DirectiveView, MemoryView, TaskView};
 use comity_engine::{Caller, Keyed, Reply as Answer, Service};
 use comity_project::Context;
-use comity_project::store::Access;
 use comity_protocol::neotx::changes::{Base, Bases};
 use comity_protocol::neotx::records::{
     ACTIVITY_FILE, DECISION_OUTCOMES, INBOX_FILE, LOG_BUFFER_FILE, Record,
@@ -25,26 +25,25 @@ use comity_protocol::plan::{LeftOut, Source};
 use comity_store::neo::Row;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-pub fn import(context: &Context, dir: &Path) -> Result<ImportReport, Refusal> {
+pub fn import(bridge: &Bridge, caller: &Caller, dir: &str) -> Result<ImportReport, Refusal> {
+    let Bridge { context, service } = bridge;
     // Two imports that run at once would both find nothing in comity, and import everything twice.
     let _hold = seen::hold(context)?;
-    let all = files::read(dir)?;
-    let (service, caller) = (context.service(Access::Write)?, context.caller());
-    let keyed = keyed(context, &all)?;
+    let all = files::read(&context.cwd.join(dir))?;
+    let keyed = keyed(caller, &all)?;
     let first = keyed.as_ref().map(|keyed| service.remembered(keyed)).transpose()?.flatten();
     if let Some(first) = first {
         return Ok(first);
     }
-    let deleted = find::deleted(&service, &caller)?;
+    let deleted = find::deleted(service, caller)?;
     let report = ImportReport {
         decisions: Some(ImportCounts::default()),
         directives: Some(ImportCounts::default()),
         memories: Some(ImportCounts::default()),
         ..ImportReport::default()
     };
-    let mut taking = Taking { context, service: &service, caller: &caller, deleted, report };
+    let mut taking = Taking { context, service, caller, deleted, report };
     for files in &all {
         taking.supervisor(files)?;
     }
@@ -56,11 +55,11 @@ pub fn import(context: &Context, dir: &Path) -> Result<ImportReport, Refusal> {
 }
 
 /// Binds the caller's key to what is in the files.
-fn keyed(context: &Context, all: &[Files]) -> Result<Option<Keyed>, Refusal> {
-    let Some(key) = context.key() else { return Ok(None) };
+fn keyed(caller: &Caller, all: &[Files]) -> Result<Option<Keyed>, Refusal> {
+    let Some(key) = &caller.key else { return Ok(None) };
     let files = all.iter().map(|files| (files.dir.display().to_string(), files.digests()));
     let input = format!("import neo\n{}", json!(files.collect::<Vec<_>>()));
-    Keyed::new(context.caller(), key, &input).map(Some)
+    Keyed::new(caller.clone(), key, &input).map(Some)
 }
 
 /// Files of a supervisor that are not imported.
@@ -191,7 +190,7 @@ impl Taking<'_> {
         let source = Source::new(take::PROVIDER)?;
         let earlier = source.earlier_as(&here, |task| Some(find::task_id(task)));
         let plan = take::tasks(&rows, &earlier);
-        let done = carry::out(self.service, self.context, take::PROVIDER, &plan)?;
+        let done = carry::out(self.service, self.caller, take::PROVIDER, &plan)?;
         self.report.imported += done.imported;
         self.report.existing += done.existing;
         self.report.changed.extend(done.changed);

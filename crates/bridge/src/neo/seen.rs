@@ -47,8 +47,7 @@ pub(super) fn hold(context: &Context) -> Result<Hold, Refusal> {
 
 /// There is one file for each supervisor's directory and repository.
 fn path(context: &Context, dir: &Path) -> Result<PathBuf, Refusal> {
-    let absolute = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
-    let dir = std::fs::canonicalize(&absolute).unwrap_or(absolute);
+    let dir = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     let mut name = dir.into_os_string().into_encoded_bytes();
     name.push(0);
     name.extend(context.repo.as_str().as_bytes());

@@ -9,8 +9,7 @@ use comity_protocol::contract::ContractKind;
 /// What can be done with contracts.
 #[derive(Debug, Subcommand)]
 pub enum ContractCommand {
-    /// Check a contract and list all its problems
-    #[command(after_help = "Example:\n  comity contract validate result.yaml --kind result")]
+    #[command(about = help::<op::ContractValidate>(), after_help = "Example:\n  comity contract validate result.yaml --kind result")]
     Validate {
         /// The file, in YAML or JSON; - reads stdin
         file: String,
@@ -33,8 +32,7 @@ pub enum ContractCommand {
         /// The task, or the beginning of its id
         id: String,
     },
-    /// Do what a report of an agent asks for
-    #[command(
+    #[command(about = help::<op::ContractApply>(),
         after_help = "A review approves the task or sends it back: one CRITICAL issue, five WARNINGs or a \
         failed spec send it back whatever the verdict says. A scout's grave findings become decisions, the \
         others notes. Reports that end a piece of work are handed in, as by `task submit --result`.\n\nExample:\n  comity contract apply review.json --task T1"
@@ -49,8 +47,7 @@ pub enum ContractCommand {
         #[arg(long, value_name = "KIND", value_parser = contract_kind)]
         kind: Option<&'static ContractKind>,
     },
-    /// Print the JSON Schema of a kind of contract
-    #[command(after_help = "Example:\n  comity contract schema result > result.schema.json")]
+    #[command(about = help::<op::ContractSchema>(), after_help = "Example:\n  comity contract schema result > result.schema.json")]
     Schema {
         /// The kind
         #[arg(value_name = "KIND", value_parser = contract_kind)]

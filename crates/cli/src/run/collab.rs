@@ -1,25 +1,27 @@
 //! `comity rpc`, `comity collab …`, and a tree imported, exported and kept in step.
 
+use super::import::bridge;
 use crate::args::{CollabCommand, CollabFields, Global, SyncCommand, TaskOutput};
 use crate::env;
 use crate::human::Screen;
 use crate::output::{self, Reply};
 use crate::wording::CommandLine;
-use comity_api::SyncReport;
-use comity_bridge::collab::{
-    Collab, Failing, Failure, ROUNDS_MAX, Syncer, Tell, Tree, say, serve, watch,
-};
+use comity_api::{Operation, SyncReport, TreeDirectory, op};
+use comity_bridge::Bridge;
+use comity_bridge::collab::{Collab, Failing, Failure, Syncer, Tell, say, serve, watch};
 use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::Millis;
+use comity_engine::Handler;
+use comity_project::store::Access;
 use comity_project::{Context, Environment};
 use comity_protocol::collab::{Legacy, normal_event, pretty_ascii, task_lines};
 use serde_json::{Map, Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, BufReader, Read};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -201,38 +203,24 @@ fn record_of(fields: CollabFields) -> Map<String, Value> {
     .collect()
 }
 
-pub(super) fn import(context: &Context, dir: &str) -> Result<Reply, Refusal> {
-    let dir = context.cwd.join(dir);
-    if !Tree::at(&dir).dir.join("state").is_dir() {
-        return Err(Refusal::input(format!("{} has no state/", dir.display()))
-            .hint("give the directory collaboration/, or the one that it is in"));
-    }
-    Ok(reply(Syncer::open(context.clone(), &dir)?.import()?))
-}
-
-pub(super) fn import_v1(
-    context: &Context,
-    file: &str,
-    agents: &[String],
-) -> Result<Reply, Refusal> {
-    Ok(reply(comity_bridge::collab::import_v1(context, &context.cwd.join(file), agents)?))
-}
-
-pub(super) fn export(context: &Context, dir: &str) -> Result<Reply, Refusal> {
-    Ok(reply(Syncer::open(context.clone(), &context.cwd.join(dir))?.export()?))
-}
-
-pub(super) fn sync(context: &Context, command: &SyncCommand, json: bool) -> Result<Reply, Refusal> {
+pub(super) fn sync(context: &Context, command: SyncCommand, json: bool) -> Result<Reply, Refusal> {
     let SyncCommand::Collab { dir, watch: goes_on } = command;
-    let dir: PathBuf = match dir {
-        Some(dir) => context.cwd.join(dir),
-        None => context.root.dir.join("collaboration"),
-    };
-    let mut syncer = Syncer::open(context.clone(), &dir)?;
-    if *goes_on {
-        return watching(&mut syncer, json);
+    if goes_on {
+        let (bridge, input) = (bridge(context, Access::Write)?, TreeDirectory { dir });
+        return watching(&mut bridge.tree_in_step(&context.caller(), &input)?, json);
     }
-    Ok(reply(syncer.settle(true, ROUNDS_MAX)?))
+    in_step::<op::SyncCollab>(context, TreeDirectory { dir })
+}
+
+/// Calls an operation on a tree. What could not be read is the caller's to mend.
+pub(super) fn in_step<O>(context: &Context, input: O::Input) -> Result<Reply, Refusal>
+where
+    O: Operation<Output = SyncReport>,
+    Bridge: Handler<O>,
+{
+    let report = bridge(context, Access::Write)?.handle(&context.caller(), input)?.output;
+    let exit = if report.problems.is_empty() { 0 } else { 2 };
+    Ok(Reply::new(report, words).exit(exit))
 }
 
 /// Keeps the tree in step until a signal ends it.
@@ -254,12 +242,6 @@ fn watching(syncer: &mut Syncer, json: bool) -> Result<Reply, Refusal> {
         outcome => say(&remarks, outcome),
     })?;
     Ok(Reply::printed())
-}
-
-/// What could not be read is the caller's to mend.
-fn reply(report: SyncReport) -> Reply {
-    let exit = if report.problems.is_empty() { 0 } else { 2 };
-    Reply::new(report, words).exit(exit)
 }
 
 fn words(report: &SyncReport, _: &Screen) -> String {

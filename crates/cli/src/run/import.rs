@@ -1,51 +1,64 @@
-//! `comity import …`: what other tools keep, taken over by ordinary commands.
+//! `comity import …` and `comity export …`: what other tools keep.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use crate::args::ImportCommand;
-use crate::human::import::import as in_words;
+use super::{call, collab, text};
+use crate::args::{ExportCommand, ImportCommand};
+use crate::human::import::{import as in_words, neo_export};
 use crate::output::Reply;
-use comity_bridge::import::{TrackerFile, beads, taskmaster};
+use comity_api::{Directory, ImportFile, NeoDirectory, OlderState, op};
+use comity_bridge::Bridge;
 use comity_core::refusal::Refusal;
 use comity_project::Context;
-use comity_protocol::plan::FILE_BYTES_MAX;
-use std::io::Read;
+use comity_project::store::Access;
 use std::path::Path;
 
-pub(super) fn run(context: &Context, command: ImportCommand) -> Result<Reply, Refusal> {
-    let done = match command {
-        ImportCommand::Beads { file, dry_run } => {
-            let (name, text) = (file.display().to_string(), text_of(&file)?);
-            beads(context, &TrackerFile { name: &name, text: &text, dry_run })?
-        }
-        ImportCommand::Taskmaster { file, dry_run } => {
-            let (name, text) = (file.display().to_string(), text_of(&file)?);
-            taskmaster(context, &TrackerFile { name: &name, text: &text, dry_run })?
-        }
-        ImportCommand::Neo { dir } => comity_bridge::neo::import(context, &dir)?,
-        ImportCommand::Collab { dir } => return super::collab::import(context, &dir),
-        ImportCommand::V1 { file, agents } => {
-            return super::collab::import_v1(context, &file, &agents);
-        }
-    };
-    Ok(Reply::new(done, in_words))
+pub(super) fn bridge(context: &Context, access: Access) -> Result<Bridge, Refusal> {
+    Ok(Bridge { service: context.service(access)?, context: context.clone() })
 }
 
-/// Reads a file, or stdin for `-`, within its bound.
-fn text_of(file: &Path) -> Result<String, Refusal> {
-    let named = file.display();
-    let failed = |error: std::io::Error| Refusal::input(format!("cannot read {named}: {error}"));
-    let limit = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
-    let mut bytes = Vec::new();
-    if file == Path::new("-") {
-        std::io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(failed)?;
-    } else {
-        let opened = std::fs::File::open(file).map_err(failed)?;
-        opened.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+fn named(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+pub(super) fn import(context: &Context, command: ImportCommand) -> Result<Reply, Refusal> {
+    let caller = context.caller();
+    let read = |file: &Path, dry_run: bool| {
+        let (name, text) = (named(file), text::tracker(&named(file))?);
+        let access = if dry_run { Access::Read } else { Access::Write };
+        Ok::<_, Refusal>((bridge(context, access)?, ImportFile { name, text, dry_run }))
+    };
+    match command {
+        ImportCommand::Beads { file, dry_run } => {
+            let (bridge, input) = read(&file, dry_run)?;
+            call::<op::ImportBeads>(&bridge, &caller, input, in_words)
+        }
+        ImportCommand::Taskmaster { file, dry_run } => {
+            let (bridge, input) = read(&file, dry_run)?;
+            call::<op::ImportTaskmaster>(&bridge, &caller, input, in_words)
+        }
+        ImportCommand::Neo { dir } => {
+            let bridge = bridge(context, Access::Write)?;
+            call::<op::ImportNeo>(&bridge, &caller, Directory { dir: named(&dir) }, in_words)
+        }
+        ImportCommand::Collab { dir } => {
+            collab::in_step::<op::ImportCollab>(context, Directory { dir })
+        }
+        ImportCommand::V1 { file, agents } => {
+            collab::in_step::<op::ImportV1>(context, OlderState { file, agents })
+        }
     }
-    if bytes.len() > FILE_BYTES_MAX {
-        return Err(Refusal::input(format!("{named} is larger than {FILE_BYTES_MAX} bytes"))
-            .hint("divide it and import the parts one after the other"));
+}
+
+pub(super) fn export(context: &Context, command: ExportCommand) -> Result<Reply, Refusal> {
+    match command {
+        ExportCommand::Neo { dir, overwrite } => {
+            let input = NeoDirectory { dir: named(&dir), overwrite };
+            let bridge = bridge(context, Access::Read)?;
+            call::<op::ExportNeo>(&bridge, &context.caller(), input, neo_export)
+        }
+        ExportCommand::Collab { dir } => {
+            collab::in_step::<op::ExportCollab>(context, Directory { dir })
+        }
     }
-    String::from_utf8(bytes).map_err(|_| Refusal::input(format!("{named} is not UTF-8")))
 }

@@ -13,7 +13,7 @@ const GITIGNORE: &str = "*\n";
 /// Writes the files that a mission names; returns their paths relative to the root.
 ///
 /// The mission names them relative to the root, and an agent in a linked work tree looks below its own.
-pub(super) fn write(
+pub fn write(
     context: &Context,
     task: &TaskView,
     mission: &Mission,

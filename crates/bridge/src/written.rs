@@ -1,6 +1,6 @@
 //! The files that comity writes by itself into a work tree: they are nobody's work.
 
-use comity_bridge::collab::{Tree, is_written_tree};
+use crate::collab::{Tree, is_written_tree};
 use comity_core::command::FileAction;
 use comity_core::observed::FileChange;
 use comity_project::Context;
@@ -9,7 +9,7 @@ use comity_protocol::mission::MISSION_FILES;
 use std::path::Path;
 
 /// Returns what tells whether comity wrote a file by itself.
-pub(super) fn by_comity(context: &Context) -> impl Fn(&FileChange) -> bool + Send + Sync + 'static {
+pub fn by_comity(context: &Context) -> impl Fn(&FileChange) -> bool + Send + Sync + 'static {
     let (root, beside) = (context.root.dir.clone(), context.beside_store());
     let tree = context.root.work_tree.clone().unwrap_or_else(|| root.clone());
     move |file| {
