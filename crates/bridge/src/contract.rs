@@ -257,5 +257,5 @@ fn last_reported(
     let (task, event) = (Some(task.to_owned()), Some("result_reported".to_owned()));
     let wanted = EventFilter { task, event, ..EventFilter::default() };
     let own = |event: &EventView| event.fields.get(REPORTED_FIELD) != Some(&Value::Bool(true));
-    Ok(crate::neo::find::events(service, caller, &wanted)?.into_iter().rev().find(own))
+    Ok(crate::neo::find::events(service, caller, wanted)?.into_iter().rev().find(own))
 }

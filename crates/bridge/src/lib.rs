@@ -2,6 +2,8 @@
 //!
 //! Nothing is printed and nothing of the process is read here: what people have to know is handed to a door.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod collab;
 pub mod contract;
 mod handlers;

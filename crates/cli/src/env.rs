@@ -2,14 +2,16 @@
 
 use crate::args::Global;
 use comity_core::ids::{AgentId, RepoName};
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
 use comity_engine::Caller;
 use comity_guard::GitObserver;
 use comity_project::{Context, Environment, Machine};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Returns a variable; an empty one counts as unset, one that is not UTF-8 is refused.
 pub fn var(name: &str) -> Result<Option<String>, Refusal> {
@@ -17,7 +19,6 @@ pub fn var(name: &str) -> Result<Option<String>, Refusal> {
     Environment::new(own).get(name)
 }
 
-/// Finds the project that the process runs in.
 pub fn project(global: &Global) -> Result<Context, Refusal> {
     Ok(seeing(Context::find(&machine()?, &global.asked())?))
 }
@@ -40,6 +41,20 @@ pub fn observer(context: &Context) -> Arc<GitObserver> {
 /// Returns who calls what needs no project.
 pub fn caller_alone() -> Result<Caller, Refusal> {
     Ok(Caller::new(AgentId::parse(&format!("script:{}", login()))?, RepoName::parse("none")?))
+}
+
+/// Returns a flag that a signal to end raises.
+pub fn stop_flag() -> Result<Arc<AtomicBool>, Refusal> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(no_signals)?;
+    }
+    Ok(stop)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub fn no_signals(error: std::io::Error) -> Refusal {
+    Refusal::new(Code::Internal, format!("cannot listen for signals: {error}"))
 }
 
 /// Says what the process knows about itself.

@@ -7,7 +7,6 @@ mod args;
 mod demo;
 mod doctor;
 mod env;
-mod git;
 mod human;
 mod init;
 mod local_time;

@@ -6,7 +6,6 @@ use comity_core::refusal::Refusal;
 /// Arguments that are given by their place; all others are given by their name.
 const BY_PLACE: [&str; 8] = ["id", "ids", "gate", "verdict", "answer", "text", "patterns", "dir"];
 
-/// The wording of the command line.
 pub struct CommandLine;
 
 impl Wording for CommandLine {

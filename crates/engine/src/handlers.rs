@@ -125,36 +125,22 @@ macro_rules! handlers {
         reads { $($read:ident($reader:ident, $asked:ident) => $look:expr;)* }
         writes { $($write:ident($given:ident) => $command:expr;)* }
     ) => {
-        $(impl Handler<op::$read> for Service {
-            fn handle(
-                &self,
-                caller: &Caller,
-                $asked: <op::$read as Operation>::Input,
-            ) -> Result<Answered<<op::$read as Operation>::Output>, Refusal> {
-                let _ = &$asked;
-                Ok(self.read(caller, |$reader| $look)?.into())
-            }
-        })*
-        $(impl Handler<op::$write> for Service {
-            fn handle(
-                &self,
-                caller: &Caller,
-                $given: <op::$write as Operation>::Input,
-            ) -> Result<Answered<<op::$write as Operation>::Output>, Refusal> {
-                let _ = &$given;
-                let Answered { output, remarks } = self.run(caller, ($command).into())?;
-                Ok(Answered { output: output.take()?, remarks })
-            }
-        })*
-
-        /// Registers every handler of the engine.
-        pub fn register(service: &Service, handlers: &mut Handlers) {
-            $(handlers.add::<op::$read>(service.clone());)*
-            $(handlers.add::<op::$write>(service.clone());)*
-            register_own(service, handlers);
-            crate::contracts::register(&crate::Contracts, handlers);
-        }
+        crate::handlers_of! { Service, register_commands {
+            $($read(service, caller, $asked) => service.read(caller, |$reader| $look);)*
+            $($write(service, caller, $given) => {
+                let Answered { output, remarks } = service.run(caller, ($command).into())?;
+                let output: <op::$write as Operation>::Output = output.take()?;
+                Ok(Answered { output, remarks })
+            };)*
+        } }
     };
+}
+
+/// Registers every handler of the engine.
+pub fn register(service: &Service, handlers: &mut Handlers) {
+    register_commands(service, handlers);
+    register_own(service, handlers);
+    crate::contracts::register(&crate::Contracts, handlers);
 }
 
 handlers! {

@@ -21,7 +21,6 @@ impl Mapper {
         Mapper { cwd: real(cwd.to_owned()), trees }
     }
 
-    /// Maps a path or pattern.
     pub fn pattern(&self, text: &str) -> Result<String, Refusal> {
         let invalid = |error: &dyn std::fmt::Display| {
             Refusal::input(format!("path {:?}: {error}", comity_core::ids::shorten(text))).hint(
@@ -56,7 +55,6 @@ impl Mapper {
         Ok(mapped)
     }
 
-    /// Maps several.
     pub fn patterns(&self, texts: &[String]) -> Result<Vec<String>, Refusal> {
         texts.iter().map(|text| self.pattern(text)).collect()
     }

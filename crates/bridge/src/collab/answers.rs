@@ -3,66 +3,28 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-#[derive(Serialize)]
-pub struct Fine {
-    ok: bool,
+macro_rules! answers {
+    ($($name:ident { $($field:ident: $type:ty),* })*) => {
+        $(#[derive(Serialize)]
+        pub struct $name {
+            $(pub $field: $type),*
+        })*
+    };
+}
+
+answers! {
+    Fine { ok: bool }
+    Created { id: String }
+    Leased { lock_id: String }
+    Tasks { tasks: Vec<Map<String, Value>> }
+    Suggested { assignee: Option<String> }
+    Assigned { assignee: Option<String>, updated: bool }
+    Reclaimed { ok: bool, reclaimed: Vec<String>, tasks: Vec<String> }
+    StateData { data: Value, etag: String }
+    FileText { text: String, etag: String }
+    LogFile { path: String, text: String }
 }
 
 impl Fine {
     pub const YES: Fine = Fine { ok: true };
-}
-
-#[derive(Serialize)]
-pub struct Created {
-    pub id: String,
-}
-
-#[derive(Serialize)]
-pub struct Leased {
-    pub lock_id: String,
-}
-
-#[derive(Serialize)]
-pub struct Tasks {
-    /// Entries of `tasks.json`.
-    pub tasks: Vec<Map<String, Value>>,
-}
-
-#[derive(Serialize)]
-pub struct Suggested {
-    pub assignee: Option<String>,
-}
-
-#[derive(Serialize)]
-pub struct Assigned {
-    pub assignee: Option<String>,
-    pub updated: bool,
-}
-
-#[derive(Serialize)]
-pub struct Reclaimed {
-    pub ok: bool,
-    pub reclaimed: Vec<String>,
-    pub tasks: Vec<String>,
-}
-
-/// A state file.
-#[derive(Serialize)]
-pub struct StateData {
-    pub data: Value,
-    pub etag: String,
-}
-
-/// Another file of the tree.
-#[derive(Serialize)]
-pub struct FileText {
-    pub text: String,
-    pub etag: String,
-}
-
-/// The log for people.
-#[derive(Serialize)]
-pub struct LogFile {
-    pub path: String,
-    pub text: String,
 }

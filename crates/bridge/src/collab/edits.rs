@@ -3,6 +3,7 @@
 use super::history::by_id;
 use super::records::Entry;
 use super::sync::Syncer;
+use comity_api::SyncReport;
 use comity_core::command::Command;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
@@ -13,13 +14,11 @@ use comity_protocol::collab::{
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where imported tasks come from.
 const SOURCE: &str = "collaboration/";
 
 /// Tasks that are made in one transaction.
 const AT_ONCE: usize = 200;
 
-/// One file being taken over.
 pub(super) struct Takeover<'s> {
     pub(super) syncer: &'s mut Syncer,
     pub(super) state: CollabState,
@@ -122,21 +121,9 @@ impl<'s> Takeover<'s> {
     /// Writes down what came of an edit; true when it was taken.
     pub(super) fn noted(&mut self, what: &str, done: Result<(), Refusal>) -> Result<bool, Refusal> {
         match done {
-            Ok(()) => {
-                self.syncer.report.taken.push(what.to_owned());
-                Ok(true)
-            }
             // It was taken over before, and what came after counts.
             Err(refusal) if refusal.code == Code::IdempotencyMismatch => Ok(true),
-            // The store itself does not answer: that is no verdict on the edit.
-            Err(refusal) if refusal.code.exit_status() == 5 || refusal.code.exit_status() == 1 => {
-                Err(refusal)
-            }
-            Err(refusal) => {
-                let said = format!("{what}: {} ({})", refusal.message, refusal.code);
-                self.syncer.report.refused.push(said);
-                Ok(false)
-            }
+            done => noted(&mut self.syncer.report, what, done),
         }
     }
 
@@ -174,7 +161,6 @@ impl<'s> Takeover<'s> {
         self.syncer.report.refused.push(said);
     }
 
-    /// Brings a task to what a file says.
     fn change(&mut self, task: &TaskView, patch: &Patch, keys: &[&str]) -> Result<(), Refusal> {
         let id = &task.id;
         for reference in patch.lost_references(task) {
@@ -207,33 +193,18 @@ impl<'s> Takeover<'s> {
     }
 
     /// Makes new tasks, each after what it depends on.
-    fn new_tasks(&mut self, mut left: Vec<NewTask>) -> Result<(), Refusal> {
-        let mut known: BTreeSet<String> =
-            self.state.tasks.iter().map(|task| task.id.clone()).collect();
-        let mut ready = Vec::new();
-        while !left.is_empty() {
-            let fits = |patch: &Patch| patch.dependencies().iter().all(|on| known.contains(on));
-            let place = left.iter().position(|(_, patch, _)| fits(patch));
-            let (id, mut patch, entry) = left.remove(place.unwrap_or(0));
-            if place.is_none() {
-                for on in patch.dependencies().to_vec() {
-                    if !known.contains(&on) {
-                        patch.forget_dependency(&on);
-                        self.refuse(format!("{id}: depends on {on}, which is not there before it"));
-                        self.keep_back(&id, &["dependencies"]);
-                    }
-                }
-            }
-            known.insert(id.clone());
-            ready.push((id, patch, entry));
-        }
+    fn new_tasks(&mut self, new: Vec<NewTask>) -> Result<(), Refusal> {
+        let known = self.state.tasks.iter().map(|task| task.id.clone()).collect();
+        let ready = in_order(new, known, |id, on| {
+            self.refuse(format!("{id}: depends on {on}, which is not there before it"));
+            self.keep_back(id, &["dependencies"]);
+        });
         for some in ready.chunks(AT_ONCE) {
             self.import(some)?;
         }
         Ok(())
     }
 
-    /// Imports some tasks in one transaction.
     fn import(&mut self, tasks: &[NewTask]) -> Result<(), Refusal> {
         let mut requests = Vec::new();
         let mut patches = Vec::new();
@@ -360,6 +331,47 @@ impl<'s> Takeover<'s> {
         }
         Ok(Ok(()))
     }
+}
+
+/// Writes down whether something was taken over.
+pub(super) fn noted(
+    report: &mut SyncReport,
+    what: &str,
+    done: Result<(), Refusal>,
+) -> Result<bool, Refusal> {
+    let Err(refusal) = done else {
+        report.taken.push(what.to_owned());
+        return Ok(true);
+    };
+    // The store itself does not answer: that is no verdict on the edit.
+    if matches!(refusal.code.exit_status(), 1 | 5) {
+        return Err(refusal);
+    }
+    report.refused.push(format!("{what}: {} ({})", refusal.message, refusal.code));
+    Ok(false)
+}
+
+/// Puts new tasks into an order in which each comes after what it depends on. `lost` hears what is not there.
+pub(super) fn in_order<T>(
+    mut left: Vec<(String, Patch, T)>,
+    mut known: BTreeSet<String>,
+    mut lost: impl FnMut(&str, &str),
+) -> Vec<(String, Patch, T)> {
+    let mut ready = Vec::new();
+    while !left.is_empty() {
+        let fits = |patch: &Patch| patch.dependencies().iter().all(|on| known.contains(on));
+        let place = left.iter().position(|(_, patch, _)| fits(patch));
+        let (id, mut patch, rest) = left.remove(place.unwrap_or(0));
+        for on in patch.dependencies().to_vec() {
+            if !known.contains(&on) {
+                patch.forget_dependency(&on);
+                lost(&id, &on);
+            }
+        }
+        known.insert(id.clone());
+        ready.push((id, patch, rest));
+    }
+    ready
 }
 
 fn word(entry: &Map<String, Value>, key: &str) -> String {

@@ -54,7 +54,6 @@ impl InLog {
     }
 }
 
-/// Makes the line of an event.
 fn line_of(event: &EventView, tags: &BTreeMap<Kind, Etags>) -> Result<Map<String, Value>, Refusal> {
     let written = serde_json::to_value(event)
         .map_err(|error| Refusal::new(Code::Internal, format!("an event: {error}")))?;
@@ -74,7 +73,6 @@ pub(super) enum There {
     Only(BTreeSet<u64>),
     /// Somebody is writing a line of it.
     Open,
-    /// It is no file.
     Odd,
 }
 
@@ -329,11 +327,9 @@ impl Syncer {
     }
 }
 
-/// A file that lines are added to.
 struct Appender<'p> {
     path: &'p Path,
     file: File,
-    /// Its length before.
     began: u64,
     /// Its length after, when nobody else writes.
     end: u64,

@@ -58,7 +58,6 @@ impl Exporter {
         move || now(&jobs)
     }
 
-    /// Says that something changed.
     pub fn changed(&self) {
         changed(&self.jobs);
     }

@@ -47,7 +47,6 @@ impl Progress {
     }
 }
 
-/// What a file is compared with.
 pub struct Base {
     /// The values that its entries were made from.
     pub document: Value,
@@ -55,10 +54,8 @@ pub struct Base {
     pub doubts: Vec<String>,
 }
 
-/// The exports of one tree.
 pub struct History {
     dir: PathBuf,
-    /// How far it was read and written.
     pub progress: Progress,
     /// An export never changes, so the last one is read once.
     last: BTreeMap<Kind, (PathBuf, Value)>,
@@ -73,8 +70,7 @@ pub fn is_written(beside: &Path, tree: &Path) -> bool {
 }
 
 fn dir_of(beside: &Path, tree: &Path) -> PathBuf {
-    let place = std::path::absolute(tree).unwrap_or_else(|_| tree.to_owned());
-    let place = std::fs::canonicalize(&place).unwrap_or(place);
+    let place = std::fs::canonicalize(tree).unwrap_or_else(|_| tree.to_owned());
     let name: String = etag(place.as_os_str().as_encoded_bytes()).chars().take(16).collect();
     beside.join("collab").join(name)
 }
@@ -103,7 +99,6 @@ impl History {
         self.progress = serde_json::from_str(&text).unwrap_or_default();
     }
 
-    /// Remembers how far the tree was read and written.
     pub fn save(&self) -> Result<(), Refusal> {
         let path = self.dir.join("state.json");
         let temporary = self.dir.join(".state.json.tmp");
@@ -193,7 +188,6 @@ impl History {
         Ok(())
     }
 
-    /// Returns what was exported last.
     pub fn newest(&mut self, kind: Kind) -> Option<&Value> {
         let path = self.exports(kind).into_iter().next()?;
         if self.last.get(&kind).is_none_or(|(known, _)| *known != path) {

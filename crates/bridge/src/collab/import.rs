@@ -1,6 +1,8 @@
 //! Taking a tree over without writing to it, and the older `state.json`.
 
+use super::edits::{in_order, noted};
 use super::history::Progress;
+use super::methods::{Failure, worded};
 use super::sync::Syncer;
 use super::tree::Tree;
 use crate::Bridge;
@@ -9,7 +11,7 @@ use comity_core::command::{Command, LeaseChange};
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
 use comity_engine::{Caller, Service};
-use comity_protocol::collab::{StateFile as Kind, V1, read_agent, read_v1};
+use comity_protocol::collab::{Patch, StateFile as Kind, V1, read_agent, read_v1};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -41,7 +43,6 @@ impl Syncer {
     }
 }
 
-/// Takes over an older state file.
 pub fn import_v1(
     bridge: &Bridge,
     caller: &Caller,
@@ -90,17 +91,8 @@ struct Import<'c> {
 
 impl Import<'_> {
     fn attempt(&mut self, what: &str, command: Command) -> Result<bool, Refusal> {
-        match self.service.execute(self.caller.request(command)) {
-            Ok(_) => {
-                self.report.taken.push(what.to_owned());
-                Ok(true)
-            }
-            Err(refusal) if matches!(refusal.code.exit_status(), 1 | 5) => Err(refusal),
-            Err(refusal) => {
-                self.report.refused.push(format!("{what}: {} ({})", refusal.message, refusal.code));
-                Ok(false)
-            }
-        }
+        let done = self.service.execute(self.caller.request(command)).map(drop);
+        noted(&mut self.report, what, done)
     }
 
     fn run(&mut self, v1: V1, given: Vec<(AgentId, Command)>) -> Result<(), Refusal> {
@@ -111,22 +103,14 @@ impl Import<'_> {
         }
         for agent in v1.agents.iter().filter(|agent| !named.contains(&agent.id)) {
             let what = format!("agent {}", agent.id);
-            let command =
-                AgentId::parse(&agent.id).map_err(|refusal| refusal.message).and_then(|id| {
-                    let worded = |problems: Vec<(String, String)>| {
-                        problems
-                            .iter()
-                            .map(|(key, text)| format!("{key}: {text}"))
-                            .collect::<Vec<_>>()
-                            .join("; ")
-                    };
-                    read_agent(id, &agent.record).map_err(worded)
-                });
+            let command = AgentId::parse(&agent.id)
+                .map_err(Failure::from)
+                .and_then(|id| read_agent(id, &agent.record).map_err(|problems| worded(&problems)));
             match command {
                 Ok(command) => {
                     self.attempt(&what, command)?;
                 }
-                Err(message) => self.report.refused.push(format!("{what}: {message}")),
+                Err(failure) => self.report.refused.push(format!("{what}: {}", failure.message)),
             }
         }
         if let Some(goal) = &v1.goal {
@@ -149,28 +133,16 @@ impl Import<'_> {
         Ok(())
     }
 
-    fn tasks(
-        &mut self,
-        mut left: Vec<(String, comity_protocol::collab::Patch)>,
-        goal: Option<&String>,
-    ) -> Result<(), Refusal> {
+    fn tasks(&mut self, new: Vec<(String, Patch)>, goal: Option<&String>) -> Result<(), Refusal> {
         let tasks = self.service.all_tasks(self.caller)?;
-        let mut known: BTreeSet<String> = tasks.into_iter().map(|task| task.id).collect();
-        while !left.is_empty() {
-            let ready = left
-                .iter()
-                .position(|(_, patch)| patch.dependencies().iter().all(|on| known.contains(on)));
-            let (id, mut patch) = left.remove(ready.unwrap_or(0));
-            if ready.is_none() {
-                for on in patch.dependencies().to_vec() {
-                    if !known.contains(&on) {
-                        patch.forget_dependency(&on);
-                        self.report
-                            .refused
-                            .push(format!("{id}: depends on {on}, which is not there before it"));
-                    }
-                }
-            }
+        let known = tasks.into_iter().map(|task| task.id).collect();
+        let new = new.into_iter().map(|(id, patch)| (id, patch, ())).collect();
+        let ready = in_order(new, known, |id, on| {
+            self.report
+                .refused
+                .push(format!("{id}: depends on {on}, which is not there before it"));
+        });
+        for (id, mut patch, ()) in ready {
             patch.default_needs("not said where it was blocked");
             if patch.lacks_holder() {
                 patch.status = None;
@@ -183,7 +155,6 @@ impl Import<'_> {
             }
             let imported = patch.imported_task(id.clone(), "state.json");
             self.attempt(&format!("{id}: new task"), Command::ImportTask(Box::new(imported)))?;
-            known.insert(id);
         }
         Ok(())
     }

@@ -13,7 +13,6 @@ use comity_protocol::collab::{
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Something to be done with a lease.
 struct Wish {
     what: String,
     owner: AgentId,

@@ -18,14 +18,12 @@ const READ_MAX: u64 = 16 * 1024 * 1024;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mark {
-    /// The place.
     pub at: u64,
     /// What the bytes before it hash to.
     tail: String,
 }
 
 impl Mark {
-    /// Marks a place in a file.
     pub fn set(path: &Path, at: u64) -> Mark {
         Mark { at, tail: tail(path, at).unwrap_or_default() }
     }
@@ -47,13 +45,11 @@ fn tail(path: &Path, at: u64) -> Option<String> {
 
 /// What was found in a file after a mark.
 pub struct Added {
-    /// The lines, each with its place.
     pub lines: Vec<(u64, String)>,
     /// Whether they are all that the file has, because it is not the one that was read.
     pub anew: bool,
     /// Whether it ends with a part of a line that somebody may still be writing.
     pub open: bool,
-    /// Where they end.
     pub end: u64,
 }
 

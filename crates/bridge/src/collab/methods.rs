@@ -8,14 +8,16 @@ use super::history::History;
 use super::sync::{Syncer, fresh, whole_task};
 use super::tree::Tree;
 use crate::Bridge;
-use comity_api::{LeasesAnswer, SuggestAgents, SweptAnswer, TaskAnswer, op};
+use comity_api::{
+    Assign, EmitEvent, LeasesAnswer, Link, Nothing, Operation, SuggestAgents, Transition, op,
+};
 use comity_core::command::{Command, LeaseChange};
 use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::Millis;
 use comity_core::view::TaskView;
-use comity_engine::{Reply, Service};
+use comity_engine::{Answered, Handler, Reply, Service};
 use comity_project::Context;
 use comity_project::store::Access;
 use comity_protocol::collab::{
@@ -53,7 +55,6 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// The methods over one root.
 pub struct Collab {
     context: Context,
     service: Service,
@@ -88,11 +89,23 @@ impl Collab {
         move || say(&tell, &export())
     }
 
+    /// Calls an operation that changes something.
+    fn operate<O: Operation>(&self, input: O::Input) -> Result<O::Output, Failure>
+    where
+        Service: Handler<O>,
+    {
+        Ok(self.told(self.service.handle(&self.context.caller(), input)?))
+    }
+
+    /// Runs a command that is no operation by itself: several steps, or one that is done for another agent.
     fn execute(&self, command: Command) -> Result<Reply, Failure> {
-        let answered = self.service.run(&self.context.caller(), command)?;
+        Ok(self.told(self.service.run(&self.context.caller(), command)?))
+    }
+
+    fn told<T>(&self, answered: Answered<T>) -> T {
         answered.remarks.iter().for_each(|remark| (self.tell)(&format!("comity: {remark}")));
         self.exporter.changed();
-        Ok(answered.output)
+        answered.output
     }
 
     fn export_now(&self) -> Result<(), Failure> {
@@ -150,7 +163,6 @@ impl Collab {
         Ok(Tasks { tasks: tasks.iter().filter(fits).map(task_record).collect() })
     }
 
-    /// Makes a task of an entry of `tasks.json`.
     pub fn create_task(
         &self,
         id: Option<String>,
@@ -163,8 +175,7 @@ impl Collab {
         let patch = Patch::read(&record).map_err(|problems| worded(&problems))?;
         let mut new = patch.new_task(id);
         new.id_prefix = Some(ID_PREFIX.to_owned());
-        let answer: TaskAnswer = self.execute(Command::CreateTask(Box::new(new)))?.take()?;
-        Ok(Created { id: answer.task.id })
+        Ok(Created { id: self.operate::<op::TaskCreate>(new)?.task.id })
     }
 
     /// Changes a task to what a part of an entry of `tasks.json` says.
@@ -196,12 +207,13 @@ impl Collab {
         let needs = needs.or_else(|| reason.clone()).filter(|_| status == Status::Blocked);
         // A task that is assigned to somebody is claimed for that one.
         let to = Patch::to(status);
-        let steps = match to.commands(&task, &self.context.actor, reason.as_deref()) {
-            steps if matches!(steps.first(), Some(Command::Claim(_))) => steps,
-            _ => vec![Command::Transition { id: id.clone(), status, reason, needs }],
+        let steps = to.commands(&task, &self.context.actor, reason.as_deref());
+        let done = if matches!(steps.first(), Some(Command::Claim(_))) {
+            self.execute(Command::Several { id, steps }).map(drop)
+        } else {
+            self.operate::<op::TaskTransition>(Transition { id, status, reason, needs }).map(drop)
         };
-        self.execute(Command::Several { id, steps })
-            .map_err(|failure| transition_words(failure, task.status, status))?;
+        done.map_err(|failure| transition_words(failure, task.status, status))?;
         Ok(Fine::YES)
     }
 
@@ -225,7 +237,7 @@ impl Collab {
         let updated = assignee.is_some();
         if let Some(agent) = &assignee {
             let agent = Some(AgentId::parse(agent)?);
-            self.execute(Command::Assign { id, agent })?;
+            self.operate::<op::TaskAssign>(Assign { id, agent })?;
         }
         Ok(Assigned { assignee, updated })
     }
@@ -241,14 +253,14 @@ impl Collab {
         let value = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
         let task = self.task(&id)?;
         let keep = Patch::reference(&task, &provider, &key, given);
-        let link = Command::Link { id: id.clone(), provider, key, value };
+        let link = Link { id: id.clone(), provider, key, value };
         let keep = keep.commands(&task, &self.context.actor, None);
         let keep = keep.into_iter().filter(|step| matches!(step, Command::UpdateTask { .. }));
-        let steps: Vec<Command> = std::iter::once(link.clone()).chain(keep).collect();
+        let steps: Vec<Command> = std::iter::once(link.clone().into()).chain(keep).collect();
         match self.execute(Command::Several { id, steps }) {
             // Whoever may link a task may not change it in every case: then the number is kept as a text.
             Err(Failure { refusal: Some(refusal), .. }) if refusal.code == Code::RoleForbidden => {
-                self.execute(link)?;
+                self.operate::<op::TaskLink>(link)?;
             }
             done => {
                 done?;
@@ -259,7 +271,7 @@ impl Collab {
 
     pub fn emit_event(&self, event: Map<String, Value>) -> Result<Fine, Failure> {
         let event = normal_event(event).into_event();
-        self.execute(Command::EmitEvent { event })?;
+        self.operate::<op::EventEmit>(EmitEvent { event })?;
         Ok(Fine::YES)
     }
 
@@ -333,7 +345,7 @@ impl Collab {
     }
 
     pub fn reclaim(&mut self) -> Result<Reclaimed, Failure> {
-        let SweptAnswer { reclaimed, .. } = self.execute(Command::Sweep)?.take()?;
+        let reclaimed = self.operate::<op::LeaseReclaim>(Nothing {})?.reclaimed;
         let leases = reclaimed.leases.iter().map(|id| self.wire_id(id)).collect();
         Ok(Reclaimed { ok: true, reclaimed: leases, tasks: reclaimed.tasks })
     }
@@ -380,7 +392,7 @@ fn is_lost(refusal: &Refusal) -> bool {
     matches!(refusal.code, Code::NotFound | Code::NotHolder)
 }
 
-fn worded(problems: &[(String, String)]) -> Failure {
+pub(super) fn worded(problems: &[(String, String)]) -> Failure {
     if let Some((_, message)) = problems.iter().find(|(key, _)| key == "status") {
         return Failure::input(message.clone());
     }

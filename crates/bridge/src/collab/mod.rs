@@ -20,14 +20,10 @@ mod watch;
 mod wire;
 
 pub use exporter::{Tell, say};
+pub(crate) use history::is_written as is_written_tree;
 pub use import::import_v1;
 pub use methods::{Collab, Failure};
 pub use rpc::{Failing, serve};
 pub use sync::{ROUNDS_MAX, Syncer};
-pub(crate) use tree::Tree;
+pub(crate) use tree::{Tree, failed};
 pub use watch::watch;
-
-/// Tells whether comity keeps a directory as a tree of this kind.
-pub(crate) fn is_written_tree(beside_store: &std::path::Path, dir: &std::path::Path) -> bool {
-    history::is_written(beside_store, dir)
-}

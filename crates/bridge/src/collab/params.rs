@@ -4,7 +4,6 @@ use super::methods::Failure;
 use comity_core::ids::AgentId;
 use serde_json::{Map, Value};
 
-/// The parameters of one call.
 pub struct Params(pub Map<String, Value>);
 
 impl Params {

@@ -14,7 +14,6 @@ const VALUES_MAX: usize = 256;
 /// Bytes from which on the file is made shorter.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// An entry of a state file.
 pub type Entry = Map<String, Value>;
 
 /// The values of the entries of one file, a line each, the oldest first.
@@ -29,7 +28,6 @@ impl Records {
         Records { path, key }
     }
 
-    /// Adds values.
     pub fn add(&self, values: &[&Entry]) -> Result<(), Refusal> {
         if values.is_empty() {
             return Ok(());
@@ -44,7 +42,6 @@ impl Records {
         Ok(())
     }
 
-    /// Returns the values of some entries.
     pub fn of(&self, wanted: &BTreeSet<&str>) -> BTreeMap<String, Vec<Entry>> {
         let mut out: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         self.each(|id, entry| {

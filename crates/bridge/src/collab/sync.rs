@@ -38,14 +38,12 @@ pub struct Syncer {
     said: BTreeMap<Kind, BTreeSet<String>>,
 }
 
-/// What is in a state file.
 pub(super) struct Found {
     pub(super) bytes: Vec<u8>,
     pub(super) value: Value,
 }
 
 impl Syncer {
-    /// Opens a tree.
     pub fn open(bridge: &Bridge, caller: &Caller, dir: &Path) -> Result<Syncer, Refusal> {
         let Bridge { context, service } = bridge.clone();
         // What others wrote is not done under the grant and the key of who syncs.
@@ -201,7 +199,6 @@ impl Syncer {
         }
     }
 
-    /// Takes over what is in a file of the tree.
     fn take_file(&mut self, kind: Kind, file: &mut Found) -> Result<bool, Refusal> {
         let tag = etag(&file.bytes);
         // Nobody wrote it since; but what was refused may be allowed by now.
@@ -469,7 +466,6 @@ impl Syncer {
     }
 }
 
-/// Finds a task by its whole id.
 pub(super) fn whole_task(
     service: &Service,
     caller: &Caller,

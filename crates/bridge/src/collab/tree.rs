@@ -22,14 +22,12 @@ pub type Sight = Vec<(PathBuf, Option<(u64, u64, i64, i64)>)>;
 /// The directory of a tree, `…/collaboration`.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// The directory.
     pub dir: PathBuf,
 }
 
 /// What became of a replacement.
 #[derive(Debug, PartialEq)]
 pub enum Published {
-    /// The file has the new text.
     Done,
     /// Somebody wrote the file meanwhile. The file has the new text now, and what they wrote is in this file, which
     /// they may still have open.
@@ -44,12 +42,10 @@ impl Tree {
         Tree { dir: if here { dir.to_owned() } else { inner } }
     }
 
-    /// Returns the path of a state file.
     pub fn state(&self, kind: Kind) -> PathBuf {
         self.dir.join("state").join(kind.file())
     }
 
-    /// Returns the path of the events.
     pub fn events(&self) -> PathBuf {
         self.dir.join("events").join("events.jsonl")
     }
@@ -59,7 +55,6 @@ impl Tree {
         self.dir.join("events").join("agents")
     }
 
-    /// Returns the path of the log.
     pub fn log(&self) -> PathBuf {
         self.dir.join("logs").join("log.md")
     }
@@ -138,7 +133,6 @@ impl Tree {
         }
     }
 
-    /// Makes the directory of a file.
     pub fn make_room(path: &Path) -> Result<(), Refusal> {
         match path.parent() {
             Some(dir) => std::fs::create_dir_all(dir).map_err(|error| failed("make", dir, &error)),

@@ -9,17 +9,13 @@ use std::io::{self, BufRead};
 /// The longest request; above what the rules allow in one command.
 const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// One line of input.
 pub enum Line {
-    /// A line.
     Text(Vec<u8>),
     /// A line that is too long; the rest of it was passed over.
     TooLong,
-    /// Nothing more comes.
     End,
 }
 
-/// Reads a line.
 pub fn read_line(input: &mut impl BufRead) -> io::Result<Line> {
     let mut bytes = Vec::new();
     let mut long = false;
@@ -46,7 +42,6 @@ pub fn read_line(input: &mut impl BufRead) -> io::Result<Line> {
     }
 }
 
-/// A request.
 pub struct Call {
     pub id: Value,
     pub method: String,
@@ -77,12 +72,10 @@ pub fn read_call(bytes: &[u8]) -> Result<Call, (Value, String)> {
     }
 }
 
-/// Writes an answer.
 pub fn result(id: &Value, result: &Value) -> String {
     line(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
 }
 
-/// Writes that there is no such method.
 pub fn unknown_method(id: &Value, method: &str) -> String {
     let error = json!({"code": -32601, "message": format!("Method not found: {method}")});
     line(&json!({"jsonrpc": "2.0", "id": id, "error": error}))

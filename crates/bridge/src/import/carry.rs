@@ -16,7 +16,6 @@ use comity_engine::{Caller, Reply, Service};
 use comity_protocol::plan::{ImportRecord, LeftOut, Plan, Planned, Rights, Source};
 use std::collections::BTreeMap;
 
-/// Commands in one transaction.
 const AT_ONCE: usize = 256;
 
 /// Carries a plan out; the answer says what became of it.
@@ -55,12 +54,9 @@ fn carry(
     Ok(carrier.report(&here))
 }
 
-/// What became of an item.
 #[derive(Clone, Debug)]
 enum Fate {
-    /// It is to be made.
     Wanted,
-    /// It was made now.
     Made,
     /// It was here before, or another import has made it meanwhile.
     Here,
@@ -76,7 +72,6 @@ struct Item {
     fate: Fate,
 }
 
-/// An item that another one names.
 struct Named<'c> {
     /// Where it is in the plan; none when an earlier import took it over and this file has it not.
     place: Option<usize>,
@@ -86,7 +81,6 @@ struct Named<'c> {
 
 struct Carrier<'c> {
     service: &'c Service,
-    /// Who imports.
     by: Caller,
     source: Source,
     plan: &'c Plan,

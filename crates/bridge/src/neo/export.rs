@@ -6,7 +6,7 @@ use super::files::{self, Files};
 use super::seen::{self, Seen};
 use super::{find, records};
 use crate::Bridge;
-use comity_api::{ListMemories, NeoDirectory, NeoExport, NeoExported};
+use comity_api::{ListDirectives, ListMemories, NeoDirectory, NeoExport, NeoExported};
 use comity_core::hint::{op, say};
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{Caller, Service};
@@ -89,13 +89,18 @@ struct Ours {
 
 impl Ours {
     fn read(service: &Service, caller: &Caller) -> Result<Ours, Refusal> {
-        let decisions: Vec<Record> =
-            find::decisions(service, caller, true)?.iter().map(records::decision).collect();
-        let directives: Vec<Record> =
-            find::directives(service, caller)?.iter().map(records::directive).collect();
-        let all = ListMemories::default();
-        let memories: Vec<Record> =
-            find::memories(service, caller, &all)?.iter().map(records::memory).collect();
+        let decisions: Vec<Record> = find::decisions(service, caller, find::settled())?
+            .iter()
+            .map(records::decision)
+            .collect();
+        let directives: Vec<Record> = find::directives(service, caller, ListDirectives::default())?
+            .iter()
+            .map(records::directive)
+            .collect();
+        let memories: Vec<Record> = find::memories(service, caller, ListMemories::default())?
+            .iter()
+            .map(records::memory)
+            .collect();
         let tasks = records::tasks(&service.all_tasks(caller)?);
         let all = [&decisions, &directives, &memories, &tasks];
         let ids = all.into_iter().flatten().filter_map(|it| it.text("id")).map(str::to_owned);

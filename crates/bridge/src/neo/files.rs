@@ -75,7 +75,6 @@ fn inside(several: &Path) -> Result<Vec<PathBuf>, Refusal> {
     Ok(found)
 }
 
-/// The directories of an export.
 pub(super) struct Targets {
     /// This directory gets what no supervisor has yet.
     pub(super) first: PathBuf,

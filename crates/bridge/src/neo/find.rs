@@ -1,7 +1,8 @@
 //! Finds records by neo's ids. neo's id of a record is the one it was imported with, or one made of comity's number.
 
 use comity_api::{
-    ById, DecisionAnswer, DecisionFilter, EventFilter, EventView, ListDirectives, ListMemories, op,
+    ById, DecisionAnswer, DecisionFilter, EventFilter, EventView, ListDirectives, ListMemories,
+    SearchMemories, op,
 };
 use comity_core::limits::PAGE_MAX;
 use comity_core::origin::Origin;
@@ -43,67 +44,39 @@ pub fn task_id(task: &TaskView) -> String {
     kept.map_or_else(|| Thing::Task.id(task.number, task.created_at), str::to_owned)
 }
 
-/// One page of a list, and where the next one starts.
-type Page<T> = (Vec<T>, Option<String>);
-
-/// Reads all pages of a list.
-pub fn all_pages<T>(
-    read: impl Fn(Option<String>) -> Result<Page<T>, Refusal>,
-) -> Result<Vec<T>, Refusal> {
-    let (mut found, mut next) = read(None)?;
-    while next.is_some() {
-        let (entries, after) = read(next)?;
-        found.extend(entries);
-        next = after;
-    }
-    Ok(found)
+macro_rules! all_pages {
+    ($($name:ident($op:ident, $input:ident) => $field:ident: $view:ty;)*) => {
+        $(/// Reads all pages of a list.
+        pub fn $name(
+            service: &Service,
+            caller: &Caller,
+            wanted: $input,
+        ) -> Result<Vec<$view>, Refusal> {
+            let mut found = Vec::new();
+            let mut wanted = $input { limit: Some(PAGE_MAX), ..wanted };
+            loop {
+                let page = service.call::<op::$op>(caller, wanted.clone())?;
+                found.extend(page.$field);
+                if page.next.is_none() {
+                    return Ok(found);
+                }
+                wanted.after = page.next;
+            }
+        })*
+    };
 }
 
-/// Every open decision, and every settled one if `settled` is set.
-pub fn decisions(
-    service: &Service,
-    caller: &Caller,
-    settled: bool,
-) -> Result<Vec<DecisionView>, Refusal> {
-    all_pages(|after| {
-        let input = DecisionFilter { all: settled, limit: Some(PAGE_MAX), after };
-        let page = service.call::<op::DecisionList>(caller, input)?;
-        Ok((page.decisions, page.next))
-    })
+all_pages! {
+    decisions(DecisionList, DecisionFilter) => decisions: DecisionView;
+    directives(DirectiveList, ListDirectives) => directives: DirectiveView;
+    memories(MemoryList, ListMemories) => memories: MemoryView;
+    matches(MemorySearch, SearchMemories) => memories: MemoryView;
+    events(EventList, EventFilter) => events: EventView;
 }
 
-pub fn directives(service: &Service, caller: &Caller) -> Result<Vec<DirectiveView>, Refusal> {
-    all_pages(|after| {
-        let input = ListDirectives { limit: Some(PAGE_MAX), after, ..ListDirectives::default() };
-        let page = service.call::<op::DirectiveList>(caller, input)?;
-        Ok((page.directives, page.next))
-    })
-}
-
-/// Every memory that fits.
-pub fn memories(
-    service: &Service,
-    caller: &Caller,
-    wanted: &ListMemories,
-) -> Result<Vec<MemoryView>, Refusal> {
-    all_pages(|after| {
-        let input = ListMemories { limit: Some(PAGE_MAX), after, ..wanted.clone() };
-        let page = service.call::<op::MemoryList>(caller, input)?;
-        Ok((page.memories, page.next))
-    })
-}
-
-/// Every event that fits, the oldest first.
-pub fn events(
-    service: &Service,
-    caller: &Caller,
-    wanted: &EventFilter,
-) -> Result<Vec<EventView>, Refusal> {
-    all_pages(|after| {
-        let input = EventFilter { limit: Some(PAGE_MAX), after, ..wanted.clone() };
-        let page = service.call::<op::EventList>(caller, input)?;
-        Ok((page.events, page.next))
-    })
+/// Asks also for decisions that are settled.
+pub fn settled() -> DecisionFilter {
+    DecisionFilter { all: true, ..DecisionFilter::default() }
 }
 
 /// neo's ids of what was deleted in comity.
@@ -117,7 +90,7 @@ pub struct Deleted {
 pub fn deleted(service: &Service, caller: &Caller) -> Result<Deleted, Refusal> {
     let events = |name: &str| {
         let wanted = EventFilter { event: Some(name.to_owned()), ..EventFilter::default() };
-        events(service, caller, &wanted)
+        events(service, caller, wanted)
     };
     let word = |event: &EventView, key: &str| event.text(key).map(str::to_owned);
     let mut items = BTreeMap::new();
@@ -162,7 +135,7 @@ pub fn directive(service: &Service, caller: &Caller, text: &str) -> Result<Strin
     if is_ours('I', text) {
         return Ok(text.to_owned());
     }
-    let all = directives(service, caller)?;
+    let all = directives(service, caller, ListDirectives::default())?;
     one(all.iter().map(|it| (directive_id(it), it.id.as_str())), text)
 }
 
@@ -171,7 +144,7 @@ pub fn memory(service: &Service, caller: &Caller, text: &str) -> Result<String, 
     if is_ours('M', text) {
         return Ok(text.to_owned());
     }
-    let all = memories(service, caller, &ListMemories::default())?;
+    let all = memories(service, caller, ListMemories::default())?;
     one(all.iter().map(|it| (memory_id(it), it.id.as_str())), text)
 }
 
@@ -188,7 +161,7 @@ pub fn decision(service: &Service, caller: &Caller, text: &str) -> Result<String
     {
         return Ok(decision.id);
     }
-    let all = decisions(service, caller, true)?;
+    let all = decisions(service, caller, settled())?;
     one(all.iter().map(|it| (decision_id(it), it.id.as_str())), text)
 }
 

@@ -7,7 +7,7 @@ use crate::Bridge;
 use crate::import::carry;
 use comity_api::{
     DecisionAnswer, DirectiveAnswer, ImportChange, ImportCounts, ImportReport, ImportedTask,
-    ListMemories, MemoryAnswer,
+    ListDirectives, ListMemories, MemoryAnswer,
 };
 use comity_core::chain::Hash;
 use comity_core::command::{Adoption, Command, Made, Request};
@@ -131,14 +131,14 @@ impl Taking<'_> {
         self.memories(&files.tables.memories)?;
         self.tasks(&files.tables.tasks)?;
         // The next export compares with what both sides have now.
-        let here = find::decisions(self.service, self.caller, true)?;
+        let here = find::decisions(self.service, self.caller, find::settled())?;
         let ours: Vec<_> = here.iter().map(|it| (records::decision(it), it.id.clone())).collect();
         self.note(&mut seen.decisions, &decisions, &ours, DECISION_OUTCOMES);
-        let here = find::directives(self.service, self.caller)?;
+        let here = find::directives(self.service, self.caller, ListDirectives::default())?;
         let ours: Vec<_> = here.iter().map(|it| (records::directive(it), it.id.clone())).collect();
         self.note(&mut seen.directives, &directives, &ours, &[]);
         let rows = |rows: &[Row]| rows.iter().cloned().map(Record::from_map).collect::<Vec<_>>();
-        let here = find::memories(self.service, self.caller, &ListMemories::default())?;
+        let here = find::memories(self.service, self.caller, ListMemories::default())?;
         let ours: Vec<_> = here.iter().map(|it| (records::memory(it), it.id.clone())).collect();
         let theirs = rows(&files.tables.memories);
         self.note(&mut seen.memories, &theirs.iter().collect::<Vec<_>>(), &ours, &[]);
@@ -315,7 +315,7 @@ impl Taking<'_> {
     }
 
     fn decisions(&mut self, records: &[&Record]) -> Result<(), Refusal> {
-        let here = find::decisions(self.service, self.caller, true)?;
+        let here = find::decisions(self.service, self.caller, find::settled())?;
         let by_id: BTreeMap<String, &DecisionView> =
             here.iter().map(|decision| (find::decision_id(decision), decision)).collect();
         let (mut new, mut answers) = (Vec::new(), Vec::new());
@@ -360,7 +360,7 @@ impl Taking<'_> {
     }
 
     fn directives(&mut self, records: &[&Record]) -> Result<(), Refusal> {
-        let here = find::directives(self.service, self.caller)?;
+        let here = find::directives(self.service, self.caller, ListDirectives::default())?;
         let ids: BTreeSet<String> = here.iter().map(find::directive_id).collect();
         let mut new = Vec::new();
         for record in records {
@@ -394,7 +394,7 @@ impl Taking<'_> {
 
     fn memories(&mut self, rows: &[Row]) -> Result<(), Refusal> {
         let all = ListMemories { all: true, ..ListMemories::default() };
-        let here = find::memories(self.service, self.caller, &all)?;
+        let here = find::memories(self.service, self.caller, all)?;
         let ids: BTreeSet<String> = here.iter().map(find::memory_id).collect();
         let now = self.service.store_time()?;
         let mut new = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::find;
 use comity_core::decision::{DecisionOption, DecisionState, DecisionType};
+use comity_core::origin::Origin;
 use comity_core::task::Priority;
 use comity_core::view::{DecisionView, DirectiveView, MemoryView, TaskView};
 use comity_protocol::neotx::records::{
@@ -37,6 +38,12 @@ pub fn answer_text(decision: &DecisionView) -> Option<String> {
     })
 }
 
+/// Writes other keys that neo's record had. They never replace what comity knows.
+fn keep_other(out: &mut Record, origin: Option<&Origin>, is_theirs: impl Fn(&str) -> bool) {
+    let other = origin.into_iter().flat_map(|origin| &origin.other);
+    other.filter(|(key, _)| is_theirs(key)).for_each(|(key, value)| out.set(key, value.clone()));
+}
+
 /// Keys that comity always writes from its own record.
 const KNOWN_OF_DECISION: &[&str] = &["id", "question", "context", "defaultAnswer", "answer"];
 
@@ -68,12 +75,7 @@ pub fn decision(decision: &DecisionView) -> Record {
     } else if decision.state == "expired" {
         out.set("expiredAt", decision.expires_at.map(|at| at.to_string()));
     }
-    for (key, value) in decision.origin.iter().flat_map(|origin| &origin.other) {
-        // Other keys that neo's record had. They never replace what comity knows.
-        if !KNOWN_OF_DECISION.contains(&key.as_str()) {
-            out.set(key, value.clone());
-        }
-    }
+    keep_other(&mut out, decision.origin.as_ref(), |key| !KNOWN_OF_DECISION.contains(&key));
     out.in_order(DECISION_KEYS)
 }
 
@@ -87,13 +89,9 @@ pub fn directive(directive: &DirectiveView) -> Record {
     out.set("enabled", directive.enabled);
     out.set("createdAt", directive.created_at.to_string());
     out.set("expiresAt", directive.expires_at.map(|at| at.to_string()));
-    for (key, value) in directive.origin.iter().flat_map(|origin| &origin.other) {
-        // Other keys that neo's record had. They never replace what comity knows.
-        if key == "createdAt" || key == "lastTriggeredAt" || !DIRECTIVE_KEYS.contains(&key.as_str())
-        {
-            out.set(key, value.clone());
-        }
-    }
+    keep_other(&mut out, directive.origin.as_ref(), |key| {
+        key == "createdAt" || key == "lastTriggeredAt" || !DIRECTIVE_KEYS.contains(&key)
+    });
     out.set("lastTriggeredAt", directive.last_triggered_at.map(|at| at.to_string()));
     out.in_order(DIRECTIVE_KEYS)
 }
@@ -118,12 +116,7 @@ pub fn memory(memory: &MemoryView) -> Record {
     out.set("access_count", 0);
     out.set("expires_at", memory.expires_at.map(|at| at.to_string()));
     out.set("subtype", subtype);
-    for (column, value) in memory.origin.iter().flat_map(|origin| &origin.other) {
-        // Other columns that neo's row had. They never replace what comity knows.
-        if !KNOWN_OF_MEMORY.contains(&column.as_str()) {
-            out.set(column, value.clone());
-        }
-    }
+    keep_other(&mut out, memory.origin.as_ref(), |column| !KNOWN_OF_MEMORY.contains(&column));
     for (column, value) in kept.map() {
         out.set(column, value.clone());
     }

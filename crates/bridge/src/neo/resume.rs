@@ -11,7 +11,7 @@ pub fn resume(service: &Service, caller: &Caller, id: &str) -> Result<RenderedTa
     let id = find::task(service, caller, id)?;
     let MissionAnswer { task, mission } = service.call::<op::TaskMission>(caller, ById { id })?;
     let wanted = EventFilter { task: Some(task.id.clone()), ..EventFilter::default() };
-    let events = find::events(service, caller, &wanted)?;
+    let events = find::events(service, caller, wanted)?;
     let events = events.iter().map(|event| (event.event.as_str(), &event.fields));
     let Some(found) = crash::of_log(&task, events, Some(mission.instruction)) else {
         let message = format!("no attempt of {} has failed or been reclaimed", task.id);

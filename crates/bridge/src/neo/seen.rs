@@ -1,7 +1,8 @@
 //! What comity last read from neo's files and last wrote to them. It is kept beside the store.
 
+use crate::collab::failed;
 use comity_core::chain::Hash;
-use comity_core::refusal::{Code, Refusal};
+use comity_core::refusal::Refusal;
 use comity_project::Context;
 use comity_protocol::neotx::changes::Bases;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// What comity saw in one supervisor's directory.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Seen {
@@ -23,12 +23,6 @@ pub(super) struct Seen {
 
 /// Keeps other imports and exports away until it is dropped.
 pub(super) struct Hold(#[expect(dead_code, reason = "the lock lives as long as the file")] File);
-
-fn failed(what: &str, path: &Path, error: &std::io::Error) -> Refusal {
-    let message = format!("cannot {what} {}: {error}", path.display());
-    Refusal::new(Code::StoreUnavailable, message)
-        .hint("see that the store's directory is there and that you may write to it")
-}
 
 fn place(context: &Context) -> Result<PathBuf, Refusal> {
     let dir = context.beside_store().join("neo");

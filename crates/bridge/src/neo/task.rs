@@ -44,7 +44,6 @@ pub fn update(
     walk(service, caller, task, wanted, changes)
 }
 
-/// The fields that are to be set.
 fn changes(id: &str, Update { retrieve, priority, .. }: &Update) -> Option<Command> {
     let context = retrieve
         .as_ref()

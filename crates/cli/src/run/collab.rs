@@ -10,7 +10,7 @@ use comity_api::{Operation, SyncReport, TreeDirectory, op};
 use comity_bridge::Bridge;
 use comity_bridge::collab::{Collab, Failing, Failure, Syncer, Tell, say, serve, watch};
 use comity_core::ids::AgentId;
-use comity_core::refusal::{Code, Refusal};
+use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::time::Millis;
 use comity_engine::Handler;
@@ -23,7 +23,6 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Exit status of the tree's own command line when something fails, for scripts that were written for it. Who asks for
 /// JSON asks in comity's words and gets comity's statuses.
@@ -47,7 +46,6 @@ fn context(global: &Global) -> Result<(Context, Environment), Refusal> {
     Ok((env::seeing(Context::find_or_here(&machine, &asked)?), machine.environment))
 }
 
-/// Opens the methods over that root.
 fn open(global: &Global) -> Result<(Collab, Environment), Refusal> {
     let (context, environment) = context(global)?;
     let ttl = match environment.get("COLLAB_TTL")? {
@@ -77,16 +75,12 @@ fn remarks() -> Tell {
     Arc::new(output::remark)
 }
 
-fn no_signals(error: &io::Error) -> Refusal {
-    Refusal::new(Code::Internal, format!("cannot listen for signals: {error}"))
-}
-
 /// Writes the tree and ends the process when it is told to stop from outside.
 fn end_on_signals(last_export: impl FnOnce() + Send + 'static) -> Result<(), Refusal> {
-    let (mut wake, bell) = UnixStream::pair().map_err(|error| no_signals(&error))?;
+    let (mut wake, bell) = UnixStream::pair().map_err(env::no_signals)?;
     for signal in [SIGINT, SIGTERM] {
-        let bell = bell.try_clone().map_err(|error| no_signals(&error))?;
-        signal_hook::low_level::pipe::register(signal, bell).map_err(|error| no_signals(&error))?;
+        let bell = bell.try_clone().map_err(env::no_signals)?;
+        signal_hook::low_level::pipe::register(signal, bell).map_err(env::no_signals)?;
     }
     let wait = move || {
         if wake.read_exact(&mut [0]).is_ok() {
@@ -96,7 +90,7 @@ fn end_on_signals(last_export: impl FnOnce() + Send + 'static) -> Result<(), Ref
         }
     };
     let named = std::thread::Builder::new().name("comity-signals".to_owned());
-    named.spawn(wait).map(drop).map_err(|error| no_signals(&error))
+    named.spawn(wait).map(drop).map_err(env::no_signals)
 }
 
 pub(super) fn run(global: &Global, command: CollabCommand) -> Result<Reply, Refusal> {
@@ -225,11 +219,7 @@ where
 
 /// Keeps the tree in step until a signal ends it.
 fn watching(syncer: &mut Syncer, json: bool) -> Result<Reply, Refusal> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| no_signals(&error))?;
-    }
+    let stop = env::stop_flag()?;
     if !json {
         output::remark("watching; end with Ctrl-C");
     }

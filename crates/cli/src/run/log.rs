@@ -89,7 +89,6 @@ pub(super) fn report(
     }
 }
 
-/// Writes the tasks by state.
 fn board(context: &Context, output: Option<String>) -> Result<Reply, Refusal> {
     let answer = context.ask::<op::ReportBoard>(Nothing {})?;
     let text = answer.report.clone().unwrap_or_default();

@@ -32,7 +32,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Runs a command line.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub fn run(cli: Cli) -> Result<Reply, Refusal> {
     let global = &cli.global;

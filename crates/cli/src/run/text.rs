@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The longest commit message that is read.
 const MESSAGE_BYTES_MAX: usize = 1024 * 1024;
 
 /// Returns what a file is called in messages.
@@ -54,7 +53,6 @@ pub(super) fn contract(file: &str) -> Result<String, Refusal> {
     })
 }
 
-/// Reads the file of another tracker.
 pub(super) fn tracker(file: &str) -> Result<String, Refusal> {
     let bytes = bytes(file, FILE_BYTES_MAX)
         .map_err(|error| Refusal::input(format!("cannot read {file}: {error}")))?;

@@ -8,7 +8,6 @@ use comity_bridge::contract::{self, Named};
 use comity_core::refusal::Refusal;
 use comity_project::Context;
 
-/// Makes the tasks of a plan.
 pub(super) fn breakdown(
     context: &Context,
     file: &str,
@@ -20,7 +19,6 @@ pub(super) fn breakdown(
     Ok(notes.into_iter().fold(reply, Reply::note))
 }
 
-/// Answers what a blocked task waits for.
 pub(super) fn answer(
     context: &Context,
     id: String,
@@ -37,7 +35,6 @@ pub(super) fn answer(
     execute::<op::TaskAnswerQuestions>(context, AnswerTask { id, text, comment }, human::task::line)
 }
 
-/// Shows a stuck task, or lets it go on.
 pub(super) fn intervene(
     context: &Context,
     id: String,

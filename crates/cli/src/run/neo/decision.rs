@@ -4,7 +4,7 @@ use super::{Form, print};
 use crate::args::{NeoAsk, NeoDecision};
 use crate::human::clean_text;
 use crate::output::{self, Reply};
-use comity_api::{ById, DecisionAnswer, op};
+use comity_api::{ById, DecisionAnswer, DecisionFilter, op};
 use comity_bridge::neo::{find, records};
 use comity_core::command::{Adoption, Command, Made, Question};
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
@@ -131,9 +131,10 @@ fn create(context: &Context, args: &NeoAsk, form: Form) -> Result<Reply, Refusal
     }
 }
 
-fn sorted(context: &Context, settled: bool) -> Result<Vec<Record>, Refusal> {
+fn sorted(context: &Context, all: bool) -> Result<Vec<Record>, Refusal> {
     let service = context.service(Access::Read)?;
-    Ok(find::decisions(&service, &context.caller(), settled)?
+    let wanted = DecisionFilter { all, ..DecisionFilter::default() };
+    Ok(find::decisions(&service, &context.caller(), wanted)?
         .iter()
         .map(records::decision)
         .collect())

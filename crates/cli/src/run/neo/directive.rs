@@ -5,7 +5,7 @@ use crate::args::NeoDirective;
 use crate::human::{clean_text, now};
 use crate::local_time::end_of;
 use crate::output::Reply;
-use comity_api::{ById, DeleteDirective, DirectiveAnswer, ToggleDirective, op};
+use comity_api::{ById, DeleteDirective, DirectiveAnswer, ListDirectives, ToggleDirective, op};
 use comity_bridge::neo::{find, records};
 use comity_core::command::NewDirective;
 use comity_core::directive::Trigger;
@@ -126,7 +126,8 @@ fn create(context: &Context, new: NewDirective) -> Result<Reply, Refusal> {
 }
 
 fn list(context: &Context) -> Result<Reply, Refusal> {
-    let directives = find::directives(&context.service(Access::Read)?, &context.caller())?;
+    let (service, all) = (context.service(Access::Read)?, ListDirectives::default());
+    let directives = find::directives(&service, &context.caller(), all)?;
     let row = |it: &DirectiveView| {
         let action = match it.text.chars().count() {
             0..=40 => it.text.clone(),

@@ -8,7 +8,6 @@ use comity_api::{
 };
 use comity_bridge::neo::{find, records};
 use comity_core::command::{MemoryChanges, NewMemory};
-use comity_core::limits::PAGE_MAX;
 use comity_core::memory::{GLOBAL_SCOPE, MemoryType};
 use comity_core::refusal::Refusal;
 use comity_core::search::Search;
@@ -228,7 +227,7 @@ fn newest(
     let Some(kind) = kind_of(about, None) else { return bad_type(about) };
     let service = context.service(Access::Read)?;
     let wanted = ListMemories { kind, scope: scope(about), ..ListMemories::default() };
-    let mut found = find::memories(&service, &context.caller(), &wanted)?;
+    let mut found = find::memories(&service, &context.caller(), wanted)?;
     found.retain(|memory| fits(about, memory));
     found.reverse();
     found.truncate(usize::from(shown.limit.unwrap_or(otherwise)));
@@ -244,18 +243,13 @@ fn search(
 ) -> Result<Reply, Refusal> {
     let Some(kind) = kind_of(about, None) else { return bad_type(about) };
     let (service, caller) = (context.service(Access::Read)?, context.caller());
-    let mut found = find::all_pages(|after| {
-        let input = SearchMemories {
-            query: query.to_owned(),
-            kind,
-            scope: scope(about),
-            limit: Some(PAGE_MAX),
-            after,
-            ..SearchMemories::default()
-        };
-        let page = service.call::<op::MemorySearch>(&caller, input)?;
-        Ok((page.memories, page.next))
-    })?;
+    let wanted = SearchMemories {
+        query: query.to_owned(),
+        kind,
+        scope: scope(about),
+        ..SearchMemories::default()
+    };
+    let mut found = find::matches(&service, &caller, wanted)?;
     found.retain(|memory| fits(about, memory));
     found.truncate(usize::from(shown.limit.unwrap_or(FOUND)));
     let texts = found.iter().map(|memory| {
@@ -295,7 +289,7 @@ fn accesses(record: &Record) -> u64 {
 
 fn stats(context: &Context) -> Result<Reply, Refusal> {
     let service = context.service(Access::Read)?;
-    let found = find::memories(&service, &context.caller(), &ListMemories::default())?;
+    let found = find::memories(&service, &context.caller(), ListMemories::default())?;
     let mut types: BTreeMap<&str, usize> = BTreeMap::new();
     let mut scopes: BTreeMap<&str, usize> = BTreeMap::new();
     for memory in &found {

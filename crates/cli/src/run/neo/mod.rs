@@ -48,7 +48,6 @@ fn dispatch(global: &Global, command: NeoCommand) -> Result<Reply, Refusal> {
     }
 }
 
-/// Refuses an unknown subcommand.
 fn unknown(words: &[String], known: &str) -> Result<Reply, Refusal> {
     let word = words.first().map_or("", String::as_str);
     let refusal = Refusal::input(format!("Unknown action \"{word}\". Must be one of: {known}"));
