@@ -12,6 +12,7 @@ use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::time::{Millis, Timestamp};
 use comity_protocol::ace::Generation;
+use comity_protocol::contract::Mode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -322,6 +323,64 @@ inputs! {
     TailEvents {
         /// The first seq; without it, only new events.
         from: Option<u64>,
+    }
+    /// A contract to be checked.
+    ValidateContract {
+        /// The contract, in YAML or JSON; other text may stand around it.
+        text: String,
+        /// What it is; told from its content where none is given.
+        kind: Option<String>,
+        mode: Mode,
+    }
+    /// A kind of contract.
+    ContractOfKind { kind: String, }
+    /// A report of an agent, which asks for something.
+    ApplyContract {
+        /// The report, in YAML or JSON; other text may stand around it.
+        text: String,
+        /// What it is; told from its content where none is given.
+        kind: Option<String>,
+        /// The task that it is about.
+        task: Option<String>,
+        /// What the text is called in messages.
+        name: String,
+    }
+    CheckWork {
+        /// The task; the one that the caller holds where none is given.
+        id: Option<String>,
+    }
+    CheckPush {
+        /// What git tells a pre-push hook on its standard input.
+        text: String,
+        /// The name of the remote.
+        remote: Option<String>,
+    }
+    CheckMessage { message: String, }
+    /// The text of another tracker's file.
+    ImportFile {
+        text: String,
+        /// What the file is called in messages.
+        name: String,
+        /// Do nothing, and tell what would be done.
+        dry_run: bool,
+    }
+    OlderState {
+        /// The older state.json.
+        file: String,
+        /// Agents to register, each as `ID=ROLE[:SKILL,…]`.
+        agents: Vec<String>,
+    }
+    /// A directory, from the working directory of the call.
+    Directory { dir: String, }
+    TreeDirectory {
+        /// The tree; collaboration/ in the root where none is given.
+        dir: Option<String>,
+    }
+    NeoDirectory {
+        /// A supervisor's directory, or neo's own.
+        dir: String,
+        /// Write also files that changed since comity last read or wrote them.
+        overwrite: bool,
     }
     /// An answer to the open questions of a blocked task.
     AnswerTask {

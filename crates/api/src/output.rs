@@ -1,7 +1,7 @@
 //! Answers, in the shapes of the interface. One thing comes under its singular name, several under the plural
 //! with the cursor of the next page.
 
-use comity_core::observed::SharedWith;
+use comity_core::observed::{FileChange, SharedWith};
 use comity_core::status::Status;
 use comity_core::time::Timestamp;
 use comity_core::view::{
@@ -9,6 +9,8 @@ use comity_core::view::{
 };
 use comity_core::why::Why;
 use comity_protocol::mission::Mission;
+use comity_protocol::plan::LeftOut;
+use comity_protocol::problem::Problems;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -119,6 +121,112 @@ answers! {
     }
     /// A log or a board as Markdown; `output` is the file that it was written to.
     ReportAnswer { report: Option<String>, output: Option<String>, }
+    ValidateAnswer { valid: bool, kind: Option<String>, problems: Problems, }
+    /// The last result that was handed in for a task.
+    ResultAnswer { result: Value, yaml: String, }
+    /// The JSON Schema of a kind of contract.
+    SchemaAnswer { kind: String, schema: Value, }
+    /// What came of a report, in its order.
+    AppliedAnswer { kind: String, applied: Vec<Applied>, }
+    /// Work that is within the constraints of its task.
+    GuardAnswer {
+        ok: bool,
+        task: String,
+        base: Option<String>,
+        commit: Option<String>,
+        files: Vec<FileChange>,
+        /// Empty: work with a violation is refused.
+        violations: Vec<String>,
+    }
+    /// A push that is allowed.
+    PushAnswer { ok: bool, remote: Option<String>, refs: Vec<String>, }
+    /// A commit message that fits the template; any other is refused.
+    MessageAnswer { valid: bool, problems: Vec<String>, }
+    /// What an import did. Only a source that has more than tasks counts the others.
+    #[derive(Default)]
+    ImportReport {
+        imported: usize,
+        existing: usize,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decisions: Option<ImportCounts>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        directives: Option<ImportCounts>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memories: Option<ImportCounts>,
+        tasks: Vec<ImportedTask>,
+        changed: Vec<ImportChange>,
+        left_out: Vec<LeftOut>,
+        /// Nothing was done; this is what would be.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        dry_run: bool,
+    }
+    #[derive(Copy, Default)]
+    ImportCounts { imported: usize, existing: usize, }
+    /// An item of the other tool, and the task that it is here.
+    ImportedTask { item: String, id: String, status: Status, title: String, }
+    /// An item that was changed over there after it was imported.
+    ImportChange { item: String, id: String, fields: Vec<String>, }
+    /// What was written into neo's files.
+    NeoExport { exported: NeoExported, dir: String, left_out: Vec<LeftOut>, }
+    NeoExported { decisions: usize, directives: usize, memories: usize, tasks: usize, }
+    /// What came of keeping a `collaboration/` tree in step.
+    #[derive(Default)]
+    SyncReport {
+        /// Edits that were taken over.
+        taken: Vec<String>,
+        /// Edits that the rules refused; the store's value is put back.
+        refused: Vec<String>,
+        /// Values that were changed in both places, and what counts.
+        conflicts: Vec<String>,
+        /// Files that are not overwritten, because what is in them cannot be read.
+        problems: Vec<String>,
+        /// Files that were written.
+        written: Vec<String>,
+        /// Whether a file lacks something still, because somebody writes it all the time.
+        #[serde(skip)]
+        unsettled: bool,
+    }
+}
+
+/// One thing that a report asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Applied {
+    Task(Box<SubmitAnswer>),
+    Decision(Box<DecisionAnswer>),
+    Event(Box<EventAnswer>),
+}
+
+impl ImportedTask {
+    pub fn of(item: &str, task: &TaskView) -> ImportedTask {
+        let (id, title) = (task.id.clone(), task.title.clone());
+        ImportedTask { item: item.to_owned(), id, status: task.status, title }
+    }
+}
+
+impl SyncReport {
+    /// Adds what came of another go.
+    pub fn add(&mut self, later: SyncReport) {
+        self.taken.extend(later.taken);
+        self.refused.extend(later.refused);
+        self.conflicts.extend(later.conflicts);
+        self.problems = later.problems;
+        self.written.extend(later.written);
+        self.unsettled = later.unsettled;
+    }
+
+    /// Returns what somebody has to know, a line each.
+    pub fn lines(&self) -> Vec<String> {
+        let all = [
+            ("taken over", &self.taken),
+            ("refused", &self.refused),
+            ("conflict", &self.conflicts),
+            ("problem", &self.problems),
+        ];
+        all.iter()
+            .flat_map(|(word, list)| list.iter().map(move |text| format!("{word}: {text}")))
+            .collect()
+    }
 }
 
 impl SubmitAnswer {

@@ -179,10 +179,26 @@ table! {
     EventEmit "event.emit" Write Emit rpc!("collab.emit_event"), EmitEvent => EventAnswer, "Report an event to the log";
     EventList "event.list" Read none ALL, EventFilter => EventsPage, "List events";
     EventTail "event.tail" Stream none PEOPLE, TailEvents => EventView, "Follow the log as it grows";
+    ContractValidate "contract.validate" Read none ALL, ValidateContract => ValidateAnswer, "Check a contract and list all its problems";
     ContractRender "contract.render" Read none PEOPLE, RenderTask => RenderedTask, "Write a task as a contract";
+    ContractApply "contract.apply" Write none ALL, ApplyContract => AppliedAnswer, "Carry out what the report of an agent asks for";
+    ContractSchema "contract.schema" Read none ALL, ContractOfKind => SchemaAnswer, "Print the JSON Schema of a kind of contract";
+    GuardCheck "guard.check" Read none LOCAL, CheckWork => GuardAnswer, "Check this work tree against the constraints of a task";
+    GuardPush "guard.push" Read none LOCAL, CheckPush => PushAnswer, "Refuse pushes of agents to protected branches, as git's pre-push hook";
+    GuardCommit "guard.commit" Read none ALL, CheckMessage => MessageAnswer, "Check a commit message against the template type(task-id): summary";
     LogVerify "log.verify" Read none PEOPLE, Nothing => VerifyAnswer, "Check the hash chain of the log, and the state against the log";
     LogRebuild "log.rebuild" Write Reclaim LOCAL, Nothing => RebuildAnswer, "Rebuild the state from the log";
     LogHead "log.head" Read none PEOPLE, Nothing => HeadAnswer, "Show the end of the log; keep it elsewhere to notice a rewritten log";
+    ReportLog "report.log" Read none PEOPLE, Nothing => ReportAnswer, "Report what happened, task by task";
+    ReportBoard "report.board" Read none PEOPLE, Nothing => ReportAnswer, "Report all tasks, by status";
+    ImportBeads "import.beads" Write none PEOPLE, ImportFile => ImportReport, "Import issues from beads";
+    ImportNeo "import.neo" Write none LOCAL, Directory => ImportReport, "Import decisions, directives, memories and tasks from neo";
+    ImportTaskmaster "import.taskmaster" Write none PEOPLE, ImportFile => ImportReport, "Import tasks from Task Master";
+    ImportCollab "import.collab" Write none LOCAL, Directory => SyncReport, "Import the tasks, locks, agents and events of a collaboration/ tree";
+    ImportV1 "import.v1" Write none LOCAL, OlderState => SyncReport, "Import a state.json of an older collaboration/ tree";
+    ExportNeo "export.neo" Read none LOCAL, NeoDirectory => NeoExport, "Write decisions, directives, memories and tasks as neo's files";
+    ExportCollab "export.collab" Read none LOCAL, Directory => SyncReport, "Write a collaboration/ tree";
+    SyncCollab "sync.collab" Write none LOCAL, TreeDirectory => SyncReport, "Keep a collaboration/ tree and the store in sync";
     Status "status" Read none ALL, Nothing => StatusAnswer, "Show what is going on, who holds what, and what needs you";
     Watchdog "watchdog" Write Reclaim LOCAL, Nothing => SweptAnswer, "End expired claims and leases, and apply deadlines";
 }

@@ -1,12 +1,17 @@
 //! The one place that reads the environment, the working directory and the terminal of the process.
 
 use crate::args::Global;
-use comity_core::refusal::Refusal;
+use comity_core::ids::{AgentId, RepoName};
+use comity_core::refusal::{Code, Refusal};
+use comity_engine::Caller;
+use comity_guard::GitObserver;
 use comity_project::{Context, Environment, Machine};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Returns a variable; an empty one counts as unset, one that is not UTF-8 is refused.
 pub fn var(name: &str) -> Result<Option<String>, Refusal> {
@@ -14,15 +19,42 @@ pub fn var(name: &str) -> Result<Option<String>, Refusal> {
     Environment::new(own).get(name)
 }
 
-/// Finds the project that the process runs in.
 pub fn project(global: &Global) -> Result<Context, Refusal> {
     Ok(seeing(Context::find(&machine()?, &global.asked())?))
 }
 
 /// Gives a context eyes for the work tree that the process is in.
 pub fn seeing(mut context: Context) -> Context {
-    context.observer = Some(Arc::new(crate::work_tree::observer(&context)));
+    context.observer = Some(observer(&context));
     context
+}
+
+/// Returns what looks at the work tree that the process is in.
+pub fn observer(context: &Context) -> Arc<GitObserver> {
+    Arc::new(GitObserver {
+        tree: context.git_tree().cloned(),
+        base: context.config.base_branch().map(str::to_owned),
+        is_comitys: Box::new(comity_bridge::by_comity(context)),
+    })
+}
+
+/// Returns who calls what needs no project.
+pub fn caller_alone() -> Result<Caller, Refusal> {
+    Ok(Caller::new(AgentId::parse(&format!("script:{}", login()))?, RepoName::parse("none")?))
+}
+
+/// Returns a flag that a signal to end raises.
+pub fn stop_flag() -> Result<Arc<AtomicBool>, Refusal> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(no_signals)?;
+    }
+    Ok(stop)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub fn no_signals(error: std::io::Error) -> Refusal {
+    Refusal::new(Code::Internal, format!("cannot listen for signals: {error}"))
 }
 
 /// Says what the process knows about itself.

@@ -2,14 +2,13 @@
 
 use crate::args::Global;
 use crate::env;
-use crate::git::Git;
 use crate::output::Reply;
 use comity_core::refusal::{Code, Refusal};
+use comity_guard::git::Git;
 use comity_project::store::Access;
 use comity_project::{Context, setup};
 use serde_json::json;
 
-/// Sets the project up.
 pub fn run(global: &Global) -> Result<Reply, Refusal> {
     let (machine, asked) = (env::machine()?, global.asked());
     let context = Context::find_or_here(&machine, &asked)?;

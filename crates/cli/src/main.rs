@@ -4,18 +4,15 @@
 //! project, the git binary. It must never decide a rule; those are `core`'s.
 
 mod args;
-mod collab;
 mod demo;
 mod doctor;
 mod env;
-mod git;
 mod human;
 mod init;
 mod local_time;
 mod output;
 mod run;
 mod wording;
-mod work_tree;
 
 use std::process::ExitCode;
 

@@ -8,10 +8,8 @@ use serde::de::DeserializeOwned;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Words for an answer.
 pub type Words<A> = fn(&A, &Screen) -> String;
 
-/// What a command answers with.
 pub struct Reply {
     /// None when the command has written its own stream.
     answer: Option<Box<dyn Answer>>,
@@ -67,7 +65,6 @@ impl Reply {
         Reply { answer: None, notes: Vec::new(), exit: 0 }
     }
 
-    /// Adds a remark.
     pub fn note(mut self, text: impl Into<String>) -> Reply {
         self.notes.push(text.into());
         self
@@ -79,14 +76,12 @@ impl Reply {
         self
     }
 
-    /// Sets the exit status.
     pub fn exit(mut self, status: u8) -> Reply {
         self.exit = status;
         self
     }
 }
 
-/// Prints an answer.
 pub fn reply(reply: &Reply, json: bool) -> ExitCode {
     let made = match &reply.answer {
         None => Ok(None),
@@ -131,13 +126,11 @@ pub fn text(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Prints a remark for people.
 pub fn remark(text: &str) {
     // A remark that nobody can read is not worth a failure.
     let _ = writeln!(anstream::stderr(), "{}", human::clean_text(text));
 }
 
-/// Prints a refusal.
 pub fn refusal(refusal: &Refusal, json: bool) -> ExitCode {
     if json {
         let _ = writeln!(io::stderr(), "{}", refusal.to_json(&CommandLine));

@@ -4,9 +4,8 @@ use comity_core::hint::{Argument, Call, Given, Wording};
 use comity_core::refusal::Refusal;
 
 /// Arguments that are given by their place; all others are given by their name.
-const BY_PLACE: [&str; 7] = ["id", "ids", "gate", "verdict", "answer", "text", "patterns"];
+const BY_PLACE: [&str; 8] = ["id", "ids", "gate", "verdict", "answer", "text", "patterns", "dir"];
 
-/// The wording of the command line.
 pub struct CommandLine;
 
 impl Wording for CommandLine {
@@ -108,7 +107,7 @@ mod tests {
     fn every_hint_of_the_rules_names_an_operation_of_the_table() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut found = Vec::new();
-        for name in ["api", "core", "engine", "guard", "project", "protocol", "store"] {
+        for name in ["api", "bridge", "core", "engine", "guard", "project", "protocol", "store"] {
             named(&crates.join(name).join("src"), &mut found);
         }
         assert!(found.len() > 50, "the hints are looked for in the wrong place");

@@ -52,7 +52,7 @@ pub struct WorkSeen {
 }
 
 /// A file that differs between two commits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FileChange {
     /// Bytes that are no text are written as `\xff`, which no contract can spell.
     pub path: String,

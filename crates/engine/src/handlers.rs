@@ -3,9 +3,10 @@
 use crate::caller::Caller;
 use crate::observer::Answered;
 use crate::service::Service;
-use comity_api::{Operation, Row, TaskVerbInput, op};
-use comity_core::command::{Command, TaskVerb};
+use comity_api::{Operation, Row, SweptAnswer, TaskAnswer, TaskVerbInput, op};
+use comity_core::command::{Command, Submission, TaskVerb};
 use comity_core::refusal::{Code, Refusal};
+use comity_protocol::neotx::named::Named;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -78,52 +79,68 @@ fn moved(verb: TaskVerb, input: TaskVerbInput) -> Command {
     Command::Move { verb, id: input.id, reason: input.reason }
 }
 
-macro_rules! handlers {
-    (
-        reads { $($read:ident($reader:ident, $asked:ident) => $look:expr;)* }
-        writes { $($write:ident($given:ident) => $command:expr;)* }
-        own { $($own:ident($service:ident, $caller:ident, $input:ident) => $answer:expr;)* }
-    ) => {
-        $(impl Handler<op::$read> for Service {
+/// Implements handlers for a type that can be cloned, and a function that registers them.
+#[macro_export]
+macro_rules! handlers_of {
+    ($type:ty, $register:ident {
+        $($row:ident($it:ident, $caller:ident, $input:ident) => $answer:expr;)*
+    }) => {
+        $(impl $crate::Handler<comity_api::op::$row> for $type {
             fn handle(
                 &self,
-                caller: &Caller,
-                $asked: <op::$read as Operation>::Input,
-            ) -> Result<Answered<<op::$read as Operation>::Output>, Refusal> {
-                let _ = &$asked;
-                Ok(self.read(caller, |$reader| $look)?.into())
-            }
-        })*
-        $(impl Handler<op::$write> for Service {
-            fn handle(
-                &self,
-                caller: &Caller,
-                $given: <op::$write as Operation>::Input,
-            ) -> Result<Answered<<op::$write as Operation>::Output>, Refusal> {
-                let _ = &$given;
-                let Answered { output, remarks } = self.run(caller, ($command).into())?;
-                Ok(Answered { output: output.take()?, remarks })
-            }
-        })*
-        $(impl Handler<op::$own> for Service {
-            fn handle(
-                &self,
-                $caller: &Caller,
-                $input: <op::$own as Operation>::Input,
-            ) -> Result<Answered<<op::$own as Operation>::Output>, Refusal> {
-                let ($service, _, _) = (self, $caller, &$input);
-                let answer: Result<<op::$own as Operation>::Output, Refusal> = $answer;
+                $caller: &$crate::Caller,
+                $input: <comity_api::op::$row as comity_api::Operation>::Input,
+            ) -> Result<
+                $crate::Answered<<comity_api::op::$row as comity_api::Operation>::Output>,
+                comity_core::refusal::Refusal,
+            > {
+                let $it = self;
+                let _ = (&$it, $caller, &$input);
+                let answer: Result<_, comity_core::refusal::Refusal> = $answer;
                 Ok(answer?.into())
             }
         })*
 
-        /// Registers every handler of the engine.
-        pub fn register(service: &Service, handlers: &mut Handlers) {
-            $(handlers.add::<op::$read>(service.clone());)*
-            $(handlers.add::<op::$write>(service.clone());)*
-            $(handlers.add::<op::$own>(service.clone());)*
+        pub fn $register(of: &$type, handlers: &mut $crate::Handlers) {
+            $(handlers.add::<comity_api::op::$row>(of.clone());)*
         }
     };
+}
+
+/// Fills in what a report names, unless the caller names something else.
+fn with_names(mut given: Submission) -> Submission {
+    let Some(report) = given.report.as_deref() else { return given };
+    if given.commit.is_none() && given.branch.is_none() {
+        let named = Named::by(report);
+        (given.commit, given.branch) = (named.commit, named.branch);
+    }
+    let url = report.other.get("pr_url").and_then(Value::as_str);
+    let url = url.filter(|url| !url.trim().is_empty()).map(str::to_owned);
+    given.pr = given.pr.or(url);
+    given
+}
+
+macro_rules! handlers {
+    (
+        reads { $($read:ident($reader:ident, $asked:ident) => $look:expr;)* }
+        writes { $($write:ident($given:ident) => $command:expr;)* }
+    ) => {
+        crate::handlers_of! { Service, register_commands {
+            $($read(service, caller, $asked) => service.read(caller, |$reader| $look);)*
+            $($write(service, caller, $given) => {
+                let Answered { output, remarks } = service.run(caller, ($command).into())?;
+                let output: <op::$write as Operation>::Output = output.take()?;
+                Ok(Answered { output, remarks })
+            };)*
+        } }
+    };
+}
+
+/// Registers every handler of the engine.
+pub fn register(service: &Service, handlers: &mut Handlers) {
+    register_commands(service, handlers);
+    register_own(service, handlers);
+    crate::contracts::register(&crate::Contracts, handlers);
 }
 
 handlers! {
@@ -160,7 +177,7 @@ handlers! {
         TaskLink(input) => input;
         TaskClaim(input) => Command::Claim(input);
         TaskStart(input) => input;
-        TaskSubmit(input) => Command::Submit(input);
+        TaskSubmit(input) => Command::Submit(with_names(input));
         TaskReview(input) => moved(TaskVerb::Review, input);
         TaskApprove(input) => moved(TaskVerb::Approve, input);
         TaskRequestChanges(input) => moved(TaskVerb::RequestChanges, input);
@@ -198,25 +215,28 @@ handlers! {
         Note(input) => input;
         EventEmit(input) => input;
     }
-    own {
-        TaskAnswerQuestions(service, caller, input) => {
-            let form = match input.comment {
-                Some(generation) => crate::AnswerForm::Comment(generation),
-                None => crate::AnswerForm::Text,
-            };
-            let given = service.read_answer(caller, &input.id, &input.text, form)?;
-            service.run_command(caller, Command::AnswerTask(given))
-        };
-        DecisionWait(service, caller, input) => {
-            service.wait_for_decision(caller, &input.id, input.timeout)
-        };
-        LogVerify(service, caller, input) => service.verify();
-        LogRebuild(service, caller, input) => service.rebuild();
-        Watchdog(service, caller, input) => {
-            // Not as the caller, whose fence and registration have nothing to do with it.
-            let actor = comity_core::ids::AgentId::watchdog();
-            let watchdog = Caller { actor, fence: None, key: None, ..caller.clone() };
-            service.run_command(&watchdog, Command::Sweep)
-        };
-    }
 }
+
+crate::handlers_of! { Service, register_own {
+    TaskAnswerQuestions(service, caller, input) => {
+        let form = match input.comment {
+            Some(generation) => crate::AnswerForm::Comment(generation),
+            None => crate::AnswerForm::Text,
+        };
+        let given = service.read_answer(caller, &input.id, &input.text, form)?;
+        service.run_command::<TaskAnswer>(caller, Command::AnswerTask(given))
+    };
+    DecisionWait(service, caller, input) => {
+        service.wait_for_decision(caller, &input.id, input.timeout)
+    };
+    ReportLog(service, caller, input) => service.log_report(caller);
+    ReportBoard(service, caller, input) => service.board_report(caller);
+    LogVerify(service, caller, input) => service.verify();
+    LogRebuild(service, caller, input) => service.rebuild();
+    Watchdog(service, caller, input) => {
+        // Not as the caller, whose fence and registration have nothing to do with it.
+        let actor = comity_core::ids::AgentId::watchdog();
+        let watchdog = Caller { actor, fence: None, key: None, ..caller.clone() };
+        service.run_command::<SweptAnswer>(&watchdog, Command::Sweep)
+    };
+} }

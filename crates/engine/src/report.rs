@@ -2,10 +2,12 @@
 
 use crate::caller::Caller;
 use crate::service::Service;
+use comity_api::ReportAnswer;
 use comity_core::chain::Stored;
 use comity_core::ids::{RepoName, TaskId};
 use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
+use comity_protocol::collab;
 use comity_store::{EventQuery, ReadTx, TaskQuery};
 use serde_json::Value;
 use std::io::Write;
@@ -146,6 +148,20 @@ fn each(
 }
 
 impl Service {
+    pub(crate) fn log_report(&self, caller: &Caller) -> Result<ReportAnswer, Refusal> {
+        let mut text = Vec::new();
+        self.report_log(caller, &mut text)?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        Ok(ReportAnswer { report: Some(text), output: None })
+    }
+
+    /// Writes the tasks by state.
+    pub(crate) fn board_report(&self, caller: &Caller) -> Result<ReportAnswer, Refusal> {
+        let records: Vec<_> = self.all_tasks(caller)?.iter().map(collab::task_record).collect();
+        let text = collab::board(&records, &collab::seconds(self.store_time()?));
+        Ok(ReportAnswer { report: Some(text), output: None })
+    }
+
     /// Writes the log of a repository as Markdown. Reads page by page, so memory does not grow.
     pub fn report_log(&self, caller: &Caller, out: &mut dyn Write) -> Result<(), Refusal> {
         self.read_stored(|tx| {

@@ -12,6 +12,7 @@ use comity_core::status::Status;
 use comity_core::task::{Deliverable, Task};
 use comity_core::view::TaskView;
 use comity_engine::{Look, Observer, Seen};
+use comity_protocol::neotx::named::Named;
 use std::path::{Path, PathBuf};
 
 /// Looks at the caller's work tree.
@@ -232,9 +233,11 @@ fn handed_in(
     remarks: &mut Vec<String>,
 ) -> Result<HandedIn, Blind> {
     let here = git.branch();
-    let branch = given.branch.clone().or_else(|| here.clone());
+    let said = given.report.as_deref().map(Named::by).unwrap_or_default();
+    let is_said = (&given.commit, &given.branch) == (&said.commit, &said.branch);
     if task.constraints.no_git_commit {
-        if given.commit.is_some() {
+        let branch = given.branch.clone().filter(|_| !is_said).or(here);
+        if given.commit.is_some() && !is_said {
             remarks.push(format!(
                 "note: {} forbids commits, so comity submits this work tree as it is",
                 task.id
@@ -243,6 +246,11 @@ fn handed_in(
         let commit = git::snapshot(tree, task.id.as_str())?;
         return Ok(HandedIn { commit, branch, is_snapshot: true });
     }
+    let given = match is_said {
+        true => known(git, said, remarks),
+        false => Named { commit: given.commit.clone(), branch: given.branch.clone() },
+    };
+    let branch = given.branch.clone().or_else(|| here.clone());
     let commit = match (&given.commit, &given.branch) {
         (Some(name), _) => named(git, name)?,
         (None, Some(branch)) if here.as_ref() != Some(branch) => {
@@ -261,6 +269,25 @@ fn handed_in(
         }
     };
     Ok(HandedIn { commit, branch, is_snapshot: false })
+}
+
+/// What is seen counts more than what is said: names of a report that git does not know are remarked and not taken.
+fn known(git: &Git, said: Named, remarks: &mut Vec<String>) -> Named {
+    let mut taken = |what: &str, name: Option<String>, reference: &dyn Fn(&str) -> String| {
+        let name = name?;
+        let found = git.commit(&reference(&name));
+        if found.is_none() {
+            remarks
+                .push(format!("note: git does not know the {what} {name}, which the report names"));
+        }
+        found.map(|commit| (name, commit))
+    };
+    let commit = taken("commit", said.commit, &|name| name.to_owned());
+    let branch = taken("branch", said.branch, &|name| format!("refs/heads/{name}"));
+    // A branch without a commit is handed in as it stands.
+    let tip = branch.as_ref().map(|(_, tip)| tip.clone());
+    let commit = commit.map(|(_, commit)| commit).or(tip);
+    Named { commit, branch: branch.map(|(name, _)| name) }
 }
 
 /// Returns the commit that somebody named. A hash that is not here may be somewhere else; any other name that git does not know

@@ -151,10 +151,6 @@ impl Context {
         }
     }
 
-    pub fn key(&self) -> Option<&str> {
-        self.key.as_deref()
-    }
-
     pub fn request(&self, command: Command) -> Request {
         self.caller().request(command)
     }

@@ -9,6 +9,8 @@ use crate::problem::Problems;
 use comity_core::command::{FileAction, ReportStatus, ReportedFile, WorkReport};
 use comity_core::pattern::RepoPath;
 use recognise::{Purpose, Recognised};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
@@ -16,7 +18,9 @@ mod contradictions;
 mod recognise;
 mod strict;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How strictly a contract is checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// comity checks everything that the text shows.
     #[default]

@@ -1,9 +1,10 @@
 //! What is wrong with a document, and where.
 
 use crate::document::{Fault, Place};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     Error,
@@ -11,7 +12,7 @@ pub enum Level {
     Warning,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     pub message: String,
     /// Where in the tree: `log[1].level`; empty for the whole document.
@@ -22,7 +23,8 @@ pub struct Problem {
     pub level: Level,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// Everything that was found, in the order of the checks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Problems(Vec<Problem>);
 

@@ -1,7 +1,9 @@
 //! `comity collab …` and `comity sync …`
 
+use super::help;
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
+use comity_api::op;
 use comity_core::status::Status;
 
 /// What the command line of a `collaboration/` tree can do.
@@ -132,8 +134,7 @@ pub enum TaskOutput {
 /// What can be kept in step.
 #[derive(Debug, Subcommand)]
 pub enum SyncCommand {
-    /// Keep a collaboration/ tree and the store in sync
-    #[command(after_help = "Example:\n  comity sync collab --watch")]
+    #[command(about = help::<op::SyncCollab>(), after_help = "Example:\n  comity sync collab --watch")]
     Collab {
         /// The tree (default: collaboration/ in the root)
         dir: Option<String>,

@@ -9,8 +9,7 @@ use comity_protocol::contract::ContractKind;
 /// What can be done with contracts.
 #[derive(Debug, Subcommand)]
 pub enum ContractCommand {
-    /// Check a contract and list all its problems
-    #[command(after_help = "Example:\n  comity contract validate result.yaml --kind result")]
+    #[command(about = help::<op::ContractValidate>(), after_help = "Example:\n  comity contract validate result.yaml --kind result")]
     Validate {
         /// The file, in YAML or JSON; - reads standard input
         file: String,
@@ -33,8 +32,7 @@ pub enum ContractCommand {
         /// The task, or the beginning of its id
         id: String,
     },
-    /// Carry out what the report of an agent asks for
-    #[command(
+    #[command(about = help::<op::ContractApply>(),
         after_help = "A review approves the task or sends it back. Whatever its verdict says, one CRITICAL issue, \
         five WARNINGs or a failed spec send the task back. Serious findings of a scout become decisions, its \
         other findings become notes. A report that ends a piece of work is submitted, as by \
@@ -50,8 +48,7 @@ pub enum ContractCommand {
         #[arg(long, value_name = "KIND", value_parser = contract_kind)]
         kind: Option<&'static ContractKind>,
     },
-    /// Print the JSON Schema of a kind of contract
-    #[command(after_help = "Example:\n  comity contract schema result > result.schema.json")]
+    #[command(about = help::<op::ContractSchema>(), after_help = "Example:\n  comity contract schema result > result.schema.json")]
     Schema {
         /// The kind of contract
         #[arg(value_name = "KIND", value_parser = contract_kind)]

@@ -1,13 +1,14 @@
 //! `comity export …`
 
+use super::help;
 use clap::Subcommand;
+use comity_api::op;
 use std::path::PathBuf;
 
 /// What can be written for other tools.
 #[derive(Debug, Subcommand)]
 pub enum ExportCommand {
-    /// Write decisions, directives, memories and tasks as neo's files
-    #[command(after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor")]
+    #[command(about = help::<op::ExportNeo>(), after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor")]
     Neo {
         /// The directory of a supervisor, or neo's own
         #[arg(value_name = "DIR")]
@@ -16,8 +17,7 @@ pub enum ExportCommand {
         #[arg(long)]
         overwrite: bool,
     },
-    /// Write a collaboration/ tree
-    #[command(after_help = "Example:\n  comity export collab collaboration")]
+    #[command(about = help::<op::ExportCollab>(), after_help = "Example:\n  comity export collab collaboration")]
     Collab {
         /// The directory to write
         dir: String,

@@ -1,13 +1,14 @@
 //! `comity import …`
 
+use super::help;
 use clap::Subcommand;
+use comity_api::op;
 use std::path::PathBuf;
 
 /// What can be taken over from other tools.
 #[derive(Debug, Subcommand)]
 pub enum ImportCommand {
-    /// Import issues from beads
-    #[command(
+    #[command(about = help::<op::ImportBeads>(),
         after_help = "Only a person can import closed issues as done: act as one with --as human:NAME.\n\n\
         Example:\n  comity import beads .beads/issues.jsonl"
     )]
@@ -19,8 +20,7 @@ pub enum ImportCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Import decisions, directives, memories and tasks from neo
-    #[command(
+    #[command(about = help::<op::ImportNeo>(),
         after_help = "Only a person can import answered decisions and done tasks: act as one with \
         --as human:NAME.\n\nExample:\n  comity import neo ~/.neo"
     )]
@@ -29,8 +29,7 @@ pub enum ImportCommand {
         #[arg(value_name = "DIR")]
         dir: PathBuf,
     },
-    /// Import tasks from Task Master
-    #[command(
+    #[command(about = help::<op::ImportTaskmaster>(),
         after_help = "Only a person can import done tasks as done: act as one with --as human:NAME.\n\n\
         Example:\n  comity import taskmaster .taskmaster/tasks/tasks.json"
     )]
@@ -42,14 +41,12 @@ pub enum ImportCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Import the tasks, locks, agents and events of a collaboration/ tree
-    #[command(after_help = "Example:\n  comity import collab collaboration")]
+    #[command(about = help::<op::ImportCollab>(), after_help = "Example:\n  comity import collab collaboration")]
     Collab {
         /// The tree, or the directory that contains it
         dir: String,
     },
-    /// Import a state.json of an older collaboration/ tree
-    #[command(
+    #[command(about = help::<op::ImportV1>(),
         after_help = "Example:\n  comity import v1 collaboration/state.json --agent codex-cli=implementer:python,ci"
     )]
     V1 {

@@ -74,15 +74,13 @@ pub enum StoreCommand {
 /// What can be reported.
 #[derive(Debug, Subcommand)]
 pub enum ReportCommand {
-    /// Report what happened, task by task
-    #[command(after_help = "Example:\n  comity report log --output LOG.md")]
+    #[command(about = help::<op::ReportLog>(), after_help = "Example:\n  comity report log --output LOG.md")]
     Log {
         /// Write to this file instead of standard output
         #[arg(long, value_name = "FILE")]
         output: Option<String>,
     },
-    /// Report all tasks, by status
-    #[command(after_help = "Example:\n  comity report board --output board.md")]
+    #[command(about = help::<op::ReportBoard>(), after_help = "Example:\n  comity report board --output board.md")]
     Board {
         /// Write to this file instead of standard output
         #[arg(long, value_name = "FILE")]

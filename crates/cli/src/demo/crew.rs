@@ -36,7 +36,6 @@ fn failed(text: impl Into<String>) -> Refusal {
 }
 
 impl Crew {
-    /// Makes the repository.
     pub(super) fn gather(quiet: bool, stop: Arc<AtomicBool>) -> Result<Crew, Refusal> {
         let dir = tempfile::Builder::new()
             .prefix("comity-demo-")
@@ -54,27 +53,22 @@ impl Crew {
         Ok(crew)
     }
 
-    /// Where everything happens.
     pub(super) fn directory(&self) -> &Path {
         self.dir.path()
     }
 
-    /// The repository's own work tree.
     pub(super) fn main_tree(&self) -> PathBuf {
         self.dir.path().join("calendar")
     }
 
-    /// The work tree of an agent.
     pub(super) fn tree_of(&self, agent: &str) -> PathBuf {
         self.dir.path().join(agent)
     }
 
-    /// How many commands were run.
     pub(super) fn steps(&self) -> usize {
         self.steps
     }
 
-    /// Removes everything.
     pub(super) fn leave(self) -> Result<(), Refusal> {
         let path = self.dir.path().display().to_string();
         self.dir.close().map_err(|error| failed(format!("cannot remove {path}: {error}")))
@@ -113,7 +107,6 @@ impl Crew {
         Ok(text.lines().next().unwrap_or_default().to_owned())
     }
 
-    /// Writes a file.
     pub(super) fn write(&self, dir: &Path, name: &str, text: &str) -> Result<(), Refusal> {
         let path = dir.join(name);
         let parent = path.parent().unwrap_or(dir);
@@ -244,7 +237,6 @@ impl Crew {
         }
     }
 
-    /// Opens a chapter.
     pub(super) fn chapter(&self, title: &str) {
         self.print(&format!("\n{BOLD}{title}{BOLD:#}"));
     }
@@ -254,7 +246,6 @@ impl Crew {
         self.print(&format!("{MARGIN}{GOOD}→{GOOD:#} {text}"));
     }
 
-    /// Prints lines as they are.
     pub(super) fn show(&self, text: &str) {
         text.lines().for_each(|line| self.print(&format!("  {line}")));
     }
@@ -292,7 +283,6 @@ fn quote(arg: &str) -> String {
     if arg.chars().all(plain) { arg } else { format!("'{arg}'") }
 }
 
-/// Shows a commit by its beginning.
 fn shorten(word: &str) -> String {
     let commit = word.len() == 40 && word.bytes().all(|b| b.is_ascii_hexdigit());
     word.get(..10).filter(|_| commit).unwrap_or(word).to_owned()

@@ -8,25 +8,18 @@ mod script;
 
 use crate::args::Global;
 use crate::output::Reply;
-use comity_core::refusal::{Code, Refusal};
+use comity_core::refusal::Refusal;
 use crew::Crew;
 use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// The usual exit status of a program that was interrupted.
 const INTERRUPTED: u8 = 130;
 
-/// Runs the demo.
 pub fn run(global: &Global) -> Result<Reply, Refusal> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| {
-            Refusal::new(Code::Internal, format!("cannot listen for signals: {error}"))
-        })?;
-    }
+    let stop = crate::env::stop_flag()?;
     let started = Instant::now();
     let mut crew = Crew::gather(global.json, Arc::clone(&stop))?;
     let played = script::play(&mut crew);

@@ -7,14 +7,12 @@ use std::time::{Duration, Instant};
 
 const YOU: &str = "human:you";
 
-/// How it ended.
 pub(super) struct End {
     pub(super) events: u64,
     pub(super) tasks_done: u64,
     pub(super) woken_after_ms: u64,
 }
 
-/// Plays it all.
 pub(super) fn play(crew: &mut Crew) -> Result<End, Refusal> {
     plan(crew)?;
     collide(crew)?;

@@ -1,7 +1,7 @@
 //! Checks around the store: git, who acts, the project and its settings.
 
 use super::Check;
-use crate::git;
+use comity_guard::git;
 use comity_project::identity::Client;
 use comity_project::{Config, Context, Machine};
 

@@ -11,7 +11,6 @@ use comity_core::refusal::Refusal;
 use comity_project::Context;
 use serde_json::{Value, json};
 
-/// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Ok,
@@ -29,7 +28,6 @@ impl State {
     }
 }
 
-/// One check.
 struct Check {
     name: &'static str,
     state: State,
@@ -84,7 +82,6 @@ impl Check {
     }
 }
 
-/// Runs every check.
 pub fn run(global: &Global, fix: bool) -> Result<Reply, Refusal> {
     let mut checks = vec![checks::git()];
     let found = crate::env::machine().and_then(|machine| {

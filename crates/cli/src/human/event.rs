@@ -41,7 +41,6 @@ pub fn one(answer: &EventAnswer, screen: &Screen) -> String {
     line(&answer.event, screen)
 }
 
-/// One event, one line.
 pub fn line(event: &EventView, screen: &Screen) -> String {
     let (seq, ts) = (event.seq, event.ts.to_string());
     let (name, agent) = (&event.event, &event.agent);

@@ -1,64 +1,13 @@
-//! What an import did: the report, and its words.
+//! What an import did, in words.
 
 use super::Screen;
 use super::table::{Table, plain};
 use super::words::{BOLD, DIM, WARN, count, paint};
-use comity_core::status::Status;
-use comity_core::view::TaskView;
+use comity_api::{ImportReport, NeoExport};
 use comity_protocol::plan::LeftOut;
-use serde::{Deserialize, Serialize};
 
 /// Most lines of a kind that a screen gets; programs get them all.
 const LINES_MAX: usize = 40;
-
-/// What an import did. Only a source that has more than tasks counts the others.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ImportReport {
-    pub imported: usize,
-    pub existing: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decisions: Option<Counts>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub directives: Option<Counts>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memories: Option<Counts>,
-    pub tasks: Vec<ImportedTask>,
-    pub changed: Vec<Changed>,
-    pub left_out: Vec<LeftOut>,
-    /// Nothing was done; this is what would be.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub dry_run: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    pub imported: usize,
-    pub existing: usize,
-}
-
-/// An item of the other tool, and the task that it is here.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ImportedTask {
-    pub item: String,
-    pub id: String,
-    pub status: Status,
-    pub title: String,
-}
-
-impl ImportedTask {
-    pub fn of(item: &str, task: &TaskView) -> ImportedTask {
-        let (id, title) = (task.id.clone(), task.title.clone());
-        ImportedTask { item: item.to_owned(), id, status: task.status, title }
-    }
-}
-
-/// An item that was changed over there after it was imported.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changed {
-    pub item: String,
-    pub id: String,
-    pub fields: Vec<String>,
-}
 
 pub fn import(report: &ImportReport, screen: &Screen) -> String {
     let old = match report.existing {
@@ -123,4 +72,17 @@ fn rest(all: usize) -> String {
         None | Some(0) => String::new(),
         Some(more) => format!("  … and {more} more; --json has them all\n"),
     }
+}
+
+pub fn neo_export(export: &NeoExport, _: &Screen) -> String {
+    let written = &export.exported;
+    let mut out = format!(
+        "written to {}: decisions {}, directives {}, memories {}, tasks {}\n",
+        export.dir, written.decisions, written.directives, written.memories, written.tasks,
+    );
+    for LeftOut { item, what, why } in &export.left_out {
+        out.push_str(&format!("  {item}  {what}: {why}").replace('\n', " "));
+        out.push('\n');
+    }
+    out
 }

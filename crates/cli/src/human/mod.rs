@@ -27,7 +27,6 @@ const COLUMNS_MIN: usize = 40;
 pub struct Screen {
     /// Whether somebody looks at it; tables are for people, tabs for programs.
     pub terminal: bool,
-    /// How wide it is.
     pub columns: usize,
     /// The time that "ago" counts from.
     pub now: Timestamp,

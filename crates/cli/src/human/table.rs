@@ -4,7 +4,6 @@ use super::Screen;
 use super::words::{BOLD, PLAIN, cut, paint, width};
 use anstyle::Style;
 
-/// Space between two columns.
 const GAP: usize = 2;
 /// What the widest column keeps at least.
 const FLEX_MIN: usize = 12;
@@ -17,13 +16,11 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Makes a table with these headings.
     pub(super) fn new(heads: &[&'static str], flexible: &str) -> Table {
         let flexible = heads.iter().position(|head| *head == flexible).unwrap_or(0);
         Table { heads: heads.to_vec(), flexible, rows: Vec::new() }
     }
 
-    /// Adds a row.
     pub(super) fn row(&mut self, cells: Vec<(String, Style)>) {
         self.rows.push(cells);
     }
@@ -35,7 +32,6 @@ impl Table {
         self.rows.iter().map(|row| format!("{indent}{}", line(row, &widths))).collect()
     }
 
-    /// Writes it all.
     pub(super) fn render(&self, screen: &Screen) -> String {
         if !screen.terminal {
             let line = |row: &Vec<(String, Style)>| {
@@ -84,7 +80,6 @@ fn line(row: &[(String, Style)], widths: &[usize]) -> String {
     out
 }
 
-/// A cell without a style.
 pub(super) fn plain(text: impl Into<String>) -> (String, Style) {
     (text.into(), PLAIN)
 }

@@ -23,12 +23,10 @@ pub fn now() -> Timestamp {
     Timestamp::from_ms(ms.unwrap_or(0))
 }
 
-/// Gives text a style.
 pub(super) fn paint(style: Style, text: &str) -> String {
     if style == PLAIN { text.to_owned() } else { format!("{style}{text}{style:#}") }
 }
 
-/// Returns the colour of a status.
 pub(super) fn status_style(status: Status) -> Style {
     match status {
         Status::Queued => PLAIN,
@@ -59,7 +57,6 @@ pub fn clean_text(text: &str) -> String {
         .collect()
 }
 
-/// Cleans every text of a value.
 pub(super) fn clean(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(clean_text(&text)),
@@ -71,7 +68,6 @@ pub(super) fn clean(value: Value) -> Value {
     }
 }
 
-/// Returns how many columns text takes.
 pub(super) fn width(text: &str) -> usize {
     text.width()
 }
@@ -118,7 +114,6 @@ pub(super) fn wrap(text: &str, indent: &str, columns: usize) -> String {
     out
 }
 
-/// Says how long ago something was.
 pub(super) fn ago(time: Timestamp, screen: &Screen) -> String {
     match screen.now.since(time) {
         length if length < Millis::from_secs(5) => "just now".to_owned(),
@@ -126,7 +121,6 @@ pub(super) fn ago(time: Timestamp, screen: &Screen) -> String {
     }
 }
 
-/// Says how long it is until something.
 pub(super) fn left(time: Timestamp, screen: &Screen) -> String {
     match time.since(screen.now) {
         length if length.ms() == 0 => "now".to_owned(),
@@ -144,7 +138,6 @@ fn rough(length: Millis) -> String {
     }
 }
 
-/// A commit's id, short.
 pub(super) fn short_sha(sha: &str) -> &str {
     let hex = sha.len() >= 40 && sha.bytes().all(|b| b.is_ascii_hexdigit());
     if hex { sha.get(..10).unwrap_or(sha) } else { sha }

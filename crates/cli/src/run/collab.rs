@@ -1,18 +1,28 @@
 //! `comity rpc`, `comity collab …`, and a tree imported, exported and kept in step.
 
+use super::import::bridge;
 use crate::args::{CollabCommand, CollabFields, Global, SyncCommand, TaskOutput};
-use crate::collab::{Collab, Failure, ROUNDS_MAX, Report, Syncer, Tree, serve, watch};
 use crate::env;
 use crate::human::Screen;
 use crate::output::{self, Reply};
+use crate::wording::CommandLine;
+use comity_api::{Operation, SyncReport, TreeDirectory, op};
+use comity_bridge::Bridge;
+use comity_bridge::collab::{Collab, Failing, Failure, Syncer, Tell, say, serve, watch};
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::time::Millis;
+use comity_engine::Handler;
+use comity_project::store::Access;
 use comity_project::{Context, Environment};
 use comity_protocol::collab::{Legacy, normal_event, pretty_ascii, task_lines};
 use serde_json::{Map, Value, json};
-use std::path::{Path, PathBuf};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::{self, BufReader, Read};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Exit status of the tree's own command line when something fails, for scripts that were written for it. Who asks for
 /// JSON asks in comity's words and gets comity's statuses.
@@ -36,7 +46,6 @@ fn context(global: &Global) -> Result<(Context, Environment), Refusal> {
     Ok((env::seeing(Context::find_or_here(&machine, &asked)?), machine.environment))
 }
 
-/// Opens the methods over that root.
 fn open(global: &Global) -> Result<(Collab, Environment), Refusal> {
     let (context, environment) = context(global)?;
     let ttl = match environment.get("COLLAB_TTL")? {
@@ -50,15 +59,38 @@ fn open(global: &Global) -> Result<(Collab, Environment), Refusal> {
             Some(Millis::from_secs(seconds.ok_or_else(wrong)?))
         }
     };
-    Ok((Collab::open(context, ttl)?, environment))
+    Ok((Collab::open(context, ttl, remarks())?, environment))
 }
 
 pub(super) fn rpc(global: &Global) -> Result<Reply, Refusal> {
     let (mut collab, environment) = open(global)?;
     let traceback = environment.get("COLLAB_TRACEBACK")?.is_some_and(|text| text != "0");
-    collab.end_on_signals()?;
-    serve(&mut collab, traceback)?;
+    end_on_signals(collab.last_export())?;
+    let failing = Failing { wording: &CommandLine, traceback };
+    serve(&mut collab, BufReader::new(io::stdin().lock()), io::stdout().lock(), &failing)?;
     Ok(Reply::printed())
+}
+
+fn remarks() -> Tell {
+    Arc::new(output::remark)
+}
+
+/// Writes the tree and ends the process when it is told to stop from outside.
+fn end_on_signals(last_export: impl FnOnce() + Send + 'static) -> Result<(), Refusal> {
+    let (mut wake, bell) = UnixStream::pair().map_err(env::no_signals)?;
+    for signal in [SIGINT, SIGTERM] {
+        let bell = bell.try_clone().map_err(env::no_signals)?;
+        signal_hook::low_level::pipe::register(signal, bell).map_err(env::no_signals)?;
+    }
+    let wait = move || {
+        if wake.read_exact(&mut [0]).is_ok() {
+            last_export();
+            // What is not acknowledged by now was not done.
+            std::process::exit(0);
+        }
+    };
+    let named = std::thread::Builder::new().name("comity-signals".to_owned());
+    named.spawn(wait).map(drop).map_err(env::no_signals)
 }
 
 pub(super) fn run(global: &Global, command: CollabCommand) -> Result<Reply, Refusal> {
@@ -165,48 +197,44 @@ fn record_of(fields: CollabFields) -> Map<String, Value> {
     .collect()
 }
 
-pub(super) fn import(context: &Context, dir: &str) -> Result<Reply, Refusal> {
-    let dir = context.cwd.join(dir);
-    if !Tree::at(&dir).dir.join("state").is_dir() {
-        return Err(Refusal::input(format!("{} has no state/", dir.display()))
-            .hint("give the directory collaboration/, or the one that it is in"));
-    }
-    Ok(reply(Syncer::open(context.clone(), &dir)?.import()?))
-}
-
-pub(super) fn import_v1(
-    context: &Context,
-    file: &str,
-    agents: &[String],
-) -> Result<Reply, Refusal> {
-    Ok(reply(crate::collab::import_v1(context, &context.cwd.join(file), agents)?))
-}
-
-pub(super) fn export(context: &Context, dir: &str) -> Result<Reply, Refusal> {
-    Ok(reply(Syncer::open(context.clone(), &context.cwd.join(dir))?.export()?))
-}
-
-pub(super) fn sync(context: &Context, command: &SyncCommand, json: bool) -> Result<Reply, Refusal> {
+pub(super) fn sync(context: &Context, command: SyncCommand, json: bool) -> Result<Reply, Refusal> {
     let SyncCommand::Collab { dir, watch: goes_on } = command;
-    let dir: PathBuf = match dir {
-        Some(dir) => context.cwd.join(dir),
-        None => context.root.dir.join("collaboration"),
-    };
-    let mut syncer = Syncer::open(context.clone(), &dir)?;
-    if *goes_on {
-        watch(&mut syncer, json)?;
-        return Ok(Reply::printed());
+    if goes_on {
+        let (bridge, input) = (bridge(context, Access::Write)?, TreeDirectory { dir });
+        return watching(&mut bridge.tree_in_step(&context.caller(), &input)?, json);
     }
-    Ok(reply(syncer.settle(true, ROUNDS_MAX)?))
+    in_step::<op::SyncCollab>(context, TreeDirectory { dir })
 }
 
-/// What could not be read is the caller's to mend.
-fn reply(report: Report) -> Reply {
+/// Calls an operation on a tree. What could not be read is the caller's to mend.
+pub(super) fn in_step<O>(context: &Context, input: O::Input) -> Result<Reply, Refusal>
+where
+    O: Operation<Output = SyncReport>,
+    Bridge: Handler<O>,
+{
+    let report = bridge(context, Access::Write)?.handle(&context.caller(), input)?.output;
     let exit = if report.problems.is_empty() { 0 } else { 2 };
-    Reply::new(report, words).exit(exit)
+    Ok(Reply::new(report, words).exit(exit))
 }
 
-fn words(report: &Report, _: &Screen) -> String {
+/// Keeps the tree in step until a signal ends it.
+fn watching(syncer: &mut Syncer, json: bool) -> Result<Reply, Refusal> {
+    let stop = env::stop_flag()?;
+    if !json {
+        output::remark("watching; end with Ctrl-C");
+    }
+    let remarks = remarks();
+    watch(syncer, &stop, &|outcome| match outcome {
+        Ok(report) if json => {
+            // Whoever read us has gone; the files are kept in step all the same.
+            let _ = (!report.lines().is_empty()).then(|| output::line(report));
+        }
+        outcome => say(&remarks, outcome),
+    })?;
+    Ok(Reply::printed())
+}
+
+fn words(report: &SyncReport, _: &Screen) -> String {
     let written = report.written.iter().map(|file| format!("wrote {file}"));
     let lines: Vec<String> = report.lines().into_iter().chain(written).collect();
     if lines.is_empty() { "Everything is in step.\n".to_owned() } else { lines.join("\n") + "\n" }

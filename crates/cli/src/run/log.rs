@@ -10,8 +10,8 @@ use comity_api::{Nothing, ReportAnswer, op};
 use comity_core::refusal::{Code, Refusal};
 use comity_project::Context;
 use comity_project::store::Access;
-use comity_protocol::collab;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 pub(super) fn run(context: &Context, command: &LogCommand) -> Result<Reply, Refusal> {
     match command {
@@ -65,21 +65,15 @@ pub(super) fn report(
     match output {
         Some(name) => {
             let path = context.cwd.join(&name);
-            let file = std::fs::File::create(&path).map_err(|error| {
-                Refusal::input(format!("cannot write {name}: {error}"))
-                    .hint("give a file in a directory that exists and that you may write to")
-            })?;
+            let file = std::fs::File::create(&path).map_err(|error| unwritable(&name, &error))?;
             let mut out = BufWriter::new(file);
             service.report_log(&caller, &mut out)?;
             out.flush().map_err(|error| failed(&name, &error))?;
-            let answer = ReportAnswer { report: None, output: Some(path.display().to_string()) };
-            Ok(Reply::text(answer, format!("Wrote {name}\n")))
+            Ok(wrote(&path, &name))
         }
         None if json => {
-            let mut text = Vec::new();
-            service.report_log(&caller, &mut text)?;
-            let text = String::from_utf8_lossy(&text).into_owned();
-            Ok(Reply::text(ReportAnswer { report: Some(text), output: None }, ""))
+            let answer = service.call::<op::ReportLog>(&caller, Nothing {})?;
+            Ok(Reply::text(answer, ""))
         }
         None => {
             let mut out = BufWriter::new(Outlet { inner: io::stdout().lock(), closed: false });
@@ -95,22 +89,21 @@ pub(super) fn report(
     }
 }
 
-/// Writes the tasks by state.
 fn board(context: &Context, output: Option<String>) -> Result<Reply, Refusal> {
-    let service = context.service(Access::Read)?;
-    let tasks = service.all_tasks(&context.caller())?;
-    let now = collab::seconds(service.store_time()?);
-    let records: Vec<_> = tasks.iter().map(collab::task_record).collect();
-    let text = collab::board(&records, &now);
-    let Some(name) = output else {
-        let answer = ReportAnswer { report: Some(text.clone()), output: None };
-        return Ok(Reply::text(answer, text));
-    };
+    let answer = context.ask::<op::ReportBoard>(Nothing {})?;
+    let text = answer.report.clone().unwrap_or_default();
+    let Some(name) = output else { return Ok(Reply::text(answer, text)) };
     let path = context.cwd.join(&name);
-    std::fs::write(&path, &text).map_err(|error| {
-        Refusal::input(format!("cannot write {name}: {error}"))
-            .hint("give a file in a directory that exists and that you may write to")
-    })?;
+    std::fs::write(&path, &text).map_err(|error| unwritable(&name, &error))?;
+    Ok(wrote(&path, &name))
+}
+
+fn unwritable(name: &str, error: &io::Error) -> Refusal {
+    Refusal::input(format!("cannot write {name}: {error}"))
+        .hint("give a file in a directory that exists and that you may write to")
+}
+
+fn wrote(path: &Path, name: &str) -> Reply {
     let answer = ReportAnswer { report: None, output: Some(path.display().to_string()) };
-    Ok(Reply::text(answer, format!("Wrote {name}\n")))
+    Reply::text(answer, format!("Wrote {name}\n"))
 }

@@ -1,8 +1,6 @@
 //! One file per group of commands: arguments become an operation, its answer becomes a reply.
 
-mod apply;
 mod collab;
-mod commit_message;
 mod contract;
 mod decision;
 mod event;
@@ -11,33 +9,29 @@ mod import;
 mod lease;
 mod log;
 mod memory;
-mod mission;
 mod neo;
-mod push;
 mod status;
 mod store;
 mod task;
 mod task_fields;
-mod task_git;
-mod task_result;
 mod team;
+mod text;
 mod watchdog;
 mod words;
 mod writing;
 
-use crate::args::{Cli, Command, CompletionShell, ExportCommand, GuardCommand, at_once};
+use crate::args::{Cli, Command, CompletionShell, at_once};
 use crate::human;
 use crate::output::{Reply, Words};
 use comity_api::{Operation, WriteNote, op};
 use comity_core::refusal::Refusal;
-use comity_engine::{Answered, CommandOutput, Handler, Service};
+use comity_engine::{Answered, Caller, CommandOutput, Handler, Service};
 use comity_project::Context;
 use comity_project::store::Access;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Runs a command line.
 #[deny(clippy::wildcard_enum_match_arm)]
 pub fn run(cli: Cli) -> Result<Reply, Refusal> {
     let global = &cli.global;
@@ -63,22 +57,14 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Contract(command) => contract::run(global, *command.0),
         Command::Rpc => collab::rpc(global),
         Command::Collab(command) => collab::run(global, *command.0),
-        Command::Guard(command) => match *command.0 {
-            GuardCommand::Commit { message_file } => commit_message::check(&message_file),
-            command @ (GuardCommand::Check { .. } | GuardCommand::Push { .. }) => {
-                guard::run(&context()?, command)
-            }
-        },
+        Command::Guard(command) => guard::run(global, *command.0),
         Command::Memory(command) => memory::memory(&context()?, *command.0),
         Command::Directive(command) => memory::directive(&context()?, *command.0),
         Command::Log(command) => log::run(&context()?, &command.0),
         Command::Report(command) => log::report(&context()?, *command.0, global.json),
-        Command::Import(command) => import::run(&context()?, *command.0),
-        Command::Export(command) => match *command.0 {
-            ExportCommand::Neo { dir, overwrite } => neo::export(&context()?, &dir, overwrite),
-            ExportCommand::Collab { dir } => collab::export(&context()?, &dir),
-        },
-        Command::Sync(command) => collab::sync(&context()?, &command.0, global.json),
+        Command::Import(command) => import::import(&context()?, *command.0),
+        Command::Export(command) => import::export(&context()?, *command.0),
+        Command::Sync(command) => collab::sync(&context()?, *command.0, global.json),
         Command::Watchdog { once } => watchdog::run(&context()?, once, global.json),
     }
 }
@@ -99,7 +85,22 @@ where
 }
 
 /// Operations that need the holder and may end its claim: the fence that came with them was that claim's.
-const ENDS_CLAIM: [&str; 3] = ["task.block", "task.fail", "task.release"];
+const ENDS_CLAIM: [&str; 4] = ["task.submit", "task.block", "task.fail", "task.release"];
+
+/// Calls an operation of guard or bridge, and shows its answer with its remarks.
+fn call<O>(
+    handler: &impl Handler<O>,
+    caller: &Caller,
+    input: O::Input,
+    words: Words<O::Output>,
+) -> Result<Reply, Refusal>
+where
+    O: Operation,
+    O::Output: Serialize + DeserializeOwned + 'static,
+{
+    let Answered { output, remarks } = handler.handle(caller, input)?;
+    Ok(Reply::new(output, words).noted(remarks))
+}
 
 /// Shows an answer with its remarks.
 fn reply<A>(answered: Answered<A>, words: Words<A>) -> Reply
@@ -141,33 +142,21 @@ fn completions(shell: CompletionShell) -> Reply {
 mod tests {
     use crate::args::Cli;
     use clap::CommandFactory;
-    use comity_api::TABLE;
+    use comity_api::{Kind, TABLE};
+    use comity_engine::Handlers;
+    use comity_project::store::Access;
+    use comity_project::{Asked, Context, Machine};
+    use std::collections::BTreeMap;
 
-    /// What only a command line has: it is about this machine, its files, or texts of other protocols.
-    const OWN: &[&str] = &[
-        "init",
-        "doctor",
-        "completions",
-        "demo",
-        "store.copy",
-        "guard.check",
-        "guard.commit",
-        "guard.push",
-        "contract.apply",
-        "contract.schema",
-        "contract.validate",
-        "report.board",
-        "report.log",
-        "rpc",
-        "sync.collab",
-    ];
+    /// What only a command line has: it is about this machine, or the command line itself.
+    const OWN: &[&str] = &["init", "doctor", "completions", "demo", "store.copy", "rpc"];
 
     /// Operations that the command line asks for in the words of others: `contract render mission`, `task intervene`
     /// without an answer.
     const BY_OTHER_WORDS: &[&str] = &["task.mission", "task.intervention"];
 
     /// Other tools' words for operations that are in the table under their own names.
-    const FRONTS: &[&str] = &["import.", "export.", "neo.", "collab."];
+    const FRONTS: &[&str] = &["neo.", "collab."];
 
     fn leaves(command: &clap::Command, path: &str, found: &mut Vec<String>) {
         for inner in command.get_subcommands() {
@@ -194,5 +183,32 @@ mod tests {
         found.sort();
         wanted.sort();
         assert_eq!(found, wanted);
+    }
+
+    /// Every row of the engine, guard and bridge with its handler. A stream has none: a door follows the log through
+    /// `Service::follow` or `Service::tail`.
+    #[test]
+    fn every_row_has_exactly_one_handler_and_a_stream_has_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine =
+            Machine { cwd: dir.path().to_owned(), login: "ann".to_owned(), ..Machine::default() };
+        let context = Context::find_or_here(&machine, &Asked::default()).unwrap();
+        let service = context.service(Access::Read).unwrap();
+        let mut handlers = Handlers::default();
+        comity_engine::register(&service, &mut handlers);
+        comity_guard::register_messages(&comity_guard::Messages, &mut handlers);
+        let observer = crate::env::observer(&context);
+        let guard = comity_guard::Guard { context: context.clone(), observer };
+        comity_guard::register(&guard, &mut handlers);
+        comity_bridge::register(&comity_bridge::Bridge { context, service }, &mut handlers);
+        let mut count: BTreeMap<&str, usize> = TABLE.iter().map(|row| (row.name, 0)).collect();
+        assert_eq!(count.len(), TABLE.len(), "names are unique");
+        for row in handlers.rows() {
+            *count.get_mut(row.name).expect("a handler of a row that is not in the table") += 1;
+        }
+        for row in TABLE {
+            let wanted = usize::from(row.kind != Kind::Stream);
+            assert_eq!(count[row.name], wanted, "{}", row.name);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{execute, mission, reply, show, task_fields, task_git, task_result, words};
+use super::{execute, reply, show, task_fields, text, words};
 use crate::args::{ListArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
 use crate::human;
 use crate::output::Reply;
@@ -10,7 +10,9 @@ use comity_api::{
     Assign, Block, ById, CheckItem, ClaimAnswer, Depend, Done, Handoff, Link, Operation, Start,
     Subtask, TaskAnswer, TaskFilter, TaskVerbInput, Transition, op,
 };
-use comity_core::command::{ClaimWish, StepVerb};
+use comity_bridge::contract::{self, Named};
+use comity_bridge::mission;
+use comity_core::command::{ClaimWish, StepVerb, Submission};
 use comity_core::refusal::Refusal;
 use comity_core::time::Millis;
 use comity_engine::{Answered, Handler, Service};
@@ -114,20 +116,27 @@ fn claim(context: &Context, wish: ClaimWish, wait: Option<Millis>) -> Result<Rep
 
 fn submit(context: &Context, args: SubmitArgs) -> Result<Reply, Refusal> {
     // A result is read before anything else: one that cannot be used moves nothing.
-    let result =
-        args.result.map(|file| task_result::read(context, &file, args.kind)).transpose()?;
-    let given = task_git::Given {
+    let (report, notes) = match &args.result {
+        Some(file) => {
+            let (name, text) = (text::name_of(file), text::contract(file)?);
+            let (report, notes) = contract::work_report(Named { name, text: &text }, args.kind)?;
+            (Some(Box::new(report)), notes)
+        }
+        None => (None, Vec::new()),
+    };
+    let submission = Submission {
+        id: args.verb.id,
         commit: args.commit,
         branch: args.branch,
         pr: args.pr,
         reviewer: args.reviewer,
-        result,
         keep_leases: args.keep_leases,
         empty: args.empty,
         gates: args.gates,
+        reason: args.verb.reason,
+        report,
     };
-    let done = task_git::submit(context, args.verb, given)?;
-    Ok(Reply::new(done.answer, human::task::submitted).noted(done.notes))
+    Ok(execute::<op::TaskSubmit>(context, submission, human::task::submitted)?.noted(notes))
 }
 
 impl From<Step> for StepVerb {

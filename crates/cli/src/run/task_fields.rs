@@ -1,10 +1,11 @@
 //! From options to the fields of a task.
 
-use super::{execute, words};
+use super::{execute, text};
 use crate::args::{CreateArgs, UpdateArgs};
 use crate::human;
 use crate::output::Reply;
 use comity_api::{UpdateTask, op};
+use comity_bridge::contract::{self, Named};
 use comity_core::command::{ConstraintChanges, NewTask};
 use comity_core::event::TaskUpdated;
 use comity_core::refusal::Refusal;
@@ -22,7 +23,10 @@ pub(super) fn new_task(
     let mapper = context.mapper();
     let title = args.title.as_deref();
     let (base, note) = match &args.contract {
-        Some(file) => words::task_of_contract(context, file, title)?,
+        Some(file) => {
+            let (name, text) = (text::name_of(file), text::contract(file)?);
+            contract::task(&context.caller(), Named { name, text: &text }, title)?
+        }
         None => {
             let title = title.unwrap_or_default().to_owned();
             (NewTask { title, ..NewTask::default() }, None)

@@ -4,7 +4,6 @@
 
 use super::{execute, reply, show};
 use crate::args::{AgentCommand, GateCommand, Verdict};
-use crate::git::{Git, InWorkTree, snapshot};
 use crate::human;
 use crate::output::Reply;
 use comity_api::{
@@ -13,6 +12,7 @@ use comity_api::{
 use comity_core::refusal::Refusal;
 use comity_core::task::Deliverable;
 use comity_engine::Handler;
+use comity_guard::git::{Git, snapshot};
 use comity_project::Context;
 use comity_project::store::Access;
 use std::path::Path;
@@ -44,10 +44,9 @@ pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Ref
     match command {
         GateCommand::List { id } => show::<op::GateList>(context, ById { id }, human::team::gates),
         GateCommand::Record { id, gate, verdict, report, commit } => {
-            let git = context.git();
-            let commit = match (&git, commit) {
-                (Some((git, _)), Some(name)) => Some(git.named_commit(&name)?),
-                (Some((git, tree)), None) => tested_commit(context, git, tree, &id)?,
+            let commit = match (context.git_tree(), commit) {
+                (Some(tree), Some(name)) => Some(Git::at(tree).named_commit(&name)?),
+                (Some(tree), None) => tested_commit(context, tree, &id)?,
                 (None, given) => given,
             };
             let pass = verdict == Verdict::Pass;
@@ -69,18 +68,13 @@ pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Ref
 
 /// What the caller's work tree has: its commit, or the snapshot that a task that must not commit is
 /// handed in with.
-fn tested_commit(
-    context: &Context,
-    git: &Git,
-    tree: &Path,
-    id: &str,
-) -> Result<Option<String>, Refusal> {
+fn tested_commit(context: &Context, tree: &Path, id: &str) -> Result<Option<String>, Refusal> {
     let task = context.ask::<op::TaskShow>(ById { id: id.to_owned() })?.task;
     let code = task.deliverable == Deliverable::Code.as_str();
     if code && task.constraints.no_git_commit {
         return snapshot(tree, &task.id).map(Some);
     }
-    Ok(git.commit("HEAD"))
+    Ok(Git::at(tree).commit("HEAD"))
 }
 
 /// Evidence for another commit than the submitted one does not count, which is easy to overlook.

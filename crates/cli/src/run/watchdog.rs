@@ -1,9 +1,10 @@
 //! `comity watchdog`
 
+use crate::env::no_signals;
 use crate::human::{self, Screen};
 use crate::output::{self, Reply};
 use comity_api::{Nothing, op};
-use comity_core::refusal::{Code, Refusal};
+use comity_core::refusal::Refusal;
 use comity_project::Context;
 use comity_project::store::Access;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -24,9 +25,7 @@ pub(super) fn run(context: &Context, once: bool, json: bool) -> Result<Reply, Re
     // Stopping a watchdog is no failure. Nothing is lost: a sweep is one transaction.
     for signal in [SIGINT, SIGTERM] {
         let now = Arc::new(AtomicBool::new(true));
-        signal_hook::flag::register_conditional_shutdown(signal, 0, now).map_err(|error| {
-            Refusal::new(Code::Internal, format!("cannot listen for signals: {error}"))
-        })?;
+        signal_hook::flag::register_conditional_shutdown(signal, 0, now).map_err(no_signals)?;
     }
     if !json {
         output::remark("watching; press Ctrl-C to stop");

@@ -1,7 +1,7 @@
 //! A task written as another protocol writes it.
 
 use crate::output::Reply;
-use comity_api::{ById, RenderTask, Rendering, op};
+use comity_api::{ById, RenderTask, RenderedTask, Rendering, op};
 use comity_core::refusal::Refusal;
 use comity_project::Context;
 use comity_protocol::ace::Generation;
@@ -18,10 +18,13 @@ pub(super) fn render(context: &Context, kind: &str, id: String) -> Result<Reply,
             .hint(format!("use one of: mission, result, {}, labels, resume", names.join(", "))));
     };
     let generation = generation(context)?;
-    let rendered = context.ask::<op::ContractRender>(RenderTask { id, kind, generation })?;
+    Ok(reply(context.ask::<op::ContractRender>(RenderTask { id, kind, generation })?))
+}
+
+pub(super) fn reply(rendered: RenderedTask) -> Reply {
     let end = if rendered.text.ends_with('\n') { "" } else { "\n" };
     let text = format!("{}{end}", rendered.text);
-    Ok(Reply::text(rendered, text))
+    Reply::text(rendered, text)
 }
 
 /// The generation of ACE's comments that the project's labels go with.

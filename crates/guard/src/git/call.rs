@@ -13,7 +13,6 @@ pub struct Git {
 }
 
 impl Git {
-    /// Works in this directory.
     pub fn at(dir: &Path) -> Git {
         Git { dir: dir.to_owned(), extra: Vec::new() }
     }
@@ -58,7 +57,6 @@ impl Git {
         self.command(args).stdin(file).output().ok()
     }
 
-    /// Tells whether a call succeeded.
     pub(crate) fn does<S: AsRef<OsStr>>(&self, args: &[S]) -> bool {
         self.output(args).is_some_and(|output| output.status.success())
     }
@@ -81,7 +79,6 @@ impl Git {
         (!line.is_empty()).then(|| line.to_owned())
     }
 
-    /// Returns the commit that a name stands for.
     pub fn commit(&self, name: &str) -> Option<String> {
         let wanted = format!("{name}^{{commit}}");
         self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])
@@ -107,7 +104,6 @@ impl Git {
         places.iter().find_map(|place| self.commit(&format!("{place}{name}")))
     }
 
-    /// Returns the branch that is checked out.
     pub fn branch(&self) -> Option<String> {
         self.line(&["symbolic-ref", "--quiet", "--short", "HEAD"])
     }

@@ -8,6 +8,7 @@ pub mod developer;
 pub mod effect;
 pub mod ids;
 pub mod lines;
+pub mod named;
 pub mod records;
 pub mod resume;
 pub mod reviewer;

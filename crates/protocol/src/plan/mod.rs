@@ -104,7 +104,7 @@ impl Target {
 }
 
 /// Something that was not carried over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LeftOut {
     /// The item, or `*` for all of them.
     pub item: String,

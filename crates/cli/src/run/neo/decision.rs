@@ -1,12 +1,13 @@
 //! `neo decision …`
 
-use super::{Form, find, print};
+use super::{Form, print};
 use crate::args::{NeoAsk, NeoDecision};
 use crate::human::clean_text;
 use crate::output::{self, Reply};
-use comity_api::{ById, DecisionAnswer, op};
+use comity_api::{ById, DecisionAnswer, DecisionFilter, op};
+use comity_bridge::neo::{find, records};
 use comity_core::command::{Adoption, Command, Made, Question};
-use comity_core::decision::{Addressee, DecisionOption, DecisionState, DecisionType};
+use comity_core::decision::{Addressee, DecisionOption, DecisionType};
 use comity_core::origin::Origin;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
@@ -14,12 +15,10 @@ use comity_core::view::DecisionView;
 use comity_engine::{Caller, Service};
 use comity_project::Context;
 use comity_project::store::Access;
-use comity_protocol::neotx::records::{DECISION_KEYS, Record};
+use comity_protocol::neotx::records::Record;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// neo's word for whoever asks. neo's supervisor is a planner here.
-const SOURCE: &str = "supervisor";
 /// The source of a question that was asked through `comity neo` with a type that only neo has.
 const HERE: &str = "neo-command";
 const RULE: &str = "─────────────────────────────────────────";
@@ -105,7 +104,7 @@ fn create(context: &Context, args: &NeoAsk, form: Form) -> Result<Reply, Refusal
     let id = find::decision_id(&decision);
     let said = print::success(&format!("Decision created: {id}")) + &id + "\n";
     if !args.wait {
-        let answer = json!({"decision": record(&decision).map()});
+        let answer = json!({"decision": records::decision(&decision).map()});
         return Ok(Reply::text(answer, said));
     }
     let words = form == Form::Words;
@@ -115,8 +114,8 @@ fn create(context: &Context, args: &NeoAsk, form: Form) -> Result<Reply, Refusal
     }
     match service.wait_for_decision(&caller, &decision.id, Some(timeout)) {
         Ok(DecisionAnswer { decision }) => {
-            let answered = clean_text(&answer_text(&decision).unwrap_or_default());
-            let answer = json!({"decision": record(&decision).map()});
+            let answered = clean_text(&records::answer_text(&decision).unwrap_or_default());
+            let answer = json!({"decision": records::decision(&decision).map()});
             Ok(Reply::text(answer, format!("Answer: {answered}\n")))
         }
         Err(mut refusal) if refusal.code == Code::TimedOut => {
@@ -132,57 +131,13 @@ fn create(context: &Context, args: &NeoAsk, form: Form) -> Result<Reply, Refusal
     }
 }
 
-fn answer_text(decision: &DecisionView) -> Option<String> {
-    let key = decision.answer.clone()?;
-    Some(match &decision.text {
-        Some(text) => format!("{key}: {text}"),
-        None => key,
-    })
-}
-
-/// Keys that comity always writes from its own record.
-const KNOWN_HERE: &[&str] = &["id", "question", "context", "defaultAnswer", "answer"];
-
-/// A decision as neo's files and JSON have it.
-pub(super) fn record(decision: &DecisionView) -> Record {
-    let mut out = Record::new().with("id", find::decision_id(decision));
-    out.set("question", decision.question.as_str());
-    out.set("context", decision.context.clone());
-    let approval = decision.r#type == DecisionType::Approval.as_str();
-    if !decision.options.is_empty() && !approval {
-        let option = |option: &DecisionOption| {
-            let label = option.label.as_deref().unwrap_or(&option.key);
-            let out = Record::new().with("key", option.key.as_str()).with("label", label);
-            Value::Object(out.with("description", option.description.clone()).map().clone())
-        };
-        out.set("options", decision.options.iter().map(option).collect::<Vec<_>>());
-    }
-    out.set("type", if approval { "approval" } else { "generic" });
-    out.set("source", SOURCE);
-    out.set("createdAt", decision.created_at.to_string());
-    out.set("expiresAt", decision.expires_at.map(|at| at.to_string()));
-    out.set("defaultAnswer", decision.default.clone());
-    if decision.answer.is_some() {
-        // A default counts as the answer from the deadline on.
-        let defaulted = decision.state == DecisionState::Defaulted.as_str();
-        let at = if defaulted { decision.expires_at } else { decision.answered_at };
-        out.set("answeredAt", at.map(|at| at.to_string()));
-        out.set("answer", answer_text(decision));
-    } else if decision.state == "expired" {
-        out.set("expiredAt", decision.expires_at.map(|at| at.to_string()));
-    }
-    for (key, value) in decision.origin.iter().flat_map(|origin| &origin.other) {
-        // Other keys that neo's record had. They never replace what comity knows.
-        if !KNOWN_HERE.contains(&key.as_str()) {
-            out.set(key, value.clone());
-        }
-    }
-    out.in_order(DECISION_KEYS)
-}
-
-fn sorted(context: &Context, settled: bool) -> Result<Vec<Record>, Refusal> {
+fn sorted(context: &Context, all: bool) -> Result<Vec<Record>, Refusal> {
     let service = context.service(Access::Read)?;
-    Ok(find::decisions(&service, &context.caller(), settled)?.iter().map(record).collect())
+    let wanted = DecisionFilter { all, ..DecisionFilter::default() };
+    Ok(find::decisions(&service, &context.caller(), wanted)?
+        .iter()
+        .map(records::decision)
+        .collect())
 }
 
 /// The records as JSON: neo's list, or comity's object.
@@ -282,11 +237,11 @@ fn option_lines(record: &Record, described: bool) -> String {
 
 /// Words a refusal as neo does, where neo has words for it.
 fn in_neos_words(mut refusal: Refusal, id: &str) -> Refusal {
-    match refusal.code {
-        Code::AlreadyAnswered => refusal.message = format!("Decision already answered: {id}"),
-        _ => return print::not_found(refusal, "Decision", "decision", id),
+    if refusal.code == Code::AlreadyAnswered {
+        refusal.message = format!("Decision already answered: {id}");
+        return refusal;
     }
-    refusal
+    print::not_found(refusal, "Decision", "decision", id)
 }
 
 fn found(service: &Service, caller: &Caller, id: &str) -> Result<DecisionView, Refusal> {
@@ -297,7 +252,7 @@ fn found(service: &Service, caller: &Caller, id: &str) -> Result<DecisionView, R
 fn get(context: &Context, id: &str, form: Form) -> Result<Reply, Refusal> {
     let service = context.service(Access::Read)?;
     let decision = found(&service, &context.caller(), id).map_err(|it| in_neos_words(it, id))?;
-    let record = record(&decision);
+    let record = records::decision(&decision);
     match form {
         Form::Neos => return Ok(print::json(record.map())),
         Form::Object => {
@@ -342,6 +297,6 @@ fn answer_one(context: &Context, id: &str, answer: String) -> Result<Reply, Refu
     let command = Command::DecisionAnswer { id: ours, answer };
     let DecisionAnswer { decision } =
         service.run_command(&caller, command).map_err(|it| in_neos_words(it, id))?;
-    let answer = json!({"decision": record(&decision).map()});
+    let answer = json!({"decision": records::decision(&decision).map()});
     Ok(Reply::text(answer, print::success(&said)))
 }

@@ -1,11 +1,12 @@
 //! `neo directive …`
 
-use super::{find, print};
+use super::print;
 use crate::args::NeoDirective;
 use crate::human::{clean_text, now};
 use crate::local_time::end_of;
 use crate::output::Reply;
-use comity_api::{ById, DeleteDirective, DirectiveAnswer, ToggleDirective, op};
+use comity_api::{ById, DeleteDirective, DirectiveAnswer, ListDirectives, ToggleDirective, op};
+use comity_bridge::neo::{find, records};
 use comity_core::command::NewDirective;
 use comity_core::directive::Trigger;
 use comity_core::refusal::Refusal;
@@ -14,7 +15,6 @@ use comity_core::view::DirectiveView;
 use comity_engine::{Caller, Service};
 use comity_project::Context;
 use comity_project::store::Access;
-use comity_protocol::neotx::records::{DIRECTIVE_KEYS, Record};
 use serde_json::{Value, json};
 
 pub(super) fn run(context: &Context, command: NeoDirective) -> Result<Reply, Refusal> {
@@ -78,29 +78,8 @@ pub(super) fn run(context: &Context, command: NeoDirective) -> Result<Reply, Ref
 
 const USAGE: &str = "Usage: neo directive create \"<action>\" [--trigger idle] [--duration \"2h\"]";
 
-/// A directive as neo's file has it.
-pub(super) fn record(directive: &DirectiveView) -> Record {
-    let mut out = Record::new().with("id", find::directive_id(directive));
-    out.set("trigger", directive.trigger.as_str());
-    out.set("action", directive.text.as_str());
-    out.set("description", directive.description.clone());
-    out.set("priority", directive.priority);
-    out.set("enabled", directive.enabled);
-    out.set("createdAt", directive.created_at.to_string());
-    out.set("expiresAt", directive.expires_at.map(|at| at.to_string()));
-    for (key, value) in directive.origin.iter().flat_map(|origin| &origin.other) {
-        // Other keys that neo's record had. They never replace what comity knows.
-        if key == "createdAt" || key == "lastTriggeredAt" || !DIRECTIVE_KEYS.contains(&key.as_str())
-        {
-            out.set(key, value.clone());
-        }
-    }
-    out.set("lastTriggeredAt", directive.last_triggered_at.map(|at| at.to_string()));
-    out.in_order(DIRECTIVE_KEYS)
-}
-
 fn answer(directive: &DirectiveView) -> Value {
-    json!({"directive": record(directive).map()})
+    json!({"directive": records::directive(directive).map()})
 }
 
 /// The time that is left, in neo's units.
@@ -147,7 +126,8 @@ fn create(context: &Context, new: NewDirective) -> Result<Reply, Refusal> {
 }
 
 fn list(context: &Context) -> Result<Reply, Refusal> {
-    let directives = find::directives(&context.service(Access::Read)?, &context.caller())?;
+    let (service, all) = (context.service(Access::Read)?, ListDirectives::default());
+    let directives = find::directives(&service, &context.caller(), all)?;
     let row = |it: &DirectiveView| {
         let action = match it.text.chars().count() {
             0..=40 => it.text.clone(),
@@ -169,7 +149,7 @@ fn list(context: &Context) -> Result<Reply, Refusal> {
         print::table(&["ID", "TRIGGER", "STATUS", "EXPIRES", "PRIORITY", "ACTION"], &rows)
     };
     let maps: Vec<Value> =
-        directives.iter().map(|it| Value::Object(record(it).map().clone())).collect();
+        directives.iter().map(|it| Value::Object(records::directive(it).map().clone())).collect();
     Ok(Reply::text(json!({"directives": maps}), said))
 }
 
@@ -201,7 +181,7 @@ fn toggle(context: &Context, id: &str) -> Result<Reply, Refusal> {
 
 fn show(context: &Context, id: &str) -> Result<Reply, Refusal> {
     let directive = found(&context.service(Access::Read)?, &context.caller(), id)?;
-    let record = record(&directive);
+    let record = records::directive(&directive);
     let text = |key: &str| clean_text(record.text(key).unwrap_or_default());
     let mut said = format!(
         "ID:          {}\nTrigger:     {}\nStatus:      {}\nPriority:    {}\nAction:      {}\n",

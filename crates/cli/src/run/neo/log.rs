@@ -1,11 +1,13 @@
 //! `neo log` and `neo logs`.
 
-use super::{find, print};
+use super::print;
 use crate::args::{Global, NeoLog, NeoLogs};
 use crate::env;
 use crate::human::clean_text;
 use crate::output::{self, Reply};
 use comity_api::{ById, EventAnswer, EventFilter, EventView, Nothing, Since, op};
+use comity_bridge::neo::records::{AGENT, short_agent};
+use comity_bridge::neo::{find, step};
 use comity_core::chain::Hash;
 use comity_core::command::{Command, NewMemory};
 use comity_core::limits::PAGE_MAX;
@@ -60,9 +62,9 @@ pub(super) fn run(global: &Global, args: NeoLog) -> Result<Reply, Refusal> {
     });
     let service = context.service(Access::Write)?;
     let note = Command::Note { kind, text, task: None };
-    let answer: EventAnswer = service.run_command(&super::step(&context, 1), note)?;
+    let answer: EventAnswer = service.run_command(&step(&context.caller(), 1), note)?;
     if let Some(memory) = memory {
-        service.run(&super::step(&context, 2), memory)?;
+        service.run(&step(&context.caller(), 2), memory)?;
     }
     Ok(Reply::text(answer, print::success(&said)))
 }
@@ -127,7 +129,7 @@ fn clock(event: &EventView) -> String {
 
 fn agent(event: &EventView) -> String {
     match event.agent.as_str() {
-        agent if agent.starts_with(super::AGENT) => super::short_agent(agent),
+        agent if agent.starts_with(AGENT) => short_agent(agent),
         agent => agent.to_owned(),
     }
 }
@@ -181,7 +183,7 @@ fn line(event: &EventView, short: bool) -> String {
 /// Tells whether an agent of the run made the event. The run may be a prefix of the full id.
 fn of_run(event: &EventView, run: &str) -> bool {
     let run = super::plain(run, super::RUN_CHARS);
-    let made_by = event.agent.strip_prefix(super::AGENT).and_then(|it| it.split_once(':'));
+    let made_by = event.agent.strip_prefix(AGENT).and_then(|it| it.split_once(':'));
     !run.is_empty() && made_by.is_some_and(|(_, made_by)| made_by.starts_with(&run))
 }
 

@@ -1,13 +1,13 @@
 //! `neo memory …`
 
-use super::{find, print};
+use super::print;
 use crate::args::{NeoAbout, NeoMemory, NeoShown};
 use crate::output::Reply;
 use comity_api::{
     ById, ForgetMemory, ListMemories, MemoryAnswer, SearchMemories, UpdateMemory, op,
 };
+use comity_bridge::neo::{find, records};
 use comity_core::command::{MemoryChanges, NewMemory};
-use comity_core::limits::PAGE_MAX;
 use comity_core::memory::{GLOBAL_SCOPE, MemoryType};
 use comity_core::refusal::Refusal;
 use comity_core::search::Search;
@@ -16,8 +16,8 @@ use comity_core::view::MemoryView;
 use comity_engine::{Caller, Service};
 use comity_project::Context;
 use comity_project::store::Access;
-use comity_protocol::neotx::records::{MEMORY_COLUMNS, Record};
-use comity_protocol::neotx::take::{column_tag, kept_columns, memory_words};
+use comity_protocol::neotx::records::Record;
+use comity_protocol::neotx::take::{column_tag, memory_words};
 use comity_protocol::neotx::words::relevance;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -117,7 +117,7 @@ fn any_knowledge(about: &NeoAbout) -> bool {
 }
 
 fn fits(about: &NeoAbout, memory: &MemoryView) -> bool {
-    let record = record(memory);
+    let record = records::memory(memory);
     let has = |column: &str, wanted: Option<&String>| {
         wanted.is_none_or(|wanted| record.text(column) == Some(wanted))
     };
@@ -160,39 +160,8 @@ fn columns(about: &NeoAbout) -> Vec<String> {
     .collect()
 }
 
-/// Columns that comity always writes from its own record.
-const KNOWN_HERE: &[&str] = &["id", "type", "subtype", "scope", "content", "tags", "expires_at"];
-
-/// A memory as a row of neo's table.
-pub(super) fn record(memory: &MemoryView) -> Record {
-    let (tags, kept) = kept_columns(&memory.tags);
-    let (kind, subtype) = memory_words(memory.r#type);
-    let created = memory.created_at.to_string();
-    let mut out = Record::new().with("id", find::memory_id(memory));
-    out.set("type", kind);
-    out.set("scope", memory.scope.as_str());
-    out.set("content", memory.text.as_str());
-    out.set("source", super::short_agent(memory.source.agent.as_str()));
-    out.set("tags", json!(tags).to_string());
-    out.set("created_at", created.as_str());
-    out.set("last_accessed_at", created.as_str());
-    out.set("access_count", 0);
-    out.set("expires_at", memory.expires_at.map(|at| at.to_string()));
-    out.set("subtype", subtype);
-    for (column, value) in memory.origin.iter().flat_map(|origin| &origin.other) {
-        // Other columns that neo's row had. They never replace what comity knows.
-        if !KNOWN_HERE.contains(&column.as_str()) {
-            out.set(column, value.clone());
-        }
-    }
-    for (column, value) in kept.map() {
-        out.set(column, value.clone());
-    }
-    out.in_order(MEMORY_COLUMNS)
-}
-
 fn answer(memory: &MemoryView) -> Value {
-    json!({"memory": record(memory).map()})
+    json!({"memory": records::memory(memory).map()})
 }
 
 fn named(service: &Service, caller: &Caller, id: &str) -> Result<String, Refusal> {
@@ -258,7 +227,7 @@ fn newest(
     let Some(kind) = kind_of(about, None) else { return bad_type(about) };
     let service = context.service(Access::Read)?;
     let wanted = ListMemories { kind, scope: scope(about), ..ListMemories::default() };
-    let mut found = find::memories(&service, &context.caller(), &wanted)?;
+    let mut found = find::memories(&service, &context.caller(), wanted)?;
     found.retain(|memory| fits(about, memory));
     found.reverse();
     found.truncate(usize::from(shown.limit.unwrap_or(otherwise)));
@@ -274,18 +243,13 @@ fn search(
 ) -> Result<Reply, Refusal> {
     let Some(kind) = kind_of(about, None) else { return bad_type(about) };
     let (service, caller) = (context.service(Access::Read)?, context.caller());
-    let mut found = find::all_pages(|after| {
-        let input = SearchMemories {
-            query: query.to_owned(),
-            kind,
-            scope: scope(about),
-            limit: Some(PAGE_MAX),
-            after,
-            ..SearchMemories::default()
-        };
-        let page = service.call::<op::MemorySearch>(&caller, input)?;
-        Ok((page.memories, page.next))
-    })?;
+    let wanted = SearchMemories {
+        query: query.to_owned(),
+        kind,
+        scope: scope(about),
+        ..SearchMemories::default()
+    };
+    let mut found = find::matches(&service, &caller, wanted)?;
     found.retain(|memory| fits(about, memory));
     found.truncate(usize::from(shown.limit.unwrap_or(FOUND)));
     let texts = found.iter().map(|memory| {
@@ -297,7 +261,7 @@ fn search(
 
 fn table(found: &[MemoryView], shown: &NeoShown, scores: Option<&[u8]>) -> Reply {
     let most = if shown.full { SHOWN_FULL } else { SHOWN };
-    let records: Vec<Record> = found.iter().map(record).collect();
+    let records: Vec<Record> = found.iter().map(records::memory).collect();
     let row = |(place, record): (usize, &Record)| {
         let text = |key: &str| record.text(key).unwrap_or_default().to_owned();
         let score = scores.map(|all| format!("{}%", all.get(place).copied().unwrap_or(0)));
@@ -325,7 +289,7 @@ fn accesses(record: &Record) -> u64 {
 
 fn stats(context: &Context) -> Result<Reply, Refusal> {
     let service = context.service(Access::Read)?;
-    let found = find::memories(&service, &context.caller(), &ListMemories::default())?;
+    let found = find::memories(&service, &context.caller(), ListMemories::default())?;
     let mut types: BTreeMap<&str, usize> = BTreeMap::new();
     let mut scopes: BTreeMap<&str, usize> = BTreeMap::new();
     for memory in &found {
@@ -343,7 +307,7 @@ fn stats(context: &Context) -> Result<Reply, Refusal> {
             said.push('\n');
         }
     }
-    let mut top: Vec<Record> = found.iter().map(record).collect();
+    let mut top: Vec<Record> = found.iter().map(records::memory).collect();
     top.sort_by_key(|record| std::cmp::Reverse(accesses(record)));
     top.truncate(TOP);
     if !top.is_empty() {

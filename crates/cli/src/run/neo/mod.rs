@@ -1,28 +1,19 @@
 //! `comity neo …`: neo's commands, flags, words and exit statuses over this project's store.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod decision;
 mod directive;
-mod export;
-mod files;
-mod find;
-mod import;
 mod log;
 mod memory;
 mod print;
-mod resume;
-mod seen;
 mod task;
-
-pub(super) use export::export;
-pub(super) use import::import;
-pub(super) use resume::render as render_resume;
 
 use crate::args::{self, Global, NeoCommand};
 use crate::env;
 use crate::output::{self, Reply};
+use comity_bridge::neo::records::AGENT;
 use comity_core::refusal::Refusal;
-use comity_engine::Caller;
-use comity_project::Context;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
@@ -57,7 +48,6 @@ fn dispatch(global: &Global, command: NeoCommand) -> Result<Reply, Refusal> {
     }
 }
 
-/// Refuses an unknown subcommand.
 fn unknown(words: &[String], known: &str) -> Result<Reply, Refusal> {
     let word = words.first().map_or("", String::as_str);
     let refusal = Refusal::input(format!("Unknown action \"{word}\". Must be one of: {known}"));
@@ -69,8 +59,6 @@ fn unknown(words: &[String], known: &str) -> Result<Reply, Refusal> {
     Err(refusal)
 }
 
-/// The ids of neo's agents begin with this.
-const AGENT: &str = "neo:";
 /// The most characters of an agent's name, and of its run's id, in comity's id of the agent.
 const NAME_CHARS: usize = 60;
 const RUN_CHARS: usize = 60;
@@ -96,20 +84,4 @@ fn by_agent(global: &Global) -> Result<Global, Refusal> {
         });
     }
     Ok(own)
-}
-
-/// neo's name of an agent: the id without prefix and run. neo calls a person or a script `user`.
-fn short_agent(agent: &str) -> String {
-    match agent.strip_prefix(AGENT) {
-        Some(name) => name.split(':').next().unwrap_or(name).to_owned(),
-        None if agent.starts_with("human:") || agent.starts_with("script:") => "user".to_owned(),
-        None => agent.to_owned(),
-    }
-}
-
-/// One of several steps of one command line. Each step has a key of its own, so that the whole can be repeated.
-fn step(context: &Context, number: usize) -> Caller {
-    let caller = context.caller();
-    let key = caller.key.as_ref().map(|key| format!("{key}:{number}"));
-    Caller { key, ..caller }
 }

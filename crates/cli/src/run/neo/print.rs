@@ -12,14 +12,12 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 const BOLD: Style = Style::new().bold();
 
-/// neo's exit status for whatever went wrong.
 const EXIT: u8 = 1;
 
 fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// A line that reports success.
 pub(super) fn success(message: &str) -> String {
     format!("{} {}\n", paint(GOOD, "✓"), clean_text(message))
 }

@@ -1,0 +1,410 @@
+//! What the `collab.*` methods do, for both doors: JSON-RPC and the command line.
+
+use super::answers::{
+    Assigned, Created, FileText, Fine, Leased, LogFile, Reclaimed, StateData, Suggested, Tasks,
+};
+use super::exporter::{Exporter, Tell, say};
+use super::history::History;
+use super::sync::{Syncer, fresh, whole_task};
+use super::tree::Tree;
+use crate::Bridge;
+use comity_api::{
+    Assign, EmitEvent, LeasesAnswer, Link, Nothing, Operation, SuggestAgents, Transition, op,
+};
+use comity_core::command::{Command, LeaseChange};
+use comity_core::ids::AgentId;
+use comity_core::refusal::{Code, Refusal};
+use comity_core::status::Status;
+use comity_core::time::Millis;
+use comity_core::view::TaskView;
+use comity_engine::{Answered, Handler, Reply, Service};
+use comity_project::Context;
+use comity_project::store::Access;
+use comity_protocol::collab::{
+    Patch, StateFile as Kind, etag, lock_id, normal_event, parse_lock_id, pretty, read_agent,
+    task_record,
+};
+use serde_json::{Map, Value};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What generated ids start with.
+const ID_PREFIX: &str = "task-";
+
+/// Why a call failed, in the words of the tree's own tools where they have some.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub message: String,
+    pub refusal: Option<Refusal>,
+}
+
+impl Failure {
+    pub fn input(message: impl Into<String>) -> Failure {
+        let message = message.into();
+        Failure { refusal: Some(Refusal::input(message.clone())), message }
+    }
+
+    fn said(message: impl Into<String>, refusal: Refusal) -> Failure {
+        Failure { message: message.into(), refusal: Some(refusal) }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        Failure { message: refusal.message.clone(), refusal: Some(refusal) }
+    }
+}
+
+pub struct Collab {
+    context: Context,
+    service: Service,
+    pub(super) tree: Tree,
+    exporter: Exporter,
+    /// Where it is written what other tools call their leases.
+    history: History,
+    ttl: Option<Millis>,
+    tell: Tell,
+}
+
+impl Collab {
+    /// Opens the root: what is in its tree is taken over first.
+    pub fn open(context: Context, ttl: Option<Millis>, tell: Tell) -> Result<Collab, Refusal> {
+        let context = context.for_many();
+        let dir = context.root.dir.join("collaboration");
+        let own = Bridge { service: context.service(Access::Write)?, context: context.clone() };
+        let mut syncer = Syncer::open(&own, &context.caller(), &dir)?;
+        let first = syncer.once(false);
+        say(&tell, &first);
+        first?;
+        let tree = Tree { dir };
+        let history = History::open(&context.beside_store(), &tree)?;
+        let service = context.service(Access::Write)?;
+        let exporter = Exporter::start(syncer, Arc::clone(&tell))?;
+        Ok(Collab { context, service, tree, exporter, history, ttl, tell })
+    }
+
+    /// Returns what writes the tree from another thread, when the process is told to stop.
+    pub fn last_export(&self) -> impl FnOnce() + Send + 'static {
+        let (export, tell) = (self.exporter.last_export(), Arc::clone(&self.tell));
+        move || say(&tell, &export())
+    }
+
+    /// Calls an operation that changes something.
+    fn operate<O: Operation>(&self, input: O::Input) -> Result<O::Output, Failure>
+    where
+        Service: Handler<O>,
+    {
+        Ok(self.told(self.service.handle(&self.context.caller(), input)?))
+    }
+
+    /// Runs a command that is no operation by itself: several steps, or one that is done for another agent.
+    fn execute(&self, command: Command) -> Result<Reply, Failure> {
+        Ok(self.told(self.service.run(&self.context.caller(), command)?))
+    }
+
+    fn told<T>(&self, answered: Answered<T>) -> T {
+        answered.remarks.iter().for_each(|remark| (self.tell)(&format!("comity: {remark}")));
+        self.exporter.changed();
+        answered.output
+    }
+
+    fn export_now(&self) -> Result<(), Failure> {
+        self.exporter.now().map(|_| ()).map_err(Failure::from)
+    }
+
+    /// Finds a task by its whole id. One that is not there may just have been written into the file.
+    fn task(&self, id: &str) -> Result<TaskView, Failure> {
+        let caller = self.context.caller();
+        if let Some(task) = whole_task(&self.service, &caller, id)? {
+            return Ok(task);
+        }
+        self.export_now()?;
+        whole_task(&self.service, &caller, id)?.ok_or_else(|| {
+            let refusal = Refusal::new(Code::NotFound, format!("there is no task {id:?}"));
+            Failure::said("Task not found", refusal)
+        })
+    }
+
+    pub fn file_text(&self, path: &Path) -> Result<FileText, Failure> {
+        self.export_now()?;
+        let bytes = Tree::read(path)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(FileText { text, etag: etag(&bytes) })
+    }
+
+    /// What the file holds; where it cannot be read, what it would hold.
+    pub fn state_file(&mut self, kind: Kind) -> Result<StateData, Failure> {
+        self.export_now()?;
+        let bytes = Tree::read(&self.tree.state(kind)).ok().flatten().unwrap_or_default();
+        if let Ok(data) = serde_json::from_slice(&bytes) {
+            return Ok(StateData { data, etag: etag(&bytes) });
+        }
+        let state = self.service.collab_state(&self.context.caller())?;
+        self.history.load();
+        let data = fresh(kind, &state, &self.history.progress.outside, None);
+        let etag = etag(pretty(&data).as_bytes());
+        Ok(StateData { data, etag })
+    }
+
+    /// Lists tasks. A word that is no status is the status of none.
+    pub fn list_tasks(
+        &self,
+        status: Option<&str>,
+        assignee: Option<&str>,
+    ) -> Result<Tasks, Failure> {
+        if !self.exporter.is_untouched() {
+            self.export_now()?;
+        }
+        let tasks = self.service.all_tasks(&self.context.caller())?;
+        let fits = |task: &&TaskView| {
+            status.is_none_or(|word| task.status.as_str() == word)
+                && assignee.is_none_or(|agent| task.assignee.as_deref() == Some(agent))
+        };
+        Ok(Tasks { tasks: tasks.iter().filter(fits).map(task_record).collect() })
+    }
+
+    pub fn create_task(
+        &self,
+        id: Option<String>,
+        mut record: Map<String, Value>,
+    ) -> Result<Created, Failure> {
+        // A task begins in the queue, now.
+        for key in ["id", "status", "needs", "created_at", "updated_at"] {
+            record.shift_remove(key);
+        }
+        let patch = Patch::read(&record).map_err(|problems| worded(&problems))?;
+        let mut new = patch.new_task(id);
+        new.id_prefix = Some(ID_PREFIX.to_owned());
+        Ok(Created { id: self.operate::<op::TaskCreate>(new)?.task.id })
+    }
+
+    /// Changes a task to what a part of an entry of `tasks.json` says.
+    pub fn update_task(&self, id: String, record: &Map<String, Value>) -> Result<Fine, Failure> {
+        let patch = Patch::read(record).map_err(|problems| worded(&problems))?;
+        let task = self.task(&id)?;
+        if let [reference, ..] = patch.lost_references(&task).as_slice() {
+            let said = format!("external_ids: {reference} is changed, not taken away");
+            return Err(Failure::input(said));
+        }
+        let steps = patch.commands(&task, &self.context.actor, None);
+        if !steps.is_empty() {
+            self.execute(Command::Several { id, steps }).map_err(|failure| match patch.status {
+                Some(wanted) => transition_words(failure, task.status, wanted),
+                None => failure,
+            })?;
+        }
+        Ok(Fine::YES)
+    }
+
+    pub fn transition_task(
+        &self,
+        id: String,
+        status: Status,
+        reason: Option<String>,
+        needs: Option<String>,
+    ) -> Result<Fine, Failure> {
+        let task = self.task(&id)?;
+        let needs = needs.or_else(|| reason.clone()).filter(|_| status == Status::Blocked);
+        // A task that is assigned to somebody is claimed for that one.
+        let to = Patch::to(status);
+        let steps = to.commands(&task, &self.context.actor, reason.as_deref());
+        let done = if matches!(steps.first(), Some(Command::Claim(_))) {
+            self.execute(Command::Several { id, steps }).map(drop)
+        } else {
+            self.operate::<op::TaskTransition>(Transition { id, status, reason, needs }).map(drop)
+        };
+        done.map_err(|failure| transition_words(failure, task.status, status))?;
+        Ok(Fine::YES)
+    }
+
+    pub fn suggest_assignee(&self, labels: Vec<String>) -> Result<Suggested, Failure> {
+        let input = SuggestAgents { labels, role: None };
+        let answer = self.service.call::<op::AgentSuggest>(&self.context.caller(), input)?;
+        let first = answer.suggestions.into_iter().next();
+        Ok(Suggested { assignee: first.map(|first| first.agent) })
+    }
+
+    pub fn auto_assign(
+        &self,
+        id: String,
+        labels: Option<Vec<String>>,
+    ) -> Result<Assigned, Failure> {
+        let task = self.task(&id)?;
+        if let Some(claim) = task.claim {
+            return Ok(Assigned { assignee: Some(claim.agent), updated: false });
+        }
+        let Suggested { assignee } = self.suggest_assignee(labels.unwrap_or(task.labels))?;
+        let updated = assignee.is_some();
+        if let Some(agent) = &assignee {
+            let agent = Some(AgentId::parse(agent)?);
+            self.operate::<op::TaskAssign>(Assign { id, agent })?;
+        }
+        Ok(Assigned { assignee, updated })
+    }
+
+    /// Links a task. The value is a text or a number.
+    pub fn link_external(
+        &self,
+        id: String,
+        provider: String,
+        key: String,
+        given: &Value,
+    ) -> Result<Fine, Failure> {
+        let value = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
+        let task = self.task(&id)?;
+        let keep = Patch::reference(&task, &provider, &key, given);
+        let link = Link { id: id.clone(), provider, key, value };
+        let keep = keep.commands(&task, &self.context.actor, None);
+        let keep = keep.into_iter().filter(|step| matches!(step, Command::UpdateTask { .. }));
+        let steps: Vec<Command> = std::iter::once(link.clone().into()).chain(keep).collect();
+        match self.execute(Command::Several { id, steps }) {
+            // Whoever may link a task may not change it in every case: then the number is kept as a text.
+            Err(Failure { refusal: Some(refusal), .. }) if refusal.code == Code::RoleForbidden => {
+                self.operate::<op::TaskLink>(link)?;
+            }
+            done => {
+                done?;
+            }
+        }
+        Ok(Fine::YES)
+    }
+
+    pub fn emit_event(&self, event: Map<String, Value>) -> Result<Fine, Failure> {
+        let event = normal_event(event).into_event();
+        self.operate::<op::EventEmit>(EmitEvent { event })?;
+        Ok(Fine::YES)
+    }
+
+    pub fn acquire_lease(
+        &mut self,
+        path: &str,
+        owner: AgentId,
+        purpose: Option<String>,
+    ) -> Result<Leased, Failure> {
+        let command = LeaseChange::Acquire {
+            patterns: vec![self.context.root_mapper().pattern(path)?],
+            task: None,
+            purpose,
+            ttl: self.ttl,
+            shared: false,
+        };
+        let answer: LeasesAnswer = self
+            .execute(Command::LeaseFor { owner, since: None, command })
+            .map_err(|failure| self.held_words(failure, path))?
+            .take()?;
+        let none = || Refusal::new(Code::Internal, "the answer has no lease");
+        let lease = answer.leases.first().ok_or_else(none)?;
+        Ok(Leased { lock_id: self.wire_id(&lease.lock_id) })
+    }
+
+    pub fn renew_lease(&mut self, text: &str, owner: &AgentId) -> Result<Fine, Failure> {
+        self.change_lease(text, owner, |id| LeaseChange::Renew { ids: vec![id], ttl: None })
+    }
+
+    pub fn release_lease(&mut self, text: &str, owner: &AgentId) -> Result<Fine, Failure> {
+        self.change_lease(text, owner, |id| LeaseChange::Release { ids: vec![id], all: false })
+    }
+
+    fn change_lease(
+        &mut self,
+        text: &str,
+        owner: &AgentId,
+        change: fn(String) -> LeaseChange,
+    ) -> Result<Fine, Failure> {
+        let done = match self.try_lease(text, owner, change) {
+            // One that is not there may just have been written into the file.
+            Err(Failure { refusal: Some(refusal), .. })
+                if is_lost(&refusal) && !self.exporter.is_untouched() =>
+            {
+                self.export_now()?;
+                self.try_lease(text, owner, change)
+            }
+            done => done,
+        };
+        done.map_err(|failure| match failure.refusal {
+            Some(refusal) if is_lost(&refusal) => {
+                Failure::said("Lease not found or ownership mismatch", refusal)
+            }
+            refusal => Failure { refusal, ..failure },
+        })
+    }
+
+    fn try_lease(
+        &mut self,
+        text: &str,
+        owner: &AgentId,
+        change: fn(String) -> LeaseChange,
+    ) -> Result<Fine, Failure> {
+        self.history.load();
+        let Some(id) = self.history.progress.lease_named(text) else {
+            return Err(Refusal::new(Code::NotFound, format!("there is no lease {text:?}")).into());
+        };
+        let (owner, command) = (owner.clone(), change(id));
+        self.execute(Command::LeaseFor { owner, since: None, command })?;
+        Ok(Fine::YES)
+    }
+
+    pub fn reclaim(&mut self) -> Result<Reclaimed, Failure> {
+        let reclaimed = self.operate::<op::LeaseReclaim>(Nothing {})?.reclaimed;
+        let leases = reclaimed.leases.iter().map(|id| self.wire_id(id)).collect();
+        Ok(Reclaimed { ok: true, reclaimed: leases, tasks: reclaimed.tasks })
+    }
+
+    pub fn generate_log(&self) -> Result<LogFile, Failure> {
+        let path = self.tree.log();
+        let text = self.file_text(&path)?.text;
+        Ok(LogFile { path: path.display().to_string(), text })
+    }
+
+    /// Changes an agent to what a part of an entry of `agents.json` says.
+    pub fn update_agent(&self, id: AgentId, record: &Map<String, Value>) -> Result<Fine, Failure> {
+        let command = read_agent(id, record).map_err(|problems| worded(&problems))?;
+        self.execute(command)?;
+        Ok(Fine::YES)
+    }
+}
+
+/// What leases are called here and there.
+impl Collab {
+    fn wire_id(&mut self, id: &str) -> String {
+        self.history.load();
+        match self.history.progress.outside.get(id) {
+            Some(theirs) => theirs.lock_id.clone(),
+            None => parse_lock_id(id).map_or_else(|| id.to_owned(), lock_id),
+        }
+    }
+
+    fn held_words(&mut self, failure: Failure, path: &str) -> Failure {
+        match failure.refusal {
+            Some(refusal) if refusal.code == Code::LeaseHeld => {
+                let conflicts = refusal.details.get("conflicts");
+                let held = conflicts.and_then(|all| all.pointer("/0/held/lock_id")?.as_str());
+                let id = held.map(|id| self.wire_id(id)).unwrap_or_default();
+                Failure::said(format!("Active lease exists for {path}: {id}"), refusal)
+            }
+            refusal => Failure { refusal, ..failure },
+        }
+    }
+}
+
+/// Tells whether a lease is not there, or somebody else's.
+fn is_lost(refusal: &Refusal) -> bool {
+    matches!(refusal.code, Code::NotFound | Code::NotHolder)
+}
+
+pub(super) fn worded(problems: &[(String, String)]) -> Failure {
+    if let Some((_, message)) = problems.iter().find(|(key, _)| key == "status") {
+        return Failure::input(message.clone());
+    }
+    let said: Vec<String> = problems.iter().map(|(key, text)| format!("{key}: {text}")).collect();
+    Failure::input(said.join("; "))
+}
+
+fn transition_words(failure: Failure, from: Status, to: Status) -> Failure {
+    match failure.refusal {
+        Some(refusal) if refusal.code == Code::InvalidTransition => {
+            Failure::said(format!("Invalid transition {from} -> {to}"), refusal)
+        }
+        refusal => Failure { refusal, ..failure },
+    }
+}

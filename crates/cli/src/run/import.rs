@@ -1,0 +1,64 @@
+//! `comity import …` and `comity export …`: what other tools keep.
+
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::{call, collab, text};
+use crate::args::{ExportCommand, ImportCommand};
+use crate::human::import::{import as in_words, neo_export};
+use crate::output::Reply;
+use comity_api::{Directory, ImportFile, NeoDirectory, OlderState, op};
+use comity_bridge::Bridge;
+use comity_core::refusal::Refusal;
+use comity_project::Context;
+use comity_project::store::Access;
+use std::path::Path;
+
+pub(super) fn bridge(context: &Context, access: Access) -> Result<Bridge, Refusal> {
+    Ok(Bridge { service: context.service(access)?, context: context.clone() })
+}
+
+fn named(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+pub(super) fn import(context: &Context, command: ImportCommand) -> Result<Reply, Refusal> {
+    let caller = context.caller();
+    let read = |file: &Path, dry_run: bool| {
+        let (name, text) = (named(file), text::tracker(&named(file))?);
+        let access = if dry_run { Access::Read } else { Access::Write };
+        Ok::<_, Refusal>((bridge(context, access)?, ImportFile { name, text, dry_run }))
+    };
+    match command {
+        ImportCommand::Beads { file, dry_run } => {
+            let (bridge, input) = read(&file, dry_run)?;
+            call::<op::ImportBeads>(&bridge, &caller, input, in_words)
+        }
+        ImportCommand::Taskmaster { file, dry_run } => {
+            let (bridge, input) = read(&file, dry_run)?;
+            call::<op::ImportTaskmaster>(&bridge, &caller, input, in_words)
+        }
+        ImportCommand::Neo { dir } => {
+            let bridge = bridge(context, Access::Write)?;
+            call::<op::ImportNeo>(&bridge, &caller, Directory { dir: named(&dir) }, in_words)
+        }
+        ImportCommand::Collab { dir } => {
+            collab::in_step::<op::ImportCollab>(context, Directory { dir })
+        }
+        ImportCommand::V1 { file, agents } => {
+            collab::in_step::<op::ImportV1>(context, OlderState { file, agents })
+        }
+    }
+}
+
+pub(super) fn export(context: &Context, command: ExportCommand) -> Result<Reply, Refusal> {
+    match command {
+        ExportCommand::Neo { dir, overwrite } => {
+            let input = NeoDirectory { dir: named(&dir), overwrite };
+            let bridge = bridge(context, Access::Read)?;
+            call::<op::ExportNeo>(&bridge, &context.caller(), input, neo_export)
+        }
+        ExportCommand::Collab { dir } => {
+            collab::in_step::<op::ExportCollab>(context, Directory { dir })
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What git's pre-push hook asks before anything is sent.
+
+use crate::base_branch::Standing;
+use crate::check::Guard;
+use crate::git::Git;
+use crate::span::has_work;
+use comity_api::{CheckPush, PushAnswer};
+use comity_core::refusal::{Code, Refusal};
+use comity_core::task::{Deliverable, Task};
+use comity_engine::Caller;
+use comity_protocol::neomjs::safety::{Push, protected_pushes, read_pushes};
+
+impl Guard {
+    /// Refuses a push of an agent to a protected branch; a person may.
+    pub(crate) fn push(&self, caller: &Caller, input: CheckPush) -> Result<PushAnswer, Refusal> {
+        let pushes = read_pushes(&input.text).map_err(|line| {
+            let shown: String = line.chars().take(100).collect();
+            Refusal::input(format!("{shown:?} is not a line that git gives a pre-push hook"))
+                .hint("a line has a local ref, a local commit, a remote ref and a remote commit")
+        })?;
+        let (config, actor) = (&self.context.config, &caller.actor);
+        let hit = protected_pushes(&pushes, &config.protected_branches());
+        if !hit.is_empty() && !actor.is_person() {
+            let message = format!("{actor} may not push to {} directly", hit.join(", "));
+            return Err(Refusal::new(Code::HumanOnly, message)
+                .hint("push another branch and open a pull request")
+                .detail("branches", hit));
+        }
+        if config.names_branches() && !actor.is_person() {
+            self.under_its_name(caller, &pushes)?;
+        }
+        let refs = pushes.into_iter().map(|push| push.remote).collect();
+        Ok(PushAnswer { ok: true, remote: input.remote, refs })
+    }
+
+    /// Refuses a push of work under another name than the task's, where the project names the branches. What the caller
+    /// has beside its tasks is its own affair.
+    fn under_its_name(&self, caller: &Caller, pushes: &[Push]) -> Result<(), Refusal> {
+        let Some(tree) = &self.observer.tree else { return Ok(()) };
+        let standing = Standing::of(&Git::at(tree), self.observer.base.as_deref())?;
+        let service = self.service()?;
+        let mut tasks: Vec<Task> = Vec::new();
+        for id in self.all_held(caller)? {
+            tasks.push(service.task(caller, &id)?);
+        }
+        tasks.retain(|task| task.deliverable == Deliverable::Code);
+        let is_wanted =
+            |branch: &str| tasks.iter().any(|task| task.branch.as_deref() == Some(branch));
+        let work_of = |task: &&Task, push: &Push| {
+            task.claim.as_ref().is_some_and(|claim| has_work(tree, &standing, &push.commit, claim))
+        };
+        for push in pushes {
+            let Some(branch) = push.branch().filter(|branch| !is_wanted(branch)) else { continue };
+            let Some(task) = tasks.iter().find(|task| work_of(task, push)) else { continue };
+            let wanted = task.branch.as_deref().unwrap_or_default();
+            let message = format!(
+                "the work on {} belongs on {wanted} and may not be pushed as {branch}",
+                task.id
+            );
+            let how = format!("push it under that name: git push origin HEAD:refs/heads/{wanted}");
+            return Err(Refusal::new(Code::LimitExceeded, message)
+                .hint(how)
+                .detail("task", task.id.as_str())
+                .detail("branch", wanted.to_owned()));
+        }
+        Ok(())
+    }
+}
