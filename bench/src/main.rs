@@ -3,6 +3,8 @@
 //! Prints one Markdown table a section. Figures that are compared come from the same run, taken in
 //! turns, since another run meets another machine. Nothing here is a test: a slow run is not an error.
 
+#![expect(clippy::disallowed_methods, reason = "measurements run other programs")]
+
 mod cli;
 mod fill;
 mod lease;

@@ -145,7 +145,9 @@ fn meant_elsewhere(caller: &Caller, contract: &TaskContract) -> Option<String> {
     let (named, here) = (contract.repository()?, caller.repo.as_str());
     let name = here.rsplit('/').next().unwrap_or(here);
     let is_here = named.eq_ignore_ascii_case(here) || named.eq_ignore_ascii_case(name);
-    (!is_here).then(|| format!("note: the contract is meant for {named}; its task is in {here}"))
+    (!is_here).then(|| {
+        format!("note: the contract names the repository {named}, but the task is in {here}")
+    })
 }
 
 /// Does what a report asks for.

@@ -1,5 +1,10 @@
 //! The one place that reads the environment, the working directory and the terminal of the process.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the room that reads the environment and the working directory"
+)]
+
 use crate::args::Global;
 use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::{Code, Refusal};

@@ -46,6 +46,7 @@ fn for_a_shell(value: &str) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the environment says whether to rewrite the page")]
 mod tests {
     use super::*;
     use crate::args::{Cli, at_once};

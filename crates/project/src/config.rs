@@ -422,11 +422,11 @@ mod tests {
             ),
             (
                 "[labels.states]\nqueued = 'todo'\n",
-                "c.toml:1: key labels.states: no word for in_progress",
+                "c.toml:1: key labels.states: the state in_progress has no word",
             ),
             (
                 "[roles]\ncritic = ['done']\n[labels.roles]\nking = 'x'\ncritic = ''\n",
-                "c.toml:5: key labels.roles.critic: \"\" is no label",
+                "c.toml:5: key labels.roles.critic: \"\" cannot be a label",
             ),
             (
                 "[store]\nurl = 'postgres://a:secret@h/db'\n",

@@ -1,5 +1,9 @@
 //! The short form of the simulation; `comity-sim` runs the long one.
 #![expect(clippy::panic, reason = "a failed test is a panic")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests run real processes and read what they are told by the environment"
+)]
 
 use comity_sim::{Beside, Plan, run, run_shared};
 use comity_store::test_server::empty_store;

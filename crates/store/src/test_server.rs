@@ -3,6 +3,7 @@
 //! `COMITY_TEST_POSTGRES` names one that `./check` has started; without it a test starts its own. A
 //! server that happens to run is never used.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::disallowed_methods, reason = "tests start a server of their own")]
 
 use crate::clock::{Clock, SystemClock};
 use crate::postgres::{OpenOptions, PgStore};

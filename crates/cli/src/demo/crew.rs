@@ -1,5 +1,7 @@
 //! The crew: who runs which command, told as it happens.
 
+#![expect(clippy::disallowed_methods, reason = "the demo runs comity and git as its crew does")]
+
 use anstyle::{AnsiColor, Style};
 use comity_core::refusal::{Code, Refusal};
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! Words, widths, times and colours.
 
+#![expect(clippy::disallowed_methods, reason = "words such as \"5 minutes ago\" count from now")]
+
 use super::Screen;
 use anstyle::{AnsiColor, Style};
 use comity_core::refusal::Refusal;

@@ -1,5 +1,9 @@
 //! The real binary, seen from outside.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests run real processes and read what they are told by the environment"
+)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a helper that fails fails its test")]
 
 mod bad_input;

@@ -4,6 +4,10 @@
 //! what must always hold after every command.
 
 #![expect(
+    clippy::disallowed_methods,
+    reason = "tests run real processes and read what they are told by the environment"
+)]
+#![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -1,4 +1,5 @@
 //! The engine over real stores: one binary, a module a behaviour.
+#![expect(clippy::disallowed_methods, reason = "tests queue and read the environment as they like")]
 #![expect(
     clippy::panic,
     clippy::unwrap_used,

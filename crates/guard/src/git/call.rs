@@ -1,5 +1,7 @@
 //! Calls of the git binary.
 
+#![expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
+
 use comity_core::refusal::Refusal;
 use std::ffi::{OsStr, OsString};
 use std::io::{Seek, Write};

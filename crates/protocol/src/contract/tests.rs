@@ -1,5 +1,10 @@
 //! Garbage, and good contracts with damage done to them: whatever comes, there is a verdict and no panic.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests run real processes and read what they are told by the environment"
+)]
+
 mod recognise;
 mod schema;
 

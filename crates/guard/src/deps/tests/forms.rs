@@ -1,5 +1,10 @@
 //! The forms in which dependencies are written, one by one, and what the repository has of its own.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests run real processes and read what they are told by the environment"
+)]
+
 use super::super::*;
 use crate::diff::changes;
 use std::path::Path;
