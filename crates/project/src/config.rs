@@ -443,14 +443,17 @@ mod tests {
             ("[branch]\npattern = 'a b/{id}'\n", "c.toml:2: key branch.pattern"),
             ("[branch]\npattern = 'feat/{isue}'\n", "one of: {id}, {number}, {issue}, {slug}"),
             ("[roles]\ncritic = ['reopen']\n", "only a person can reopen a task"),
-            ("[labels]\ndialect = 'jira'\n", "c.toml:2: key labels.dialect: \"jira\" is not known"),
+            (
+                "[labels]\ndialect = 'jira'\n",
+                "c.toml:2: key labels.dialect: comity knows no dialect \"jira\"",
+            ),
             (
                 "[labels.states]\nqueued = 'todo'\n",
-                "c.toml:1: key labels.states: no word for in_progress",
+                "c.toml:1: key labels.states: the state in_progress",
             ),
             (
                 "[roles]\ncritic = ['done']\n[labels.roles]\nking = 'x'\ncritic = ''\n",
-                "c.toml:5: key labels.roles.critic: \"\" is no label",
+                "c.toml:5: key labels.roles.critic: \"\" cannot be a label",
             ),
             (
                 "[store]\nurl = 'postgres://a:secret@h/db'\n",

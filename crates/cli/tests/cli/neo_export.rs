@@ -92,7 +92,7 @@ fn an_export_after_an_import_changes_no_byte() {
     let before = both.tables();
     let taken = both.import();
     let said = taken["left_out"].to_string();
-    assert!(said.contains("an e-mail address") && said.contains("it has no id"), "{taken}");
+    assert!(said.contains("an e-mail address") && said.contains("the line has no id"), "{taken}");
     let shown = both.neo(&["decision", "get", "dec_aaaa"]).stdout;
     assert!(shown.contains("Question: Mail [redacted"), "{shown}");
     both.export();
@@ -248,7 +248,7 @@ fn other_bytes_modes_and_links_stay_as_they_are() {
     std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o640)).unwrap();
     std::fs::remove_file(&file).unwrap();
     symlink(&real, &file).unwrap();
-    assert!(both.import()["left_out"].to_string().contains("no UTF-8"));
+    assert!(both.import()["left_out"].to_string().contains("not UTF-8"));
     both.sandbox.json(&["decision", "ask", "Ours?"]);
     both.export();
     assert!(std::fs::symlink_metadata(&file).unwrap().is_symlink());
