@@ -187,6 +187,13 @@ impl TaskId {
         ))
     }
 
+    /// Reads what people type for short: `12` and `t12` mean `T12`.
+    pub fn numbered(text: &str) -> Option<TaskId> {
+        let digits = text.strip_prefix('t').unwrap_or(text);
+        let fits = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        TaskId::parse(&format!("T{digits}")).ok().filter(|_| fits)
+    }
+
     /// Returns a value that sorts before every real id, to start a range with.
     pub fn first() -> TaskId {
         TaskId("".into())

@@ -37,6 +37,8 @@ pub struct Context {
     pub store: Place,
     pub repo: RepoName,
     pub actor: AgentId,
+    /// Why the caller is taken for this actor.
+    pub actor_because: String,
     pub via: Via,
     /// What looks at git before the rules decide. A door hands it in.
     pub observer: Option<Arc<dyn Observer>>,
@@ -86,8 +88,10 @@ impl Context {
             None => repo_name(&config, &root)?,
         };
         let fence_of_environment = fence_variable(environment)?;
+        let actor = either(&asked.actor, "COMITY_AGENT")?;
         Ok(Context {
-            actor: identity::actor(either(&asked.actor, "COMITY_AGENT")?.as_deref(), machine)?,
+            actor: identity::actor(actor.as_deref(), machine)?,
+            actor_because: identity::because(asked.actor.is_some(), actor.is_some(), machine),
             via: identity::via(machine),
             observer: None,
             fence_from_env: asked.fence.is_none() && fence_of_environment.is_some(),

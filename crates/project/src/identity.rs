@@ -140,6 +140,23 @@ pub(crate) fn actor(given: Option<&str>, machine: &Machine) -> Result<AgentId, R
     }
 }
 
+/// Says why the caller is taken for whom it is taken.
+pub(crate) fn because(by_option: bool, by_variable: bool, machine: &Machine) -> String {
+    if by_option {
+        return "--as names you".to_owned();
+    }
+    if by_variable {
+        return "COMITY_AGENT names you".to_owned();
+    }
+    match Client::find(&machine.environment) {
+        Some(client) => format!("{} is set, which {} does", client.variable, client.name),
+        None if machine.at_terminal => {
+            "you are at a terminal, and no agent client runs you".to_owned()
+        }
+        None => "there is no terminal, and no agent client runs you".to_owned(),
+    }
+}
+
 fn person_refused(id: &AgentId, client: &Client) -> Refusal {
     let (agent, variable) = (client.agent(), client.variable);
     let text = format!(

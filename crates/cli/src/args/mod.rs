@@ -189,6 +189,9 @@ pub enum Command {
         after_help = "Example:\n  comity export neo ~/.neo/supervisors/supervisor"
     )]
     Export(Deferred<ExportCommand>),
+    /// Show who comity takes you for, why, and what you hold
+    #[command(after_help = "Example:\n  comity whoami")]
+    Whoami,
     #[command(about = help::<op::Watchdog>(), after_help = "Example:\n  comity watchdog --once")]
     Watchdog {
         /// Run once instead of continuously

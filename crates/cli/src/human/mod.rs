@@ -10,6 +10,7 @@ pub mod status;
 mod table;
 pub mod task;
 pub mod team;
+pub mod whoami;
 mod words;
 
 pub use words::{clean_text, count, now, refusal};

@@ -17,6 +17,7 @@ mod task_fields;
 mod team;
 mod text;
 mod watchdog;
+mod whoami;
 mod words;
 mod writing;
 
@@ -40,6 +41,7 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
     match cli.command {
         Command::Init { yes: _ } => crate::init::run(global),
         Command::Status => status::run(&context()?),
+        Command::Whoami => whoami::run(&context()?),
         Command::Task(command) => task::run(&context()?, *command.0),
         Command::Lease(command) => lease::run(&context()?, *command.0),
         Command::Agent(command) => team::agent(&context()?, *command.0),
@@ -149,7 +151,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// What only a command line has: it is about this machine, or the command line itself.
-    const OWN: &[&str] = &["init", "doctor", "completions", "demo", "store.copy", "rpc"];
+    const OWN: &[&str] = &["init", "doctor", "completions", "demo", "store.copy", "rpc", "whoami"];
 
     /// Operations that the command line asks for in the words of others: `contract render mission`, `task intervene`
     /// without an answer.

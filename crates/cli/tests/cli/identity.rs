@@ -23,6 +23,28 @@ fn rule_1_as_beats_the_environment_which_beats_a_marker() {
 }
 
 #[test]
+fn whoami_says_who_why_and_what_is_held() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Parse dates", "--file", "src/"]);
+    sandbox.comity().by("ada").args(&["task", "claim", "1"]).json();
+    let ada = sandbox.comity().by("ada").args(&["whoami"]).json();
+    assert_eq!((&ada["me"], &ada["roles"][0]), (&"ada".into(), &"implementer".into()));
+    assert_eq!(ada["holds"], serde_json::json!({"tasks": ["T1"], "leases": ["L1"]}));
+    assert_eq!(ada["why"], "COMITY_AGENT names you");
+    let session = "019a92c4-5b1e-7c30-9d6f-1f4b8a2c7e01";
+    let call = sandbox.comity().env("CLAUDE_CODE_SESSION_ID", session).args(&["whoami"]);
+    let client = call.json();
+    assert_eq!(client["me"], "claude-code:8a2c7e01");
+    assert_eq!(client["why"], "CLAUDE_CODE_SESSION_ID is set, which claude-code does");
+    assert_eq!(client["via"]["session"], session);
+    assert_eq!(client["holds"]["tasks"], serde_json::json!([]));
+    assert_eq!(
+        sandbox.screen(&["whoami"]),
+        "You are script:tester: there is no terminal, and no agent client runs you.\n  roles   implementer\n"
+    );
+}
+
+#[test]
 fn rule_1_with_a_marker_present_a_person_is_refused_also_when_asked_for() {
     let sandbox = Sandbox::new();
     let by_option =

@@ -14,10 +14,17 @@ use crate::task::Task;
 
 /// Finds a task by its id or by an unambiguous prefix; an exact id beats a prefix.
 pub fn find_task<'a>(facts: &'a Facts, repo: &RepoName, text: &str) -> Ruling<&'a Task> {
-    let id = TaskId::parse(text)?;
-    if let Some(task) = facts.task(repo, &id)? {
-        return Ok(task);
+    let numbered = TaskId::numbered(text);
+    let given = TaskId::parse(text);
+    for id in given.iter().chain(&numbered) {
+        if let Some(task) = facts.task(repo, id)? {
+            return Ok(task);
+        }
     }
+    if numbered.is_some() {
+        return Err(not_found("task", text).into());
+    }
+    given?;
     let matches = facts.tasks_by_prefix(repo, text)?;
     match matches.as_slice() {
         [] => Err(not_found("task", text).into()),

@@ -49,7 +49,10 @@ impl Rule<'_> {
     /// What was seen before the first step is seen of the task that the steps before this one left.
     fn in_its_turn(&self, ahead: &Ahead, command: Command) -> Ruling<Request> {
         let mut request = Request { command, ..self.request.clone() };
-        let named = request.command.task_ref().and_then(|text| TaskId::parse(text).ok());
+        let named = request
+            .command
+            .task_ref()
+            .and_then(|text| TaskId::parse(text).ok().or_else(|| TaskId::numbered(text)));
         let Some(id) = named else { return Ok(request) };
         let repo = &self.request.repo;
         let version = |task: Option<&Task>| task.map_or(0, |task| task.version);

@@ -97,6 +97,21 @@ fn rule_2_1_an_exact_id_beats_a_prefix_and_an_ambiguous_prefix_is_refused() {
 }
 
 #[test]
+fn rule_2_1_a_number_and_a_small_t_mean_the_generated_id_and_never_the_number_of_another() {
+    let mut w = World::new();
+    w.have(NewTask { id: Some("other".into()), ..task("first") });
+    w.have(task("second"));
+    w.by(IMPL).notes_on("2", "x").accepted();
+    w.by(IMPL).notes_on("t2", "x").accepted();
+    w.by(IMPL).claims("2").accepted();
+    assert_eq!(w.status("T2"), Status::Claimed);
+    w.by(IMPL).notes_on("1", "x").refused(Code::NotFound);
+    w.by(IMPL).notes_on("t", "x").refused(Code::NotFound);
+    w.have(NewTask { id: Some("t9".into()), ..task("third") });
+    w.by(IMPL).claims("t9").accepted();
+}
+
+#[test]
 fn rule_2_1_titles_texts_and_lists_are_bounded() {
     let mut w = World::new();
     w.by(ANN).creates(task(&"é".repeat(500))).accepted();
