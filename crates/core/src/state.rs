@@ -34,8 +34,8 @@ pub enum Key {
 pub struct State {
     /// Counters by repository.
     pub repos: BTreeMap<RepoName, Counters>,
-    /// Tasks.
-    pub tasks: BTreeMap<(RepoName, TaskId), Task>,
+    /// Tasks. They are large, and a box moves between the facts and a store's cache as it is.
+    pub tasks: BTreeMap<(RepoName, TaskId), Box<Task>>,
     /// Live leases.
     pub leases: BTreeMap<(RepoName, LeaseId), Lease>,
     /// Decisions.
@@ -49,6 +49,10 @@ pub struct State {
 }
 
 impl State {
+    pub fn task(&self, repo: &RepoName, id: &TaskId) -> Option<&Task> {
+        self.tasks.get(&(repo.clone(), id.clone())).map(Box::as_ref)
+    }
+
     /// Projects an event and returns the keys of what it may have changed.
     ///
     /// Entities that are not here are left alone, so that a part of the state can be replayed by
@@ -63,9 +67,10 @@ impl State {
                 }
                 Key::Task(repo, id) => {
                     let place = (repo.clone(), id.clone());
-                    let created = crate::project::task(self.tasks.get_mut(&place), placed);
+                    let created =
+                        crate::project::task(self.tasks.get_mut(&place).map(Box::as_mut), placed);
                     if let Some(task) = created {
-                        self.tasks.insert(place, task);
+                        self.tasks.insert(place, Box::new(task));
                     }
                 }
                 Key::Lease(repo, id) => {

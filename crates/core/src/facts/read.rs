@@ -37,7 +37,7 @@ impl Facts {
     /// Returns a task.
     pub fn task(&self, repo: &RepoName, id: &TaskId) -> Ruling<Option<&Task>> {
         self.need_key(Key::Task(repo.clone(), id.clone()))?;
-        Ok(self.state.tasks.get(&(repo.clone(), id.clone())))
+        Ok(self.state.task(repo, id))
     }
 
     /// Returns a live lease.
@@ -105,7 +105,7 @@ impl Facts {
     fn changed_tasks<'a>(&'a self, repo: &'a RepoName) -> impl Iterator<Item = &'a Task> {
         self.changed.iter().filter_map(move |key| {
             let Key::Task(of, id) = key else { return None };
-            (of == repo).then(|| self.state.tasks.get(&(of.clone(), id.clone())))?
+            (of == repo).then(|| self.state.task(of, id))?
         })
     }
 
@@ -169,7 +169,7 @@ impl Facts {
         let from = (repo.clone(), TaskId::first());
         let repo = repo.clone();
         let tasks = self.state.tasks.range(from..).take_while(move |((of, _), _)| *of == repo);
-        tasks.map(|(_, task)| task)
+        tasks.map(|(_, task)| task.as_ref())
     }
 
     /// Returns the queued tasks loaded so far by priority and number, and, unless that is all, up to
@@ -223,7 +223,7 @@ impl Facts {
     pub fn grant(&self, fence: Fence) -> Ruling<(Option<&Task>, Vec<&Lease>)> {
         self.need(Need::Grant(fence))?;
         let holds = |task: &&Task| task.claim.as_ref().is_some_and(|claim| claim.fence == fence);
-        let task = self.state.tasks.values().find(holds);
+        let task = self.state.tasks.values().map(Box::as_ref).find(holds);
         let leases = self.state.leases.values().filter(|lease| lease.fence == fence).collect();
         Ok((task, leases))
     }
