@@ -81,7 +81,7 @@ impl Project {
 }
 
 /// Eight in ten tasks are ready, two wait for another one.
-fn fill_tasks(path: &Path, tasks: usize, agents: usize) -> Outcome<()> {
+pub fn fill_tasks(path: &Path, tasks: usize, agents: usize) -> Outcome<()> {
     let repo = repo()?;
     let planner = AgentId::parse("human:bench")?;
     let mut filler = fill::Filler::open(path)?;

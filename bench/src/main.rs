@@ -1,10 +1,11 @@
-//! Measurements, one command: `cargo run --release -p comity-bench [SECTION…] [--quick]`.
+//! Measurements, one command: `cargo run --release -p comity-bench [SECTION…] [--quick] [--beside BINARY]`.
 //!
 //! Prints one Markdown table a section. Figures that are compared come from the same run, taken in
 //! turns, since another run meets another machine. Nothing here is a test: a slow run is not an error.
 
 #![expect(clippy::disallowed_methods, reason = "measurements run other programs")]
 
+mod beside;
 mod cli;
 mod fill;
 mod lease;
@@ -76,17 +77,34 @@ fn run(arguments: &[String]) -> Outcome<()> {
             _ => log::step(step, rest),
         };
     }
-    let scale = Scale { quick: arguments.iter().any(|argument| argument == "--quick") };
-    let named: Vec<&String> = arguments.iter().filter(|argument| *argument != "--quick").collect();
+    let mut scale = Scale { quick: false };
+    let mut named: Vec<&String> = Vec::new();
+    let mut other = None;
+    let mut left = arguments.iter();
+    while let Some(argument) = left.next() {
+        match argument.as_str() {
+            "--quick" => scale.quick = true,
+            "--beside" => other = Some(left.next().ok_or("--beside takes another binary")?),
+            _ => named.push(argument),
+        }
+    }
     if let Some(unknown) =
         named.iter().find(|name| SECTIONS.iter().all(|(known, _)| known != *name))
     {
         let known: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
-        return Err(
-            format!("unknown section {unknown}; one of {} or --quick", known.join(", ")).into()
-        );
+        return Err(format!(
+            "unknown section {unknown}; one of {}, --quick or --beside BINARY",
+            known.join(", ")
+        )
+        .into());
     }
     machine::print()?;
+    if let Some(other) = other {
+        beside::run(scale, other.as_ref())?;
+        if named.is_empty() {
+            return Ok(());
+        }
+    }
     for (name, section) in SECTIONS {
         if named.is_empty() || named.iter().any(|wanted| *wanted == name) {
             section(scale)?;

@@ -195,7 +195,7 @@ impl Facts {
                 self.state.repos.insert(repo, counters);
             }
             (Key::Task(repo, id), Some(Entity::Task(task))) => {
-                self.state.tasks.insert((repo, id), *task);
+                self.state.tasks.insert((repo, id), task);
             }
             (Key::Lease(repo, id), Some(Entity::Lease(lease))) => {
                 self.state.leases.insert((repo, id), *lease);

@@ -27,7 +27,8 @@ pub enum Key {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     pub repos: BTreeMap<RepoName, Counters>,
-    pub tasks: BTreeMap<(RepoName, TaskId), Task>,
+    /// Tasks are large, and a box moves between the facts and a store's cache as it is.
+    pub tasks: BTreeMap<(RepoName, TaskId), Box<Task>>,
     pub leases: BTreeMap<(RepoName, LeaseId), Lease>,
     pub decisions: BTreeMap<(RepoName, DecisionId), Decision>,
     pub agents: BTreeMap<AgentId, Agent>,
@@ -36,6 +37,10 @@ pub struct State {
 }
 
 impl State {
+    pub fn task(&self, repo: &RepoName, id: &TaskId) -> Option<&Task> {
+        self.tasks.get(&(repo.clone(), id.clone())).map(Box::as_ref)
+    }
+
     /// Projects an event and returns the keys of what it may have changed.
     ///
     /// Entities that are not here are left alone, so that a part of the state can be replayed by
@@ -50,8 +55,9 @@ impl State {
                 }
                 Key::Task(repo, id) => {
                     let place = (repo.clone(), id.clone());
-                    if let Some(created) = task(self.tasks.get_mut(&place), placed) {
-                        self.tasks.insert(place, created);
+                    let known = self.tasks.get_mut(&place).map(Box::as_mut);
+                    if let Some(created) = task(known, placed) {
+                        self.tasks.insert(place, Box::new(created));
                     }
                 }
                 Key::Lease(repo, id) => {

@@ -1,4 +1,5 @@
-//! The hub of a started service: one thread reads each new event once and wakes those who wait for it.
+//! The hub of a started service: one thread reads each new event once and wakes those who wait for it. While nobody
+//! waits it reads nothing.
 
 use crate::readers::Readers;
 use crate::view;
@@ -10,7 +11,7 @@ use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_store::{EventQuery, ReadTx, Reader, StoreError, Watch};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -75,9 +76,17 @@ struct State {
     followers: Vec<Follower>,
 }
 
+impl State {
+    fn is_idle(&self) -> bool {
+        self.waiters.is_empty() && self.followers.is_empty()
+    }
+}
+
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
+    /// Somebody waits again, or the hub was told to stop.
+    called: Condvar,
     stop: AtomicBool,
 }
 
@@ -109,6 +118,7 @@ impl Hub {
                 let refusal = self.shared.refusal(state.waiters.len());
                 if refusal.is_none() && since >= state.seen {
                     state.waiters.push(Waiter { since, interest, until, wake });
+                    self.shared.called.notify_all();
                     return;
                 }
                 drop(state);
@@ -135,6 +145,7 @@ impl Hub {
                 }
                 if follower.after >= state.seen {
                     state.followers.push(follower);
+                    self.shared.called.notify_all();
                     return Ok(());
                 }
             }
@@ -158,6 +169,10 @@ impl Hub {
     /// Wakes everybody and ends the thread. On a thread of a service it only tells the thread to end.
     pub(crate) fn stop(&self) {
         self.shared.stop.store(true, Ordering::SeqCst);
+        // With the lock, so that the thread is not between its look and its sleep.
+        let state = self.shared.lock();
+        self.shared.called.notify_all();
+        drop(state);
         if is_service_thread() {
             return;
         }
@@ -199,11 +214,15 @@ impl Shared {
     }
 
     fn run(&self, mut watch: Box<dyn Watch>, reader: &mut dyn Reader) {
+        let mut has_dozed = true;
         while !self.is_stopped() {
-            let shown = self.show_new_events(reader);
-            self.end_waits(|waiter| waiter.until <= Instant::now(), &Woken::TimeUp);
-            let slept = shown.and_then(|()| watch.wait(self.nap()).map(drop));
-            if slept.is_err() {
+            let is_idle = self.lock().is_idle();
+            let turn = match (is_idle, std::mem::replace(&mut has_dozed, is_idle)) {
+                (true, _) => self.doze(watch.as_mut()),
+                (false, true) => self.skip_unwanted(reader),
+                (false, false) => self.attend(watch.as_mut(), reader),
+            };
+            if turn.is_err() {
                 // The store may come back; deadlines are kept meanwhile.
                 std::thread::sleep(RETRY_PAUSE.min(self.nap()));
             }
@@ -212,6 +231,31 @@ impl Shared {
         // Who reads the other end of a sink learns that nothing more comes.
         let ended = std::mem::take(&mut self.lock().followers);
         shielded(|| drop(ended));
+    }
+
+    fn attend(&self, watch: &mut dyn Watch, reader: &mut dyn Reader) -> Result<(), StoreError> {
+        let shown = self.show_new_events(reader);
+        self.end_waits(|waiter| waiter.until <= Instant::now(), &Woken::TimeUp);
+        shown.and_then(|()| watch.wait(self.nap()).map(drop))
+    }
+
+    /// Sleeps while nobody waits. What the watch heard is taken from it now and then, so that it does not pile up.
+    fn doze(&self, watch: &mut dyn Watch) -> Result<(), StoreError> {
+        let alone = |state: &mut State| state.is_idle() && !self.is_stopped();
+        let slept = self.called.wait_timeout_while(self.lock(), NAP_MAX, alone);
+        drop(slept.unwrap_or_else(PoisonError::into_inner));
+        watch.wait(Duration::ZERO).map(drop)
+    }
+
+    /// Skips what was committed while nobody waited, unless somebody asks for it now.
+    fn skip_unwanted(&self, reader: &mut dyn Reader) -> Result<(), StoreError> {
+        let head = reader.read()?.head()?.seq;
+        let mut state = self.lock();
+        let waiters = state.waiters.iter().map(|waiter| waiter.since);
+        let followers = state.followers.iter().map(|follower| follower.after);
+        let wanted_after = waiters.chain(followers).min().unwrap_or(head);
+        state.seen = state.seen.max(wanted_after.min(head));
+        Ok(())
     }
 
     fn nap(&self) -> Duration {

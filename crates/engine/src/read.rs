@@ -163,9 +163,7 @@ impl<'a> Reader<'a> {
             .changed
             .iter()
             .filter_map(|key| match key {
-                Key::Task(of, id) if *of == repo => {
-                    self.facts.state.tasks.get(&(of.clone(), id.clone())).cloned()
-                }
+                Key::Task(of, id) if *of == repo => self.facts.state.task(of, id).cloned(),
                 _ => None,
             })
             .collect();

@@ -236,9 +236,7 @@ fn compare(
 fn take(state: &mut State, key: &Key) -> Option<Entity> {
     match key {
         Key::Repo(repo) => state.repos.remove(repo).map(Entity::Repo),
-        Key::Task(repo, id) => {
-            state.tasks.remove(&(repo.clone(), id.clone())).map(|task| Entity::Task(Box::new(task)))
-        }
+        Key::Task(repo, id) => state.tasks.remove(&(repo.clone(), id.clone())).map(Entity::Task),
         Key::Lease(repo, id) => {
             state.leases.remove(&(repo.clone(), *id)).map(|lease| Entity::Lease(Box::new(lease)))
         }

@@ -10,9 +10,10 @@ use comity_core::refusal::{Code, Refusal};
 use comity_store::Store;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SendError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Mutex, PoisonError, RwLock};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::{JoinHandle, Thread};
 
 /// Commands that may wait. Beyond that a caller that blocks waits for a place, and one that does not is refused.
 const QUEUE_MAX: usize = 512;
@@ -85,6 +86,42 @@ enum Job {
 
 type Work = Box<dyn FnOnce(&mut dyn Store) + Send>;
 
+/// The answers that one caller waits for. Its thread sleeps until the last of them is there, and wakes once.
+struct Answers {
+    caller: Thread,
+    missing: AtomicUsize,
+    given: Mutex<Vec<Option<Result<Reply, Refusal>>>>,
+}
+
+impl Answers {
+    fn of(commands: usize) -> Answers {
+        let given = Mutex::new((0..commands).map(|_| None).collect());
+        Answers { caller: std::thread::current(), missing: AtomicUsize::new(commands), given }
+    }
+
+    fn given(&self) -> MutexGuard<'_, Vec<Option<Result<Reply, Refusal>>>> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts in one answer; each place gets one.
+    fn put(&self, place: usize, answer: Result<Reply, Refusal>) {
+        if let Some(given) = self.given().get_mut(place) {
+            *given = Some(answer);
+        }
+        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.caller.unpark();
+        }
+    }
+
+    fn wait(&self) -> Vec<Result<Reply, Refusal>> {
+        while self.missing.load(Ordering::Acquire) > 0 {
+            std::thread::park();
+        }
+        let given = std::mem::take(&mut *self.given());
+        given.into_iter().map(|answer| answer.unwrap_or_else(|| Err(stopped()))).collect()
+    }
+}
+
 pub(crate) struct Writer {
     queue: RwLock<Option<SyncSender<Job>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -108,25 +145,18 @@ impl Writer {
 
     /// Queues commands one after the other and waits for all of them; the answers come in the same order.
     pub(crate) fn execute_all(&self, prepared: Vec<Prepared>) -> Vec<Result<Reply, Refusal>> {
-        let mut answers: Vec<_> = prepared.iter().map(|_| Err(stopped())).collect();
         let queue = match check_may_wait().and_then(|()| self.queue()) {
             Ok(queue) => queue,
-            Err(refusal) => return answers.into_iter().map(|_| Err(refusal.clone())).collect(),
+            Err(refusal) => return prepared.iter().map(|_| Err(refusal.clone())).collect(),
         };
-        let (reply, given) = sync_channel(prepared.len().max(1));
+        let answers = Arc::new(Answers::of(prepared.len()));
         for (place, one) in prepared.into_iter().enumerate() {
-            let reply = reply.clone();
-            let done = Owed::new(Box::new(move |outcome| drop(reply.send((place, outcome)))));
+            let answers = answers.clone();
+            let done = Owed::new(Box::new(move |outcome| answers.put(place, outcome)));
             // A job that cannot be sent is dropped, which answers it.
             drop(queue.send(Job::Command(Box::new(one), done)));
         }
-        drop((queue, reply));
-        for (place, outcome) in given {
-            if let Some(answer) = answers.get_mut(place) {
-                *answer = outcome;
-            }
-        }
-        answers
+        answers.wait()
     }
 
     /// Queues a command; `done` is called exactly once, at once when there is no place.

@@ -11,9 +11,50 @@ use comity_core::ids::AgentId;
 use comity_core::state::{Key, State};
 use comity_core::time::Timestamp;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 
-/// Entities that are kept; when there are more, all are forgotten.
-const KEPT_MAX: usize = 2_048;
+/// What is kept of each kind: as much again may be left from before.
+const KEPT_MAX: usize = 1_024;
+/// After so many transactions everything is forgotten: signs of life that are too old to count go with it.
+const TRANSACTIONS_MAX: u32 = 4_096;
+
+/// What was put in lately. When that becomes much, what has not been put in again since the last time is forgotten.
+struct Recent<K, V> {
+    young: HashMap<K, V>,
+    old: HashMap<K, V>,
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Recent<K, V> {
+        Recent { young: HashMap::new(), old: HashMap::new() }
+    }
+}
+
+impl<K: Eq + Hash, V> Recent<K, V> {
+    fn put(&mut self, key: K, value: V) {
+        self.old.remove(&key);
+        self.young.insert(key, value);
+    }
+
+    fn take(&mut self, key: &K) -> Option<V> {
+        self.young.remove(key).or_else(|| self.old.remove(key))
+    }
+
+    fn get(&self, key: &K) -> Option<&V> {
+        self.young.get(key).or_else(|| self.old.get(key))
+    }
+
+    fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.young.get_mut(key).or_else(|| self.old.get_mut(key))
+    }
+
+    fn grow_old(&mut self) {
+        if self.young.len() > KEPT_MAX {
+            std::mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
+        }
+    }
+}
 
 /// What a database holds of a task.
 pub(crate) trait TaskRow {
@@ -24,30 +65,35 @@ pub(crate) trait TaskRow {
 /// What is known without a query.
 pub(crate) struct CommitCache<R> {
     version: Option<i64>,
-    entities: HashMap<Key, Entity>,
-    rows: HashMap<Key, R>,
-    presence: HashMap<AgentId, Presence>,
+    transactions: u32,
+    entities: Recent<Key, Entity>,
+    rows: Recent<Key, R>,
+    presence: Recent<AgentId, Presence>,
 }
 
 impl<R> Default for CommitCache<R> {
     fn default() -> CommitCache<R> {
         CommitCache {
             version: None,
-            entities: HashMap::new(),
-            rows: HashMap::new(),
-            presence: HashMap::new(),
+            transactions: 0,
+            entities: Recent::default(),
+            rows: Recent::default(),
+            presence: Recent::default(),
         }
     }
 }
 
 impl<R: TaskRow> CommitCache<R> {
-    /// Forgets everything if another connection has committed, or if it has become too much.
+    /// Forgets everything if another connection has committed, and what has not been used for long.
     pub(crate) fn check(&mut self, version: i64) {
-        let kept = self.entities.len() + self.rows.len() + self.presence.len();
-        if self.version != Some(version) || kept > KEPT_MAX {
+        if self.version != Some(version) || self.transactions >= TRANSACTIONS_MAX {
             self.forget();
             self.version = Some(version);
         }
+        self.transactions += 1;
+        self.entities.grow_old();
+        self.rows.grow_old();
+        self.presence.grow_old();
     }
 
     /// Notes the number of this connection's own commit.
@@ -60,11 +106,11 @@ impl<R: TaskRow> CommitCache<R> {
     }
 
     pub(crate) fn take(&mut self, key: &Key) -> Option<Entity> {
-        self.entities.remove(key)
+        self.entities.take(key)
     }
 
     pub(crate) fn take_presence(&mut self, agent: &AgentId) -> Option<Presence> {
-        self.presence.remove(agent)
+        self.presence.take(agent)
     }
 
     pub(crate) fn row(&self, key: &Key) -> Option<&R> {
@@ -72,53 +118,56 @@ impl<R: TaskRow> CommitCache<R> {
     }
 
     pub(crate) fn note_row(&mut self, key: Key, row: R) {
-        self.rows.insert(key, row);
+        self.rows.put(key, row);
     }
 
     /// Follows a commit of this connection. What it changed is known again only by [`CommitCache::keep`].
     pub(crate) fn follow(&mut self, changes: &Changes<'_>, rows: BTreeMap<Key, R>) {
         for key in changes.rows.dirty {
-            self.entities.remove(key);
-            self.rows.remove(key);
+            self.entities.take(key);
+            self.rows.take(key);
         }
         for (agent, ..) in changes.presence {
-            self.presence.remove(agent);
+            self.presence.take(agent);
         }
         for (key, due) in changes.rows.due {
             if let Some(row) = self.rows.get_mut(key) {
                 row.set_due(due.map(Timestamp::ms));
             }
         }
-        self.rows.extend(rows);
+        rows.into_iter().for_each(|(key, row)| self.rows.put(key, row));
     }
 
     pub(crate) fn keep(&mut self, facts: Facts) {
         if self.version.is_some() {
             let (state, presence) = facts.into_known();
-            self.presence.extend(presence);
+            presence.into_iter().for_each(|(agent, signs)| self.presence.put(agent, signs));
             self.keep_state(state);
         }
     }
 
     fn keep_state(&mut self, state: State) {
         let State { repos, tasks, leases, decisions, agents, memories, directives } = state;
-        self.entities.extend(repos.into_iter().map(|(id, it)| (Key::Repo(id), Entity::Repo(it))));
-        self.entities
-            .extend(agents.into_iter().map(|(id, it)| (Key::Agent(id), Entity::Agent(it))));
+        for (id, counters) in repos {
+            self.entities.put(Key::Repo(id), Entity::Repo(counters));
+        }
+        for (id, agent) in agents {
+            self.entities.put(Key::Agent(id), Entity::Agent(agent));
+        }
         for ((repo, id), task) in tasks {
-            self.entities.insert(Key::Task(repo, id), Entity::Task(Box::new(task)));
+            self.entities.put(Key::Task(repo, id), Entity::Task(task));
         }
         for ((repo, id), lease) in leases {
-            self.entities.insert(Key::Lease(repo, id), Entity::Lease(Box::new(lease)));
+            self.entities.put(Key::Lease(repo, id), Entity::Lease(Box::new(lease)));
         }
         for ((repo, id), decision) in decisions {
-            self.entities.insert(Key::Decision(repo, id), Entity::Decision(Box::new(decision)));
+            self.entities.put(Key::Decision(repo, id), Entity::Decision(Box::new(decision)));
         }
         for ((repo, id), memory) in memories {
-            self.entities.insert(Key::Memory(repo, id), Entity::Memory(Box::new(memory)));
+            self.entities.put(Key::Memory(repo, id), Entity::Memory(Box::new(memory)));
         }
         for ((repo, id), directive) in directives {
-            self.entities.insert(Key::Directive(repo, id), Entity::Directive(Box::new(directive)));
+            self.entities.put(Key::Directive(repo, id), Entity::Directive(Box::new(directive)));
         }
     }
 }

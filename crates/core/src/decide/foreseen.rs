@@ -19,7 +19,7 @@ pub fn foreseen<'r>(facts: &Facts, requests: impl IntoIterator<Item = &'r Reques
         match wish.id.as_deref().map(TaskId::parse) {
             None => *claims_of_any.entry(repo).or_default() += 1,
             Some(Ok(id)) => {
-                let task = facts.state.tasks.get(&(repo.clone(), id));
+                let task = facts.state.task(repo, &id);
                 needs.extend(task.into_iter().flat_map(leases_near));
             }
             Some(Err(_)) => {}
@@ -36,6 +36,6 @@ pub fn foreseen<'r>(facts: &Facts, requests: impl IntoIterator<Item = &'r Reques
 }
 
 fn leases_near(task: &Task) -> impl Iterator<Item = Need> + use<'_> {
-    let patterns = task.files.iter().filter_map(|text| Pattern::parse(text).ok());
-    patterns.map(|it| Need::LeasesNear(task.repo.clone(), it.literal_prefix().to_owned()))
+    let prefixes = task.files.iter().filter_map(|text| Pattern::prefix_of(text).ok());
+    prefixes.map(|prefix| Need::LeasesNear(task.repo.clone(), prefix))
 }

@@ -120,8 +120,8 @@ pub fn needs(request: &Request) -> Vec<Need> {
     | Command::LeaseFor { command: LeaseChange::Acquire { patterns, .. }, .. } = command
     {
         for text in patterns {
-            if let Ok(pattern) = crate::pattern::Pattern::parse(text) {
-                needs.push(Need::LeasesNear(repo.clone(), pattern.literal_prefix().to_owned()));
+            if let Ok(prefix) = crate::pattern::Pattern::prefix_of(text) {
+                needs.push(Need::LeasesNear(repo.clone(), prefix));
             }
         }
     }

@@ -39,7 +39,7 @@ impl Facts {
 
     pub fn task(&self, repo: &RepoName, id: &TaskId) -> Ruling<Option<&Task>> {
         self.need_key(Key::Task(repo.clone(), id.clone()))?;
-        Ok(self.state.tasks.get(&(repo.clone(), id.clone())))
+        Ok(self.state.task(repo, id))
     }
 
     pub fn lease(&self, repo: &RepoName, id: LeaseId) -> Ruling<Option<&Lease>> {
@@ -89,7 +89,7 @@ impl Facts {
     fn changed_tasks<'a>(&'a self, repo: &'a RepoName) -> impl Iterator<Item = &'a Task> {
         self.changed.iter().filter_map(move |key| {
             let Key::Task(of, id) = key else { return None };
-            (of == repo).then(|| self.state.tasks.get(&(of.clone(), id.clone())))?
+            (of == repo).then(|| self.state.task(of, id))?
         })
     }
 
@@ -157,7 +157,7 @@ impl Facts {
         let from = (repo.clone(), TaskId::first());
         let repo = repo.clone();
         let tasks = self.state.tasks.range(from..).take_while(move |((of, _), _)| *of == repo);
-        tasks.map(|(_, task)| task)
+        tasks.map(|(_, task)| task.as_ref())
     }
 
     /// Returns the queued tasks loaded so far by priority and number, and, unless that is all, up to

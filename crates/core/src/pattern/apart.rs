@@ -74,6 +74,16 @@ mod tests {
                 prop_assert_eq!(overlap(&wanted, &held), None);
             }
         }
+
+        #[test]
+        fn rule_4_the_quick_prefix_is_that_of_the_whole_pattern(
+            text in "[ab.*?/]{1,8}|([ab]|\\.|\\.\\.|\\*|\\*\\*|a-b|\\.a)(/([ab]|\\.|\\.\\.|\\*|\\*\\*|\\{a,b/a\\})){0,3}/?",
+        ) {
+            if let Ok(pattern) = Pattern::parse(&text) {
+                let quick = Pattern::prefix_of(&text);
+                prop_assert_eq!(quick.as_deref(), Ok(pattern.literal_prefix()));
+            }
+        }
     }
 
     #[test]

@@ -111,6 +111,20 @@ impl Pattern {
         self.rule
     }
 
+    /// Returns the [literal prefix](Self::literal_prefix) of a pattern. The usual ones, names and whole-segment stars,
+    /// are read without being compiled.
+    pub fn prefix_of(text: &str) -> Result<String, PatternError> {
+        let is_star = |segment: &str| segment == "*" || segment == "**";
+        if text.len() > PATTERN_BYTES_MAX || !text.split('/').all(|it| is_star(it) || is_name(it)) {
+            return Self::parse(text).map(|pattern| pattern.literal_prefix().to_owned());
+        }
+        let mut end = 0;
+        for name in text.split('/').take_while(|segment| !is_star(segment)) {
+            end += name.len() + 1;
+        }
+        Ok(text.get(..end.saturating_sub(1)).unwrap_or_default().to_owned())
+    }
+
     /// Returns the complete leading segments without a glob: every covered path is that path or
     /// lies below it.
     #[must_use]
@@ -222,6 +236,12 @@ fn refuse_dots_in_braces(nodes: &[Node]) -> Result<(), PatternError> {
         }
     }
     Ok(())
+}
+
+/// Tells whether a segment is surely the name of a file or directory and nothing else.
+fn is_name(segment: &str) -> bool {
+    segment.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        && !segment.bytes().all(|b| b == b'.')
 }
 
 fn is_literal(segment: &[Node]) -> bool {

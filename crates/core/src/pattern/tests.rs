@@ -226,6 +226,7 @@ fn literal_ends_are_complete_segments_and_plain_tails() {
     ] {
         let found = pattern(text);
         assert_eq!((found.literal_prefix(), found.literal_tail()), (prefix, tail), "{text}");
+        assert_eq!(Pattern::prefix_of(text).as_deref(), Ok(prefix), "{text}");
     }
 }
 

@@ -19,7 +19,7 @@ impl World {
             Key::Repo(repo) => state.repos.get(repo).cloned().map(Entity::Repo),
             Key::Task(repo, id) => {
                 let task = state.tasks.get(&(repo.clone(), id.clone()));
-                task.cloned().map(|task| Entity::Task(Box::new(task)))
+                task.cloned().map(Entity::Task)
             }
             Key::Lease(repo, id) => {
                 let lease = state.leases.get(&(repo.clone(), *id));
@@ -46,7 +46,7 @@ impl World {
         tasks
             .map(|task| {
                 let key = Key::Task(task.repo.clone(), task.id.clone());
-                facts.put(key, Some(Entity::Task(Box::new(task.clone()))));
+                facts.put(key, Some(Entity::Task(task.clone())));
                 task.id.clone()
             })
             .collect()
@@ -70,7 +70,7 @@ impl World {
     }
 
     fn put_candidates(&self, facts: &mut Facts, repo: &RepoName, after: Option<(u8, u64)>) {
-        let mut tasks: Vec<&Task> = self.state.tasks.values().collect();
+        let mut tasks: Vec<&Task> = self.state.tasks.values().map(Box::as_ref).collect();
         tasks.retain(|t| t.repo == *repo && t.status == Status::Queued && !self.waits(t));
         tasks.retain(|t| after.is_none_or(|after| place(t) > after));
         tasks.sort_by_key(|task| place(task));

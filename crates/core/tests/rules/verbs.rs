@@ -86,7 +86,7 @@ impl Act<'_> {
     pub fn does_seeing(self, command: Command, change: impl FnOnce(&mut Observed)) -> Verdict {
         let id = command.task_ref().unwrap_or_default();
         let task = self.world.state.tasks.values().find(|task| task.id.as_str() == id);
-        let mut observed = good_eyes(&command, task);
+        let mut observed = good_eyes(&command, task.map(Box::as_ref));
         change(&mut observed);
         let request = self.world.request(&self.who, self.fence, command);
         self.world.run(&Request { observed, ..request })

@@ -264,7 +264,7 @@ impl World {
         let swept = facts.state.tasks.values().find(|task| task.id.as_str() == id);
         let task =
             swept.or(self.state.tasks.values().find(|task| task.id.as_str().starts_with(id)));
-        request.observed = good_eyes(&request.command, task);
+        request.observed = good_eyes(&request.command, task.map(Box::as_ref));
         request
     }
 

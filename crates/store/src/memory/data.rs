@@ -36,7 +36,7 @@ impl Data {
             Key::Repo(repo) => state.repos.get(repo).cloned().map(Entity::Repo),
             Key::Task(repo, id) => {
                 let task = state.tasks.get(&(repo.clone(), id.clone()));
-                task.cloned().map(Box::new).map(Entity::Task)
+                task.cloned().map(Entity::Task)
             }
             Key::Lease(repo, id) => {
                 let lease = state.leases.get(&(repo.clone(), *id));

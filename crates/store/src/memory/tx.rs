@@ -45,7 +45,7 @@ impl<'a> Tx<'a> {
     }
 
     fn tasks_where(&self, repo: &RepoName, wanted: impl Fn(&Task) -> bool) -> Vec<&Task> {
-        let all = self.data.state.tasks.values();
+        let all = self.data.state.tasks.values().map(Box::as_ref);
         all.filter(|task| task.repo == *repo && wanted(task)).collect()
     }
 
@@ -165,8 +165,7 @@ impl<'a> Tx<'a> {
 
 /// Tells whether a lease's literal prefix lies on the way to, at, or below this one.
 fn is_near(lease: &Lease, prefix: &str) -> bool {
-    let own =
-        Pattern::parse(&lease.path).map(|p| p.literal_prefix().to_owned()).unwrap_or_default();
+    let own = Pattern::prefix_of(&lease.path).unwrap_or_default();
     is_at_or_below(&own, prefix) || is_at_or_below(prefix, &own)
 }
 
@@ -294,7 +293,8 @@ impl ReadTx for Tx<'_> {
         limit: usize,
     ) -> Result<Vec<(RepoName, TaskId)>, StoreError> {
         let holds = |task: &&Task| task.claim.as_ref().is_some_and(|c| c.agent == *agent);
-        let mut held: Vec<&Task> = self.data.state.tasks.values().filter(holds).collect();
+        let mut held: Vec<&Task> =
+            self.data.state.tasks.values().map(Box::as_ref).filter(holds).collect();
         held.sort_by_key(|task| (&task.repo, task.number));
         Ok(held.into_iter().take(limit).map(|t| (t.repo.clone(), t.id.clone())).collect())
     }

@@ -291,7 +291,7 @@ impl Loader<'_> {
             self.load(&layer.iter().collect::<Vec<_>>(), facts)?;
             let mut next = Vec::new();
             for id in open {
-                let task = facts.state.tasks.get(&(repo.clone(), id));
+                let task = facts.state.task(repo, &id);
                 for on in task.iter().flat_map(|task| &task.dependencies) {
                     if seen.insert(on.clone()) {
                         next.push(on.clone());

@@ -436,7 +436,7 @@ impl<'r> DirtyRows<'r> {
                 Some(agent) => self.agents.push(agent),
                 None => self.gone_agents.push(id),
             },
-            Key::Task(repo, id) => match state.tasks.get(&(repo.clone(), id.clone())) {
+            Key::Task(repo, id) => match state.task(repo, id) {
                 Some(task) => self.tasks.push((key, task, due)),
                 None => self.gone_tasks.push((repo, id)),
             },
@@ -463,7 +463,7 @@ impl<'r> DirtyRows<'r> {
 /// A path that this build cannot read gets the empty prefix: it is then looked at every time, which
 /// is slow but never misses an overlap.
 pub(super) fn literal_prefix(path: &str) -> String {
-    Pattern::parse(path).map(|pattern| pattern.literal_prefix().to_owned()).unwrap_or_default()
+    Pattern::prefix_of(path).unwrap_or_default()
 }
 
 fn named<'r>(list: impl Iterator<Item = (&'r RepoName, &'r TaskId)>) -> (Vec<String>, Vec<String>) {

@@ -235,7 +235,7 @@ impl Loader<'_> {
         let mut seen: BTreeSet<TaskId> = open.iter().cloned().collect();
         while let Some(id) = open.pop() {
             self.entity(&Key::Task(repo.clone(), id.clone()), facts)?;
-            let task = facts.state.tasks.get(&(repo.clone(), id));
+            let task = facts.state.task(repo, &id);
             for on in task.iter().flat_map(|task| &task.dependencies) {
                 if seen.insert(on.clone()) {
                     open.push(on.clone());

@@ -42,12 +42,14 @@ pub(super) fn changes(
     now: Timestamp,
     note: Option<&ClockNote>,
 ) -> Result<TaskRows, DbError> {
-    changes.events.iter().try_for_each(|event| append(conn, event))?;
+    append(conn, changes.events)?;
     let task_rows = rows(conn, &changes.rows, cache)?;
+    let mut signs = conn.prepare_cached(sql::SET_PRESENCE)?;
     for (agent, fence, seen) in changes.presence {
         let fence = signed(fence.map_or(0, Fence::get));
-        run(conn, sql::SET_PRESENCE, params![agent.as_str(), fence, seen.ms()])?;
+        signs.execute(params![agent.as_str(), fence, seen.ms()])?;
     }
+    drop(signs);
     for (actor, key, saved) in changes.saved {
         let given = params![actor.as_str(), key, saved.input.0, saved.answer, saved.at.ms()];
         run(conn, sql::SET_SAVED, given)?;
@@ -59,20 +61,23 @@ pub(super) fn changes(
     Ok(task_rows)
 }
 
-fn append(conn: &Connection, event: &Stored) -> Result<(), DbError> {
-    let given = params![
-        signed(event.seq.0),
-        event.ts.ms(),
-        event.event,
-        event.v,
-        event.repo,
-        event.agent,
-        event.task,
-        event.body,
-        event.body_hash.0,
-        event.hash.0,
-    ];
-    run(conn, sql::APPEND, given)
+fn append(conn: &Connection, events: &[Stored]) -> Result<(), DbError> {
+    let mut statement = conn.prepare_cached(sql::APPEND)?;
+    for event in events {
+        statement.execute(params![
+            signed(event.seq.0),
+            event.ts.ms(),
+            event.event,
+            event.v,
+            event.repo,
+            event.agent,
+            event.task,
+            event.body,
+            event.body_hash.0,
+            event.hash.0,
+        ])?;
+    }
+    Ok(())
 }
 
 fn prune(conn: &Connection, now: Timestamp) -> Result<(), DbError> {
@@ -124,7 +129,7 @@ fn row(
             }
             None => run(conn, sql::DELETE_REPO, params![repo.as_str()]),
         },
-        Key::Task(repo, id) => match state.tasks.get(&(repo.clone(), id.clone())) {
+        Key::Task(repo, id) => match state.task(repo, id) {
             Some(task) => writer.write(key, task, due),
             None => writer.delete(repo, id),
         },
@@ -176,7 +181,7 @@ fn set_due(conn: &Connection, key: &Key, due: Option<Timestamp>) -> Result<(), D
 /// A path that this build cannot read gets the empty prefix: it is then looked at every time, which
 /// is slow but never misses an overlap.
 pub(super) fn literal_prefix(path: &str) -> String {
-    Pattern::parse(path).map(|pattern| pattern.literal_prefix().to_owned()).unwrap_or_default()
+    Pattern::prefix_of(path).unwrap_or_default()
 }
 
 fn set_lease(
