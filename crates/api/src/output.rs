@@ -50,6 +50,7 @@ answers! {
     MissionAnswer { task: TaskView, mission: Mission, }
     WhyAnswer { why: Why, }
     GatesAnswer { gates: Vec<GateView>, }
+    GateAnswer { gate: GateView, }
     LeasesAnswer { leases: Vec<LeaseView>, }
     LeasesPage { leases: Vec<LeaseView>, next: Option<String>, }
     ReleasedAnswer { released: Vec<String>, }

@@ -156,7 +156,7 @@ table! {
     AgentHeartbeat "agent.heartbeat" Write Heartbeat ALL, Nothing => AgentAnswer, "Give a sign of life";
     AgentSuggest "agent.suggest" Read none rpc!("collab.suggest_assignee"), SuggestAgents => SuggestionsAnswer, "Suggest agents for a piece of work";
     GateList "gate.list" Read none ALL, ById => GatesAnswer, "List the gates of a task";
-    GateRecord "gate.record" Write Record ALL, RecordGate => TaskAnswer, "Record evidence for a gate";
+    GateRecord "gate.record" Write Record ALL, RecordGate => GateAnswer, "Record evidence for a gate";
     GateWaive "gate.waive" Write Waive PEOPLE, WaiveGate => TaskAnswer, "Waive a gate, with a reason";
     DecisionAsk "decision.ask" Write Ask ALL, Question => DecisionAnswer, "Ask a question";
     DecisionList "decision.list" Read none ALL, DecisionFilter => DecisionsPage, "List questions";

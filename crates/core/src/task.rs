@@ -139,6 +139,13 @@ pub struct Feedback {
     pub at: Timestamp,
 }
 
+impl Feedback {
+    /// Returns what was said, or that nothing was.
+    pub fn words(&self) -> &str {
+        if self.text.trim().is_empty() { "(no reason given)" } else { self.text.trim_end() }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     pub needs: String,
@@ -265,10 +272,11 @@ impl Task {
         &mut self.gates[place]
     }
 
-    /// Returns when work that a review sent back goes to the queue again, leaving signs of life aside.
-    pub fn sent_back_until(&self) -> Option<Timestamp> {
+    /// Returns when work that a review sent back goes to the queue again, leaving signs of life aside. `default_ttl`
+    /// stands for the life of a claim that an older comity granted.
+    pub fn sent_back_until(&self, default_ttl: Millis) -> Option<Timestamp> {
         let sent_back = self.status == Status::ChangesRequested;
-        let (feedback, ttl) = (self.feedback.as_ref()?, self.last_ttl?);
+        let (feedback, ttl) = (self.feedback.as_ref()?, self.last_ttl.unwrap_or(default_ttl));
         sent_back.then(|| feedback.at.plus(ttl))
     }
 

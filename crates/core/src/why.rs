@@ -138,8 +138,7 @@ fn blocked(facts: &Facts, task: &Task) -> Ruling<Why> {
 /// What the last review said that sent the work back.
 fn feedback(task: &Task) -> Option<String> {
     let feedback = task.feedback.as_ref()?;
-    let text = if feedback.text.is_empty() { "(no reason given)" } else { &feedback.text };
-    Some(format!("{} sent round {} back: {text}", feedback.by, feedback.round))
+    Some(format!("{} sent round {} back: {}", feedback.by, feedback.round, feedback.words()))
 }
 
 fn settled(task: &Task) -> Ruling<Why> {

@@ -3,8 +3,8 @@
 use crate::batch::settle;
 use crate::view::event;
 use comity_api::{
-    AgentAnswer, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer, LeasesAnswer,
-    MemoryAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer,
+    AgentAnswer, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer, GateAnswer,
+    LeasesAnswer, MemoryAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer,
 };
 use comity_core::chain::Stored;
 use comity_core::decide;
@@ -35,6 +35,7 @@ pub enum Answer {
     Released(ReleasedAnswer),
     Agent(AgentAnswer),
     Decision(Box<DecisionAnswer>),
+    Gate(Box<GateAnswer>),
     Memory(Box<MemoryAnswer>),
     Directive(Box<DirectiveAnswer>),
     Event(Box<EventAnswer>),
@@ -79,6 +80,7 @@ outputs! {
     Released(ReleasedAnswer): |answer| answer;
     Agent(AgentAnswer): |answer| answer;
     Decision(DecisionAnswer): |answer: Box<DecisionAnswer>| *answer;
+    Gate(GateAnswer): |answer: Box<GateAnswer>| *answer;
     Memory(MemoryAnswer): |answer: Box<MemoryAnswer>| *answer;
     Directive(DirectiveAnswer): |answer: Box<DirectiveAnswer>| *answer;
     Event(EventAnswer): |answer: Box<EventAnswer>| *answer;
@@ -193,6 +195,11 @@ pub(crate) fn render(
                 tasks.push(view::task(facts, task(facts, repo, id)?, policy)?);
             }
             Ok(Answer::Tasks(TasksAnswer { tasks, next: None }))
+        }),
+        decide::Answer::Gate(id, name) => settle(tx, facts, |facts| {
+            let gates = view::gates(task(facts, repo, id)?, policy);
+            let gate = gates.into_iter().find(|gate| gate.name == *name);
+            Ok(Answer::Gate(Box::new(GateAnswer { gate: gate.ok_or_else(|| lost("gate"))? })))
         }),
         decide::Answer::Claimed(id, leases) => settle(tx, facts, |facts| {
             Ok(Answer::Claim(Box::new(claimed(facts, repo, id, leases, policy)?)))

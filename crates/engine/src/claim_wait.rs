@@ -11,6 +11,7 @@ use comity_core::command::{ClaimWish, Command};
 use comity_core::ids::Seq;
 use comity_core::limits;
 use comity_core::refusal::{Code, Refusal};
+use comity_core::status::Status;
 use comity_core::time::Millis;
 use comity_store::EventQuery;
 use std::time::Duration;
@@ -27,9 +28,8 @@ const MAY_FREE: [&str; 9] = [
     "agent_registered",
     "agent_updated",
 ];
-/// How far ahead one looks for what expires next.
-const HORIZONS: [Duration; 3] =
-    [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(20)];
+/// How exactly the next expiry is found.
+const EXPIRY_STEP: Duration = Duration::from_millis(50);
 
 impl Service {
     /// Claims a task. While none is ready, this waits for one, which counts as a sign of life.
@@ -44,7 +44,7 @@ impl Service {
         loop {
             let mut seen = self.read_stored(|tx| Ok(tx.head()?.seq))?;
             let refusal = match self.run(caller, Command::Claim(wish.clone())) {
-                Err(refusal) if may_change(refusal.code) => refusal,
+                Err(refusal) if may_change(&refusal) => refusal,
                 done => return done,
             };
             loop {
@@ -92,18 +92,30 @@ impl Service {
     fn until_next_expiry(&self) -> Result<Duration, Refusal> {
         self.read_stored(|tx| {
             let now = tx.moment()?.now;
-            for ahead in HORIZONS {
-                let millis = Millis::from_ms(i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX));
-                if !tx.due(now.plus(millis), 1)?.is_empty() {
-                    return Ok(ahead);
+            let mut is_due = |ahead: Duration| -> Result<bool, Refusal> {
+                let ahead = Millis::from_ms(i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX));
+                Ok(!tx.due(now.plus(ahead), 1)?.is_empty())
+            };
+            if !is_due(LOOK_EVERY)? {
+                return Ok(LOOK_EVERY);
+            }
+            let (mut early, mut late) = (Duration::ZERO, LOOK_EVERY);
+            while late - early > EXPIRY_STEP {
+                let middle = early + (late - early) / 2;
+                if is_due(middle)? {
+                    late = middle;
+                } else {
+                    early = middle;
                 }
             }
-            Ok(LOOK_EVERY)
+            Ok(late)
         })
     }
 }
 
 /// Refusals that time or others may turn into a claim.
-fn may_change(code: Code) -> bool {
-    matches!(code, Code::NothingReady | Code::NotReady | Code::LeaseHeld)
+fn may_change(refusal: &Refusal) -> bool {
+    let status = refusal.details.get("status").and_then(serde_json::Value::as_str);
+    let is_over = status.and_then(|word| Status::parse(word).ok()).is_some_and(Status::is_finished);
+    matches!(refusal.code, Code::NothingReady | Code::NotReady | Code::LeaseHeld) && !is_over
 }

@@ -80,6 +80,7 @@ fn waiting_tasks(reader: &mut Reader<'_>) -> Result<Vec<Attention>, Refusal> {
         (Status::Review, "review"),
         (Status::Failed, "failed"),
         (Status::Approved, "merge"),
+        (Status::ChangesRequested, "sent_back"),
     ] {
         let filter = TaskFilter { statuses: vec![status], ..TaskFilter::default() };
         let (tasks, _) = reader.task_rows(&filter, 0, ATTENTION_MAX)?;
@@ -89,7 +90,10 @@ fn waiting_tasks(reader: &mut Reader<'_>) -> Result<Vec<Attention>, Refusal> {
                 (None, Some(error)) if status == Status::Failed => {
                     format!("{}: {error}", task.title)
                 }
-                _ => format!("{} is in {status}", task.title),
+                _ => match task.feedback.as_ref().filter(|_| status == Status::ChangesRequested) {
+                    Some(feedback) => format!("{}: {}", task.title, feedback.words()),
+                    None => format!("{} is in {status}", task.title),
+                },
             };
             let (kind, id) = (kind.to_owned(), task.id.to_string());
             found.push(Attention { kind, id, reason: detail, since: task.updated_at });

@@ -124,7 +124,7 @@ fn instruction(task: &Task, answered: &[&Decision]) -> String {
     section(&mut out, "Answers to earlier questions", &answers);
     if let Some(feedback) = &task.feedback {
         let (by, round) = (&feedback.by, feedback.round);
-        let text = plain_lines(feedback.text.trim_end());
+        let text = plain_lines(feedback.words());
         out.push_str(&format!("\nThe review by {by} sent round {round} back: {text}\n"));
     }
     if let Some(error) = &task.last_error

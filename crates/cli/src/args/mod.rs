@@ -73,7 +73,7 @@ pub struct Global {
     /// Act on this repository [env: COMITY_REPO]
     #[arg(long, global = true, value_name = "NAME")]
     pub repo: Option<String>,
-    /// Require this fence to be live [env: COMITY_FENCE]
+    /// The fence of your claim, for commands that need its holder [env: COMITY_FENCE]
     #[arg(long, global = true, value_name = "N", value_parser = fence)]
     pub fence: Option<Fence>,
     /// Print JSON instead of text

@@ -130,7 +130,7 @@ fn people(out: &mut String, task: &TaskView, screen: &Screen) {
     field(out, "needs", optional(task.needs.as_ref()));
     if let Some(feedback) = &task.feedback {
         let (by, round) = (&feedback.by, feedback.round);
-        field(out, "sent back", &format!("by {by} in round {round}: {}", feedback.text));
+        field(out, "sent back", &format!("by {by} in round {round}: {}", feedback.words()));
     }
     if let Some(at) = task.retry_at {
         field(out, "retry", &left(at, screen));
@@ -237,6 +237,9 @@ pub fn claim(answer: &ClaimAnswer, screen: &Screen) -> String {
         field(&mut out, "ends", &text);
     }
     field(&mut out, "branch", branch);
+    if let Some(feedback) = &task.feedback {
+        field(&mut out, "feedback", &format!("{}: {}", feedback.by, feedback.words()));
+    }
     for lease in &answer.leases {
         field(&mut out, "lease", &format!("{}  {}", lease.lock_id, lease.path));
     }
@@ -250,7 +253,10 @@ pub fn claim(answer: &ClaimAnswer, screen: &Screen) -> String {
     out.push_str("\nNext:\n");
     let mut steps = vec![format!("export COMITY_FENCE={fence}")];
     if !branch.is_empty() {
-        steps.push(format!("git switch -c {branch}"));
+        // Somebody may have begun the branch before.
+        let begun = task.round > 1 || task.attempts > 0;
+        let known = if begun { format!("git switch {branch} || ") } else { String::new() };
+        steps.push(format!("{known}git switch -c {branch}"));
     }
     if task.status == Status::Claimed {
         steps.push(format!("comity task start {}", task.id));

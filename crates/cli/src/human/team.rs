@@ -5,8 +5,8 @@ use super::table::{Table, plain};
 use super::task::mark;
 use super::words::{BAD, BOLD, BUSY, DIM, GOOD, PLAIN, ago, left, more, paint, short_sha};
 use comity_api::{
-    AgentAnswer, AgentsPage, GatesAnswer, LeasesAnswer, LeasesPage, PathsAnswer, ReleasedAnswer,
-    SuggestionsAnswer,
+    AgentAnswer, AgentsPage, GateAnswer, GatesAnswer, LeasesAnswer, LeasesPage, PathsAnswer,
+    ReleasedAnswer, SuggestionsAnswer,
 };
 use comity_core::view::{AgentView, LeaseView};
 
@@ -138,6 +138,15 @@ pub fn suggestions(answer: &SuggestionsAnswer, screen: &Screen) -> String {
         ]);
     }
     table.render(screen)
+}
+
+/// Evidence that was recorded, and what still keeps it from counting.
+pub fn gate(answer: &GateAnswer, _: &Screen) -> String {
+    let gate = &answer.gate;
+    let (sign, style) = mark(gate.state);
+    let why = gate.reason.as_ref().map(|why| format!(": the gate {why}")).unwrap_or_default();
+    let state = gate.state.as_str();
+    format!("{} {}  {state}{why}\n", paint(style, sign), paint(BOLD, &gate.name))
 }
 
 pub fn gates(answer: &GatesAnswer, screen: &Screen) -> String {

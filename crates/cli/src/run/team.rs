@@ -2,7 +2,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{execute, reply, show};
+use super::{execute, show};
 use crate::args::{AgentCommand, GateCommand, Verdict};
 use crate::human;
 use crate::output::Reply;
@@ -11,10 +11,8 @@ use comity_api::{
 };
 use comity_core::refusal::Refusal;
 use comity_core::task::Deliverable;
-use comity_engine::Handler;
 use comity_guard::git::{Git, snapshot};
 use comity_project::Context;
-use comity_project::store::Access;
 use std::path::Path;
 
 pub(super) fn agent(context: &Context, command: AgentCommand) -> Result<Reply, Refusal> {
@@ -50,14 +48,8 @@ pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Ref
                 (None, given) => given,
             };
             let pass = verdict == Verdict::Pass;
-            let recorded = commit.clone();
             let input = RecordGate { id, gate, pass, report, commit };
-            let service = context.service(Access::Write)?;
-            let mut answered =
-                Handler::<op::GateRecord>::handle(&service, &context.caller(), input)?;
-            let submitted = answered.output.task.commit.as_deref();
-            answered.remarks.extend(note_other_commit(submitted, recorded.as_deref()));
-            Ok(reply(answered, human::task::line))
+            execute::<op::GateRecord>(context, input, human::team::gate)
         }
         GateCommand::Waive { id, gate, reason } => {
             let input = WaiveGate { id, gate, reason };
@@ -75,14 +67,4 @@ fn tested_commit(context: &Context, tree: &Path, id: &str) -> Result<Option<Stri
         return snapshot(tree, &task.id).map(Some);
     }
     Ok(Git::at(tree).commit("HEAD"))
-}
-
-/// Evidence for another commit than the submitted one does not count, which is easy to overlook.
-fn note_other_commit(submitted: Option<&str>, recorded: Option<&str>) -> Option<String> {
-    let (submitted, recorded) = (submitted?, recorded?);
-    (submitted != recorded).then(|| {
-        format!(
-            "note: this evidence is for {recorded}, but {submitted} was submitted; use --commit {submitted}"
-        )
-    })
 }

@@ -174,8 +174,10 @@ fn rule_3_evidence_counts_for_the_submitted_commit_only() {
     sandbox.work();
     by(&sandbox, "ada", &["task", "submit", "T1"]);
     sandbox.commit(&sandbox.root, "Later");
-    let done = sandbox.comity().by("ada").args(&["gate", "record", "T1", "tests", "pass"]).done();
-    assert!(done.stderr.contains("note: this evidence is for"), "{}", done.stderr);
+    let args = ["gate", "record", "T1", "tests", "pass"];
+    let gate = sandbox.comity().by("ada").args(&args).json()["gate"].clone();
+    assert_eq!((&gate["name"], &gate["state"]), (&"tests".into(), &"open".into()));
+    assert!(gate["reason"].as_str().unwrap().starts_with("has evidence for "), "{gate}");
     let args = ["--as", "human:ann", "task", "approve", "T1"];
     assert_eq!(sandbox.refused(&args), ("gate-unmet".to_owned(), 3));
     by(&sandbox, "ada", &["gate", "record", "T1", "tests", "pass", "--commit", "HEAD~1"]);

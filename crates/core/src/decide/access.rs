@@ -141,11 +141,13 @@ impl<'a> Rule<'a> {
         }
         let next: Vec<&str> = task.status.next().iter().map(|status| status.as_str()).collect();
         let message = match task.status == to {
-            true => format!("{} is already {to}", task.id),
-            false => format!("{} is {} and cannot become {to}", task.id, task.status),
+            true => format!("{} has the status {to} already", task.id),
+            false => {
+                format!("{} has the status {}, which does not lead to {to}", task.id, task.status)
+            }
         };
         Err(Refusal::new(Code::InvalidTransition, message)
-            .hint(format!("a task that is {} can become: {}", task.status, next.join(", ")))
+            .hint(format!("from {} a task goes to: {}", task.status, next.join(", ")))
             .detail("task", task.id.as_str())
             .detail("status", task.status.as_str())
             .detail("wanted", to.as_str())

@@ -139,7 +139,7 @@ impl Rule<'_> {
         self.may_record(task)?;
         let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
         self.push_evidence(task, gate, verdict, report, commit)?;
-        Ok(Answer::Task(task.id.clone()))
+        Ok(Answer::Gate(task.id.clone(), gate.to_owned()))
     }
 
     /// Evidence comes from the holder, or from those who judge the work.

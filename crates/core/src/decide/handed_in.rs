@@ -293,7 +293,7 @@ pub fn shared_words(with: &[SharedWith]) -> Option<String> {
     let named = with.iter().map(|other| format!("{} ({})", other.task, other.agent));
     let named = named.collect::<Vec<_>>().join(", ");
     (!named.is_empty())
-        .then(|| format!("the check is shared with {named}: same work tree, same branch"))
+        .then(|| format!("the check is shared with {named}: they have the same work tree"))
 }
 
 /// Names as many as fit into a message.

@@ -113,6 +113,8 @@ fn handed_in(submission: &Submission) -> Check {
     optional(submission.branch.as_ref(), |text| line("branch", text))?;
     optional(submission.pr.as_ref(), |text| line("pull request", text))?;
     optional(submission.report.as_deref(), super::results::check_form)?;
+    let gates: Vec<String> = submission.gates.iter().map(|given| given.gate.clone()).collect();
+    words("gate", &gates)?;
     with_reason(submission.empty, "empty", submission.reason.as_ref())
 }
 

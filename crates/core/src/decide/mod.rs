@@ -65,6 +65,8 @@ pub enum Answer {
     HandedIn(TaskId, HandedIn),
     /// Several tasks, in the order they were given.
     Tasks(Vec<TaskId>),
+    /// A gate of a task.
+    Gate(TaskId, String),
     /// A task that was claimed, with the leases that came with it.
     Claimed(TaskId, Vec<LeaseId>),
     Leases(Vec<LeaseId>),

@@ -35,7 +35,7 @@ pub fn due_at(facts: &Facts, key: &Key, policy: &Policy) -> Option<Timestamp> {
                 let expiry = claim.claimed_at.plus(claim.ttl);
                 return Some(task.deadline().map_or(expiry, |deadline| deadline.min(expiry)));
             }
-            task.sent_back_until().or_else(|| block_due(task, policy))
+            task.sent_back_until(policy.default_ttl).or_else(|| block_due(task, policy))
         }
         Key::Lease(repo, id) => {
             let lease = facts.state.leases.get(&(repo.clone(), *id))?;
@@ -160,7 +160,7 @@ impl<'a> Sweeper<'a> {
             }
             return self.reclaim(task, claim);
         }
-        if let Some(until) = task.sent_back_until() {
+        if let Some(until) = task.sent_back_until(self.policy.default_ttl) {
             return self.sent_back(key, task, until);
         }
         let Some(block) = &task.block else { return Ok(()) };
@@ -179,7 +179,8 @@ impl<'a> Sweeper<'a> {
 
     /// Work that a review sent back goes to the queue again when its assignee is silent for as long as its claim lived.
     fn sent_back(&mut self, key: &Key, task: &Task, until: Timestamp) -> Ruling<()> {
-        let (Some(assignee), Some(ttl)) = (&task.assignee, task.last_ttl) else { return Ok(()) };
+        let Some(assignee) = &task.assignee else { return Ok(()) };
+        let ttl = task.last_ttl.unwrap_or(self.policy.default_ttl);
         let heard = self.facts.last_heard(assignee)?.unwrap_or_default();
         let woke = self.facts.moment.woke_at.unwrap_or_default();
         let end = until.max(heard.max(woke).plus(ttl));

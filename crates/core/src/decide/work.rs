@@ -8,7 +8,7 @@ use crate::event::{
     StatusChanged, Subtask,
 };
 use crate::facts::Ruling;
-use crate::hint::{Hint, op, say};
+use crate::hint::{op, say};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
@@ -152,7 +152,10 @@ impl<'a> Rule<'a> {
         self.may_become(task, Status::Queued)?;
         if !task.status.is_held() {
             return Err(wrong_status(task, "; only a claimed task can be released")
-                .hint(Hint::default().quote(op("task.requeue")).say(" puts it back into the queue"))
+                .hint(
+                    say("a planner or a person puts it back into the queue with ")
+                        .quote(op("task.requeue").id(&task.id)),
+                )
                 .into());
         }
         self.require_worker(task, Verb::Release)?;

@@ -221,6 +221,10 @@ fn submit_records_evidence_for_the_submitted_commit() {
         gates: vec![verdict("tests", true), verdict("lint", false)],
         ..Submission::default()
     };
+    for bad in [vec![verdict("", true)], vec![verdict("tests", true), verdict("tests", false)]] {
+        let bad = Submission { gates: bad, ..submission.clone() };
+        w.by(IMPL).does(Command::Submit(bad)).refused(Code::InvalidInput);
+    }
     let of_review = Submission { gates: vec![verdict("review", true)], ..submission.clone() };
     w.by(IMPL).does(Command::Submit(of_review)).refused(Code::InvalidInput);
     w.by(IMPL).does(Command::Submit(submission)).accepted();

@@ -80,7 +80,7 @@ fn what_was_seen_is_recorded_and_claims_beside_are_shown() {
     let Answered { output: answer, remarks } = hands_in(&engine, &eyes).unwrap();
     let answer = answer.into_json().unwrap();
     assert_eq!(answer["task"]["commit"], "c0ffee1");
-    let shared = "note: the check is shared with T2 (agent-2): same work tree, same branch";
+    let shared = "note: the check is shared with T2 (agent-2): they have the same work tree";
     assert_eq!(remarks, ["looked", shared]);
     assert_eq!(answer["shared_with"][0]["agent"], "agent-2");
     assert_eq!(*eyes.ended.lock().unwrap(), ["accepted"]);

@@ -28,8 +28,18 @@ fn help_is_one_imperative_sentence_without_a_full_stop() {
 }
 
 /// Fields that a door observes. A caller that could say them could claim what nobody has seen.
-const OBSERVED: [&str; 16] = [
+const OBSERVED: [&str; 26] = [
     "observed",
+    "claim",
+    "work",
+    "merge",
+    "unseen",
+    "contains",
+    "written_by_comity",
+    "new_dependencies",
+    "is_on_branch",
+    "shared_with",
+    "task_version",
     "commit_seen",
     "branch_seen",
     "found",

@@ -1,10 +1,10 @@
 //! Whoever waits wakes at once when another handle on the store commits.
 
 use crate::support::{caller, request};
-use comity_api::{LeaseFilter, LeasesAnswer, op};
-use comity_core::command::{Command, LeaseChange, Question};
+use comity_api::{ClaimAnswer, LeaseFilter, LeasesAnswer, op};
+use comity_core::command::{ClaimWish, Command, LeaseChange, NewTask, Question, TaskVerb};
 use comity_core::ids::Fence;
-use comity_core::refusal::Code;
+use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
 use comity_engine::{Caller, Service, Settings};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
@@ -146,4 +146,78 @@ fn rule_4_4_waiting_with_a_fence_keeps_only_that_grant_alive_and_goes_on_without
     engine.execute(request("agent-1", lease("c"))).unwrap();
     let refusal = engine.wait_for_decision(&fenced, "D1", Millis::parse("1s")).unwrap_err();
     assert_eq!(refusal.code, Code::TimedOut);
+}
+
+fn new_task(title: &str) -> Command {
+    Command::CreateTask(Box::new(NewTask { title: title.to_owned(), ..NewTask::default() }))
+}
+
+/// Waits for a task in a thread of its own; returns the claimed task or the refusal, and how long it took.
+fn claims(
+    path: &Path,
+    actor: &'static str,
+    wish: ClaimWish,
+    patience: &'static str,
+) -> std::thread::JoinHandle<(Result<ClaimAnswer, Refusal>, Duration)> {
+    let path = path.to_owned();
+    std::thread::spawn(move || {
+        let (engine, begun) = (open(&path), Instant::now());
+        let wait = Millis::parse(patience).unwrap();
+        let claimed = engine.claim_waiting(&caller(actor), &wish, wait);
+        (claimed.and_then(|answered| answered.output.take()), begun.elapsed())
+    })
+}
+
+#[test]
+fn rule_2_2_a_claim_waits_for_a_task_and_each_of_several_waiters_gets_another_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("comity.db");
+    let engine = open(&path);
+    let waiters = ["agent-1", "agent-2", "agent-3"]
+        .map(|actor| claims(&path, actor, ClaimWish::default(), "30s"));
+    std::thread::sleep(Duration::from_millis(300));
+    for title in ["a", "b", "c"] {
+        engine.execute(request("human:ann", new_task(title))).unwrap();
+    }
+    let mut ids: Vec<String> = waiters
+        .into_iter()
+        .map(|waiter| {
+            let (claimed, took) = waiter.join().unwrap();
+            assert!(took < Duration::from_secs(10), "{took:?}");
+            claimed.unwrap().task.id
+        })
+        .collect();
+    ids.sort();
+    assert_eq!(ids, ["T1", "T2", "T3"]);
+}
+
+#[test]
+fn rule_2_2_a_waiting_claim_is_woken_by_the_next_expiry() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("comity.db");
+    let engine = open(&path);
+    engine.execute(request("human:ann", new_task("a"))).unwrap();
+    let short = ClaimWish { ttl: Millis::parse("2s"), ..ClaimWish::default() };
+    engine.execute(request("agent-1", Command::Claim(short))).unwrap();
+    let (claimed, took) = claims(&path, "agent-2", ClaimWish::default(), "30s").join().unwrap();
+    assert_eq!(claimed.unwrap().task.id, "T1");
+    assert!(took < Duration::from_millis(3_500), "{took:?}");
+}
+
+#[test]
+fn rule_2_2_a_claim_that_waits_in_vain_says_why_and_a_finished_task_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("comity.db");
+    let engine = open(&path);
+    engine.execute(request("human:ann", new_task("a"))).unwrap();
+    engine.execute(request("agent-1", Command::Claim(ClaimWish::default()))).unwrap();
+    let (refused, _) = claims(&path, "agent-2", ClaimWish::default(), "1s").join().unwrap();
+    let refusal = refused.unwrap_err();
+    assert_eq!(refusal.code, Code::TimedOut, "{refusal}");
+    assert!(refusal.details.contains_key("reasons"), "{:?}", refusal.details);
+    engine.execute(request("human:ann", TaskVerb::Abandon.on("T1", None))).unwrap();
+    let named = ClaimWish { id: Some("T1".to_owned()), ..ClaimWish::default() };
+    let (refused, took) = claims(&path, "agent-2", named, "30s").join().unwrap();
+    assert_eq!(refused.unwrap_err().code, Code::NotReady);
+    assert!(took < Duration::from_secs(5), "{took:?}");
 }
