@@ -20,6 +20,8 @@ use std::process::Command;
 const WORKERS: usize = 64;
 /// Commands that take a task from the queue to the review: claim, start, submit.
 const STEPS: usize = 3;
+/// Commands of a job queue for each job: take it, complete it.
+const PEER_STEPS: f64 = 2.0;
 const PEERS: [(&str, &str); 3] = [
     ("graphile-worker", include_str!("../../peers/graphile.mjs")),
     ("pg-boss", include_str!("../../peers/boss.mjs")),
@@ -43,18 +45,31 @@ pub fn run(scale: Scale) -> Outcome<()> {
         }
     }
     let ours = median(&ours);
-    let mut table = Table::new(&["queue", "tasks or jobs/s", "comity ÷ it"]);
-    table.row(vec!["comity".to_owned(), whole(ours), "1.00".to_owned()]);
+    #[expect(clippy::cast_precision_loss, reason = "a handful of steps")]
+    let our_commands = ours * STEPS as f64;
+    let mut table = Table::new(&[
+        "queue",
+        "tasks or jobs/s",
+        "comity ÷ it",
+        "commands/s",
+        "comity's commands ÷ its",
+    ]);
+    let mut row = |name: &str, rate: f64, commands: f64| {
+        let (jobs, steps) = (ours / rate, our_commands / commands);
+        let [jobs, steps] = [jobs, steps].map(|ratio| format!("{ratio:.2}"));
+        table.row(vec![name.to_owned(), whole(rate), jobs, whole(commands), steps]);
+    };
+    row("comity", ours, our_commands);
     for ((name, _), rates) in PEERS.iter().zip(&theirs) {
         let rate = median(rates);
-        table.row(vec![(*name).to_owned(), whole(rate), format!("{:.2}", ours / rate)]);
+        row(name, rate, rate * PEER_STEPS);
     }
     table.print("postgres-queues: claim and complete, beside job queues");
     println!(
         "\n{WORKERS} workers in one process, {jobs} tasks or jobs that wait in the queue, nothing to do in them. comity: task.claim \
          without an id (with a lease on the task's files), task.start, task.submit; three commands, each waited for, seven events. The job queues: one \
          job taken and completed, by their own workers with a concurrency of {WORKERS} and as many connections \
-         (pg-boss: fetch and complete in a loop, since its own worker waits half a second between two). Medians of {repetitions} runs by turns on \
+         (pg-boss: fetch and complete in a loop, since its own worker waits half a second between two); two commands a job. Medians of {repetitions} runs by turns on \
          fresh databases of one server."
     );
     Ok(())

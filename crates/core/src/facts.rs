@@ -50,8 +50,8 @@ pub enum Need {
     Saved(AgentId, String),
 }
 
-/// Candidates loaded at first: one of them nearly always fits.
-pub const CANDIDATES_FIRST: usize = 8;
+/// Candidates loaded at first: one of them nearly always fits, and they are enough for the claims of most batches.
+pub const CANDIDATES_FIRST: usize = 16;
 /// Candidates loaded at a time when the first did not fit.
 pub const CANDIDATE_PAGE: usize = 64;
 /// Tasks that prefer an agent, loaded at most.

@@ -85,8 +85,15 @@ pub(super) const START: &str = concat!(
     LEFT JOIN LATERAL (SELECT seq, ts, hash FROM events ORDER BY seq DESC LIMIT 1) h ON TRUE"
 );
 pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
-/// Tells every listener, and counts the commit.
-pub(super) const COMMITTED: &str = "SELECT nextval('commits'), pg_notify($1, '')";
+/// What every commit ends with: adds its events and signs of life, counts the commit, and tells every listener.
+pub(super) const COMMITTED: &str = "WITH appended AS (INSERT INTO events
+    (seq, ts, event, v, repo, agent, task, body, body_hash, hash)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[],
+    $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bytea[])),
+    signed AS (INSERT INTO signs (agent, fence, at)
+    SELECT * FROM unnest($11::text[], $12::bigint[], $13::bigint[])
+    ON CONFLICT (agent, fence, at) DO NOTHING)
+    SELECT nextval('commits'), pg_notify($14, '')";
 pub(super) const SET_META: &str = "INSERT INTO meta (key, value) VALUES ($1, $2)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
@@ -119,10 +126,6 @@ pub(super) const EVENTS_OF_NAME: &str = concat!(
 );
 pub(super) const EVENT_HASHES: &str = "SELECT seq, hash FROM events WHERE seq = ANY($1)";
 pub(super) const EVENT_TS: &str = "SELECT ts FROM events WHERE seq >= $1 ORDER BY seq LIMIT 1";
-pub(super) const APPEND: &str = "INSERT INTO events
-    (seq, ts, event, v, repo, agent, task, body, body_hash, hash)
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[],
-    $6::text[], $7::text[], $8::bytea[], $9::bytea[], $10::bytea[])";
 
 pub(super) const REPO: &str = "SELECT tasks, leases, decisions, memories, directives FROM repos
     WHERE repo = $1 ORDER BY at_commit DESC LIMIT 1";
@@ -155,9 +158,6 @@ pub(super) const PRESENCE: &str = "WITH RECURSIVE newest AS (
             SELECT fence, at FROM signs WHERE agent = $1 AND fence > newest.fence
             ORDER BY fence, at DESC LIMIT 1) n)
     SELECT fence, at FROM newest WHERE fence = 0 OR at > $2";
-pub(super) const ADD_SIGNS: &str = "INSERT INTO signs (agent, fence, at)
-    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[])
-    ON CONFLICT (agent, fence, at) DO NOTHING";
 /// Forgets what a newer sign has made void, and old ones for single grants.
 pub(super) const PRUNE_SIGNS: &str = "DELETE FROM signs WHERE ctid = ANY(ARRAY(
     SELECT s.ctid FROM signs s WHERE s.at >= $4 AND s.at < $1 AND ((s.fence > 0 AND s.at <= $2) OR EXISTS (

@@ -270,9 +270,9 @@ impl WriteTx for Tx<'_> {
         let mut cache = self.cache.map(RefCell::take).unwrap_or_default();
         let mut writer = Writer::new(&self.link, &cache, self.commits + 1);
         let listed = writer.changes(&changes, self.now.0.now, self.now.1.as_ref());
-        let (mut ops, rows) = writer.finish();
+        writer.end(&changes, &self.home.names.channel);
+        let (ops, rows) = writer.finish();
         self.ok("cannot write the store", listed)?;
-        ops.push(Op::new(sql::COMMITTED, values![self.home.names.channel.clone()]));
         let sent = self.link.together(None, &ops, Some("COMMIT"));
         self.open = sent.as_ref().is_err_and(|error| !error.is_lost());
         self.link.set_in_transaction(sent.is_err());

@@ -10,7 +10,6 @@ use crate::commit_cache::CommitCache;
 use crate::rows::{self, signed};
 use crate::transaction_time::ClockNote;
 use crate::{Changes, PRESENCE_LIFE, Rows};
-use comity_core::chain::Stored;
 use comity_core::decision::{Decision, DecisionState};
 use comity_core::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, TaskId};
 use comity_core::lease::{Lease, LeaseMode};
@@ -76,9 +75,7 @@ impl<'a> Writer<'a> {
         now: Timestamp,
         note: Option<&ClockNote>,
     ) -> Result<(), DbError> {
-        self.events(changes.events);
         self.rows(&changes.rows)?;
-        self.signs(changes.presence);
         if !changes.saved.is_empty() {
             let list = changes.saved;
             let given = values![
@@ -113,10 +110,9 @@ impl<'a> Writer<'a> {
         self.add(sql::PRUNE_SIGNS, given);
     }
 
-    fn events(&mut self, events: &[Stored]) {
-        if events.is_empty() {
-            return;
-        }
+    /// Adds the statement that a commit ends with; it answers the number of the commit.
+    pub(super) fn end(&mut self, changes: &Changes<'_>, channel: &str) {
+        let (events, signs) = (changes.events, changes.presence);
         let given = values![
             events.iter().map(|event| signed(event.seq.0)).collect::<Vec<_>>(),
             events.iter().map(|event| event.ts.ms()).collect::<Vec<_>>(),
@@ -128,20 +124,12 @@ impl<'a> Writer<'a> {
             events.iter().map(|event| event.body.clone()).collect::<Vec<_>>(),
             events.iter().map(|event| event.body_hash.0.to_vec()).collect::<Vec<_>>(),
             events.iter().map(|event| event.hash.0.to_vec()).collect::<Vec<_>>(),
-        ];
-        self.add(sql::APPEND, given);
-    }
-
-    fn signs(&mut self, signs: &[(AgentId, Option<Fence>, Timestamp)]) {
-        if signs.is_empty() {
-            return;
-        }
-        let given = values![
             signs.iter().map(|(agent, ..)| agent.as_str().to_owned()).collect::<Vec<_>>(),
             signs.iter().map(|(_, f, _)| signed(f.map_or(0, Fence::get))).collect::<Vec<_>>(),
             signs.iter().map(|(.., at)| at.ms()).collect::<Vec<_>>(),
+            channel.to_owned(),
         ];
-        self.add(sql::ADD_SIGNS, given);
+        self.add(sql::COMMITTED, given);
     }
 
     /// Writes each dirty row as the facts have it, and the due times of rows that are not dirty.
