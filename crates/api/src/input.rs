@@ -245,7 +245,6 @@ inputs! {
     ById { id: String, }
     /// A task and a reason, for the verbs that take no more.
     TaskVerbInput { id: String, reason: Option<String>, }
-    /// Which tasks.
     TaskFilter {
         /// Only tasks with one of these statuses; empty means any.
         statuses: Vec<Status>,
@@ -308,7 +307,6 @@ inputs! {
         limit: Option<usize>,
         after: Option<String>,
     }
-    /// Which events.
     EventFilter {
         task: Option<String>,
         /// The event's name.

@@ -17,7 +17,6 @@ pub enum Kind {
     Stream,
 }
 
-/// A way in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
     CommandLine,

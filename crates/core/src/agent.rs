@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
-    /// The identity.
     pub id: AgentId,
     pub roles: Vec<Role>,
     pub skills: Vec<String>,

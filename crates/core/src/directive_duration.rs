@@ -25,7 +25,6 @@ pub enum End {
     Never,
     /// So long after now, by the clock of the store.
     After(Millis),
-    /// Then.
     At(Timestamp),
 }
 

@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// The system.
     pub source: String,
     /// The id in the other system.
     pub item: String,

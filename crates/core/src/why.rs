@@ -13,7 +13,6 @@ use crate::task::{Deliverable, Task};
 /// An explanation: whether the task can go on, why or why not, and what to do next.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Why {
-    /// The task.
     pub id: String,
     pub status: Status,
     /// Whether the caller could claim it now.

@@ -164,7 +164,6 @@ impl ConstraintChanges {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Submission {
-    /// The task.
     pub id: String,
     pub commit: Option<String>,
     /// The branch of the task.
@@ -175,7 +174,7 @@ pub struct Submission {
     pub reviewer: Option<AgentId>,
     /// Keep the leases during the review.
     pub keep_leases: bool,
-    /// The text.
+    /// What the log should say about it.
     pub reason: Option<String>,
     /// Submit without any change, with a reason.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -237,7 +236,6 @@ pub struct Question {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskAnswers {
-    /// The task.
     pub id: String,
     pub answers: Vec<GivenAnswer>,
     /// What was said that belongs to no single question.

@@ -102,7 +102,6 @@ pub struct TaskUpdated {
     /// The branch of the work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The pull request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pr: Option<String>,
     /// What a blocked task needs.
@@ -119,11 +118,9 @@ pub struct TaskAssigned {
 /// A reference to another system was set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskLinked {
-    /// The system.
     pub provider: String,
     /// The kind of reference.
     pub key: String,
-    /// The reference.
     pub value: String,
 }
 

@@ -17,7 +17,6 @@ const ESCAPABLE: [char; 7] = ['*', '?', '[', ']', '{', '}', ','];
 pub(super) enum Node {
     /// One character that stands for itself.
     Char(char),
-    /// The separator.
     Slash,
     /// `?`.
     Any,
