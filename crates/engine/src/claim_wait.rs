@@ -6,7 +6,7 @@ use crate::hub::Hub;
 use crate::observer::Answered;
 use crate::service::Service;
 use crate::wait::{LOOK_EVERY, Patience, STOP_LOOK_EVERY, TRY_PAUSE, in_vain};
-use crate::writer::stopped;
+use crate::writer::{check_may_wait, stopped};
 use comity_core::command::{ClaimWish, Command};
 use comity_core::ids::Seq;
 use comity_core::limits;
@@ -39,6 +39,7 @@ impl Service {
         wish: &ClaimWish,
         timeout: Millis,
     ) -> Result<Answered<Reply>, Refusal> {
+        check_may_wait()?;
         let mut watch = self.watch()?;
         let mut patience = Patience::start(Some(timeout), self.beat_every(caller)?);
         loop {
