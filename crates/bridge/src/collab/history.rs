@@ -36,9 +36,15 @@ pub struct Progress {
     pub outside: BTreeMap<String, OutsideLock>,
     /// The files with entries that the store has not, because the rules refused them.
     pub waiting: BTreeSet<String>,
+    /// The entries of each file that cannot be read; they stay as somebody wrote them.
+    pub unread: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Progress {
+    pub fn unread(&self, kind: Kind) -> BTreeSet<String> {
+        self.unread.get(kind.list()).cloned().unwrap_or_default()
+    }
+
     /// Finds a lease by what it is called in the tree.
     pub fn lease_named(&self, text: &str) -> Option<String> {
         let theirs = self.outside.iter().find(|(_, lock)| lock.lock_id == text);

@@ -280,6 +280,7 @@ impl Patch {
             context,
             assignee: self.assignee.clone().flatten(),
             links: self.references.as_ref().map(|said| said.links.clone()).unwrap_or_default(),
+            awaits_unknown: true,
             ..NewTask::default()
         }
     }
@@ -361,11 +362,12 @@ impl Patch {
 
     fn depend(&self, task: &TaskView) -> Vec<Command> {
         let Some(wanted) = &self.dependencies else { return Vec::new() };
-        let edge =
-            |on: &String, remove| Command::Depend { id: task.id.clone(), on: on.clone(), remove };
+        let id = || task.id.clone();
         let added = wanted.iter().filter(|on| !task.dependencies.contains(on));
+        let added = added.map(|on| Command::Await { id: id(), on: on.clone() });
         let gone = task.dependencies.iter().filter(|on| !wanted.contains(on));
-        added.map(|on| edge(on, false)).chain(gone.map(|on| edge(on, true))).collect()
+        let gone = gone.map(|on| Command::Depend { id: id(), on: on.clone(), remove: true });
+        added.chain(gone).collect()
     }
 
     fn changes(&self, task: &TaskView) -> TaskUpdated {

@@ -5,6 +5,7 @@ mod command_line;
 mod edits;
 mod event_files;
 mod files;
+mod originals;
 mod races;
 mod rpc;
 mod watching;
