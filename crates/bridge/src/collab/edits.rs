@@ -1,6 +1,7 @@
 //! What others changed in a state file, as commands.
 
 use super::history::by_id;
+use super::methods::ID_PREFIX;
 use super::records::Entry;
 use super::sync::Syncer;
 use comity_api::SyncReport;
@@ -270,7 +271,7 @@ impl<'s> Takeover<'s> {
             return self.same_task(&task, entry);
         }
         imported.task.id = None;
-        imported.task.id_prefix = Some("task-".to_owned());
+        imported.task.id_prefix = Some(ID_PREFIX.to_owned());
         let said = format!("{id}: another task has this id; the one in the file gets a new one");
         self.syncer.report.conflicts.push(said);
         let what = format!("a second {id}: new task");
