@@ -86,8 +86,12 @@ impl Context {
             None => repo_name(&config, &root)?,
         };
         let fence_of_environment = fence_variable(environment)?;
+        let named = match either(&asked.actor, "COMITY_AGENT")? {
+            Some(named) => Some(named),
+            None => identity::neo_agent(environment)?,
+        };
         Ok(Context {
-            actor: identity::actor(either(&asked.actor, "COMITY_AGENT")?.as_deref(), machine)?,
+            actor: identity::actor(named.as_deref(), machine)?,
             via: identity::via(machine),
             observer: None,
             fence_from_env: asked.fence.is_none() && fence_of_environment.is_some(),

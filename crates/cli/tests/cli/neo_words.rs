@@ -154,6 +154,34 @@ fn neos_agents_act_in_their_own_name_everywhere_and_never_as_a_person() {
     assert!(!logs("3f2a91bc-9999-8888").contains("half"), "that is another run");
     let task = neo(&sandbox, "sup", &["task", "create", "one"]).stdout;
     assert!(logs(task.trim_end()).contains("task_created"), "a task by neo's id");
+    let by_itself = sandbox.comity().env("NEO_AGENT_NAME", "developer").env("NEO_RUN_ID", "9");
+    by_itself.args(&["task", "claim", "T1"]).json();
+    let task = sandbox.json(&["task", "show", "T1"])["task"].clone();
+    assert_eq!(task["claim"]["agent"], "neo:developer:9", "in every command");
+}
+
+#[test]
+fn milestones_of_who_held_the_task_are_its_checkpoints_after_a_crash() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Plan of dates"]);
+    let by = |run: &str, args: &[&str]| {
+        let call = sandbox.comity().env("NEO_AGENT_NAME", "developer").env("NEO_RUN_ID", run);
+        assert_eq!(call.args(args).done().exit, 0, "{args:?}");
+    };
+    by("run-6", &["neo", "log", "milestone", "T9 done — commit 9999999"]);
+    by("run-7", &["task", "claim", "T1"]);
+    by("run-7", &["task", "start", "T1"]);
+    by("run-6", &["neo", "log", "milestone", "T8 done — commit 8888888"]);
+    by("run-7", &["neo", "log", "milestone", "T1 done — commit abc1234"]);
+    by("run-7", &["neo", "log", "progress", "T3 done"]);
+    by("run-7", &["neo", "log", "milestone", "T2 done — commit def5678"]);
+    by("run-7", &["task", "fail", "T1", "--reason", "error_max_turns"]);
+    by("run-7", &["neo", "log", "milestone", "T7 done — commit 7777777"]);
+    let text = sandbox.comity().args(&["contract", "render", "resume", "T1"]).done().stdout;
+    let header = "RESUMING FROM CRASH\nPrevious run: run-7\n\
+        Completed tasks: T1 (commit abc1234), T2 (commit def5678)\n\
+        Failed at: T3 — error: error_max_turns (attempt 1 of 3)\n";
+    assert!(text.starts_with(header), "{text}");
 }
 
 #[test]

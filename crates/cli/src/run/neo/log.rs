@@ -15,6 +15,7 @@ use comity_core::memory::MemoryType;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{Caller, Service};
 use comity_project::Context;
+use comity_project::identity::neo_word;
 use comity_project::store::Access;
 use comity_protocol::neotx::records::blocker_message;
 use comity_protocol::neotx::words::{self, LOG_TYPES};
@@ -182,7 +183,7 @@ fn line(event: &EventView, short: bool) -> String {
 
 /// Tells whether an agent of the run made the event. The run may be a prefix of the full id.
 fn of_run(event: &EventView, run: &str) -> bool {
-    let run = super::plain(run, super::RUN_CHARS);
+    let run = neo_word(run);
     let made_by = event.agent.strip_prefix(AGENT).and_then(|it| it.split_once(':'));
     !run.is_empty() && made_by.is_some_and(|(_, made_by)| made_by.starts_with(&run))
 }
