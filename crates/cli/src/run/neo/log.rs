@@ -4,6 +4,7 @@ use super::print;
 use crate::args::{Global, NeoLog, NeoLogs};
 use crate::env;
 use crate::human::clean_text;
+use crate::local_time::clock_in_words;
 use crate::output::{self, Reply};
 use comity_api::{ById, EventAnswer, EventFilter, EventView, Nothing, Since, op};
 use comity_bridge::neo::records::{AGENT, short_agent};
@@ -146,7 +147,7 @@ fn recent(context: &Context) -> Result<Reply, Refusal> {
     }
     let row = |event: &EventView| {
         vec![
-            clock(event),
+            clock_in_words(event.ts),
             event.text("type").unwrap_or_default().to_owned(),
             agent(event),
             print::cut(event.text("text").unwrap_or_default(), 60, "..."),
