@@ -5,7 +5,7 @@ use super::records::{Entry, Records};
 use super::tree::{Tree, failed};
 use comity_core::refusal::Refusal;
 use comity_protocol::collab::{
-    OutsideLock, StateFile as Kind, base, distance, doubtful, etag, parse_lock_id,
+    OutsideLock, StateFile as Kind, base, distance, doubtful, etag, parse_lock_id, read_json,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -260,7 +260,7 @@ impl History {
 }
 
 fn parsed(path: &Path) -> Option<Value> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    read_json(&std::fs::read_to_string(path).ok()?).ok()
 }
 
 /// Returns the entries of a document by what tells them apart.

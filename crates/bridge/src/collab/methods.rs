@@ -22,8 +22,8 @@ use comity_engine::{Answered, Caller, Handler, Reply, Service};
 use comity_project::Context;
 use comity_project::store::Access;
 use comity_protocol::collab::{
-    Patch, StateFile as Kind, etag, lock_id, normal_event, parse_lock_id, pretty, read_agent,
-    task_record, told_needs,
+    Patch, StateFile as Kind, etag, large_integer, lock_id, normal_event, parse_lock_id, pretty,
+    read_agent, read_json, task_record, told_needs,
 };
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -159,7 +159,7 @@ impl Collab {
     pub fn state_file(&mut self, kind: Kind) -> Result<StateData, Failure> {
         self.export_now()?;
         let bytes = Tree::read(&self.tree.state(kind)).ok().flatten().unwrap_or_default();
-        if let Ok(data) = serde_json::from_slice(&bytes) {
+        if let Ok(data) = read_json(&String::from_utf8_lossy(&bytes)) {
             return Ok(StateData { data, etag: etag(&bytes) });
         }
         let state = self.service.collab_state(&self.context.caller())?;
@@ -279,7 +279,8 @@ impl Collab {
         key: String,
         given: &Value,
     ) -> Result<Fine, Failure> {
-        let value = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
+        let text = large_integer(given).or_else(|| given.as_str());
+        let value = text.map_or_else(|| given.to_string(), str::to_owned);
         let task = self.task(&id)?;
         let keep = Patch::reference(&task, &provider, &key, given);
         let link = Link { id: id.clone(), provider, key, value };

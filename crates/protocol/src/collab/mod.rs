@@ -25,7 +25,7 @@ pub use diff::{Change, Edit, base, distance, doubtful, edits};
 pub use document::{StateFile, document, read, read_bytes};
 pub use events::{Etags, ORIGIN_LINE, event_line, line_mark};
 pub use handoff::handoff;
-pub use json::{line, pretty, pretty_ascii};
+pub use json::{large_integer, line, pretty, pretty_ascii, read_json};
 pub use legacy::{Legacy, normal_event};
 pub use listing::task_lines;
 pub use locks::{LockRecord, OutsideLock, lock_id, lock_record, parse_lock_id, read_lock};

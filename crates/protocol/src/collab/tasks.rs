@@ -2,7 +2,7 @@
 
 use super::document::{StateFile, problem_at};
 use super::references::{REFERENCES, References};
-use super::{Problem, seconds};
+use super::{Problem, large_integer, seconds};
 use comity_core::command::{ClaimWish, Command, ImportedTask, NewTask};
 use comity_core::event::{TaskLinked, TaskUpdated};
 use comity_core::ids::{AgentId, TaskId};
@@ -88,7 +88,7 @@ pub(super) type Read<T> = Result<T, (&'static str, String)>;
 fn text(key: &'static str, value: &Value) -> Read<Option<String>> {
     match value {
         Value::Null => Ok(None),
-        Value::String(text) => Ok(Some(text.clone())),
+        Value::String(text) if large_integer(value).is_none() => Ok(Some(text.clone())),
         _ => Err((key, "must be a text".to_owned())),
     }
 }
@@ -101,7 +101,8 @@ pub(super) fn texts(key: &'static str, value: &Value) -> Read<Vec<String>> {
     };
     let mut out: Vec<String> = Vec::new();
     for item in list {
-        let item = item.as_str().ok_or_else(|| (key, "must be a list of texts".to_owned()))?;
+        let item = item.as_str().filter(|_| large_integer(item).is_none());
+        let item = item.ok_or_else(|| (key, "must be a list of texts".to_owned()))?;
         // Said twice is said once.
         if !out.iter().any(|known| known == item) {
             out.push(item.to_owned());

@@ -379,8 +379,8 @@ fn what_a_reader_would_change_without_a_word_is_a_problem() {
         "line 2, column 2: tasks: the object has the key \"tasks\" twice"
     );
     let large = "{\"tasks\": [{\"id\": \"a\", \"x\": [1, {\"n\": 18446744073709551616}]}]}";
-    let problem = &read(StateFile::Tasks, large).unwrap_err()[0];
-    assert_eq!((problem.path.as_str(), problem.column), ("tasks[0].x[1].n", 39));
+    let kept = read(StateFile::Tasks, large).unwrap();
+    assert_eq!(line(&kept), large, "a large integer stays what it is");
     for fine in ["18446744073709551615", "-9223372036854775808", "1e400000", "0.5", "-0"] {
         let text = format!("{{\"tasks\": [], \"n\": {fine}, \"m\": \"{fine}\\\"}}{{,\"}}");
         let said = read(StateFile::Tasks, &text).map_err(|problems| problems[0].message.clone());

@@ -250,3 +250,29 @@ fn who_starts_it_where_somebody_plans_or_as_an_agent_plans_nothing() {
         rpc.end();
     }
 }
+
+#[test]
+fn large_integers_in_ids_and_fields_survive() {
+    let (sandbox, root) = empty_root();
+    let large = "99999999999999999999";
+    let tasks = format!(
+        "{{\"tasks\": [{{\"id\": \"task-001\", \"title\": \"One\", \"n\": {large}, \
+         \"external_ids\": {{\"jira\": {{\"id\": {large}}}}}}}]}}"
+    );
+    sandbox.write("collaboration/state/tasks.json", &tasks);
+    let mut rpc = Rpc::start(&root, "human:ann");
+    let list = format!("{{\"id\": {large}, \"method\": \"collab.list_tasks\"}}");
+    let answer = rpc.raw(list.as_bytes());
+    assert!(answer.contains(&format!("\"id\": {large}, \"result\"")), "{answer}");
+    assert!(answer.contains(&format!("\"n\": {large}")), "{answer}");
+    let update = "collab.update_task\", \"params\": {\"id\": \"task-001\", \"m\": ";
+    rpc.raw(format!("{{\"method\": \"{update}-{large}}}}}").as_bytes());
+    rpc.end();
+    let file = std::fs::read_to_string(root.join("collaboration/state/tasks.json")).unwrap();
+    for part in [format!("\"n\": {large}"), format!("\"m\": -{large}"), format!("\"id\": {large}")]
+    {
+        assert!(file.contains(&part), "{part}: {file}");
+    }
+    let links = show(&sandbox, "task-001")["external_ids"].clone();
+    assert_eq!(links, json!({"jira": {"id": large}}));
+}
