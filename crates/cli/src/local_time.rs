@@ -14,6 +14,15 @@ pub fn end_of(duration: &str) -> Result<End, Refusal> {
         .end(crate::human::now(), &|at, days, time| instants(&zone, at, days, time)))
 }
 
+/// Returns the local time of day as neo writes it, such as `6:05:09 PM`.
+pub fn clock_in_words(at: Timestamp) -> String {
+    let Ok(at) = jiff::Timestamp::from_millisecond(at.ms()) else { return String::new() };
+    let time = TimeZone::system().to_datetime(at).time();
+    let (hour, half) = (time.hour(), if time.hour() < 12 { "AM" } else { "PM" });
+    let hour = if hour % 12 == 0 { 12 } else { hour % 12 };
+    format!("{hour}:{:02}:{:02} {half}", time.minute(), time.second())
+}
+
 /// Returns when the clocks of a place show a time of day, on a day counted from the one of `at`: twice where
 /// clocks are set back, and the first time after the gap where they are set forward.
 fn instants(zone: &TimeZone, at: Timestamp, days: i64, time: i64) -> [Timestamp; 2] {

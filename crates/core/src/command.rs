@@ -79,6 +79,11 @@ pub enum Command {
         on: String,
         remove: bool,
     },
+    /// Depend on an exact id, whether or not somebody has made that task yet. Other systems name tasks in any order.
+    Await {
+        id: String,
+        on: String,
+    },
     /// Reserve a task for an agent, or for nobody.
     Assign {
         id: String,

@@ -88,10 +88,17 @@ impl Context {
             None => repo_name(&config, &root)?,
         };
         let fence_of_environment = fence_variable(environment)?;
-        let actor = either(&asked.actor, "COMITY_AGENT")?;
+        let (named, source) = match either(&asked.actor, "COMITY_AGENT")? {
+            Some(named) if asked.actor.is_some() => (Some(named), Some("--as")),
+            Some(named) => (Some(named), Some("COMITY_AGENT")),
+            None => match identity::neo_agent(environment)? {
+                Some(named) => (Some(named), Some("NEO_AGENT_NAME")),
+                None => (None, None),
+            },
+        };
         Ok(Context {
-            actor: identity::actor(actor.as_deref(), machine)?,
-            actor_because: identity::because(asked.actor.is_some(), actor.is_some(), machine),
+            actor: identity::actor(named.as_deref(), machine)?,
+            actor_because: identity::because(source, machine),
             via: identity::via(machine),
             observer: None,
             fence_from_env: asked.fence.is_none() && fence_of_environment.is_some(),

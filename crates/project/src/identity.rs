@@ -110,6 +110,30 @@ fn process_start(pid: &str) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
+/// What the ids of neo's agents begin with.
+pub const NEO: &str = "neo:";
+/// The most characters of a neo agent's name, and of its run's id, in comity's id of the agent.
+const NEO_CHARS: usize = 60;
+
+/// Returns what of a name or a run of neo can stand in an agent's id.
+pub fn neo_word(text: &str) -> String {
+    let fits = |c: &char| c.is_ascii_alphanumeric() || "._-".contains(*c);
+    text.chars().filter(fits).take(NEO_CHARS).collect()
+}
+
+/// Returns the agent in `NEO_AGENT_NAME` and `NEO_RUN_ID`. It is never a person, whatever its name is.
+pub(crate) fn neo_agent(environment: &Environment) -> Result<Option<String>, Refusal> {
+    let word = |name: &str| -> Result<Option<String>, Refusal> {
+        let text = environment.get(name)?.map(|text| neo_word(&text));
+        Ok(text.filter(|text| !text.is_empty()))
+    };
+    let Some(name) = word("NEO_AGENT_NAME")? else { return Ok(None) };
+    Ok(Some(match word("NEO_RUN_ID")? {
+        Some(run) => format!("{NEO}{name}:{run}"),
+        None => format!("{NEO}{name}"),
+    }))
+}
+
 /// Returns what every event of this process says about where it came from.
 pub fn via(machine: &Machine) -> Via {
     let client = Client::find(&machine.environment);
@@ -141,12 +165,9 @@ pub(crate) fn actor(given: Option<&str>, machine: &Machine) -> Result<AgentId, R
 }
 
 /// Says why the caller is taken for whom it is taken.
-pub(crate) fn because(by_option: bool, by_variable: bool, machine: &Machine) -> String {
-    if by_option {
-        return "--as names you".to_owned();
-    }
-    if by_variable {
-        return "COMITY_AGENT names you".to_owned();
+pub(crate) fn because(named_by: Option<&str>, machine: &Machine) -> String {
+    if let Some(source) = named_by {
+        return format!("{source} names you");
     }
     match Client::find(&machine.environment) {
         Some(client) => format!("{} is set, which {} does", client.variable, client.name),

@@ -1,6 +1,7 @@
 //! What others changed in a state file, as commands.
 
 use super::history::by_id;
+use super::methods::ID_PREFIX;
 use super::records::Entry;
 use super::sync::Syncer;
 use comity_api::SyncReport;
@@ -36,6 +37,14 @@ pub(super) struct Takeover<'s> {
 
 pub(super) type Problems = Vec<String>;
 
+/// What of a file could be read.
+pub(super) enum Read {
+    /// All but these entries; what is wrong with each of them is said.
+    AllBut(BTreeSet<String>, Problems),
+    /// Nothing is taken while something in it cannot be read.
+    Nothing(Problems),
+}
+
 /// A task that is new in a file: its id, what it says, and all of its record.
 type NewTask = (String, Patch, Map<String, Value>);
 
@@ -59,17 +68,25 @@ impl<'s> Takeover<'s> {
         Takeover { syncer, state, kind, base, file, old, new, first_time, refused }
     }
 
-    /// Takes the edits over, or says everything that cannot be read; then nothing is taken.
-    pub(super) fn run(&mut self, text: &str) -> Result<Result<(), Problems>, Refusal> {
+    /// Takes the edits over, and says everything that cannot be read.
+    pub(super) fn run(&mut self, text: &str) -> Result<Read, Refusal> {
         let found = edits(self.kind, self.base, self.file);
-        match self.kind {
-            Kind::Tasks => match task_edits(found, text) {
-                Ok(edits) => self.tasks(edits).map(Ok),
-                Err(problems) => Ok(Err(problems)),
+        let (unread, problems) = match self.kind {
+            Kind::Tasks => {
+                let (edits, unread, problems) = task_edits(found, text);
+                self.tasks(edits)?;
+                (unread, problems)
+            }
+            Kind::Agents => self.agents(found, text)?,
+            Kind::Locks => match self.locks(found, text)? {
+                Ok(()) => (BTreeSet::new(), Vec::new()),
+                Err(problems) => return Ok(Read::Nothing(problems)),
             },
-            Kind::Agents => self.agents(found, text),
-            Kind::Locks => self.locks(found, text),
+        };
+        for id in &unread {
+            self.keep_back(id, &[self.kind.key()]);
         }
+        Ok(Read::AllBut(unread, problems))
     }
 
     /// Returns the entries as they are settled now: whoever writes one again has changed nothing. What the rules refused
@@ -194,9 +211,8 @@ impl<'s> Takeover<'s> {
 
     /// Makes new tasks, each after what it depends on.
     fn new_tasks(&mut self, new: Vec<NewTask>) -> Result<(), Refusal> {
-        let known = self.state.tasks.iter().map(|task| task.id.clone()).collect();
-        let ready = in_order(new, known, |id, on| {
-            self.refuse(format!("{id}: depends on {on}, which is not there before it"));
+        let ready = in_order(new, |id, on| {
+            self.refuse(in_a_circle(id, on));
             self.keep_back(id, &["dependencies"]);
         });
         for some in ready.chunks(AT_ONCE) {
@@ -255,7 +271,7 @@ impl<'s> Takeover<'s> {
             return self.same_task(&task, entry);
         }
         imported.task.id = None;
-        imported.task.id_prefix = Some("task-".to_owned());
+        imported.task.id_prefix = Some(ID_PREFIX.to_owned());
         let said = format!("{id}: another task has this id; the one in the file gets a new one");
         self.syncer.report.conflicts.push(said);
         let what = format!("a second {id}: new task");
@@ -299,9 +315,13 @@ impl<'s> Takeover<'s> {
         }
     }
 
-    fn agents(&mut self, found: Vec<Edit>, text: &str) -> Result<Result<(), Problems>, Refusal> {
+    fn agents(
+        &mut self,
+        found: Vec<Edit>,
+        text: &str,
+    ) -> Result<(BTreeSet<String>, Problems), Refusal> {
         let mut commands = Vec::new();
-        let mut problems = Vec::new();
+        let (mut unread, mut problems) = (BTreeSet::new(), Vec::new());
         for edit in found {
             let (id, n, values) = match edit {
                 Edit::Added(n, entry) => (word(&entry, "id"), n, entry),
@@ -318,18 +338,18 @@ impl<'s> Takeover<'s> {
             };
             match read_agent_at(&values, &id, n, text) {
                 Ok(command) => commands.push((id, command)),
-                Err(found) => problems.extend(found.iter().map(ToString::to_string)),
+                Err(found) => {
+                    problems.extend(found.iter().map(ToString::to_string));
+                    unread.insert(id);
+                }
             }
-        }
-        if !problems.is_empty() {
-            return Ok(Err(problems));
         }
         for (id, command) in commands {
             if !self.attempt(&id, &format!("agent {id}"), command)? {
                 self.keep_back(&id, &["id"]);
             }
         }
-        Ok(Ok(()))
+        Ok((unread, problems))
     }
 }
 
@@ -351,24 +371,29 @@ pub(super) fn noted(
     Ok(false)
 }
 
-/// Puts new tasks into an order in which each comes after what it depends on. `lost` hears what is not there.
+pub(super) fn in_a_circle(id: &str, on: &str) -> String {
+    format!("{id}: depends on {on}, which waits for it in turn")
+}
+
+/// Puts new tasks into an order in which each comes after what it depends on. What nobody has made is waited for by its
+/// name; `lost` hears what closes a circle.
 pub(super) fn in_order<T>(
     mut left: Vec<(String, Patch, T)>,
-    mut known: BTreeSet<String>,
     mut lost: impl FnMut(&str, &str),
 ) -> Vec<(String, Patch, T)> {
+    let mut to_come: BTreeSet<String> = left.iter().map(|(id, ..)| id.clone()).collect();
     let mut ready = Vec::new();
     while !left.is_empty() {
-        let fits = |patch: &Patch| patch.dependencies().iter().all(|on| known.contains(on));
+        let fits = |patch: &Patch| patch.dependencies().iter().all(|on| !to_come.contains(on));
         let place = left.iter().position(|(_, patch, _)| fits(patch));
         let (id, mut patch, rest) = left.remove(place.unwrap_or(0));
         for on in patch.dependencies().to_vec() {
-            if !known.contains(&on) {
+            if to_come.contains(&on) {
                 patch.forget_dependency(&on);
                 lost(&id, &on);
             }
         }
-        known.insert(id.clone());
+        to_come.remove(&id);
         ready.push((id, patch, rest));
     }
     ready
@@ -378,24 +403,33 @@ fn word(entry: &Map<String, Value>, key: &str) -> String {
     entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-fn task_edits(found: Vec<Edit>, text: &str) -> Result<Vec<TaskEdit>, Problems> {
+/// Returns the edits that can be read, which entries cannot, and why.
+fn task_edits(found: Vec<Edit>, text: &str) -> (Vec<TaskEdit>, BTreeSet<String>, Problems) {
     let mut out = Vec::new();
-    let mut problems = Vec::new();
+    let (mut unread, mut problems) = (BTreeSet::new(), Vec::new());
     for edit in found {
-        let read = match edit {
-            Edit::Added(n, entry) => Patch::read_new_at(&entry, n, text)
-                .map(|patch| TaskEdit::New((word(&entry, "id"), patch, entry))),
-            Edit::Changed(change) => Patch::read_at(&change.values, change.place, text)
-                .map(|patch| TaskEdit::Old(patch, change)),
+        let (id, read) = match edit {
+            Edit::Added(n, entry) => {
+                let id = word(&entry, "id");
+                let read = Patch::read_new_at(&entry, n, text);
+                (id.clone(), read.map(|patch| TaskEdit::New((id, patch, entry))))
+            }
+            Edit::Changed(change) => {
+                let read = Patch::read_at(&change.values, change.place, text);
+                (change.id.clone(), read.map(|patch| TaskEdit::Old(patch, change)))
+            }
             // A task that is not in an edited file is not deleted.
             Edit::Missing(..) => continue,
         };
         match read {
             Ok(edit) => out.push(edit),
-            Err(found) => problems.extend(found.iter().map(ToString::to_string)),
+            Err(found) => {
+                problems.extend(found.iter().map(ToString::to_string));
+                unread.insert(id);
+            }
         }
     }
-    if problems.is_empty() { Ok(out) } else { Err(problems) }
+    (out, unread, problems)
 }
 
 fn is_step(command: &Command) -> bool {
@@ -406,6 +440,7 @@ fn is_step(command: &Command) -> bool {
 fn part_of(command: &Command) -> String {
     match command {
         Command::ImportTask(imported) => format!("new {:?}", imported.task.id),
+        Command::Await { on, .. } => format!("dependency {on} false"),
         Command::Depend { on, remove, .. } => format!("dependency {on} {remove}"),
         Command::Link { provider, key, .. } => format!("reference {provider} {key}"),
         Command::UpdateTask { .. } => "values".to_owned(),
@@ -419,7 +454,7 @@ const APART: [&str; 3] = ["status", "assignee", "dependencies"];
 /// Returns which of the edited keys are settled by a command, beside the state and who works on it.
 fn keys_of<'k>(command: &Command, keys: &[&'k str]) -> Vec<&'k str> {
     match command {
-        Command::Depend { .. } => vec!["dependencies"],
+        Command::Await { .. } | Command::Depend { .. } => vec!["dependencies"],
         Command::Link { .. } => vec!["external_ids"],
         _ => keys.iter().copied().filter(|key| !APART.contains(key)).collect(),
     }
@@ -434,9 +469,8 @@ fn what_of(command: &Command, keys: &[&str]) -> String {
             let owner = wish.owner.as_ref().map(ToString::to_string).unwrap_or_default();
             format!("claimed for {owner}")
         }
-        Command::Depend { on, remove, .. } => {
-            format!("{} dependency {on}", if *remove { "without" } else { "with" })
-        }
+        Command::Await { on, .. } => format!("with dependency {on}"),
+        Command::Depend { on, .. } => format!("without dependency {on}"),
         Command::Link { provider, .. } => format!("reference to {provider}"),
         command => keys_of(command, keys).join(", "),
     }

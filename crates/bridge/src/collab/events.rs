@@ -10,7 +10,7 @@ use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_protocol::collab::{
     Etags, Known, ORIGIN_LINE, StateFile as Kind, etag, event_line, line, line_mark, log,
-    normal_event, seconds,
+    normal_event, read_json, seconds,
 };
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -135,7 +135,7 @@ impl Syncer {
         let mut count = 0;
         let mut in_log = self.in_log(found)?;
         for (at, text) in found.lines.iter().filter(|(_, text)| !text.is_empty()) {
-            let Ok(Value::Object(event)) = serde_json::from_str(text) else {
+            let Ok(Value::Object(event)) = read_json(text) else {
                 let said = format!("{} at byte {at}: not a JSON object", path.display());
                 self.report.problems.push(said);
                 continue;
@@ -195,7 +195,7 @@ impl Syncer {
             return Ok(known);
         }
         let claimed = found.lines.iter().filter_map(|(_, text)| {
-            let value: Value = serde_json::from_str(text).ok()?;
+            let value = read_json(text).ok()?;
             value.get("seq")?.as_u64()
         });
         let (from, to) = match (found.anew, claimed.clone().min(), claimed.max()) {
@@ -315,7 +315,9 @@ impl Syncer {
     fn log_text(&mut self) -> Result<String, Refusal> {
         let bytes = Tree::read(&self.tree.events())?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
-        let event = |line: &str| -> Option<Map<String, Value>> { serde_json::from_str(line).ok() };
+        let event = |line: &str| -> Option<Map<String, Value>> {
+            read_json(line).ok()?.as_object().cloned()
+        };
         let events: Vec<Map<String, Value>> = text.lines().filter_map(event).collect();
         let tasks = self.service.all_tasks(&self.caller)?;
         let known = tasks.into_iter().map(|task| {

@@ -5,7 +5,7 @@ use super::records::{Entry, Records};
 use super::tree::{Tree, failed};
 use comity_core::refusal::Refusal;
 use comity_protocol::collab::{
-    OutsideLock, StateFile as Kind, base, distance, doubtful, etag, parse_lock_id,
+    OutsideLock, StateFile as Kind, base, distance, doubtful, etag, parse_lock_id, read_json,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -36,9 +36,15 @@ pub struct Progress {
     pub outside: BTreeMap<String, OutsideLock>,
     /// The files with entries that the store has not, because the rules refused them.
     pub waiting: BTreeSet<String>,
+    /// The entries of each file that cannot be read; they stay as somebody wrote them.
+    pub unread: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Progress {
+    pub fn unread(&self, kind: Kind) -> BTreeSet<String> {
+        self.unread.get(kind.list()).cloned().unwrap_or_default()
+    }
+
     /// Finds a lease by what it is called in the tree.
     pub fn lease_named(&self, text: &str) -> Option<String> {
         let theirs = self.outside.iter().find(|(_, lock)| lock.lock_id == text);
@@ -254,7 +260,7 @@ impl History {
 }
 
 fn parsed(path: &Path) -> Option<Value> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    read_json(&std::fs::read_to_string(path).ok()?).ok()
 }
 
 /// Returns the entries of a document by what tells them apart.

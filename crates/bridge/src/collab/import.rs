@@ -1,6 +1,6 @@
 //! Taking a tree over without writing to it, and the older `state.json`.
 
-use super::edits::{in_order, noted};
+use super::edits::{in_a_circle, in_order, noted};
 use super::history::Progress;
 use super::methods::{Failure, worded};
 use super::sync::Syncer;
@@ -134,14 +134,8 @@ impl Import<'_> {
     }
 
     fn tasks(&mut self, new: Vec<(String, Patch)>, goal: Option<&String>) -> Result<(), Refusal> {
-        let tasks = self.service.all_tasks(self.caller)?;
-        let known = tasks.into_iter().map(|task| task.id).collect();
         let new = new.into_iter().map(|(id, patch)| (id, patch, ())).collect();
-        let ready = in_order(new, known, |id, on| {
-            self.report
-                .refused
-                .push(format!("{id}: depends on {on}, which is not there before it"));
-        });
+        let ready = in_order(new, |id, on| self.report.refused.push(in_a_circle(id, on)));
         for (id, mut patch, ()) in ready {
             patch.default_needs("not said where it was blocked");
             if patch.lacks_holder() {

@@ -14,22 +14,24 @@ use comity_api::{
 use comity_core::command::{Command, LeaseChange};
 use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
+use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::time::Millis;
 use comity_core::view::TaskView;
-use comity_engine::{Answered, Handler, Reply, Service};
+use comity_engine::{Answered, Caller, Handler, Reply, Service};
 use comity_project::Context;
 use comity_project::store::Access;
 use comity_protocol::collab::{
-    Patch, StateFile as Kind, etag, lock_id, normal_event, parse_lock_id, pretty, read_agent,
-    task_record,
+    Patch, StateFile as Kind, etag, large_integer, lock_id, normal_event, parse_lock_id, pretty,
+    read_agent, read_json, task_record, told_needs,
 };
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What generated ids start with.
-const ID_PREFIX: &str = "task-";
+/// What generated ids start with. The tree's own server writes numbers with three digits and no zero before them, so
+/// that both can make tasks at the same moment.
+pub(super) const ID_PREFIX: &str = "task-0";
 
 /// Why a call failed, in the words of the tree's own tools where they have some.
 #[derive(Clone, Debug)]
@@ -81,6 +83,27 @@ impl Collab {
         let service = context.service(Access::Write)?;
         let exporter = Exporter::start(syncer, Arc::clone(&tell))?;
         Ok(Collab { context, service, tree, exporter, history, ttl, tell })
+    }
+
+    /// Whoever starts the server without a name, and is no agent client, answers for all who use it. Where nobody plans,
+    /// that one does: the person behind the process says so.
+    pub fn plans_where_nobody_does(&self) -> Result<(), Refusal> {
+        let (caller, actor) = (self.context.caller(), &self.context.actor);
+        let login = actor.as_str().strip_prefix("script:");
+        let Some(login) = login.filter(|_| self.context.via.client.is_none()) else {
+            return Ok(());
+        };
+        let agents = self.service.collab_state(&caller)?.agents;
+        if agents.iter().any(|(agent, ..)| agent.roles.contains(&Role::Planner)) {
+            return Ok(());
+        }
+        let person = Caller { actor: AgentId::parse(&format!("human:{login}"))?, ..caller };
+        let roles = vec![Role::Implementer, Role::Planner];
+        let register = Command::AgentRegister { id: actor.clone(), roles, skills: Vec::new() };
+        self.service.run(&person, register)?;
+        self.exporter.changed();
+        (self.tell)(&format!("comity: nobody plans here yet; {actor} is a planner from now on"));
+        Ok(())
     }
 
     /// Returns what writes the tree from another thread, when the process is told to stop.
@@ -136,7 +159,7 @@ impl Collab {
     pub fn state_file(&mut self, kind: Kind) -> Result<StateData, Failure> {
         self.export_now()?;
         let bytes = Tree::read(&self.tree.state(kind)).ok().flatten().unwrap_or_default();
-        if let Ok(data) = serde_json::from_slice(&bytes) {
+        if let Ok(data) = read_json(&String::from_utf8_lossy(&bytes)) {
             return Ok(StateData { data, etag: etag(&bytes) });
         }
         let state = self.service.collab_state(&self.context.caller())?;
@@ -169,10 +192,13 @@ impl Collab {
         mut record: Map<String, Value>,
     ) -> Result<Created, Failure> {
         // A task begins in the queue, now.
-        for key in ["id", "status", "needs", "created_at", "updated_at"] {
+        for key in ["id", "status", "created_at", "updated_at"] {
             record.shift_remove(key);
         }
-        let patch = Patch::read(&record).map_err(|problems| worded(&problems))?;
+        let needs = record.shift_remove("needs").filter(Value::is_string);
+        let mut patch = Patch::read(&record).map_err(|problems| worded(&problems))?;
+        // It counts when the task is blocked.
+        needs.into_iter().for_each(|needs| patch.extra("needs", needs));
         let mut new = patch.new_task(id);
         new.id_prefix = Some(ID_PREFIX.to_owned());
         Ok(Created { id: self.operate::<op::TaskCreate>(new)?.task.id })
@@ -204,11 +230,12 @@ impl Collab {
         needs: Option<String>,
     ) -> Result<Fine, Failure> {
         let task = self.task(&id)?;
-        let needs = needs.or_else(|| reason.clone()).filter(|_| status == Status::Blocked);
+        let needs = needs.or_else(|| told_needs(&task, status)).or_else(|| reason.clone());
+        let needs = needs.filter(|_| status == Status::Blocked);
         // A task that is assigned to somebody is claimed for that one.
         let to = Patch::to(status);
         let steps = to.commands(&task, &self.context.actor, reason.as_deref());
-        let done = if matches!(steps.first(), Some(Command::Claim(_))) {
+        let done = if steps.iter().any(|step| matches!(step, Command::Claim(_))) {
             self.execute(Command::Several { id, steps }).map(drop)
         } else {
             self.operate::<op::TaskTransition>(Transition { id, status, reason, needs }).map(drop)
@@ -220,7 +247,9 @@ impl Collab {
     pub fn suggest_assignee(&self, labels: Vec<String>) -> Result<Suggested, Failure> {
         let input = SuggestAgents { labels, role: None };
         let answer = self.service.call::<op::AgentSuggest>(&self.context.caller(), input)?;
-        let first = answer.suggestions.into_iter().next();
+        // Who answers for others does no work of its own.
+        let server = self.context.actor.as_str();
+        let first = answer.suggestions.into_iter().find(|one| one.agent != server);
         Ok(Suggested { assignee: first.map(|first| first.agent) })
     }
 
@@ -250,7 +279,8 @@ impl Collab {
         key: String,
         given: &Value,
     ) -> Result<Fine, Failure> {
-        let value = given.as_str().map_or_else(|| given.to_string(), str::to_owned);
+        let text = large_integer(given).or_else(|| given.as_str());
+        let value = text.map_or_else(|| given.to_string(), str::to_owned);
         let task = self.task(&id)?;
         let keep = Patch::reference(&task, &provider, &key, given);
         let link = Link { id: id.clone(), provider, key, value };

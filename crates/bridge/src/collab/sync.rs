@@ -1,6 +1,6 @@
 //! Keeping a tree and the store in step: outside edits in, exports out.
 
-use super::edits::Takeover;
+use super::edits::{Read, Takeover};
 use super::history::{History, by_id};
 use super::tree::{Published, Tree, failed};
 use crate::Bridge;
@@ -262,6 +262,7 @@ impl Syncer {
         let first_time = base.is_none();
         let outside = &self.history.progress.outside;
         let mut base = base.unwrap_or_else(|| fresh(kind, &state, outside, None));
+        self.look_again(kind, &state, &mut base);
         let (beside, lost) = self.outside_the_store(kind, &file.value, &state);
         if kind != Kind::Locks {
             // What the store has not is new, whatever was exported.
@@ -279,18 +280,31 @@ impl Syncer {
         let settled = takeover.settled();
         self.say_once(kind, untouched, before);
         match outcome {
-            Ok(()) => {
+            Read::AllBut(unread, problems) => {
+                let path = self.tree.state(kind);
+                self.complain(&path, &problems);
+                self.history.progress.unread.insert(kind.list().to_owned(), unread);
                 self.report.taken.extend(beside);
                 self.report.conflicts.extend(lost);
                 self.history.learn(kind, &settled)?;
                 Ok(true)
             }
-            Err(problems) => {
+            Read::Nothing(problems) => {
                 let path = self.tree.state(kind);
                 self.complain(&path, &problems);
                 Ok(false)
             }
         }
+    }
+
+    /// An entry that could not be read is still compared with the store, not with itself.
+    fn look_again(&self, kind: Kind, state: &CollabState, base: &mut Value) {
+        let unread = self.history.progress.unread(kind);
+        if unread.is_empty() {
+            return;
+        }
+        let here = fresh(kind, state, &self.history.progress.outside, None);
+        put_entries(kind, base, &unread, &here);
     }
 
     /// Says what changed in a file that the store has no place for: what stands beside the list, and entries that were
@@ -345,11 +359,14 @@ impl Syncer {
             let Some(mut file) = found.remove(&kind) else { continue };
             let before = file.as_ref().map_or_else(|| etag(b""), |file| etag(&file.bytes));
             for round in 1.. {
-                let outside = &self.history.progress.outside;
                 let template = file.as_ref().map(|file| &file.value);
-                let next = fresh(kind, &state, outside, template);
-                let ours = ids(kind, &state, &next);
-                let text = pretty(&next);
+                let next = self.next(kind, &state, template);
+                let unread = self.history.progress.unread(kind);
+                let ours = ids(kind, &state, &next).difference(&unread).cloned().collect();
+                // Where nothing else is new, what cannot be read stays to the letter.
+                let same = file.as_ref().filter(|file| !unread.is_empty() && file.value == next);
+                let same = same.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+                let text = same.unwrap_or_else(|| pretty(&next));
                 let next = Next { text: &text, value: next, ours };
                 let next_tag = etag(text.as_bytes());
                 match self.write_state(kind, next, file.as_ref())? {
@@ -372,6 +389,15 @@ impl Syncer {
             }
         }
         Ok(tags)
+    }
+
+    /// Makes a state file over what is there. What cannot be read stays as it is.
+    fn next(&self, kind: Kind, state: &CollabState, there: Option<&Value>) -> Value {
+        let mut next = fresh(kind, state, &self.history.progress.outside, there);
+        if let Some(there) = there {
+            put_entries(kind, &mut next, &self.history.progress.unread(kind), there);
+        }
+        next
     }
 
     /// Replaces one state file. Returns what somebody else wrote meanwhile.
@@ -487,6 +513,18 @@ struct Next<'t> {
     value: Value,
     /// The entries that come from the store.
     ours: BTreeSet<String>,
+}
+
+/// Puts entries of one document into the places that they have in another.
+fn put_entries(kind: Kind, document: &mut Value, ids: &BTreeSet<String>, from: &Value) {
+    let from = by_id(kind)(from);
+    let list = document.get_mut(kind.list()).and_then(Value::as_array_mut);
+    for entry in list.into_iter().flatten() {
+        let id = entry.get(kind.key()).and_then(Value::as_str).filter(|id| ids.contains(*id));
+        if let Some(new) = id.and_then(|id| from.get(id)) {
+            *entry = Value::Object((*new).clone());
+        }
+    }
 }
 
 fn ids(kind: Kind, state: &CollabState, document: &Value) -> BTreeSet<String> {

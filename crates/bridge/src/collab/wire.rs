@@ -2,7 +2,7 @@
 
 use super::methods::Failure;
 use super::rpc::Failing;
-use comity_protocol::collab::line;
+use comity_protocol::collab::{line, read_json};
 use serde_json::{Map, Value, json};
 use std::io::{self, BufRead};
 
@@ -53,8 +53,8 @@ pub fn read_call(bytes: &[u8]) -> Result<Call, (Value, String)> {
     let none = |message: String| (Value::Null, message);
     let text = std::str::from_utf8(bytes)
         .map_err(|error| none(format!("the request is not UTF-8: {error}")))?;
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| none(format!("the request is not JSON: {error}")))?;
+    let value =
+        read_json(text).map_err(|error| none(format!("the request is not JSON: {error}")))?;
     let Value::Object(mut request) = value else {
         return Err(none("a request is one JSON object on one line".to_owned()));
     };

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The ids of neo's agents begin with this.
-pub const AGENT: &str = "neo:";
+pub use comity_project::identity::NEO as AGENT;
 /// neo's word for whoever asks. neo's supervisor is a planner here.
 const SOURCE: &str = "supervisor";
 /// Keys in a task's context for fields that only neo has.

@@ -85,6 +85,9 @@ pub enum CollabCommand {
         /// The new status
         #[arg(long, value_name = "STATUS", value_parser = statuses())]
         status: Option<String>,
+        /// What the task needs, when it is or becomes blocked
+        #[arg(long, value_name = "TEXT")]
+        needs: Option<String>,
     },
     /// Move a task to another status
     #[command(after_help = "Example:\n  comity collab transition-task task-001 in_progress")]
@@ -94,6 +97,12 @@ pub enum CollabCommand {
         /// The new status
         #[arg(value_parser = statuses())]
         status: String,
+        /// What the task needs, when it becomes blocked
+        #[arg(long, value_name = "TEXT")]
+        needs: Option<String>,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
     },
 }
 

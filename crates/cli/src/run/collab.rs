@@ -64,6 +64,7 @@ fn open(global: &Global) -> Result<(Collab, Environment), Refusal> {
 
 pub(super) fn rpc(global: &Global) -> Result<Reply, Refusal> {
     let (mut collab, environment) = open(global)?;
+    collab.plans_where_nobody_does()?;
     let traceback = environment.get("COLLAB_TRACEBACK")?.is_some_and(|text| text != "0");
     end_on_signals(collab.last_export())?;
     let failing = Failing { wording: &CommandLine, traceback };
@@ -150,13 +151,15 @@ fn call(collab: &mut Collab, command: CollabCommand) -> Result<Reply, Failure> {
             let text = format!("{}\n", created.id);
             Reply::text(created, text)
         }
-        CollabCommand::UpdateTask { id, fields, status } => {
+        CollabCommand::UpdateTask { id, fields, status, needs } => {
             let mut record = record_of(fields);
+            record.extend(needs.map(|needs| ("needs".to_owned(), json!(needs))));
             record.extend(status.map(|status| ("status".to_owned(), json!(status))));
             Reply::text(collab.update_task(id, &record)?, "")
         }
-        CollabCommand::TransitionTask { id, status } => {
-            Reply::text(collab.transition_task(id, Status::parse(&status)?, None, None)?, "")
+        CollabCommand::TransitionTask { id, status, needs, reason } => {
+            let (needs, reason) = (filled(needs), filled(reason));
+            Reply::text(collab.transition_task(id, Status::parse(&status)?, reason, needs)?, "")
         }
     })
 }

@@ -74,6 +74,7 @@ pub(super) fn new_task(
         parent: args.parent,
         assignee: args.assignee,
         id_prefix: None,
+        awaits_unknown: false,
         body: base.body,
     };
     Ok((new, note))

@@ -144,16 +144,68 @@ fn neos_agents_act_in_their_own_name_everywhere_and_never_as_a_person() {
     let memory = sandbox.json(&["memory", "list"])["memories"][0].clone();
     assert_eq!(memory["source"]["agent"], "neo:humanann:3f2a91bc-1111-2222");
     by("developer", &["memory", "write", "alpha two"]);
-    let sources = sandbox.json(&["neo", "memory", "list"]);
+    let sources = sandbox.json(&["neo", "memory", "recent"]);
     assert_eq!(sources["memories"][0]["source"], "developer");
     neo(&sandbox, "script:root", &["memory", "write", "mine"]);
-    assert_eq!(sandbox.json(&["neo", "memory", "list"])["memories"][0]["source"], "user");
+    assert_eq!(sandbox.json(&["neo", "memory", "recent"])["memories"][0]["source"], "user");
     by("developer", &["log", "progress", "half"]);
     let logs = |id: &str| neo(&sandbox, "x", &["logs", id]).stdout;
     assert!(logs("3f2a91bc").contains("half") && logs("3f2a91bc-1111-2222").contains("half"));
     assert!(!logs("3f2a91bc-9999-8888").contains("half"), "that is another run");
     let task = neo(&sandbox, "sup", &["task", "create", "one"]).stdout;
     assert!(logs(task.trim_end()).contains("task_created"), "a task by neo's id");
+    let by_itself = sandbox.comity().env("NEO_AGENT_NAME", "developer").env("NEO_RUN_ID", "9");
+    by_itself.args(&["task", "claim", "T1"]).json();
+    let task = sandbox.json(&["task", "show", "T1"])["task"].clone();
+    assert_eq!(task["claim"]["agent"], "neo:developer:9", "in every command");
+}
+
+#[test]
+fn lists_are_in_neos_order_and_form() {
+    let sandbox = Sandbox::new();
+    for text in ["first", "second"] {
+        assert_eq!(neo(&sandbox, "arch", &["directive", "create", text]).exit, 0);
+        assert_eq!(neo(&sandbox, "arch", &["memory", "write", text]).exit, 0);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let lines = |args: &[&str]| -> Vec<String> {
+        neo(&sandbox, "arch", args).stdout.lines().skip(2).map(str::to_owned).collect()
+    };
+    let directives = lines(&["directive", "list"]);
+    assert!(directives[0].contains("second") && directives[1].contains("first"), "{directives:?}");
+    let memories = lines(&["memory", "list"]);
+    assert!(memories[0].contains("first") && memories[1].contains("second"), "{memories:?}");
+    let recent = lines(&["memory", "recent"]);
+    assert!(recent[0].contains("second") && recent[1].contains("first"), "{recent:?}");
+    neo(&sandbox, "arch", &["log", "progress", &"x".repeat(61)]);
+    let log = lines(&["log"]);
+    let words: Vec<&str> = log[0].split_whitespace().collect();
+    assert!(words[0].split(':').count() == 3 && ["AM", "PM"].contains(&words[1]), "{log:?}");
+    assert!(log[0].ends_with(&format!("  {}...", "x".repeat(59))), "{log:?}");
+}
+
+#[test]
+fn milestones_of_who_held_the_task_are_its_checkpoints_after_a_crash() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Plan of dates"]);
+    let by = |run: &str, args: &[&str]| {
+        let call = sandbox.comity().env("NEO_AGENT_NAME", "developer").env("NEO_RUN_ID", run);
+        assert_eq!(call.args(args).done().exit, 0, "{args:?}");
+    };
+    by("run-6", &["neo", "log", "milestone", "T9 done — commit 9999999"]);
+    by("run-7", &["task", "claim", "T1"]);
+    by("run-7", &["task", "start", "T1"]);
+    by("run-6", &["neo", "log", "milestone", "T8 done — commit 8888888"]);
+    by("run-7", &["neo", "log", "milestone", "T1 done — commit abc1234"]);
+    by("run-7", &["neo", "log", "progress", "T3 done"]);
+    by("run-7", &["neo", "log", "milestone", "T2 done — commit def5678"]);
+    by("run-7", &["task", "fail", "T1", "--reason", "error_max_turns"]);
+    by("run-7", &["neo", "log", "milestone", "T7 done — commit 7777777"]);
+    let text = sandbox.comity().args(&["contract", "render", "resume", "T1"]).done().stdout;
+    let header = "RESUMING FROM CRASH\nPrevious run: run-7\n\
+        Completed tasks: T1 (commit abc1234), T2 (commit def5678)\n\
+        Failed at: T3 — error: error_max_turns (attempt 1 of 3)\n";
+    assert!(text.starts_with(header), "{text}");
 }
 
 #[test]

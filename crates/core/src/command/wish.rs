@@ -63,6 +63,9 @@ pub struct NewTask {
     pub assignee: Option<AgentId>,
     /// The prefix of a generated id; its number then has at least three digits.
     pub id_prefix: Option<String>,
+    /// Dependencies are exact ids and may name tasks that nobody has made yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub awaits_unknown: bool,
     /// The original text, such as the body of an issue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,

@@ -34,12 +34,12 @@ impl Rule<'_> {
         let mut dependencies = Vec::new();
         let mut abandoned = None;
         for text in &new.depends_on {
-            let dependency = self.task(text)?;
-            if dependency.status == Status::Abandoned {
-                abandoned = Some(dependency.id.clone());
+            let (on, status) = self.dependency(text, new.awaits_unknown)?;
+            if status == Some(Status::Abandoned) {
+                abandoned = Some(on.clone());
             }
-            if !dependencies.contains(&dependency.id) {
-                dependencies.push(dependency.id.clone());
+            if !dependencies.contains(&on) {
+                dependencies.push(on);
             }
         }
         let parent = new.parent.as_ref().map(|text| self.task(text)).transpose()?;
@@ -55,6 +55,7 @@ impl Rule<'_> {
             (None, Some(prefix)) => self.prefixed_identity(prefix)?,
             _ => self.new_identity(given)?,
         };
+        self.waits_not_for_itself(&id, &dependencies)?;
         let created = TaskCreated {
             number,
             title: new.title.trim().to_owned(),
@@ -86,6 +87,19 @@ impl Rule<'_> {
             self.push(Some(&id), Event::TaskLinked(link.clone()));
         }
         Ok((id, abandoned))
+    }
+
+    /// A task may have been waited for before it is made; it cannot wait for those who wait for it.
+    fn waits_not_for_itself(&self, id: &TaskId, dependencies: &[TaskId]) -> Ruling<()> {
+        let awaited = !dependencies.is_empty()
+            && (dependencies.contains(id)
+                || !self.facts.dependants(&self.request.repo, id)?.is_empty());
+        if awaited {
+            for on in dependencies {
+                self.closes_no_cycle(id, on)?;
+            }
+        }
+        Ok(())
     }
 
     /// Blocks a new task that waits for something that was given up.

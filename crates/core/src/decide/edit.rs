@@ -89,47 +89,69 @@ impl<'a> Rule<'a> {
         }
     }
 
-    pub(super) fn add_dependency(&mut self, id: &str, on: &str) -> Ruling<Answer> {
+    pub(super) fn add_dependency(
+        &mut self,
+        id: &str,
+        on: &str,
+        may_be_unknown: bool,
+    ) -> Ruling<Answer> {
         let task = self.task(id)?;
-        let dependency = self.task(on)?;
+        let (on, status) = self.dependency(on, may_be_unknown)?;
         if task.status.is_finished() {
             return Err(wrong_status(task, " and cannot get new dependencies").into());
         }
         self.may_edit(task)?;
-        if let Some(cycle) = self.cycle(task, dependency)? {
-            let names: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
-            let message = format!("the dependency would close the cycle {}", names.join(" → "));
-            return Err(Refusal::new(Code::DependencyCycle, message).detail("cycle", names).into());
-        }
-        if !task.dependencies.contains(&dependency.id) {
+        self.closes_no_cycle(&task.id, &on)?;
+        if !task.dependencies.contains(&on) {
             self.list_bound("dependencies", task.dependencies.len() + 1)?;
-            let edge = Dependency { on: dependency.id.clone() };
-            self.push(Some(&task.id), Event::DependencyAdded(edge));
-            if dependency.status == Status::Abandoned && task.status == Status::Queued {
-                let change = super::queue::blocked_by_abandoned(task.status, &dependency.id);
+            self.push(Some(&task.id), Event::DependencyAdded(Dependency { on: on.clone() }));
+            if status == Some(Status::Abandoned) && task.status == Status::Queued {
+                let change = super::queue::blocked_by_abandoned(task.status, &on);
                 self.push_step(task, change)?;
             }
         }
         Ok(Answer::Task(task.id.clone()))
     }
 
-    /// Returns the cycle that a new edge would close, starting and ending with the task.
-    fn cycle(&self, task: &Task, dependency: &Task) -> Ruling<Option<Vec<TaskId>>> {
-        if task.id == dependency.id {
-            return Ok(Some(vec![task.id.clone(), task.id.clone()]));
+    /// Finds what a task is to depend on. What may be unknown is named by its whole id, and has no state yet.
+    pub(super) fn dependency(
+        &self,
+        text: &str,
+        may_be_unknown: bool,
+    ) -> Ruling<(TaskId, Option<Status>)> {
+        if may_be_unknown {
+            let id = TaskId::parse(text)?;
+            let status = self.facts.task(&self.request.repo, &id)?.map(|task| task.status);
+            return Ok((id, status));
         }
-        self.facts.closure(&self.request.repo, &dependency.id)?;
+        let task = self.task(text)?;
+        Ok((task.id.clone(), Some(task.status)))
+    }
+
+    pub(super) fn closes_no_cycle(&self, task: &TaskId, on: &TaskId) -> Ruling<()> {
+        let Some(cycle) = self.cycle(task, on)? else { return Ok(()) };
+        let names: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
+        let message = format!("the dependency would close the cycle {}", names.join(" → "));
+        Err(Refusal::new(Code::DependencyCycle, message).detail("cycle", names).into())
+    }
+
+    /// Returns the cycle that a new edge would close, starting and ending with the task.
+    fn cycle(&self, task: &TaskId, dependency: &TaskId) -> Ruling<Option<Vec<TaskId>>> {
+        if task == dependency {
+            return Ok(Some(vec![task.clone(), task.clone()]));
+        }
+        self.facts.closure(&self.request.repo, dependency)?;
         let mut came_from: BTreeMap<TaskId, TaskId> = BTreeMap::new();
-        let mut queue = VecDeque::from([dependency.id.clone()]);
+        let mut queue = VecDeque::from([dependency.clone()]);
         while let Some(id) = queue.pop_front() {
             let Some(at) = self.facts.task(&self.request.repo, &id)? else { continue };
             for next in &at.dependencies {
-                if *next == dependency.id || came_from.contains_key(next) {
+                if next == dependency || came_from.contains_key(next) {
                     continue;
                 }
                 came_from.insert(next.clone(), id.clone());
-                if *next == task.id {
-                    return Ok(Some(walk_back(&came_from, &task.id, &dependency.id)));
+                if next == task {
+                    return Ok(Some(walk_back(&came_from, task, dependency)));
                 }
                 queue.push_back(next.clone());
             }
@@ -139,18 +161,23 @@ impl<'a> Rule<'a> {
 
     pub(super) fn remove_dependency(&mut self, id: &str, on: &str) -> Ruling<Answer> {
         let task = self.task(id)?;
-        let dependency = self.task(on)?;
-        if !task.dependencies.contains(&dependency.id) {
+        // What it waits for may be there by its name only.
+        let named = task.dependencies.iter().find(|known| known.as_str() == on);
+        let dependency = match named {
+            Some(named) => named.clone(),
+            None => self.task(on)?.id.clone(),
+        };
+        if !task.dependencies.contains(&dependency) {
             return Err(super::access::not_found("dependency", on)
                 .hint(format!("{} depends on: {}", task.id, list(&task.dependencies)))
                 .into());
         }
         // Who holds a task may not free it of what it has to wait for.
         self.require(Verb::Update)?;
-        let edge = Dependency { on: dependency.id.clone() };
+        let edge = Dependency { on: dependency.clone() };
         self.push(Some(&task.id), Event::DependencyRemoved(edge));
-        let why = format!("it no longer depends on {}", dependency.id);
-        self.free_of(task, &dependency.id, why)?;
+        let why = format!("it no longer depends on {dependency}");
+        self.free_of(task, &dependency, why)?;
         Ok(Answer::Task(task.id.clone()))
     }
 

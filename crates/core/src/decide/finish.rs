@@ -6,6 +6,7 @@ use crate::command::Submission;
 use crate::event::{Event, Merged, StatusChanged};
 use crate::facts::Ruling;
 use crate::hint::{op, say};
+use crate::ids::TaskId;
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
@@ -119,11 +120,15 @@ impl<'a> Rule<'a> {
 
     /// Abandons a task, and blocks what waits for it.
     pub(super) fn abandon_task(&mut self, task: &Task, reason: Option<String>) -> Ruling<()> {
-        let dependants = self.facts.dependants(&self.request.repo, &task.id)?;
         self.end_claim_and_step(task, StatusChanged::new(task.status, Status::Abandoned, reason))?;
-        for dependant in dependants {
+        self.block_dependants(&task.id)
+    }
+
+    /// Blocks what waits for a task that will never be done.
+    pub(super) fn block_dependants(&mut self, id: &TaskId) -> Ruling<()> {
+        for dependant in self.facts.dependants(&self.request.repo, id)? {
             if dependant.status == Status::Queued {
-                let change = super::queue::blocked_by_abandoned(dependant.status, &task.id);
+                let change = super::queue::blocked_by_abandoned(dependant.status, id);
                 self.push_step(dependant, change)?;
             }
         }

@@ -75,12 +75,16 @@ impl Rule<'_> {
                 self.walk(&id, new.deliverable, gates, imported)?;
             }
         }
+        if status == Status::Abandoned {
+            self.block_dependants(&id)?;
+        }
         Ok(Answer::Task(id))
     }
 
     /// What another system calls by its id is that very thing; a prefix would join what does not belong together.
     fn names_exactly(&self, new: &NewTask) -> Ruling<()> {
-        for text in new.depends_on.iter().chain(&new.parent) {
+        let depends_on = new.depends_on.iter().filter(|_| !new.awaits_unknown);
+        for text in depends_on.chain(&new.parent) {
             if self.facts.task(&self.request.repo, &TaskId::parse(text)?)?.is_none() {
                 return Err(not_found("task", text).into());
             }

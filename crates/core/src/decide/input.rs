@@ -88,6 +88,7 @@ fn check_command(command: &Command) -> Check {
         Command::Note { kind, text, .. } => note(kind, text),
         Command::EmitEvent { event } => emitted(event),
         Command::Depend { .. }
+        | Command::Await { .. }
         | Command::Assign { .. }
         | Command::Sweep
         | Command::Heartbeat

@@ -202,7 +202,8 @@ impl<'a> Rule<'a> {
             Command::UpdateTask { id, changes, constraints, if_match } => {
                 self.update(id, changes, constraints, *if_match)
             }
-            Command::Depend { id, on, remove: false } => self.add_dependency(id, on),
+            Command::Depend { id, on, remove: false } => self.add_dependency(id, on, false),
+            Command::Await { id, on } => self.add_dependency(id, on, true),
             Command::Depend { id, on, remove: true } => self.remove_dependency(id, on),
             Command::Assign { id, agent } => self.assign(id, agent.as_ref()),
             Command::Link { id, provider, key, value } => self.link(id, provider, key, value),
@@ -349,6 +350,7 @@ impl Command {
             Command::Several { id, .. }
             | Command::UpdateTask { id, .. }
             | Command::Depend { id, .. }
+            | Command::Await { id, .. }
             | Command::Assign { id, .. }
             | Command::Link { id, .. }
             | Command::Start { id, .. }

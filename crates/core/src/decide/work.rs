@@ -43,25 +43,22 @@ impl<'a> Rule<'a> {
                 self.check_obstacles(task, false)?;
                 self.grant_claim(task, ttl, false)?;
             }
+            Status::Blocked => {
+                // Who stopped goes on by itself; whoever else wants the task has it unblocked first.
+                self.require_holder(task)?;
+                self.check_reset(task)?;
+                self.check_obstacles(task, false)?;
+                self.grant_claim(task, ttl, false)?;
+            }
             Status::InProgress
-            | Status::Blocked
             | Status::Review
             | Status::Approved
             | Status::Merging
             | Status::Done
-            | Status::Abandoned => return Err(self.still_blocked(task).into()),
+            | Status::Abandoned => return Err(wrong_status(task, " and cannot be started").into()),
         }
         self.step(task, Status::InProgress, reason)?;
         Ok(Answer::Task(task.id.clone()))
-    }
-
-    fn still_blocked(&self, task: &Task) -> Refusal {
-        let needs = task.block.as_ref().map(|block| block.needs.clone()).unwrap_or_default();
-        wrong_status(task, &format!(": {needs}")).hint(
-            say("answer its questions or run ")
-                .quote(op("task.unblock").id(&task.id))
-                .say(" first"),
-        )
     }
 
     fn check_files_free(&self, task: &Task) -> Ruling<()> {

@@ -52,7 +52,7 @@ fn to_words(from: Status, to: Status) -> String {
         (Queued | Failed, InProgress) => " (claims on the way)",
         (Status::Claimed | InProgress, Queued) => " (released, reclaimed)",
         (Approved, Done) => " (no code to merge)",
-        (Blocked, InProgress) => " (answered, claim still live)",
+        (Blocked, InProgress) => " (its last assignee, claims on the way)",
         (Failed, Queued) => " (attempts left)",
         (Failed, Blocked) => " (none left)",
         (Done | Abandoned, Queued) => " (a person's `reopen`, with a reason)",

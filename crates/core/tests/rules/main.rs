@@ -14,6 +14,7 @@
     reason = "helpers of tests stop a test as tests do"
 )]
 
+mod awaited;
 mod batch;
 mod codes;
 mod directive_duration;

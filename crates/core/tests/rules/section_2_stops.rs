@@ -403,12 +403,26 @@ fn rule_2_6_a_refused_stop_names_who_may_do_it_and_never_the_callers_own_role() 
 }
 
 #[test]
-fn rule_2_6_a_blocked_task_is_not_started_but_unblocked_first() {
+fn rule_2_6_a_blocked_task_goes_to_others_only_when_it_is_unblocked() {
     let mut w = World::new();
     w.have_one(Status::Blocked);
-    w.by(IMPL).starts("T1").refused(Code::InvalidTransition);
+    w.by(OTHER).starts("T1").refused(Code::NotHolder);
     w.by(IMPL).unblocks("T1").refused(Code::RoleForbidden);
     w.by(PLANNER).unblocks("T1").accepted();
     w.by(PLANNER).unblocks("T1").refused(Code::InvalidTransition);
     assert_eq!(w.task("T1").preferred, Some(id(IMPL)));
+}
+
+#[test]
+fn rule_2_6_its_last_assignee_goes_on_by_start_and_nobody_else() {
+    let mut w = World::new();
+    w.have_one(Status::InProgress);
+    w.by(IMPL).blocks("T1", "a key").accepted();
+    w.by(OTHER).starts("T1").refused(Code::NotHolder);
+    let attempts = w.task("T1").attempts;
+    w.by(IMPL).starts("T1").accepted();
+    let task = w.task("T1");
+    assert_eq!((task.status, task.attempts), (Status::InProgress, attempts));
+    assert_eq!(task.claim.as_ref().unwrap().agent, id(IMPL));
+    assert!(task.block.is_none());
 }

@@ -63,7 +63,12 @@ impl HandOver {
         let summary = fields.remove("summary").as_ref().and_then(word).unwrap_or_default();
         let files_changed = list(fields.remove("files_changed"));
         let commands_run = list(fields.remove("commands_run"));
-        let state = state(&mut fields, &summary);
+        let mut state = state(&mut fields, &summary);
+        // Who did nothing and says that it is blocked is not through.
+        if state == HandOverState::Done && files_changed.is_empty() && commands_run.is_empty() {
+            let asked = blocked_by(&summary).map(|asked| HandOverState::Blocked(vec![asked]));
+            state = asked.unwrap_or(state);
+        }
         let other = fields;
         let read = HandOver { task_id, summary, files_changed, commands_run, state, other };
         match read.refusal() {
@@ -105,6 +110,16 @@ fn state(fields: &mut Map<String, Value>, summary: &str) -> HandOverState {
     // Blocked without a question: what it says is the question.
     let said = flag.as_ref().and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     HandOverState::Blocked(vec![said.unwrap_or(summary).to_owned()])
+}
+
+/// What a summary says that the worker waits for: `Blocked: …`.
+fn blocked_by(summary: &str) -> Option<String> {
+    let said = summary.trim();
+    let (word, rest) = said.split_at_checked("blocked".len())?;
+    let rest = rest.trim_start();
+    let named = word.eq_ignore_ascii_case("blocked") && rest.starts_with([':', '-', '–', '—']);
+    let asked = rest.trim_start_matches([':', '-', '–', '—']).trim();
+    named.then(|| if asked.is_empty() { said } else { asked }.to_owned())
 }
 
 fn word(value: &Value) -> Option<String> {

@@ -19,7 +19,7 @@ pub fn agent_record(
     let mut record = Map::new();
     let mut put = |key: &str, value: Value| record.insert(key.to_owned(), value);
     put("id", json!(agent.id));
-    put("role", json!(agent.roles.first()));
+    agent.roles.first().map(|role| put("role", json!(role)));
     put("skills", json!(agent.skills));
     put("status", agent.about.get("status").cloned().unwrap_or_else(|| json!(status)));
     // What others say counts where it is later, or where the agent never was heard of here.

@@ -25,12 +25,12 @@ pub use diff::{Change, Edit, base, distance, doubtful, edits};
 pub use document::{StateFile, document, read, read_bytes};
 pub use events::{Etags, ORIGIN_LINE, event_line, line_mark};
 pub use handoff::handoff;
-pub use json::{line, pretty, pretty_ascii};
+pub use json::{large_integer, line, pretty, pretty_ascii, read_json};
 pub use legacy::{Legacy, normal_event};
 pub use listing::task_lines;
 pub use locks::{LockRecord, OutsideLock, lock_id, lock_record, parse_lock_id, read_lock};
 pub use log::{Known, log};
-pub use tasks::{EXTRAS, Patch, task_record};
+pub use tasks::{EXTRAS, Patch, task_record, told_needs};
 pub use v1::{V1, V1Agent, V1Lock, read_v1};
 
 use comity_core::chain::Hash;

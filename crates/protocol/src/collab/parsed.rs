@@ -11,7 +11,7 @@ pub(super) struct Parsed {
 
 impl Parsed {
     pub(super) fn read(text: &str) -> Result<Parsed, Vec<Problem>> {
-        match serde_json::from_str(text) {
+        match super::read_json(text) {
             Ok(value) => Ok(Parsed { value, root: read_file(text) }),
             Err(error) => {
                 let (line, column) = (error.line().max(1), error.column().max(1));
@@ -27,19 +27,18 @@ impl Parsed {
         locate(self.root.as_ref(), path.into(), message.into())
     }
 
-    /// What `serde_json` would change without a word: a key that is there twice, an integer that is too large.
+    /// What `serde_json` would change without a word: a key that is there twice.
     pub(super) fn lossy(&self) -> Vec<Problem> {
         let found = self.root.as_ref().map(flaws).unwrap_or_default();
-        let problem = |flaw: Flaw| {
-            let message = match flaw.kind {
-                FlawKind::RepeatedKey(key) => format!("the object has the key {key:?} twice"),
-                FlawKind::LargeNumber(text) => {
-                    format!("the number {text} is too large: comity would round it")
-                }
-            };
-            placed(flaw.at, flaw.path, message)
+        let problem = |flaw: Flaw| match flaw.kind {
+            FlawKind::RepeatedKey(key) => {
+                let message = format!("the object has the key {key:?} twice");
+                Some(placed(flaw.at, flaw.path, message))
+            }
+            // Large integers are kept.
+            FlawKind::LargeNumber(_) => None,
         };
-        found.into_iter().map(problem).collect()
+        found.into_iter().filter_map(problem).collect()
     }
 }
 

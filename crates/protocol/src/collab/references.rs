@@ -1,5 +1,6 @@
 //! `external_ids`: references to other systems, which are texts here and anything there.
 
+use super::large_integer;
 use comity_core::event::TaskLinked;
 use serde_json::{Map, Value};
 
@@ -33,7 +34,7 @@ impl References {
             let mut other = Map::new();
             for (key, value) in keys {
                 let (provider, key) = (provider.clone(), key.clone());
-                if !value.is_string() {
+                if !value.is_string() || large_integer(value).is_some() {
                     other.insert(key.clone(), value.clone());
                 }
                 links.extend(text_of(value).map(|value| TaskLinked { provider, key, value }));
@@ -89,7 +90,7 @@ impl References {
 /// The reference as a text; what is neither text nor number is none.
 fn text_of(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(text.clone()),
+        Value::String(text) => Some(large_integer(value).unwrap_or(text).to_owned()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }

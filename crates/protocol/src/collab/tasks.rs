@@ -2,7 +2,7 @@
 
 use super::document::{StateFile, problem_at};
 use super::references::{REFERENCES, References};
-use super::{Problem, seconds};
+use super::{Problem, large_integer, seconds};
 use comity_core::command::{ClaimWish, Command, ImportedTask, NewTask};
 use comity_core::event::{TaskLinked, TaskUpdated};
 use comity_core::ids::{AgentId, TaskId};
@@ -31,7 +31,7 @@ pub fn task_record(task: &TaskView) -> Map<String, Value> {
     put("description", json!(task.description));
     put("status", json!(task.status));
     put("assignee", json!(task.assignee));
-    put("priority", json!(priority_word(task, extras)));
+    put("priority", priority_word(task, extras));
     put("labels", json!(task.labels));
     put("dependencies", json!(task.dependencies));
     put("blockers", json!(task.blockers));
@@ -49,16 +49,16 @@ pub fn task_record(task: &TaskView) -> Map<String, Value> {
 }
 
 /// The word that somebody gave, as long as it still says what the priority is.
-fn priority_word(task: &TaskView, extras: &Map<String, Value>) -> String {
-    match extras.get("priority").and_then(Value::as_str) {
-        Some(word) if priority(word).to_string() == task.priority => word.to_owned(),
-        _ => task.priority.clone(),
+fn priority_word(task: &TaskView, extras: &Map<String, Value>) -> Value {
+    match extras.get("priority") {
+        Some(word) if priority(word.as_str()).to_string() == task.priority => word.clone(),
+        _ => json!(task.priority),
     }
 }
 
-/// A word that is not known counts as the default.
-fn priority(word: &str) -> Priority {
-    Priority::parse(word).unwrap_or(Priority::DEFAULT)
+/// None and a word that is not known count as the default.
+fn priority(word: Option<&str>) -> Priority {
+    word.and_then(|word| Priority::parse(word).ok()).unwrap_or(Priority::DEFAULT)
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,7 +67,8 @@ pub struct Patch {
     description: Option<String>,
     pub status: Option<Status>,
     assignee: Option<Option<AgentId>>,
-    priority: Option<String>,
+    /// None for null, which counts as the default.
+    priority: Option<Option<String>>,
     labels: Option<Vec<String>>,
     dependencies: Option<Vec<String>>,
     blockers: Option<Vec<String>>,
@@ -87,7 +88,7 @@ pub(super) type Read<T> = Result<T, (&'static str, String)>;
 fn text(key: &'static str, value: &Value) -> Read<Option<String>> {
     match value {
         Value::Null => Ok(None),
-        Value::String(text) => Ok(Some(text.clone())),
+        Value::String(text) if large_integer(value).is_none() => Ok(Some(text.clone())),
         _ => Err((key, "must be a text".to_owned())),
     }
 }
@@ -100,7 +101,8 @@ pub(super) fn texts(key: &'static str, value: &Value) -> Read<Vec<String>> {
     };
     let mut out: Vec<String> = Vec::new();
     for item in list {
-        let item = item.as_str().ok_or_else(|| (key, "must be a list of texts".to_owned()))?;
+        let item = item.as_str().filter(|_| large_integer(item).is_none());
+        let item = item.ok_or_else(|| (key, "must be a list of texts".to_owned()))?;
         // Said twice is said once.
         if !out.iter().any(|known| known == item) {
             out.push(item.to_owned());
@@ -193,7 +195,7 @@ impl Patch {
                 let parsed = agent.map(|agent| AgentId::parse(&agent)).transpose();
                 self.assignee = Some(parsed.map_err(|refusal| ("assignee", refusal.message))?);
             }
-            "priority" => self.priority = text("priority", value)?,
+            "priority" => self.priority = Some(text("priority", value)?),
             "labels" => self.labels = Some(texts("labels", value)?),
             "dependencies" => {
                 let list = texts("dependencies", value)?;
@@ -260,7 +262,7 @@ impl Patch {
     pub fn new_task(&self, id: Option<String>) -> NewTask {
         let mut extras = self.extras.clone();
         if let Some(word) = self.unusual_priority() {
-            extras.insert("priority".to_owned(), json!(word));
+            extras.insert("priority".to_owned(), word);
         }
         let kept = self.references.as_ref().and_then(|references| references.kept.clone());
         extras.extend(kept.map(|kept| (REFERENCES.to_owned(), kept)));
@@ -272,7 +274,7 @@ impl Patch {
             id,
             title: self.title.clone().unwrap_or_default(),
             description: self.description.clone().unwrap_or_default(),
-            priority: self.priority.as_deref().map(priority),
+            priority: self.rank(),
             labels: self.labels.clone().unwrap_or_default(),
             depends_on: self.dependencies.clone().unwrap_or_default(),
             blockers: self.blockers.clone().unwrap_or_default(),
@@ -280,6 +282,7 @@ impl Patch {
             context,
             assignee: self.assignee.clone().flatten(),
             links: self.references.as_ref().map(|said| said.links.clone()).unwrap_or_default(),
+            awaits_unknown: true,
             ..NewTask::default()
         }
     }
@@ -343,17 +346,16 @@ impl Patch {
         // Who takes a task does not have to be assigned to it first.
         let assign = assign.filter(|agent| !(taken && agent.as_ref() == Some(actor)));
         let named = assign.cloned().flatten();
-        let claim = wanted.and_then(|to| claim_for(task, to, named.as_ref(), actor));
-        let claimed = claim.is_some();
+        let claim = wanted.map(|to| claim_for(task, to, named.as_ref(), actor)).unwrap_or_default();
+        let claimed = !claim.is_empty();
         let assign = assign.filter(|_| !claimed);
         let assign =
             assign.map(|agent| Command::Assign { id: task.id.clone(), agent: agent.clone() });
-        let step = wanted.filter(|to| !(claimed && *to == Status::Claimed));
-        let step = step.map(|status| Command::Transition {
+        let step = wanted.filter(|_| !claimed).map(|status| Command::Transition {
             id: task.id.clone(),
             status,
             reason: reason.map(str::to_owned),
-            needs: self.needed().cloned(),
+            needs: self.needed().cloned().or_else(|| told_needs(task, status)),
         });
         let (before, after) = if taken { (assign, None) } else { (None, assign) };
         claim.into_iter().chain(before).chain(step).chain(after).collect()
@@ -361,21 +363,21 @@ impl Patch {
 
     fn depend(&self, task: &TaskView) -> Vec<Command> {
         let Some(wanted) = &self.dependencies else { return Vec::new() };
-        let edge =
-            |on: &String, remove| Command::Depend { id: task.id.clone(), on: on.clone(), remove };
+        let id = || task.id.clone();
         let added = wanted.iter().filter(|on| !task.dependencies.contains(on));
+        let added = added.map(|on| Command::Await { id: id(), on: on.clone() });
         let gone = task.dependencies.iter().filter(|on| !wanted.contains(on));
-        added.map(|on| edge(on, false)).chain(gone.map(|on| edge(on, true))).collect()
+        let gone = gone.map(|on| Command::Depend { id: id(), on: on.clone(), remove: true });
+        added.chain(gone).collect()
     }
 
     fn changes(&self, task: &TaskView) -> TaskUpdated {
         let differs = |new: &Option<String>, old: &str| new.clone().filter(|new| new != old);
         let dod: Vec<String> = task.dod.iter().map(|item| item.text.clone()).collect();
-        let rank = self.priority.as_deref().map(priority);
         TaskUpdated {
             title: differs(&self.title, &task.title),
             description: differs(&self.description, &task.description),
-            priority: rank.filter(|rank| rank.to_string() != task.priority),
+            priority: self.rank().filter(|rank| rank.to_string() != task.priority),
             labels: self.labels.clone().filter(|labels| *labels != task.labels),
             blockers: self.blockers.clone().filter(|blockers| *blockers != task.blockers),
             dod: self.dod.clone().filter(|new| *new != dod),
@@ -421,7 +423,7 @@ impl Patch {
             };
         }
         if let Some(word) = self.unusual_priority() {
-            new.insert("priority".to_owned(), json!(word));
+            new.insert("priority".to_owned(), word);
         } else if self.priority.is_some() {
             new.shift_remove("priority");
         }
@@ -429,28 +431,52 @@ impl Patch {
         (new != old).then(|| Map::from_iter([(EXTRAS.to_owned(), value)]))
     }
 
-    /// A word for the priority that comity writes otherwise.
-    fn unusual_priority(&self) -> Option<&str> {
-        self.priority.as_deref().filter(|word| priority(word).to_string() != *word)
+    fn rank(&self) -> Option<Priority> {
+        self.priority.as_ref().map(|word| priority(word.as_deref()))
+    }
+
+    /// A word for the priority, or none, that comity writes otherwise.
+    fn unusual_priority(&self) -> Option<Value> {
+        let word = self.priority.as_ref()?.as_deref();
+        (word != Some(priority(word).to_string().as_str())).then(|| json!(word))
     }
 }
 
-/// The claim for whoever is named, or was assigned before, where that is not who acts.
+/// What was said that a task needs before it is blocked; it counts when nothing else is said then.
+pub fn told_needs(task: &TaskView, to: Status) -> Option<String> {
+    let told = task.context.get(EXTRAS)?.get("needs")?.as_str()?;
+    (to == Status::Blocked && !told.trim().is_empty()).then(|| told.to_owned())
+}
+
+/// The claim for whoever is named, or was assigned before, where that is not who acts. Who was stopped goes on through
+/// the queue.
 fn claim_for(
     task: &TaskView,
     to: Status,
     named: Option<&AgentId>,
     actor: &AgentId,
-) -> Option<Command> {
+) -> Vec<Command> {
     let assigned = || task.assignee.as_deref().and_then(|agent| AgentId::parse(agent).ok());
-    let owner = named.cloned().or_else(assigned).filter(|owner| owner != actor)?;
-    (task.status == Status::Queued && to.is_held()).then(|| {
-        Command::Claim(ClaimWish {
-            id: Some(task.id.clone()),
-            owner: Some(owner),
-            ..ClaimWish::default()
-        })
-    })
+    let owner = named.cloned().or_else(assigned).filter(|owner| owner != actor);
+    let goes_on = task.status == Status::Blocked && to == Status::InProgress;
+    let Some(owner) = owner.filter(|_| goes_on || task.status == Status::Queued && to.is_held())
+    else {
+        return Vec::new();
+    };
+    let id = task.id.clone();
+    let queue = Command::Transition {
+        id: id.clone(),
+        status: Status::Queued,
+        reason: Some(format!("{owner} goes on with it")),
+        needs: None,
+    };
+    let claim = Command::Claim(ClaimWish {
+        id: Some(id),
+        owner: Some(owner),
+        start: to == Status::InProgress,
+        ..ClaimWish::default()
+    });
+    if goes_on { vec![queue, claim] } else { vec![claim] }
 }
 
 fn is_news(task: &TaskView, link: &Command) -> bool {

@@ -133,7 +133,16 @@ fn tags_are_the_ordinary_ones_or_refused() {
     assert!(fault("a: !!int x").0.contains("no !!int"));
     let text = "a: !!timestamp 2020-01-01\nb: !!float 1\nc: !!null\nd: !!int 0x1F";
     assert_eq!(value(text), json!({"a": "2020-01-01", "b": 1, "c": null, "d": 31}));
-    for wrong in ["!!int 1.5", "!!float 0x1F", "!!null ''", "!!timestamp soon", "!!bool yes"] {
+    let text = "a: !!omap [{x: 1}, {y: 2}]\nb: !!binary |\n  aGVs\n  bG8=\n";
+    assert_eq!(value(text), json!({"a": [{"x": 1}, {"y": 2}], "b": "aGVsbG8="}));
+    for wrong in [
+        "!!binary 'a b'",
+        "!!int 1.5",
+        "!!float 0x1F",
+        "!!null ''",
+        "!!timestamp soon",
+        "!!bool yes",
+    ] {
         assert!(fault(&format!("a: {wrong}")).0.starts_with("this value is no !!"), "{wrong}");
     }
 }

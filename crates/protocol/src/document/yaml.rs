@@ -99,11 +99,11 @@ impl Builder {
                 self.finish(Node { data, at, plain }, anchor)
             }
             Event::SequenceStart(anchor, tag) => {
-                core_tag(tag, "seq", at)?;
+                core_tag(tag, &["seq", "omap"], at)?;
                 self.begin(Open { at, anchor, kind: Collection::List(Vec::new()) })
             }
             Event::MappingStart(anchor, tag) => {
-                core_tag(tag, "map", at)?;
+                core_tag(tag, &["map"], at)?;
                 let kind =
                     Collection::Map { entries: Vec::new(), known: HashMap::new(), key: None };
                 self.begin(Open { at, anchor, kind })
@@ -245,6 +245,17 @@ fn depth(node: &Node) -> usize {
 /// The tag of a date, which stays the text that it is.
 const TIME_TAG: &str = "timestamp";
 
+/// The tag of bytes, which stay the base64 that they are written as.
+const BINARY_TAG: &str = "binary";
+
+fn base64(text: &str) -> Option<String> {
+    let text: String = text.split_whitespace().collect();
+    let data = text.trim_end_matches('=');
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
+    let whole = text.len().is_multiple_of(4) && text.len() - data.len() <= 2;
+    (whole && data.bytes().all(fits)).then_some(text)
+}
+
 fn typed(text: &str, plain: bool, tag: Option<&Tag>, at: Place) -> Result<Data, Fault> {
     let Some(tag) = tag else {
         return Ok(if plain { scalar::resolve(text) } else { Data::Text(text.to_owned()) });
@@ -258,15 +269,16 @@ fn typed(text: &str, plain: bool, tag: Option<&Tag>, at: Place) -> Result<Data, 
         (true, "bool", Data::Bool(_)) => Ok(resolved),
         (true, "null", Data::Null) if plain || !text.is_empty() => Ok(resolved),
         (true, TIME_TAG, _) if looks_like_time(text) => Ok(Data::Text(text.to_owned())),
+        (true, BINARY_TAG, _) => base64(text).map(Data::Text).ok_or_else(wrong),
         (true, "int" | "float" | "bool" | "null" | TIME_TAG, _) => Err(wrong()),
         _ if format!("{}{}", tag.handle, tag.suffix) == "!" => Ok(Data::Text(text.to_owned())),
         _ => Err(unknown_tag(tag, at)),
     }
 }
 
-fn core_tag(tag: Option<Cow<'_, Tag>>, wanted: &str, at: Place) -> Result<(), Fault> {
+fn core_tag(tag: Option<Cow<'_, Tag>>, wanted: &[&str], at: Place) -> Result<(), Fault> {
     match tag {
-        Some(tag) if !(tag.is_yaml_core_schema() && tag.suffix == wanted) => {
+        Some(tag) if !(tag.is_yaml_core_schema() && wanted.contains(&tag.suffix.as_str())) => {
             Err(unknown_tag(&tag, at))
         }
         _ => Ok(()),

@@ -232,6 +232,11 @@ fn the_hand_over_file_is_read_with_the_keys_that_are_tolerated() {
         asks(&["a", "b"])
     );
     assert_eq!(read(r#"{"state":"Blocked","blocked_questions":"a"}"#).state, asks(&["a"]));
+    let empty = r#"{"summary":"Blocked: which key?","files_changed":[],"commands_run":[]}"#;
+    assert_eq!(read(empty).state, asks(&["which key?"]));
+    assert_eq!(read(r#"{"summary":"blocked"}"#).state, HandOverState::Done, "a word is no reason");
+    let worked = r#"{"summary":"Blocked: no more","files_changed":["a"]}"#;
+    assert_eq!(read(worked).state, HandOverState::Done);
     assert_eq!(read(r#"{"status":"failed"}"#).state, HandOverState::Failed);
     assert_eq!(read(r#"{"blocked":false,"files_changed":null}"#).state, HandOverState::Done);
 }

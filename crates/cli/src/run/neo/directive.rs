@@ -127,7 +127,10 @@ fn create(context: &Context, new: NewDirective) -> Result<Reply, Refusal> {
 
 fn list(context: &Context) -> Result<Reply, Refusal> {
     let (service, all) = (context.service(Access::Read)?, ListDirectives::default());
-    let directives = find::directives(&service, &context.caller(), all)?;
+    let mut directives = find::directives(&service, &context.caller(), all)?;
+    // The newest first, as neo lists them.
+    directives.reverse();
+    directives.sort_by_key(|it| std::cmp::Reverse(it.created_at));
     let row = |it: &DirectiveView| {
         let action = match it.text.chars().count() {
             0..=40 => it.text.clone(),

@@ -4,6 +4,7 @@ use super::print;
 use crate::args::{Global, NeoLog, NeoLogs};
 use crate::env;
 use crate::human::clean_text;
+use crate::local_time::clock_in_words;
 use crate::output::{self, Reply};
 use comity_api::{ById, EventAnswer, EventFilter, EventView, Nothing, Since, op};
 use comity_bridge::neo::records::{AGENT, short_agent};
@@ -15,6 +16,7 @@ use comity_core::memory::MemoryType;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{Caller, Service};
 use comity_project::Context;
+use comity_project::identity::neo_word;
 use comity_project::store::Access;
 use comity_protocol::neotx::records::blocker_message;
 use comity_protocol::neotx::words::{self, LOG_TYPES};
@@ -145,7 +147,7 @@ fn recent(context: &Context) -> Result<Reply, Refusal> {
     }
     let row = |event: &EventView| {
         vec![
-            clock(event),
+            clock_in_words(event.ts),
             event.text("type").unwrap_or_default().to_owned(),
             agent(event),
             print::cut(event.text("text").unwrap_or_default(), 60, "..."),
@@ -182,7 +184,7 @@ fn line(event: &EventView, short: bool) -> String {
 
 /// Tells whether an agent of the run made the event. The run may be a prefix of the full id.
 fn of_run(event: &EventView, run: &str) -> bool {
-    let run = super::plain(run, super::RUN_CHARS);
+    let run = neo_word(run);
     let made_by = event.agent.strip_prefix(AGENT).and_then(|it| it.split_once(':'));
     !run.is_empty() && made_by.is_some_and(|(_, made_by)| made_by.starts_with(&run))
 }

@@ -2,6 +2,7 @@
 
 use super::print;
 use crate::args::{NeoAbout, NeoMemory, NeoShown};
+use crate::human::now;
 use crate::output::Reply;
 use comity_api::{
     ById, ForgetMemory, ListMemories, MemoryAnswer, SearchMemories, UpdateMemory, op,
@@ -11,7 +12,7 @@ use comity_core::command::{MemoryChanges, NewMemory};
 use comity_core::memory::{GLOBAL_SCOPE, MemoryType};
 use comity_core::refusal::Refusal;
 use comity_core::search::Search;
-use comity_core::time::Millis;
+use comity_core::time::{Millis, Timestamp};
 use comity_core::view::MemoryView;
 use comity_engine::{Caller, Service};
 use comity_project::Context;
@@ -30,6 +31,8 @@ const SHOWN_FULL: usize = 500;
 /// How many memories are shown by default.
 const LISTED: u16 = 50;
 const RECENT: u16 = 10;
+/// After this time without use, how often something was used no longer counts in neo's order.
+const USED_FOR: Millis = Millis::from_secs(60 * 24 * 60 * 60);
 const FOUND: u16 = 20;
 /// How many of the most used are shown, and how much of each.
 const TOP: usize = 5;
@@ -51,8 +54,10 @@ pub(super) fn run(context: &Context, command: NeoMemory) -> Result<Reply, Refusa
             search(context, &query, &about, &shown)
         }
         NeoMemory::Search { .. } => print::refuse("Usage: neo memory search <query>"),
-        NeoMemory::List { about, shown } => newest(context, &about, &shown, LISTED),
-        NeoMemory::Recent { about, shown } => newest(context, &about, &shown, RECENT),
+        NeoMemory::List { about, shown } => listed(context, &about, &shown, LISTED, in_neos_order),
+        NeoMemory::Recent { about, shown } => {
+            listed(context, &about, &shown, RECENT, <[MemoryView]>::reverse)
+        }
         NeoMemory::Stats { .. } => stats(context),
         NeoMemory::Other(words) => {
             super::unknown(&words, "write, forget, update, search, list, stats, recent")
@@ -218,18 +223,31 @@ fn update(
     Ok(Reply::text(answer(&made), said))
 }
 
-fn newest(
+/// What was used most and lately comes first, and of equals the oldest.
+fn in_neos_order(found: &mut [MemoryView]) {
+    let used = |memory: &MemoryView| {
+        let record = records::memory(memory);
+        let at = record.text("last_accessed_at").and_then(Timestamp::parse);
+        let idle = at.map_or(Millis::from_secs(0), |at| now().since(at)).ms();
+        let left = (USED_FOR.ms() - idle).max(0).unsigned_abs();
+        std::cmp::Reverse(u128::from(accesses(&record)) * u128::from(left))
+    };
+    found.sort_by_cached_key(used);
+}
+
+fn listed(
     context: &Context,
     about: &NeoAbout,
     shown: &NeoShown,
     otherwise: u16,
+    arrange: fn(&mut [MemoryView]),
 ) -> Result<Reply, Refusal> {
     let Some(kind) = kind_of(about, None) else { return bad_type(about) };
     let service = context.service(Access::Read)?;
     let wanted = ListMemories { kind, scope: scope(about), ..ListMemories::default() };
     let mut found = find::memories(&service, &context.caller(), wanted)?;
     found.retain(|memory| fits(about, memory));
-    found.reverse();
+    arrange(&mut found);
     found.truncate(usize::from(shown.limit.unwrap_or(otherwise)));
     Ok(table(&found, shown, None))
 }

@@ -12,7 +12,6 @@ mod task;
 use crate::args::{self, Global, NeoCommand};
 use crate::env;
 use crate::output::{self, Reply};
-use comity_bridge::neo::records::AGENT;
 use comity_core::refusal::Refusal;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +26,8 @@ enum Form {
 
 /// Runs one of neo's commands. A refusal is printed as neo prints it: a cross, and exit status 1.
 pub(super) fn run(global: &Global, command: NeoCommand) -> Result<Reply, Refusal> {
-    let done = by_agent(global).and_then(|own| dispatch(&own, command));
-    done.or_else(|refusal| if global.json { Err(refusal) } else { Ok(print::failed(&refusal)) })
+    dispatch(global, command)
+        .or_else(|refusal| if global.json { Err(refusal) } else { Ok(print::failed(&refusal)) })
 }
 
 fn dispatch(global: &Global, command: NeoCommand) -> Result<Reply, Refusal> {
@@ -57,31 +56,4 @@ fn unknown(words: &[String], known: &str) -> Result<Reply, Refusal> {
         return Ok(Reply::printed().exit(refusal.code.exit_status()));
     }
     Err(refusal)
-}
-
-/// The most characters of an agent's name, and of its run's id, in comity's id of the agent.
-const NAME_CHARS: usize = 60;
-const RUN_CHARS: usize = 60;
-
-fn plain(text: &str, most: usize) -> String {
-    text.chars().filter(|c| c.is_ascii_alphanumeric() || "._-".contains(*c)).take(most).collect()
-}
-
-/// Acts as the agent in `NEO_AGENT_NAME` and `NEO_RUN_ID`, unless the caller names another actor. Such an agent is never a
-/// person, whatever its name is.
-fn by_agent(global: &Global) -> Result<Global, Refusal> {
-    let mut own = global.clone();
-    if own.actor.is_some() || env::var("COMITY_AGENT")?.is_some() {
-        return Ok(own);
-    }
-    let Some(name) = env::var("NEO_AGENT_NAME")? else { return Ok(own) };
-    let name = plain(&name, NAME_CHARS);
-    if !name.is_empty() {
-        let run = env::var("NEO_RUN_ID")?.map(|run| plain(&run, RUN_CHARS));
-        own.actor = Some(match run.filter(|run| !run.is_empty()) {
-            Some(run) => format!("{AGENT}{name}:{run}"),
-            None => format!("{AGENT}{name}"),
-        });
-    }
-    Ok(own)
 }

@@ -24,19 +24,19 @@ fn success_prints_the_id_or_nothing_and_failure_says_error_and_ends_with_one() {
     let (sandbox, root) = empty_root();
     let created =
         run(&sandbox, &["create-task", "--title", "One", "--labels", "a,b", "--roadmap-id", "R1"]);
-    assert_eq!((created.exit, created.stdout.as_str()), (0, "task-001\n"));
+    assert_eq!((created.exit, created.stdout.as_str()), (0, "task-0001\n"));
     assert!(created.stderr.starts_with("Warning: failed to link roadmap"), "{}", created.stderr);
     assert_eq!(prints(&sandbox, &["create-task", "--title", "Two", "--id", "T-142"]), "T-142\n");
     assert!(
         fails(&sandbox, &["create-task", "--title", "Two", "--id", "T-142"]).starts_with("Error: ")
     );
     assert_eq!(
-        prints(&sandbox, &["update-task", "task-001", "--priority", "P1", "--title", "Uno"]),
+        prints(&sandbox, &["update-task", "task-0001", "--priority", "P1", "--title", "Uno"]),
         ""
     );
-    assert_eq!(prints(&sandbox, &["transition-task", "task-001", "in_progress"]), "");
+    assert_eq!(prints(&sandbox, &["transition-task", "task-0001", "in_progress"]), "");
     assert_eq!(
-        fails(&sandbox, &["transition-task", "task-001", "done"]),
+        fails(&sandbox, &["transition-task", "task-0001", "done"]),
         "Error: Invalid transition in_progress -> done\n"
     );
     assert_eq!(
@@ -44,7 +44,7 @@ fn success_prints_the_id_or_nothing_and_failure_says_error_and_ends_with_one() {
         "Error: Task not found\n"
     );
     assert_eq!(
-        prints(&sandbox, &["acquire-lease", "a.py", "codex-cli", "task-001"]),
+        prints(&sandbox, &["acquire-lease", "a.py", "codex-cli", "task-0001"]),
         "L-00000001\n"
     );
     assert_eq!(
@@ -60,7 +60,7 @@ fn success_prints_the_id_or_nothing_and_failure_says_error_and_ends_with_one() {
     assert_eq!(
         prints(
             &sandbox,
-            &["emit-event", r#"{"event":"tests_run","task":"task-001","result":"pass"}"#]
+            &["emit-event", r#"{"event":"tests_run","task":"task-0001","result":"pass"}"#]
         ),
         ""
     );
@@ -70,8 +70,8 @@ fn success_prints_the_id_or_nothing_and_failure_says_error_and_ends_with_one() {
         &["create-task", "--nope"][..],
         &["create-task", "--description", "no title"],
         &["transition-task"],
-        &["transition-task", "task-001", "bogus"],
-        &["update-task", "task-001", "--status", "bogus"],
+        &["transition-task", "task-0001", "bogus"],
+        &["update-task", "task-0001", "--status", "bogus"],
         &["list-tasks", "--status", "bogus"],
     ] {
         assert_eq!(run(&sandbox, usage).exit, 2, "{usage:?}");
@@ -87,10 +87,10 @@ fn success_prints_the_id_or_nothing_and_failure_says_error_and_ends_with_one() {
     assert_eq!(listed, serde_json::json!({"version": 1, "tasks": [task]}));
     assert_eq!(
         prints(&sandbox, &["list-tasks"]),
-        "# tasks (v1) — 2 items\n- task-001 | in_progress | P1 | human:ann | Uno\n-    T-142 | queued | P2 | - | Two\n"
+        "# tasks (v1) — 2 items\n- task-0001 | in_progress | P1 | human:ann | Uno\n-    T-142 | queued | P2 | - | Two\n"
     );
     let log = std::fs::read_to_string(root.join("collaboration/logs/log.md")).unwrap();
-    assert!(log.contains("## task-001"), "{log}");
+    assert!(log.contains("## task-0001"), "{log}");
 }
 
 #[test]
@@ -117,23 +117,23 @@ fn older_events_are_rewritten_and_strange_ones_are_said() {
 fn every_one_of_them_answers_with_one_object_when_asked_to() {
     let (sandbox, _root) = empty_root();
     let json = |args: &[&str]| sandbox.comity().by("human:ann").args(&["collab"]).args(args).json();
-    assert_eq!(json(&["create-task", "--title", "One"]), serde_json::json!({"id": "task-001"}));
+    assert_eq!(json(&["create-task", "--title", "One"]), serde_json::json!({"id": "task-0001"}));
     assert_eq!(json(&["list-tasks"])["tasks"].as_array().unwrap().len(), 1);
-    assert_eq!(json(&["transition-task", "task-001", "claimed"]), serde_json::json!({"ok": true}));
+    assert_eq!(json(&["transition-task", "task-0001", "claimed"]), serde_json::json!({"ok": true}));
 }
 
 #[test]
 fn who_asks_for_json_gets_the_statuses_of_every_other_command() {
     let (sandbox, _root) = empty_root();
     prints(&sandbox, &["create-task", "--title", "One"]);
-    prints(&sandbox, &["acquire-lease", "a.py", "codex-cli", "task-001"]);
+    prints(&sandbox, &["acquire-lease", "a.py", "codex-cli", "task-0001"]);
     for (args, code, status) in [
         (&["transition-task", "nope", "claimed"][..], "not-found", 4),
-        (&["transition-task", "task-001", "done"], "invalid-transition", 3),
+        (&["transition-task", "task-0001", "done"], "invalid-transition", 3),
         (&["acquire-lease", "a.py", "other", "x"], "lease-held", 3),
         (&["renew-lease", "L-00000009", "codex-cli"], "not-found", 4),
         (&["release-lease", "L-00000001", "other"], "not-holder", 3),
-        (&["create-task", "--title", "One", "--id", "task-001"], "duplicate-id", 3),
+        (&["create-task", "--title", "One", "--id", "task-0001"], "duplicate-id", 3),
         (&["emit-event", "{"], "invalid-input", 2),
     ] {
         let call = sandbox.comity().by("human:ann").args(&["collab"]).args(args);

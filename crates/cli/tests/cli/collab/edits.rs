@@ -173,11 +173,7 @@ fn what_would_be_read_otherwise_than_it_is_written_is_a_problem() {
     let path = state_file(&root, "tasks");
     for (bad, said) in [
         ("{\"tasks\": [{\"id\": \"a\", \"title\": \"x\"}], \"tasks\": []}", "has the key"),
-        (
-            "{\"tasks\": [\n{\"id\": \"a\", \"title\": \"x\", \"n\": 99999999999999999999}]}",
-            "line 2, ",
-        ),
-        ("{\"tasks\": [\n{\"id\": \"a\"}]}", "line 2, column 1: tasks[0].title: a has no title"),
+        ("{\"tasks\": [\n{\"id\": \"a\", \"n\": 1, \"n\": 99999999999999999999}]}", "line 2, "),
     ] {
         std::fs::write(&path, bad).unwrap();
         let done = sandbox.comity().by("human:ann").args(&["sync", "collab"]).done();

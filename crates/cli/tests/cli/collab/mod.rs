@@ -5,6 +5,7 @@ mod command_line;
 mod edits;
 mod event_files;
 mod files;
+mod originals;
 mod races;
 mod rpc;
 mod watching;
@@ -30,9 +31,16 @@ impl Rpc {
     }
 
     pub fn with(root: &Path, agent: &str, vars: &[(&str, &str)]) -> Rpc {
+        let named: Vec<(&str, &str)> =
+            [("COMITY_AGENT", agent)].iter().chain(vars).copied().collect();
+        Rpc::unnamed(root, &named)
+    }
+
+    /// Starts one that nobody gave a name.
+    pub fn unnamed(root: &Path, vars: &[(&str, &str)]) -> Rpc {
         let mut command = Command::new(env!("CARGO_BIN_EXE_comity"));
         command.arg("rpc").env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-        command.env("HOME", root).env("USER", "tester").env("COMITY_AGENT", agent);
+        command.env("HOME", root).env("USER", "tester");
         command.env("COLLAB_ROOT", root).current_dir("/").envs(vars.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();

@@ -22,7 +22,7 @@ fn initialize_and_the_wire_are_those_of_the_seed() {
     );
     assert_eq!(
         answer,
-        "{\"jsonrpc\": \"2.0\", \"id\": null, \"result\": {\"id\": \"task-001\"}}\n"
+        "{\"jsonrpc\": \"2.0\", \"id\": null, \"result\": {\"id\": \"task-0001\"}}\n"
     );
     let listed = rpc.raw(br#"{"id":2,"method":"collab.list_tasks"}"#);
     assert!(listed.contains("\"title\": \"Größe\""), "{listed}");
@@ -57,14 +57,14 @@ fn tasks_are_created_and_listed_with_the_keys_of_the_seed() {
     let mut rpc = Rpc::start(&root, "agent.impl.1");
     assert_eq!(
         rpc.ok("create_task", &json!({"title": "One", "labels": ["a"], "priority": "P1"})),
-        json!({"id": "task-001"})
+        json!({"id": "task-0001"})
     );
     assert_eq!(
         rpc.ok("create_task", &json!({"title": "Two", "id": "T-142"})),
         json!({"id": "T-142"})
     );
     assert!(rpc.fails("create_task", &json!({"title": "Two", "id": "T-142"})).contains("T-142"));
-    assert_eq!(rpc.ok("create_task", &json!({"title": "Three"})), json!({"id": "task-003"}));
+    assert_eq!(rpc.ok("create_task", &json!({"title": "Three"})), json!({"id": "task-0003"}));
     let tasks = rpc.ok("list_tasks", &json!({"status": "queued"}));
     let first = tasks["tasks"][0].as_object().unwrap();
     let keys: Vec<&String> = first.keys().collect();
@@ -97,11 +97,11 @@ fn tasks_are_changed_and_moved_by_the_rules() {
     let mut rpc = Rpc::start(&root, "agent.impl.1");
     rpc.ok("create_task", &json!({"title": "One"}));
     assert_eq!(
-        rpc.fails("transition_task", &json!({"id": "task-001", "new_status": "review"})),
+        rpc.fails("transition_task", &json!({"id": "task-0001", "new_status": "review"})),
         "Invalid transition queued -> review"
     );
     assert_eq!(
-        rpc.fails("transition_task", &json!({"id": "task-001", "new_status": "finished"})),
+        rpc.fails("transition_task", &json!({"id": "task-0001", "new_status": "finished"})),
         "Invalid status"
     );
     assert_eq!(
@@ -109,28 +109,28 @@ fn tasks_are_changed_and_moved_by_the_rules() {
         "Task not found"
     );
     assert_eq!(
-        rpc.ok("transition_task", &json!({"id": "task-001", "new_status": "claimed"})),
+        rpc.ok("transition_task", &json!({"id": "task-0001", "new_status": "claimed"})),
         json!({"ok": true})
     );
     // The state machine is not passed by an update either, and what is blocked says what it needs.
     assert_eq!(
-        rpc.fails("update_task", &json!({"id": "task-001", "status": "done"})),
+        rpc.fails("update_task", &json!({"id": "task-0001", "status": "done"})),
         "Invalid transition claimed -> done"
     );
     assert_eq!(
-        rpc.fails("update_task", &json!({"id": "task-001", "status": "x"})),
+        rpc.fails("update_task", &json!({"id": "task-0001", "status": "x"})),
         "Invalid status"
     );
-    rpc.fails("update_task", &json!({"id": "task-001", "status": "blocked"}));
+    rpc.fails("update_task", &json!({"id": "task-0001", "status": "blocked"}));
     assert_eq!(rpc.fails("update_task", &json!({"id": "task-77", "title": "x"})), "Task not found");
     rpc.ok(
         "update_task",
-        &json!({"id": "task-001", "title": "Uno", "foo": {"bar": [1]}, "priority": "urgent"}),
+        &json!({"id": "task-0001", "title": "Uno", "foo": {"bar": [1]}, "priority": "urgent"}),
     );
-    rpc.ok("update_task", &json!({"id": "task-001", "status": "blocked", "needs": "a key"}));
+    rpc.ok("update_task", &json!({"id": "task-0001", "status": "blocked", "needs": "a key"}));
     rpc.ok(
         "link_external",
-        &json!({"id": "task-001", "provider": "github", "key": "issue", "value": "7"}),
+        &json!({"id": "task-0001", "provider": "github", "key": "issue", "value": "7"}),
     );
     rpc.end();
 
@@ -226,18 +226,18 @@ fn agents_keep_their_own_fields_and_are_suggested_by_skill() {
     );
     rpc.ok("create_task", &json!({"title": "One", "labels": ["python"]}));
     assert_eq!(
-        rpc.ok("auto_assign", &json!({"id": "task-001"})),
+        rpc.ok("auto_assign", &json!({"id": "task-0001"})),
         json!({"assignee": "codex-cli-1", "updated": true})
     );
     rpc.ok("create_task", &json!({"title": "Two"}));
-    rpc.ok("transition_task", &json!({"id": "task-002", "new_status": "claimed"}));
+    rpc.ok("transition_task", &json!({"id": "task-0002", "new_status": "claimed"}));
     assert_eq!(
-        rpc.ok("auto_assign", &json!({"id": "task-002"})),
+        rpc.ok("auto_assign", &json!({"id": "task-0002"})),
         json!({"assignee": "human:ann", "updated": false})
     );
     assert_eq!(
         rpc.ok("list_tasks", &json!({"assignee": "codex-cli-1"}))["tasks"][0]["id"],
-        "task-001"
+        "task-0001"
     );
     assert_eq!(rpc.fails("auto_assign", &json!({"id": "task-9"})), "Task not found");
     rpc.end();
@@ -250,7 +250,7 @@ fn state_of_every_kind_is_what_the_files_hold() {
     rpc.ok("create_task", &json!({"title": "One"}));
     rpc.ok(
         "emit_event",
-        &json!({"event": "tests_run", "task": "task-001", "result": "pass", "notes": "all green"}),
+        &json!({"event": "tests_run", "task": "task-0001", "result": "pass", "notes": "all green"}),
     );
     for (kind, file) in [
         ("tasks", "state/tasks.json"),
@@ -320,13 +320,13 @@ fn an_update_is_done_whole_or_not_at_all_and_says_what_is_missing() {
     let (_sandbox, root) = empty_root();
     let mut rpc = Rpc::start(&root, "human:ann");
     rpc.ok("create_task", &json!({"title": "One", "external_ids": {"github": {"issue": 7}}}));
-    let bad =
-        json!({"id": "task-001", "title": "Uno", "dependencies": ["task-9"], "status": "claimed"});
-    assert!(rpc.fails("update_task", &bad).contains("task-9"), "not the task itself is missing");
-    rpc.ok("update_task", &json!({"id": "task-001", "foo": null}));
-    rpc.ok("link_external", &json!({"id": "task-001", "provider": "linear", "value": 87}));
+    let bad = json!({"id": "task-0001", "title": "Uno", "dependencies": ["task-0001"], "status": "claimed"});
+    assert!(rpc.fails("update_task", &bad).contains("cycle"));
+    rpc.ok("update_task", &json!({"id": "task-0001", "foo": null}));
+    rpc.ok("link_external", &json!({"id": "task-0001", "provider": "linear", "value": 87}));
     assert!(
-        rpc.fails("update_task", &json!({"id": "task-001", "external_ids": {}})).contains("github")
+        rpc.fails("update_task", &json!({"id": "task-0001", "external_ids": {}}))
+            .contains("github")
     );
     let task = rpc.ok("list_tasks", &json!({}))["tasks"][0].clone();
     assert_eq!((&task["title"], &task["status"]), (&json!("One"), &json!("queued")));
@@ -340,23 +340,23 @@ fn a_task_is_claimed_for_whom_it_is_assigned_to() {
     let (sandbox, root) = empty_root();
     let mut rpc = Rpc::start(&root, "human:ann");
     rpc.ok("create_task", &json!({"title": "One", "assignee": "codex"}));
-    rpc.ok("transition_task", &json!({"id": "task-001", "new_status": "claimed"}));
+    rpc.ok("transition_task", &json!({"id": "task-0001", "new_status": "claimed"}));
     rpc.ok("create_task", &json!({"title": "Two"}));
-    let both = json!({"id": "task-002", "status": "in_progress", "assignee": "gemini"});
+    let both = json!({"id": "task-0002", "status": "in_progress", "assignee": "gemini"});
     rpc.ok("update_task", &both);
     rpc.ok("create_task", &json!({"title": "Three"}));
     rpc.end();
     for (id, agent, status) in
-        [("task-001", "codex", "claimed"), ("task-002", "gemini", "in_progress")]
+        [("task-0001", "codex", "claimed"), ("task-0002", "gemini", "in_progress")]
     {
         let task = sandbox.json(&["task", "show", id])["task"].clone();
         assert_eq!((&task["claim"]["agent"], &task["status"]), (&json!(agent), &json!(status)));
     }
     let mut rpc = Rpc::start(&root, "codex");
-    let other = json!({"id": "task-003", "status": "claimed", "assignee": "gemini", "title": "x"});
+    let other = json!({"id": "task-0003", "status": "claimed", "assignee": "gemini", "title": "x"});
     rpc.fails("update_task", &other);
     assert_eq!(rpc.ok("list_tasks", &json!({"status": "queued"}))["tasks"][0]["title"], "Three");
-    let own = json!({"id": "task-003", "status": "claimed", "assignee": "codex"});
+    let own = json!({"id": "task-0003", "status": "claimed", "assignee": "codex"});
     rpc.ok("update_task", &own);
     rpc.end();
 }
