@@ -376,3 +376,22 @@ fn variables_come_from_where_the_caller_is_before_the_root() {
     assert_eq!(done.exit, 0, "{}", done.stderr);
     assert_eq!(state(&root, "locks")["locks"][0]["ttl_seconds"], 45);
 }
+
+#[test]
+fn every_operation_that_names_a_method_has_it() {
+    let (_sandbox, root) = empty_root();
+    let mut rpc = Rpc::start(&root, "human:ann");
+    let mut walked = 0;
+    for row in comity_api::TABLE {
+        for door in row.doors {
+            let comity_api::Door::Rpc(method) = door else { continue };
+            let name = method.strip_prefix("collab.").unwrap();
+            let answer = rpc.call(name, &json!({}));
+            assert_ne!(answer["error"]["code"], -32601, "{}: {answer}", row.name);
+            walked += 1;
+        }
+    }
+    assert_eq!(rpc.call("no_such_method", &json!({}))["error"]["code"], -32601);
+    assert!(walked > 10, "{walked}");
+    rpc.end();
+}
