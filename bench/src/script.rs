@@ -108,6 +108,7 @@ impl Client {
                 pass: true,
                 report: Some("target/report.txt".to_owned()),
                 commit: Some(COMMIT.to_owned()),
+                new: false,
             },
             _ => Command::Submit(Submission {
                 id,

@@ -3,7 +3,9 @@
 //!
 //! Ids may be unambiguous prefixes. The larger inputs are the rules' own types.
 
-use comity_core::command::{Command, ConstraintChanges, LeaseChange, PlannedTask, StepVerb};
+use comity_core::command::{
+    ClaimWish, Command, ConstraintChanges, LeaseChange, PlannedTask, Question, StepVerb,
+};
 use comity_core::directive::Trigger;
 use comity_core::event::TaskUpdated;
 use comity_core::ids::AgentId;
@@ -32,7 +34,7 @@ macro_rules! commands {
 
             impl From<$name> for Command {
                 fn from(input: $name) -> Command {
-                    Command::from($($of)::+ { $($field: input.$field),* })
+                    $($of)::+ { $($field: input.$field),* }
                 }
             }
         )*
@@ -60,12 +62,18 @@ commands! {
         on: String,
         #[serde(default)]
         remove: bool,
+        /// `on` is an exact id, and nobody has to have made that task yet.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        awaits_unknown: bool,
     }
     Assign => Command::Assign {
         id: String,
         /// The agent that the task is reserved for; null removes the reservation.
         #[serde(default)]
         agent: Option<AgentId>,
+        /// Register an agent that nobody knows; without this, comity refuses it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        new: bool,
     }
     Link => Command::Link {
         id: String,
@@ -145,32 +153,6 @@ commands! {
         #[serde(default)]
         needs: Option<String>,
     }
-    AcquireLeases => LeaseChange::Acquire {
-        /// Paths or globs, relative to the root.
-        patterns: Vec<String>,
-        #[serde(default)]
-        task: Option<String>,
-        #[serde(default)]
-        purpose: Option<String>,
-        #[serde(default, with = "comity_core::time::written")]
-        #[schemars(with = "Option<String>")]
-        ttl: Option<Millis>,
-        #[serde(default)]
-        shared: bool,
-    }
-    RenewLeases => LeaseChange::Renew {
-        ids: Vec<String>,
-        #[serde(default, with = "comity_core::time::written")]
-        #[schemars(with = "Option<String>")]
-        ttl: Option<Millis>,
-    }
-    ReleaseLeases => LeaseChange::Release {
-        #[serde(default)]
-        ids: Vec<String>,
-        /// All leases of the caller.
-        #[serde(default)]
-        all: bool,
-    }
     RegisterAgent => Command::AgentRegister {
         id: AgentId,
         /// Empty keeps the roles that the agent has.
@@ -179,6 +161,18 @@ commands! {
         /// Empty keeps the skills that the agent has.
         #[serde(default)]
         skills: Vec<String>,
+    }
+    DescribeAgent => Command::AgentDescribe {
+        id: AgentId,
+        /// Empty keeps the roles that the agent has.
+        #[serde(default)]
+        roles: Vec<Role>,
+        /// Null keeps the skills that the agent has.
+        #[serde(default)]
+        skills: Option<Vec<String>>,
+        /// Whatever else is known of the agent; null removes an entry.
+        #[serde(default)]
+        about: Map<String, Value>,
     }
     RecordGate => Command::GateRecord {
         id: String,
@@ -189,6 +183,9 @@ commands! {
         report: Option<String>,
         #[serde(default)]
         commit: Option<String>,
+        /// Make a gate that neither the task nor the settings know; without this, comity refuses it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        new: bool,
     }
     WaiveGate => Command::GateWaive {
         id: String,
@@ -226,6 +223,113 @@ commands! {
     DeleteDirective => Command::DirectiveDelete { id: String, }
 }
 
+/// Declares an input that is a change of leases: of the caller, or of an owner that the caller names.
+macro_rules! lease_commands {
+    ($($name:ident => $change:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })*) => {
+        $(
+            #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+            #[serde(deny_unknown_fields)]
+            pub struct $name {
+                $($(#[$field_meta])* pub $field: $type,)*
+                /// The owner of the leases, if it is not the caller.
+                #[serde(default)]
+                pub owner: Option<AgentId>,
+            }
+
+            impl From<$name> for Command {
+                fn from(input: $name) -> Command {
+                    leases_of(input.owner, LeaseChange::$change { $($field: input.$field),* })
+                }
+            }
+        )*
+    };
+}
+
+lease_commands! {
+    RenewLeases => Renew {
+        ids: Vec<String>,
+        #[serde(default, with = "comity_core::time::written")]
+        #[schemars(with = "Option<String>")]
+        ttl: Option<Millis>,
+    }
+    ReleaseLeases => Release {
+        #[serde(default)]
+        ids: Vec<String>,
+        /// All leases of the caller.
+        #[serde(default)]
+        all: bool,
+    }
+}
+
+/// Leases to be taken.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AcquireLeases {
+    /// Paths or globs, relative to the root.
+    pub patterns: Vec<String>,
+    pub task: Option<String>,
+    pub purpose: Option<String>,
+    #[serde(with = "comity_core::time::written")]
+    #[schemars(with = "Option<String>")]
+    pub ttl: Option<Millis>,
+    pub shared: bool,
+    /// The owner of the leases, if it is not the caller.
+    pub owner: Option<AgentId>,
+    /// How long to wait for paths that others have leased.
+    #[serde(with = "comity_core::time::written")]
+    #[schemars(with = "Option<String>")]
+    pub wait: Option<Millis>,
+}
+
+impl From<AcquireLeases> for Command {
+    fn from(input: AcquireLeases) -> Command {
+        let AcquireLeases { patterns, task, purpose, ttl, shared, owner, wait: _ } = input;
+        leases_of(owner, LeaseChange::Acquire { patterns, task, purpose, ttl, shared })
+    }
+}
+
+fn leases_of(owner: Option<AgentId>, command: LeaseChange) -> Command {
+    match owner {
+        None => Command::Lease(command),
+        Some(owner) => Command::LeaseFor { owner, since: None, command },
+    }
+}
+
+/// A task to be claimed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Claim {
+    /// The task; without an id, the best ready task.
+    pub id: Option<String>,
+    /// Only tasks for this role.
+    pub role: Option<Role>,
+    /// Only tasks with one of these labels.
+    pub skills: Vec<String>,
+    /// How long the claim lives without a sign of life.
+    #[serde(with = "comity_core::time::written")]
+    #[schemars(with = "Option<String>")]
+    pub ttl: Option<Millis>,
+    /// Do not lease the declared files.
+    pub no_lease: bool,
+    /// Start the work at once.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub start: bool,
+    /// The agent that gets the task, if it is not the caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<AgentId>,
+    /// How long to wait for a task to become ready.
+    #[serde(with = "comity_core::time::written")]
+    #[schemars(with = "Option<String>")]
+    pub wait: Option<Millis>,
+}
+
+impl From<Claim> for ClaimWish {
+    fn from(input: Claim) -> ClaimWish {
+        let Claim { id, role, skills, ttl, no_lease, start, owner, wait: _ } = input;
+        ClaimWish { id, role, skills, ttl, no_lease, start, owner }
+    }
+}
+
 macro_rules! inputs {
     ($($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })*) => {
         $(
@@ -243,6 +347,11 @@ inputs! {
     Nothing {}
     /// Something that is named by its id.
     ById { id: String, }
+    /// A task whose last step is taken back.
+    UndoStep {
+        /// The task; the one that the caller changed last where none is given.
+        id: Option<String>,
+    }
     /// A task and a reason, for the verbs that take no more.
     TaskVerbInput { id: String, reason: Option<String>, }
     TaskFilter {
@@ -251,12 +360,14 @@ inputs! {
         assignee: Option<AgentId>,
         /// Only tasks with all these labels.
         labels: Vec<String>,
-        role: Option<Role>,
-        initiative: Option<String>,
+        role: Option<Role>, initiative: Option<String>,
         /// Only tasks that the caller could claim now.
         ready: bool,
-        limit: Option<usize>,
-        after: Option<String>,
+        /// Only tasks that have all these words in id, title, description or labels.
+        search: Option<String>,
+        /// Every task by its number; without it and without a status, open tasks in the order of claims.
+        all: bool,
+        limit: Option<usize>, after: Option<String>,
     }
     LeaseFilter { owner: Option<AgentId>, limit: Option<usize>, after: Option<String>, }
     AgentFilter { limit: Option<usize>, after: Option<String>, }
@@ -268,8 +379,7 @@ inputs! {
     DecisionFilter {
         /// Also questions that are settled.
         all: bool,
-        limit: Option<usize>,
-        after: Option<String>,
+        limit: Option<usize>, after: Option<String>,
     }
     WaitForDecision {
         id: String,
@@ -286,26 +396,22 @@ inputs! {
         tags: Vec<String>,
         /// Also memories that were replaced.
         all: bool,
-        limit: Option<usize>,
-        after: Option<String>,
+        limit: Option<usize>, after: Option<String>,
     }
     SearchMemories {
         /// The words to find; a memory must have all of them.
         query: String,
         #[serde(rename = "type")]
         kind: Option<MemoryType>,
-        scope: Option<String>,
-        tags: Vec<String>,
+        scope: Option<String>, tags: Vec<String>,
         all: bool,
-        limit: Option<usize>,
-        after: Option<String>,
+        limit: Option<usize>, after: Option<String>,
     }
     ListDirectives {
         trigger: Option<Trigger>,
         /// Only directives that apply now, highest priority first.
         active: bool,
-        limit: Option<usize>,
-        after: Option<String>,
+        limit: Option<usize>, after: Option<String>,
     }
     EventFilter {
         task: Option<String>,
@@ -315,7 +421,12 @@ inputs! {
         since: Option<Since>,
         /// Events of every repository in the store.
         all_repos: bool,
-        limit: Option<usize>,
+        limit: Option<usize>, after: Option<String>,
+    }
+    /// What happened, the newest first.
+    LogFilter {
+        task: Option<String>, limit: Option<usize>,
+        /// Continue with what is older than this cursor.
         after: Option<String>,
     }
     TailEvents {
@@ -327,8 +438,7 @@ inputs! {
         /// The contract, in YAML or JSON; other text may stand around it.
         text: String,
         /// What it is; told from its content where none is given.
-        kind: Option<String>,
-        mode: Mode,
+        kind: Option<String>, mode: Mode,
     }
     /// A kind of contract.
     ContractOfKind { kind: String, }
@@ -361,12 +471,21 @@ inputs! {
         name: String,
         /// Do nothing, and tell what would be done.
         dry_run: bool,
+        /// Take over the states of tasks, too, as far as the caller's roles go.
+        with_state: bool,
     }
     OlderState {
         /// The older state.json.
         file: String,
         /// Agents to register, each as `ID=ROLE[:SKILL,…]`.
         agents: Vec<String>,
+        /// Take over the states of tasks, too, as far as the caller's roles go.
+        with_state: bool,
+    }
+    ImportDirectory {
+        dir: String,
+        /// Take over the states of tasks, too, as far as the caller's roles go.
+        with_state: bool,
     }
     /// A directory, from the working directory of the call.
     Directory { dir: String, }
@@ -413,60 +532,11 @@ pub enum Since {
     Time(Timestamp),
 }
 
-/// The form in which a task is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rendering {
-    /// Neo.mjs: the contract of the task.
-    NeoTask,
-    /// Neo.mjs: the contract of its result.
-    NeoResult,
-    /// Neo.mjs: the report of what the task is stuck on.
-    NeoError,
-    /// ACE: the instructions for a worker.
-    AceTask,
-    /// ACE: the comment that says who has taken the task.
-    AceClaim,
-    /// ACE: the comment that asks its questions.
-    AceBlocked,
-    /// ACE: the comment that says that the task goes on.
-    AceResuming,
-    /// ACE: the comment that names its pull request.
-    AceDone,
-    /// ACE: the comment that says why it failed.
-    AceFailed,
-}
-
-impl Rendering {
-    /// Every one, with the word that users write.
-    pub const ALL: [(Rendering, &'static str); 9] = [
-        (Rendering::NeoTask, "neo-task"),
-        (Rendering::NeoResult, "neo-result"),
-        (Rendering::NeoError, "neo-error"),
-        (Rendering::AceTask, "ace-task"),
-        (Rendering::AceClaim, "ace-claim"),
-        (Rendering::AceBlocked, "ace-blocked"),
-        (Rendering::AceResuming, "ace-resuming"),
-        (Rendering::AceDone, "ace-done"),
-        (Rendering::AceFailed, "ace-failed"),
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        Rendering::ALL.iter().find(|(known, _)| *known == self).map_or("", |(_, word)| word)
-    }
-
-    pub fn parse(text: &str) -> Option<Rendering> {
-        Rendering::ALL.iter().find(|(_, word)| *word == text).map(|(known, _)| *known)
-    }
-}
-
-/// A task to be written as another protocol writes it.
+/// A question with a type that only neo has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RenderTask {
-    pub id: String,
-    pub kind: Rendering,
-    /// The form of ACE's comments to write.
-    #[serde(default)]
-    pub generation: Generation,
+pub struct NeoQuestion {
+    pub question: Question,
+    #[serde(rename = "type")]
+    pub kind: String,
 }

@@ -5,8 +5,12 @@
 
 mod input;
 mod output;
+mod rendering;
+mod step;
 mod table;
 
 pub use input::*;
 pub use output::*;
+pub use rendering::{RenderTask, Rendering};
+pub use step::{Several, TaskStep};
 pub use table::{Door, Kind, Operation, Row, TABLE, op, row};

@@ -1,6 +1,7 @@
 //! Answers, in the shapes of the interface. One thing comes under its singular name, several under the plural
 //! with the cursor of the next page.
 
+use comity_core::hint::Hint;
 use comity_core::observed::{FileChange, SharedWith};
 use comity_core::status::Status;
 use comity_core::time::Timestamp;
@@ -39,12 +40,22 @@ answers! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shared_with: Vec<SharedWith>,
     }
+    /// A task with what was asked about it and what happened to it, the newest first.
+    StoryAnswer {
+        task: TaskView,
+        decisions: Vec<DecisionView>,
+        events: Vec<EventView>,
+        /// Older events are left out.
+        more: bool,
+    }
     TasksAnswer { tasks: Vec<TaskView>, next: Option<String>, }
     ClaimAnswer {
         task: TaskView,
         fence: Option<u64>,
         leases: Vec<LeaseView>,
         branch: Option<String>,
+        /// What checks the branch out in the caller's work tree. A door fills this in, where git can be asked.
+        checkout: Option<String>,
         mission: Mission,
     }
     MissionAnswer { task: TaskView, mission: Mission, }
@@ -111,14 +122,28 @@ answers! {
         agents: Vec<AgentView>,
         leases: usize,
         decisions_open: usize,
+        /// Tasks that somebody works on, by number.
+        working: Vec<Working>,
         attention: Vec<Attention>,
+    }
+    Working {
+        id: String,
+        title: String,
+        status: Status,
+        agent: String,
+        /// When the claim ends without a sign of life.
+        expires_at: Timestamp,
     }
     Attention {
         /// `decision`, `exhausted`, `stuck`, `blocked`, `review`, `failed` or `merge`.
         kind: String,
         id: String,
+        /// The title of the task that it is about.
+        title: Option<String>,
         reason: String,
         since: Timestamp,
+        /// What the caller can do about it.
+        next: Hint,
     }
     /// A log or a board as Markdown; `output` is the file that it was written to.
     ReportAnswer { report: Option<String>, output: Option<String>, }
@@ -139,6 +164,8 @@ answers! {
         /// Empty: work with a violation is refused.
         violations: Vec<String>,
     }
+    /// The files of the next commit. A person is told of leases of others and may go on; `ok` is false then.
+    StagedAnswer { ok: bool, files: Vec<String>, }
     /// A push that is allowed.
     PushAnswer { ok: bool, remote: Option<String>, refs: Vec<String>, }
     /// A commit message that fits the template; any other is refused.
@@ -175,6 +202,8 @@ answers! {
     SyncReport {
         /// Edits that were taken over.
         taken: Vec<String>,
+        /// Tasks that are blocked, because only somebody with more rights takes over the state that they have in the file.
+        kept_back: Vec<String>,
         /// Edits that the rules refused; the store's value is put back.
         refused: Vec<String>,
         /// Values that were changed in both places, and what counts.
@@ -209,6 +238,7 @@ impl SyncReport {
     /// Adds what came of another go.
     pub fn add(&mut self, later: SyncReport) {
         self.taken.extend(later.taken);
+        self.kept_back.extend(later.kept_back);
         self.refused.extend(later.refused);
         self.conflicts.extend(later.conflicts);
         self.problems = later.problems;
@@ -220,6 +250,7 @@ impl SyncReport {
     pub fn lines(&self) -> Vec<String> {
         let all = [
             ("taken over", &self.taken),
+            ("kept back", &self.kept_back),
             ("refused", &self.refused),
             ("conflict", &self.conflicts),
             ("problem", &self.problems),

@@ -2,7 +2,9 @@
 
 use crate::input::*;
 use crate::output::*;
-use comity_core::command::{ClaimWish, NewDirective, NewMemory, NewTask, Question, Submission};
+use crate::rendering::RenderTask;
+use crate::step::Several;
+use comity_core::command::{NewDirective, NewMemory, NewTask, Question, Submission};
 use comity_core::role::Verb;
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
@@ -64,6 +66,22 @@ pub fn row(name: &str) -> Option<&'static Row> {
 const ALL: &[Door] = &[Door::CommandLine, Door::Mcp, Door::Http];
 const LOCAL: &[Door] = &[Door::CommandLine];
 const PEOPLE: &[Door] = &[Door::CommandLine, Door::Http];
+/// Of a task, several at once: the command line takes several ids, a method of JSON-RPC changes several fields.
+const SEVERAL: &[Door] = &[
+    Door::CommandLine,
+    Door::Rpc("collab.update_task"),
+    Door::Rpc("collab.link_external"),
+    Door::Http,
+];
+/// An entry of `agents.json`, with fields that only other tools know.
+const DESCRIBE: &[Door] = &[Door::Rpc("collab.update_agent")];
+/// The methods that answer with a file of the tree.
+const TREE: &[Door] = &[
+    Door::CommandLine,
+    Door::Rpc("collab.get_state"),
+    Door::Rpc("collab.list_agents"),
+    Door::Rpc("collab.generate_log"),
+];
 
 macro_rules! verb {
     (none) => {
@@ -104,6 +122,13 @@ macro_rules! table {
     };
 }
 
+/// A method of JSON-RPC that no tool of MCP calls.
+macro_rules! own_rpc {
+    ($method:literal) => {
+        &[Door::CommandLine, Door::Rpc($method), Door::Http]
+    };
+}
+
 macro_rules! rpc {
     ($method:literal) => {
         &[Door::CommandLine, Door::Rpc($method), Door::Mcp, Door::Http]
@@ -115,14 +140,16 @@ table! {
     TaskBreakdown "task.breakdown" Write Create PEOPLE, Breakdown => TasksAnswer, "Create the tasks of a plan, all or none";
     TaskList "task.list" Read none rpc!("collab.list_tasks"), TaskFilter => TasksAnswer, "List tasks";
     TaskShow "task.show" Read none ALL, ById => TaskAnswer, "Show a task";
+    TaskStory "task.story" Read none PEOPLE, ById => StoryAnswer, "Show a task with what was asked about it and what happened to it";
     TaskWhy "task.why" Read none ALL, ById => WhyAnswer, "Explain the status of a task, and what to do next";
-    TaskMission "task.mission" Read none ALL, ById => MissionAnswer, "Show a task with the mission for its worker";
+    TaskMission "task.mission" Read none PEOPLE, ById => MissionAnswer, "Show a task with the mission for its worker";
     TaskIntervention "task.intervention" Read none PEOPLE, ById => InterventionAnswer, "Show a stuck task with its events, errors and questions";
-    TaskUpdate "task.update" Write Update rpc!("collab.update_task"), UpdateTask => TaskAnswer, "Change fields of a task";
+    TaskUpdate "task.update" Write Update PEOPLE, UpdateTask => TaskAnswer, "Change fields of a task";
+    TaskSeveral "task.several" Write none SEVERAL, Several => TasksAnswer, "Run several operations on tasks, all or none";
     TaskDepend "task.depend" Write Update PEOPLE, Depend => TaskAnswer, "Add or remove a dependency";
-    TaskAssign "task.assign" Write Assign rpc!("collab.auto_assign"), Assign => TaskAnswer, "Reserve a task for an agent";
-    TaskLink "task.link" Write Link rpc!("collab.link_external"), Link => TaskAnswer, "Link a task to an item of another system";
-    TaskClaim "task.claim" Write Claim ALL, ClaimWish => ClaimAnswer, "Claim a task, or the best ready one, with leases on its files";
+    TaskAssign "task.assign" Write Assign own_rpc!("collab.auto_assign"), Assign => TaskAnswer, "Reserve a task for an agent";
+    TaskLink "task.link" Write Link PEOPLE, Link => TaskAnswer, "Link a task to an item of another system";
+    TaskClaim "task.claim" Write Claim ALL, Claim => ClaimAnswer, "Claim a task, or the best ready one, with leases on its files";
     TaskStart "task.start" Write Start ALL, Start => TaskAnswer, "Start or continue the work on a task";
     TaskSubmit "task.submit" Write Submit ALL, Submission => SubmitAnswer, "Submit the work for review";
     TaskReview "task.review" Write Review ALL, TaskVerbInput => TaskAnswer, "Take the review of a task, so that nobody else does it, too";
@@ -139,65 +166,70 @@ table! {
     TaskAbandon "task.abandon" Write Abandon PEOPLE, TaskVerbInput => TaskAnswer, "Abandon a task";
     TaskRequeue "task.requeue" Write Requeue PEOPLE, TaskVerbInput => TaskAnswer, "Put a task back into the queue";
     TaskReopen "task.reopen" Write Reopen PEOPLE, TaskVerbInput => TaskAnswer, "Reopen a finished task";
+    TaskUndo "task.undo" Write none PEOPLE, UndoStep => TaskAnswer, "Take your last command on a task back";
     TaskCheck "task.check" Write Check ALL, CheckItem => TaskAnswer, "Check off or waive a checklist item";
     TaskSubtask "task.subtask" Write Subtask ALL, Subtask => TaskAnswer, "Start or complete a step of the work";
-    TaskHandoff "task.handoff" Write Note ALL, Handoff => TaskAnswer, "Continue a task in a fresh context";
-    TaskTransition "task.transition" Write none rpc!("collab.transition_task"), Transition => TaskAnswer, "Move a task to a status";
+    TaskHandoff "task.handoff" Write Note PEOPLE, Handoff => TaskAnswer, "Continue a task in a fresh context";
+    TaskTransition "task.transition" Write none own_rpc!("collab.transition_task"), Transition => TaskAnswer, "Move a task to a status";
     LeaseAcquire "lease.acquire" Write Lease rpc!("collab.acquire_lease"), AcquireLeases => LeasesAnswer, "Take leases on paths, all or none";
-    LeaseRenew "lease.renew" Write Lease rpc!("collab.renew_lease"), RenewLeases => LeasesAnswer, "Renew leases";
+    LeaseRenew "lease.renew" Write Lease own_rpc!("collab.renew_lease"), RenewLeases => LeasesAnswer, "Renew leases";
     LeaseRelease "lease.release" Write Lease rpc!("collab.release_lease"), ReleaseLeases => ReleasedAnswer, "Release leases";
     LeaseList "lease.list" Read none ALL, LeaseFilter => LeasesPage, "List live leases";
     LeaseCheck "lease.check" Read none ALL, CheckPaths => PathsAnswer, "Check whether paths are free";
-    LeaseReclaim "lease.reclaim" Write Reclaim rpc!("collab.reclaim"), Nothing => SweptAnswer, "End the leases and claims that have expired";
-    AgentRegister "agent.register" Write Register rpc!("collab.update_agent"), RegisterAgent => AgentAnswer, "Register an agent, or set its roles and skills";
-    AgentList "agent.list" Read none rpc!("collab.list_agents"), AgentFilter => AgentsPage, "List agents";
+    LeaseReclaim "lease.reclaim" Write Reclaim own_rpc!("collab.reclaim"), Nothing => SweptAnswer, "End the leases and claims that have expired";
+    AgentRegister "agent.register" Write Register PEOPLE, RegisterAgent => AgentAnswer, "Register an agent, or set its roles and skills";
+    AgentDescribe "agent.describe" Write Heartbeat DESCRIBE, DescribeAgent => AgentAnswer, "Record what is known of an agent";
+    AgentList "agent.list" Read none ALL, AgentFilter => AgentsPage, "List agents";
     AgentShow "agent.show" Read none PEOPLE, ById => AgentAnswer, "Show an agent and what it holds";
     AgentHeartbeat "agent.heartbeat" Write Heartbeat ALL, Nothing => AgentAnswer, "Give a sign of life";
-    AgentSuggest "agent.suggest" Read none rpc!("collab.suggest_assignee"), SuggestAgents => SuggestionsAnswer, "Suggest agents for a piece of work";
-    GateList "gate.list" Read none ALL, ById => GatesAnswer, "List the gates of a task";
+    AgentSuggest "agent.suggest" Read none own_rpc!("collab.suggest_assignee"), SuggestAgents => SuggestionsAnswer, "Suggest agents for a piece of work";
+    GateList "gate.list" Read none PEOPLE, ById => GatesAnswer, "List the gates of a task";
     GateRecord "gate.record" Write Record ALL, RecordGate => GateAnswer, "Record evidence for a gate";
     GateWaive "gate.waive" Write Waive PEOPLE, WaiveGate => TaskAnswer, "Waive a gate, with a reason";
     DecisionAsk "decision.ask" Write Ask ALL, Question => DecisionAnswer, "Ask a question";
     DecisionList "decision.list" Read none ALL, DecisionFilter => DecisionsPage, "List questions";
     DecisionShow "decision.show" Read none ALL, ById => DecisionAnswer, "Show a question";
     DecisionAnswerOne "decision.answer" Write AnswerForPlanner PEOPLE, AnswerDecision => DecisionAnswer, "Answer a question";
-    DecisionWait "decision.wait" Read none ALL, WaitForDecision => DecisionAnswer, "Wait for an answer";
+    DecisionWait "decision.wait" Read none PEOPLE, WaitForDecision => DecisionAnswer, "Wait for an answer";
     MemoryWrite "memory.write" Write Remember ALL, NewMemory => MemoryAnswer, "Write a memory";
     MemoryList "memory.list" Read none ALL, ListMemories => MemoriesPage, "List memories";
-    MemoryShow "memory.show" Read none ALL, ById => MemoryAnswer, "Show a memory";
+    MemoryShow "memory.show" Read none PEOPLE, ById => MemoryAnswer, "Show a memory";
     MemorySearch "memory.search" Read none ALL, SearchMemories => MemoriesPage, "Find memories that have all words of a query, best match first";
     MemoryUpdate "memory.update" Write Remember PEOPLE, UpdateMemory => MemoryAnswer, "Change a memory in place, under the same id";
     MemoryForget "memory.forget" Write Forget PEOPLE, ForgetMemory => MemoryAnswer, "Forget a memory";
     DirectiveCreate "directive.create" Write Direct PEOPLE, NewDirective => DirectiveAnswer, "Give a standing instruction";
-    DirectiveList "directive.list" Read none ALL, ListDirectives => DirectivesPage, "List standing instructions";
-    DirectiveShow "directive.show" Read none ALL, ById => DirectiveAnswer, "Show a standing instruction";
+    DirectiveList "directive.list" Read none PEOPLE, ListDirectives => DirectivesPage, "List standing instructions";
+    DirectiveShow "directive.show" Read none PEOPLE, ById => DirectiveAnswer, "Show a standing instruction";
     DirectiveToggle "directive.toggle" Write Direct PEOPLE, ToggleDirective => DirectiveAnswer, "Switch a standing instruction on or off";
     DirectiveDelete "directive.delete" Write Direct PEOPLE, DeleteDirective => DirectiveAnswer, "Delete a standing instruction";
-    DirectiveTrigger "directive.trigger" Write Trigger ALL, TriggerDirective => DirectiveAnswer, "Record that you follow a standing instruction now";
+    DirectiveTrigger "directive.trigger" Write Trigger PEOPLE, TriggerDirective => DirectiveAnswer, "Record that you follow a standing instruction now";
     Note "note" Write Note ALL, WriteNote => EventAnswer, "Write a note into the log";
-    EventEmit "event.emit" Write Emit rpc!("collab.emit_event"), EmitEvent => EventAnswer, "Report an event to the log";
+    EventEmit "event.emit" Write Emit own_rpc!("collab.emit_event"), EmitEvent => EventAnswer, "Report an event to the log";
     EventList "event.list" Read none ALL, EventFilter => EventsPage, "List events";
     EventTail "event.tail" Stream none PEOPLE, TailEvents => EventView, "Follow the log as it grows";
-    ContractValidate "contract.validate" Read none ALL, ValidateContract => ValidateAnswer, "Check a contract and list all its problems";
+    ContractValidate "contract.validate" Read none PEOPLE, ValidateContract => ValidateAnswer, "Check a contract and list all its problems";
     ContractRender "contract.render" Read none PEOPLE, RenderTask => RenderedTask, "Write a task as a contract";
-    ContractApply "contract.apply" Write none ALL, ApplyContract => AppliedAnswer, "Carry out what the report of an agent asks for";
-    ContractSchema "contract.schema" Read none ALL, ContractOfKind => SchemaAnswer, "Print the JSON Schema of a kind of contract";
+    ContractApply "contract.apply" Write none PEOPLE, ApplyContract => AppliedAnswer, "Carry out what the report of an agent asks for";
+    ContractSchema "contract.schema" Read none PEOPLE, ContractOfKind => SchemaAnswer, "Print the JSON Schema of a kind of contract";
     GuardCheck "guard.check" Read none LOCAL, CheckWork => GuardAnswer, "Check this work tree against the constraints of a task";
     GuardPush "guard.push" Read none LOCAL, CheckPush => PushAnswer, "Refuse pushes of agents to protected branches, as git's pre-push hook";
-    GuardCommit "guard.commit" Read none ALL, CheckMessage => MessageAnswer, "Check a commit message against the template type(task-id): summary";
+    GuardStaged "guard.staged" Read none LOCAL, Nothing => StagedAnswer, "Check the files of the next commit against the leases of others";
+    GuardCommit "guard.commit" Read none PEOPLE, CheckMessage => MessageAnswer, "Check a commit message against the template type(task-id): summary";
+    Log "log" Read none PEOPLE, LogFilter => EventsPage, "Show what happened, the newest first";
     LogVerify "log.verify" Read none PEOPLE, Nothing => VerifyAnswer, "Check the hash chain of the log, and the state against the log";
     LogRebuild "log.rebuild" Write Reclaim LOCAL, Nothing => RebuildAnswer, "Rebuild the state from the log";
     LogHead "log.head" Read none PEOPLE, Nothing => HeadAnswer, "Show the end of the log; keep it elsewhere to notice a rewritten log";
     ReportLog "report.log" Read none PEOPLE, Nothing => ReportAnswer, "Report what happened, task by task";
-    ReportBoard "report.board" Read none PEOPLE, Nothing => ReportAnswer, "Report all tasks, by status";
+    ReportBoard "report.board" Read none ALL, Nothing => ReportAnswer, "Report all tasks, by status";
     ImportBeads "import.beads" Write none PEOPLE, ImportFile => ImportReport, "Import issues from beads";
-    ImportNeo "import.neo" Write none LOCAL, Directory => ImportReport, "Import decisions, directives, memories and tasks from neo";
+    ImportNeo "import.neo" Write none LOCAL, ImportDirectory => ImportReport, "Import decisions, directives, memories and tasks from neo";
     ImportTaskmaster "import.taskmaster" Write none PEOPLE, ImportFile => ImportReport, "Import tasks from Task Master";
-    ImportCollab "import.collab" Write none LOCAL, Directory => SyncReport, "Import the tasks, locks, agents and events of a collaboration/ tree";
+    NeoAsk "neo.ask" Write Ask LOCAL, NeoQuestion => DecisionAnswer, "Ask a question with a type that only neo has";
+    ImportCollab "import.collab" Write none LOCAL, ImportDirectory => SyncReport, "Import the tasks, locks, agents and events of a collaboration/ tree";
     ImportV1 "import.v1" Write none LOCAL, OlderState => SyncReport, "Import a state.json of an older collaboration/ tree";
     ExportNeo "export.neo" Read none LOCAL, NeoDirectory => NeoExport, "Write decisions, directives, memories and tasks as neo's files";
     ExportCollab "export.collab" Read none LOCAL, Directory => SyncReport, "Write a collaboration/ tree";
-    SyncCollab "sync.collab" Write none LOCAL, TreeDirectory => SyncReport, "Keep a collaboration/ tree and the store in sync";
+    SyncCollab "sync.collab" Write none TREE, TreeDirectory => SyncReport, "Keep a collaboration/ tree and the store in sync";
     Status "status" Read none ALL, Nothing => StatusAnswer, "Show what is going on, who holds what, and what needs you";
     Watchdog "watchdog" Write Reclaim LOCAL, Nothing => SweptAnswer, "End expired claims and leases, and apply deadlines";
 }

@@ -2,21 +2,23 @@
 
 use comity_api::{
     Applied, AppliedAnswer, ApplyContract, Breakdown, ById, EventFilter, EventView, ResultAnswer,
-    op,
+    TaskAnswer, op,
 };
 use comity_core::chain::Hash;
-use comity_core::command::{NewTask, PlannedTask, Submission, WorkReport};
+use comity_core::command::{Command, ImportedTask, NewTask, PlannedTask, Submission, WorkReport};
 use comity_core::event::{REPORTED_FIELD, ResultReported};
 use comity_core::hint::{Hint, op as operation, say};
 use comity_core::refusal::{Code, Refusal};
+use comity_core::status::Status;
 use comity_engine::{Answered, Caller, Handler, Reply, Service, contract_kind};
 use comity_protocol::ace::COMMENT;
 use comity_protocol::agent_protocol::result;
 use comity_protocol::contract::{self, Checked, ContractKind, KINDS, Mode};
-use comity_protocol::mission::protocol_id;
-use comity_protocol::neomjs::{TaskContract, new_task, read_plan};
+use comity_protocol::mission::{self, protocol_id};
+use comity_protocol::neomjs::{TaskContract, new_task, read_plan, status_there};
 use comity_protocol::neotx::effect;
 use comity_protocol::problem::{Level, Problem, Problems};
+use comity_protocol::task_plan;
 use serde_json::{Value, json};
 
 /// Problems that are repeated in the message itself; all of them are in the details.
@@ -109,11 +111,16 @@ pub fn plan(
     Named { name, text }: Named<'_>,
     epic: Option<&String>,
 ) -> Result<(Breakdown, Vec<String>), Refusal> {
-    let plan = read_plan(text).map_err(|problems| invalid(name, "plan", &problems))?;
+    let wrong = |problems: Problems| invalid(name, "plan", &problems);
     let with_epic = |mut planned: PlannedTask| {
         planned.task.epic = planned.task.epic.or_else(|| epic.cloned());
         planned
     };
+    if task_plan::is_own(text) {
+        let plan = task_plan::read(text).map_err(wrong)?;
+        return Ok((Breakdown { tasks: plan.into_iter().map(with_epic).collect() }, Vec::new()));
+    }
+    let plan = read_plan(text).map_err(wrong)?;
     let tasks = plan.iter().map(|item| with_epic(item.planned())).collect();
     let mut notes: Vec<String> = Vec::new();
     for note in plan.iter().filter_map(|item| meant_elsewhere(caller, &item.contract)) {
@@ -124,20 +131,58 @@ pub fn plan(
     Ok((Breakdown { tasks }, notes))
 }
 
-/// Reads a task contract as the task that it asks for, and what should be said about it.
+/// The task that a contract asks for.
+#[derive(Default)]
+pub struct AskedFor {
+    pub task: NewTask,
+    /// The state that the task has there, when the contract's issue tells one.
+    pub status: Option<Status>,
+    /// What should be said about it.
+    pub note: Option<String>,
+}
+
+/// Reads a task contract or a mission as the task that it asks for.
 pub fn task(
     caller: &Caller,
     Named { name, text }: Named<'_>,
     title: Option<&str>,
-) -> Result<(NewTask, Option<String>), Refusal> {
-    let checked = contract::check(text, contract::kind("neo-task"), Mode::Full);
+) -> Result<AskedFor, Refusal> {
+    let mission = contract::recognise(text).filter(|kind| kind.name == "mission");
+    let kind = mission.or_else(|| contract::kind("neo-task"));
+    let checked = contract::check(text, kind, Mode::Full);
     match &checked.tree {
-        Some(tree) if checked.problems.is_valid() => {
-            let note = meant_elsewhere(caller, &TaskContract::of(tree));
-            Ok((new_task(text, tree, title), note))
+        Some(tree) if checked.problems.is_valid() && mission.is_some() => {
+            let task = mission::new_task(tree, title);
+            Ok(AskedFor { task, ..AskedFor::default() })
         }
-        _ => Err(invalid(name, "contract", &checked.problems)),
+        Some(tree) if checked.problems.is_valid() => Ok(AskedFor {
+            task: new_task(text, tree, title),
+            status: status_there(text),
+            note: meant_elsewhere(caller, &TaskContract::of(tree)),
+        }),
+        _ => Err(invalid(name, mission.map_or("contract", |kind| kind.name), &checked.problems)),
     }
+}
+
+/// Makes a task in the state that it has in its file, as far as the caller may take that over.
+pub fn take_over(
+    service: &Service,
+    caller: &Caller,
+    (task, status): (NewTask, Status),
+    source: &str,
+) -> Result<TaskAnswer, Refusal> {
+    let needs = (status == Status::Blocked).then(|| format!("{status} in {source}"));
+    let imported = ImportedTask {
+        task,
+        status: Some(status),
+        needs,
+        source: source.to_owned(),
+        with_state: true,
+        ..ImportedTask::default()
+    };
+    let answer = service.execute(caller.request(Command::ImportTask(Box::new(imported))))?;
+    serde_json::from_value(answer.into_json()?)
+        .map_err(|error| Refusal::new(Code::Internal, format!("an answer: {error}")))
 }
 
 /// A contract may name its repository, with or without the owner.

@@ -2,11 +2,14 @@
 
 use crate::collab::{ROUNDS_MAX, Syncer, import_v1};
 use crate::{contract, import, neo};
-use comity_api::TreeDirectory;
+use comity_api::{DecisionAnswer, TreeDirectory};
+use comity_core::command::{Adoption, Command, Made};
+use comity_core::origin::Origin;
 use comity_core::refusal::Refusal;
 use comity_engine::{Caller, Service};
 use comity_project::Context;
 use comity_protocol::{beads, taskmaster};
+use serde_json::{Map, Value};
 
 /// One project, and its store.
 #[derive(Clone)]
@@ -38,8 +41,19 @@ comity_engine::handlers_of! { Bridge, register {
     ImportTaskmaster(bridge, caller, input) => {
         import::tasks(&bridge.service, caller, taskmaster::PROVIDER, &input, taskmaster::read)
     };
-    ImportNeo(bridge, caller, input) => neo::import(bridge, caller, &input.dir);
-    ImportCollab(bridge, caller, input) => bridge.tree(caller, &input.dir)?.import();
+    ImportNeo(bridge, caller, input) => neo::import(bridge, caller, &input);
+    NeoAsk(bridge, caller, input) => {
+        let (source, item) = ("neo-command".to_owned(), "decision".to_owned());
+        let other = Map::from_iter([("type".to_owned(), Value::from(input.kind))]);
+        let origin = Origin { source, item, other };
+        let made = Made::Decision(Box::new(input.question));
+        let adoption = Adoption { origin, made, answer: None, disabled: false };
+        let command = Command::TakeOver(Box::new(adoption));
+        bridge.service.run_command::<DecisionAnswer>(caller, command)
+    };
+    ImportCollab(bridge, caller, input) => {
+        bridge.tree(caller, &input.dir)?.import(input.with_state)
+    };
     ImportV1(bridge, caller, input) => import_v1(bridge, caller, &input);
     ExportNeo(bridge, caller, input) => neo::export(bridge, caller, &input);
     ExportCollab(bridge, caller, input) => bridge.tree(caller, &input.dir)?.export();

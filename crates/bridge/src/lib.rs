@@ -13,4 +13,4 @@ pub mod neo;
 mod written;
 
 pub use handlers::{Bridge, register};
-pub use written::by_comity;
+pub use written::{by_comity, by_result};

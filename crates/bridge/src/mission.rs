@@ -2,7 +2,7 @@
 
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
-use comity_project::Context;
+use comity_project::{Context, SETTINGS_DIR};
 use comity_protocol::mission::{MISSIONS_DIR, Mission, files};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,11 @@ pub fn write(
     if made.is_empty() {
         return Ok(Vec::new());
     }
-    for tree in trees(context) {
+    let trees = trees(context);
+    if trees.is_empty() {
+        return Ok(Vec::new());
+    }
+    for tree in trees {
         let missions = tree.join(MISSIONS_DIR);
         let dir = missions.join(id);
         below(&tree, &dir)?;
@@ -40,6 +44,10 @@ pub fn write(
 
 fn trees(context: &Context) -> Vec<PathBuf> {
     let root = &context.root;
+    // A directory that only the store's name made a place to work in stays as it is.
+    if root.git.is_none() && !root.dir.join(SETTINGS_DIR).is_dir() {
+        return Vec::new();
+    }
     let bare = root.git.as_ref().is_some_and(|git| git.common_dir == root.dir);
     let mut trees: Vec<PathBuf> = root.work_tree.iter().cloned().collect();
     if !bare && !trees.contains(&root.dir) {

@@ -10,11 +10,12 @@ use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::Caller;
 use comity_guard::GitObserver;
+use comity_project::identity::Client;
 use comity_project::{Context, Environment, Machine};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -22,6 +23,12 @@ use std::sync::atomic::AtomicBool;
 pub fn var(name: &str) -> Result<Option<String>, Refusal> {
     let own = std::env::var_os(name).map(|value| (name.into(), value));
     Environment::new(own).get(name)
+}
+
+/// Tells whether an agent runs this process, by its client's marker or by name.
+pub fn is_agent() -> bool {
+    let environment = Environment::new(std::env::vars_os());
+    environment.has("COMITY_AGENT") || Client::find(&environment).is_some()
 }
 
 pub fn project(global: &Global) -> Result<Context, Refusal> {
@@ -34,13 +41,39 @@ pub fn seeing(mut context: Context) -> Context {
     context
 }
 
+/// Gives a context eyes for callers whose work trees the process does not see.
+pub fn seeing_branches(mut context: Context) -> Context {
+    let tree = context.git_tree().cloned();
+    let base = context.config.base_branch().map(str::to_owned);
+    let is_comitys = Box::new(comity_bridge::by_comity(&context));
+    context.observer = Some(Arc::new(GitObserver { tree, base, head_counts: false, is_comitys }));
+    context
+}
+
 /// Returns what looks at the work tree that the process is in.
 pub fn observer(context: &Context) -> Arc<GitObserver> {
     Arc::new(GitObserver {
         tree: context.git_tree().cloned(),
         base: context.config.base_branch().map(str::to_owned),
+        head_counts: true,
         is_comitys: Box::new(comity_bridge::by_comity(context)),
     })
+}
+
+/// Gives a context eyes that take a file of the work tree for the result that is handed in, and not for work.
+pub fn seeing_result(context: &Context, file: &str, text: &str) -> Context {
+    let Some(tree) = context.git_tree().cloned() else { return context.clone() };
+    let by_comity = comity_bridge::by_comity(context);
+    let by_result = comity_bridge::by_result(&tree, Path::new(file), text.to_owned());
+    let observer = GitObserver {
+        tree: Some(tree),
+        base: context.config.base_branch().map(str::to_owned),
+        head_counts: true,
+        is_comitys: Box::new(move |file, text| by_comity(file, text) || by_result(file, text)),
+    };
+    let mut context = context.clone();
+    context.observer = Some(Arc::new(observer));
+    context
 }
 
 /// Returns who calls what needs no project.
@@ -72,6 +105,8 @@ pub fn machine() -> Result<Machine, Refusal> {
         login: login(),
         host: host(),
         terminal: terminal.flatten(),
+        parent: rustix::process::getppid()
+            .and_then(|pid| pid.as_raw_nonzero().get().try_into().ok()),
     })
 }
 
@@ -110,6 +145,22 @@ fn name_of(uid: u32) -> Option<String> {
         (fields.nth(1)?.parse() == Ok(uid) && !name.is_empty()).then(|| name.to_owned())
     };
     table.lines().find_map(entry)
+}
+
+/// Returns where this program is.
+pub fn program() -> Result<PathBuf, Refusal> {
+    std::env::current_exe().map_err(|error| {
+        Refusal::new(Code::Internal, format!("cannot find comity itself: {error}"))
+    })
+}
+
+/// Tells whether somebody can be asked: stdin and stderr are a terminal, and no agent client runs us.
+pub fn converses() -> bool {
+    let environment = Environment::new(std::env::vars_os());
+    std::io::stdin().is_terminal()
+        && std::io::stderr().is_terminal()
+        && !environment.has("COMITY_AGENT")
+        && Client::find(&environment).is_none()
 }
 
 pub fn host() -> Option<String> {

@@ -14,6 +14,24 @@ pub fn end_of(duration: &str) -> Result<End, Refusal> {
         .end(crate::human::now(), &|at, days, time| instants(&zone, at, days, time)))
 }
 
+/// Returns the local date and time to the minute, such as `2026-01-31 18:05`.
+pub fn date_and_time(at: Timestamp) -> String {
+    in_zone(&TimeZone::system(), at)
+}
+
+fn in_zone(zone: &TimeZone, at: Timestamp) -> String {
+    let Ok(instant) = jiff::Timestamp::from_millisecond(at.ms()) else { return at.to_string() };
+    let local = zone.to_datetime(instant);
+    format!(
+        "{:04}-{:02}-{:02} {:02}:{:02}",
+        local.year(),
+        local.month(),
+        local.day(),
+        local.hour(),
+        local.minute()
+    )
+}
+
 /// Returns the local time of day as neo writes it, such as `6:05:09 PM`.
 pub fn clock_in_words(at: Timestamp) -> String {
     let Ok(at) = jiff::Timestamp::from_millisecond(at.ms()) else { return String::new() };
@@ -62,6 +80,12 @@ mod tests {
         let end = lasting.end(now, &|at, days, time| instants(&zone, at, days, time));
         let End::At(end) = end else { panic!("{text}: {end:?}") };
         assert_eq!(end.to_string(), wanted, "{text}");
+    }
+
+    #[test]
+    fn a_date_is_by_the_local_clock() {
+        let at = Timestamp::parse("2026-07-15T22:30:00Z").unwrap();
+        assert_eq!(in_zone(&berlin(), at), "2026-07-16 00:30");
     }
 
     #[test]

@@ -3,7 +3,11 @@
 //! Owns what only an edge may know: the terminal, the environment, the file system around the
 //! project, the git binary. It must never decide a rule; those are `core`'s.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod args;
+mod child;
+mod completion;
 mod demo;
 mod doctor;
 mod env;
@@ -11,12 +15,19 @@ mod human;
 mod init;
 mod local_time;
 mod output;
+mod pager;
 mod run;
+mod stdin;
+mod terminal;
 mod wording;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(words) = completion::asked() {
+        return completion::run(words);
+    }
+    output::colour(args::colour_asked());
     let cli = match args::parse() {
         Ok(cli) => cli,
         Err(error) => return output::usage_error(&error),

@@ -1,11 +1,17 @@
-//! What a command leaves behind: data on stdout, everything else on stderr, an exit status.
+//! What a command leaves behind: data on stdout, everything else on stderr, an exit status. This is the one room that
+//! writes to the streams, and `terminal` makes safe what is written.
+
+#![expect(clippy::disallowed_methods, reason = "this is the room that writes to stdout and stderr")]
 
 use crate::human::{self, Screen};
+use crate::pager;
+use crate::terminal::{Ink, Outlet, escaped, neutral, paint, shown};
 use crate::wording::CommandLine;
+use anstream::{AutoStream, ColorChoice};
 use comity_core::refusal::{Code, Refusal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 pub type Words<A> = fn(&A, &Screen) -> String;
@@ -16,6 +22,8 @@ pub struct Reply {
     /// Remarks, on stderr whatever stdout is for.
     pub notes: Vec<String>,
     pub exit: u8,
+    /// Whether a long answer may go through a pager: it only shows something.
+    paged: bool,
 }
 
 /// An answer that is made JSON or words of, whichever is wanted.
@@ -33,7 +41,8 @@ impl<A: Serialize + DeserializeOwned> Answer for Typed<A> {
 
     fn words(&self, screen: &Screen) -> Result<String, serde_json::Error> {
         // Whatever an answer holds was written by somebody: it never reaches a terminal as it is.
-        Ok((self.1)(&human::clean(&self.0)?, screen))
+        let cleaned = human::cleaned(&self.0)?;
+        Ok((self.1)(cleaned.as_ref().unwrap_or(&self.0), screen))
     }
 }
 
@@ -52,17 +61,33 @@ impl<A: Serialize> Answer for Text<A> {
 impl Reply {
     /// An answer and how people see it.
     pub fn new<A: Serialize + DeserializeOwned + 'static>(answer: A, words: Words<A>) -> Reply {
-        Reply { answer: Some(Box::new(Typed(answer, words))), notes: Vec::new(), exit: 0 }
+        Reply {
+            answer: Some(Box::new(Typed(answer, words))),
+            notes: Vec::new(),
+            exit: 0,
+            paged: false,
+        }
     }
 
     /// An answer for programs, and a text for people.
     pub fn text<A: Serialize + 'static>(answer: A, text: impl Into<String>) -> Reply {
-        Reply { answer: Some(Box::new(Text(answer, text.into()))), notes: Vec::new(), exit: 0 }
+        Reply {
+            answer: Some(Box::new(Text(answer, text.into()))),
+            notes: Vec::new(),
+            exit: 0,
+            paged: false,
+        }
     }
 
     /// Nothing more to print: the command has written its own stream.
     pub fn printed() -> Reply {
-        Reply { answer: None, notes: Vec::new(), exit: 0 }
+        Reply { answer: None, notes: Vec::new(), exit: 0, paged: false }
+    }
+
+    /// Lets a long answer go through a pager.
+    pub fn paged(mut self) -> Reply {
+        self.paged = true;
+        self
     }
 
     pub fn note(mut self, text: impl Into<String>) -> Reply {
@@ -91,6 +116,7 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
     let written = match made {
         Ok(None) => Ok(()),
         Ok(Some(line)) if json => raw(&line),
+        Ok(Some(words)) if reply.paged => paged(&words),
         Ok(Some(words)) => text(&words),
         Err(error) => Err(io::Error::other(error)),
     };
@@ -113,29 +139,86 @@ pub fn line(value: &impl Serialize) -> io::Result<()> {
     raw(&(serde_json::to_string(value)? + "\n"))
 }
 
-fn raw(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+/// Prints JSON that is laid out already.
+pub fn raw(json: &str) -> io::Result<()> {
+    put(io::stdout().lock(), &escaped(json))
+}
+
+/// Prints one JSON object as the last line of stderr, where stdout belongs to somebody else.
+pub fn last_line(value: &serde_json::Value) {
+    let _ = put(io::stderr().lock(), &escaped(&format!("{value}\n")));
 }
 
 /// Prints words, with colour only where they are seen.
 pub fn text(text: &str) -> io::Result<()> {
-    let mut out = anstream::stdout().lock();
+    put(io::stdout().lock(), &shown(text, coloured(&io::stdout())))
+}
+
+/// Prints words through a pager where they are longer than the screen of a person.
+fn paged(words: &str) -> io::Result<()> {
+    let pager = seen().then(|| pager::wanted(words.lines().count())).flatten();
+    match pager {
+        Some(pager) if pager::show(&pager, &shown(words, coloured(&io::stdout())))? => Ok(()),
+        _ => text(words),
+    }
+}
+
+/// Tells whether somebody looks at stdout.
+pub fn seen() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// A long text for people, written piece by piece.
+pub fn words() -> Outlet<io::StdoutLock<'static>> {
+    Outlet::words(io::stdout().lock())
+}
+
+/// JSON for programs, written piece by piece.
+pub fn json() -> Outlet<io::StdoutLock<'static>> {
+    Outlet::json(io::stdout().lock())
+}
+
+fn put(mut out: impl Write, text: &str) -> io::Result<()> {
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
+/// Says when colours are used, from now on.
+pub fn colour(asked: Option<ColorChoice>) {
+    if let Some(choice) = asked {
+        choice.write_global();
+    }
+}
+
+fn coloured(stream: &impl anstream::stream::RawStream) -> bool {
+    AutoStream::choice(stream) != ColorChoice::Never
+}
+
+/// Prints words that are laid out already to stderr. What nobody can read is not worth a failure.
+pub fn aside(text: &str) {
+    let _ = put(io::stderr().lock(), &shown(text, coloured(&io::stderr())));
+}
+
 pub fn remark(text: &str) {
-    // A remark that nobody can read is not worth a failure.
-    let _ = writeln!(anstream::stderr(), "{}", human::clean_text(text));
+    aside(&(neutral(text) + "\n"));
+}
+
+/// Draws a line over the one before it, where somebody looks.
+pub fn progress(line: &str) {
+    let _ = put(io::stderr().lock(), &format!("\r{}", shown(line, false)));
+}
+
+/// Tells whether somebody looks at stderr.
+pub fn progress_is_seen() -> bool {
+    io::stderr().is_terminal()
 }
 
 pub fn refusal(refusal: &Refusal, json: bool) -> ExitCode {
     if json {
-        let _ = writeln!(io::stderr(), "{}", refusal.to_json(&CommandLine));
+        let line = format!("{}\n", refusal.to_json(&CommandLine));
+        let _ = put(io::stderr().lock(), &escaped(&line));
     } else {
-        let _ = anstream::stderr().write_all(human::refusal(refusal).as_bytes());
+        aside(&human::refusal(refusal));
     }
     ExitCode::from(refusal.code.exit_status())
 }
@@ -143,33 +226,76 @@ pub fn refusal(refusal: &Refusal, json: bool) -> ExitCode {
 /// Prints what clap has to say: help and version as they are, errors like any other refusal.
 pub fn usage_error(error: &clap::Error) -> ExitCode {
     let json = std::env::args_os().skip(1).any(|arg| arg == "--json");
-    if json && !error.use_stderr() {
-        let key = match error.kind() {
-            clap::error::ErrorKind::DisplayVersion => "version",
-            _ => "help",
-        };
-        let text = error.render().to_string();
-        let text = if key == "version" { env!("CARGO_PKG_VERSION") } else { text.trim_end() };
-        let printed = line(&serde_json::json!({ key: text }));
-        return ExitCode::from(u8::from(printed.is_err()));
+    if !error.use_stderr() {
+        return help(error, json);
     }
-    if !error.use_stderr() || !json {
-        let _ = error.print();
-        return ExitCode::from(if error.use_stderr() {
-            Code::InvalidInput.exit_status()
-        } else {
-            0
-        });
+    let help_instead =
+        error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if let Some(better) = suggestion(error) {
+        return refusal(&better, json);
     }
-    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let missing = Refusal::input("a command is missing").hint("see `comity help`");
-        return refusal(&missing, true);
+    match (json, help_instead) {
+        (true, true) => {
+            let missing = Refusal::input("a command is missing").hint("see `comity help`");
+            return refusal(&missing, true);
+        }
+        (false, true) => aside(&inked(error)),
+        (false, false) => {
+            // What was typed is in it, as it was typed.
+            let text = neutral(&error.render().to_string());
+            let red = paint(Ink::Error, "error:");
+            aside(&text.strip_prefix("error:").map_or(text.clone(), |rest| red + rest));
+        }
+        (true, false) => return refusal(&usage(error), true),
     }
+    ExitCode::from(Code::InvalidInput.exit_status())
+}
+
+/// Prints help and version.
+fn help(error: &clap::Error, json: bool) -> ExitCode {
+    let is_version = error.kind() == clap::error::ErrorKind::DisplayVersion;
+    let printed = match (json, is_version) {
+        (true, true) => line(&serde_json::json!({"version": env!("CARGO_PKG_VERSION")})),
+        (true, false) => {
+            let text = error.render().to_string();
+            line(&serde_json::json!({"help": text.trim_end()}))
+        }
+        (false, _) => paged(&inked(error)),
+    };
+    // Whoever read us has seen enough.
+    let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    ExitCode::from(u8::from(printed.is_err_and(|error| !closed(&error))))
+}
+
+/// Returns help with clap's weights as inks of our own; nothing in it was typed by anybody.
+fn inked(error: &clap::Error) -> String {
+    let ansi = error.render().ansi().to_string();
+    let (bold, plain) = (Ink::Bold, Ink::Bold);
+    let ansi = ansi.replace("\u{1b}[1m", &bold.to_string());
+    ansi.replace("\u{1b}[0m", &format!("{plain:#}")).replace("\u{1b}[4m", "")
+}
+
+/// Returns what to do instead of a command that people expect and that does not exist.
+fn suggestion(error: &clap::Error) -> Option<Refusal> {
+    use clap::error::{ContextKind, ContextValue};
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    // The usage names the group: `Usage: comity task …`.
+    let group = usage.split_whitespace().nth(2).filter(|name| name.starts_with(char::is_lowercase));
+    let hint = crate::args::instead(group, word)?;
+    let path = group.map(|group| format!("{group} ")).unwrap_or_default();
+    Some(Refusal::input(format!("there is no command `{path}{word}`")).hint(hint))
+}
+
+/// Returns what clap says about wrong usage as a refusal.
+fn usage(error: &clap::Error) -> Refusal {
     let text = error.render().to_string();
     let mut parts = text.trim().splitn(2, "\n\n");
     let first = parts.next().unwrap_or_default().trim();
     let message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
     let usage = parts.next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
     let hint = if usage.is_empty() { "see `comity --help`".to_owned() } else { usage };
-    refusal(&Refusal::input(message).hint(hint), true)
+    Refusal::input(message).hint(hint)
 }

@@ -2,9 +2,13 @@
 
 use comity_core::hint::{Argument, Call, Given, Wording};
 use comity_core::refusal::Refusal;
+use comity_guard::Checkout;
 
 /// Arguments that are given by their place; all others are given by their name.
 const BY_PLACE: [&str; 8] = ["id", "ids", "gate", "verdict", "answer", "text", "patterns", "dir"];
+
+/// As much of a commit's name as tells it from all others.
+const SHORT_COMMIT: usize = 12;
 
 pub struct CommandLine;
 
@@ -30,6 +34,24 @@ impl Wording for CommandLine {
             Given::Nothing => format!("--{name}"),
         }
     }
+}
+
+/// Returns the command that checks a branch out; none when it is checked out.
+pub fn checkout(way: &Checkout, branch: &str) -> Option<String> {
+    let branch = for_a_shell(branch);
+    Some(match way {
+        Checkout::Here => return None,
+        Checkout::Switch => format!("git switch {branch}"),
+        Checkout::Create { from: None } => format!("git switch -c {branch}"),
+        Checkout::Create { from: Some(base) } => {
+            format!("git switch -c {branch} {}", base.get(..SHORT_COMMIT).unwrap_or(base))
+        }
+        Checkout::TakeFrom(tree) => {
+            let tree = for_a_shell(&tree.to_string_lossy());
+            format!("git -C {tree} switch --detach && git switch {branch}")
+        }
+        Checkout::Forget => format!("git worktree prune && git switch {branch}"),
+    })
 }
 
 /// Returns what to do about a refusal.

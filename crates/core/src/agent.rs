@@ -17,7 +17,7 @@ pub struct Agent {
     pub about: Map<String, Value>,
 }
 
-/// The highest numbers given out in one repository.
+/// The highest numbers given out in one repository, and what was set for it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counters {
     pub tasks: u64,
@@ -27,4 +27,7 @@ pub struct Counters {
     pub memories: u64,
     #[serde(default)]
     pub directives: u64,
+    /// Whether `A` and `a` are one name there; none where nobody has set it, and then the settings say it.
+    #[serde(default)]
+    pub fold_case: Option<bool>,
 }

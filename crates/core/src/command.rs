@@ -19,7 +19,7 @@ pub use wish::{
 };
 
 use crate::directive_duration::End;
-use crate::event::TaskUpdated;
+use crate::event::{EventsLost, TaskUpdated};
 use crate::ids::{AgentId, Fence, RepoName};
 use crate::observed::Observed;
 use crate::role::Role;
@@ -58,10 +58,11 @@ pub enum Command {
     },
     /// Take a task over from another system, in the state that it has there.
     ImportTask(Box<ImportedTask>),
-    /// Change one task in several ways, all or none; each step sees what those before it did.
+    /// Change tasks in several ways, all or none; each step sees what those before it did.
     Several {
-        id: String,
-        /// What is done to it, in order.
+        /// The tasks that the steps are about, as the steps name them.
+        ids: Vec<String>,
+        /// What is done to them, in order.
         steps: Vec<Command>,
     },
     UpdateTask {
@@ -78,16 +79,17 @@ pub enum Command {
         /// Tasks that must be done first.
         on: String,
         remove: bool,
-    },
-    /// Depend on an exact id, whether or not somebody has made that task yet. Other systems name tasks in any order.
-    Await {
-        id: String,
-        on: String,
+        /// `on` is an exact id, and nobody has to have made that task yet. Other systems name tasks in any order.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        awaits_unknown: bool,
     },
     /// Reserve a task for an agent, or for nobody.
     Assign {
         id: String,
         agent: Option<AgentId>,
+        /// An agent that nobody knows is registered, not refused.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        new: bool,
     },
     /// Set a reference to another system.
     Link {
@@ -112,6 +114,13 @@ pub enum Command {
         verb: TaskVerb,
         id: String,
         reason: Option<String>,
+    },
+    /// Take the caller's last command on a task back, by the verb that the log says does so.
+    Undo {
+        id: String,
+        /// The version that the log was read at: nobody acted since.
+        version: u64,
+        verb: TaskVerb,
     },
     Done {
         id: String,
@@ -165,6 +174,14 @@ pub enum Command {
     },
     /// Apply what has expired and nothing else.
     Sweep,
+    /// Say how paths are compared in the repository, whatever was set before.
+    SetRepository {
+        /// Whether `A` and `a` are one name.
+        fold_case: bool,
+        /// Leave what is set already as it is.
+        #[serde(default)]
+        keep: bool,
+    },
     AgentRegister {
         id: AgentId,
         /// What it is there for; empty keeps what it has.
@@ -195,6 +212,9 @@ pub enum Command {
         pass: bool,
         report: Option<String>,
         commit: Option<String>,
+        /// A gate that neither the task nor the settings know is made, not refused.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        new: bool,
     },
     GateWaive {
         id: String,
@@ -248,6 +268,19 @@ pub enum Command {
         /// The event: `event` and any fields.
         event: Map<String, Value>,
     },
+    /// Go on, as a person, after the store was damaged. No door offers it as an operation: whoever mends the store
+    /// looks at it first.
+    Mend(Mend),
+}
+
+/// What was wrong with the store, and is accepted now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mend {
+    /// Events at the end of the log are gone.
+    Loss(EventsLost),
+    /// The time of the log is ahead of the clock.
+    Clock,
 }
 
 pub const NOTE_TYPES: [&str; 6] =

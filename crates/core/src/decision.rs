@@ -3,6 +3,7 @@
 use crate::ids::{AgentId, DecisionId, RepoName, TaskId};
 use crate::origin::Origin;
 use crate::refusal::{Code, Refusal};
+use crate::task::Priority;
 use crate::time::Timestamp;
 use crate::word_enum::word_enum;
 use schemars::JsonSchema;
@@ -101,6 +102,17 @@ pub struct DecisionOption {
     pub description: Option<String>,
 }
 
+/// A task that a question proposes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proposal {
+    pub title: String,
+    pub description: String,
+    pub priority: Option<Priority>,
+}
+
+/// The answer that makes a proposed task.
+pub const PROPOSAL_KEY: &str = "yes";
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     pub repo: RepoName,
@@ -128,6 +140,9 @@ pub struct Decision {
     /// What it is in the system that it was taken over from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
+    /// The task that the answer `yes` makes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposes: Option<Box<Proposal>>,
 }
 
 pub const APPROVAL_KEYS: [&str; 3] = ["approved", "approved_with_changes", "rejected"];

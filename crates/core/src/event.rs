@@ -119,6 +119,9 @@ events! {
     ResultReported(Box<ResultReported>) => "result_reported";
     AgentDescribed(AgentDescribed) => "agent_described";
     ContextReset(ContextReset) => "context_reset";
+    EventsLost(EventsLost) => "events_lost";
+    ClockCorrected(ClockCorrected) => "clock_corrected";
+    RepositorySet(RepositorySet) => "repository_set";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

@@ -89,12 +89,21 @@ impl Halt {
 
 pub type Ruling<T> = Result<T, Halt>;
 
+impl Moment {
+    /// Returns how far the log's time is ahead of the clock.
+    pub fn ahead(&self) -> Millis {
+        self.now.since(self.clock)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moment {
     /// The store's clock, never before the last event.
     pub now: Timestamp,
     /// When the host last woke from sleep or its clock jumped ahead; counts as a sign of life of all.
     pub woke_at: Option<Timestamp>,
+    /// The store's clock itself, which may be behind the last event.
+    pub clock: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -121,6 +130,12 @@ impl Presence {
         self.general.max(self.by_fence.get(&fence).copied())
     }
 
+    /// Forgets signs of life that are dated after a corrected clock.
+    fn correct(&mut self, at: Timestamp) {
+        self.general = self.general.filter(|seen| *seen <= at);
+        self.by_fence.retain(|_, seen| *seen <= at);
+    }
+
     pub fn latest(&self) -> Option<Timestamp> {
         self.general.max(self.by_fence.values().copied().max())
     }
@@ -138,7 +153,7 @@ struct Frontier {
 pub struct Facts {
     pub state: State,
     pub moment: Moment,
-    /// How paths are compared in this store.
+    /// How paths are compared in repositories for which nothing is set.
     pub case_rule: CaseRule,
     /// The end of the log, moved on by each applied event.
     pub head: Head,
@@ -216,6 +231,15 @@ impl Facts {
         }
     }
 
+    /// Returns how paths are compared in a repository as far as it is loaded; otherwise the rule that tells fewer apart.
+    pub fn known_case_rule(&self, repo: &RepoName) -> CaseRule {
+        if !self.knows(&Key::Repo(repo.clone())) {
+            return CaseRule::Insensitive;
+        }
+        let set = self.state.repos.get(repo).and_then(|counters| counters.fold_case);
+        set.map_or(self.case_rule, CaseRule::folding)
+    }
+
     pub fn put_presence(&mut self, agent: AgentId, presence: Presence) {
         self.presence.entry(agent).or_insert(presence);
     }
@@ -276,7 +300,8 @@ impl Facts {
     /// Gives an event its place, projects it, and returns it placed.
     pub fn apply(&mut self, draft: Draft) -> Placed {
         let seq = Seq(self.head.seq.0 + 1);
-        let ts = self.moment.now.max(self.head.ts);
+        let corrected = matches!(draft.event, Event::ClockCorrected(_));
+        let ts = if corrected { self.moment.clock } else { self.moment.now.max(self.head.ts) };
         let placed = Placed { seq, ts, draft };
         let creates = |key: &Key| match key {
             Key::Task(..) => matches!(placed.draft.event, Event::TaskCreated(_)),
@@ -299,6 +324,10 @@ impl Facts {
         }
         self.head.seq = seq;
         self.head.ts = ts;
+        if corrected {
+            self.moment = Moment { now: ts, woke_at: None, clock: ts };
+            self.presence.values_mut().for_each(|signs| signs.correct(ts));
+        }
         placed
     }
 

@@ -141,6 +141,10 @@ impl RepoName {
 
 /// What the identities begin with that stand for somebody in another system.
 const ELSEWHERE: &str = "import:";
+/// What the identities begin with that stand for whoever edited a file.
+const IN_A_FILE: &str = "file:";
+/// Who applies what has expired.
+const WATCHDOG: &str = "watchdog";
 
 impl AgentId {
     /// Reads an identity: letters, digits and `._-:/@+`, at most 128 bytes.
@@ -155,16 +159,48 @@ impl AgentId {
 
     /// Returns the identity that applies what has expired.
     pub fn watchdog() -> AgentId {
-        AgentId("watchdog".into())
+        AgentId(WATCHDOG.into())
+    }
+
+    /// Refuses the identities that comity itself writes into the log: nobody acts under them, and nobody gets them.
+    pub fn not_reserved(&self) -> Result<(), Refusal> {
+        let is_reserved = &*self.0 == WATCHDOG
+            || [ELSEWHERE, IN_A_FILE].iter().any(|start| self.0.starts_with(start));
+        if !is_reserved {
+            return Ok(());
+        }
+        Err(Refusal::input(format!("the agent id {self} is reserved for comity itself"))
+            .hint(format!("choose an id that is not {WATCHDOG} and does not begin with {ELSEWHERE} or {IN_A_FILE}")))
     }
 
     pub fn is_person(&self) -> bool {
         self.0.starts_with("human:")
     }
 
+    /// Tells whether this is a program that a user runs without a terminal, and no agent.
+    pub fn is_script(&self) -> bool {
+        self.0.starts_with("script:")
+    }
+
     /// Returns the identity that stands for whoever did in another system what was imported from there.
     pub fn elsewhere(system: &str) -> Result<AgentId, Refusal> {
         AgentId::parse(&format!("{ELSEWHERE}{system}"))
+    }
+
+    /// Returns the identity that stands for whoever wrote what was found in a file. What an id cannot hold becomes `_`,
+    /// and of a long path the end is kept.
+    pub fn file(path: &str) -> AgentId {
+        let plain =
+            |c: char| if c.is_ascii_alphanumeric() || "._-:/@+".contains(c) { c } else { '_' };
+        let path: String = path.chars().map(plain).collect();
+        let start = path.len().saturating_sub(AGENT_BYTES_MAX - IN_A_FILE.len());
+        AgentId(format!("{IN_A_FILE}{}", &path[start..]).into())
+    }
+
+    /// Tells whether this stands for whoever wrote something into a file. Nobody acts under such a name, and nothing
+    /// gives it another role than that of an implementer.
+    pub fn is_file(&self) -> bool {
+        self.0.starts_with(IN_A_FILE)
     }
 
     /// Tells whether this stands for somebody in another system: nobody here, who could go on with the work.

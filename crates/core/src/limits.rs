@@ -24,6 +24,8 @@ pub const REPORT_BYTES_MAX: usize = 512 * 1024;
 pub const PATTERNS_MAX: usize = 200;
 /// Most candidates that one claim looks at.
 pub const CANDIDATES_MAX: usize = 200;
+/// Clocks further apart than this were set.
+pub const CLOCK_SLACK: Millis = Millis::from_secs(60);
 /// Most expired things that one mutation applies before its own work.
 pub const EXPIRED_MAX: usize = 100;
 /// Shortest and longest life of a claim or lease.
@@ -54,3 +56,5 @@ pub const PRIORITY_MAX: u64 = (1 << 53) - 1;
 pub const DIRECTIVE_KEPT: Millis = Millis::from_secs(86_400);
 /// Deepest nesting of a JSON value that a caller may report.
 pub const JSON_DEPTH_MAX: usize = 32;
+/// Leases that an agent gets by writing files. From then on it writes free files without one.
+pub const AUTOMATIC_LEASES_MAX: usize = 200;

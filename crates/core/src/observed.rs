@@ -15,8 +15,60 @@ pub struct Observed {
     pub merge: Option<MergeSeen>,
     /// Why the work or the merge could not be seen, in a sentence without its full stop.
     pub unseen: Option<String>,
-    /// How far evidence that comes with the request is to be trusted; none is claimed.
-    pub tier: Option<Tier>,
+    /// The run of a command that evidence in the request comes from. Evidence without a run is claimed.
+    pub run: Option<RunSeen>,
+    /// For a command about several tasks: what was seen for each of its steps.
+    pub steps: Vec<Observed>,
+}
+
+/// A command that a door ran itself, for a gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSeen {
+    /// Whether the settings name another command for the gate.
+    pub is_other_command: bool,
+    pub tree: TreeSeen,
+}
+
+/// Tells whether a command that was run is the shell command that the settings name: handed to `sh -c` as it is, or, where
+/// a shell would do no more than divide it, word by word.
+pub fn is_same_command(set: &str, run: &[&str]) -> bool {
+    if let ["sh" | "/bin/sh", "-c", given] = run {
+        return given.trim() == set.trim();
+    }
+    let is_special = |c: char| "|&;<>()$`\\\"'*?[]#~=%{}!\n".contains(c);
+    !set.contains(is_special) && set.split_whitespace().eq(run.iter().copied())
+}
+
+/// What a work tree was like while a command ran in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TreeSeen {
+    /// It had exactly what its commit has.
+    Clean,
+    /// One of the files that differed from the commit.
+    Changed(String),
+    /// Another commit was checked out meanwhile.
+    Moved,
+    /// Git could not be asked.
+    Unknown,
+}
+
+impl RunSeen {
+    /// Says why the run shows less than it seems to, in a sentence without its full stop.
+    pub fn doubt(&self) -> Option<String> {
+        let doubt = match &self.tree {
+            _ if self.is_other_command => "the settings name another command for the gate".into(),
+            TreeSeen::Clean => return None,
+            TreeSeen::Changed(path) => format!("the work tree has uncommitted changes ({path})"),
+            TreeSeen::Moved => "another commit was checked out while the command ran".into(),
+            TreeSeen::Unknown => "git could not tell what the command ran on".into(),
+        };
+        Some(doubt)
+    }
+
+    /// Returns how far the evidence of the run is to be trusted.
+    pub fn tier(&self) -> Tier {
+        if self.doubt().is_none() { Tier::Observed } else { Tier::Claimed }
+    }
 }
 
 /// Where the repository stood when a claim was made.
@@ -54,7 +106,7 @@ pub struct WorkSeen {
 /// A file that differs between two commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FileChange {
-    /// Bytes that are no text are written as `\xff`, which no contract can spell.
+    /// Control characters and bytes that are no text are written as `\xNN` for each byte, a backslash as `\\`.
     pub path: String,
     pub action: FileAction,
     /// Where it was before. A move is neither a deletion nor a second file.
@@ -109,6 +161,16 @@ impl Wanted<'_> {
 }
 
 impl Command {
+    /// Returns the commands that a door looks at one by one: the steps of a command about several tasks, any other as it is.
+    pub fn looked_at(&self) -> &[Command] {
+        if let Command::Several { ids, steps } = self
+            && ids.len() > 1
+        {
+            return steps;
+        }
+        std::slice::from_ref(self)
+    }
+
     /// Returns what a door has to look at for this command.
     #[expect(
         clippy::wildcard_enum_match_arm,
@@ -152,5 +214,22 @@ impl Command {
             }),
             _ => nothing,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_same_command;
+
+    #[test]
+    fn rule_3_7_the_command_of_a_gate_is_known_in_words_and_in_a_shell() {
+        assert!(is_same_command("cargo test  --all", &["cargo", "test", "--all"]));
+        assert!(is_same_command("make a && make b", &["sh", "-c", "make a && make b"]));
+        for other in [&["cargo", "test"][..], &["cargo", "test", "--all", "-q"], &["true"]] {
+            assert!(!is_same_command("cargo test --all", other), "{other:?}");
+        }
+        // A shell would do more with these than to divide them.
+        assert!(!is_same_command("test $HOME", &["test", "$HOME"]));
+        assert!(!is_same_command("true; false", &["true;", "false"]));
     }
 }

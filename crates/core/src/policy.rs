@@ -29,6 +29,8 @@ pub struct Policy {
     /// How long a task may stay blocked before a planner is asked.
     pub blocked_grace: Millis,
     pub required_gates: Vec<String>,
+    /// Further gates that the settings name.
+    pub gates: Vec<String>,
     /// Lowest tier of evidence that counts.
     pub min_tier: Tier,
     /// Whether an unknown agent is refused instead of registered.
@@ -56,6 +58,7 @@ impl Default for Policy {
             max_review_rounds: 6,
             blocked_grace: Millis::from_secs(86_400),
             required_gates: Vec::new(),
+            gates: Vec::new(),
             min_tier: Tier::Claimed,
             registration_required: false,
             extra_permissions: BTreeSet::new(),
@@ -71,7 +74,7 @@ impl Default for Policy {
 
 impl Policy {
     pub fn case_rule(&self) -> CaseRule {
-        if self.fold_case { CaseRule::Insensitive } else { CaseRule::Sensitive }
+        CaseRule::folding(self.fold_case)
     }
 
     pub fn allows(&self, roles: &[Role], verb: Verb) -> bool {

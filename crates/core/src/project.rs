@@ -1,15 +1,17 @@
 //! Projection: what each event does to each entity. Pure, total, and local: an entity changes by the
 //! event and its own past alone.
 
+mod clock;
 mod on_memory;
 mod on_task;
 
+pub use clock::correct;
 pub use on_memory::{directive, memory};
 
 use crate::agent::{Agent, Counters};
 use crate::decision::{Decision, DecisionState};
-use crate::event::{Event, Placed};
-use crate::ids::LeaseId;
+use crate::event::{Event, Placed, TakenOver};
+use crate::ids::{LeaseId, RepoName};
 use crate::lease::Lease;
 use crate::state::Key;
 use crate::task::Task;
@@ -22,7 +24,7 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
     let repo = || draft.repo.clone();
     let mut keys = Vec::new();
     match &draft.event {
-        Event::TaskCreated(_) => keys.push(Key::Repo(repo())),
+        Event::TaskCreated(_) | Event::RepositorySet(_) => keys.push(Key::Repo(repo())),
         Event::FileLocked(e) => {
             keys.push(Key::Repo(repo()));
             keys.push(Key::Lease(repo(), e.lock_id));
@@ -38,18 +40,15 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         }
         Event::DecisionAnswered(e) => keys.push(Key::Decision(repo(), e.decision)),
         Event::DecisionExpired(e) => keys.push(Key::Decision(repo(), e.decision)),
-        Event::TakenOver(e) => {
-            keys.extend(e.decision.map(|id| Key::Decision(repo(), id)));
-            keys.extend(e.memory.map(|id| Key::Memory(repo(), id)));
-            keys.extend(e.directive.map(|id| Key::Directive(repo(), id)));
-            return keys;
-        }
+        Event::TakenOver(e) => return taken_over(e, &draft.repo),
         Event::AgentRegistered(e) | Event::AgentUpdated(e) => keys.push(Key::Agent(e.id.clone())),
         Event::AgentDescribed(e) => keys.push(Key::Agent(e.id.clone())),
         Event::Reported(_)
         | Event::Note(_)
         | Event::Error(_)
         | Event::ResultReported(_)
+        | Event::EventsLost(_)
+        | Event::ClockCorrected(_)
         | Event::ContextReset(_) => {
             return keys;
         }
@@ -90,6 +89,13 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
     keys
 }
 
+fn taken_over(event: &TakenOver, repo: &RepoName) -> Vec<Key> {
+    let decision = event.decision.map(|id| Key::Decision(repo.clone(), id));
+    let memory = event.memory.map(|id| Key::Memory(repo.clone(), id));
+    let directive = event.directive.map(|id| Key::Directive(repo.clone(), id));
+    decision.into_iter().chain(memory).chain(directive).collect()
+}
+
 /// Events that only tell about a task leave its row and version alone.
 fn changes_task(event: &Event) -> bool {
     !matches!(
@@ -105,7 +111,7 @@ fn changes_task(event: &Event) -> bool {
     )
 }
 
-/// Projects the numbers given out.
+/// Projects the numbers given out, and what was set.
 pub fn counters(counters: &mut Counters, placed: &Placed) {
     match &placed.draft.event {
         Event::TaskCreated(e) => counters.tasks = counters.tasks.max(e.number),
@@ -113,6 +119,7 @@ pub fn counters(counters: &mut Counters, placed: &Placed) {
         Event::DecisionAsked(e) => counters.decisions = counters.decisions.max(e.decision.0),
         Event::MemoryWritten(e) => counters.memories = counters.memories.max(e.memory.0),
         Event::DirectiveCreated(e) => counters.directives = counters.directives.max(e.directive.0),
+        Event::RepositorySet(e) => counters.fold_case = Some(e.fold_case),
         _ => {}
     }
 }
@@ -201,6 +208,7 @@ pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {
             answered_by: None,
             answered_at: None,
             origin: None,
+            proposes: e.proposes.clone(),
         });
     }
     let mut decision = before?;

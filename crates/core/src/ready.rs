@@ -6,7 +6,8 @@ use crate::hint::{Hint, op, say};
 use crate::ids::{AgentId, TaskId};
 use crate::lease::LeaseMode;
 use crate::pattern::Pattern;
-use crate::role::Role;
+use crate::policy::Policy;
+use crate::role::{Role, Verb};
 use crate::status::Status;
 use crate::task::Task;
 use serde_json::{Value, json};
@@ -67,6 +68,23 @@ impl Caller<'_> {
     }
 }
 
+/// Returns the roles of a caller. Who is unknown so far would be registered as an implementer on first use.
+pub fn roles_of(facts: &Facts, caller: &AgentId, policy: &Policy) -> Ruling<Vec<Role>> {
+    Ok(match facts.agent(caller)? {
+        Some(agent) => agent.roles.clone(),
+        None if caller.is_person() || policy.registration_required => Vec::new(),
+        None => vec![Role::Implementer],
+    })
+}
+
+/// Tells whether the caller could claim the task now.
+pub fn is_ready(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> Ruling<bool> {
+    let works = caller.id.is_person()
+        || policy.allows(caller.roles, Verb::Claim)
+        || task.role.is_some_and(|role| caller.roles.contains(&role));
+    Ok(task.status == Status::Queued && works && first_obstacle(facts, task, caller)?.is_none())
+}
+
 /// Lists everything that stands between the task and the caller.
 pub fn obstacles(facts: &Facts, task: &Task, caller: Caller<'_>) -> Ruling<Vec<Obstacle>> {
     let mut found = Vec::new();
@@ -121,9 +139,10 @@ pub fn waits_for(facts: &Facts, task: &Task) -> Ruling<Vec<Obstacle>> {
 /// Returns the live leases of others that overlap the task's declared files.
 pub fn file_conflicts(facts: &Facts, task: &Task, owner: &AgentId) -> Ruling<Vec<Conflict>> {
     let mut found = Vec::new();
+    let rule = facts.case_rule_of(&task.repo)?;
     for text in &task.files {
         // Stored patterns were parsed when they came in; one that no longer parses covers nothing.
-        if let Ok(pattern) = Pattern::parse_with(text, facts.case_rule) {
+        if let Ok(pattern) = Pattern::parse_with(text, rule) {
             found.extend(conflicts(facts, &task.repo, &pattern, owner, LeaseMode::Exclusive)?);
         }
     }

@@ -102,12 +102,16 @@ codes! {
     Unconfirmed => "unconfirmed", 5, 503, "send it again with the same idempotency key";
     /// Only a person may do this.
     HumanOnly => "human-only", 3, 403, "ask a person to do this";
+    /// A file of a repository asks for something with power, or another user owns it, and this user has not trusted it.
+    Untrusted => "untrusted", 3, 403, say("look at the value; if you know it, run (a person, not an agent) ").quote(op("trust"));
     /// The store cannot be reached, or it was busy for too long.
     StoreUnavailable => "store-unavailable", 5, 503, say("see ").quote(op("doctor")).say("; another process may hold the store");
     /// The disk is full.
     StorageFull => "storage-full", 5, 507, "free space on the store's disk; nothing was changed";
     /// The store cannot be written.
     StoreReadOnly => "store-read-only", 5, 503, "make the store's directory writable for this user";
+    /// Events that were acknowledged are gone from the store's log.
+    StoreDamaged => "store-damaged", 5, 503, say("restore the store from a backup; a person can go on without the events with ").quote(op("doctor").flag("fix")).say(", or begin a new log with ").quote(op("init").flag("new-log"));
     /// The store was written by a newer comity.
     StoreTooNew => "store-too-new", 5, 503, "update comity on this machine";
     /// The store's file is on a network file system.

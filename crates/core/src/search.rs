@@ -19,6 +19,15 @@ pub enum Term {
     Prefix(String),
 }
 
+/// Tells whether texts have every word of a query, in any form or with more letters at its end.
+pub fn has_words<'t>(query: &str, texts: impl Iterator<Item = &'t str>) -> bool {
+    let words: Vec<String> = texts.flat_map(split).collect();
+    split(query).iter().all(|wanted| {
+        let stem_of_wanted = stem(wanted);
+        words.iter().any(|word| word.starts_with(wanted) || stem(word) == stem_of_wanted)
+    })
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Search {
     terms: Vec<Term>,
@@ -163,6 +172,17 @@ mod tests {
         }
         for query in ["migrate database", "depl", "migr"] {
             assert!(!found(query, text), "{query}");
+        }
+    }
+
+    #[test]
+    fn texts_have_words_by_their_beginning_or_their_stem() {
+        let has = |query: &str| has_words(query, ["T12", "Parse dates", "rust ci"].into_iter());
+        for query in ["date", "PARSING", "par dat", "t12", "ci parse", ""] {
+            assert!(has(query), "{query}");
+        }
+        for query in ["ates", "parse time", "t2"] {
+            assert!(!has(query), "{query}");
         }
     }
 

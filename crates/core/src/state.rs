@@ -7,7 +7,7 @@ use crate::event::Placed;
 use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
 use crate::lease::Lease;
 use crate::memory::Memory;
-use crate::project::{agent, counters, decision, directive, lease, memory, task, touched};
+use crate::project::{agent, correct, counters, decision, directive, lease, memory, task, touched};
 use crate::task::Task;
 use std::collections::BTreeMap;
 
@@ -48,6 +48,8 @@ impl State {
     pub fn apply(&mut self, placed: &Placed, wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
         let mut keys = touched(placed);
         keys.retain(wanted);
+        // A corrected clock concerns whatever is here.
+        let moved = correct(self, placed);
         for key in &keys {
             match key {
                 Key::Repo(repo) => {
@@ -75,6 +77,7 @@ impl State {
                 }
             }
         }
+        keys.extend(moved);
         keys
     }
 }

@@ -156,6 +156,9 @@ pub struct Block {
     pub questions: Vec<DecisionId>,
     /// The decision asked of a planner after the grace period.
     pub escalated: bool,
+    /// The state in another system that an import has kept back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Status>,
 }
 
 /// A step inside one claim.

@@ -13,6 +13,7 @@ use crate::lease::Lease;
 use crate::limits::TTL_DEFAULT;
 use crate::origin::Origin;
 use crate::policy::Policy;
+use crate::ready::{Caller, is_ready, roles_of};
 use crate::role::Role;
 use crate::status::Status;
 use crate::task::{CheckState, ChecklistItem, Claim, Feedback, Step, Task};
@@ -60,6 +61,9 @@ pub struct TaskView {
     pub attempts: u32,
     pub max_attempts: u32,
     pub needs: Option<String>,
+    /// Whether the caller could claim the task now.
+    #[serde(default)]
+    pub ready: bool,
     #[serde(default)]
     pub feedback: Option<Feedback>,
     pub epic: Option<String>,
@@ -181,7 +185,20 @@ fn claim(facts: &Facts, task: &Task, claim: &Claim) -> Ruling<ClaimView> {
     })
 }
 
-pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
+/// Shows a task to a caller. Where nobody is named, nobody asks whether the task is ready.
+pub fn task(
+    facts: &Facts,
+    task: &Task,
+    policy: &Policy,
+    caller: Option<&AgentId>,
+) -> Ruling<TaskView> {
+    let ready = match caller.filter(|_| task.status == Status::Queued) {
+        Some(id) => {
+            let roles = roles_of(facts, id, policy)?;
+            is_ready(facts, task, Caller { id, roles: &roles }, policy)?
+        }
+        None => false,
+    };
     let claim = task.claim.as_ref().map(|held| claim(facts, task, held)).transpose()?;
     Ok(TaskView {
         id: task.id.to_string(),
@@ -218,6 +235,7 @@ pub fn task(facts: &Facts, task: &Task, policy: &Policy) -> Ruling<TaskView> {
         attempts: task.attempts,
         max_attempts: policy.max_attempts,
         needs: task.block.as_ref().map(|block| block.needs.clone()),
+        ready,
         feedback: task.feedback.clone(),
         epic: task.epic.clone(),
         prd: task.prd.clone(),

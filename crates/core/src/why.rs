@@ -1,12 +1,13 @@
 //! Why a task is where it is, in words.
 
-use crate::decide::missing_for_approval;
+use crate::decide::{REVIEW_GATE, missing_for_approval};
 use crate::decision::DecisionState;
 use crate::facts::{Facts, Ruling};
 use crate::hint::{Hint, op, say};
 use crate::ids::TaskId;
 use crate::policy::Policy;
 use crate::ready::{Caller, Obstacle, abandoned_dependency, obstacles, way_past_abandoned};
+use crate::role::Verb;
 use crate::status::Status;
 use crate::task::{Deliverable, Task};
 
@@ -47,12 +48,21 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
                 Some(claim) => facts.claim_expiry(claim)?.to_string(),
                 None => String::new(),
             };
+            let is_mine = task.claim.as_ref().is_some_and(|claim| claim.agent == *caller.id);
+            let shows = if is_mine { "you show" } else { &format!("{holder} shows") };
             let mut reasons =
-                vec![format!("the claim ends at {expires} unless {holder} shows a sign of life")];
+                vec![format!("the claim ends at {expires} unless {shows} a sign of life")];
             reasons.extend(feedback(task));
             let deadline = task.claim.as_ref().and_then(|claim| facts.work_deadline(task, claim));
             if let Some(deadline) = deadline {
                 reasons.push(format!("the work must be submitted by {deadline}"));
+            }
+            if is_mine {
+                let is_claimed = task.status == Status::Claimed;
+                let next = op(if is_claimed { "task.start" } else { "task.submit" });
+                let next = next.id(id).into();
+                let summary = format!("{id} is {} by you.", verb(task.status));
+                return explain(false, summary, reasons, next);
             }
             let next = say(format!("wait for {holder}, or ask it to run "))
                 .quote(op("task.release").id(id));
@@ -63,7 +73,7 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
             let reasons: Vec<String> =
                 missing.iter().map(crate::decide::Missing::sentence).collect();
             if reasons.is_empty() {
-                let next = say("a critic or a person runs ").quote(op("task.approve").id(id));
+                let next = to_approve(task, caller, policy);
                 return explain(false, format!("{id} can be approved."), reasons, next);
             }
             let next =
@@ -78,8 +88,30 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
         | Status::Merging
         | Status::Failed
         | Status::Done
-        | Status::Abandoned => settled(task),
+        | Status::Abandoned => settled(task, caller, policy),
     }
+}
+
+/// Who works alone reviews nothing of its own: a person may waive the review, an agent waits for another.
+fn to_approve(task: &Task, caller: Caller<'_>, policy: &Policy) -> Hint {
+    let id = &task.id;
+    let worked = task.assignee.as_ref() == Some(caller.id)
+        || task.workers.iter().any(|worker| worker.agent == *caller.id);
+    if worked && caller.id.is_person() {
+        let waive = op("gate.waive").id(id).arg("gate", REVIEW_GATE).ask("reason", "…");
+        return say("somebody else reviews your work, or you run ").quote(waive);
+    }
+    if !worked && may(caller, Verb::Approve, policy) {
+        return say("look at the work and run ")
+            .quote(op("task.approve").id(id))
+            .say(" or ")
+            .quote(op("task.request-changes").id(id).ask("reason", "…"));
+    }
+    say("a critic or a person runs ").quote(op("task.approve").id(id))
+}
+
+fn may(caller: Caller<'_>, verb: Verb, policy: &Policy) -> bool {
+    caller.id.is_person() || policy.allows(caller.roles, verb)
 }
 
 fn verb(status: Status) -> &'static str {
@@ -140,18 +172,23 @@ fn feedback(task: &Task) -> Option<String> {
     Some(format!("{} sent round {} back: {}", feedback.by, feedback.round, feedback.words()))
 }
 
-fn settled(task: &Task) -> Ruling<Why> {
+fn settled(task: &Task, caller: Caller<'_>, policy: &Policy) -> Ruling<Why> {
     let id = &task.id;
     let who = task.assignee.as_ref().map_or("the assignee", |agent| agent.as_str());
     let (summary, next) = match task.status {
         Status::ChangesRequested => (
             format!("A review sent {id} back."),
-            say(format!("{who} runs ")).quote(op("task.start").id(id)),
+            match task.assignee.as_ref() == Some(caller.id) {
+                true => op("task.start").id(id).into(),
+                false => say(format!("{who} runs ")).quote(op("task.start").id(id)),
+            },
         ),
         Status::Approved => {
             let code = task.deliverable == Deliverable::Code;
-            let verb = op(if code { "task.merge" } else { "task.done" });
-            (format!("{id} is approved."), say("an integrator runs ").quote(verb.id(id)))
+            let mine = may(caller, if code { Verb::Merge } else { Verb::Done }, policy);
+            let verb = op(if code { "task.merge" } else { "task.done" }).id(id);
+            let next = if mine { verb.into() } else { say("an integrator runs ").quote(verb) };
+            (format!("{id} is approved."), next)
         }
         Status::Merging => {
             (format!("{id} is being merged."), op("task.done").id(id).ask("merged", "SHA").into())

@@ -7,6 +7,7 @@ use comity_api::{
     LeasesAnswer, MemoryAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer,
 };
 use comity_core::chain::Stored;
+use comity_core::command::Request;
 use comity_core::decide;
 use comity_core::decision::{Decision, DecisionState};
 use comity_core::facts::{Facts, Ruling};
@@ -55,6 +56,11 @@ pub trait CommandOutput: DeserializeOwned {
     /// Takes the answer apart; none when it is of another kind.
     fn of(answer: Answer) -> Option<Self>;
 
+    /// Reads an answer that was remembered.
+    fn read(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+
     /// Returns the task that the answer is about, where it is about one.
     fn task(&self) -> Option<&TaskView> {
         None
@@ -75,7 +81,6 @@ macro_rules! outputs {
 }
 
 outputs! {
-    Tasks(TasksAnswer): |answer| answer;
     Leases(LeasesAnswer): |answer| answer;
     Released(ReleasedAnswer): |answer| answer;
     Agent(AgentAnswer): |answer| answer;
@@ -116,6 +121,24 @@ impl CommandOutput for TaskAnswer {
     }
 }
 
+/// Several operations may be about one task: then that one is the list.
+impl CommandOutput for TasksAnswer {
+    fn of(answer: Answer) -> Option<TasksAnswer> {
+        match answer {
+            Answer::Tasks(answer) => Some(answer),
+            other => Some(one_task(TaskAnswer::of(other)?)),
+        }
+    }
+
+    fn read(text: &str) -> serde_json::Result<TasksAnswer> {
+        serde_json::from_str(text).or_else(|_| serde_json::from_str(text).map(one_task))
+    }
+}
+
+fn one_task(TaskAnswer { task }: TaskAnswer) -> TasksAnswer {
+    TasksAnswer { tasks: vec![task], next: None }
+}
+
 impl CommandOutput for SubmitAnswer {
     fn task(&self) -> Option<&TaskView> {
         Some(&self.task)
@@ -136,15 +159,18 @@ impl Reply {
         match self {
             Reply::New(answer) => T::of(answer)
                 .ok_or_else(|| Refusal::new(Code::Internal, "BUG: an answer of another kind")),
-            Reply::Again(text) => serde_json::from_str(&text).map_err(|error| {
+            Reply::Again(text) => T::read(&text).map_err(|error| {
                 Refusal::new(Code::Internal, format!("a remembered answer does not read: {error}"))
             }),
         }
     }
 
-    /// Returns the task of a new answer, where it has one.
-    pub fn task(&self) -> Option<&TaskView> {
+    /// Returns a task of a new answer: the one that it is about, or the one with that id among several.
+    pub fn task(&self, id: Option<&str>) -> Option<&TaskView> {
         match self {
+            Reply::New(Answer::Tasks(answer)) => {
+                answer.tasks.iter().find(|task| Some(task.id.as_str()) == id)
+            }
             Reply::New(Answer::Task(answer)) => Some(&answer.task),
             Reply::New(Answer::Submitted(answer)) => Some(&answer.task),
             Reply::New(Answer::Claim(answer)) => Some(&answer.task),
@@ -174,25 +200,26 @@ impl Reply {
 pub(crate) fn render(
     tx: &mut (impl ReadTx + ?Sized),
     facts: &mut Facts,
-    repo: &RepoName,
+    request: &Request,
     answer: &decide::Answer,
     events: &[Stored],
     policy: &Policy,
 ) -> Result<Answer, Refusal> {
+    let (repo, caller) = (&request.repo, &request.actor);
     match answer {
         decide::Answer::Task(id) => settle(tx, facts, |facts| {
-            let task = view::task(facts, task(facts, repo, id)?, policy)?;
+            let task = view::task(facts, task(facts, repo, id)?, policy, Some(caller))?;
             Ok(Answer::Task(Box::new(TaskAnswer { task })))
         }),
         decide::Answer::HandedIn(id, said) => settle(tx, facts, |facts| {
-            let task = view::task(facts, task(facts, repo, id)?, policy)?;
+            let task = view::task(facts, task(facts, repo, id)?, policy, Some(caller))?;
             let (undeclared, shared_with) = (said.undeclared.clone(), said.shared_with.clone());
             Ok(Answer::Submitted(Box::new(SubmitAnswer { task, undeclared, shared_with })))
         }),
         decide::Answer::Tasks(ids) => settle(tx, facts, |facts| {
             let mut tasks = Vec::new();
             for id in ids {
-                tasks.push(view::task(facts, task(facts, repo, id)?, policy)?);
+                tasks.push(view::task(facts, task(facts, repo, id)?, policy, Some(caller))?);
             }
             Ok(Answer::Tasks(TasksAnswer { tasks, next: None }))
         }),
@@ -267,10 +294,11 @@ fn claimed(
 ) -> Ruling<ClaimAnswer> {
     let task = task(facts, repo, id)?;
     Ok(ClaimAnswer {
-        task: view::task(facts, task, policy)?,
+        task: view::task(facts, task, policy, None)?,
         fence: task.claim.as_ref().map(|claim| claim.fence.get()),
         leases: leases(facts, repo, ids)?,
         branch: task.branch.clone(),
+        checkout: None,
         mission: mission_of(facts, task)?,
     })
 }
@@ -349,7 +377,8 @@ pub(crate) fn holds(
     Ok(holds)
 }
 
-/// Returns the shortest life among the grants of an agent.
+/// Returns the shortest life among the grants of an agent, and among the work that reviews sent back to it: that work
+/// stays its own as long as it is heard of.
 pub(crate) fn shortest_ttl(
     tx: &mut (impl ReadTx + ?Sized),
     facts: &mut Facts,
@@ -364,13 +393,15 @@ pub(crate) fn shortest_ttl(
         })?;
         ttl.into_iter().for_each(&mut note);
     }
-    for repo in facts.state.repos.keys() {
-        let query = LeaseQuery {
-            repo: repo.clone(),
-            owner: Some(agent.clone()),
-            after: None,
-            limit: limits::PAGE_MAX,
-        };
+    let repos: Vec<RepoName> = facts.state.repos.keys().cloned().collect();
+    for repo in repos {
+        let sent_back = settle(tx, facts, |facts| {
+            let tasks = facts.sent_back(&repo, agent)?;
+            Ok(tasks.iter().filter_map(|task| task.last_ttl).min())
+        })?;
+        sent_back.into_iter().for_each(&mut note);
+        let owner = Some(agent.clone());
+        let query = LeaseQuery { repo, owner, after: None, limit: limits::PAGE_MAX };
         let leases = tx.leases(&query)?;
         leases.iter().map(|lease| lease.ttl).for_each(&mut note);
     }

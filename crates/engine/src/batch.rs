@@ -11,6 +11,7 @@ use comity_core::command::Command;
 use comity_core::decide::{Outcome, Swept, decide, due_at, foreseen, needs, sweep};
 use comity_core::event::{Draft, Event};
 use comity_core::facts::{Facts, Halt, Need, Ruling, Saved};
+use comity_core::hint::say;
 use comity_core::ids::{AgentId, Fence};
 use comity_core::limits;
 use comity_core::policy::Policy;
@@ -20,12 +21,20 @@ use comity_core::time::{Millis, Timestamp};
 use comity_core::via::Via;
 use comity_store::{Changes, ReadTx, Rows, Store, StoreError, WriteTx};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 /// Loads that one rule may ask for; far above what any needs, so that a bug cannot loop for ever.
 const LOADS_MAX: usize = 20_000;
 
 /// Loads for a whole batch before its first rule runs: what was asked for, more candidates, leases near them.
 const LOADS_AHEAD: usize = 3;
+
+/// How often a transaction is run whose connection breaks.
+const TRIES_MAX: usize = 8;
+/// After so much time it is not run again.
+const TRIES_TIME: Duration = Duration::from_secs(30);
+/// Characters of an idempotency key that comity makes.
+const MADE_KEY_CHARS: usize = 32;
 
 /// Runs a rule, loading what it asks for until it answers.
 pub(crate) fn settle<T>(
@@ -64,45 +73,110 @@ pub(crate) fn open_facts(
     Ok(facts)
 }
 
-/// Runs a batch; the answers come in the order of the requests, after the commit.
+/// Runs a batch; the answers come in the order of the requests, after the commit. When the connection to the store
+/// breaks and nothing was stored, the batch is run again.
 pub fn run_batch(
     store: &mut dyn Store,
     settings: &Settings,
     requests: &[Prepared],
 ) -> Vec<Result<Reply, Refusal>> {
-    let all = |error: &StoreError| requests.iter().map(|_| Err(error.to_refusal())).collect();
+    let mut tries = Tries::new();
+    loop {
+        match try_batch(store, settings, requests) {
+            Tried::Lost(_) if tries.go_on() => {}
+            Tried::Lost(answers) | Tried::Settled(answers) => return answers,
+        }
+    }
+}
+
+/// Counts how often something was tried whose connection broke.
+pub(crate) struct Tries {
+    start: Instant,
+    failed: usize,
+}
+
+impl Tries {
+    pub(crate) fn new() -> Tries {
+        Tries { start: Instant::now(), failed: 0 }
+    }
+
+    /// Notes a failure; tells whether it may be tried again.
+    pub(crate) fn go_on(&mut self) -> bool {
+        self.failed += 1;
+        self.failed < TRIES_MAX && self.start.elapsed() < TRIES_TIME
+    }
+}
+
+type Answers = Vec<Result<Reply, Refusal>>;
+
+/// What became of a batch.
+enum Tried {
+    Settled(Answers),
+    /// The connection broke. Nothing was stored.
+    Lost(Answers),
+}
+
+impl Tried {
+    /// Gives every request the same refusal.
+    fn failed(requests: &[Prepared], error: &StoreError) -> Tried {
+        let answers = requests.iter().map(|_| Err(error.to_refusal())).collect();
+        Tried::after(answers, matches!(error, StoreError::Lost(_)))
+    }
+
+    fn after(answers: Answers, lost: bool) -> Tried {
+        if lost { Tried::Lost(answers) } else { Tried::Settled(answers) }
+    }
+}
+
+fn try_batch(store: &mut dyn Store, settings: &Settings, requests: &[Prepared]) -> Tried {
     let mut tx = match store.write() {
         Ok(tx) => tx,
-        Err(error) => return all(&error),
+        Err(error) => return Tried::failed(requests, &error),
     };
     let mut batch = match Batch::open(tx.as_mut(), settings) {
         Ok(batch) => batch,
-        Err(error) => return all(&error),
+        Err(error) => return Tried::failed(requests, &error),
     };
-    let opened_by = requests.first().map(|first| first.request.via.clone()).unwrap_or_default();
-    if let Err(refusal) = batch.expire(tx.as_mut(), &opened_by) {
-        return requests.iter().map(|_| Err(refusal.clone())).collect();
+    let answers = match batch.run_all(tx.as_mut(), requests) {
+        Ok(answers) => answers,
+        Err(refusal) => {
+            let answers = requests.iter().map(|_| Err(refusal.clone())).collect();
+            return Tried::after(answers, tx.is_lost());
+        }
+    };
+    if tx.is_lost() {
+        return Tried::Lost(answers);
     }
-    let wanted: BTreeSet<Need> =
-        requests.iter().flat_map(|prepared| needs(&prepared.request)).collect();
-    let wanted: Vec<Need> =
-        wanted.into_iter().filter(|need| !batch.facts.has_answer(need)).collect();
-    if let Err(error) = batch.load(tx.as_mut(), wanted, requests) {
-        return all(&error);
-    }
-    let answers: Vec<Result<Reply, Refusal>> =
-        requests.iter().map(|prepared| batch.run(tx.as_mut(), prepared)).collect();
     // A command that failed after its first event must not be stored in part, nor refused and yet stored.
     if let Some(refusal) = batch.broken.take() {
-        return answers.into_iter().map(|a| a.and(Err(refusal.clone()))).collect();
+        return Tried::Settled(answers.into_iter().map(|a| a.and(Err(refusal.clone()))).collect());
     }
-    match batch.commit(tx) {
+    let keys = std::mem::take(&mut batch.keys);
+    let rests_on_it = answers.iter().any(Result::is_ok);
+    match batch.commit(tx, rests_on_it) {
         Ok(facts) => {
             facts.into_iter().for_each(|facts| store.keep(facts));
-            answers
+            Tried::Settled(answers)
         }
         // Nothing is acknowledged that is not durable; what was refused stays refused.
-        Err(error) => answers.into_iter().map(|a| a.and(Err(error.to_refusal()))).collect(),
+        Err(error) => {
+            let refused = |(answer, key): (Result<Reply, Refusal>, Option<String>)| {
+                answer.and(Err(ask_again(&error, key)))
+            };
+            let answers = answers.into_iter().zip(keys).map(refused).collect();
+            Tried::after(answers, matches!(error, StoreError::Lost(_)))
+        }
+    }
+}
+
+/// Words a failed commit. If it may have been carried out, the same key finds its answer later.
+fn ask_again(error: &StoreError, key: Option<String>) -> Refusal {
+    let refusal = error.to_refusal();
+    match key {
+        Some(key) if refusal.code == Code::Unconfirmed => refusal
+            .hint(say("ask again with ").arg("idempotency_key", &key))
+            .detail("idempotency_key", key),
+        _ => refusal,
     }
 }
 
@@ -127,6 +201,10 @@ struct Batch<'s> {
     saved: Vec<(AgentId, String, Saved)>,
     later: Vec<(Key, Timestamp)>,
     expired: Vec<Draft>,
+    /// The idempotency key of each request, given or made.
+    keys: Vec<Option<String>>,
+    /// Commits wait for a standby, and may end without an answer.
+    replicated: bool,
     /// Why nothing of this batch may be committed.
     broken: Option<Refusal>,
 }
@@ -141,8 +219,21 @@ impl<'s> Batch<'s> {
             saved: Vec::new(),
             later: Vec::new(),
             expired: Vec::new(),
+            keys: Vec::new(),
+            replicated: tx.is_replicated(),
             broken: None,
         })
+    }
+
+    fn run_all(&mut self, tx: &mut dyn WriteTx, requests: &[Prepared]) -> Result<Answers, Refusal> {
+        let opened_by = requests.first().map(|first| first.request.via.clone()).unwrap_or_default();
+        self.expire(tx, &opened_by)?;
+        let wanted: BTreeSet<Need> =
+            requests.iter().flat_map(|prepared| needs(&prepared.request)).collect();
+        let wanted: Vec<Need> =
+            wanted.into_iter().filter(|need| !self.facts.has_answer(need)).collect();
+        self.load(tx, wanted, requests)?;
+        Ok(requests.iter().map(|prepared| self.run(tx, prepared)).collect())
     }
 
     fn expire(&mut self, tx: &mut dyn WriteTx, via: &Via) -> Result<(), Refusal> {
@@ -187,6 +278,7 @@ impl<'s> Batch<'s> {
 
     fn run(&mut self, tx: &mut dyn WriteTx, prepared: &Prepared) -> Result<Reply, Refusal> {
         let request = &prepared.request;
+        self.keys.push(request.key.clone());
         if let Some(answer) = self.remembered(tx, prepared)? {
             return Ok(Reply::Again(answer));
         }
@@ -224,15 +316,36 @@ impl<'s> Batch<'s> {
         let answer = if request.command == Command::Sweep {
             Answer::Swept(self.swept())
         } else {
-            answer::render(tx, &mut self.facts, &request.repo, &answer, own, policy)?
+            answer::render(tx, &mut self.facts, request, &answer, own, policy)?
         };
         let reply = Reply::New(answer);
-        if let (Some(key), Some(input)) = (&request.key, prepared.input) {
+        if let Some((key, input)) = self.key_of(prepared, silent) {
             let saved = Saved { input, answer: reply.text()?, at: self.facts.moment.now };
             self.facts.remember(request.actor.clone(), key.clone(), saved.clone());
-            self.saved.push((request.actor.clone(), key.clone(), saved));
+            self.saved.push((request.actor.clone(), key, saved));
         }
         Ok(reply)
+    }
+
+    /// Returns the key that the answer is remembered under. Where a commit may end without an answer, a command without
+    /// a key gets one: it is made of the caller, the input and the end of the log, so the same key is never made for two
+    /// commands.
+    fn key_of(&mut self, prepared: &Prepared, silent: bool) -> Option<(String, Hash)> {
+        let request = &prepared.request;
+        let input = prepared.input?;
+        if let Some(key) = &request.key {
+            return Some((key.clone(), input));
+        }
+        if !self.replicated || silent {
+            return None;
+        }
+        let made = format!("{}\n{}\n{input}", self.facts.head.hash, request.actor);
+        let mut key = Hash::of(made.as_bytes()).to_string();
+        key.truncate(MADE_KEY_CHARS);
+        if let Some(last) = self.keys.last_mut() {
+            *last = Some(key.clone());
+        }
+        Some((key, input))
     }
 
     /// Returns the answer that was given under the same key before.
@@ -279,13 +392,18 @@ impl<'s> Batch<'s> {
         SweptAnswer { reclaimed: ended, events: self.expired.len() }
     }
 
-    /// Commits, if there is anything to, and then returns what is stored now.
-    fn commit(mut self, tx: Box<dyn WriteTx + '_>) -> Result<Option<Facts>, StoreError> {
+    /// Commits, if there is anything to, and then returns what is stored now. If there is nothing, an answer may still
+    /// rest on what others have stored.
+    fn commit(
+        mut self,
+        tx: Box<dyn WriteTx + '_>,
+        rests_on_it: bool,
+    ) -> Result<Option<Facts>, StoreError> {
         let dirty = self.facts.take_dirty();
         let quiet = self.events.is_empty() && self.presence.is_empty() && self.saved.is_empty();
         // Putting off what turned out to be alive is worth a write of its own only in bulk.
         if quiet && self.later.len() < limits::EXPIRED_MAX / 2 {
-            return Ok(None);
+            return if rests_on_it { tx.confirm().map(|()| None) } else { Ok(None) };
         }
         let policy = &self.settings.policy;
         let mut due: BTreeMap<Key, Option<Timestamp>> =

@@ -13,6 +13,7 @@ use comity_core::state::Key;
 use comity_core::time::Timestamp;
 use comity_store::{Changes, EventQuery, ReadTx, Rows, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// Events, agents or answers that are carried in one transaction.
 const PAGE: usize = 2_000;
@@ -39,6 +40,12 @@ impl Service {
             Err(StoreError::Closed(_)) => Ok(true),
             Err(error) => Err(error.into()),
         })
+    }
+
+    /// Writes this store as it is at one moment into a new SQLite file; `false` when it has to be copied event by event.
+    pub fn backup(&self, to: &Path) -> Result<bool, Refusal> {
+        let to = to.to_owned();
+        self.with_store(move |store| Ok(store.backup(&to)?))
     }
 
     /// Names the agents that hold something here now: they would go on writing.

@@ -3,8 +3,12 @@
 use crate::caller::Caller;
 use crate::observer::Answered;
 use crate::service::Service;
-use comity_api::{Operation, Row, SweptAnswer, TaskAnswer, TaskVerbInput, op};
-use comity_core::command::{Command, Submission, TaskVerb};
+use crate::stream::{Sink, Stop, StreamHandler};
+use comity_api::{
+    ClaimAnswer, LeasesAnswer, Operation, Row, Several, SweptAnswer, TaskAnswer, TaskStep,
+    TaskVerbInput, op,
+};
+use comity_core::command::{ClaimWish, Command, Submission, TaskVerb};
 use comity_core::refusal::{Code, Refusal};
 use comity_protocol::neotx::named::Named;
 use serde::Serialize;
@@ -29,10 +33,14 @@ impl Service {
 
 type ByJson = Box<dyn Fn(&Caller, Value) -> Result<Answered<Value>, Refusal> + Send + Sync>;
 
+type StreamByJson =
+    Box<dyn Fn(&Caller, Value, Sink<Value>, &Stop) -> Result<(), Refusal> + Send + Sync>;
+
 /// Handlers by the names of their rows, for doors that speak JSON.
 #[derive(Default)]
 pub struct Handlers {
     by_name: BTreeMap<&'static str, ByJson>,
+    streams: BTreeMap<&'static str, StreamByJson>,
     rows: Vec<&'static Row>,
 }
 
@@ -45,14 +53,30 @@ impl Handlers {
         O::Output: Serialize,
     {
         let call = move |caller: &Caller, input: Value| {
-            let input = serde_json::from_value(input)
-                .map_err(|error| Refusal::input(format!("{}: {error}", O::ROW.name)))?;
-            let Answered { output, remarks } = handler.handle(caller, input)?;
+            let Answered { output, remarks } = handler.handle(caller, read::<O>(input)?)?;
             let output = serde_json::to_value(output)
                 .map_err(|error| Refusal::new(Code::Internal, format!("an answer: {error}")))?;
             Ok(Answered { output, remarks })
         };
         self.by_name.insert(O::ROW.name, Box::new(call));
+        self.rows.push(O::ROW);
+    }
+
+    /// Registers the handler of a row that is a stream.
+    pub fn add_stream<O>(&mut self, handler: impl StreamHandler<O> + Send + Sync + 'static)
+    where
+        O: Operation,
+        O::Input: DeserializeOwned,
+        O::Output: Serialize,
+    {
+        let call = move |caller: &Caller, input: Value, mut sink: Sink<Value>, stop: &Stop| {
+            let written = move |output: &O::Output| {
+                // An output that cannot be written ends the stream.
+                serde_json::to_value(output).is_ok_and(|output| sink(&output))
+            };
+            handler.stream(caller, read::<O>(input)?, Box::new(written), stop)
+        };
+        self.streams.insert(O::ROW.name, Box::new(call));
         self.rows.push(O::ROW);
     }
 
@@ -63,16 +87,39 @@ impl Handlers {
         caller: &Caller,
         input: Value,
     ) -> Result<Answered<Value>, Refusal> {
-        match self.by_name.get(name) {
-            Some(call) => call(caller, input),
-            None => Err(Refusal::new(Code::NotFound, format!("there is no operation {name:?}"))),
-        }
+        let call = self.by_name.get(name).ok_or_else(|| no_operation(name))?;
+        call(caller, input)
+    }
+
+    /// Starts a stream by its name, with JSON in and JSON out.
+    pub fn stream(
+        &self,
+        name: &str,
+        caller: &Caller,
+        input: Value,
+        sink: Sink<Value>,
+        stop: &Stop,
+    ) -> Result<(), Refusal> {
+        let call = self.streams.get(name).ok_or_else(|| no_operation(name))?;
+        call(caller, input, sink, stop)
     }
 
     /// Lists the rows that have a handler, one for each time that a handler was added.
     pub fn rows(&self) -> impl Iterator<Item = &'static Row> {
         self.rows.iter().copied()
     }
+}
+
+fn read<O: Operation>(input: Value) -> Result<O::Input, Refusal>
+where
+    O::Input: DeserializeOwned,
+{
+    serde_json::from_value(input)
+        .map_err(|error| Refusal::input(format!("{}: {error}", O::ROW.name)))
+}
+
+fn no_operation(name: &str) -> Refusal {
+    Refusal::new(Code::NotFound, format!("there is no operation {name:?}"))
 }
 
 fn moved(verb: TaskVerb, input: TaskVerbInput) -> Command {
@@ -120,6 +167,14 @@ fn with_names(mut given: Submission) -> Submission {
     given
 }
 
+fn with_names_each(Several { ids, steps }: Several) -> Several {
+    let one = |step| match step {
+        TaskStep::Submit(given) => TaskStep::Submit(with_names(given)),
+        step => step,
+    };
+    Several { ids, steps: steps.into_iter().map(one).collect() }
+}
+
 macro_rules! handlers {
     (
         reads { $($read:ident($reader:ident, $asked:ident) => $look:expr;)* }
@@ -140,6 +195,7 @@ macro_rules! handlers {
 pub fn register(service: &Service, handlers: &mut Handlers) {
     register_commands(service, handlers);
     register_own(service, handlers);
+    handlers.add_stream::<op::EventTail>(service.clone());
     crate::contracts::register(&crate::Contracts, handlers);
 }
 
@@ -147,9 +203,11 @@ handlers! {
     reads {
         TaskList(reader, input) => reader.tasks(&input);
         TaskShow(reader, input) => reader.task(&input.id);
+        TaskStory(reader, input) => reader.story(&input.id);
         TaskWhy(reader, input) => reader.why(&input.id);
         TaskMission(reader, input) => reader.mission(&input.id);
         TaskIntervention(reader, input) => reader.intervention(&input.id);
+        Log(reader, input) => reader.latest(&input);
         LeaseList(reader, input) => reader.leases(&input);
         LeaseCheck(reader, input) => reader.check_paths(&input);
         AgentList(reader, input) => reader.agents(&input);
@@ -172,10 +230,10 @@ handlers! {
         TaskCreate(input) => Command::CreateTask(Box::new(input));
         TaskBreakdown(input) => input;
         TaskUpdate(input) => input;
+        TaskSeveral(input) => with_names_each(input);
         TaskDepend(input) => input;
         TaskAssign(input) => input;
         TaskLink(input) => input;
-        TaskClaim(input) => Command::Claim(input);
         TaskStart(input) => input;
         TaskSubmit(input) => Command::Submit(with_names(input));
         TaskReview(input) => moved(TaskVerb::Review, input);
@@ -195,11 +253,11 @@ handlers! {
         TaskSubtask(input) => input;
         TaskHandoff(input) => input;
         TaskTransition(input) => input;
-        LeaseAcquire(input) => input;
         LeaseRenew(input) => input;
         LeaseRelease(input) => input;
         LeaseReclaim(input) => Command::Sweep;
         AgentRegister(input) => input;
+        AgentDescribe(input) => input;
         AgentHeartbeat(input) => Command::Heartbeat;
         GateRecord(input) => input;
         GateWaive(input) => input;
@@ -218,6 +276,28 @@ handlers! {
 }
 
 crate::handlers_of! { Service, register_own {
+    TaskClaim(service, caller, input) => {
+        let (wait, wish) = (input.wait, ClaimWish::from(input));
+        let Answered { output, remarks } = match wait {
+            Some(wait) => service.claim_waiting(caller, &wish, wait)?,
+            None => service.run(caller, Command::Claim(wish))?,
+        };
+        Ok(Answered { output: output.take::<ClaimAnswer>()?, remarks })
+    };
+    TaskUndo(service, caller, input) => service.undo(caller, input.id.as_deref());
+    LeaseAcquire(service, caller, input) => {
+        let (wait, command) = (input.wait, Command::from(input));
+        match wait {
+            Some(wait) => {
+                let reply = service.execute_waiting(&caller.request(command), wait)?;
+                reply.take::<LeasesAnswer>().map(Answered::from)
+            }
+            None => {
+                let Answered { output, remarks } = service.run(caller, command)?;
+                Ok(Answered { output: output.take::<LeasesAnswer>()?, remarks })
+            }
+        }
+    };
     TaskAnswerQuestions(service, caller, input) => {
         let form = match input.comment {
             Some(generation) => crate::AnswerForm::Comment(generation),

@@ -1,13 +1,16 @@
 //! The hub of a started service: one thread reads each new event once and wakes those who wait for it. While nobody
 //! waits it reads nothing.
 
+use crate::claim_wait::until_next_expiry;
 use crate::readers::Readers;
+use crate::stream::{Sink, Stop};
 use crate::view;
 use crate::writer::{is_service_thread, shielded, spawn, stopped};
 use comity_api::EventView;
 use comity_core::chain::Stored;
 use comity_core::ids::Seq;
 use comity_core::limits::PAGE_MAX;
+use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_store::{EventQuery, ReadTx, Reader, StoreError, Watch};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +22,8 @@ use std::time::{Duration, Instant};
 const NAP_MAX: Duration = Duration::from_millis(500);
 /// How long the hub pauses when the store cannot be read.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// How long after an expiry the hub looks for the next one: those who woke apply the first one meanwhile.
+const EXPIRY_PAUSE: Duration = Duration::from_secs(1);
 /// Those who may wait at once.
 const WAITERS_MAX: usize = 10_000;
 
@@ -36,21 +41,26 @@ pub enum Woken {
 pub type Interest = Box<dyn Fn(&Stored) -> bool + Send>;
 /// What a waiter does when it wakes. It runs on the hub's thread, or at once on the caller's; it must be short.
 pub type Wake = Box<dyn FnOnce(Woken) + Send>;
-/// Where events go; it answers whether it wants more. It runs on the hub's thread (what is past already: on the
-/// caller's) and must not block.
-pub type Sink = Box<dyn FnMut(&EventView) -> bool + Send>;
+/// What somebody waits for: the first event after `since` that is of interest, or a time.
+pub(crate) struct Wait {
+    pub since: Seq,
+    pub until: Instant,
+    pub interest: Interest,
+    /// Whether it also wakes when something expires.
+    pub at_expiry: bool,
+}
 
 struct Waiter {
-    since: Seq,
-    interest: Interest,
-    until: Instant,
+    wait: Wait,
     wake: Wake,
 }
 
 struct Follower {
     /// The last event that the sink was shown.
     after: Seq,
-    sink: Sink,
+    /// It runs on the hub's thread; what is past already, on the caller's.
+    sink: Sink<EventView>,
+    stop: Stop,
 }
 
 impl Follower {
@@ -61,7 +71,7 @@ impl Follower {
             more = events.iter().all(|event| {
                 let is_new = event.seq > self.after.0;
                 self.after = self.after.max(Seq(event.seq));
-                !is_new || (self.sink)(event)
+                !is_new || (!self.stop.is_told() && (self.sink)(event))
             });
         });
         more
@@ -74,16 +84,23 @@ struct State {
     seen: Seq,
     waiters: Vec<Waiter>,
     followers: Vec<Follower>,
+    /// When something may expire next; none is not known.
+    alarm: Option<Instant>,
 }
 
 impl State {
     fn is_idle(&self) -> bool {
         self.waiters.is_empty() && self.followers.is_empty()
     }
+
+    fn minds_expiry(&self) -> bool {
+        self.waiters.iter().any(|waiter| waiter.wait.at_expiry)
+    }
 }
 
 #[derive(Default)]
 struct Shared {
+    policy: Policy,
     state: Mutex<State>,
     /// Somebody waits again, or the hub was told to stop.
     called: Condvar,
@@ -101,23 +118,23 @@ impl Hub {
         watch: Box<dyn Watch>,
         mut reader: Box<dyn Reader>,
         readers: Arc<Readers>,
+        policy: Policy,
     ) -> Result<Hub, Refusal> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared { policy, ..Shared::default() });
         shared.lock().seen = reader.read()?.head()?.seq;
         let of_thread = shared.clone();
         let thread = spawn("comity-hub", move || of_thread.run(watch, reader.as_mut()))?;
         Ok(Hub { shared, readers, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Wakes once: at the first event after `since` that is of interest, at a time, or when the wait cannot go on.
-    pub(crate) fn wait(&self, since: Seq, until: Instant, interest: Interest, wake: Wake) {
-        let mut since = since;
+    /// Wakes once: when what is waited for comes, or when the wait cannot go on.
+    pub(crate) fn wait(&self, mut wait: Wait, wake: Wake) {
         loop {
             {
                 let mut state = self.shared.lock();
                 let refusal = self.shared.refusal(state.waiters.len());
-                if refusal.is_none() && since >= state.seen {
-                    state.waiters.push(Waiter { since, interest, until, wake });
+                if refusal.is_none() && wait.since >= state.seen {
+                    state.waiters.push(Waiter { wait, wake });
                     self.shared.called.notify_all();
                     return;
                 }
@@ -126,17 +143,22 @@ impl Hub {
                     return wake(Woken::Failed(refusal));
                 }
             }
-            match self.events_after(since) {
-                Ok(missed) if missed.iter().any(&interest) => return wake(Woken::Event),
-                Ok(missed) => since = missed.last().map_or(since, |last| last.seq),
+            match self.events_after(wait.since) {
+                Ok(missed) if missed.iter().any(&wait.interest) => return wake(Woken::Event),
+                Ok(missed) => wait.since = missed.last().map_or(wait.since, |last| last.seq),
                 Err(refusal) => return wake(Woken::Failed(refusal)),
             }
         }
     }
 
     /// Hands every event after `since` to a sink, in order, until the sink wants no more or the service stops.
-    pub(crate) fn follow(&self, after: Seq, sink: Sink) -> Result<(), Refusal> {
-        let mut follower = Follower { after, sink };
+    pub(crate) fn follow(
+        &self,
+        after: Seq,
+        sink: Sink<EventView>,
+        stop: Stop,
+    ) -> Result<(), Refusal> {
+        let mut follower = Follower { after, sink, stop };
         loop {
             {
                 let mut state = self.shared.lock();
@@ -160,10 +182,6 @@ impl Hub {
         let mut reader = self.readers.take();
         let mut tx = reader.read()?;
         Ok(page(tx.as_mut(), since)?)
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.shared.is_stopped()
     }
 
     /// Wakes everybody and ends the thread. On a thread of a service it only tells the thread to end.
@@ -228,15 +246,40 @@ impl Shared {
             }
         }
         self.end_waits(|_| true, &Woken::Failed(stopped()));
-        // Who reads the other end of a sink learns that nothing more comes.
-        let ended = std::mem::take(&mut self.lock().followers);
+        self.end_followers(|_| true);
+    }
+
+    /// Drops followers; who reads the other end of such a sink learns that nothing more comes.
+    fn end_followers(&self, is_meant: impl Fn(&Follower) -> bool) {
+        let ended: Vec<Follower> =
+            self.lock().followers.extract_if(.., |follower| is_meant(follower)).collect();
         shielded(|| drop(ended));
     }
 
     fn attend(&self, watch: &mut dyn Watch, reader: &mut dyn Reader) -> Result<(), StoreError> {
         let shown = self.show_new_events(reader);
-        self.end_waits(|waiter| waiter.until <= Instant::now(), &Woken::TimeUp);
-        shown.and_then(|()| watch.wait(self.nap()).map(drop))
+        self.end_followers(|follower| follower.stop.is_told());
+        self.end_waits(|waiter| waiter.wait.until <= Instant::now(), &Woken::TimeUp);
+        let rung = shown.and_then(|()| self.ring(reader));
+        rung.and_then(|()| watch.wait(self.nap()).map(drop))
+    }
+
+    /// Wakes those who wait for an expiry when something has expired. One look serves all of them.
+    fn ring(&self, reader: &mut dyn Reader) -> Result<(), StoreError> {
+        let now = Instant::now();
+        {
+            let state = self.lock();
+            if !state.minds_expiry() || state.alarm.is_some_and(|at| at > now) {
+                return Ok(());
+            }
+        }
+        let left = until_next_expiry(reader.read()?.as_mut(), &self.policy)
+            .map_err(|refusal| StoreError::other("cannot read the store", refusal.message))?;
+        self.lock().alarm = Some(now + if left.is_zero() { EXPIRY_PAUSE } else { left });
+        if left.is_zero() {
+            self.end_waits(|waiter| waiter.wait.at_expiry, &Woken::Event);
+        }
+        Ok(())
     }
 
     /// Sleeps while nobody waits. What the watch heard is taken from it now and then, so that it does not pile up.
@@ -251,17 +294,21 @@ impl Shared {
     fn skip_unwanted(&self, reader: &mut dyn Reader) -> Result<(), StoreError> {
         let head = reader.read()?.head()?.seq;
         let mut state = self.lock();
-        let waiters = state.waiters.iter().map(|waiter| waiter.since);
+        let waiters = state.waiters.iter().map(|waiter| waiter.wait.since);
         let followers = state.followers.iter().map(|follower| follower.after);
         let wanted_after = waiters.chain(followers).min().unwrap_or(head);
         state.seen = state.seen.max(wanted_after.min(head));
+        state.alarm = None;
         Ok(())
     }
 
     fn nap(&self) -> Duration {
         let now = Instant::now();
-        let left = |waiter: &Waiter| waiter.until.saturating_duration_since(now);
-        self.lock().waiters.iter().map(left).min().unwrap_or(NAP_MAX).min(NAP_MAX)
+        let state = self.lock();
+        let alarm = state.alarm.filter(|_| state.minds_expiry());
+        let times = state.waiters.iter().map(|waiter| waiter.wait.until).chain(alarm);
+        let left = times.map(|at| at.saturating_duration_since(now)).min();
+        left.unwrap_or(NAP_MAX).min(NAP_MAX)
     }
 
     /// Reads what was committed since the last look; each waiter is woken once, each sink sees every event.
@@ -273,6 +320,7 @@ impl Shared {
             let mut followers = {
                 let mut state = self.lock();
                 state.seen = last.seq;
+                state.alarm = None;
                 std::mem::take(&mut state.followers)
             };
             // Without the lock: a sink may call the service.
@@ -282,7 +330,8 @@ impl Shared {
                 self.lock().followers.append(&mut followers);
             }
             let is_meant = |waiter: &Waiter| {
-                events.iter().any(|event| event.seq > waiter.since && (waiter.interest)(event))
+                let wait = &waiter.wait;
+                events.iter().any(|event| event.seq > wait.since && (wait.interest)(event))
             };
             self.end_waits(is_meant, &Woken::Event);
         }

@@ -3,6 +3,7 @@
 
 use crate::batch::{first_answer, open_facts, settle};
 use crate::caller::Caller;
+use crate::intake::safe_key;
 use crate::service::Service;
 use comity_core::chain::Hash;
 use comity_core::command::Command;
@@ -28,7 +29,7 @@ impl Keyed {
         let keyed = Caller { key: Some(key.to_owned()), ..caller.clone() };
         check_input(&keyed.request(Command::Heartbeat))?;
         let input = Hash::of(format!("{}\n{input}", caller.repo).as_bytes());
-        Ok(Keyed { caller, key: key.to_owned(), input })
+        Ok(Keyed { caller, key: safe_key(key.to_owned()), input })
     }
 
     fn first(
@@ -49,6 +50,12 @@ impl Service {
             let mut facts = open_facts(tx, &self.settings().policy, 0)?;
             keyed.first(tx, &mut facts)
         })?;
+        if first.is_some() {
+            self.with_store(|store| match store.may_have_standbys() {
+                true => Ok(store.write()?.confirm()?),
+                false => Ok(()),
+            })?;
+        }
         first.as_deref().map(read).transpose()
     }
 
@@ -65,6 +72,7 @@ impl Service {
             let mut tx = store.write()?;
             let mut facts = open_facts(tx.as_mut(), &policy, 0)?;
             if let Some(first) = keyed.first(tx.as_mut(), &mut facts)? {
+                tx.confirm()?;
                 return Ok(Some(first));
             }
             let saved = Saved { input: keyed.input, answer: text, at: facts.moment.now };

@@ -1,12 +1,13 @@
 //! The door of a command: its form is checked and its secrets are taken out before anything else sees it.
 
-use crate::redact::{RedactOptions, Redactor};
+use crate::redact::{RedactOptions, Redactor, secrets};
 use crate::strings::{self, Part};
 use comity_core::chain::Hash;
 use comity_core::command::{Command, Made, Request};
 use comity_core::decide::check_input;
 use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
+use comity_core::via::Via;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -40,29 +41,47 @@ const FREE_FORM: [&str; 3] = ["context", "event", "other"];
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub request: Request,
-    /// The digest of its input, when it has an idempotency key.
+    /// The digest of its input, when it has an idempotency key or may get one.
     pub input: Option<Hash>,
+}
+
+/// Returns the key to store: of one that looks like a secret its digest, since keys are only compared.
+pub(crate) fn safe_key(key: String) -> String {
+    match secrets(&key) {
+        Cow::Owned(_) => format!("sha256:{}", Hash::of(key.as_bytes())),
+        Cow::Borrowed(_) => key,
+    }
 }
 
 pub struct Intake {
     redactor: Redactor,
+    /// Whether the batch may give a command a key that has none.
+    may_make_keys: bool,
 }
 
 impl Intake {
     pub fn new(options: RedactOptions) -> Result<Intake, Refusal> {
         let redactor = Redactor::new(options)
             .map_err(|bad| Refusal::input(format!("[redact] patterns: {bad}")))?;
-        Ok(Intake { redactor })
+        Ok(Intake { redactor, may_make_keys: false })
+    }
+
+    /// Says whether the batch may give keys to commands that have none.
+    #[must_use]
+    pub(crate) fn making_keys(self, may_make_keys: bool) -> Intake {
+        Intake { may_make_keys, ..self }
     }
 
     /// Prepares a request, or says what is wrong with its form.
     pub fn prepare(&self, mut request: Request) -> Result<Prepared, Refusal> {
         check_input(&request)?;
         self.check_names(&request)?;
+        request.key = request.key.map(safe_key);
         let mut input = None;
-        if request.key.is_some() || self.may_hold_secrets(&request.command) {
+        let keyed = request.key.is_some() || self.may_make_keys;
+        if keyed || self.may_hold_secrets(&request.command) {
             let mut value = to_value(&request.command)?;
-            if request.key.is_some() {
+            if keyed {
                 // The key stands for what the caller sent, so the digest is taken before anything is removed.
                 input = Some(digest(&request, &value)?);
             }
@@ -77,7 +96,7 @@ impl Intake {
         if let Some(text) = &mut request.workspace {
             *text = self.redactor.text(text).into_owned();
         }
-        request.via = request.via.cleaned(|text| self.redactor.text(text));
+        request.via = self.clean_via(request.via);
         if let Some(work) = &mut request.observed.work {
             let paths =
                 work.files.iter_mut().flat_map(|f| [Some(&mut f.path), f.moved_from.as_mut()]);
@@ -86,6 +105,11 @@ impl Intake {
             }
         }
         Ok(Prepared { request, input })
+    }
+
+    /// Returns the `via` of a request as the log gets it.
+    pub(crate) fn clean_via(&self, via: Via) -> Via {
+        via.cleaned(|text| self.redactor.text(text))
     }
 
     /// Names are compared, so nothing can be taken out of them: one that would have to be is refused.

@@ -4,17 +4,22 @@ use crate::answer::{Answer, CommandOutput, Reply};
 use crate::caller::Caller;
 use crate::read::Reader;
 use crate::service::Service;
-use comity_api::TaskFilter;
+use comity_api::{AgentFilter, TaskFilter};
 use comity_core::command::{Command, Request};
-use comity_core::decide::shared_words;
+use comity_core::decide::{branch_name, shared_words, unknown_name};
+use comity_core::limits::PAGE_MAX;
+use comity_core::nearest::nearest;
 use comity_core::observed::{Observed, SharedWith, Wanted};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Task};
 use comity_core::view::TaskView;
+use serde_json::Value;
 
 /// How often a command is looked at anew when its task changed meanwhile.
 const LOOKS_MAX: usize = 2;
+/// How far around a task others are looked at to find whose branch its work is on.
+const NEIGHBOURS_MAX: u64 = 1_000;
 /// Claims in one work tree that are looked at.
 const CLAIMS_MAX: usize = 500;
 
@@ -62,10 +67,39 @@ impl<T> From<T> for Answered<T> {
 impl Service {
     /// Runs a command for a caller, whose observer looks first.
     pub fn run(&self, caller: &Caller, command: Command) -> Result<Answered<Reply>, Refusal> {
+        let another = command.is_of_holder().then(|| self.another_just_acted(caller)).flatten();
         let request = caller.request(command);
-        match &caller.observer {
+        let done = match &caller.observer {
             Some(observer) => self.execute_seen(&request, observer.as_ref()),
-            None => Ok(self.execute(request)?.into()),
+            None => self.execute(request).map(Answered::from),
+        };
+        match done {
+            Ok(mut answered) => {
+                answered.remarks.extend(another);
+                Ok(answered)
+            }
+            Err(refusal) if refusal.code == Code::UnknownName => {
+                Err(self.with_nearest_agent(caller, refusal))
+            }
+            Err(mut refusal) => {
+                // Two under one id meet in refusals that neither of them can explain.
+                if let Some(words) = another {
+                    refusal.message = format!("{}; {words}", refusal.message);
+                }
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Names the agent that a mistyped one is nearest to.
+    fn with_nearest_agent(&self, caller: &Caller, refusal: Refusal) -> Refusal {
+        let Some(Value::String(name)) = refusal.details.get("agent") else { return refusal };
+        let page = AgentFilter { limit: Some(PAGE_MAX), after: None };
+        let Ok(known) = self.read(caller, |reader| reader.agents(&page)) else { return refusal };
+        let known: Vec<String> = known.agents.into_iter().map(|agent| agent.id).collect();
+        match nearest(name, known.iter().map(String::as_str)) {
+            Some(meant) => unknown_name("agent", name, Some(meant)),
+            None => refusal,
         }
     }
 
@@ -100,37 +134,95 @@ impl Service {
         request: &Request,
         observer: &dyn Observer,
     ) -> Result<Answered<Reply>, Refusal> {
-        let wanted = request.command.wants_seen();
-        if wanted.is_nothing() {
+        let commands = request.command.looked_at();
+        let wanted: Vec<Wanted<'_>> = commands.iter().map(Command::wants_seen).collect();
+        if wanted.iter().all(Wanted::is_nothing) {
             return Ok(self.execute(request.clone())?.into());
         }
-        let (task, beside) = self.what_stands(request, &wanted)?;
-        let look = Look { request, wanted, task: task.as_ref(), beside: &beside };
-        let Seen { observed, mut remarks } = observer.observe(&look)?;
-        match self.execute(Request { observed: observed.clone(), ..request.clone() }) {
+        let mut stands = Vec::new();
+        for (command, wanted) in commands.iter().zip(&wanted) {
+            stands.push(self.what_stands(request, command, wanted)?);
+        }
+        let mut looks = Vec::new();
+        for (wanted, (task, beside)) in wanted.into_iter().zip(&stands) {
+            looks.push(Look { request, wanted, task: task.as_ref(), beside });
+        }
+        let mut all: Vec<Observed> = Vec::new();
+        let mut remarks = Vec::new();
+        for look in &looks {
+            match observer.observe(look) {
+                Ok(seen) => {
+                    remarks.extend(seen.remarks);
+                    let branch =
+                        seen.observed.work.as_ref().and_then(|work| work.branch.as_deref());
+                    if let (Some(task), Some(branch)) = (look.task, branch) {
+                        remarks.extend(self.another_tasks_branch(request, task, branch)?);
+                    }
+                    all.push(seen.observed);
+                }
+                Err(refusal) => {
+                    looks.iter().zip(&all).for_each(|(look, seen)| observer.refused(look, seen));
+                    return Err(refusal);
+                }
+            }
+        }
+        let observed = match all.as_slice() {
+            [one] => one.clone(),
+            _ => Observed { steps: all.clone(), ..Observed::default() },
+        };
+        match self.execute(Request { observed, ..request.clone() }) {
             Ok(output) => {
-                remarks.extend(observer.accepted(&look, &observed, output.task()));
+                for (look, seen) in looks.iter().zip(&all) {
+                    let id = look.task.map(|task| task.id.as_str());
+                    remarks.extend(observer.accepted(look, seen, output.task(id)));
+                }
                 remarks.extend(remarks_on(&output));
                 Ok(Answered { output, remarks })
             }
             Err(refusal) => {
-                observer.refused(&look, &observed);
+                looks.iter().zip(&all).for_each(|(look, seen)| observer.refused(look, seen));
                 Err(refusal)
             }
         }
+    }
+
+    /// Says when work is handed in from the branch that comity named for another task.
+    fn another_tasks_branch(
+        &self,
+        request: &Request,
+        task: &Task,
+        branch: &str,
+    ) -> Result<Option<String>, Refusal> {
+        let pattern = &self.settings().policy.branch_pattern;
+        let own = branch_name(pattern, task);
+        if branch == own || task.branch.as_deref() == Some(branch) {
+            return Ok(None);
+        }
+        let after = task.number.saturating_sub(NEIGHBOURS_MAX);
+        let count = usize::try_from(NEIGHBOURS_MAX * 2).unwrap_or(usize::MAX);
+        let around = self.read(&Caller::of(request), |reader| {
+            Ok(reader.task_rows(&TaskFilter::default(), after, count)?.0)
+        })?;
+        let other = around.iter().find(|other| branch_name(pattern, other) == branch);
+        Ok(other.map(|other| {
+            let (id, other) = (&task.id, &other.id);
+            let own = task.branch.as_ref().unwrap_or(&own);
+            format!("note: {branch} is the branch of {other}; the branch of {id} is {own}")
+        }))
     }
 
     /// Reads the task, and who else is at work where the caller is. What does not stand is left to the rules to refuse.
     fn what_stands(
         &self,
         request: &Request,
+        command: &Command,
         wanted: &Wanted<'_>,
     ) -> Result<(Option<Task>, Vec<SharedWith>), Refusal> {
         if wanted.work.is_none() && wanted.merge.is_none() {
             return Ok((None, Vec::new()));
         }
         self.read(&Caller::of(request), |reader| {
-            let Some(id) = request.command.task_ref() else { return Ok((None, Vec::new())) };
+            let Some(id) = command.task_ref() else { return Ok((None, Vec::new())) };
             let Ok(task) = reader.find(id) else { return Ok((None, Vec::new())) };
             let beside = match wanted.work {
                 Some(_) => reader.claims_beside(request, &task)?,

@@ -4,11 +4,12 @@ use crate::answer::{holds, mission_of};
 use crate::batch::{open_facts, settle};
 use crate::caller::Caller;
 use crate::pages::{id_after, limit, number_after, page};
+use crate::task_lists::task_has;
 use comity_api::{
     AgentAnswer, AgentFilter, AgentsPage, CheckPaths, ConflictView, DecisionAnswer, DecisionFilter,
     DecisionsPage, EventFilter, EventsPage, GatesAnswer, HeadAnswer, LeaseFilter, LeasesPage,
     MissionAnswer, PathView, PathsAnswer, Since, SuggestAgents, SuggestionsAnswer, TaskAnswer,
-    TaskFilter, TasksAnswer, WhyAnswer,
+    TaskFilter, WhyAnswer,
 };
 use comity_core::decide::{conflicts, find_decision, find_task, not_found, sweep};
 use comity_core::decision::Decision;
@@ -18,9 +19,9 @@ use comity_core::lease::{Lease, LeaseMode};
 use comity_core::limits;
 use comity_core::pattern::Pattern;
 use comity_core::policy::Policy;
-use comity_core::ready::{Caller as Claimant, first_obstacle};
+use comity_core::ready::{Caller as Claimant, is_ready, roles_of};
 use comity_core::refusal::Refusal;
-use comity_core::role::{Role, Verb};
+use comity_core::role::Role;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
@@ -31,8 +32,6 @@ use std::collections::BTreeSet;
 
 /// Expired things that a read takes into account.
 const DUE_MAX: usize = 10_000;
-/// Queued tasks that `--ready` looks at for one page.
-const READY_SCAN_MAX: usize = 5_000;
 
 /// One snapshot with the asker before it.
 pub(crate) struct Reader<'a> {
@@ -94,19 +93,13 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn task_view(&mut self, task: &Task) -> Result<view::TaskView, Refusal> {
-        let policy = self.policy;
-        settle(self.tx, &mut self.facts, |facts| view::task(facts, task, policy))
+        let (policy, caller) = (self.policy, Some(&self.caller.actor));
+        settle(self.tx, &mut self.facts, |facts| view::task(facts, task, policy, caller))
     }
 
-    fn caller_roles(&mut self) -> Result<Vec<Role>, Refusal> {
-        let actor = &self.caller.actor;
-        let known = settle(self.tx, &mut self.facts, |facts| Ok(facts.agent(actor)?.cloned()))?;
-        Ok(match known {
-            Some(agent) => agent.roles,
-            None if actor.is_person() || self.policy.registration_required => Vec::new(),
-            // Who is unknown so far would be registered so on first use.
-            None => vec![Role::Implementer],
-        })
+    pub(crate) fn caller_roles(&mut self) -> Result<Vec<Role>, Refusal> {
+        let (actor, policy) = (&self.caller.actor, self.policy);
+        settle(self.tx, &mut self.facts, |facts| roles_of(facts, actor, policy))
     }
 
     pub(crate) fn why(&mut self, id: &str) -> Result<WhyAnswer, Refusal> {
@@ -117,38 +110,6 @@ impl<'a> Reader<'a> {
             comity_core::why::why(facts, &task, Claimant { id: actor, roles: &roles }, policy)
         })?;
         Ok(WhyAnswer { why })
-    }
-
-    pub(crate) fn tasks(&mut self, filter: &TaskFilter) -> Result<TasksAnswer, Refusal> {
-        let limit = limit(filter.limit)?;
-        let after = number_after(filter.after.as_deref())?;
-        let roles = if filter.ready { self.caller_roles()? } else { Vec::new() };
-        let mut found = Vec::new();
-        let mut from = after;
-        let mut looked_at = 0;
-        let mut cut = false;
-        while found.len() <= limit {
-            let (tasks, last) = self.task_rows(filter, from, limit + 1)?;
-            looked_at += tasks.len();
-            for task in tasks {
-                if !filter.ready || self.is_ready(&task, &roles)? {
-                    found.push(self.task_view(&task)?);
-                }
-            }
-            let Some(last) = last else { break };
-            from = last;
-            if looked_at >= READY_SCAN_MAX {
-                cut = true;
-                break;
-            }
-        }
-        let whole = found.len() <= limit;
-        let (tasks, mut next) = page(found, limit, |task| task.number.to_string());
-        if cut && whole {
-            // Enough was looked at for one page: the next one goes on from here, be this one empty or not.
-            next = Some(from.to_string());
-        }
-        Ok(TasksAnswer { tasks, next })
     }
 
     /// Returns tasks after a number as they are in effect, and where to go on when there may be more.
@@ -194,19 +155,10 @@ impl<'a> Reader<'a> {
         Ok((tasks, last))
     }
 
-    fn is_ready(&mut self, task: &Task, roles: &[Role]) -> Result<bool, Refusal> {
-        if task.status != Status::Queued {
-            return Ok(false);
-        }
-        let actor = &self.caller.actor;
-        let worker = actor.is_person()
-            || self.policy.allows(roles, Verb::Claim)
-            || task.role.is_some_and(|role| roles.contains(&role));
-        if !worker {
-            return Ok(false);
-        }
-        let caller = Claimant { id: actor, roles };
-        settle(self.tx, &mut self.facts, |facts| Ok(first_obstacle(facts, task, caller)?.is_none()))
+    pub(crate) fn is_ready(&mut self, task: &Task, roles: &[Role]) -> Result<bool, Refusal> {
+        let caller = Claimant { id: &self.caller.actor, roles };
+        let policy = self.policy;
+        settle(self.tx, &mut self.facts, |facts| is_ready(facts, task, caller, policy))
     }
 
     pub(crate) fn leases(&mut self, wanted: &LeaseFilter) -> Result<LeasesPage, Refusal> {
@@ -256,8 +208,11 @@ impl<'a> Reader<'a> {
     pub(crate) fn check_paths(&mut self, wanted: &CheckPaths) -> Result<PathsAnswer, Refusal> {
         let mut paths = Vec::new();
         for path in &wanted.paths {
-            let pattern = Pattern::parse_with(path, self.policy.case_rule()).map_err(|error| {
-                Refusal::input(format!("path {:?}: {error}", comity_core::ids::shorten(path)))
+            let repo = &self.caller.repo;
+            let rule = settle(self.tx, &mut self.facts, |facts| facts.case_rule_of(repo))?;
+            let pattern = Pattern::parse_with(path, rule).map_err(|error| {
+                let path = comity_core::ids::shorten(path);
+                Refusal::new(error.code(), format!("path {path:?}: {error}"))
             })?;
             let caller = self.caller;
             let checked = settle(self.tx, &mut self.facts, |facts| {
@@ -413,4 +368,5 @@ fn fits(task: &Task, filter: &TaskFilter) -> bool {
         && filter.role.is_none_or(|role| task.role == Some(role))
         && filter.initiative.as_ref().is_none_or(|name| task.initiative.as_ref() == Some(name))
         && (!filter.ready || task.status == Status::Queued)
+        && filter.search.as_ref().is_none_or(|words| task_has(task, words))
 }

@@ -1,6 +1,5 @@
 //! The connections that read. Callers take one, read a snapshot and put it back; when all are taken they wait.
 
-use comity_core::refusal::{Code, Refusal};
 use comity_store::{ReadTx, Reader, Store, StoreError};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -35,10 +34,10 @@ impl Readers {
 }
 
 impl Taken<'_> {
-    pub(crate) fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, Refusal> {
+    pub(crate) fn read(&mut self) -> Result<Box<dyn ReadTx + '_>, StoreError> {
         match &mut self.reader {
-            Some(reader) => Ok(reader.read()?),
-            None => Err(Refusal::new(Code::Internal, "BUG: a reader that was put back")),
+            Some(reader) => reader.read(),
+            None => Err(StoreError::other("cannot read the store", "BUG: a reader was put back")),
         }
     }
 }

@@ -4,8 +4,9 @@
 //! thread writes, a few connections read, one thread wakes whoever waits.
 
 use crate::answer::Reply;
-use crate::batch::run_batch;
+use crate::batch::{Tries, run_batch};
 use crate::caller::Caller;
+use crate::claim_wait::Claimer;
 use crate::hub::Hub;
 use crate::intake::{Intake, Prepared};
 use crate::read::Reader;
@@ -17,8 +18,9 @@ use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
+use comity_core::via::Via;
 use comity_store::memory::MemoryStore;
-use comity_store::{ReadTx, Store, Watch};
+use comity_store::{ReadTx, Store, StoreError, Watch};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Most commands in one transaction of [`Service::execute_all`].
@@ -64,33 +66,39 @@ enum Access {
         writer: Writer,
         readers: Arc<Readers>,
         hub: Hub,
+        claimer: Claimer,
     },
 }
 
 impl Service {
     /// Puts the rules before a store. No thread is started: every call does its work itself.
     pub fn inline(store: Box<dyn Store>, settings: Settings) -> Result<Service, Refusal> {
-        let intake = Arc::new(Intake::new(settings.redact.clone())?);
+        let intake = intake(&settings, store.as_ref())?;
         let (url, access) = (store.url(), Access::Inline(Mutex::new(store)));
         Ok(Service { shared: Arc::new(Shared { settings, intake, url, access }) })
     }
 
     /// Puts the rules before a store for many callers: one writer, a few readers, one hub.
     pub fn start(store: Box<dyn Store>, settings: Settings) -> Result<Service, Refusal> {
-        let intake = Arc::new(Intake::new(settings.redact.clone())?);
+        let intake = intake(&settings, store.as_ref())?;
         let url = store.url();
         let readers = Arc::new(Readers::open(store.as_ref())?);
-        let hub = Hub::start(store.watch()?, store.reader()?, readers.clone())?;
+        let hub = {
+            let policy = settings.policy.clone();
+            Hub::start(store.watch()?, store.reader()?, readers.clone(), policy)?
+        };
         let writer = Writer::start(store, settings.clone())?;
-        let access = Access::Started { writer, readers, hub };
+        let claimer = Claimer::default();
+        let access = Access::Started { writer, readers, hub, claimer };
         Ok(Service { shared: Arc::new(Shared { settings, intake, url, access }) })
     }
 
     /// Ends the threads of a started service: what is queued is finished, whoever waits is told. When this returns, the
     /// threads have ended, except when a callback of the service itself calls it: then they end soon after.
     pub fn stop(&self) {
-        if let Access::Started { writer, hub, .. } = &self.shared.access {
+        if let Access::Started { writer, hub, claimer, .. } = &self.shared.access {
             hub.stop();
+            claimer.stop();
             writer.stop();
         }
     }
@@ -158,21 +166,25 @@ impl Service {
         }
     }
 
-    /// Reads one consistent snapshot as it is stored.
+    /// Reads one consistent snapshot as it is stored. When the connection breaks, another one is read.
     pub(crate) fn read_stored<T>(
         &self,
-        look: impl FnOnce(&mut dyn ReadTx) -> Result<T, Refusal>,
+        mut look: impl FnMut(&mut dyn ReadTx) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
-        match &self.shared.access {
-            Access::Inline(store) => {
-                let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut tx = store.read()?;
-                look(tx.as_mut())
-            }
-            Access::Started { readers, .. } => {
-                let mut reader = readers.take();
-                let mut tx = reader.read()?;
-                look(tx.as_mut())
+        let mut tries = Tries::new();
+        loop {
+            let (found, lost) = match &self.shared.access {
+                Access::Inline(store) => {
+                    let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
+                    look_once(store.read(), &mut look)
+                }
+                Access::Started { readers, .. } => {
+                    let mut reader = readers.take();
+                    look_once(reader.read(), &mut look)
+                }
+            };
+            if !lost || !tries.go_on() {
+                return found;
             }
         }
     }
@@ -181,9 +193,14 @@ impl Service {
     pub(crate) fn read<T>(
         &self,
         caller: &Caller,
-        look: impl FnOnce(&mut Reader<'_>) -> Result<T, Refusal>,
+        mut look: impl FnMut(&mut Reader<'_>) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         self.read_stored(|tx| look(&mut Reader::open(tx, &self.shared.settings.policy, caller)?))
+    }
+
+    /// Returns a caller's `via` as the log gets it.
+    pub(crate) fn as_logged(&self, via: Via) -> Via {
+        self.shared.intake.clean_via(via)
     }
 
     /// Returns a task as it stands, for rules that are run outside a command.
@@ -213,6 +230,14 @@ impl Service {
         }
     }
 
+    /// Returns what tries the claims of a started service that wait.
+    pub(crate) fn claimer(&self) -> Option<&Claimer> {
+        match &self.shared.access {
+            Access::Inline(_) => None,
+            Access::Started { claimer, .. } => Some(claimer),
+        }
+    }
+
     /// Returns what wakes when any process commits.
     pub fn watch(&self) -> Result<Box<dyn Watch>, Refusal> {
         self.with_store(|store| Ok(store.watch()?))
@@ -233,6 +258,26 @@ impl Service {
     /// Returns the time by the store's clock.
     pub fn store_time(&self) -> Result<Timestamp, Refusal> {
         self.read_stored(|tx| Ok(tx.moment()?.now))
+    }
+}
+
+fn intake(settings: &Settings, store: &dyn Store) -> Result<Arc<Intake>, Refusal> {
+    let intake = Intake::new(settings.redact.clone())?;
+    Ok(Arc::new(intake.making_keys(store.may_have_standbys())))
+}
+
+/// Reads a snapshot; tells whether the connection broke meanwhile.
+fn look_once<T>(
+    begun: Result<Box<dyn ReadTx + '_>, StoreError>,
+    look: &mut impl FnMut(&mut dyn ReadTx) -> Result<T, Refusal>,
+) -> (Result<T, Refusal>, bool) {
+    match begun {
+        Ok(mut tx) => {
+            let found = look(tx.as_mut());
+            let lost = found.is_err() && tx.is_lost();
+            (found, lost)
+        }
+        Err(error) => (Err(error.to_refusal()), matches!(error, StoreError::Lost(_))),
     }
 }
 

@@ -1,8 +1,10 @@
 //! What is going on: counts, who holds what, what needs somebody.
 
+use crate::batch::settle;
 use crate::read::Reader;
-use comity_api::{Attention, Counts, StatusAnswer, TaskFilter};
+use comity_api::{Attention, Counts, StatusAnswer, TaskFilter, Working};
 use comity_core::decision::DecisionPurpose;
+use comity_core::hint::op;
 use comity_core::limits;
 use comity_core::refusal::Refusal;
 use comity_core::state::Key;
@@ -13,6 +15,8 @@ use std::collections::BTreeMap;
 const OPEN_MAX: usize = 100_000;
 /// Entries of each kind in the list of what needs attention.
 const ATTENTION_MAX: usize = 20;
+/// Tasks at work that are named.
+const WORKING_MAX: usize = 50;
 
 pub(crate) fn status(reader: &mut Reader<'_>) -> Result<StatusAnswer, Refusal> {
     let counts = counts(reader)?;
@@ -31,17 +35,38 @@ pub(crate) fn status(reader: &mut Reader<'_>) -> Result<StatusAnswer, Refusal> {
             DecisionPurpose::Grace => "stuck",
         };
         let to = decision.to.as_str();
+        let about = decision.task.as_ref().map(|id| reader.find(id.as_str())).transpose()?;
         attention.push(Attention {
             kind: kind.to_owned(),
             id: decision.id.to_string(),
+            title: about.map(|task| task.title),
             reason: format!("{} asks {to}: {}", decision.asked_by, decision.question),
             since: decision.created_at,
+            next: op("decision.answer").id(&decision.id).ask("answer", "ANSWER").into(),
         });
     }
+    attention.extend(clock(reader));
     attention.extend(waiting_tasks(reader)?);
+    let working = working(reader)?;
     let decisions_open = open.len();
     let counts = Counts(counts.into_iter().collect());
-    Ok(StatusAnswer { counts, agents, leases, decisions_open, attention })
+    Ok(StatusAnswer { counts, agents, leases, decisions_open, working, attention })
+}
+
+/// Says that nothing expires because the log is ahead of the clock.
+fn clock(reader: &Reader<'_>) -> Option<Attention> {
+    let moment = reader.facts.moment;
+    let ahead = moment.ahead();
+    (ahead > limits::CLOCK_SLACK).then(|| Attention {
+        kind: "clock".to_owned(),
+        id: "log".to_owned(),
+        title: None,
+        reason: format!(
+            "the log is {ahead} ahead of the clock, so nothing expires; if the clock is right, a person lets doctor fix the log"
+        ),
+        since: moment.clock,
+        next: op("doctor").flag("fix").into(),
+    })
 }
 
 /// Counts by status as it is in effect: what the sweep changed is moved to where it would be.
@@ -73,6 +98,25 @@ fn counts(reader: &mut Reader<'_>) -> Result<BTreeMap<Status, i64>, Refusal> {
     Ok(counts)
 }
 
+fn working(reader: &mut Reader<'_>) -> Result<Vec<Working>, Refusal> {
+    let statuses = vec![Status::Claimed, Status::InProgress];
+    let filter = TaskFilter { statuses, ..TaskFilter::default() };
+    let (tasks, _) = reader.task_rows(&filter, 0, WORKING_MAX)?;
+    let mut working = Vec::new();
+    for task in tasks.into_iter().take(WORKING_MAX) {
+        let Some(claim) = &task.claim else { continue };
+        let expires_at = settle(reader.tx, &mut reader.facts, |facts| facts.claim_expiry(claim))?;
+        working.push(Working {
+            id: task.id.to_string(),
+            status: task.status,
+            agent: claim.agent.to_string(),
+            expires_at,
+            title: task.title,
+        });
+    }
+    Ok(working)
+}
+
 fn waiting_tasks(reader: &mut Reader<'_>) -> Result<Vec<Attention>, Refusal> {
     let mut found = Vec::new();
     for (status, kind) in [
@@ -95,8 +139,15 @@ fn waiting_tasks(reader: &mut Reader<'_>) -> Result<Vec<Attention>, Refusal> {
                     None => format!("{} is in {status}", task.title),
                 },
             };
-            let (kind, id) = (kind.to_owned(), task.id.to_string());
-            found.push(Attention { kind, id, reason: detail, since: task.updated_at });
+            let next = reader.why(task.id.as_str())?.why.next;
+            found.push(Attention {
+                kind: kind.to_owned(),
+                id: task.id.to_string(),
+                title: Some(task.title),
+                reason: detail,
+                since: task.updated_at,
+                next,
+            });
         }
     }
     Ok(found)

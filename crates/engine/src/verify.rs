@@ -310,6 +310,9 @@ fn verify(tx: &mut dyn ReadTx) -> Result<VerifyAnswer, Refusal> {
             }
         }
     }
+    if let Some(gone) = tx.gone()? {
+        findings.add(gone.to_string());
+    }
     tx.mismatches()?.into_iter().for_each(|problem| findings.add(problem));
     Ok(VerifyAnswer {
         ok: findings.total == 0,

@@ -5,8 +5,9 @@
 use crate::answer::{Reply, shortest_ttl};
 use crate::batch::settle;
 use crate::caller::Caller;
-use crate::hub::{Hub, Interest, Woken};
+use crate::hub::{Interest, Wait, Woken};
 use crate::service::{Service, WeakService};
+use crate::stream::{Sink, Stop};
 use crate::view;
 use crate::writer::{Done, Owed, check_may_wait, is_busy, stopped};
 use comity_api::{DecisionAnswer, EventView};
@@ -23,13 +24,11 @@ use comity_core::time::{Millis, Timestamp};
 use comity_core::view::decision as decision_view;
 use comity_store::EventQuery;
 use serde_json::json;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 /// Longest sleep between two looks, whatever the wait; also how often a waiter is heard of at least.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(60);
-/// How often one who blocks a thread of its own looks whether the service has stopped.
-pub(crate) const STOP_LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Shortest sleep between two tries for a lease, so that a busy store is not hammered.
 pub(crate) const TRY_PAUSE: Duration = Duration::from_millis(20);
 /// How long one who found the queue full stays away.
@@ -192,19 +191,18 @@ impl Service {
         })
     }
 
-    /// Calls back for every event after a place, then for each new one, until told to stop. Blocks the caller's thread.
-    pub fn tail(
+    /// Hands every event after a place to `sink`, then each new one, on the caller's thread.
+    pub(crate) fn tail(
         &self,
         caller: &Caller,
-        from: Option<u64>,
-        on_event: &mut dyn FnMut(&EventView) -> bool,
+        after: Seq,
+        sink: &mut Sink<EventView>,
+        stop: &Stop,
     ) -> Result<(), Refusal> {
         let mut watch = self.watch()?;
-        let mut after = match from {
-            Some(seq) => Seq(seq.saturating_sub(1)),
-            None => self.read_stored(|tx| Ok(tx.head()?.seq))?,
-        };
-        loop {
+        stop.wakes(watch.stopper());
+        let mut after = after;
+        while !stop.is_told() {
             let query = EventQuery {
                 repo: Some(caller.repo.clone()),
                 after,
@@ -214,32 +212,29 @@ impl Service {
             let events = self.read_stored(|tx| Ok(tx.events(&query)?))?;
             for event in &events {
                 after = event.seq;
-                if !on_event(&view::event(event)) {
+                if stop.is_told() || !sink(&view::event(event)) {
                     return Ok(());
                 }
             }
-            if !events.is_empty() {
-                continue;
+            if events.is_empty() {
+                watch.wait(LOOK_EVERY)?;
             }
-            match self.hub().map(Hub::is_stopped) {
-                Some(true) => return Err(stopped()),
-                Some(false) => watch.wait(STOP_LOOK_EVERY)?,
-                None => watch.wait(LOOK_EVERY)?,
-            };
         }
+        Ok(())
     }
 
-    /// Hands every event after a place to `sink`, on the hub's thread, until the sink wants no more or the service stops.
-    pub fn follow(
+    /// Hands every event after a place to `sink`, on the hub's thread.
+    pub(crate) fn follow(
         &self,
         caller: &Caller,
-        after: u64,
-        mut sink: impl FnMut(&EventView) -> bool + Send + 'static,
+        after: Seq,
+        mut sink: Sink<EventView>,
+        stop: Stop,
     ) -> Result<(), Refusal> {
         let hub = self.hub().ok_or_else(not_started)?;
         let repo = caller.repo.to_string();
         let own = move |event: &EventView| event.repo != repo || sink(event);
-        hub.follow(Seq(after), Box::new(own))
+        hub.follow(after, Box::new(own), stop)
     }
 
     /// How often a waiter must be heard of so that none of its grants runs out.
@@ -269,8 +264,20 @@ impl Service {
         }
     }
 
+    /// Gives signs of life of a caller until somebody sends on `stop` or drops its other end. Blocks the caller's thread. A
+    /// store that cannot be reached is tried again.
+    pub fn keep_alive(&self, caller: &Caller, stop: &Receiver<()>) {
+        loop {
+            let pause = self.beat_every(caller).unwrap_or(BEAT_MIN);
+            if !matches!(stop.recv_timeout(pause), Err(RecvTimeoutError::Timeout)) {
+                return;
+            }
+            let _ = self.beat(caller);
+        }
+    }
+
     /// The same for a waiter without a thread: a beat that finds no place in the queue is left out.
-    fn beat_later(&self, caller: &Caller) {
+    pub(crate) fn beat_later(&self, caller: &Caller) {
         self.submit(self.beat_request(caller), Box::new(drop));
     }
 }
@@ -308,7 +315,8 @@ impl DecisionWait {
             Woken::Event | Woken::TimeUp => self.attempt(),
             Woken::Failed(refusal) => self.done.answer(Err(refusal)),
         });
-        hub.wait(since, Instant::now() + nap, interest, wake);
+        let until = Instant::now() + nap;
+        hub.wait(Wait { since, until, interest, at_expiry: false }, wake);
     }
 }
 
@@ -379,11 +387,11 @@ impl LeaseWait {
             Woken::Event | Woken::TimeUp => self.attempt(),
             Woken::Failed(refusal) => self.done.answer(Err(refusal)),
         });
-        hub.wait(since, until, interest, wake);
+        hub.wait(Wait { since, until, interest, at_expiry: false }, wake);
     }
 }
 
-fn not_started() -> Refusal {
+pub(crate) fn not_started() -> Refusal {
     Refusal::new(Code::Internal, "BUG: an inline service has no hub")
 }
 

@@ -1,6 +1,6 @@
 //! What agents' hooks and git's hooks ask: whether a piece of work is within what its task allows.
 
-use crate::git::{Git, snapshot};
+use crate::git::{Git, NewFiles, WorkTree, snapshot};
 use crate::observer::{GitObserver, HandedIn};
 use comity_api::{ById, CheckWork, GuardAnswer, op};
 use comity_core::decide::{examine, refuse_work};
@@ -23,6 +23,7 @@ pub struct Guard {
 comity_engine::handlers_of! { Guard, register {
     GuardCheck(guard, caller, input) => guard.check(caller, input);
     GuardPush(guard, caller, input) => guard.push(caller, input);
+    GuardStaged(guard, caller, _input) => guard.staged(caller);
 } }
 
 impl Guard {
@@ -86,8 +87,8 @@ impl Guard {
 
 /// Returns the work tree with what is not committed yet; the commit itself when nothing is.
 fn what_is_there(git: &Git, tree: &Path, task: &Task) -> Result<(String, bool), Refusal> {
-    let clean = git.line(&["status", "--porcelain"]).is_none();
-    match git.commit("HEAD").filter(|_| clean) {
+    let dirty = WorkTree::of(tree).and_then(|files| files.is_dirty(NewFiles::Count));
+    match git.commit("HEAD").filter(|_| dirty == Some(false)) {
         Some(head) => Ok((head, false)),
         None => Ok((snapshot(tree, task.id.as_str())?, true)),
     }

@@ -3,8 +3,7 @@
 use crate::git::Git;
 use comity_core::command::FileAction;
 use comity_core::observed::FileChange;
-use comity_core::pattern::RepoPath;
-use comity_core::refusal::{Code, Refusal};
+use comity_core::pattern::spell_path;
 
 /// How much of a moved file must be as it was. Below that it is one file deleted and another one made: a deletion must not pass
 /// because the two have something in common.
@@ -23,8 +22,9 @@ pub struct Change {
     pub is_submodule: bool,
 }
 
-/// Lists what differs. Configuration of the user has no say in it, and no file's content is run or shown.
-pub fn changes(git: &Git, base: &str, commit: &str) -> Result<Vec<Change>, Refusal> {
+/// Lists what differs; none when git cannot tell, for example because a partial clone lacks an object. Configuration of the user
+/// has no say in it, and no file's content is run or shown.
+pub fn changes(git: &Git, base: &str, commit: &str) -> Option<Vec<Change>> {
     let args = [
         "diff-tree",
         "-r",
@@ -35,17 +35,12 @@ pub fn changes(git: &Git, base: &str, commit: &str) -> Result<Vec<Change>, Refus
         RENAMES_MAX,
         // All empty files are alike: one that is deleted is not moved to where another one is made.
         "--no-rename-empty",
-        "--no-ext-diff",
-        "--ignore-submodules=none",
         "--end-of-options",
         base,
         commit,
     ];
-    let output = git.output(&args).filter(|output| output.status.success());
-    let output = output.ok_or_else(|| {
-        Refusal::new(Code::Internal, format!("git could not compare {base} with {commit}"))
-    })?;
-    Ok(parse(&output.stdout))
+    let output = git.output(&args).filter(|output| output.status.success())?;
+    Some(parse(&output.stdout))
 }
 
 /// Reads `:mode mode sha sha STATUS\0path\0[path\0]`, again and again.
@@ -61,7 +56,7 @@ fn parse(raw: &[u8]) -> Vec<Change> {
         let second = if matches!(status, 'R' | 'C') { fields.next() } else { None };
         let is_submodule = words.iter().take(2).any(|mode| *mode == SUBMODULE);
         let (path, moved_from) = match second {
-            Some(to) if status == 'R' => (to, Some(one_spelling(&String::from_utf8_lossy(first)))),
+            Some(to) if status == 'R' => (to, Some(spell_path(first))),
             Some(to) => (to, None),
             None => (first, None),
         };
@@ -71,25 +66,11 @@ fn parse(raw: &[u8]) -> Vec<Change> {
             _ => FileAction::Modified,
         };
         let git_path = String::from_utf8_lossy(path).into_owned();
-        let path = one_spelling(&escaped(path));
+        let path = spell_path(path);
         let file = FileChange { path, action, moved_from };
         found.push(Change { file, git_path, is_submodule });
     }
     found
-}
-
-/// A name with its odd bytes written out, so that two names stay two.
-fn escaped(name: &[u8]) -> String {
-    let part = |chunk: std::str::Utf8Chunk<'_>| {
-        let odd: String = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")).collect();
-        chunk.valid().to_owned() + &odd
-    };
-    name.utf8_chunks().map(part).collect()
-}
-
-/// The spelling that leases and contracts use; what cannot be spelled so stays as it is.
-fn one_spelling(path: &str) -> String {
-    RepoPath::parse(path).map_or_else(|_| path.to_owned(), |path| path.as_str().to_owned())
 }
 
 /// Largest file whose content is looked at.
@@ -131,12 +112,12 @@ mod tests {
             [
                 ("new file", FileAction::Created),
                 ("gone", FileAction::Deleted),
-                ("new/ä\n.rs", FileAction::Modified),
+                ("new/ä\\x0a.rs", FileAction::Modified),
                 ("sub", FileAction::Modified),
                 ("link", FileAction::Modified),
             ]
         );
-        assert_eq!(found[2].file.moved_from.as_deref(), Some("old\u{fffd}name"));
+        assert_eq!(found[2].file.moved_from.as_deref(), Some("old\\xffname"));
         assert!(found[3].is_submodule && !found[4].is_submodule);
         assert!(parse(b"").is_empty());
     }

@@ -2,14 +2,21 @@
 
 mod base_branch;
 mod check;
+mod checkout;
 pub mod deps;
 pub mod diff;
 pub mod git;
+mod hook;
 mod message;
 mod observer;
 mod push;
 mod span;
+mod staged;
+mod work_tree;
 
 pub use check::{Guard, register};
+pub use checkout::Checkout;
+pub use hook::{Hook, HookAnswer, HookClient, HookEvent, Moment};
 pub use message::{Messages, register as register_messages};
 pub use observer::GitObserver;
+pub use work_tree::Before;

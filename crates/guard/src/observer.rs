@@ -1,8 +1,8 @@
 //! The observer of commands that are about work in git.
 
 use crate::base_branch::Standing;
-use crate::diff::changes;
-use crate::git::{self, Containment, Git};
+use crate::diff::{Change, changes, text_at};
+use crate::git::{self, Containment, Git, NewFiles, WorkTree};
 use crate::{deps, span};
 use comity_core::command::{Command, Submission};
 use comity_core::hint::say;
@@ -21,9 +21,14 @@ pub struct GitObserver {
     pub tree: Option<PathBuf>,
     /// The base branch that the project sets.
     pub base: Option<String>,
-    /// Tells whether comity wrote a file by itself: that is nobody's work.
-    pub is_comitys: Box<dyn Fn(&FileChange) -> bool + Send + Sync>,
+    /// Whether what is checked out in the tree is the caller's work. At a door that many use, only what the caller names
+    /// counts, and the branch of its claim.
+    pub head_counts: bool,
+    /// Tells whether comity wrote a file by itself: that is nobody's work. It may read the file's text.
+    pub is_comitys: Box<IsComitys>,
 }
+
+type IsComitys = dyn Fn(&FileChange, &dyn Fn() -> Option<String>) -> bool + Send + Sync;
 
 /// A commit that is handed in, and where it is.
 pub struct HandedIn {
@@ -55,11 +60,11 @@ impl Observer for GitObserver {
         if look.wanted.claim {
             observed.claim = standing.claim(&git);
         }
-        let Some(task) = look.task.filter(|task| task.deliverable == Deliverable::Code) else {
-            return Ok(seen);
-        };
+        let Some(task) = look.task else { return Ok(seen) };
+        let is_code = task.deliverable == Deliverable::Code;
         let in_steps = matches!(look.request.command, Command::Several { .. });
         if let Some(given) = &look.wanted.work
+            && is_code
             && (in_steps || task.status == Status::InProgress)
         {
             let remarks = &mut seen.remarks;
@@ -68,7 +73,10 @@ impl Observer for GitObserver {
                 Err(blind) => observed.unseen = Some(blind.reason()?),
             }
         }
-        if let (Some(named), Some(submitted)) = (look.wanted.merge, &task.commit) {
+        let submitted = task.commit.as_deref().filter(|_| is_code);
+        if let Some(named) = look.wanted.merge
+            && (named.is_some() || submitted.is_some())
+        {
             match merge(tree, &standing, submitted, named) {
                 Ok((merged, contains)) => {
                     let task_version = task.version;
@@ -134,7 +142,11 @@ impl GitObserver {
         remarks: &mut Vec<String>,
     ) -> Result<WorkSeen, Blind> {
         let git = Git::at(tree);
-        let handed_in = handed_in(&git, tree, standing, task, given, remarks)?;
+        let of_claim = given.commit.is_none() && given.branch.is_none() && !self.head_counts;
+        let handed_in = match of_claim && !task.constraints.no_git_commit {
+            true => of_branch(&git, standing, task)?,
+            false => handed_in(&git, tree, standing, task, given, remarks)?,
+        };
         let here = git.branch();
         let is_here = handed_in.is_snapshot || handed_in.branch == here;
         let mut work = self.compare(tree, standing, task, &handed_in)?;
@@ -178,8 +190,12 @@ impl GitObserver {
             let at = claimed_at.unwrap_or("the base of the claim");
             Blind::Unseen(format!("git does not have {at}, the commit where the work began"))
         })?;
-        let all = changes(&git, &base, commit)?;
-        let is_own = |change: &crate::diff::Change| (self.is_comitys)(&change.file);
+        let all = changes(&git, &base, commit).ok_or_else(|| {
+            Blind::Unseen(format!("git cannot compare {base} with {commit}; fetch what is missing"))
+        })?;
+        let is_own = |change: &Change| {
+            (self.is_comitys)(&change.file, &|| text_at(&git, commit, &change.git_path))
+        };
         let (written, all): (Vec<_>, Vec<_>) = all.into_iter().partition(is_own);
         let new_dependencies = match task.constraints.no_new_deps {
             true => deps::added(&git, &base, commit, &all),
@@ -223,6 +239,20 @@ fn is_on_branch(git: &Git, standing: &Standing, handed_in: &HandedIn) -> bool {
         .is_some_and(|tip| git.does(&["merge-base", "--is-ancestor", &handed_in.commit, &tip]))
 }
 
+/// Finds what is handed in by a caller that names nothing: the tip of the claim's branch, if it has a commit of its own.
+fn of_branch(git: &Git, standing: &Standing, task: &Task) -> Result<HandedIn, Blind> {
+    let branch = task.branch.clone().unwrap_or_default();
+    let base = task.claim.as_ref().and_then(|claim| claim.base.clone());
+    let tip = git
+        .branch_commit(&branch)
+        .filter(|tip| base.as_ref() != Some(tip) && standing.base.as_ref() != Some(tip));
+    let commit = tip.ok_or_else(|| {
+        let shown = comity_core::ids::shorten(&branch);
+        Blind::Unseen(format!("the branch of the claim, {shown}, has no commit of its own"))
+    })?;
+    Ok(HandedIn { commit, branch: Some(branch), is_snapshot: false })
+}
+
 /// Finds what is handed in: what the caller names, else what is checked out.
 fn handed_in(
     git: &Git,
@@ -259,7 +289,8 @@ fn handed_in(
         (None, _) => {
             let head = standing.head.clone();
             let head = head.ok_or_else(|| Blind::Unseen("nothing is committed yet".to_owned()))?;
-            if git.line(&["status", "--porcelain", "--untracked-files=no"]).is_some() {
+            let dirty = WorkTree::of(tree).and_then(|files| files.is_dirty(NewFiles::Ignore));
+            if dirty != Some(false) {
                 remarks.push(
                     "note: this work tree has uncommitted changes, which are not submitted"
                         .to_owned(),
@@ -311,11 +342,11 @@ fn no_branch(name: &str) -> Refusal {
         .hint(say("fetch it, or name the commit with ").ask("commit", "SHA"))
 }
 
-/// Finds the merged commit, and whether it has the submitted one.
+/// Finds the merged commit, and whether it has the submitted one, if there is one.
 fn merge(
     tree: &Path,
     standing: &Standing,
-    submitted: &str,
+    submitted: Option<&str>,
     name: Option<&str>,
 ) -> Result<(String, bool), Blind> {
     let git = Git::at(tree);
@@ -325,6 +356,7 @@ fn merge(
             Blind::Unseen("there is no base branch; give the merged commit".to_owned())
         })?,
     };
+    let Some(submitted) = submitted else { return Ok((merged, true)) };
     match git::containment(tree, submitted, &merged) {
         Containment::Contained => Ok((merged, true)),
         Containment::Missing => Ok((merged, false)),

@@ -10,7 +10,8 @@ use std::path::Path;
 const COMMITS_SHOWN: &str = "--max-count=20";
 
 /// Returns what the work up to a commit is compared with: where it left the base branch. For work on the base branch itself
-/// that is the base of its claim. None where git does not have that one any more.
+/// that is the base of its claim, and so it is when the base branch was moved to where it does not have that commit any more. None
+/// where git does not have that one.
 pub(crate) fn begin(
     git: &Git,
     tip: Option<&str>,
@@ -20,8 +21,11 @@ pub(crate) fn begin(
     let is_commit = git.commit(claim).is_some();
     let is_known = is_commit || git.line(&["cat-file", "-t", claim]).as_deref() == Some("tree");
     let Some(tip) = tip else { return is_known.then(|| claim.to_owned()) };
-    let is_behind = |base: &str| git.does(&["merge-base", "--is-ancestor", tip, base]);
-    let left = base.filter(|base| !is_behind(base)).or(is_commit.then_some(claim));
+    let has = |branch: &str, commit: &str| {
+        commit == branch || git.does(&["merge-base", "--is-ancestor", commit, branch])
+    };
+    let left = base.filter(|base| !has(base, tip) && (!is_commit || has(base, claim)));
+    let left = left.or(is_commit.then_some(claim));
     let meet = left.and_then(|from| git.line(&["merge-base", from, tip]));
     // Histories that have nothing in common are compared as they are.
     meet.or_else(|| is_known.then(|| claim.to_owned()))
@@ -30,7 +34,7 @@ pub(crate) fn begin(
 /// Lists the first commits that were made since the work began; those that were there at the claim are not among them.
 pub(crate) fn commits(git: &Git, tip: &str, begin: &str, head: Option<&str>) -> Vec<CommitSeen> {
     let format = "--format=%H %s";
-    let mut args = vec!["log", COMMITS_SHOWN, "--no-show-signature", format, tip, "--not"];
+    let mut args = vec!["log", COMMITS_SHOWN, format, tip, "--not"];
     args.extend(
         [Some(begin), head].into_iter().flatten().filter(|name| git.commit(name).is_some()),
     );

@@ -1,24 +1,30 @@
 //! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
 
-use crate::root::SETTINGS_DIR;
+use crate::plain_file;
+use crate::root::{Root, SETTINGS_DIR};
+use crate::store::{self, Place};
+use crate::trust::{self, Power};
 use comity_core::decide::BRANCH_WORDS;
 use comity_core::hint::{op, say};
 use comity_core::ids::RepoName;
+use comity_core::lease::LeaseMode;
+use comity_core::pattern::Pattern;
 use comity_core::policy::{Policy, Undeclared};
 use comity_core::refusal::Refusal;
 use comity_core::role::{Role, Verb};
 use comity_core::task::Tier;
 use comity_core::time::Millis;
+use comity_core::write_guard::{self, FreeFiles};
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
 use comity_protocol::labels::Dialect;
 use comity_protocol::neomjs::safety::{PROTECTED, is_pattern};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The largest file that is read.
-const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
+const CONFIG_BYTES_MAX: usize = 1024 * 1024;
 
 /// A project's settings as they are written.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -29,12 +35,20 @@ pub struct Config {
     agents: AgentsTable,
     roles: BTreeMap<String, Vec<String>>,
     gates: GatesTable,
+    gate: BTreeMap<String, GateTable>,
     limits: LimitsTable,
     watchdog: WatchdogTable,
     branch: BranchTable,
     guard: GuardTable,
     redact: RedactTable,
     labels: LabelsTable,
+    serve: ServeTable,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ServeTable {
+    open_read: bool,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -74,6 +88,12 @@ struct GatesTable {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+struct GateTable {
+    command: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct LimitsTable {
     max_attempts: Option<u32>,
     max_gate_failures: Option<u32>,
@@ -98,6 +118,17 @@ struct BranchTable {
 #[serde(default, deny_unknown_fields)]
 struct GuardTable {
     undeclared: Undeclared,
+    leases: FreeFiles,
+    lease_mode: LeaseMode,
+    protected: Option<Vec<String>>,
+}
+
+/// What the guard does when an agent writes a file.
+#[derive(Clone, Debug)]
+pub struct WriteSettings {
+    pub free: FreeFiles,
+    pub shared: bool,
+    pub protected: Vec<Pattern>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -116,6 +147,11 @@ struct LabelsTable {
 }
 
 impl Config {
+    /// Tells whether everybody on this host may read from the server, without a token.
+    pub fn serves_open_reads(&self) -> bool {
+        self.serve.open_read
+    }
+
     pub fn path(root: &Path) -> PathBuf {
         root.join(SETTINGS_DIR).join("config.toml")
     }
@@ -123,17 +159,13 @@ impl Config {
     /// Reads the settings of a project; without a file they are the defaults.
     pub fn load(root: &Path) -> Result<Config, Refusal> {
         let file = Config::path(root);
-        let length = match std::fs::metadata(&file) {
-            Ok(meta) => meta.len(),
+        let text = match plain_file::read_text(&file, CONFIG_BYTES_MAX) {
+            Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Config::default());
             }
             Err(error) => return Err(unreadable(&file, &error)),
         };
-        if length > CONFIG_BYTES_MAX {
-            return Err(wrong(&file, None, &format!("is larger than {CONFIG_BYTES_MAX} bytes")));
-        }
-        let text = std::fs::read_to_string(&file).map_err(|error| unreadable(&file, &error))?;
         Config::parse(&text, &file)
     }
 
@@ -143,7 +175,7 @@ impl Config {
             wrong(file, line, error.message().trim())
         })?;
         if let Some(url) = &config.store.url
-            && crate::store::has_password(url)
+            && store::has_password(url)
         {
             let refusal = wrong(file, find_line(text, "url"), "key store.url holds a password");
             return Err(refusal.hint("keep the password out of the file: use COMITY_STORE instead"));
@@ -175,6 +207,11 @@ impl Config {
         self.project.base.as_deref()
     }
 
+    /// Returns the shell command that checks a gate, when one is set.
+    pub fn gate_command(&self, gate: &str) -> Option<&str> {
+        self.gate.get(gate)?.command.as_deref()
+    }
+
     /// Returns what the engine is to go by.
     pub fn settings(&self) -> Result<Settings, Problem> {
         let defaults = Policy::default();
@@ -193,6 +230,7 @@ impl Config {
             blocked_grace: duration("watchdog.blocked_grace", &self.watchdog.blocked_grace)?
                 .unwrap_or(defaults.blocked_grace),
             required_gates: self.required_gates()?,
+            gates: self.gate.keys().cloned().collect(),
             min_tier: self.gates.min_tier.unwrap_or(defaults.min_tier),
             registration_required: self.agents.registration == Registration::Required,
             extra_permissions: self.permissions()?,
@@ -214,10 +252,50 @@ impl Config {
         Ok(Settings { policy, redact })
     }
 
+    /// Returns every value of these settings that has power, and so needs the user's trust before it is used. A setting
+    /// that is a command or a token is named here, and whoever uses it calls `Context::require_trust`.
+    pub fn powers(&self, root: &Root) -> Result<Vec<Power>, Refusal> {
+        Ok(self.store_power(root)?.into_iter().collect())
+    }
+
+    /// Returns the store if it is not at the root's own default place.
+    pub(crate) fn store_power(&self, root: &Root) -> Result<Option<Power>, Refusal> {
+        let own = root.default_store();
+        let value = match &self.store.url {
+            Some(url) if store::parse_url(url, &root.dir)? != Place::File(own.clone()) => {
+                url.clone()
+            }
+            // The directory of git is the user's. Settings may be files of a repository, and links among them.
+            _ if root.git.is_some() => return Ok(None),
+            _ => match real_place(&own) {
+                Some(real) if !is_below(&real, &root.dir) => Place::File(real).url(),
+                _ => return Ok(None),
+            },
+        };
+        Ok(Some(Power { root: root.dir.clone(), kind: trust::STORE.to_owned(), value }))
+    }
+
     /// Returns the branches that agents do not push to.
     pub fn protected_branches(&self) -> Vec<String> {
         let given = self.branch.protected.clone();
         given.unwrap_or_else(|| PROTECTED.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    /// Returns what the guard does when an agent writes a file.
+    pub fn writes(&self) -> Result<WriteSettings, Refusal> {
+        let given = self.guard.protected.clone();
+        let names = given.unwrap_or_else(|| {
+            write_guard::PROTECTED.iter().map(|name| (*name).to_owned()).collect()
+        });
+        let read = |name: &String| {
+            Pattern::parse(name)
+                .map_err(|error| Refusal::input(format!("[guard] protected: {name:?}: {error}")))
+        };
+        Ok(WriteSettings {
+            free: self.guard.leases,
+            shared: self.guard.lease_mode == LeaseMode::Shared,
+            protected: names.iter().map(read).collect::<Result<_, _>>()?,
+        })
     }
 
     /// Tells whether the project itself names the branches of tasks, so that work belongs there and nowhere else.
@@ -320,6 +398,17 @@ fn duration(key: &str, text: &Option<String>) -> Result<Option<Millis>, Problem>
     Millis::parse(text).map(Some).ok_or_else(|| Problem::new(key, bad()))
 }
 
+/// Returns where a file is, or will be once it is written, with all links followed; of a link to nothing, what it says.
+fn real_place(file: &Path) -> Option<PathBuf> {
+    let parent = || std::fs::canonicalize(file.parent()?).ok();
+    let link = || std::fs::read_link(file).ok();
+    std::fs::canonicalize(file).ok().or_else(link).or_else(parent)
+}
+
+fn is_below(path: &Path, dir: &Path) -> bool {
+    path.starts_with(dir) && !path.components().any(|part| part == Component::ParentDir)
+}
+
 fn line_number(before: &str) -> usize {
     before.matches('\n').count() + 1
 }
@@ -336,7 +425,7 @@ fn find_line(text: &str, key: &str) -> Option<usize> {
 }
 
 /// The line of a key in its own table; of the table, when the key is one.
-fn find_key(text: &str, path: &str) -> Option<usize> {
+pub(crate) fn find_key(text: &str, path: &str) -> Option<usize> {
     let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
     let header = |name: &str| {
         let place =

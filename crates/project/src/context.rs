@@ -1,11 +1,13 @@
 //! Everything that a command needs to know about where it runs and for whom.
 
 use crate::config::Config;
+use crate::identity::{Known, Said};
 use crate::machine::{Environment, Machine};
 use crate::paths::Mapper;
-use crate::root::{Root, SETTINGS_DIR};
+use crate::root::{Judge, Root, SETTINGS_DIR};
 use crate::store::{self, Access, Place};
-use crate::{git, identity};
+use crate::trust::{Power, Trust};
+use crate::{git, identity, owner};
 use comity_api::Operation;
 use comity_core::command::{Command, Request};
 use comity_core::hint::{Hint, op, say};
@@ -40,6 +42,8 @@ pub struct Context {
     /// Why the caller is taken for this actor.
     pub actor_because: String,
     pub via: Via,
+    /// Who was asked for, and by what: an option or a variable.
+    actor_named: Option<(String, &'static str)>,
     /// What looks at git before the rules decide. A door hands it in.
     pub observer: Option<Arc<dyn Observer>>,
     /// Whether the fence comes from the environment, so that an option may name another.
@@ -52,18 +56,58 @@ pub struct Context {
 impl Context {
     /// Finds the project that the working directory belongs to.
     pub fn find(machine: &Machine, asked: &Asked) -> Result<Context, Refusal> {
-        Context::with_root(machine, asked, None)
+        let trust = Trust::of(&machine.environment);
+        Context::with_root(machine, asked, None, &mut |power| trust.require(&power))
+    }
+
+    /// Finds the project that the working directory belongs to, where comity was set up; none elsewhere.
+    pub fn find_if_any(machine: &Machine, asked: &Asked) -> Result<Option<Context>, Refusal> {
+        let given = |option: &Option<String>, variable| {
+            option.is_some() || machine.environment.has(variable)
+        };
+        let is_named = given(&asked.root, "COMITY_ROOT") || given(&asked.store, "COMITY_STORE");
+        let trust = Trust::of(&machine.environment);
+        let mut judge = |power: Power| trust.require(&power);
+        if !is_named && Root::find_asking(None, machine, &mut judge)?.is_none() {
+            return Ok(None);
+        }
+        let context = Context::find(machine, asked)?;
+        let is_set_up = context.root.dir.join(SETTINGS_DIR).is_dir() || context.store.exists();
+        Ok(is_set_up.then_some(context))
     }
 
     /// Finds the project, or makes the working directory one.
     pub fn find_or_here(machine: &Machine, asked: &Asked) -> Result<Context, Refusal> {
-        Context::with_root(machine, asked, Some(Root::plain(&machine.cwd)))
+        let trust = Trust::of(&machine.environment);
+        let here = Some(Root::plain(&machine.cwd));
+        Context::with_root(machine, asked, here, &mut |power| trust.require(&power))
+    }
+
+    /// Finds the project with all that its files ask this user to trust, trusted or not. Its store is not to be opened.
+    pub fn find_untrusted(
+        machine: &Machine,
+        asked: &Asked,
+    ) -> Result<(Context, Vec<Power>), Refusal> {
+        let mut powers = Vec::new();
+        let mut note = |power: Power| {
+            powers.push(power);
+            Ok(())
+        };
+        let context = Context::with_root(machine, asked, None, &mut note)?;
+        let others = context.config.powers(&context.root)?;
+        others.into_iter().for_each(|power| {
+            if !powers.contains(&power) {
+                powers.push(power);
+            }
+        });
+        Ok((context, powers))
     }
 
     fn with_root(
         machine: &Machine,
         asked: &Asked,
         otherwise: Option<Root>,
+        judge: Judge<'_>,
     ) -> Result<Context, Refusal> {
         let Machine { cwd, environment, .. } = machine;
         let either = |option: &Option<String>, variable| match option {
@@ -72,16 +116,17 @@ impl Context {
         };
         let store_given = either(&asked.store, "COMITY_STORE")?;
         let root_given = either(&asked.root, "COMITY_ROOT")?;
+        let found = match Root::find_asking(root_given.as_deref(), machine, judge)? {
+            Some(root) => Some(root),
+            None => otherwise.map(|root| root.check_owner(machine).map(|()| root)).transpose()?,
+        };
+        // A working directory that is no project gives nothing but a place to stand.
         let here = || store_given.is_some().then(|| Root::plain(cwd));
-        let root = Root::find(root_given.as_deref(), machine)?
-            .or(otherwise)
-            .or_else(here)
-            .ok_or_else(|| no_project(cwd))?;
+        let root = found.or_else(here).ok_or_else(|| no_project(cwd))?;
         let config = Config::load(&root.dir)?;
-        let store = match (store_given, config.store_url()) {
-            (Some(url), _) => store::parse_url(&url, cwd)?,
-            (None, Some(url)) => store::parse_url(url, &root.dir)?,
-            (None, None) => Place::File(root.default_store()),
+        let store = match store_given {
+            Some(url) => store::parse_url(&url, cwd)?,
+            None => store_of_files(&root, &config, environment, judge)?,
         };
         let repo = match either(&asked.repo, "COMITY_REPO")? {
             Some(given) => RepoName::parse(&given)?,
@@ -97,8 +142,9 @@ impl Context {
             },
         };
         Ok(Context {
-            actor: identity::actor(named.as_deref(), machine)?,
+            actor: identity::actor(named.as_deref(), machine, &sessions_of(&root))?,
             actor_because: identity::because(source, machine),
+            actor_named: named.zip(source),
             via: identity::via(machine),
             observer: None,
             fence_from_env: asked.fence.is_none() && fence_of_environment.is_some(),
@@ -119,16 +165,47 @@ impl Context {
         Context { fence: None, fence_from_env: false, key: None, ..self }
     }
 
-    /// Opens the store, with the rules before it.
-    pub fn service(&self, access: Access) -> Result<Service, Refusal> {
+    /// Tells who calls through a door that an agent client started; none may only read.
+    pub fn client(&self, machine: &Machine, said: &Said) -> Result<Option<Known>, Refusal> {
+        let named = self.actor_named.as_ref().map(|(name, source)| (name.as_str(), *source));
+        identity::of_client(named, machine, said, &sessions_of(&self.root))
+    }
+
+    /// Returns the directory that keeps the first sessions of clients' processes.
+    pub fn sessions(&self) -> PathBuf {
+        sessions_of(&self.root)
+    }
+
+    /// Opens the store for many callers: one thread writes, and nobody who waits holds a thread.
+    pub fn shared_service(&self) -> Result<Service, Refusal> {
         let mut settings = self.config.settings()?;
         settings.policy.has_git = self.has_git();
-        store::open(&self.store, access, settings, &self.environment)
+        store::open_shared(&self.store, settings, &self.environment)
+    }
+
+    /// Opens the store, with the rules before it.
+    pub fn service(&self, access: Access) -> Result<Service, Refusal> {
+        self.service_at(&self.store, access)
+    }
+
+    /// Opens another store with the same rules before it.
+    pub(crate) fn service_at(&self, place: &Place, access: Access) -> Result<Service, Refusal> {
+        let mut settings = self.config.settings()?;
+        settings.policy.has_git = self.has_git();
+        store::open(place, access, settings, &self.environment)
     }
 
     /// Opens a store on a server, to look at the server itself.
     pub fn server(&self, url: &str, options: OpenOptions) -> Result<PgStore, Refusal> {
         store::server(url, options, &self.environment)
+    }
+
+    /// Refuses a value with power from the settings (a command, a token) that this user did not trust for this root.
+    /// `kind` is the table that it stands in, such as `gate.tests`; [`Config::powers`] has to name it, too.
+    pub fn require_trust(&self, kind: &str, value: &str) -> Result<(), Refusal> {
+        let (root, kind) = (self.root.dir.clone(), kind.to_owned());
+        let power = Power { root, kind, value: value.to_owned() };
+        Trust::of(&self.environment).require(&power)
     }
 
     /// Returns the directory of the store, for files that belong to the store and are no part of it.
@@ -184,17 +261,73 @@ impl Context {
         Mapper::new(&self.root.dir, self.root.trees())
     }
 
-    /// Tells whether the project has git. Only a directory that was set up without any is known to have none.
+    /// Tells whether the project has git. Only a directory that was set up without any, with the store that is used, is known
+    /// to have none.
     fn has_git(&self) -> bool {
         let is_set_up = self.root.dir.join(SETTINGS_DIR).is_dir();
         let is_cloned = self.root.work_tree.as_deref().and_then(git::Place::at).is_some();
-        self.root.git.is_some() || is_cloned || !is_set_up
+        self.root.git.is_some() || is_cloned || !is_set_up || !self.has_own_store()
     }
 
+    /// Tells whether the store is the one that the root itself names.
+    fn has_own_store(&self) -> bool {
+        let own = match self.config.store_url() {
+            Some(url) => store::parse_url(url, &self.root.dir).ok(),
+            None => Some(Place::File(self.root.default_store())),
+        };
+        match (own, &self.store) {
+            (Some(Place::File(own)), Place::File(used)) => {
+                let real = |path: &Path| std::fs::canonicalize(path).ok();
+                own == *used || (real(&own).is_some() && real(&own) == real(used))
+            }
+            (own, used) => own.as_ref() == Some(used),
+        }
+    }
+
+    /// Returns the work tree that the caller is in, unless the command is about another repository.
     pub fn git_tree(&self) -> Option<&PathBuf> {
         self.root.git.as_ref()?;
-        self.root.work_tree.as_ref()
+        self.root.work_tree.as_ref().filter(|_| !self.is_anothers())
     }
+
+    /// Tells whether the store lies in the git directory of another repository, and the command is about that one's tasks.
+    fn is_anothers(&self) -> bool {
+        let Place::File(file) = &self.store else { return false };
+        let own = self.root.default_store();
+        if *file == own || !file.ends_with("comity/comity.db") {
+            return false;
+        }
+        let home = |file: &Path| std::fs::canonicalize(file.parent()?.parent()?).ok();
+        let there = home(file).filter(|dir| git::Place::at(dir).is_some());
+        let is_its_name =
+            || repo_name(&self.config, &self.root).is_ok_and(|name| name == self.repo);
+        there.is_some() && there != home(&own) && !is_its_name()
+    }
+}
+
+/// Returns the store that the project's files name, or the default one.
+fn store_of_files(
+    root: &Root,
+    config: &Config,
+    environment: &Environment,
+    judge: Judge<'_>,
+) -> Result<Place, Refusal> {
+    if let Some(power) = config.store_power(root)? {
+        judge(power)?;
+    }
+    let place = match config.store_url() {
+        Some(url) => store::parse_url_of_file(url, &root.dir, environment)?,
+        None => Place::File(root.default_store()),
+    };
+    if let Place::File(path) = &place {
+        let dir = path.parent().unwrap_or(&root.dir);
+        owner::check(&[path], &[&root.dir, dir], environment)?;
+    }
+    Ok(place)
+}
+
+fn sessions_of(root: &Root) -> PathBuf {
+    root.default_store().with_file_name("sessions")
 }
 
 fn fence_variable(environment: &Environment) -> Result<Option<Fence>, Refusal> {
@@ -266,7 +399,7 @@ mod tests {
         let two = Machine { environment: Environment::new(agent), ..two };
         let first = Context::find(&one, &Asked::default()).unwrap();
         let second = Context::find(&two, &Asked::default()).unwrap();
-        assert_eq!((first.actor.as_str(), second.actor.as_str()), ("script:ann", "codex-cli:a1b2"));
+        assert_eq!((first.actor.as_str(), second.actor.as_str()), ("script:ann", "codex:a1b2"));
         assert_eq!((first.repo.as_str(), second.repo.as_str()), ("one", "ann/x"));
         assert_ne!(first.store, second.store);
         assert_eq!((first.fence(), second.fence()), (None, Fence::new(7)));

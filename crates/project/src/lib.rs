@@ -4,18 +4,24 @@
 //! ([`Asked`]). Nothing here reads the process's environment, working directory or terminal, so one process can serve
 //! many roots. Finding a project only reads files and starts no process.
 
+pub mod backup;
+pub mod clients;
 mod config;
 mod context;
 mod git;
 pub mod identity;
 mod machine;
+mod owner;
 mod paths;
+pub mod plain_file;
 mod root;
+pub mod settings_file;
 pub mod setup;
 pub mod store;
+pub mod trust;
 
-pub use config::Config;
+pub use config::{Config, WriteSettings};
 pub use context::{Asked, Context};
 pub use machine::{Environment, Machine};
-pub use paths::Mapper;
+pub use paths::{Mapper, escape};
 pub use root::{Root, SETTINGS_DIR};

@@ -1,5 +1,6 @@
 //! What a process knows about itself and about where it runs.
 
+use crate::plain_file;
 use comity_core::refusal::Refusal;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,6 +20,8 @@ pub struct Machine {
     pub host: Option<String>,
     /// The terminal's name, such as `/dev/pts/3`.
     pub terminal: Option<String>,
+    /// The process that started this one.
+    pub parent: Option<u32>,
 }
 
 impl Machine {
@@ -38,6 +41,9 @@ impl Machine {
     }
 }
 
+/// How the names of the variables begin that count in a file.
+const OF_FILES: &str = "COLLAB_";
+
 /// Environment variables, and beside them those of files such as `.env`.
 #[derive(Clone, Default)]
 pub struct Environment {
@@ -51,7 +57,8 @@ impl Environment {
         Environment { own, from_files: Arc::default() }
     }
 
-    /// Adds the variables of files. The environment itself overrides them, and an earlier file overrides a later one.
+    /// Adds the variables of files that say how a `collaboration/` tree is kept. Who acts, and where root and store are, is
+    /// not for a file to say. The environment itself overrides them, and an earlier file overrides a later one.
     #[must_use]
     pub fn with_files(self, files: &[PathBuf]) -> Environment {
         let mut known = BTreeMap::new();
@@ -60,7 +67,7 @@ impl Environment {
                 known.entry(name).or_insert(value);
             }
         }
-        known.retain(|_, value| !value.is_empty());
+        known.retain(|name, value| name.starts_with(OF_FILES) && !value.is_empty());
         Environment { from_files: Arc::new(known), ..self }
     }
 
@@ -86,8 +93,11 @@ impl Environment {
     }
 }
 
+/// The largest `.env` that is read.
+const ENV_FILE_BYTES_MAX: usize = 1024 * 1024;
+
 fn assignments(file: &Path) -> Vec<(String, String)> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let text = plain_file::read_text(file, ENV_FILE_BYTES_MAX).unwrap_or_default();
     text.lines().filter_map(assignment).collect()
 }
 
@@ -133,16 +143,28 @@ mod tests {
     fn the_environment_overrides_files_and_an_earlier_file_a_later_one() {
         let dir = tempfile::tempdir().unwrap();
         let (first, second) = (dir.path().join("1"), dir.path().join("2"));
-        std::fs::write(&first, "A=first\nB=first\nPGPASSWORD=x\n").unwrap();
-        std::fs::write(&second, "B=second\nC=second\n").unwrap();
-        let own = environment(&[("A", "own"), ("C", "")]);
+        let (a, b, c) = ("COLLAB_A", "COLLAB_B", "COLLAB_C");
+        std::fs::write(&first, format!("{a}=first\n{b}=first\n")).unwrap();
+        std::fs::write(&second, format!("{b}=second\n{c}=second\n")).unwrap();
+        let own = environment(&[(a, "own"), (c, "")]);
         let all = own.with_files(&[first, second, dir.path().join("absent")]);
         let get = |name: &str| all.get(name).unwrap();
-        assert_eq!(get("A").as_deref(), Some("own"));
-        assert_eq!(get("B").as_deref(), Some("first"));
-        assert_eq!(get("C"), None, "an empty variable is unset, and no file sets it again");
-        assert_eq!(get("PGPASSWORD").as_deref(), Some("x"));
-        assert_eq!(all.own("PGPASSWORD"), None);
+        assert_eq!(get(a).as_deref(), Some("own"));
+        assert_eq!(get(b).as_deref(), Some("first"));
+        assert_eq!(get(c), None, "an empty variable is unset, and no file sets it again");
+        assert_eq!(all.own(b), None);
+    }
+
+    #[test]
+    fn rule_1_7_a_file_says_nothing_about_store_root_or_who_acts() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(".env");
+        let names = ["COMITY_STORE", "COMITY_ROOT", "COMITY_AGENT", "NEO_AGENT_NAME", "PGPASSWORD"];
+        std::fs::write(&file, names.map(|name| format!("{name}=x\n")).concat()).unwrap();
+        let all = environment(&[]).with_files(&[file]);
+        for name in names {
+            assert_eq!(all.get(name).unwrap(), None, "{name}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! From a path that a user typed to a path relative to the project's root.
 
-use comity_core::pattern::{Pattern, RepoPath};
+use comity_core::ids::shorten;
+use comity_core::pattern::{PATH_BYTES_MAX, Pattern, PatternError, RepoPath, alternatives};
 use comity_core::refusal::Refusal;
 use std::path::{Component, Path, PathBuf};
 
@@ -22,20 +23,36 @@ impl Mapper {
     }
 
     pub fn pattern(&self, text: &str) -> Result<String, Refusal> {
-        let invalid = |error: &dyn std::fmt::Display| {
-            Refusal::input(format!("path {:?}: {error}", comity_core::ids::shorten(text))).hint(
-                "give a path or a glob inside the project, such as src/parser or 'src/**/*.rs'",
-            )
-        };
         // What can never be a path is refused before the file system is asked about it.
-        if text.is_empty() || text.len() > comity_core::pattern::PATH_BYTES_MAX {
-            let error =
-                RepoPath::parse(text).err().unwrap_or(comity_core::pattern::PatternError::Empty);
-            return Err(invalid(&error));
+        if text.is_empty() || text.len() > PATH_BYTES_MAX {
+            return Err(invalid(text, RepoPath::parse(text).err().unwrap_or(PatternError::Empty)));
         }
         if let Some(c) = text.chars().find(|c| c.is_control()) {
-            return Err(invalid(&comity_core::pattern::PatternError::ControlCharacter(c)));
+            return Err(invalid(text, PatternError::ControlCharacter(c)));
         }
+        let mapped = self.map(text)?;
+        let (literal, glob) = self.split(text);
+        if !glob.contains('{') {
+            return Ok(mapped);
+        }
+        // Each alternative may lead through a link of its own.
+        let mut each = Vec::new();
+        for one in alternatives(glob).map_err(|error| invalid(text, error))? {
+            each.push(self.map(&format!("{literal}{one}"))?);
+        }
+        if alternatives(&mapped).is_ok_and(|all| all == each) {
+            return Ok(mapped);
+        }
+        let mapped = format!(
+            "{{{}}}",
+            each.iter().map(|one| one_of_many(one)).collect::<Vec<_>>().join(",")
+        );
+        Pattern::parse(&mapped).map_err(|error| invalid(text, error))?;
+        Ok(mapped)
+    }
+
+    /// Resolves the literal segments in front of the first glob.
+    fn map(&self, text: &str) -> Result<String, Refusal> {
         let (literal, glob) = self.split(text);
         let real = self.resolve(Path::new(literal));
         let inside = self.relative(&real).ok_or_else(|| {
@@ -43,7 +60,9 @@ impl Mapper {
             Refusal::input(format!("path {text:?} is outside the project"))
                 .hint(format!("give a path inside {}", all.join(", ")))
         })?;
-        let inside = inside.ok_or_else(|| invalid(&"it is not UTF-8"))?;
+        let inside = inside.ok_or_else(|| {
+            Refusal::input(format!("path {:?}: it is not UTF-8", shorten(text))).hint(EXAMPLES)
+        })?;
         let mapped = match (inside.is_empty(), glob.is_empty()) {
             (true, true) => ".".to_owned(),
             (true, false) => glob.to_owned(),
@@ -51,8 +70,21 @@ impl Mapper {
             (false, true) => inside,
             (false, false) => format!("{inside}/{glob}"),
         };
-        Pattern::parse(&mapped).map_err(|error| invalid(&error))?;
+        Pattern::parse(&mapped).map_err(|error| invalid(text, error))?;
         Ok(mapped)
+    }
+
+    /// Returns the pattern of exactly this file, whatever characters its name has; nothing for a file outside the project.
+    pub fn literal(&self, file: &Path) -> Result<Option<String>, Refusal> {
+        let inside = match self.relative(&self.resolve(file)) {
+            None => return Ok(None),
+            Some(inside) => inside.ok_or_else(|| {
+                Refusal::input(format!("path {:?} is not UTF-8", file.display().to_string()))
+            })?,
+        };
+        Pattern::parse(&inside)
+            .map_err(|error| Refusal::input(format!("path {inside:?}: {error}")))
+            .map(|_| Some(inside))
     }
 
     pub fn patterns(&self, texts: &[String]) -> Result<Vec<String>, Refusal> {
@@ -106,8 +138,31 @@ impl Mapper {
     }
 }
 
-/// Characters of real file names that a pattern would read as a glob.
-fn escape(name: &str) -> String {
+const EXAMPLES: &str =
+    "give a path or a glob inside the project, such as src/parser or 'src/**/*.rs'";
+
+fn invalid(text: &str, error: PatternError) -> Refusal {
+    Refusal::new(error.code(), format!("path {:?}: {error}", shorten(text))).hint(EXAMPLES)
+}
+
+/// Writes a pattern as one of several alternatives: a comma of its own would part it. In a class it parts nothing.
+fn one_of_many(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len());
+    let mut in_class = false;
+    for c in pattern.chars() {
+        match c {
+            ',' if !in_class => out.push_str("[,]"),
+            plain => out.push(plain),
+        }
+        // A bracket right behind the opening one is a member of the class.
+        in_class =
+            (in_class || c == '[') && (c != ']' || out.ends_with("[]") || out.ends_with("[!]"));
+    }
+    out
+}
+
+/// Returns a file name as a pattern: characters that a pattern would read as a glob stand for themselves.
+pub fn escape(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
@@ -148,6 +203,11 @@ mod tests {
             ("../wt/src/x.rs", "src/x.rs"),
             ("../new/./y/../z", "new/z"),
             ("{a,b}.rs", "src/{a,b}.rs"),
+            ("../link/*.rs", "src/*.rs"),
+            ("../link/deep/**/*.{a,b}", "src/deep/**/*.{a,b}"),
+            ("../{link,new}/x.rs", "{src/x.rs,new/x.rs}"),
+            ("../{link/[,]a,b,c}*", "{src/[,]a*,b*,c*}"),
+            ("../wt/{src,b}/*", "{src,b}/*"),
         ] {
             assert_eq!(mapper.pattern(typed).unwrap(), mapped, "{typed}");
         }
@@ -186,9 +246,19 @@ mod tests {
     fn rule_4_what_is_outside_or_malformed_is_refused() {
         let (_dir, mapper) = project();
         let long = "x".repeat(5000);
-        for typed in
-            ["../..", "/etc/passwd", "../out/passwd", "", "a\u{7}b", "a\\b", "[", long.as_str()]
-        {
+        for typed in [
+            "../..",
+            "/etc/passwd",
+            "../out/passwd",
+            "../out/*",
+            "../{out,x}/*",
+            "../{.,src}/x",
+            "",
+            "a\u{7}b",
+            "a\\b",
+            "[",
+            long.as_str(),
+        ] {
             let refusal = mapper.pattern(typed).unwrap_err();
             assert_eq!(refusal.code.exit_status(), 2, "{typed}");
         }

@@ -7,7 +7,7 @@ use comity_core::refusal::{Code, Refusal};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-const DEFAULT_CONFIG: &str = include_str!("default_config.toml");
+pub(crate) const DEFAULT_CONFIG: &str = include_str!("default_config.toml");
 /// Keeps a store that lies in the settings' directory out of commits.
 const GITIGNORE: &str = "# comity's own files; config.toml is meant to be committed\n\
     comity.db*\n";
@@ -37,11 +37,13 @@ pub fn write(root: &Path, store: Option<&str>, cwd: &Path) -> Result<Written, Re
     Ok(Written { made, kept })
 }
 
+/// Tells whether settings are as they are written for a new project.
+pub fn is_first_settings(text: &str) -> bool {
+    text == DEFAULT_CONFIG
+}
+
 fn settings_text(root: &Path, store: Option<&str>, cwd: &Path) -> String {
     let mut text = DEFAULT_CONFIG.to_owned();
-    if folds_case(&root.join(SETTINGS_DIR)) {
-        text = text.replace("# fold_case = false", "fold_case = true");
-    }
     // A password has no place in a committed file, and a URL of a server is often one of a machine.
     if let Some(url) = store.filter(|url| !store::has_password(url))
         && let Some(path) = url.strip_prefix("sqlite:")
@@ -66,12 +68,13 @@ fn make(path: &Path, text: &str) -> Result<bool, Refusal> {
     }
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Refusal {
+pub(crate) fn failed(path: &Path, error: &std::io::Error) -> Refusal {
     Refusal::new(Code::StoreReadOnly, format!("cannot write {}: {error}", path.display()))
 }
 
-/// Finds out whether the file system takes `A` and `a` for one name.
-fn folds_case(dir: &Path) -> bool {
+/// Finds out whether the file system below a root takes `A` and `a` for one name.
+pub fn folds_case(root: &Path) -> bool {
+    let dir = root.join(SETTINGS_DIR);
     let (upper, lower) = (dir.join(".Case-Probe"), dir.join(".case-probe"));
     if std::fs::File::create_new(&upper).is_err() {
         return false;

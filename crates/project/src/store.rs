@@ -5,8 +5,8 @@ use comity_core::hint::{op, say};
 use comity_core::refusal::Refusal;
 use comity_engine::{Service, Settings};
 use comity_store::memory::MemoryStore;
-use comity_store::postgres::{OpenOptions as PgOptions, PgStore, without_password};
-use comity_store::sqlite::{OpenOptions, SqliteStore};
+use comity_store::postgres::{OpenOptions as PgOptions, PgStore, no_weaker_tls, without_password};
+use comity_store::sqlite::{self, OpenOptions, SqliteStore};
 use comity_store::{Store, StoreError, SystemClock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub enum Access {
     Read,
     /// Write: a store that is not there is made.
     Write,
+    /// Write although events are gone. Only a person decides that.
+    Mend,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +62,20 @@ pub fn parse_url(url: &str, base: &Path) -> Result<Place, Refusal> {
     Err(Refusal::input("the store URL begins with neither sqlite: nor postgres:").hint(how))
 }
 
+/// Reads a store URL of a file. A file never weakens how the user wants TLS.
+pub(crate) fn parse_url_of_file(
+    url: &str,
+    base: &Path,
+    environment: &Environment,
+) -> Result<Place, Refusal> {
+    Ok(match parse_url(url, base)? {
+        Place::Server(url) => {
+            Place::Server(no_weaker_tls(&url, environment.own("PGSSLMODE").as_deref()))
+        }
+        file @ Place::File(_) => file,
+    })
+}
+
 /// Tells whether a URL carries a password, which has no place in a committed file.
 pub fn has_password(url: &str) -> bool {
     let Some((_, rest)) = url.split_once("://") else { return false };
@@ -81,17 +97,37 @@ pub fn open(
     settings: Settings,
     environment: &Environment,
 ) -> Result<Service, Refusal> {
-    let store: Box<dyn Store> = match place {
+    Service::inline(open_store(place, access, environment)?, settings)
+}
+
+/// Opens a store for many callers.
+pub(crate) fn open_shared(
+    place: &Place,
+    settings: Settings,
+    environment: &Environment,
+) -> Result<Service, Refusal> {
+    Service::start(open_store(place, Access::Write, environment)?, settings)
+}
+
+fn open_store(
+    place: &Place,
+    access: Access,
+    environment: &Environment,
+) -> Result<Box<dyn Store>, Refusal> {
+    Ok(match place {
         Place::File(path) if access == Access::Read && !path.exists() => {
+            if let Some(gone) = sqlite::gone(path)? {
+                return Err(StoreError::Gone(gone).to_refusal());
+            }
             Box::new(MemoryStore::new(Arc::new(SystemClock)))
         }
         Place::File(path) => {
-            let options = OpenOptions { create: access == Access::Write, ..OpenOptions::default() };
+            let (create, accepts_loss) = (access != Access::Read, access == Access::Mend);
+            let options = OpenOptions { create, accepts_loss, ..OpenOptions::default() };
             Box::new(SqliteStore::open(path, options).map_err(|error| error.to_refusal())?)
         }
         Place::Server(url) => Box::new(server(url, PgOptions::default(), environment)?),
-    };
-    Service::inline(store, settings)
+    })
 }
 
 /// Opens a store on a server; what its URL leaves out comes from the `PG*` variables.

@@ -7,7 +7,7 @@ use crate::neomjs;
 use crate::neotx::{agent, architect, developer, resume, reviewer, scout, supervisor, wrapped};
 use crate::problem::Problems;
 use comity_core::command::{FileAction, ReportStatus, ReportedFile, WorkReport};
-use comity_core::pattern::RepoPath;
+use comity_core::pattern::listed_path;
 use recognise::{Purpose, Recognised};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -230,8 +230,7 @@ pub(crate) fn ended(contract: &str, status: ReportStatus) -> WorkReport {
 
 /// A file that was changed, in the one spelling that can be compared with what git says.
 pub(crate) fn changed_file(name: &str) -> ReportedFile {
-    let path = RepoPath::parse(name);
-    let path = path.map_or_else(|_| name.to_owned(), |path| path.as_str().to_owned());
+    let path = listed_path(name).unwrap_or_else(|_| name.to_owned());
     ReportedFile::new(path, FileAction::Changed)
 }
 

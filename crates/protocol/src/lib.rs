@@ -13,6 +13,7 @@ pub mod neomjs;
 pub mod neotx;
 pub mod plan;
 pub mod problem;
+pub mod task_plan;
 pub mod taskmaster;
 
 mod blocks;

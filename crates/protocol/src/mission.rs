@@ -1,12 +1,15 @@
 //! Agent Protocol v1: the mission that tells an agent what to do.
 
-use crate::document::{self, Style};
+use crate::document::{self, Node, Style};
+use crate::neomjs::title_of;
+use comity_core::command::NewTask;
 use comity_core::decision::Decision;
 use comity_core::ids::shorten;
 use comity_core::pattern::{PatternError, RepoPath};
 use comity_core::refusal::Refusal;
 use comity_core::role::Role;
-use comity_core::task::Task;
+use comity_core::task::{Constraints, Task};
+use comity_core::time::Millis;
 use comity_core::view::TaskView;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,6 +64,44 @@ pub fn mission(task: &Task, answered: &[&Decision]) -> Mission {
             allow_delete: limits.allow_delete.clone(),
         },
         timeout: task.timeout.secs_ceil(),
+    }
+}
+
+/// Makes a task of a valid mission. The first line of its instruction is the title, unless one is given; the epic `E0`,
+/// the document `PRD-0` and a timeout of 0 stand for none.
+pub fn new_task(root: &Node, title: Option<&str>) -> NewTask {
+    let instruction = root.text_of("instruction");
+    let whole = instruction.trim();
+    let (first, rest) = whole.split_once('\n').unwrap_or((whole, ""));
+    let short = title_of(title.unwrap_or(first));
+    let is_first_line = short == first.trim();
+    let id = root.said("task_id");
+    let named = |key: &str, none: &str| root.said(key).filter(|id| id != none);
+    let own = |path: &Value| {
+        let id = id.as_deref().unwrap_or_default();
+        MISSION_FILES.iter().any(|file| path.as_str() == Some(&own_path(id, file)))
+    };
+    let context = root.get("context").map_or(&[][..], Node::entries);
+    let context = context.iter().map(|entry| (entry.key.clone(), entry.value.to_value()));
+    let limit = |key: &str| Some(root.get("constraints")?.get(key)?.to_value());
+    let is_set = |key: &str| limit(key).is_some_and(|value| value == true);
+    let deletable = root.get("constraints").map_or(&[][..], |all| all.items_of("allow_delete"));
+    let seconds = root.get("timeout").and_then(|timeout| timeout.to_value().as_i64());
+    NewTask {
+        title: short,
+        description: if is_first_line { rest.trim() } else { whole }.to_owned(),
+        context: context.filter(|(_, value)| !value.is_null() && !own(value)).collect(),
+        constraints: Constraints {
+            max_files: limit("max_files").and_then(|most| u32::try_from(most.as_u64()?).ok()),
+            no_git_commit: is_set("no_git_commit"),
+            no_new_deps: is_set("no_new_deps"),
+            allow_delete: deletable.iter().filter_map(Node::written).collect(),
+        },
+        timeout: seconds.filter(|seconds| *seconds > 0).map(Millis::from_secs),
+        epic: named("epic_id", "E0"),
+        prd: named("prd_id", "PRD-0"),
+        id,
+        ..NewTask::default()
     }
 }
 

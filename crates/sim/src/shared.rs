@@ -5,11 +5,12 @@ use crate::audit::{Auditor, Violation, check_rows, violation};
 use crate::chance::Chance;
 use crate::crew::{Member, crew};
 use crate::world::{Plan, Report, introductions, learn, look, next_request, open_sqlite, refused};
+use comity_api::{TailEvents, op};
 use comity_core::command::{Command, Request};
 use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::{Millis, Timestamp};
-use comity_engine::{Caller, Reply, Service, Settings};
+use comity_engine::{Caller, Reply, Service, Settings, Stop, StreamHandler};
 use comity_store::{Clock, ManualClock, Reader};
 use serde_json::Value;
 use std::sync::Arc;
@@ -109,7 +110,9 @@ fn follow(service: &Service, repo: &RepoName) -> Result<Receiver<u64>, Violation
         to.try_send(event.seq).is_ok()
     };
     let caller = Caller::new(person, repo.clone());
-    service.follow(&caller, 0, sink).map_err(|error| refused(&error))?;
+    let (input, stop) = (TailEvents { from: Some(1) }, Stop::default());
+    StreamHandler::<op::EventTail>::stream(service, &caller, input, Box::new(sink), &stop)
+        .map_err(|error| refused(&error))?;
     Ok(from)
 }
 

@@ -162,6 +162,7 @@ fn work(belief: &Belief, chance: &mut Chance) -> Command {
             pass: chance.percent(80),
             report: None,
             commit: None,
+            new: true,
         },
         12..=16 => Command::Submit(Submission {
             id,
@@ -267,6 +268,7 @@ fn plan(sight: &Sight, chance: &mut Chance) -> Command {
             id: sight.any(chance),
             on: sight.any(chance),
             remove: chance.percent(30),
+            awaits_unknown: false,
         },
         6 if chance.percent(30) => Command::CreateTasks { tasks: breakdown(sight, chance) },
         _ => Command::CreateTask(Box::new(new_task(sight, chance))),
@@ -358,7 +360,11 @@ fn odd(member: &Member, sight: &Sight, chance: &mut Chance) -> Command {
             let id = sight.in_status(Status::Blocked, chance).unwrap_or(id);
             Command::Intervene { id, feedback: "go on".to_owned() }
         }
-        12 => Command::Assign { id, agent: chance.percent(50).then(|| member.id.clone()) },
+        12 => Command::Assign {
+            id,
+            agent: chance.percent(50).then(|| member.id.clone()),
+            new: chance.percent(50),
+        },
         13..=15 => by_other_tools(id, sight, chance),
         _ => keep(&id, chance),
     }
@@ -412,12 +418,13 @@ fn by_other_tools(id: String, sight: &Sight, chance: &mut Chance) -> Command {
             needs: Some("a key".to_owned()),
             branch: None,
             source: "elsewhere".to_owned(),
+            with_state: true,
             ..ImportedTask::default()
         })),
         4 => Command::Handoff { id, subtask: None },
         _ => Command::Several {
             steps: vec![
-                Command::Assign { id: id.clone(), agent: Some(somebody) },
+                Command::Assign { id: id.clone(), agent: Some(somebody), new: true },
                 Command::Transition {
                     id: id.clone(),
                     status: chance.pick(&Status::ALL).copied().unwrap_or(Status::Claimed),
@@ -425,7 +432,7 @@ fn by_other_tools(id: String, sight: &Sight, chance: &mut Chance) -> Command {
                     needs: Some("it".to_owned()),
                 },
             ],
-            id,
+            ids: vec![id],
         },
     }
 }
@@ -481,6 +488,7 @@ fn question(chance: &mut Chance) -> Question {
         default: chance.percent(50).then(|| "a".to_owned()),
         to: None,
         expires: chance.percent(70).then(|| Millis::from_secs(chance.between(1, 4000))),
+        proposes: None,
     }
 }
 

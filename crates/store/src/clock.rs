@@ -2,6 +2,7 @@
 
 use comity_core::time::Millis;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
@@ -32,11 +33,21 @@ impl Clock for SystemClock {
         };
         let boot_ms = ms(ClockId::Boottime);
         Reading {
-            wall_ms: ms(ClockId::Realtime),
+            wall_ms: wall_ms(),
             boot_ms,
             slept_ms: boot_ms - ms(ClockId::Monotonic),
             boot_id: boot_id(),
         }
+    }
+}
+
+/// The wall clock as every program sees it, also one that is shown another time (`faketime`).
+#[expect(clippy::disallowed_methods, reason = "this is the store's clock")]
+fn wall_ms() -> i64 {
+    let ms = |length: Duration| i64::try_from(length.as_millis()).unwrap_or(i64::MAX);
+    match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => ms(since),
+        Err(before) => -ms(before.duration()),
     }
 }
 

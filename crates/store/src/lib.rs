@@ -19,9 +19,9 @@ pub mod test_server;
 mod transaction_time;
 
 pub use clock::{Clock, ManualClock, Reading, SystemClock};
-pub use error::StoreError;
+pub use error::{Gone, Holder, Known, StoreError, Unconfirmed};
 
-use comity_core::chain::{Head, Stored};
+use comity_core::chain::{CLOCK_CORRECTED, Head, Stored};
 use comity_core::decision::Decision;
 use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
@@ -37,6 +37,7 @@ use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_core::time::{Millis, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 /// A handle that reads a store and never writes to it. Each thread has its own.
@@ -67,8 +68,19 @@ pub trait Store: Reader {
     /// not refused. `None` opens the store again.
     fn close(&mut self, reason: Option<&str>) -> Result<(), StoreError>;
 
+    /// Writes the store as it is at one moment into a new SQLite file; `false` when this store cannot do so by itself.
+    fn backup(&mut self, to: &Path) -> Result<bool, StoreError> {
+        let _ = to;
+        Ok(false)
+    }
+
     /// Runs the database's own integrity check; an empty answer is a healthy one.
     fn integrity(&mut self) -> Result<Vec<String>, StoreError>;
+
+    /// Tells whether commits may have to wait for a standby, and so may end without an answer.
+    fn may_have_standbys(&self) -> bool {
+        false
+    }
 
     /// Returns the URL that opens this store, without a password.
     fn url(&self) -> String;
@@ -154,6 +166,16 @@ pub trait ReadTx {
     fn mismatches(&mut self) -> Result<Vec<String>, StoreError> {
         Ok(Vec::new())
     }
+
+    /// Says which events are gone from the end of the log, as far as the store can know.
+    fn gone(&mut self) -> Result<Option<Gone>, StoreError> {
+        Ok(None)
+    }
+
+    /// Tells whether the connection broke: nothing of this transaction was stored, and it can be run again.
+    fn is_lost(&self) -> bool {
+        false
+    }
 }
 
 /// A transaction that may change the store. Dropped without commit, it changes nothing.
@@ -161,6 +183,17 @@ pub trait WriteTx: ReadTx {
     /// Writes the changes and makes them durable. Only after this returns may anything be
     /// acknowledged.
     fn commit(self: Box<Self>, changes: Changes<'_>) -> Result<(), StoreError>;
+
+    /// Returns when whatever this transaction has read is as safe as what a commit of its own would have written: an
+    /// answer that rests on it can be given. A store without synchronous standbys has nothing to wait for.
+    fn confirm(self: Box<Self>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Tells whether commits wait for a synchronous standby, and so may end without an answer.
+    fn is_replicated(&self) -> bool {
+        false
+    }
 
     /// Forgets every projected row, so that they can be written anew from the log.
     fn clear_projections(&mut self) -> Result<(), StoreError>;
@@ -189,6 +222,12 @@ pub struct Changes<'a> {
 
 /// How long a sign of life for one grant is kept. No grant lives so long without a sign.
 pub(crate) const PRESENCE_LIFE: Millis = Millis::from_secs(8 * 86_400);
+
+/// Returns the time that a person has set the log back to with these events. Signs of life, saved answers and notes of the clocks that are dated
+/// after it do not count any more.
+pub(crate) fn corrected(events: &[Stored]) -> Option<Timestamp> {
+    events.iter().rev().find(|event| event.event == CLOCK_CORRECTED).map(|event| event.ts)
+}
 
 /// Refuses events that would leave a gap in the log or break its chain.
 pub(crate) fn check_append(head: &Head, events: &[Stored]) -> Result<(), StoreError> {
@@ -273,6 +312,8 @@ pub struct EventQuery {
     pub task: Option<TaskId>,
     pub event: Option<String>,
     pub after: Seq,
+    /// The newest first, from before this place; then `after` and `since` do not count.
+    pub before: Option<Seq>,
     pub since: Option<Timestamp>,
     pub limit: usize,
 }

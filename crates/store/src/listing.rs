@@ -57,10 +57,21 @@ pub struct EventLists {
     pub of_name: &'static str,
     pub of_repo: &'static str,
     pub all: &'static str,
+    /// The same, backwards.
+    pub of_task_back: &'static str,
+    pub of_repo_back: &'static str,
+    pub all_back: &'static str,
 }
 
 impl EventLists {
     pub fn narrowest(&self, query: &EventQuery) -> &'static str {
+        if query.before.is_some() {
+            return match (&query.task, &query.repo) {
+                (Some(_), Some(_)) => self.of_task_back,
+                (None, Some(_)) => self.of_repo_back,
+                (_, None) => self.all_back,
+            };
+        }
         match (&query.task, &query.repo, &query.event) {
             (Some(_), Some(_), _) => self.of_task,
             (Some(_), None, _) => self.of_task_anywhere,

@@ -89,7 +89,16 @@ pub(crate) fn hash<R: Columns>(row: &R, at: usize) -> Result<Hash, R::Error> {
     Hash::from_slice(bytes).ok_or_else(|| BadRow(format!("column {at} is not a digest")).into())
 }
 
-/// Reads the counters of a repository from five columns.
+/// How the columns have it that case is folded, and that it is not; zero is that nobody has set it.
+const FOLDS_CASE: i64 = 1;
+const KEEPS_CASE: i64 = 2;
+
+/// Writes whether a repository folds case.
+pub(crate) fn fold_case(counters: &Counters) -> i64 {
+    counters.fold_case.map_or(0, |folds| if folds { FOLDS_CASE } else { KEEPS_CASE })
+}
+
+/// Reads the counters of a repository from six columns.
 pub(crate) fn counters<R: Columns>(row: &R, at: usize) -> Result<Counters, R::Error> {
     Ok(Counters {
         tasks: number(row, at)?,
@@ -97,6 +106,10 @@ pub(crate) fn counters<R: Columns>(row: &R, at: usize) -> Result<Counters, R::Er
         decisions: number(row, at + 2)?,
         memories: number(row, at + 3)?,
         directives: number(row, at + 4)?,
+        fold_case: match row.int(at + 5)? {
+            0 => None,
+            set => Some(set == FOLDS_CASE),
+        },
     })
 }
 

@@ -54,16 +54,18 @@ pub(crate) fn transaction_time(
     noted: Option<&ClockNote>,
     reading: &Reading,
 ) -> (Moment, Option<ClockNote>) {
-    let now = Timestamp::from_ms(reading.wall_ms).max(head_ts);
+    let clock = Timestamp::from_ms(reading.wall_ms);
+    let now = clock.max(head_ts);
     let Some(noted) = noted else {
-        return (Moment { now, woke_at: None }, Some(ClockNote::of(reading, None)));
+        return (Moment { now, woke_at: None, clock }, Some(ClockNote::of(reading, None)));
     };
     if noted.woke_before(reading) {
-        return (Moment { now, woke_at: Some(now) }, Some(ClockNote::of(reading, Some(now))));
+        let note = ClockNote::of(reading, Some(now));
+        return (Moment { now, woke_at: Some(now), clock }, Some(note));
     }
     let woke_at = noted.woke_at.map(Timestamp::from_ms);
     let to_note = noted.is_old(reading).then(|| ClockNote::of(reading, woke_at));
-    (Moment { now, woke_at }, to_note)
+    (Moment { now, woke_at, clock }, to_note)
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ impl Collab {
                 params.text("title")?;
                 shape(self.create_task(id, params.0))
             }
-            "collab.update_task" => shape(self.update_task(params.text("id")?, &params.0)),
+            "collab.update_task" => shape(self.update_task(&params.text("id")?, &params.0)),
             "collab.transition_task" => self.called_transition(&params),
             "collab.suggest_assignee" => {
                 shape(self.suggest_assignee(params.texts("labels")?.unwrap_or_default()))

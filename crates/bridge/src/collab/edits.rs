@@ -5,17 +5,21 @@ use super::methods::ID_PREFIX;
 use super::records::Entry;
 use super::sync::Syncer;
 use comity_api::SyncReport;
-use comity_core::command::Command;
+use comity_core::command::{Command, ImportedTask};
 use comity_core::refusal::{Code, Refusal};
+use comity_core::status::Status;
 use comity_core::view::TaskView;
-use comity_engine::CollabState;
+use comity_engine::{CollabState, Reply};
 use comity_protocol::collab::{
-    Change, Edit, Patch, StateFile as Kind, edits, etag, read_agent_at, task_record,
+    Change, Edit, Patch, StateFile as Kind, edits, etag, file_record, read_agent_at,
 };
+use comity_protocol::plan::kept;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
-const SOURCE: &str = "collaboration/";
+/// What a task needs whose record does not say it.
+pub(super) const NOT_SAID: &str = "not said where it was blocked";
 
 /// Tasks that are made in one transaction.
 const AT_ONCE: usize = 200;
@@ -131,8 +135,21 @@ impl<'s> Takeover<'s> {
     /// Does what an entry asks for; true when the rules allow it.
     fn attempt(&mut self, id: &str, what: &str, command: Command) -> Result<bool, Refusal> {
         let key = self.key(id, &command);
-        let done = self.syncer.execute(command, key).map(drop);
+        let done = self.execute(command, key).map(drop);
         self.noted(what, done)
+    }
+
+    pub(super) fn execute(&self, command: Command, key: Option<String>) -> Result<Reply, Refusal> {
+        self.syncer.execute(&self.path(), command, key)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.syncer.tree.state(self.kind)
+    }
+
+    /// Whether the states of tasks are asked for.
+    fn with_state(&self) -> bool {
+        self.syncer.imports == Some(true)
     }
 
     /// Writes down what came of an edit; true when it was taken.
@@ -154,6 +171,9 @@ impl<'s> Takeover<'s> {
             }
         }
         self.new_tasks(new)?;
+        if self.with_state() {
+            self.settle()?;
+        }
         for (mut patch, change) in old {
             let id = change.id.clone();
             let Some(task) = self.syncer.task(&id)? else {
@@ -174,6 +194,30 @@ impl<'s> Takeover<'s> {
         Ok(())
     }
 
+    /// Brings tasks to their states that an earlier import, or a sync, has kept back.
+    fn settle(&mut self) -> Result<(), Refusal> {
+        let waits = |task: &&TaskView| kept(task).is_some();
+        let waiting = self.state.tasks.iter().filter(waits).filter_map(|task| {
+            let patch = Patch::read(self.new.get(task.id.as_str())?).ok()?;
+            let moved = !matches!(patch.status?, Status::Queued | Status::Blocked);
+            moved.then(|| (task.id.clone(), patch, task.title.clone()))
+        });
+        for (id, patch, title) in in_order(waiting.collect(), |_, _| {}) {
+            let mut imported = self.imported(&id, &patch);
+            (imported.task.title, imported.settles) = (title, true);
+            let what = format!("{id}: {}", imported.status.map_or("", Status::as_str));
+            let done = self.execute(Command::ImportTask(Box::new(imported)), None);
+            self.noted(&what, done.map(drop))?;
+        }
+        Ok(())
+    }
+
+    fn imported(&self, id: &str, patch: &Patch) -> ImportedTask {
+        let source = self.syncer.named(&self.path());
+        let with_state = self.with_state();
+        ImportedTask { with_state, ..patch.imported_task(id.to_owned(), &source) }
+    }
+
     pub(super) fn refuse(&mut self, said: String) {
         self.syncer.report.refused.push(said);
     }
@@ -183,14 +227,14 @@ impl<'s> Takeover<'s> {
         for reference in patch.lost_references(task) {
             self.refuse(format!("{id}: the reference {reference} is changed, not taken away"));
         }
-        let actor = &self.syncer.caller.actor;
-        let all = patch.commands(task, actor, Some("edited in collaboration/"));
+        let actor = &self.syncer.actor(&self.path());
+        let all = patch.edits(task, actor, Some("edited in collaboration/"));
         // Who works on it and its state belong together; what else was changed does not depend on them.
         let (steps, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(is_step);
         let words: Vec<String> = steps.iter().map(|step| what_of(step, keys)).collect();
         let steps = match steps.len() {
             0 | 1 => steps,
-            _ => vec![Command::Several { id: id.clone(), steps }],
+            _ => vec![Command::Several { ids: vec![id.clone()], steps }],
         };
         for command in steps {
             if !self.attempt(id, &format!("{id}: {}", words.join(", ")), command)? {
@@ -226,10 +270,10 @@ impl<'s> Takeover<'s> {
         let mut patches = Vec::new();
         for (id, patch, entry) in tasks {
             let mut patch = patch.clone();
-            self.complete(id, &mut patch);
-            let command = Command::ImportTask(Box::new(patch.imported_task(id.clone(), SOURCE)));
+            patch.default_needs(NOT_SAID);
+            let command = Command::ImportTask(Box::new(self.imported(id, &patch)));
             let key = self.key(id, &command);
-            requests.push(self.syncer.request(command, key));
+            requests.push(self.syncer.request(&self.path(), command, key));
             patches.push((id, patch, entry));
         }
         let answers = self.syncer.service.execute_all(requests);
@@ -239,6 +283,7 @@ impl<'s> Takeover<'s> {
                     self.second(id, &patch, entry)?;
                 }
                 answer => {
+                    self.syncer.report.kept_back.extend(kept_line(&patch, &answer));
                     if !self.noted(&format!("{id}: new task"), answer.map(drop))? {
                         self.keep_back(id, &["id"]);
                     }
@@ -248,17 +293,6 @@ impl<'s> Takeover<'s> {
         Ok(())
     }
 
-    /// Says what a record leaves out and its state takes.
-    fn complete(&mut self, id: &str, patch: &mut Patch) {
-        patch.default_needs("not said where it was blocked");
-        if patch.lacks_holder() {
-            let word = patch.status.map(|status| status.to_string()).unwrap_or_default();
-            patch.status = None;
-            let said = format!("{id}: {word} and nobody is named who works on it; it is queued");
-            self.syncer.report.conflicts.push(said);
-        }
-    }
-
     /// A task was made here under the same id meanwhile. Unless it is the same one, both are kept.
     fn second(
         &mut self,
@@ -266,7 +300,7 @@ impl<'s> Takeover<'s> {
         patch: &Patch,
         entry: &Map<String, Value>,
     ) -> Result<(), Refusal> {
-        let mut imported = patch.imported_task(id.to_owned(), SOURCE);
+        let mut imported = self.imported(id, patch);
         if let Some(task) = self.syncer.task(id)?.filter(|task| task.title == imported.task.title) {
             return self.same_task(&task, entry);
         }
@@ -275,7 +309,11 @@ impl<'s> Takeover<'s> {
         let said = format!("{id}: another task has this id; the one in the file gets a new one");
         self.syncer.report.conflicts.push(said);
         let what = format!("a second {id}: new task");
-        if !self.attempt(id, &what, Command::ImportTask(Box::new(imported)))? {
+        let command = Command::ImportTask(Box::new(imported));
+        let key = self.key(id, &command);
+        let done = self.execute(command, key);
+        self.syncer.report.kept_back.extend(kept_line(patch, &done));
+        if !self.noted(&what, done.map(drop))? {
             self.keep_back(id, &["id"]);
         }
         Ok(())
@@ -283,7 +321,7 @@ impl<'s> Takeover<'s> {
 
     /// The same task was made in both places: what the file says otherwise is an edit of the one that is here.
     fn same_task(&mut self, task: &TaskView, entry: &Map<String, Value>) -> Result<(), Refusal> {
-        let here = task_record(task);
+        let here = file_record(task);
         let differs = |(key, value): &(&String, &Value)| {
             let time = ["created_at", "updated_at"].contains(&key.as_str());
             !time && here.get(key.as_str()).unwrap_or(&Value::Null) != *value
@@ -305,7 +343,7 @@ impl<'s> Takeover<'s> {
         values: &Map<String, Value>,
         was: &Map<String, Value>,
     ) {
-        let record = task_record(task);
+        let record = file_record(task);
         for (key, theirs) in values {
             let here = record.get(key).unwrap_or(&Value::Null);
             if was.get(key).is_some_and(|was| was != here) && here != theirs {
@@ -351,6 +389,13 @@ impl<'s> Takeover<'s> {
         }
         Ok((unread, problems))
     }
+}
+
+/// Says that the state which a file gives to a new task was kept back.
+pub(super) fn kept_line(patch: &Patch, done: &Result<Reply, Refusal>) -> Option<String> {
+    let task = done.as_ref().ok()?.task(None).filter(|task| task.status == Status::Blocked)?;
+    patch.status.filter(|said| !matches!(said, Status::Queued | Status::Blocked))?;
+    Some(format!("{}: {}", task.id, task.needs.as_deref().unwrap_or_default()))
 }
 
 /// Writes down whether something was taken over.
@@ -440,7 +485,6 @@ fn is_step(command: &Command) -> bool {
 fn part_of(command: &Command) -> String {
     match command {
         Command::ImportTask(imported) => format!("new {:?}", imported.task.id),
-        Command::Await { on, .. } => format!("dependency {on} false"),
         Command::Depend { on, remove, .. } => format!("dependency {on} {remove}"),
         Command::Link { provider, key, .. } => format!("reference {provider} {key}"),
         Command::UpdateTask { .. } => "values".to_owned(),
@@ -454,7 +498,7 @@ const APART: [&str; 3] = ["status", "assignee", "dependencies"];
 /// Returns which of the edited keys are settled by a command, beside the state and who works on it.
 fn keys_of<'k>(command: &Command, keys: &[&'k str]) -> Vec<&'k str> {
     match command {
-        Command::Await { .. } | Command::Depend { .. } => vec!["dependencies"],
+        Command::Depend { .. } => vec!["dependencies"],
         Command::Link { .. } => vec!["external_ids"],
         _ => keys.iter().copied().filter(|key| !APART.contains(key)).collect(),
     }
@@ -469,7 +513,7 @@ fn what_of(command: &Command, keys: &[&str]) -> String {
             let owner = wish.owner.as_ref().map(ToString::to_string).unwrap_or_default();
             format!("claimed for {owner}")
         }
-        Command::Await { on, .. } => format!("with dependency {on}"),
+        Command::Depend { on, remove: false, .. } => format!("with dependency {on}"),
         Command::Depend { on, .. } => format!("without dependency {on}"),
         Command::Link { provider, .. } => format!("reference to {provider}"),
         command => keys_of(command, keys).join(", "),

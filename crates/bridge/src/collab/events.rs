@@ -176,7 +176,7 @@ impl Syncer {
         path: &Path,
         at: u64,
     ) -> Result<Option<u64>, Refusal> {
-        match self.execute(Command::EmitEvent { event }, Some(key)) {
+        match self.execute(path, Command::EmitEvent { event }, Some(key)) {
             Ok(reply) => Ok(Some(reply.take::<EventAnswer>()?.event.seq)),
             Err(refusal) if matches!(refusal.code.exit_status(), 1 | 5) => Err(refusal),
             Err(refusal) => {
@@ -277,8 +277,7 @@ impl Syncer {
             self.history.save()?;
             self.report.written.push(path.display().to_string());
         } else if !path.exists() {
-            Tree::make_room(&path)?;
-            File::create(&path).map_err(|error| failed("write", &path, &error))?;
+            Tree::append(&path)?;
             self.history.progress.events = Mark::set(&path, 0);
         }
         Ok(())
@@ -297,7 +296,6 @@ impl Syncer {
             return Ok(());
         }
         let text = self.log_text()?;
-        Tree::make_room(&path)?;
         // The log is made from the events alone; an edit of it is nobody's.
         if let Published::Overtaken(displaced) =
             Tree::publish(&path, text.as_bytes(), tag.as_deref())?
@@ -341,10 +339,8 @@ struct Appender<'p> {
 
 impl Appender<'_> {
     fn open(path: &Path) -> Result<Appender<'_>, Refusal> {
-        Tree::make_room(path)?;
         let wrong = |error: std::io::Error| failed("open", path, &error);
-        let options = File::options().create(true).append(true).read(true).clone();
-        let mut file = options.open(path).map_err(wrong)?;
+        let mut file = Tree::append(path)?;
         let began = file.metadata().map_err(wrong)?.len();
         let mut last = [b'\n'];
         if let Some(at) = began.checked_sub(1) {

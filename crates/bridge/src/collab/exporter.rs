@@ -2,8 +2,9 @@
 
 use super::sync::Syncer;
 use super::tree::{Sight, Tree};
-use comity_api::SyncReport;
+use comity_api::{SyncReport, TreeDirectory, op};
 use comity_core::refusal::{Code, Refusal};
+use comity_engine::{Answered, Caller, Handler};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -65,6 +66,13 @@ impl Exporter {
     /// Writes the tree now, with its log.
     pub fn now(&self) -> Result<SyncReport, Refusal> {
         now(&self.jobs)
+    }
+}
+
+/// The tree that is open is kept in step by its own thread.
+impl Handler<op::SyncCollab> for Exporter {
+    fn handle(&self, _: &Caller, _: TreeDirectory) -> Result<Answered<SyncReport>, Refusal> {
+        self.now().map(Answered::from)
     }
 }
 

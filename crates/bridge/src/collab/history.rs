@@ -4,8 +4,10 @@ use super::mark::Mark;
 use super::records::{Entry, Records};
 use super::tree::{Tree, failed};
 use comity_core::refusal::Refusal;
+use comity_engine::redact::secrets_of;
 use comity_protocol::collab::{
-    OutsideLock, StateFile as Kind, base, distance, doubtful, etag, parse_lock_id, read_json,
+    OutsideLock, StateFile as Kind, base, distance, doubtful, etag, parse_lock_id, pretty,
+    read_json,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -181,7 +183,11 @@ impl History {
         };
         let next = exports.first().and_then(number).unwrap_or(0) + 1;
         let path = self.dir.join(format!("{}-{next:020}-{}.json", kind.list(), etag(bytes)));
-        std::fs::write(&path, bytes).map_err(|error| failed("write", &path, &error))?;
+        // Entries that the rules refused are in it as others wrote them.
+        let mut clean = document.clone();
+        secrets_of(&mut clean);
+        let clean = pretty(&clean);
+        std::fs::write(&path, clean).map_err(|error| failed("write", &path, &error))?;
         self.last.insert(kind, (path, document));
         let mut size = bytes.len() as u64;
         for (n, old) in exports.iter().enumerate() {

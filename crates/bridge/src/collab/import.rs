@@ -1,23 +1,27 @@
 //! Taking a tree over without writing to it, and the older `state.json`.
 
-use super::edits::{in_a_circle, in_order, noted};
+use super::edits::{NOT_SAID, in_a_circle, in_order, kept_line, noted};
 use super::history::Progress;
 use super::methods::{Failure, worded};
-use super::sync::Syncer;
-use super::tree::Tree;
+use super::sync::{Syncer, whole_task};
+use super::tree::FILE_BYTES_MAX;
 use crate::Bridge;
 use comity_api::{OlderState, SyncReport};
 use comity_core::command::{Command, LeaseChange};
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
 use comity_engine::{Caller, Service};
+use comity_project::plain_file;
 use comity_protocol::collab::{Patch, StateFile as Kind, V1, read_agent, read_v1};
+use comity_protocol::plan::kept;
 use serde_json::json;
 use std::collections::BTreeSet;
 
 impl Syncer {
-    /// Takes over everything that is in the tree and leaves the tree alone.
-    pub fn import(&mut self) -> Result<SyncReport, Refusal> {
+    /// Takes over everything that is in the tree and leaves the tree alone; with `with_state`, also the states of tasks,
+    /// as far as the caller's roles go.
+    pub fn import(&mut self, with_state: bool) -> Result<SyncReport, Refusal> {
+        self.imports = Some(with_state);
         if !self.tree.dir.join("state").is_dir() {
             return Err(Refusal::input(format!("{} has no state/", self.tree.dir.display()))
                 .hint("give the directory collaboration/, or the one that it is in"));
@@ -46,22 +50,21 @@ impl Syncer {
 pub fn import_v1(
     bridge: &Bridge,
     caller: &Caller,
-    OlderState { file, agents }: &OlderState,
+    OlderState { file, agents, with_state }: &OlderState,
 ) -> Result<SyncReport, Refusal> {
     let path = &bridge.context.cwd.join(file);
-    if path.is_dir() {
-        return Err(Refusal::input(format!("{} is a directory", path.display()))
-            .hint("give the file state.json itself"));
-    }
-    let bytes = Tree::bytes(path)?
-        .ok_or_else(|| Refusal::input(format!("{} is not there", path.display())))?;
+    let bytes = plain_file::read(path, FILE_BYTES_MAX).map_err(|error| {
+        Refusal::input(format!("cannot read {}: {error}", path.display()))
+            .hint("give the file state.json itself")
+    })?;
     let v1 = read_v1(&bytes).map_err(|problems| {
         let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Refusal::input(format!("{}: {}", path.display(), said.join("; ")))
             .hint("a state.json has overall_goal, tasks and file_locks")
     })?;
     let given = agents.iter().map(|text| given_agent(text)).collect::<Result<Vec<_>, _>>()?;
-    let mut import = Import { caller, service: &bridge.service, report: SyncReport::default() };
+    let (report, with_state) = (SyncReport::default(), *with_state);
+    let mut import = Import { caller, service: &bridge.service, file, with_state, report };
     import.run(v1, given)?;
     Ok(import.report)
 }
@@ -86,6 +89,9 @@ fn given_agent(text: &str) -> Result<(AgentId, Command), Refusal> {
 struct Import<'c> {
     caller: &'c Caller,
     service: &'c Service,
+    /// The file, as the caller wrote it.
+    file: &'c str,
+    with_state: bool,
     report: SyncReport,
 }
 
@@ -137,19 +143,27 @@ impl Import<'_> {
         let new = new.into_iter().map(|(id, patch)| (id, patch, ())).collect();
         let ready = in_order(new, |id, on| self.report.refused.push(in_a_circle(id, on)));
         for (id, mut patch, ()) in ready {
-            patch.default_needs("not said where it was blocked");
-            if patch.lacks_holder() {
-                patch.status = None;
-                self.report
-                    .conflicts
-                    .push(format!("{id}: nobody is named who works on it; it is queued"));
-            }
+            patch.default_needs(NOT_SAID);
             if let Some(goal) = goal {
                 patch.extra("overall_goal", json!(goal));
             }
-            let imported = patch.imported_task(id.clone(), "state.json");
-            self.attempt(&format!("{id}: new task"), Command::ImportTask(Box::new(imported)))?;
+            self.task(&id, &patch)?;
         }
+        Ok(())
+    }
+
+    /// Makes a task, or brings one to its state that an earlier import has kept back.
+    fn task(&mut self, id: &str, patch: &Patch) -> Result<(), Refusal> {
+        let mut imported = patch.imported_task(id.to_owned(), self.file);
+        imported.with_state = self.with_state;
+        let here = whole_task(self.service, self.caller, id)?;
+        imported.settles =
+            self.with_state && here.as_ref().is_some_and(|task| kept(task).is_some());
+        let what = format!("{id}: new task");
+        let command = Command::ImportTask(Box::new(imported));
+        let done = self.service.execute(self.caller.request(command));
+        self.report.kept_back.extend(kept_line(patch, &done));
+        noted(&mut self.report, &what, done.map(drop))?;
         Ok(())
     }
 }

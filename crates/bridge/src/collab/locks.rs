@@ -190,7 +190,7 @@ impl Takeover<'_> {
         let Wish { what, owner, command, since, name, theirs } = wish;
         let command = Command::LeaseFor { owner, since, command };
         let key = self.key(&name, &command);
-        let done = match (self.syncer.execute(command, key), theirs) {
+        let done = match (self.execute(command, key), theirs) {
             (Ok(reply), Some(theirs)) => reply.take().map(|taken: LeasesAnswer| {
                 let id = taken.leases.into_iter().next().map(|lease| lease.lock_id);
                 self.syncer.history.progress.outside.extend(id.map(|id| (id, theirs)));

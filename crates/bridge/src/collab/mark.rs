@@ -2,10 +2,10 @@
 
 use super::tree::failed;
 use comity_core::refusal::Refusal;
+use comity_project::plain_file;
 use comity_protocol::collab::etag;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -35,7 +35,7 @@ impl Mark {
 }
 
 fn tail(path: &Path, at: u64) -> Option<String> {
-    let mut file = File::open(path).ok()?;
+    let mut file = plain_file::open(path).ok()?;
     let from = at.saturating_sub(TAIL);
     file.seek(SeekFrom::Start(from)).ok()?;
     let mut bytes = Vec::new();
@@ -58,7 +58,7 @@ pub fn added(path: &Path, mark: &Mark) -> Result<Added, Refusal> {
     let anew = !mark.fits(path);
     let from = if anew { 0 } else { mark.at };
     let mut found = Added { lines: Vec::new(), anew, open: false, end: from };
-    let Ok(mut file) = File::open(path) else { return Ok(found) };
+    let Ok(mut file) = plain_file::open(path) else { return Ok(found) };
     let wrong = |error: std::io::Error| failed("read", path, &error);
     file.seek(SeekFrom::Start(from)).map_err(wrong)?;
     let most = if anew { u64::MAX } else { READ_MAX };

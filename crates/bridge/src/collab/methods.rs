@@ -3,22 +3,26 @@
 use super::answers::{
     Assigned, Created, FileText, Fine, Leased, LogFile, Reclaimed, StateData, Suggested, Tasks,
 };
+use super::documents::fresh;
 use super::exporter::{Exporter, Tell, say};
 use super::history::History;
-use super::sync::{Syncer, fresh, whole_task};
+use super::sync::{Syncer, whole_task};
 use super::tree::Tree;
 use crate::Bridge;
 use comity_api::{
-    Assign, EmitEvent, LeasesAnswer, Link, Nothing, Operation, SuggestAgents, Transition, op,
+    AcquireLeases, Assign, Depend, DescribeAgent, EmitEvent, Link, Nothing, Operation,
+    RegisterAgent, ReleaseLeases, RenewLeases, Several, SuggestAgents, TaskFilter, TaskStep,
+    Transition, TreeDirectory, UpdateTask, op,
 };
-use comity_core::command::{Command, LeaseChange};
+use comity_core::command::Command;
 use comity_core::ids::AgentId;
+use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::time::Millis;
 use comity_core::view::TaskView;
-use comity_engine::{Answered, Caller, Handler, Reply, Service};
+use comity_engine::{Answered, Caller, Handler, Service};
 use comity_project::Context;
 use comity_project::store::Access;
 use comity_protocol::collab::{
@@ -66,6 +70,9 @@ pub struct Collab {
     history: History,
     ttl: Option<Millis>,
     tell: Tell,
+    /// The names of the rows whose handlers were called.
+    #[cfg(test)]
+    called: std::sync::Mutex<Vec<&'static str>>,
 }
 
 impl Collab {
@@ -82,7 +89,17 @@ impl Collab {
         let history = History::open(&context.beside_store(), &tree)?;
         let service = context.service(Access::Write)?;
         let exporter = Exporter::start(syncer, Arc::clone(&tell))?;
-        Ok(Collab { context, service, tree, exporter, history, ttl, tell })
+        Ok(Collab {
+            context,
+            service,
+            tree,
+            exporter,
+            history,
+            ttl,
+            tell,
+            #[cfg(test)]
+            called: std::sync::Mutex::default(),
+        })
     }
 
     /// Whoever starts the server without a name, and is no agent client, answers for all who use it. Where nobody plans,
@@ -99,8 +116,8 @@ impl Collab {
         }
         let person = Caller { actor: AgentId::parse(&format!("human:{login}"))?, ..caller };
         let roles = vec![Role::Implementer, Role::Planner];
-        let register = Command::AgentRegister { id: actor.clone(), roles, skills: Vec::new() };
-        self.service.run(&person, register)?;
+        let register = RegisterAgent { id: actor.clone(), roles, skills: Vec::new() };
+        self.service.call::<op::AgentRegister>(&person, register)?;
         self.exporter.changed();
         (self.tell)(&format!("comity: nobody plans here yet; {actor} is a planner from now on"));
         Ok(())
@@ -117,22 +134,35 @@ impl Collab {
     where
         Service: Handler<O>,
     {
-        Ok(self.told(self.service.handle(&self.context.caller(), input)?))
-    }
-
-    /// Runs a command that is no operation by itself: several steps, or one that is done for another agent.
-    fn execute(&self, command: Command) -> Result<Reply, Failure> {
-        Ok(self.told(self.service.run(&self.context.caller(), command)?))
-    }
-
-    fn told<T>(&self, answered: Answered<T>) -> T {
+        let answered = self.handled::<O>(&self.service, input)?;
         answered.remarks.iter().for_each(|remark| (self.tell)(&format!("comity: {remark}")));
         self.exporter.changed();
-        answered.output
+        Ok(answered.output)
+    }
+
+    /// Calls the handler of a row: whatever a method does to the store goes this way.
+    fn handled<O: Operation>(
+        &self,
+        handler: &impl Handler<O>,
+        input: O::Input,
+    ) -> Result<Answered<O::Output>, Refusal> {
+        #[cfg(test)]
+        if let Ok(mut called) = self.called.lock() {
+            called.push(O::ROW.name);
+        }
+        handler.handle(&self.context.caller(), input)
+    }
+
+    fn ask<O: Operation>(&self, input: O::Input) -> Result<O::Output, Refusal>
+    where
+        Service: Handler<O>,
+    {
+        Ok(self.handled::<O>(&self.service, input)?.output)
     }
 
     fn export_now(&self) -> Result<(), Failure> {
-        self.exporter.now().map(|_| ()).map_err(Failure::from)
+        let tree = TreeDirectory { dir: None };
+        self.handled::<op::SyncCollab>(&self.exporter, tree).map(drop).map_err(Failure::from)
     }
 
     /// Finds a task by its whole id. One that is not there may just have been written into the file.
@@ -178,12 +208,23 @@ impl Collab {
         if !self.exporter.is_untouched() {
             self.export_now()?;
         }
-        let tasks = self.service.all_tasks(&self.context.caller())?;
-        let fits = |task: &&TaskView| {
-            status.is_none_or(|word| task.status.as_str() == word)
-                && assignee.is_none_or(|agent| task.assignee.as_deref() == Some(agent))
+        let is_meant = |known: &Status| status.is_none_or(|word| known.as_str() == word);
+        let statuses: Vec<Status> = Status::ALL.into_iter().filter(is_meant).collect();
+        let assignee = assignee.map(AgentId::parse).transpose();
+        let mut tasks = Vec::new();
+        let (Ok(assignee), false) = (assignee, statuses.is_empty()) else {
+            return Ok(Tasks { tasks });
         };
-        Ok(Tasks { tasks: tasks.iter().filter(fits).map(task_record).collect() })
+        let limit = Some(PAGE_MAX);
+        let mut filter = TaskFilter { statuses, assignee, limit, ..TaskFilter::default() };
+        loop {
+            let page = self.ask::<op::TaskList>(filter.clone())?;
+            tasks.extend(page.tasks.iter().map(task_record));
+            match page.next {
+                None => return Ok(Tasks { tasks }),
+                next => filter.after = next,
+            }
+        }
     }
 
     pub fn create_task(
@@ -205,21 +246,27 @@ impl Collab {
     }
 
     /// Changes a task to what a part of an entry of `tasks.json` says.
-    pub fn update_task(&self, id: String, record: &Map<String, Value>) -> Result<Fine, Failure> {
+    pub fn update_task(&self, id: &str, record: &Map<String, Value>) -> Result<Fine, Failure> {
         let patch = Patch::read(record).map_err(|problems| worded(&problems))?;
-        let task = self.task(&id)?;
+        let task = self.task(id)?;
         if let [reference, ..] = patch.lost_references(&task).as_slice() {
             let said = format!("external_ids: {reference} is changed, not taken away");
             return Err(Failure::input(said));
         }
         let steps = patch.commands(&task, &self.context.actor, None);
         if !steps.is_empty() {
-            self.execute(Command::Several { id, steps }).map_err(|failure| match patch.status {
+            self.several(steps).map_err(|failure| match patch.status {
                 Some(wanted) => transition_words(failure, task.status, wanted),
                 None => failure,
             })?;
         }
         Ok(Fine::YES)
+    }
+
+    /// Changes a task in several ways, all or none.
+    fn several(&self, steps: Vec<Command>) -> Result<(), Failure> {
+        let steps: Result<_, Refusal> = steps.into_iter().map(step_of).collect();
+        self.operate::<op::TaskSeveral>(Several { ids: Vec::new(), steps: steps? }).map(drop)
     }
 
     pub fn transition_task(
@@ -236,7 +283,7 @@ impl Collab {
         let to = Patch::to(status);
         let steps = to.commands(&task, &self.context.actor, reason.as_deref());
         let done = if steps.iter().any(|step| matches!(step, Command::Claim(_))) {
-            self.execute(Command::Several { id, steps }).map(drop)
+            self.several(steps)
         } else {
             self.operate::<op::TaskTransition>(Transition { id, status, reason, needs }).map(drop)
         };
@@ -246,7 +293,7 @@ impl Collab {
 
     pub fn suggest_assignee(&self, labels: Vec<String>) -> Result<Suggested, Failure> {
         let input = SuggestAgents { labels, role: None };
-        let answer = self.service.call::<op::AgentSuggest>(&self.context.caller(), input)?;
+        let answer = self.ask::<op::AgentSuggest>(input)?;
         // Who answers for others does no work of its own.
         let server = self.context.actor.as_str();
         let first = answer.suggestions.into_iter().find(|one| one.agent != server);
@@ -266,7 +313,7 @@ impl Collab {
         let updated = assignee.is_some();
         if let Some(agent) = &assignee {
             let agent = Some(AgentId::parse(agent)?);
-            self.operate::<op::TaskAssign>(Assign { id, agent })?;
+            self.operate::<op::TaskAssign>(Assign { id, agent, new: false })?;
         }
         Ok(Assigned { assignee, updated })
     }
@@ -283,18 +330,16 @@ impl Collab {
         let value = text.map_or_else(|| given.to_string(), str::to_owned);
         let task = self.task(&id)?;
         let keep = Patch::reference(&task, &provider, &key, given);
-        let link = Link { id: id.clone(), provider, key, value };
+        let link = Link { id, provider, key, value };
         let keep = keep.commands(&task, &self.context.actor, None);
         let keep = keep.into_iter().filter(|step| matches!(step, Command::UpdateTask { .. }));
         let steps: Vec<Command> = std::iter::once(link.clone().into()).chain(keep).collect();
-        match self.execute(Command::Several { id, steps }) {
+        match self.several(steps) {
             // Whoever may link a task may not change it in every case: then the number is kept as a text.
             Err(Failure { refusal: Some(refusal), .. }) if refusal.code == Code::RoleForbidden => {
                 self.operate::<op::TaskLink>(link)?;
             }
-            done => {
-                done?;
-            }
+            done => done?,
         }
         Ok(Fine::YES)
     }
@@ -311,43 +356,47 @@ impl Collab {
         owner: AgentId,
         purpose: Option<String>,
     ) -> Result<Leased, Failure> {
-        let command = LeaseChange::Acquire {
+        let wanted = AcquireLeases {
             patterns: vec![self.context.root_mapper().pattern(path)?],
-            task: None,
             purpose,
             ttl: self.ttl,
-            shared: false,
+            owner: Some(owner),
+            ..AcquireLeases::default()
         };
-        let answer: LeasesAnswer = self
-            .execute(Command::LeaseFor { owner, since: None, command })
-            .map_err(|failure| self.held_words(failure, path))?
-            .take()?;
+        let answer = self
+            .operate::<op::LeaseAcquire>(wanted)
+            .map_err(|failure| self.held_words(failure, path))?;
         let none = || Refusal::new(Code::Internal, "the answer has no lease");
         let lease = answer.leases.first().ok_or_else(none)?;
         Ok(Leased { lock_id: self.wire_id(&lease.lock_id) })
     }
 
     pub fn renew_lease(&mut self, text: &str, owner: &AgentId) -> Result<Fine, Failure> {
-        self.change_lease(text, owner, |id| LeaseChange::Renew { ids: vec![id], ttl: None })
+        self.change_lease(text, |collab, id| {
+            let (ids, owner) = (vec![id], Some(owner.clone()));
+            collab.operate::<op::LeaseRenew>(RenewLeases { ids, ttl: None, owner }).map(drop)
+        })
     }
 
     pub fn release_lease(&mut self, text: &str, owner: &AgentId) -> Result<Fine, Failure> {
-        self.change_lease(text, owner, |id| LeaseChange::Release { ids: vec![id], all: false })
+        self.change_lease(text, |collab, id| {
+            let (ids, owner) = (vec![id], Some(owner.clone()));
+            collab.operate::<op::LeaseRelease>(ReleaseLeases { ids, all: false, owner }).map(drop)
+        })
     }
 
     fn change_lease(
         &mut self,
         text: &str,
-        owner: &AgentId,
-        change: fn(String) -> LeaseChange,
+        change: impl Fn(&Collab, String) -> Result<(), Failure>,
     ) -> Result<Fine, Failure> {
-        let done = match self.try_lease(text, owner, change) {
+        let done = match self.try_lease(text, &change) {
             // One that is not there may just have been written into the file.
             Err(Failure { refusal: Some(refusal), .. })
                 if is_lost(&refusal) && !self.exporter.is_untouched() =>
             {
                 self.export_now()?;
-                self.try_lease(text, owner, change)
+                self.try_lease(text, &change)
             }
             done => done,
         };
@@ -362,15 +411,13 @@ impl Collab {
     fn try_lease(
         &mut self,
         text: &str,
-        owner: &AgentId,
-        change: fn(String) -> LeaseChange,
+        change: impl Fn(&Collab, String) -> Result<(), Failure>,
     ) -> Result<Fine, Failure> {
         self.history.load();
         let Some(id) = self.history.progress.lease_named(text) else {
             return Err(Refusal::new(Code::NotFound, format!("there is no lease {text:?}")).into());
         };
-        let (owner, command) = (owner.clone(), change(id));
-        self.execute(Command::LeaseFor { owner, since: None, command })?;
+        change(self, id)?;
         Ok(Fine::YES)
     }
 
@@ -388,8 +435,11 @@ impl Collab {
 
     /// Changes an agent to what a part of an entry of `agents.json` says.
     pub fn update_agent(&self, id: AgentId, record: &Map<String, Value>) -> Result<Fine, Failure> {
-        let command = read_agent(id, record).map_err(|problems| worded(&problems))?;
-        self.execute(command)?;
+        let described = read_agent(id, record).map_err(|problems| worded(&problems))?;
+        let Command::AgentDescribe { id, roles, skills, about } = described else {
+            return Err(no_such_step().into());
+        };
+        self.operate::<op::AgentDescribe>(DescribeAgent { id, roles, skills, about })?;
         Ok(Fine::YES)
     }
 }
@@ -417,6 +467,31 @@ impl Collab {
     }
 }
 
+/// Returns the operation that a step of a patch is.
+fn step_of(command: Command) -> Result<TaskStep, Refusal> {
+    Ok(match command {
+        Command::UpdateTask { id, changes, constraints, if_match } => {
+            TaskStep::Update(UpdateTask { id, changes, constraints, if_match })
+        }
+        Command::Depend { id, on, remove, awaits_unknown } => {
+            TaskStep::Depend(Depend { id, on, remove, awaits_unknown })
+        }
+        Command::Assign { id, agent, new } => TaskStep::Assign(Assign { id, agent, new }),
+        Command::Link { id, provider, key, value } => {
+            TaskStep::Link(Link { id, provider, key, value })
+        }
+        Command::Claim(wish) => TaskStep::Claim(wish),
+        Command::Transition { id, status, reason, needs } => {
+            TaskStep::Transition(Transition { id, status, reason, needs })
+        }
+        _ => return Err(no_such_step()),
+    })
+}
+
+fn no_such_step() -> Refusal {
+    Refusal::new(Code::Internal, "BUG: the tree asks for something else")
+}
+
 /// Tells whether a lease is not there, or somebody else's.
 fn is_lost(refusal: &Refusal) -> bool {
     matches!(refusal.code, Code::NotFound | Code::NotHolder)
@@ -438,3 +513,6 @@ fn transition_words(failure: Failure, from: Status, to: Status) -> Failure {
         refusal => Failure { refusal, ..failure },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 
 mod answers;
 mod calls;
+mod documents;
 mod edits;
 mod events;
 mod exporter;

@@ -3,6 +3,7 @@
 
 use super::tree::failed;
 use comity_core::refusal::Refusal;
+use comity_engine::redact::secrets_of;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -84,8 +85,11 @@ impl Records {
     }
 }
 
+/// One line; what others wrote may hold secrets, and this file is for comity alone.
 fn as_line(entry: &Entry) -> String {
-    let mut text = serde_json::to_string(entry).unwrap_or_default();
+    let mut entry = Value::Object(entry.clone());
+    secrets_of(&mut entry);
+    let mut text = serde_json::to_string(&entry).unwrap_or_default();
     text.push('\n');
     text
 }

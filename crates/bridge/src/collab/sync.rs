@@ -1,5 +1,6 @@
 //! Keeping a tree and the store in step: outside edits in, exports out.
 
+use super::documents::{fresh, ids, put_entries};
 use super::edits::{Read, Takeover};
 use super::history::{History, by_id};
 use super::tree::{Published, Tree, failed};
@@ -7,15 +8,13 @@ use crate::Bridge;
 use comity_api::{ById, SyncReport, op};
 use comity_core::command::{Command, Request};
 use comity_core::hint;
-use comity_core::ids::TaskId;
+use comity_core::ids::{AgentId, TaskId};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
+use comity_engine::redact::secrets_of;
 use comity_engine::{Caller, CollabState, Reply, Service};
 use comity_project::Context;
-use comity_protocol::collab::{
-    Etags, OutsideLock, StateFile as Kind, agent_record, document, etag, lock_record, pretty,
-    read_bytes, task_record,
-};
+use comity_protocol::collab::{Etags, StateFile as Kind, etag, pretty, read_bytes};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -34,6 +33,8 @@ pub struct Syncer {
     pub(super) tree: Tree,
     pub(super) history: History,
     pub(super) report: SyncReport,
+    /// Whether the caller imports the tree, and then whether with the states of tasks; otherwise it is kept in step.
+    pub(super) imports: Option<bool>,
     /// What was said of the files when they were last looked at.
     said: BTreeMap<Kind, BTreeSet<String>>,
 }
@@ -51,7 +52,7 @@ impl Syncer {
         let tree = Tree::at(dir);
         let history = History::open(&context.beside_store(), &tree)?;
         let (report, said) = (SyncReport::default(), BTreeMap::new());
-        Ok(Syncer { context, service, caller, tree, history, report, said })
+        Ok(Syncer { context, service, caller, tree, history, report, imports: None, said })
     }
 
     /// Takes over what others wrote, and writes what is new. With `log`, also the log for people.
@@ -102,6 +103,7 @@ impl Syncer {
 
     /// The successor keeps other things under the same names: of such a tree nothing is read and nothing written.
     pub(super) fn is_ours_to_read(&self) -> Result<(), Refusal> {
+        self.tree.has_no_links(&self.context.root.dir)?;
         let path = self.tree.state(Kind::Locks);
         // What cannot be read is said when it is looked at.
         let bytes = Tree::read(&path).ok().flatten().unwrap_or_default();
@@ -316,6 +318,11 @@ impl Syncer {
         state: &CollabState,
     ) -> (Option<String>, Vec<String>) {
         let Some(newest) = self.history.newest(kind) else { return (None, Vec::new()) };
+        // The history has no secrets.
+        let (mut newest, mut file) = (newest.clone(), file.clone());
+        secrets_of(&mut newest);
+        secrets_of(&mut file);
+        let (newest, file) = (&newest, &file);
         let name = kind.file();
         let documents = [newest, file].into_iter().filter_map(Value::as_object);
         let keys: BTreeSet<&str> = documents.flat_map(Map::keys).map(String::as_str).collect();
@@ -451,9 +458,27 @@ impl Syncer {
         Ok(None)
     }
 
-    /// Runs a command as the one who keeps the tree.
-    pub(super) fn execute(&self, command: Command, key: Option<String>) -> Result<Reply, Refusal> {
-        let caller = Caller { key, ..self.caller.clone() };
+    /// Who acts on what a file says: who imports it, or else the file itself, seen by whoever keeps the tree in step.
+    pub(super) fn actor(&self, path: &Path) -> AgentId {
+        match self.imports {
+            Some(_) => self.caller.actor.clone(),
+            None => AgentId::file(&self.named(path)),
+        }
+    }
+
+    /// What a file of the tree is called: its path from the root, where it is below that.
+    pub(super) fn named(&self, path: &Path) -> String {
+        path.strip_prefix(&self.context.root.dir).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
+    /// Runs a command that a file of the tree leads to.
+    pub(super) fn execute(
+        &self,
+        path: &Path,
+        command: Command,
+        key: Option<String>,
+    ) -> Result<Reply, Refusal> {
+        let caller = Caller { key, actor: self.actor(path), ..self.caller.clone() };
         Ok(self.service.run(&caller, command)?.output)
     }
 
@@ -461,8 +486,8 @@ impl Syncer {
         whole_task(&self.service, &self.caller, id)
     }
 
-    pub(super) fn request(&self, command: Command, key: Option<String>) -> Request {
-        Request { key, ..self.caller.request(command) }
+    pub(super) fn request(&self, path: &Path, command: Command, key: Option<String>) -> Request {
+        Request { key, actor: self.actor(path), ..self.caller.request(command) }
     }
 
     /// Writes the tree where nobody else has written since the last export.
@@ -515,31 +540,6 @@ struct Next<'t> {
     ours: BTreeSet<String>,
 }
 
-/// Puts entries of one document into the places that they have in another.
-fn put_entries(kind: Kind, document: &mut Value, ids: &BTreeSet<String>, from: &Value) {
-    let from = by_id(kind)(from);
-    let list = document.get_mut(kind.list()).and_then(Value::as_array_mut);
-    for entry in list.into_iter().flatten() {
-        let id = entry.get(kind.key()).and_then(Value::as_str).filter(|id| ids.contains(*id));
-        if let Some(new) = id.and_then(|id| from.get(id)) {
-            *entry = Value::Object((*new).clone());
-        }
-    }
-}
-
-fn ids(kind: Kind, state: &CollabState, document: &Value) -> BTreeSet<String> {
-    match kind {
-        Kind::Tasks => state.tasks.iter().map(|task| task.id.clone()).collect(),
-        Kind::Agents => state.agents.iter().map(|(agent, ..)| agent.id.to_string()).collect(),
-        // Of the locks nothing else is written.
-        Kind::Locks => {
-            let entries = document.get(kind.list()).and_then(Value::as_array).into_iter().flatten();
-            let ids = entries.filter_map(|entry| entry.get(kind.key())?.as_str());
-            ids.map(str::to_owned).collect()
-        }
-    }
-}
-
 /// Tells whether a file was written just now.
 pub(super) fn is_young(path: &Path) -> bool {
     let written = std::fs::metadata(path).and_then(|found| found.modified());
@@ -553,28 +553,4 @@ pub(super) fn jitter(round: usize) {
     let longest: u64 = if round > 1 { 600 } else { 100 };
     let least: u64 = if round > 1 { 200 } else { 50 };
     std::thread::sleep(Duration::from_millis(least + chance % longest));
-}
-
-/// Makes a state file from the store, over what is there.
-pub fn fresh(
-    kind: Kind,
-    state: &CollabState,
-    outside: &BTreeMap<String, OutsideLock>,
-    template: Option<&Value>,
-) -> Value {
-    let records: Vec<Map<String, Value>> = match kind {
-        Kind::Tasks => state.tasks.iter().map(task_record).collect(),
-        Kind::Locks => state
-            .leases
-            .iter()
-            .map(|lease| lock_record(lease, outside.get(&lease.lock_id)))
-            .collect(),
-        Kind::Agents => state
-            .agents
-            .iter()
-            .map(|(agent, word, seen)| agent_record(agent, word, *seen))
-            .collect(),
-    };
-    // A lock that is not in the store is none; a task or agent that the rules refused stays where it was written.
-    document(kind, template, records, &|_| kind != Kind::Locks)
 }

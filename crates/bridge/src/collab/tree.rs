@@ -1,17 +1,21 @@
 //! The files of a tree: where they are, and replacing one without losing what somebody else wrote meanwhile.
 
 use comity_core::refusal::{Code, Refusal};
+use comity_project::plain_file;
 use comity_protocol::collab::{StateFile as Kind, etag};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The largest state file that is read; far above what its own tools could handle.
-const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+pub const FILE_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Who may read and write a new file, before the process's own mask.
+const NEW_MODE: Mode = Mode::from_raw_mode(0o666);
 
 /// What the name of a file has that waits to take the place of another.
 const MARK: &str = ".comity-";
@@ -94,7 +98,7 @@ impl Tree {
     pub fn is_there(path: &Path) -> Result<bool, Refusal> {
         let found = match std::fs::symlink_metadata(path) {
             Ok(found) => found,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(failed("read", path, &error)),
         };
         let what = match found.file_type() {
@@ -110,34 +114,58 @@ impl Tree {
         .hint("put a plain file there, or take it away"))
     }
 
-    /// Reads a file of a tree; one that is not there is none.
-    pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
-        if Tree::is_there(path)? { Tree::bytes(path) } else { Ok(None) }
+    /// Sees that no directory of the tree is a link: what is written below it would be written elsewhere. What lies in
+    /// the project's root comes with the repository, so the way from there to the tree has none, either.
+    pub fn has_no_links(&self, root: &Path) -> Result<(), Refusal> {
+        let inside = self.dir.ancestors().take_while(|dir| *dir != root && dir.starts_with(root));
+        let own = ["state", "events", "events/agents", "logs"].map(|name| self.dir.join(name));
+        for dir in own.iter().map(PathBuf::as_path).chain(inside) {
+            if std::fs::symlink_metadata(dir).is_ok_and(|found| found.is_symlink()) {
+                return Err(is_link(dir));
+            }
+        }
+        Ok(())
     }
 
-    /// Reads a file that somebody named, whatever it is.
-    pub fn bytes(path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
-        match std::fs::metadata(path) {
-            Ok(found) if found.len() > FILE_BYTES_MAX => {
-                return Err(Refusal::new(
-                    Code::LimitExceeded,
-                    format!("{} is larger than {FILE_BYTES_MAX} bytes", path.display()),
-                ));
-            }
-            _ => {}
+    /// Reads a file of a tree; one that is not there is none.
+    pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
+        if !Tree::is_there(path)? {
+            return Ok(None);
         }
-        match std::fs::read(path) {
+        let (dir, name) = (directory(path)?, name_of(path));
+        let read = |file| plain_file::read_all(file, FILE_BYTES_MAX);
+        match plain_file::open_in(&dir, &name).and_then(read) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                let said = format!("{}: {error}", path.display());
+                Err(Refusal::new(Code::LimitExceeded, said))
+            }
             Err(error) => Err(failed("read", path, &error)),
         }
     }
 
-    pub fn make_room(path: &Path) -> Result<(), Refusal> {
-        match path.parent() {
-            Some(dir) => std::fs::create_dir_all(dir).map_err(|error| failed("make", dir, &error)),
-            None => Ok(()),
+    /// Makes the directory of a file and returns it, open: no link, and none is put in its place meanwhile.
+    pub fn make_room(path: &Path) -> Result<OwnedFd, Refusal> {
+        let dir = path.parent().unwrap_or(path);
+        if let Some(tree) = dir.parent() {
+            std::fs::create_dir_all(tree).map_err(|error| failed("make", tree, &error))?;
         }
+        match std::fs::create_dir(dir) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(failed("make", dir, &error));
+            }
+            _ => {}
+        }
+        directory(path)
+    }
+
+    /// Opens a file of a tree to add to it; makes it where there is none.
+    pub fn append(path: &Path) -> Result<File, Refusal> {
+        let dir = Tree::make_room(path)?;
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW;
+        let file = openat(&dir, name_of(path), flags | OFlags::CLOEXEC, NEW_MODE);
+        file.map(File::from).map_err(|error| failed("open", path, &error.into()))
     }
 
     /// Replaces a file in one step. `expected` is the ETag of what was there when it was read, none when nothing
@@ -150,29 +178,36 @@ impl Tree {
         bytes: &[u8],
         expected: Option<&str>,
     ) -> Result<Published, Refusal> {
-        Tree::make_room(path)?;
-        let temporary = written_beside(path, bytes)?;
-        let done = Tree::swap(path, &temporary, expected);
+        let dir = Tree::make_room(path)?;
+        let temporary = written_beside(&dir, path, bytes)?;
+        let done = Tree::swap(&dir, path, &temporary, expected);
         if !matches!(done, Ok(Published::Overtaken(_))) {
             // What was displaced is known.
-            let _ = std::fs::remove_file(&temporary);
+            let _ = unlinkat(&dir, name_of(&temporary), AtFlags::empty());
         }
         done
     }
 
-    fn swap(path: &Path, temporary: &Path, expected: Option<&str>) -> Result<Published, Refusal> {
-        match renameat_with(CWD, temporary, CWD, path, RenameFlags::EXCHANGE) {
+    fn swap(
+        dir: &OwnedFd,
+        path: &Path,
+        temporary: &Path,
+        expected: Option<&str>,
+    ) -> Result<Published, Refusal> {
+        let (new, name) = (name_of(temporary), name_of(path));
+        let rename = |flags| renameat_with(dir, &new, dir, &name, flags);
+        match rename(RenameFlags::EXCHANGE) {
             Ok(()) => {}
             Err(Errno::NOENT) => {
-                return match renameat_with(CWD, temporary, CWD, path, RenameFlags::NOREPLACE) {
+                return match rename(RenameFlags::NOREPLACE) {
                     Ok(()) => Ok(Published::Done),
-                    Err(Errno::EXIST) => Tree::swap(path, temporary, expected),
-                    Err(_) => plain_rename(temporary, path),
+                    Err(Errno::EXIST) => Tree::swap(dir, path, temporary, expected),
+                    Err(_) => plain_rename(dir, temporary, path),
                 };
             }
             // A file system without exchange: as good as its own tools do it.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-                return plain_rename(temporary, path);
+                return plain_rename(dir, temporary, path);
             }
             Err(error) => return Err(failed("replace", path, &error.into())),
         }
@@ -205,9 +240,11 @@ impl Tree {
     /// Puts a displaced file back into its place, where ours is. What somebody wrote there meanwhile stays beside it,
     /// to be found by the next look.
     pub fn put_back(path: &Path, displaced: &Path, ours: &str) -> Result<(), Refusal> {
-        if renameat_with(CWD, displaced, CWD, path, RenameFlags::EXCHANGE).is_err() {
-            return std::fs::rename(displaced, path)
-                .map_err(|error| failed("put back", path, &error));
+        let dir = directory(path)?;
+        let (old, name) = (name_of(displaced), name_of(path));
+        if renameat_with(&dir, &old, &dir, &name, RenameFlags::EXCHANGE).is_err() {
+            return renameat(&dir, &old, &dir, &name)
+                .map_err(|error| failed("put back", path, &error.into()));
         }
         if Tree::read(displaced)?.is_some_and(|bytes| etag(&bytes) == ours) {
             let _ = std::fs::remove_file(displaced);
@@ -216,9 +253,31 @@ impl Tree {
     }
 }
 
-fn plain_rename(temporary: &Path, path: &Path) -> Result<Published, Refusal> {
-    std::fs::rename(temporary, path).map_err(|error| failed("replace", path, &error))?;
+fn plain_rename(dir: &OwnedFd, temporary: &Path, path: &Path) -> Result<Published, Refusal> {
+    renameat(dir, name_of(temporary), dir, name_of(path))
+        .map_err(|error| failed("replace", path, &error.into()))?;
     Ok(Published::Done)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Opens the directory of a file of a tree. A link is refused: it may lead anywhere.
+fn directory(path: &Path) -> Result<OwnedFd, Refusal> {
+    let dir = path.parent().unwrap_or(path);
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    match rustix::fs::open(dir, flags, Mode::empty()) {
+        Ok(found) => Ok(found),
+        Err(Errno::LOOP | Errno::NOTDIR) => Err(is_link(dir)),
+        Err(error) => Err(failed("open", dir, &error.into())),
+    }
+}
+
+fn is_link(dir: &Path) -> Refusal {
+    let said = format!("{} is no directory of the tree, but a link or a file", dir.display());
+    Refusal::input(format!("{said}; nothing is read or written through it"))
+        .hint("put a directory there, or give the directory that it leads to")
 }
 
 /// Says what could not be done with a file.
@@ -228,14 +287,16 @@ pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> Refusal {
 }
 
 /// Writes a file with a name of its own beside another, down to the disk.
-fn written_beside(path: &Path, bytes: &[u8]) -> Result<PathBuf, Refusal> {
+fn written_beside(dir: &OwnedFd, path: &Path, bytes: &[u8]) -> Result<PathBuf, Refusal> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = name_of(path);
     let n = COUNT.fetch_add(1, Ordering::Relaxed);
     let temporary = path.with_file_name(format!(".{name}{MARK}{}-{n:x}", std::process::id()));
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
     let write = || -> std::io::Result<()> {
-        let mut file = File::create(&temporary)?;
-        if let Ok(old) = std::fs::metadata(path) {
+        let file = openat(dir, name_of(&temporary), flags | OFlags::CLOEXEC, NEW_MODE)?;
+        let mut file = File::from(file);
+        if let Ok(old) = plain_file::open_in(dir, &name).and_then(|old| old.metadata()) {
             // Who may read and write it stays as it was.
             file.set_permissions(old.permissions())?;
         }
@@ -245,7 +306,7 @@ fn written_beside(path: &Path, bytes: &[u8]) -> Result<PathBuf, Refusal> {
     match write() {
         Ok(()) => Ok(temporary),
         Err(error) => {
-            let _ = std::fs::remove_file(&temporary);
+            let _ = unlinkat(dir, name_of(&temporary), AtFlags::empty());
             Err(failed("write", &temporary, &error))
         }
     }

@@ -18,28 +18,21 @@ use std::collections::BTreeMap;
 
 const AT_ONCE: usize = 256;
 
-/// Carries a plan out; the answer says what became of it.
+/// Carries a plan out; the answer says what became of it. With `with_state`, tasks get the states that they have there,
+/// as far as the caller's roles go.
 pub(crate) fn out(
     service: &Service,
     caller: &Caller,
-    provider: &str,
+    source: Source,
     plan: &Plan,
+    with_state: bool,
 ) -> Result<ImportReport, Refusal> {
     let by = Caller { key: None, ..caller.clone() };
-    carry(service, by, provider, plan)
-}
-
-fn carry(
-    service: &Service,
-    by: Caller,
-    provider: &str,
-    plan: &Plan,
-) -> Result<ImportReport, Refusal> {
     let rights = rights(service, &by);
     let mut carrier = Carrier {
-        source: Source::new(provider)?,
+        source,
         places: plan.places(),
-        reached: plan.reached(rights),
+        reached: plan.reached(rights, with_state),
         left_out: plan.left_out.clone(),
         items: Vec::with_capacity(plan.tasks.len()),
         service,

@@ -13,16 +13,17 @@ pub fn tasks(
     service: &Service,
     caller: &Caller,
     provider: &'static str,
-    ImportFile { name, text, dry_run }: &ImportFile,
+    file: &ImportFile,
     read: fn(&str, &Earlier) -> Result<Plan, Vec<Problem>>,
 ) -> Result<ImportReport, Refusal> {
     // What is only told is done to a copy that is thrown away: nothing else knows all that the rules will say.
+    let ImportFile { name, text, dry_run, .. } = file;
     let trial = if *dry_run { Some(service.trial()?) } else { None };
     let service = trial.as_ref().unwrap_or(service);
     let here = service.all_tasks(caller)?;
     let earlier = Source::new(provider)?.earlier(&here);
     let plan = read(text, &earlier).map_err(|problems| unreadable(name, &problems))?;
-    let report = keyed(service, caller, provider, text, &plan)?;
+    let report = keyed(service, caller, provider, file, &plan)?;
     Ok(ImportReport { dry_run: *dry_run, ..report })
 }
 
@@ -31,16 +32,19 @@ fn keyed(
     service: &Service,
     caller: &Caller,
     provider: &'static str,
-    text: &str,
+    ImportFile { name, text, with_state, .. }: &ImportFile,
     plan: &Plan,
 ) -> Result<ImportReport, Refusal> {
-    let Some(key) = &caller.key else { return carry::out(service, caller, provider, plan) };
-    let input = format!("import {provider}\n{}", Hash::of(text.as_bytes()));
+    let source = Source::new(provider)?.in_file(name);
+    let carry = || carry::out(service, caller, source, plan, *with_state);
+    let Some(key) = &caller.key else { return carry() };
+    let states = if *with_state { " with states" } else { "" };
+    let input = format!("import {provider}{states}\n{}", Hash::of(text.as_bytes()));
     let keyed = Keyed::new(caller.clone(), key, &input)?;
     if let Some(first) = service.remembered(&keyed)? {
         return Ok(first);
     }
-    let report = carry::out(service, caller, provider, plan)?;
+    let report = carry()?;
     service.remember(&keyed, report)
 }
 

@@ -2,6 +2,7 @@
 
 use comity_core::chain::Hash;
 use comity_core::refusal::{Code, Refusal};
+use comity_project::plain_file;
 use comity_protocol::neotx::changes::BOOKKEEPING;
 use comity_protocol::neotx::lines::Lines;
 use comity_protocol::neotx::records::{DECISIONS_FILE, DIRECTIVES_FILE, MEMORY_FILE};
@@ -9,7 +10,7 @@ use comity_protocol::plan::{FILE_BYTES_MAX, LeftOut};
 use comity_store::neo::{Row, Tables};
 use serde_json::json;
 use std::fs::Permissions;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -251,16 +252,9 @@ pub(super) fn digest_of(tables: &Tables) -> String {
 
 /// Reads a file; none when it is not there.
 fn bytes(path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
-    let mut bytes = Vec::new();
-    let limit = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
-    match std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)) {
-        Ok(_) => {}
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed("read", path, &error)),
+    match plain_file::read(path, FILE_BYTES_MAX) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Refusal::input(format!("cannot read {}: {error}", path.display()))),
     }
-    if bytes.len() > FILE_BYTES_MAX {
-        let message = format!("{} is larger than {FILE_BYTES_MAX} bytes", path.display());
-        return Err(Refusal::input(message));
-    }
-    Ok(Some(bytes))
 }

@@ -6,8 +6,8 @@ use super::{find, records};
 use crate::Bridge;
 use crate::import::carry;
 use comity_api::{
-    DecisionAnswer, DirectiveAnswer, ImportChange, ImportCounts, ImportReport, ImportedTask,
-    ListDirectives, ListMemories, MemoryAnswer,
+    DecisionAnswer, DirectiveAnswer, ImportChange, ImportCounts, ImportDirectory, ImportReport,
+    ImportedTask, ListDirectives, ListMemories, MemoryAnswer,
 };
 use comity_core::chain::Hash;
 use comity_core::command::{Adoption, Command, Made, Request};
@@ -18,7 +18,7 @@ use comity_engine::{Caller, Keyed, Reply as Answer, Service};
 use comity_project::Context;
 use comity_protocol::neotx::changes::{Base, Bases};
 use comity_protocol::neotx::records::{
-    ACTIVITY_FILE, DECISION_OUTCOMES, INBOX_FILE, LOG_BUFFER_FILE, Record,
+    ACTIVITY_FILE, DECISION_OUTCOMES, INBOX_FILE, LOG_BUFFER_FILE, MEMORY_FILE, Record,
 };
 use comity_protocol::neotx::{take, words};
 use comity_protocol::plan::{LeftOut, Source};
@@ -26,12 +26,16 @@ use comity_store::neo::Row;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub fn import(bridge: &Bridge, caller: &Caller, dir: &str) -> Result<ImportReport, Refusal> {
+pub fn import(
+    bridge: &Bridge,
+    caller: &Caller,
+    ImportDirectory { dir, with_state }: &ImportDirectory,
+) -> Result<ImportReport, Refusal> {
     let Bridge { context, service } = bridge;
     // Two imports that run at once would both find nothing in comity, and import everything twice.
     let _hold = seen::hold(context)?;
     let all = files::read(&context.cwd.join(dir))?;
-    let keyed = keyed(caller, &all)?;
+    let keyed = keyed(caller, &all, *with_state)?;
     let first = keyed.as_ref().map(|keyed| service.remembered(keyed)).transpose()?.flatten();
     if let Some(first) = first {
         return Ok(first);
@@ -43,7 +47,8 @@ pub fn import(bridge: &Bridge, caller: &Caller, dir: &str) -> Result<ImportRepor
         memories: Some(ImportCounts::default()),
         ..ImportReport::default()
     };
-    let mut taking = Taking { context, service, caller, deleted, report };
+    let with_state = *with_state;
+    let mut taking = Taking { context, service, caller, with_state, deleted, report };
     for files in &all {
         taking.supervisor(files)?;
     }
@@ -55,10 +60,11 @@ pub fn import(bridge: &Bridge, caller: &Caller, dir: &str) -> Result<ImportRepor
 }
 
 /// Binds the caller's key to what is in the files.
-fn keyed(caller: &Caller, all: &[Files]) -> Result<Option<Keyed>, Refusal> {
+fn keyed(caller: &Caller, all: &[Files], with_state: bool) -> Result<Option<Keyed>, Refusal> {
     let Some(key) = &caller.key else { return Ok(None) };
     let files = all.iter().map(|files| (files.dir.display().to_string(), files.digests()));
-    let input = format!("import neo\n{}", json!(files.collect::<Vec<_>>()));
+    let states = if with_state { " with states" } else { "" };
+    let input = format!("import neo{states}\n{}", json!(files.collect::<Vec<_>>()));
     Keyed::new(caller.clone(), key, &input).map(Some)
 }
 
@@ -115,6 +121,7 @@ struct Taking<'c> {
     context: &'c Context,
     service: &'c Service,
     caller: &'c Caller,
+    with_state: bool,
     deleted: find::Deleted,
     report: ImportReport,
 }
@@ -129,7 +136,7 @@ impl Taking<'_> {
         self.directives(&directives)?;
         self.other_files(files);
         self.memories(&files.tables.memories)?;
-        self.tasks(&files.tables.tasks)?;
+        self.tasks(files)?;
         // The next export compares with what both sides have now.
         let here = find::decisions(self.service, self.caller, find::settled())?;
         let ours: Vec<_> = here.iter().map(|it| (records::decision(it), it.id.clone())).collect();
@@ -181,16 +188,17 @@ impl Taking<'_> {
     }
 
     /// Imports tasks as every tracker's tasks are imported.
-    fn tasks(&mut self, rows: &[Row]) -> Result<(), Refusal> {
+    fn tasks(&mut self, files: &Files) -> Result<(), Refusal> {
         let here = self.service.all_tasks(self.caller)?;
-        let rows = self.not_ours(rows, &here);
+        let rows = self.not_ours(&files.tables.tasks, &here);
         if rows.is_empty() {
             return Ok(());
         }
-        let source = Source::new(take::PROVIDER)?;
+        let source =
+            Source::new(take::PROVIDER)?.in_file(&format!("{}{MEMORY_FILE}", files.prefix));
         let earlier = source.earlier_as(&here, |task| Some(find::task_id(task)));
         let plan = take::tasks(&rows, &earlier);
-        let done = carry::out(self.service, self.caller, take::PROVIDER, &plan)?;
+        let done = carry::out(self.service, self.caller, source, &plan, self.with_state)?;
         self.report.imported += done.imported;
         self.report.existing += done.existing;
         self.report.changed.extend(done.changed);

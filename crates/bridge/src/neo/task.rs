@@ -2,10 +2,10 @@
 
 use super::records::RETRIEVE;
 use super::{find, step};
-use comity_api::{ById, TaskAnswer, op};
-use comity_core::command::{Command, ConstraintChanges, Submission};
+use comity_api::{ById, Done, Several, Start, TaskAnswer, TaskStep, Transition, UpdateTask, op};
+use comity_core::command::{ConstraintChanges, Submission};
 use comity_core::event::TaskUpdated;
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::task::Priority;
 use comity_core::time::Millis;
@@ -38,22 +38,35 @@ pub fn update(
     // With an idempotency key the steps start from the state that the task had when the key was first used. So an empty
     // command is remembered, too.
     if caller.key.is_some() {
-        let nothing = Command::Several { id: task.id, steps: Vec::new() };
-        TaskAnswer { task } = service.run_command(caller, nothing)?;
+        task = several(service, caller, &task.id, Vec::new())?;
     }
     walk(service, caller, task, wanted, changes)
 }
 
-fn changes(id: &str, Update { retrieve, priority, .. }: &Update) -> Option<Command> {
+/// Changes a task in several ways, all or none.
+fn several(
+    service: &Service,
+    caller: &Caller,
+    id: &str,
+    steps: Vec<TaskStep>,
+) -> Result<TaskView, Refusal> {
+    let input = Several { ids: vec![id.to_owned()], steps };
+    let tasks = service.call::<op::TaskSeveral>(caller, input)?.tasks;
+    tasks.into_iter().next().ok_or_else(|| Refusal::new(Code::Internal, "BUG: no task"))
+}
+
+fn changes(id: &str, Update { retrieve, priority, .. }: &Update) -> Option<TaskStep> {
     let context = retrieve
         .as_ref()
         .map(|text| Map::from_iter([(RETRIEVE.to_owned(), Value::from(text.as_str()))]));
     let changes = TaskUpdated { context, priority: *priority, ..TaskUpdated::default() };
-    (retrieve.is_some() || priority.is_some()).then(|| Command::UpdateTask {
-        id: id.to_owned(),
-        changes: Box::new(changes),
-        constraints: ConstraintChanges::default(),
-        if_match: None,
+    (retrieve.is_some() || priority.is_some()).then(|| {
+        TaskStep::Update(UpdateTask {
+            id: id.to_owned(),
+            changes: Box::new(changes),
+            constraints: ConstraintChanges::default(),
+            if_match: None,
+        })
     })
 }
 
@@ -63,22 +76,18 @@ fn walk(
     caller: &Caller,
     mut task: TaskView,
     wanted: &Update,
-    mut changes: Option<Command>,
+    mut changes: Option<TaskStep>,
 ) -> Result<(TaskView, Option<Refusal>), Refusal> {
     // Each step leads to another state, so there are at most as many steps as states.
     for number in 1..=Status::ALL.len() {
         let needs = wanted.retrieve.as_ref();
         let next = wanted.status.and_then(|status| next(&task, status, needs));
-        let command = match (changes.take(), next) {
-            (None, None) => break,
-            (Some(only), None) | (None, Some(only)) => only,
-            (Some(set), Some(next)) => {
-                Command::Several { id: task.id.clone(), steps: vec![set, next] }
-            }
-        };
-        let done = service.run_command(&step(caller, number), command);
-        match done {
-            Ok(TaskAnswer { task: next }) => task = next,
+        let steps: Vec<TaskStep> = changes.take().into_iter().chain(next).collect();
+        if steps.is_empty() {
+            break;
+        }
+        match several(service, &step(caller, number), &task.id, steps) {
+            Ok(next) => task = next,
             Err(refusal) if number == 1 => return Err(refusal),
             Err(refusal) => return Ok((task, Some(refusal))),
         }
@@ -97,13 +106,13 @@ pub fn is_there(now: Status, wanted: Status) -> bool {
 }
 
 /// Returns the next command on the way to the wanted state; none when the task has that state.
-fn next(task: &TaskView, wanted: Status, needs: Option<&String>) -> Option<Command> {
+fn next(task: &TaskView, wanted: Status, needs: Option<&String>) -> Option<TaskStep> {
     let id = task.id.clone();
     let to = |status: Status| {
         let needs = needs.cloned().or_else(|| Some("blocked by the supervisor".to_owned()));
         let needs = needs.filter(|_| status == Status::Blocked);
         let reason = Some("neo task update".to_owned());
-        Some(Command::Transition { id: task.id.clone(), status, reason, needs })
+        Some(TaskStep::Transition(Transition { id: task.id.clone(), status, reason, needs }))
     };
     if is_there(task.status, wanted) {
         return None;
@@ -114,17 +123,17 @@ fn next(task: &TaskView, wanted: Status, needs: Option<&String>) -> Option<Comma
             Status::Queued | Status::Failed | Status::ChangesRequested,
         )
         | (Status::InProgress, Status::Queued | Status::Failed) => {
-            Some(Command::Start { id, ttl: Some(CLAIM_LIFE), reason: None })
+            Some(TaskStep::Start(Start { id, ttl: Some(CLAIM_LIFE), reason: None }))
         }
         (Status::Done | Status::Review | Status::InProgress, Status::Blocked) => to(Status::Queued),
         (Status::Done | Status::Review, Status::Claimed) => to(Status::InProgress),
         (Status::Done | Status::Review, Status::InProgress) => {
-            Some(Command::Submit(Submission { id, ..Submission::default() }))
+            Some(TaskStep::Submit(Submission { id, ..Submission::default() }))
         }
         (Status::Done, Status::Review) => to(Status::Approved),
         (Status::Done, Status::Approved) if task.deliverable == "code" => to(Status::Merging),
         (Status::Done, Status::Approved | Status::Merging) => {
-            Some(Command::Done { id, merged: None, unmerged: false, reason: None })
+            Some(TaskStep::Done(Done { id, merged: None, unmerged: false, reason: None }))
         }
         (Status::Queued, Status::Review | Status::Approved | Status::Merging) => {
             to(Status::ChangesRequested)

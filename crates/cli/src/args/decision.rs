@@ -1,7 +1,7 @@
 //! `comity decision …`
 
 use super::help;
-use super::values::{PageArgs, addressee, decision_type, duration, option};
+use super::values::{PageArgs, addressee, decision_type, duration, option, text};
 use clap::{Args, Subcommand};
 use comity_api::op;
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
@@ -32,8 +32,8 @@ pub enum DecisionCommand {
     Answer {
         /// The id of the question
         id: String,
-        /// KEY or 'KEY: text'; any text if the question has no options
-        #[arg(allow_hyphen_values = true)]
+        /// KEY or 'KEY: text'; any text if the question has no options; - reads standard input
+        #[arg(allow_hyphen_values = true, value_parser = text)]
         answer: String,
     },
     #[command(about = help::<op::DecisionWait>(), after_help = "Example:\n  comity decision wait D1 --timeout 10m")]
@@ -49,10 +49,11 @@ pub enum DecisionCommand {
 /// Options of `decision ask`.
 #[derive(Debug, Args)]
 pub struct AskArgs {
-    /// The question
+    /// The question; - reads standard input
+    #[arg(value_parser = text)]
     pub question: String,
     /// The task that the question is about
-    #[arg(long, value_name = "ID")]
+    #[arg(long, short, value_name = "ID")]
     pub task: Option<String>,
     /// Offer an answer (repeatable)
     #[arg(long = "option", value_name = "KEY[:LABEL]", value_parser = option)]
@@ -61,7 +62,7 @@ pub struct AskArgs {
     #[arg(long = "type", value_name = "TYPE", value_parser = decision_type)]
     pub kind: Option<DecisionType>,
     /// What a reader must know to answer
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", value_parser = text, allow_hyphen_values = true)]
     pub context: Option<String>,
     /// The answer that comity gives at the deadline
     #[arg(long, value_name = "KEY")]

@@ -1,7 +1,7 @@
 //! `comity guard …`
 
 use super::help;
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use comity_api::op;
 
 /// What the guard can be asked.
@@ -20,10 +20,26 @@ pub enum GuardCommand {
         #[arg(value_name = "REMOTE", num_args = 0..=2)]
         remote: Vec<String>,
     },
+    /// Answer a hook of an agent client: may this tool write, and what did it write?
+    #[command(
+        after_help = "Example:\n  comity guard hook --client claude < event.json    # comity init registers it"
+    )]
+    Hook {
+        /// The client that calls
+        #[arg(long, value_name = "CLIENT", value_enum)]
+        client: HookedClient,
+    },
     #[command(about = help::<op::GuardCommit>(), after_help = "Example:\n  comity guard commit .git/COMMIT_EDITMSG")]
     Commit {
-        /// The file with the message; - reads standard input
+        /// The file with the message; - reads standard input (default: check the staged files instead)
         #[arg(value_name = "MSGFILE")]
-        message_file: String,
+        message_file: Option<String>,
     },
+}
+
+/// A client that has hooks which can say no.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum HookedClient {
+    Claude,
+    Codex,
 }

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 #[derive(Debug, Subcommand)]
 pub enum ImportCommand {
     #[command(about = help::<op::ImportBeads>(),
-        after_help = "Only a person can import closed issues as done: act as one with --as human:NAME.\n\n\
+        after_help = "Without --with-state, issues that are closed arrive blocked. With it, a person's import takes \
+        over every state, and a planner's every state but that of finished work.\n\n\
         Example:\n  comity import beads .beads/issues.jsonl"
     )]
     Beads {
@@ -19,18 +20,25 @@ pub enum ImportCommand {
         /// Only show what would be imported
         #[arg(long)]
         dry_run: bool,
+        /// Take over the states of tasks, too, as far as your roles go
+        #[arg(long)]
+        with_state: bool,
     },
     #[command(about = help::<op::ImportNeo>(),
-        after_help = "Only a person can import answered decisions and done tasks: act as one with \
-        --as human:NAME.\n\nExample:\n  comity import neo ~/.neo"
+        after_help = "Without --with-state, tasks that are done arrive blocked. Only a person can import done tasks \
+        and answered decisions.\n\nExample:\n  comity import neo ~/.neo --with-state"
     )]
     Neo {
         /// The directory of a supervisor, or neo's own
         #[arg(value_name = "DIR")]
         dir: PathBuf,
+        /// Take over the states of tasks, too, as far as your roles go
+        #[arg(long)]
+        with_state: bool,
     },
     #[command(about = help::<op::ImportTaskmaster>(),
-        after_help = "Only a person can import done tasks as done: act as one with --as human:NAME.\n\n\
+        after_help = "Without --with-state, tasks that are done arrive blocked. With it, a person's import takes over \
+        every state, and a planner's every state but that of finished work.\n\n\
         Example:\n  comity import taskmaster .taskmaster/tasks/tasks.json"
     )]
     Taskmaster {
@@ -40,11 +48,17 @@ pub enum ImportCommand {
         /// Only show what would be imported
         #[arg(long)]
         dry_run: bool,
+        /// Take over the states of tasks, too, as far as your roles go
+        #[arg(long)]
+        with_state: bool,
     },
     #[command(about = help::<op::ImportCollab>(), after_help = "Example:\n  comity import collab collaboration")]
     Collab {
         /// The tree, or the directory that contains it
         dir: String,
+        /// Take over the states of tasks, too, as far as your roles go
+        #[arg(long)]
+        with_state: bool,
     },
     #[command(about = help::<op::ImportV1>(),
         after_help = "Example:\n  comity import v1 collaboration/state.json --agent codex-cli=implementer:python,ci"
@@ -55,5 +69,8 @@ pub enum ImportCommand {
         /// Register this agent with a role and skills (repeatable)
         #[arg(long = "agent", value_name = "ID=ROLE[:SKILL,…]")]
         agents: Vec<String>,
+        /// Take over the states of tasks, too, as far as your roles go
+        #[arg(long)]
+        with_state: bool,
     },
 }

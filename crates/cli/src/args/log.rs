@@ -2,9 +2,10 @@
 
 use super::help;
 use super::values::{PageArgs, since};
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use comity_api::Since;
 use comity_api::op;
+use std::path::PathBuf;
 
 /// What can be done with events.
 #[derive(Debug, Subcommand)]
@@ -20,7 +21,7 @@ pub enum EventCommand {
     #[command(about = help::<op::EventList>(), after_help = "Example:\n  comity event list --task T1 --since 2h")]
     List {
         /// Show only events about this task
-        #[arg(long, value_name = "ID")]
+        #[arg(long, short, value_name = "ID")]
         task: Option<String>,
         /// Show only events with this name
         #[arg(long = "type", value_name = "NAME")]
@@ -40,6 +41,22 @@ pub enum EventCommand {
         #[arg(long, value_name = "SEQ")]
         from: Option<u64>,
     },
+}
+
+/// `comity log`, and what else can be done with the log.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct LogArgs {
+    #[command(subcommand)]
+    pub command: Option<LogCommand>,
+    /// Show only what happened to this task
+    #[arg(long, short, value_name = "ID")]
+    pub task: Option<String>,
+    #[command(flatten)]
+    pub page: PageArgs,
+    /// Show the last events and then every new one, until you stop it
+    #[arg(long, short, conflicts_with = "after")]
+    pub follow: bool,
 }
 
 /// What can be done with the log.
@@ -68,6 +85,21 @@ pub enum StoreCommand {
         /// Close the old store for writers first
         #[arg(long)]
         fence_writers: bool,
+    },
+    /// Write the store into a file, while others go on working
+    #[command(after_help = "Example:\n  comity store backup ../comity-backup.db")]
+    Backup {
+        /// The new file
+        file: PathBuf,
+    },
+    /// Make the store from a backup
+    #[command(after_help = "Example:\n  comity store restore ../comity-backup.db")]
+    Restore {
+        /// The file of the backup
+        file: PathBuf,
+        /// Replace the store that is there; it is kept beside the restored one
+        #[arg(long)]
+        replace: bool,
     },
 }
 

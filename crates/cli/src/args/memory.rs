@@ -1,7 +1,7 @@
 //! `comity memory …` and `comity directive …`
 
 use super::help;
-use super::values::{PageArgs, duration, memory_type, trigger};
+use super::values::{PageArgs, duration, memory_type, text, trigger};
 use clap::{Args, Subcommand};
 use comity_api::op;
 use comity_core::directive::Trigger;
@@ -58,8 +58,8 @@ pub enum MemoryCommand {
 /// Options of `memory write`.
 #[derive(Debug, Args)]
 pub struct WriteArgs {
-    /// What to remember
-    #[arg(allow_hyphen_values = true)]
+    /// What to remember; - reads standard input
+    #[arg(allow_hyphen_values = true, value_parser = text)]
     pub text: String,
     /// The type: fact (or knowledge), procedure, feedback (or warning), focus
     #[arg(long = "type", value_name = "TYPE", value_parser = memory_type)]
@@ -74,7 +74,7 @@ pub struct WriteArgs {
     #[arg(long = "tag", value_name = "TAG")]
     pub tags: Vec<String>,
     /// The task on which you learnt it
-    #[arg(long, value_name = "ID")]
+    #[arg(long, short, value_name = "ID")]
     pub task: Option<String>,
     /// Replace this memory
     #[arg(long, value_name = "ID")]
@@ -87,7 +87,7 @@ pub struct UpdateMemoryArgs {
     /// The id of the memory
     pub id: String,
     /// The new text
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, value_parser = text)]
     pub text: Option<String>,
     /// Set the type: fact (or knowledge), procedure, feedback (or warning), focus
     #[arg(long = "type", value_name = "TYPE", value_parser = memory_type)]
@@ -184,7 +184,7 @@ pub enum DirectiveCommand {
 #[derive(Debug, Args)]
 pub struct DirectiveArgs {
     /// The instruction
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, value_parser = text)]
     pub text: String,
     /// When a supervisor follows it: idle, startup or shutdown
     #[arg(long, value_name = "TRIGGER", value_parser = trigger, default_value = "idle")]
@@ -196,6 +196,6 @@ pub struct DirectiveArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub priority: u64,
     /// Explain why, or how
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", value_parser = text, allow_hyphen_values = true)]
     pub description: Option<String>,
 }

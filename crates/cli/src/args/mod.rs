@@ -1,38 +1,50 @@
 //! The command line. Every command has one sentence of help and an example.
 
 mod collab;
+mod config;
 mod contract;
 mod decision;
 mod deferred;
 mod export;
+mod groups;
 mod guard;
 mod import;
+mod init;
 mod log;
 mod memory;
 mod neo;
+mod serve;
+mod shorthand;
 mod task;
 mod task_fields;
 mod team;
 mod values;
+mod with;
 
 pub use collab::{CollabCommand, CollabFields, SyncCommand, TaskOutput};
+pub use config::ConfigCommand;
 pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
 pub use deferred::{Deferred, at_once};
 pub use export::ExportCommand;
-pub use guard::GuardCommand;
+pub use guard::{GuardCommand, HookedClient};
 pub use import::ImportCommand;
-pub use log::{EventCommand, LogCommand, ReportCommand, StoreCommand};
+pub use init::InitArgs;
+pub use log::{EventCommand, LogArgs, LogCommand, ReportCommand, StoreCommand};
 pub use memory::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryArgs, WriteArgs};
 pub use neo::{
     NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown,
     NeoTask,
 };
-pub use task::{ListArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
+pub use serve::TokenCommand;
+pub use shorthand::{expanded, instead};
+pub use task::{ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
 pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
-pub use values::fence;
+pub use values::{colour, fence};
+pub use with::WithArgs;
 
+use anstream::ColorChoice;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use comity_api::{Operation, op};
 use comity_core::ids::Fence;
@@ -43,6 +55,7 @@ use std::ffi::OsString;
 #[derive(Debug, Parser)]
 #[command(
     name = "comity",
+    bin_name = "comity",
     version,
     subcommand_required = true,
     arg_required_else_help = true,
@@ -58,7 +71,7 @@ pub struct Cli {
 }
 
 /// Options that every command takes, before or after its name.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Use the project in DIR [env: COMITY_ROOT]
@@ -79,6 +92,9 @@ pub struct Global {
     /// Print JSON instead of text
     #[arg(long, global = true)]
     pub json: bool,
+    /// Use colours: auto, always or never [env: NO_COLOR]
+    #[arg(long, global = true, value_name = "WHEN", value_parser = colour)]
+    pub color: Option<ColorChoice>,
     /// Run the command only once for this key
     #[arg(long, global = true, value_name = "KEY")]
     pub idempotency_key: Option<String>,
@@ -107,11 +123,7 @@ const fn help<O: Operation>() -> &'static str {
 pub enum Command {
     /// Set up the project and create its store
     #[command(after_help = "Example:\n  comity init")]
-    Init {
-        /// Accepted for scripts; comity never asks
-        #[arg(long, short)]
-        yes: bool,
-    },
+    Init(InitArgs),
     #[command(about = help::<op::Status>(), after_help = "Example:\n  comity status")]
     Status,
     /// Plan, claim, submit, review and finish tasks
@@ -137,12 +149,16 @@ pub enum Command {
         /// The type: progress, action, decision, blocker, milestone or discovery
         #[arg(value_name = "TYPE")]
         kind: String,
-        /// The text of the note
+        /// The text of the note; - reads standard input
+        #[arg(value_parser = values::text)]
         text: String,
         /// The task that the note is about
-        #[arg(long, value_name = "ID")]
+        #[arg(long, short, value_name = "ID")]
         task: Option<String>,
     },
+    /// Run a command, keep your claim alive meanwhile, and record the exit status as evidence
+    #[command(after_help = "Example:\n  comity with --task T1 --gate tests -- cargo test")]
+    With(Deferred<WithArgs>),
     /// Read and follow the log, or add to it
     #[command(subcommand, after_help = "Example:\n  comity event tail")]
     Event(Deferred<EventCommand>),
@@ -165,10 +181,9 @@ pub enum Command {
     /// Check work, pushes and commit messages against the rules
     #[command(subcommand, after_help = "Example:\n  comity guard check T1")]
     Guard(Deferred<GuardCommand>),
-    /// Verify the log, and rebuild the state from it
-    #[command(subcommand, after_help = "Example:\n  comity log verify")]
-    Log(Deferred<LogCommand>),
-    /// Copy a store to another place
+    #[command(about = help::<op::Log>(), after_help = "Example:\n  comity log --task T1")]
+    Log(Deferred<LogArgs>),
+    /// Back up, restore or copy a store
     #[command(
         subcommand,
         after_help = "Example:\n  comity store copy sqlite:comity.db postgres://db/comity"
@@ -206,6 +221,33 @@ pub enum Command {
         after_help = "Example:\n  comity rpc <<<'{\"id\":1,\"method\":\"collab.create_task\",\"params\":{\"title\":\"Parse dates\"}}'"
     )]
     Rpc,
+    /// Serve the tools of agents as MCP on stdin and stdout
+    #[command(after_help = "Example:\n  comity mcp --client codex")]
+    Mcp {
+        /// The client that starts the server: claude-code, codex, gemini, opencode, cursor or vscode
+        #[arg(long, value_name = "NAME")]
+        client: Option<String>,
+    },
+    /// Serve MCP over HTTP on this host, for agents with a token
+    #[command(after_help = "Example:\n  comity serve --listen 127.0.0.1:4180")]
+    Serve {
+        /// The address to listen on; it must be a loopback address
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4180")]
+        listen: std::net::SocketAddr,
+    },
+    /// Make, list and revoke the tokens of agents that call over HTTP
+    #[command(subcommand, after_help = "Example:\n  comity token create --agent codex:web")]
+    Token(Deferred<TokenCommand>),
+    /// Print what an agent must know at the start of a session
+    #[command(after_help = "Example:\n  comity prime")]
+    Prime {
+        /// Answer as a SessionStart hook of an agent client; the hook's input is read from stdin
+        #[arg(long)]
+        hook: bool,
+        /// The client whose hook it is: claude-code, codex, gemini, opencode, cursor or vscode
+        #[arg(long, value_name = "NAME", requires = "hook")]
+        client: Option<String>,
+    },
     /// Use a collaboration/ tree with the commands of agents.md
     #[command(
         subcommand,
@@ -218,6 +260,26 @@ pub enum Command {
         /// The shell: bash, zsh or fish
         #[arg(value_parser = clap::value_parser!(CompletionShell))]
         shell: CompletionShell,
+    },
+    /// Trust the store and the commands that this repository's files name
+    #[command(after_help = "Example:\n  comity trust --list")]
+    Trust {
+        /// List what you trust, and what waits for your trust here
+        #[arg(long, conflicts_with = "remove")]
+        list: bool,
+        /// Take back your trust in everything of this repository
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Show and change the settings of the project
+    #[command(subcommand, after_help = "Example:\n  comity config list")]
+    Config(Deferred<ConfigCommand>),
+    /// Write the manual pages into a directory
+    #[command(after_help = "Example:\n  comity man ~/.local/share/man/man1")]
+    Man {
+        /// The directory; comity makes it if it is missing
+        #[arg(value_name = "DIR")]
+        dir: std::path::PathBuf,
     },
     /// Watch a crew of agents work in a temporary repository
     #[command(after_help = "Example:\n  comity demo")]
@@ -235,17 +297,44 @@ pub enum CompletionShell {
     Fish,
 }
 
+/// Words that may ask for the first page of help.
+const HELP_WORDS: [&str; 3] = ["help", "--help", "-h"];
+
 /// Reads the command line.
 pub fn parse() -> Result<Cli, clap::Error> {
+    let arguments = expanded(std::env::args_os().collect());
+    let asks = |word: &OsString| HELP_WORDS.iter().any(|help| word == help);
+    let definition = match arguments.len() < 2 || arguments.iter().any(asks) {
+        true => groups::grouped(Cli::command()),
+        false => Cli::command(),
+    };
     // Taking the definition apart again would cost a tenth of a short command; the process ends soon.
-    let definition: &mut clap::Command = Box::leak(Box::new(Cli::command()));
-    let mut matches = definition.try_get_matches_from_mut(std::env::args_os())?;
+    let definition: &mut clap::Command = Box::leak(Box::new(definition));
+    let mut matches = definition.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(definition))
 }
 
+/// Returns what `--color` says, also where the rest of the command line is wrong.
+pub fn colour_asked() -> Option<ColorChoice> {
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("--") => return None,
+            Some("--color") => return colour(arguments.next()?.to_str()?).ok(),
+            Some(text) => {
+                if let Some(when) = text.strip_prefix("--color=") {
+                    return colour(when).ok();
+                }
+            }
+            None => {}
+        }
+    }
+    None
+}
+
 /// Global options that are followed by a value.
-const WITH_VALUE: [&str; 6] =
-    ["--root", "--store", "--as", "--repo", "--fence", "--idempotency-key"];
+const WITH_VALUE: [&str; 7] =
+    ["--root", "--store", "--as", "--repo", "--fence", "--color", "--idempotency-key"];
 
 /// Tells whether `--json` stands before the command: then comity's own shape is meant, also where the command has a
 /// flag of that name itself.
@@ -265,20 +354,21 @@ fn json_first(mut arguments: impl Iterator<Item = OsString>) -> bool {
     false
 }
 
+/// Returns the whole definition, with nothing deferred and all that clap adds.
+pub fn whole() -> clap::Command {
+    let mut root = at_once(Cli::command);
+    root.build();
+    root
+}
+
 #[cfg(test)]
 mod reference;
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, WITH_VALUE, json_first};
+    use super::{Cli, WITH_VALUE, json_first, whole};
     use clap::CommandFactory;
     use std::ffi::OsString;
-
-    fn whole() -> clap::Command {
-        let mut root = Cli::command();
-        root.build();
-        root
-    }
 
     #[test]
     fn the_global_options_that_are_followed_by_a_value_are_known() {

@@ -29,7 +29,7 @@ fn section(out: &mut String, command: &mut clap::Command, path: &str) {
 
 #[test]
 fn the_reference_of_commands_is_what_help_prints() {
-    let mut root = Cli::command().term_width(100);
+    let mut root = super::groups::grouped(Cli::command()).term_width(100);
     root.build();
     let mut out = INTRODUCTION.to_owned();
     section(&mut out, &mut root, "comity");

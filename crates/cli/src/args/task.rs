@@ -3,7 +3,7 @@
 use super::deferred::Deferred;
 use super::help;
 use super::task_fields::{CreateArgs, UpdateArgs};
-use super::values::{PageArgs, agent, contract_kind, duration, gate_verdict, role, status};
+use super::values::{PageArgs, agent, contract_kind, duration, gate_verdict, role, status, text};
 use clap::{Args, Subcommand};
 use comity_api::op;
 use comity_core::command::GateVerdict;
@@ -21,7 +21,7 @@ pub enum TaskCommand {
     Create(Deferred<CreateArgs>),
     #[command(about = help::<op::TaskBreakdown>(), after_help = "Example:\n  comity task breakdown plan.yaml --epic 12")]
     Breakdown {
-        /// The plan: a YAML list of task contracts, or a list under `tasks`; - reads standard input
+        /// The plan: a YAML list of tasks in the words of `task create`, or of task contracts; - reads standard input
         file: String,
         /// Use this epic for tasks that name none
         #[arg(long, value_name = "EPIC")]
@@ -30,15 +30,20 @@ pub enum TaskCommand {
     #[command(about = help::<op::TaskList>(), after_help = "Example:\n  comity task list --ready")]
     List(Deferred<ListArgs>),
     #[command(about = help::<op::TaskShow>(), after_help = "Example:\n  comity task show T1")]
-    Show(IdArgs),
+    Show {
+        /// The task, or the beginning of its id; several are shown one after the other
+        #[arg(id = "id", value_name = "ID", required = true)]
+        ids: Vec<String>,
+    },
     #[command(about = help::<op::TaskWhy>(), after_help = "Example:\n  comity task why T1")]
     Why(IdArgs),
     #[command(about = help::<op::TaskUpdate>(), after_help = "Example:\n  comity task update T1 --priority P0 --if-match 3")]
     Update(Deferred<UpdateArgs>),
     #[command(about = help::<op::TaskDepend>(), after_help = "Example:\n  comity task depend T2 --on T1")]
     Depend {
-        /// The task that waits
-        id: String,
+        /// The tasks that wait
+        #[arg(id = "id", required = true, value_name = "ID")]
+        ids: Vec<String>,
         /// The task that must be done first
         #[arg(long, value_name = "ID")]
         on: String,
@@ -56,6 +61,9 @@ pub enum TaskCommand {
         /// Remove the reservation
         #[arg(long, conflicts_with = "agent")]
         none: bool,
+        /// Register the agent if nobody knows it
+        #[arg(long)]
+        new: bool,
     },
     #[command(about = help::<op::TaskLink>(), after_help = "Example:\n  comity task link T1 github 42 --key issue")]
     Link {
@@ -129,10 +137,10 @@ pub enum TaskCommand {
         #[command(flatten)]
         verb: VerbArgs,
         /// What the task needs
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", value_parser = text)]
         needs: Option<String>,
         /// A question that must be answered first (repeatable)
-        #[arg(long = "question", value_name = "TEXT")]
+        #[arg(long = "question", value_name = "TEXT", value_parser = text)]
         questions: Vec<String>,
         /// Queue the task again after this time, such as 30m
         #[arg(long, value_name = "DUR", value_parser = duration)]
@@ -142,9 +150,9 @@ pub enum TaskCommand {
     Answer {
         /// The task, or the beginning of its id
         id: String,
-        /// The answer; in a list, each item answers one question
+        /// The answer; in a list, each item answers one question; - reads standard input
         #[arg(
-            value_name = "TEXT",
+            value_name = "TEXT", value_parser = text,
             required_unless_present = "comment",
             allow_hyphen_values = true
         )]
@@ -159,7 +167,7 @@ pub enum TaskCommand {
         /// The task, or the beginning of its id
         id: String,
         /// Answer the open questions with this text and let the task continue
-        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        #[arg(long, value_name = "TEXT", value_parser = text, allow_hyphen_values = true)]
         feedback: Option<String>,
     },
     #[command(about = help::<op::TaskUnblock>(), after_help = "Example:\n  comity task unblock T1 --reason 'the server is back'")]
@@ -174,10 +182,15 @@ pub enum TaskCommand {
     Requeue(VerbArgs),
     #[command(about = help::<op::TaskReopen>(), after_help = "Example:\n  comity task reopen T1 --reason 'it came back'")]
     Reopen(VerbArgs),
+    #[command(about = help::<op::TaskUndo>(), after_help = "Example:\n  comity task undo T1")]
+    Undo {
+        /// The task, or the beginning of its id (default: the one that you changed last)
+        id: Option<String>,
+    },
     #[command(about = help::<op::TaskCheck>(), after_help = "Example:\n  comity task check T1 1")]
     Check {
         #[command(flatten)]
-        verb: VerbArgs,
+        verb: OneArgs,
         /// The item: its text, or its number, counted from 1
         item: String,
         /// Waive the item; needs --reason
@@ -191,6 +204,7 @@ pub enum TaskCommand {
         /// What happens to the step
         step: Step,
         /// The step: its text; to complete it, its id or text
+        #[arg(value_parser = text)]
         text: String,
     },
     #[command(about = help::<op::TaskHandoff>(),
@@ -200,21 +214,21 @@ pub enum TaskCommand {
         /// The task, or the beginning of its id
         id: String,
         /// The next subtask: its id or its goal in one line
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", value_parser = text)]
         subtask: Option<String>,
         /// A step of the plan (repeatable)
-        #[arg(long = "plan", value_name = "TEXT")]
+        #[arg(long = "plan", value_name = "TEXT", value_parser = text)]
         plan: Vec<String>,
     },
     #[command(about = help::<op::TaskTransition>(), after_help = "Example:\n  comity task transition T1 in_progress")]
     Transition {
         #[command(flatten)]
-        verb: VerbArgs,
+        verb: OneArgs,
         /// The new status
         #[arg(value_parser = status)]
         status: Status,
         /// What the task needs, for the status blocked
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", value_parser = text)]
         needs: Option<String>,
     },
 }
@@ -246,8 +260,11 @@ pub struct SubmitArgs {
     #[arg(long)]
     pub keep_leases: bool,
     /// Record evidence for a gate with the submitted commit (repeatable)
-    #[arg(long = "gate", value_name = "NAME=pass|fail", value_parser = gate_verdict)]
+    #[arg(long = "gate", short, value_name = "NAME=pass|fail", value_parser = gate_verdict)]
     pub gates: Vec<GateVerdict>,
+    /// Make gates that neither the task nor the settings know
+    #[arg(long)]
+    pub new: bool,
     /// Submit without any change; needs --reason
     #[arg(long, requires = "reason")]
     pub empty: bool,
@@ -260,13 +277,24 @@ pub struct IdArgs {
     pub id: String,
 }
 
-/// A task, and the reason for what happens to it.
+/// Tasks, and the reason for what happens to them.
 #[derive(Debug, Args)]
 pub struct VerbArgs {
+    /// The task, or the beginning of its id; several change together, all or none
+    #[arg(id = "id", required = true, value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Why; the log records it; - reads standard input
+    #[arg(long, short = 'm', value_name = "TEXT", value_parser = text)]
+    pub reason: Option<String>,
+}
+
+/// A task, and the reason for what happens to it.
+#[derive(Debug, Args)]
+pub struct OneArgs {
     /// The task, or the beginning of its id
     pub id: String,
-    /// Why; the log records it
-    #[arg(long, value_name = "TEXT")]
+    /// Why; the log records it; - reads standard input
+    #[arg(long, short = 'm', value_name = "TEXT", value_parser = text)]
     pub reason: Option<String>,
 }
 
@@ -283,13 +311,13 @@ pub enum Step {
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// Show only tasks with this status (repeatable)
-    #[arg(long = "status", value_name = "STATUS", value_parser = status, value_delimiter = ',')]
+    #[arg(long = "status", short, value_name = "STATUS", value_parser = status, value_delimiter = ',')]
     pub statuses: Vec<Status>,
     /// Show only tasks of this agent
-    #[arg(long, value_name = "AGENT", value_parser = agent)]
+    #[arg(long, short, value_name = "AGENT", value_parser = agent)]
     pub assignee: Option<AgentId>,
     /// Show only tasks with this label (repeatable: with all of them)
-    #[arg(long = "label", value_name = "WORD")]
+    #[arg(long = "label", short, value_name = "WORD")]
     pub labels: Vec<String>,
     /// Show only tasks for this role
     #[arg(long, value_name = "ROLE", value_parser = role)]
@@ -300,6 +328,15 @@ pub struct ListArgs {
     /// Show only tasks that you could claim now
     #[arg(long)]
     pub ready: bool,
+    /// Show only tasks that are assigned to you
+    #[arg(long, conflicts_with = "assignee")]
+    pub mine: bool,
+    /// Show only tasks that have all these words in id, title, description or labels
+    #[arg(long, value_name = "WORDS")]
+    pub search: Option<String>,
+    /// Show finished tasks, too, by number
+    #[arg(long)]
+    pub all: bool,
     #[command(flatten)]
     pub page: PageArgs,
 }

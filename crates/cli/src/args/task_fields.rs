@@ -1,6 +1,6 @@
 //! The fields of a task, as options of `task create` and `task update`.
 
-use super::values::{agent, deliverable, duration, key_value, priority, role};
+use super::values::{agent, deliverable, duration, key_value, priority, role, text};
 use clap::Args;
 use comity_core::ids::AgentId;
 use comity_core::role::Role;
@@ -11,22 +11,25 @@ use comity_core::time::Millis;
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     /// The title: what is to be done, in one line
-    #[arg(required_unless_present = "contract")]
+    #[arg(required_unless_present_any = ["contract", "edit"], value_parser = text)]
     pub title: Option<String>,
-    /// Read the fields from a task contract; options override it; - reads standard input
+    /// Read the fields from a task contract or a mission; options override it; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub contract: Option<String>,
+    /// Write title and description in an editor (VISUAL, EDITOR)
+    #[arg(long)]
+    pub edit: bool,
     /// Use this id instead of the next number, such as T7
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// Describe the task
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    /// Describe the task; - reads standard input
+    #[arg(long, short, value_name = "TEXT", value_parser = text, allow_hyphen_values = true)]
     pub description: Option<String>,
     /// The priority: P0 to P4, or critical, high, medium, low
-    #[arg(long, value_name = "P", value_parser = priority)]
+    #[arg(long, short, value_name = "P", value_parser = priority)]
     pub priority: Option<Priority>,
     /// Add a label (repeatable)
-    #[arg(long = "label", value_name = "WORD")]
+    #[arg(long = "label", short, value_name = "WORD")]
     pub labels: Vec<String>,
     /// Let only agents with this role claim the task
     #[arg(long, value_name = "ROLE", value_parser = role)]
@@ -35,19 +38,19 @@ pub struct CreateArgs {
     #[arg(long = "depends-on", value_name = "ID")]
     pub depends_on: Vec<String>,
     /// Declare files that the work changes; a claim leases them (repeatable)
-    #[arg(long = "file", value_name = "GLOB")]
+    #[arg(long = "file", short, value_name = "GLOB")]
     pub files: Vec<String>,
     /// Add a requirement that the result must meet (repeatable)
-    #[arg(long = "require", value_name = "TEXT")]
+    #[arg(long = "require", value_name = "TEXT", value_parser = text)]
     pub requirements: Vec<String>,
     /// Add an item to the checklist (repeatable)
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = text)]
     pub dod: Vec<String>,
     /// Require evidence for this gate (repeatable)
-    #[arg(long = "gate", value_name = "NAME")]
+    #[arg(long = "gate", short, value_name = "NAME")]
     pub gates: Vec<String>,
     /// Add an outside reason not to start yet (repeatable)
-    #[arg(long = "blocker", value_name = "TEXT")]
+    #[arg(long = "blocker", value_name = "TEXT", value_parser = text)]
     pub blockers: Vec<String>,
     /// Add an entry to the context of the mission; JSON values keep their type (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
@@ -89,48 +92,52 @@ pub struct CreateArgs {
     #[arg(long, value_name = "ID")]
     pub parent: Option<String>,
     /// Reserve the task for this agent
-    #[arg(long, value_name = "AGENT", value_parser = agent)]
+    #[arg(long, short, value_name = "AGENT", value_parser = agent)]
     pub assignee: Option<AgentId>,
+    /// Register the assignee if nobody knows it
+    #[arg(long, requires = "assignee")]
+    pub new: bool,
 }
 
 /// Options of `task update`. A field that is left out stays as it is. An empty text clears a field. A list replaces
 /// the old one.
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
-    /// The task, or the beginning of its id
-    pub id: String,
+    /// The task, or the beginning of its id; several change together, all or none
+    #[arg(id = "id", required = true, value_name = "ID")]
+    pub ids: Vec<String>,
     /// Refuse unless the task still has this version
     #[arg(long, value_name = "N")]
     pub if_match: Option<u64>,
     /// Set the title
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = text)]
     pub title: Option<String>,
     /// Set the description
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, short, value_name = "TEXT", value_parser = text, allow_hyphen_values = true)]
     pub description: Option<String>,
     /// Set the priority: P0 to P4, or critical, high, medium, low
-    #[arg(long, value_name = "P", value_parser = priority)]
+    #[arg(long, short, value_name = "P", value_parser = priority)]
     pub priority: Option<Priority>,
     /// Replace the labels; '' for none (repeatable)
-    #[arg(long = "label", value_name = "WORD")]
+    #[arg(long = "label", short, value_name = "WORD")]
     pub labels: Option<Vec<String>>,
     /// Set the role; 'any' for none
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
     /// Replace the declared files; '' for none (repeatable)
-    #[arg(long = "file", value_name = "GLOB")]
+    #[arg(long = "file", short, value_name = "GLOB")]
     pub files: Option<Vec<String>>,
     /// Replace the requirements; '' for none (repeatable)
-    #[arg(long = "require", value_name = "TEXT")]
+    #[arg(long = "require", value_name = "TEXT", value_parser = text)]
     pub requirements: Option<Vec<String>>,
     /// Replace the checklist; '' for none (repeatable)
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = text)]
     pub dod: Option<Vec<String>>,
     /// Replace the gates; '' for none (repeatable)
-    #[arg(long = "gate", value_name = "NAME")]
+    #[arg(long = "gate", short, value_name = "NAME")]
     pub gates: Option<Vec<String>>,
     /// Replace the outside blockers; '' for none (repeatable)
-    #[arg(long = "blocker", value_name = "TEXT")]
+    #[arg(long = "blocker", value_name = "TEXT", value_parser = text)]
     pub blockers: Option<Vec<String>>,
     /// Set an entry of the context; KEY= removes it (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]

@@ -1,7 +1,7 @@
 //! `comity lease …`, `comity agent …`, `comity gate …`
 
 use super::help;
-use super::values::{PageArgs, agent, duration, role};
+use super::values::{PageArgs, agent, duration, role, text};
 use clap::Subcommand;
 use comity_api::op;
 use comity_core::ids::AgentId;
@@ -17,10 +17,10 @@ pub enum LeaseCommand {
         #[arg(required = true, value_name = "PATTERN")]
         patterns: Vec<String>,
         /// The task that the leases are for
-        #[arg(long, value_name = "ID")]
+        #[arg(long, short, value_name = "ID")]
         task: Option<String>,
         /// What the leases are for
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", value_parser = text)]
         purpose: Option<String>,
         /// How long the leases live without a sign of life (default: 15m)
         #[arg(long, value_name = "DUR", value_parser = duration)]
@@ -100,7 +100,7 @@ pub enum AgentCommand {
     #[command(about = help::<op::AgentSuggest>(), after_help = "Example:\n  comity agent suggest --label rust --role critic")]
     Suggest {
         /// A label of the work; agents with this skill come first (repeatable)
-        #[arg(long = "label", value_name = "WORD")]
+        #[arg(long = "label", short, value_name = "WORD")]
         labels: Vec<String>,
         /// The role that the work needs (default: implementer)
         #[arg(long, value_name = "ROLE", value_parser = role)]
@@ -132,6 +132,9 @@ pub enum GateCommand {
         /// The commit that was checked (default: HEAD of this work tree)
         #[arg(long, value_name = "SHA")]
         commit: Option<String>,
+        /// Make the gate if neither the task nor the settings know it
+        #[arg(long)]
+        new: bool,
     },
     #[command(about = help::<op::GateWaive>(), after_help = "Example:\n  comity gate waive T1 bench --reason 'no hot path touched'")]
     Waive {
@@ -140,7 +143,7 @@ pub enum GateCommand {
         /// The name of the gate
         gate: String,
         /// Why the gate is waived; the log records it
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, short = 'm', value_name = "TEXT", value_parser = text)]
         reason: String,
     },
 }

@@ -1,11 +1,13 @@
 //! Readers of option values. What they refuse is a usage error.
 
+use anstream::ColorChoice;
 use clap::Args;
 use comity_api::Since;
 use comity_core::command::GateVerdict;
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
 use comity_core::directive::Trigger;
 use comity_core::ids::{AgentId, Fence};
+use comity_core::limits::TEXT_BYTES_MAX;
 use comity_core::memory::MemoryType;
 use comity_core::refusal::Refusal;
 use comity_core::role::Role;
@@ -25,6 +27,32 @@ pub fn fence(text: &str) -> Result<Fence, String> {
     number.ok_or_else(|| {
         "a fence is a whole number from 1 up; `comity task claim` prints it".to_owned()
     })
+}
+
+/// Reads when colours are used.
+pub fn colour(text: &str) -> Result<ColorChoice, String> {
+    match text {
+        "auto" => Ok(ColorChoice::Auto),
+        "always" => Ok(ColorChoice::AlwaysAnsi),
+        "never" => Ok(ColorChoice::Never),
+        _ => Err("use auto, always or never".to_owned()),
+    }
+}
+
+/// Takes a text as it is given; `-` stands for what standard input has, without the end of its last line.
+pub(super) fn text(given: &str) -> Result<String, String> {
+    if given != "-" {
+        return Ok(given.to_owned());
+    }
+    let bytes = crate::stdin::read(TEXT_BYTES_MAX).map_err(|error| error.to_string())?;
+    if bytes.len() > TEXT_BYTES_MAX {
+        return Err(format!("standard input has more than {TEXT_BYTES_MAX} bytes"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| "standard input is not UTF-8".to_owned())?;
+    match text.trim_end() {
+        "" => Err("standard input is empty".to_owned()),
+        text => Ok(text.to_owned()),
+    }
 }
 
 pub(super) fn duration(text: &str) -> Result<Millis, String> {
@@ -117,7 +145,7 @@ pub(super) fn since(text: &str) -> Result<Since, String> {
 #[derive(Clone, Debug, Args)]
 pub struct PageArgs {
     /// Show at most N entries (default: 50, at most 500)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=500))]
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=500))]
     pub limit: Option<u16>,
     /// Continue after this cursor: the `next` of the previous page
     #[arg(long, value_name = "CURSOR")]

@@ -1,22 +1,23 @@
 //! The crew: who runs which command, told as it happens.
 
-#![expect(clippy::disallowed_methods, reason = "the demo runs comity and git as its crew does")]
+#![expect(clippy::disallowed_methods, reason = "the demo runs comity as its crew does")]
 
-use anstyle::{AnsiColor, Style};
+use crate::output;
+use crate::terminal::Ink;
 use comity_core::refusal::{Code, Refusal};
+use comity_guard::git::Git;
 use serde_json::Value;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-const NAME: Style = AnsiColor::Cyan.on_default();
-const DIM: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
-const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Yellow.on_default();
+const NAME: Ink = Ink::Busy;
+const DIM: Ink = Ink::Dim;
+const BOLD: Ink = Ink::Bold;
+const GOOD: Ink = Ink::Good;
+const BAD: Ink = Ink::Warn;
 /// Where the words begin, beside the names.
 const MARGIN: &str = "            ";
 /// Where a line ends.
@@ -83,23 +84,24 @@ impl Crew {
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
-        command
-            .env("HOME", self.dir.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_TERMINAL_PROMPT", "0");
-        for role in ["AUTHOR", "COMMITTER"] {
-            command.env(format!("GIT_{role}_NAME"), "demo");
-            command.env(format!("GIT_{role}_EMAIL"), "demo@example.org");
-        }
+        command.env("HOME", self.dir.path()).env("GIT_CONFIG_NOSYSTEM", "1");
         command
     }
 
     /// Runs git and returns the first line it prints.
     pub(super) fn git(&self, dir: &Path, args: &[&str]) -> Result<String, Refusal> {
-        let output =
-            self.clean(Path::new("git"), dir).args(args).output().map_err(|error| {
-                failed(format!("the demo needs git: {error}")).hint("install git")
-            })?;
+        let own = [
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_AUTHOR_NAME", "demo"),
+            ("GIT_AUTHOR_EMAIL", "demo@example.org"),
+            ("GIT_COMMITTER_NAME", "demo"),
+            ("GIT_COMMITTER_EMAIL", "demo@example.org"),
+        ];
+        let git = own.iter().fold(Git::at(dir), |git, (name, value)| git.with(name, value));
+        let output = git.output(args).ok_or_else(|| {
+            failed("the demo needs git, which cannot be started").hint("install git")
+        })?;
         self.go_on()?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
@@ -235,7 +237,7 @@ impl Crew {
     fn print(&self, line: &str) {
         if !self.quiet {
             // Whoever does not read the story does not need it.
-            let _ = writeln!(anstream::stdout(), "{line}");
+            let _ = output::text(&format!("{line}\n"));
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) fn git() -> Check {
 pub(super) fn identity(machine: &Machine) -> Check {
     match Client::find(&machine.environment) {
         Some(client) => {
-            let (variable, agent) = (client.variable, client.agent());
+            let (variable, agent) = (client.variable, client.agent(machine));
             Check::ok("identity", format!("{variable} is set, so you are the agent {agent}"))
         }
         None => {

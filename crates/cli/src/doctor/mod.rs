@@ -7,6 +7,7 @@ mod store;
 use crate::args::Global;
 use crate::human::count;
 use crate::output::Reply;
+use crate::terminal::{Ink, neutral};
 use comity_core::refusal::Refusal;
 use comity_project::Context;
 use serde_json::{Value, json};
@@ -67,16 +68,16 @@ impl Check {
 
     fn words(&self) -> String {
         let style = match self.state {
-            State::Ok => anstyle::AnsiColor::Green.on_default(),
-            State::Warn => anstyle::AnsiColor::Yellow.on_default(),
-            State::Fail => anstyle::AnsiColor::Red.on_default(),
+            State::Ok => Ink::Good,
+            State::Warn => Ink::Warn,
+            State::Fail => Ink::Bad,
         };
         let fixed = if self.fixed { " (mended)" } else { "" };
         let state = self.state.word();
-        let message = crate::human::clean_text(&self.message);
+        let message = neutral(&self.message);
         let mut out = format!("{style}{state:<4}{style:#}  {:<9}  {message}{fixed}\n", self.name);
         if let Some(hint) = self.hint.as_ref().filter(|_| self.state != State::Ok) {
-            out.push_str(&format!("                 {}\n", crate::human::clean_text(hint)));
+            out.push_str(&format!("                 {}\n", neutral(hint)));
         }
         out
     }

@@ -1,14 +1,14 @@
 //! Checks of the store: where it is, whether it opens, holds together and can be written.
 
 use super::{Check, State, server};
-use comity_api::{Nothing, VerifyAnswer, op};
+use comity_api::VerifyAnswer;
+use comity_core::limits::CLOCK_SLACK;
 use comity_core::refusal::Refusal;
-use comity_core::time::Millis;
 use comity_engine::Service;
 use comity_project::Context;
 use comity_project::store::{Access, Place};
-use comity_store::Store;
-use comity_store::sqlite::{OpenOptions, SqliteStore};
+use comity_store::sqlite::{self, OpenOptions, SqliteStore};
+use comity_store::{Store, StoreError};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,8 +17,6 @@ use std::time::Duration;
 const SPACE_WARN_BYTES: u64 = 100 * 1024 * 1024;
 /// With less than this the next write may fail.
 const SPACE_FAIL_BYTES: u64 = 5 * 1024 * 1024;
-/// Clocks further apart than this were set.
-const CLOCK_SLACK: Millis = Millis::from_secs(60);
 /// How long the write test waits for other writers.
 const WRITE_WAIT: Duration = Duration::from_secs(3);
 /// What others may do with the store's files: nothing.
@@ -32,7 +30,10 @@ pub(super) fn checks(context: &Context, fix: bool) -> Vec<Check> {
 }
 
 fn file(context: &Context, path: &Path, fix: bool) -> Vec<Check> {
-    let mut found = Vec::new();
+    let mut found: Vec<Check> = lost(context, path, fix).into_iter().collect();
+    if found.iter().any(|check| check.state == State::Fail) && !path.exists() {
+        return found;
+    }
     if !path.exists() {
         if !fix {
             let message = format!("there is no store yet at {}", path.display());
@@ -59,12 +60,30 @@ fn file(context: &Context, path: &Path, fix: bool) -> Vec<Check> {
     found
 }
 
+/// Says which events are gone from the end of the log; a person can go on without them.
+fn lost(context: &Context, path: &Path, fix: bool) -> Option<Check> {
+    // What cannot even be read is found by the other checks.
+    let gone = sqlite::gone(path).ok()??;
+    if !fix {
+        return Some(Check::fail("end", &StoreError::Gone(gone).to_refusal()));
+    }
+    let mended = context
+        .service(Access::Mend)
+        .and_then(|service| service.accept_loss(&context.caller(), &gone));
+    Some(match mended {
+        Ok(()) => Check::ok("end", format!("{gone}; the log goes on without them")).fixed(),
+        Err(refusal) => Check::fail("end", &refusal),
+    })
+}
+
 /// Checks what a store holds, wherever it is.
 pub(super) fn contents(context: &Context, service: &Service, fix: bool) -> [Check; 3] {
     let integrity = integrity(service);
     // A damaged file is left as it is: each write may damage more of it.
+    // Before the log is looked at, since a corrected clock is an event of it.
+    let clock = clock(context, service, fix && integrity.state == State::Ok);
     let log = log(service, fix && integrity.state == State::Ok);
-    [integrity, log, clock(context, service)]
+    [integrity, log, clock]
 }
 
 fn integrity(service: &Service) -> Check {
@@ -110,17 +129,25 @@ fn verdict(verified: &Result<VerifyAnswer, Refusal>) -> Check {
     }
 }
 
-fn clock(context: &Context, service: &Service) -> Check {
-    let head = match service.call::<op::LogHead>(&context.caller(), Nothing {}) {
-        Ok(head) => head,
+fn clock(context: &Context, service: &Service, fix: bool) -> Check {
+    let ahead = match service.clock_ahead() {
+        Ok(ahead) => ahead,
         Err(refusal) => return Check::fail("clock", &refusal),
     };
-    let ahead = head.ts.map_or(Millis::default(), |last| last.since(crate::human::now()));
-    if ahead > CLOCK_SLACK {
-        let message = format!("the last event is {ahead} in the future");
-        return Check::warn("clock", message, "correct this machine's clock");
+    if ahead <= CLOCK_SLACK {
+        return Check::ok("clock", "agrees with the log");
     }
-    Check::ok("clock", "agrees with the log")
+    let message = format!("the log is {ahead} ahead of the clock, so nothing expires");
+    if fix {
+        return match service.correct_clock(&context.caller()) {
+            Ok(()) => {
+                Check::ok("clock", format!("{message}; it goes on from the clock's time")).fixed()
+            }
+            Err(refusal) => Check::fail("clock", &refusal),
+        };
+    }
+    let hint = "correct the clock; if it is right, a person runs `comity doctor --fix`";
+    Check::warn("clock", message, hint)
 }
 
 fn writing(path: &Path) -> Check {

@@ -1,8 +1,50 @@
 //! The log's health in words.
 
-use super::Screen;
-use super::words::{BAD, GOOD, ago, count, paint};
-use comity_api::{HeadAnswer, RebuildAnswer, SweptAnswer, VerifyAnswer};
+use super::words::{BAD, BOLD, DIM, GOOD, ago, count, cut, more, paint, width};
+use super::{Screen, story};
+use crate::local_time::date_and_time;
+use comity_api::{EventView, EventsPage, HeadAnswer, RebuildAnswer, SweptAnswer, VerifyAnswer};
+
+/// The widest name of who acts, in a list.
+const AGENT_COLUMNS: usize = 16;
+
+/// What happened, the newest first, by the local clock.
+pub fn list(answer: &EventsPage, screen: &Screen) -> String {
+    if answer.events.is_empty() && screen.terminal {
+        return "Nothing has happened yet.\n".to_owned();
+    }
+    let agents = answer.events.iter().map(|event| width(&event.agent)).max().unwrap_or(0);
+    let tasks = answer.events.iter().map(|event| width(task_of(event))).max().unwrap_or(0);
+    let widths = (agents.min(AGENT_COLUMNS), tasks);
+    let lines = answer.events.iter().map(|event| aligned(event, widths, screen));
+    lines.collect::<String>() + &more(answer.next.as_ref(), screen)
+}
+
+/// One event, on a line of its own.
+pub fn line(event: &EventView, screen: &Screen) -> String {
+    aligned(event, (AGENT_COLUMNS, TASK_COLUMNS), screen)
+}
+
+/// The width of a task's id where the other lines are not known.
+const TASK_COLUMNS: usize = 5;
+
+fn task_of(event: &EventView) -> &str {
+    event.task.as_deref().unwrap_or("")
+}
+
+fn aligned(event: &EventView, (agents, tasks): (usize, usize), screen: &Screen) -> String {
+    let when = date_and_time(event.ts);
+    let says = story::words(event);
+    if !screen.terminal {
+        return format!("{when}\t{}\t{}\t{says}\n", event.agent, task_of(event));
+    }
+    let agent = cut(&event.agent, agents);
+    let agent = format!("{agent}{}", " ".repeat(agents.saturating_sub(width(&agent))));
+    let task = format!("{:<tasks$}", task_of(event));
+    let used = width(&when) + width(&agent) + width(&task) + 6;
+    let says = cut(&says, screen.columns.saturating_sub(used).max(12));
+    format!("{}  {agent}  {}  {says}\n", paint(DIM, &when), paint(BOLD, &task))
+}
 
 pub fn head(answer: &HeadAnswer, screen: &Screen) -> String {
     let (seq, hash) = (answer.seq, &answer.hash);

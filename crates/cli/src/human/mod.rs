@@ -6,15 +6,19 @@ pub mod import;
 pub mod intervention;
 pub mod log;
 pub mod memory;
+pub mod settings;
 pub mod status;
+pub mod story;
 mod table;
 pub mod task;
 pub mod team;
+pub mod trust;
 pub mod whoami;
 mod words;
 
-pub use words::{clean_text, count, now, refusal};
+pub use words::{count, now, refusal};
 
+use crate::terminal::{is_mark, steers};
 use comity_core::time::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -36,17 +40,24 @@ pub struct Screen {
 impl Screen {
     /// Looks at stdout. `COMITY_COLUMNS` lays out as for a terminal of that width.
     pub fn detect() -> Screen {
-        use std::io::IsTerminal;
         let forced = crate::env::var("COMITY_COLUMNS").ok().flatten();
         let forced = forced.and_then(|text| text.parse::<usize>().ok());
-        let terminal = forced.is_some() || std::io::stdout().is_terminal();
+        let terminal = forced.is_some() || crate::output::seen();
         let measured = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let columns = forced.or_else(measured).unwrap_or(COLUMNS_DEFAULT).max(COLUMNS_MIN);
         Screen { terminal, columns, now: now() }
     }
 }
 
-/// Takes what could steer a terminal out of every text of an answer.
-pub fn clean<T: Serialize + DeserializeOwned>(answer: &T) -> Result<T, serde_json::Error> {
-    serde_json::from_value(words::clean(serde_json::to_value(answer)?))
+/// Makes every text of an answer safe to be laid out; none when all of them are.
+pub fn cleaned<T: Serialize + DeserializeOwned>(
+    answer: &T,
+) -> Result<Option<T>, serde_json::Error> {
+    let json = serde_json::to_string(answer)?;
+    // JSON itself escapes controls and tabs.
+    let suspicious = |c: char| steers(c) || is_mark(c);
+    if !json.contains("\\u") && !json.contains("\\t") && !json.contains(suspicious) {
+        return Ok(None);
+    }
+    serde_json::from_value(words::clean(serde_json::from_str(&json)?)).map(Some)
 }

@@ -2,9 +2,13 @@
 
 use super::Screen;
 use super::table::{Table, plain};
-use super::words::{BOLD, BUSY, DIM, WARN, ago, count, paint, status_style};
-use comity_api::StatusAnswer;
+use super::words::{BOLD, BUSY, DIM, WARN, ago, count, left, paint, status_style, wrap};
+use crate::wording::CommandLine;
+use comity_api::{Attention, Counts, StatusAnswer, Working};
 use comity_core::status::Status;
+use comity_core::time::Timestamp;
+use comity_core::view::AgentView;
+use comity_project::Context;
 use serde::{Deserialize, Serialize};
 
 /// What is going on, with where and for whom it was asked.
@@ -14,8 +18,45 @@ pub struct StatusReport {
     pub store: String,
     pub repo: String,
     pub me: String,
-    #[serde(flatten)]
-    pub status: StatusAnswer,
+    pub counts: Counts,
+    pub agents: Vec<AgentView>,
+    pub leases: usize,
+    pub decisions_open: usize,
+    pub working: Vec<Working>,
+    pub attention: Vec<Wanted>,
+}
+
+/// Something that needs somebody, with its next step in the words of the command line.
+#[derive(Serialize, Deserialize)]
+pub struct Wanted {
+    kind: String,
+    id: String,
+    title: Option<String>,
+    reason: String,
+    since: Timestamp,
+    next: String,
+}
+
+impl StatusReport {
+    pub fn of(context: &Context, status: StatusAnswer) -> StatusReport {
+        let StatusAnswer { counts, agents, leases, decisions_open, working, attention } = status;
+        let worded = |one: Attention| {
+            let Attention { kind, id, title, reason, since, next } = one;
+            Wanted { kind, id, title, reason, since, next: next.worded(&CommandLine) }
+        };
+        StatusReport {
+            root: context.root.dir.display().to_string(),
+            store: context.store_url(),
+            repo: context.repo.to_string(),
+            me: context.actor.to_string(),
+            counts,
+            agents,
+            leases,
+            decisions_open,
+            working,
+            attention: attention.into_iter().map(worded).collect(),
+        }
+    }
 }
 
 pub fn status(report: &StatusReport, screen: &Screen) -> String {
@@ -24,9 +65,8 @@ pub fn status(report: &StatusReport, screen: &Screen) -> String {
         paint(BOLD, &report.repo),
         paint(DIM, &format!("you are {}", report.me)),
     );
-    let answer = &report.status;
-    let counts = counts(answer);
-    if counts.is_empty() && answer.attention.is_empty() {
+    let counts = counts(report);
+    if counts.is_empty() && report.attention.is_empty() {
         out.push_str("\nNothing planned yet. Start with:\n");
         let first = "comity task create 'What is to be done' --file 'src/**'";
         out.push_str(&format!("  {}\n", paint(BUSY, first)));
@@ -40,44 +80,54 @@ pub fn status(report: &StatusReport, screen: &Screen) -> String {
     let colon = if words.is_empty() { "" } else { ": " };
     let total = count(total, "task", "tasks");
     out.push_str(&format!("{total}{colon}{}\n", words.join(", ")));
-    holders(&mut out, answer, screen);
-    attention(&mut out, answer, screen);
+    holders(&mut out, report, screen);
+    attention(&mut out, report, screen);
     out
 }
 
-fn counts(answer: &StatusAnswer) -> Vec<(Status, usize)> {
+fn counts(report: &StatusReport) -> Vec<(Status, usize)> {
     let number = |status: Status| {
-        let n = usize::try_from(answer.counts.of(status)).ok().filter(|n| *n > 0);
+        let n = usize::try_from(report.counts.of(status)).ok().filter(|n| *n > 0);
         n.map(|n| (status, n))
     };
     Status::ALL.into_iter().filter_map(number).collect()
 }
 
-fn holders(out: &mut String, answer: &StatusAnswer, screen: &Screen) {
-    let agents = &answer.agents;
-    let busy = agents.iter().filter(|a| !a.holds.tasks.is_empty() || !a.holds.leases.is_empty());
-    let mut table = Table::new(&["", "", ""], "");
-    for agent in busy {
-        let holds = [agent.holds.tasks.as_slice(), agent.holds.leases.as_slice()].concat();
-        let seen = agent.last_seen.map(|at| ago(at, screen)).unwrap_or_default();
+fn holders(out: &mut String, report: &StatusReport, screen: &Screen) {
+    let mut table = Table::new(&["", "", "", "", ""], "");
+    for one in &report.working {
         table.row(vec![
-            (agent.id.clone(), BOLD),
-            plain(holds.join(" ")),
-            (format!("seen {seen}"), DIM),
+            (one.id.clone(), BOLD),
+            plain(one.title.clone()),
+            plain(one.agent.clone()),
+            (one.status.to_string(), status_style(one.status)),
+            (format!("ends {}", left(one.expires_at, screen)), DIM),
         ]);
+    }
+    // Who holds leases alone works without a task.
+    for agent in report.agents.iter().filter(|agent| agent.holds.tasks.is_empty()) {
+        if !agent.holds.leases.is_empty() {
+            let seen = agent.last_seen.map(|at| format!("seen {}", ago(at, screen)));
+            table.row(vec![
+                ("-".to_owned(), DIM),
+                plain(format!("files: {}", agent.holds.leases.join(" "))),
+                plain(agent.id.clone()),
+                plain(""),
+                (seen.unwrap_or_default(), DIM),
+            ]);
+        }
     }
     let rows = table.lines(screen, 1, "  ");
     if !rows.is_empty() {
-        let leases = count(answer.leases, "live lease", "live leases");
-        out.push_str(&format!("\nAt work ({leases})\n{rows}"));
+        let leases = count(report.leases, "live lease", "live leases");
+        out.push_str(&format!("\n{} ({leases})\n{rows}", paint(BOLD, "At work")));
     }
 }
 
-fn attention(out: &mut String, answer: &StatusAnswer, screen: &Screen) {
-    let wanted = &answer.attention;
-    if wanted.is_empty() {
+fn attention(out: &mut String, report: &StatusReport, screen: &Screen) {
+    if report.attention.is_empty() {
         out.push_str("\nNothing needs you.\n");
-        let queued = counts(answer).iter().any(|(status, _)| *status == Status::Queued);
+        let queued = counts(report).iter().any(|(status, _)| *status == Status::Queued);
         if queued {
             out.push_str(&format!(
                 "Take the next task with: {}\n",
@@ -86,9 +136,9 @@ fn attention(out: &mut String, answer: &StatusAnswer, screen: &Screen) {
         }
         return;
     }
-    out.push_str("\nNeeds attention\n");
+    out.push_str(&format!("\n{}\n", paint(BOLD, "Needs attention")));
     let mut table = Table::new(&["", "", "", ""], "");
-    for one in wanted {
+    for one in &report.attention {
         table.row(vec![
             (one.id.clone(), BOLD),
             (one.kind.clone(), WARN),
@@ -96,5 +146,11 @@ fn attention(out: &mut String, answer: &StatusAnswer, screen: &Screen) {
             plain(&one.reason),
         ]);
     }
-    out.push_str(&table.lines(screen, 3, "  "));
+    let rows = table.lines(screen, 3, "  ");
+    for (row, one) in rows.lines().zip(&report.attention) {
+        out.push_str(&format!("{row}\n"));
+        for line in wrap(&one.next, "      ", screen.columns).lines() {
+            out.push_str(&format!("{}\n", paint(BUSY, line)));
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::Screen;
 use super::words::{BOLD, PLAIN, cut, paint, width};
-use anstyle::Style;
+use crate::terminal::Ink;
 
 const GAP: usize = 2;
 /// What the widest column keeps at least.
@@ -12,7 +12,7 @@ const FLEX_MIN: usize = 12;
 pub(super) struct Table {
     heads: Vec<&'static str>,
     flexible: usize,
-    rows: Vec<Vec<(String, Style)>>,
+    rows: Vec<Vec<(String, Ink)>>,
 }
 
 impl Table {
@@ -21,7 +21,7 @@ impl Table {
         Table { heads: heads.to_vec(), flexible, rows: Vec::new() }
     }
 
-    pub(super) fn row(&mut self, cells: Vec<(String, Style)>) {
+    pub(super) fn row(&mut self, cells: Vec<(String, Ink)>) {
         self.rows.push(cells);
     }
 
@@ -34,7 +34,7 @@ impl Table {
 
     pub(super) fn render(&self, screen: &Screen) -> String {
         if !screen.terminal {
-            let line = |row: &Vec<(String, Style)>| {
+            let line = |row: &Vec<(String, Ink)>| {
                 let cells: Vec<String> =
                     row.iter().map(|(text, _)| text.replace('\n', " ")).collect();
                 cells.join("\t") + "\n"
@@ -64,7 +64,7 @@ impl Table {
     }
 }
 
-fn line(row: &[(String, Style)], widths: &[usize]) -> String {
+fn line(row: &[(String, Ink)], widths: &[usize]) -> String {
     let mut out = String::new();
     let mut pending = 0;
     for ((text, style), room) in row.iter().zip(widths) {
@@ -80,6 +80,6 @@ fn line(row: &[(String, Style)], widths: &[usize]) -> String {
     out
 }
 
-pub(super) fn plain(text: impl Into<String>) -> (String, Style) {
+pub(super) fn plain(text: impl Into<String>) -> (String, Ink) {
     (text.into(), PLAIN)
 }

@@ -6,9 +6,10 @@ use super::words::{
     BAD, BOLD, BUSY, DIM, GOOD, PLAIN, ago, count, cut, left, more, paint, short_sha, status_style,
     wrap,
 };
+use crate::terminal::Ink;
 use crate::wording::CommandLine;
-use anstyle::Style;
 use comity_api::{ClaimAnswer, SubmitAnswer, TaskAnswer, TasksAnswer, WhyAnswer};
+use comity_core::decide::REVIEW_GATE;
 use comity_core::status::Status;
 use comity_core::task::CheckState;
 use comity_core::view::TaskView;
@@ -21,20 +22,36 @@ pub fn list(answer: &TasksAnswer, screen: &Screen) -> String {
         return "No tasks. Create one with: comity task create TITLE\n".to_owned();
     }
     let mut table = Table::new(&["ID", "STATUS", "PRI", "ASSIGNEE", "TITLE"], "TITLE");
+    let mut any_ready = false;
     for task in tasks {
         let title = match (&task.needs, screen.terminal) {
             (Some(needs), true) => format!("{} (needs {needs})", task.title),
             _ => task.title.clone(),
         };
+        let ready = task.ready;
+        any_ready |= ready;
+        let (status, ink) = match ready && screen.terminal {
+            true => ("● ready".to_owned(), GOOD),
+            false => (task.status.to_string(), status_style(task.status)),
+        };
         table.row(vec![
             (task.id.clone(), BOLD),
-            (task.status.to_string(), status_style(task.status)),
+            (status, ink),
             plain(task.priority.clone()),
             plain(task.assignee.clone().unwrap_or_else(|| "-".to_owned())),
             plain(title),
         ]);
     }
-    table.render(screen) + &more(answer.next.as_ref(), screen)
+    let mut out = table.render(screen) + &more(answer.next.as_ref(), screen);
+    if any_ready && screen.terminal {
+        let claim = paint(BUSY, "comity task claim");
+        out.push_str(&format!("\nTake the best ready one with: {claim}\n"));
+    }
+    out
+}
+
+pub fn lines(answer: &TasksAnswer, screen: &Screen) -> String {
+    answer.tasks.iter().map(|task| one_line(task, screen)).collect()
 }
 
 pub fn line(answer: &TaskAnswer, screen: &Screen) -> String {
@@ -70,8 +87,7 @@ fn optional(value: Option<&String>) -> &str {
     value.map_or("", String::as_str)
 }
 
-pub fn full(answer: &TaskAnswer, screen: &Screen) -> String {
-    let task = &answer.task;
+pub(super) fn full(task: &TaskView, screen: &Screen) -> String {
     let mut out = format!(
         "{}  {}  {}\n",
         paint(BOLD, &task.id),
@@ -128,10 +144,6 @@ fn people(out: &mut String, task: &TaskView, screen: &Screen) {
         }
     }
     field(out, "needs", optional(task.needs.as_ref()));
-    if let Some(feedback) = &task.feedback {
-        let (by, round) = (&feedback.by, feedback.round);
-        field(out, "sent back", &format!("by {by} in round {round}: {}", feedback.words()));
-    }
     if let Some(at) = task.retry_at {
         field(out, "retry", &left(at, screen));
     }
@@ -216,7 +228,7 @@ fn checklist(
 }
 
 /// The sign of a gate, an item or a step.
-pub(super) fn mark(state: CheckState) -> (&'static str, Style) {
+pub(super) fn mark(state: CheckState) -> (&'static str, Ink) {
     match state {
         CheckState::Open => ("·", PLAIN),
         CheckState::Met => ("✓", GOOD),
@@ -252,16 +264,14 @@ pub fn claim(answer: &ClaimAnswer, screen: &Screen) -> String {
     }
     out.push_str("\nNext:\n");
     let mut steps = vec![format!("export COMITY_FENCE={fence}")];
-    if !branch.is_empty() {
-        // Somebody may have begun the branch before.
-        let begun = task.round > 1 || task.attempts > 0;
-        let known = if begun { format!("git switch {branch} || ") } else { String::new() };
-        steps.push(format!("{known}git switch -c {branch}"));
-    }
+    steps.extend(answer.checkout.clone());
     if task.status == Status::Claimed {
         steps.push(format!("comity task start {}", task.id));
     }
-    steps.push(format!("comity task submit {}", task.id));
+    // Evidence goes with the work: without it nobody can approve the task.
+    let gates = open.iter().filter(|gate| **gate != REVIEW_GATE);
+    let gates: String = gates.map(|gate| format!(" --gate {gate}=pass|fail")).collect();
+    steps.push(format!("comity task submit {}{gates}", task.id));
     for step in steps {
         out.push_str(&format!("  {}\n", paint(BUSY, &step)));
     }

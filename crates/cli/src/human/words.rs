@@ -3,20 +3,20 @@
 #![expect(clippy::disallowed_methods, reason = "words such as \"5 minutes ago\" count from now")]
 
 use super::Screen;
-use anstyle::{AnsiColor, Style};
+use crate::terminal::{Ink, neutral};
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::time::{Millis, Timestamp};
 use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub(super) const PLAIN: Style = Style::new();
-pub(super) const BOLD: Style = Style::new().bold();
-pub(super) const DIM: Style = Style::new().dimmed();
-pub(super) const GOOD: Style = AnsiColor::Green.on_default();
-pub(super) const WARN: Style = AnsiColor::Yellow.on_default();
-pub(super) const BAD: Style = AnsiColor::Red.on_default();
-pub(super) const BUSY: Style = AnsiColor::Cyan.on_default();
+pub(super) const PLAIN: Ink = Ink::Plain;
+pub(super) const BOLD: Ink = Ink::Bold;
+pub(super) const DIM: Ink = Ink::Dim;
+pub(super) const GOOD: Ink = Ink::Good;
+pub(super) const WARN: Ink = Ink::Warn;
+pub(super) const BAD: Ink = Ink::Bad;
+pub(super) const BUSY: Ink = Ink::Busy;
 
 /// Returns the time by this machine's clock; only what people see depends on it.
 pub fn now() -> Timestamp {
@@ -25,11 +25,7 @@ pub fn now() -> Timestamp {
     Timestamp::from_ms(ms.unwrap_or(0))
 }
 
-pub(super) fn paint(style: Style, text: &str) -> String {
-    if style == PLAIN { text.to_owned() } else { format!("{style}{text}{style:#}") }
-}
-
-pub(super) fn status_style(status: Status) -> Style {
+pub(super) fn status_style(status: Status) -> Ink {
     match status {
         Status::Queued => PLAIN,
         Status::Claimed | Status::InProgress => BUSY,
@@ -40,35 +36,18 @@ pub(super) fn status_style(status: Status) -> Style {
     }
 }
 
-/// Takes what could steer a terminal out of text: it is data, never a command.
-pub fn clean_text(text: &str) -> String {
-    let steers = |c: char| {
-        (c.is_control() && c != '\n')
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars()
-        .map(|c| {
-            if c == '\t' {
-                ' '
-            } else if steers(c) {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
-        .collect()
-}
-
 pub(super) fn clean(value: Value) -> Value {
     match value {
-        Value::String(text) => Value::String(clean_text(&text)),
+        Value::String(text) => Value::String(neutral(&text)),
         Value::Array(items) => Value::Array(items.into_iter().map(clean).collect()),
         Value::Object(map) => {
-            Value::Object(map.into_iter().map(|(k, v)| (clean_text(&k), clean(v))).collect())
+            Value::Object(map.into_iter().map(|(k, v)| (neutral(&k), clean(v))).collect())
         }
         other => other,
     }
 }
+
+pub(super) use crate::terminal::paint;
 
 pub(super) fn width(text: &str) -> usize {
     text.width()
@@ -147,10 +126,10 @@ pub(super) fn short_sha(sha: &str) -> &str {
 
 /// Says no, why, and what to do next.
 pub fn refusal(refusal: &Refusal) -> String {
-    let code = paint(BAD.bold(), &format!("error[{}]", refusal.code));
+    let code = paint(Ink::Error, &format!("error[{}]", refusal.code));
     let hint = paint(BUSY, "hint");
-    let message = clean_text(&refusal.message);
-    let next = clean_text(&crate::wording::next_step(refusal));
+    let message = neutral(&refusal.message);
+    let next = neutral(&crate::wording::next_step(refusal));
     format!("{code}: {message}\n  {hint}: {next}\n")
 }
 
@@ -177,11 +156,6 @@ mod tests {
         assert_eq!(cut("abcdefg", 6), "abcde…");
         assert_eq!(cut("日本語日本語", 6), "日本…");
         assert_eq!(cut("a\nb", 6), "a");
-    }
-
-    #[test]
-    fn what_steers_a_terminal_is_taken_out() {
-        assert_eq!(clean_text("a\u{1b}[31mb\u{202e}c\td"), "a\u{fffd}[31mb\u{fffd}c d");
     }
 
     #[test]

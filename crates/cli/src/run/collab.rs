@@ -10,12 +10,12 @@ use comity_api::{Operation, SyncReport, TreeDirectory, op};
 use comity_bridge::Bridge;
 use comity_bridge::collab::{Collab, Failing, Failure, Syncer, Tell, say, serve, watch};
 use comity_core::ids::AgentId;
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::Millis;
 use comity_engine::Handler;
 use comity_project::store::Access;
-use comity_project::{Context, Environment};
+use comity_project::{Context, Environment, Machine};
 use comity_protocol::collab::{Legacy, normal_event, pretty_ascii, task_lines};
 use serde_json::{Map, Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -41,9 +41,23 @@ fn context(global: &Global) -> Result<(Context, Environment), Refusal> {
     machine.environment = machine.environment.with_files(&[of(here), of(&root)].concat());
     let mut asked = global.asked();
     if asked.root.is_none() {
-        asked.root = machine.environment.get("COLLAB_ROOT")?;
+        asked.root = root_of_variables(&machine)?;
     }
     Ok((env::seeing(Context::find_or_here(&machine, &asked)?), machine.environment))
+}
+
+/// Returns the root in `COLLAB_ROOT`. One that a file has must stay where the caller is: a repository brings such files
+/// along.
+fn root_of_variables(machine: &Machine) -> Result<Option<String>, Refusal> {
+    let Some(root) = machine.environment.get("COLLAB_ROOT")? else { return Ok(None) };
+    let place = std::fs::canonicalize(machine.cwd.join(&root));
+    let is_here = place.is_ok_and(|place| place.starts_with(&machine.cwd));
+    if machine.environment.has("COLLAB_ROOT") || is_here {
+        return Ok(Some(root));
+    }
+    let text = format!("a file .env names the root {root:?}, which is elsewhere");
+    Err(Refusal::new(Code::Untrusted, text)
+        .hint("if you know this root, set COLLAB_ROOT in the environment"))
 }
 
 fn open(global: &Global) -> Result<(Collab, Environment), Refusal> {
@@ -68,7 +82,7 @@ pub(super) fn rpc(global: &Global) -> Result<Reply, Refusal> {
     let traceback = environment.get("COLLAB_TRACEBACK")?.is_some_and(|text| text != "0");
     end_on_signals(collab.last_export())?;
     let failing = Failing { wording: &CommandLine, traceback };
-    serve(&mut collab, BufReader::new(io::stdin().lock()), io::stdout().lock(), &failing)?;
+    serve(&mut collab, BufReader::new(io::stdin().lock()), output::json(), &failing)?;
     Ok(Reply::printed())
 }
 
@@ -155,7 +169,7 @@ fn call(collab: &mut Collab, command: CollabCommand) -> Result<Reply, Failure> {
             let mut record = record_of(fields);
             record.extend(needs.map(|needs| ("needs".to_owned(), json!(needs))));
             record.extend(status.map(|status| ("status".to_owned(), json!(status))));
-            Reply::text(collab.update_task(id, &record)?, "")
+            Reply::text(collab.update_task(&id, &record)?, "")
         }
         CollabCommand::TransitionTask { id, status, needs, reason } => {
             let (needs, reason) = (filled(needs), filled(reason));

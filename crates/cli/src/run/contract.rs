@@ -5,8 +5,9 @@
 use super::{CLAIM_HAS_ENDED, text, writing};
 use crate::args::{ContractCommand, Global};
 use crate::env;
-use crate::human::{Screen, clean_text};
+use crate::human::Screen;
 use crate::output::Reply;
+use crate::terminal::neutral;
 use comity_api::{
     Applied, AppliedAnswer, ApplyContract, ById, ContractOfKind, ValidateAnswer, ValidateContract,
     op,
@@ -86,7 +87,7 @@ fn validated(name: &str, answer: ValidateAnswer) -> Reply {
     words.push_str(&format!("{name} is {verdict} ({kind})\n"));
     let exit = if answer.valid { 0 } else { Code::InvalidInput.exit_status() };
     // Names and messages come from outside; line breaks between them are ours.
-    let words: String = words.lines().map(|line| format!("{}\n", clean_text(line))).collect();
+    let words: String = words.lines().map(|line| format!("{}\n", neutral(line))).collect();
     Reply::text(answer, words).exit(exit)
 }
 

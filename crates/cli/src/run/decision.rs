@@ -50,6 +50,7 @@ fn ask(context: &Context, args: AskArgs, json: bool) -> Result<Reply, Refusal> {
         default: args.default,
         to: args.to,
         expires: args.expires,
+        proposes: None,
     };
     let service = context.service(Access::Write)?;
     let asked = service.call::<op::DecisionAsk>(&context.caller(), question)?;

@@ -6,15 +6,15 @@ use super::{execute, show};
 use crate::args::EventCommand;
 use crate::human::{self, Screen};
 use crate::output::{self, Reply};
-use comity_api::{EmitEvent, EventFilter, EventView, op};
+use comity_api::{EmitEvent, EventFilter, EventView, TailEvents, op};
 use comity_core::refusal::Refusal;
+use comity_engine::{Stop, StreamHandler};
 use comity_project::Context;
 use comity_project::store::Access;
 use serde_json::{Map, Value};
-use std::io::Read;
 
 /// The longest event that is read from stdin; the rules allow less.
-const EVENT_BYTES_MAX: u64 = 1024 * 1024;
+const EVENT_BYTES_MAX: usize = 1024 * 1024;
 
 pub(super) fn run(context: &Context, command: EventCommand, json: bool) -> Result<Reply, Refusal> {
     match command {
@@ -48,10 +48,9 @@ fn object(text: &str) -> Result<Map<String, Value>, Refusal> {
 }
 
 fn stdin() -> Result<String, Refusal> {
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(EVENT_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Refusal::input(format!("cannot read stdin: {error}")))?;
-    if bytes.len() as u64 > EVENT_BYTES_MAX {
+    let read = crate::stdin::read(EVENT_BYTES_MAX);
+    let bytes = read.map_err(|error| Refusal::input(format!("cannot read stdin: {error}")))?;
+    if bytes.len() > EVENT_BYTES_MAX {
         return Err(Refusal::input(format!("the event is longer than {EVENT_BYTES_MAX} bytes")));
     }
     String::from_utf8(bytes).map_err(|_| Refusal::input("the event is not UTF-8"))
@@ -60,17 +59,19 @@ fn stdin() -> Result<String, Refusal> {
 fn tail(context: &Context, from: Option<u64>, json: bool) -> Result<Reply, Refusal> {
     // Opened for writing, so that a store that is not there yet can be waited for.
     let service = context.service(Access::Write)?;
-    let mut show = |event: &EventView| {
+    let show = move |event: &EventView| {
         let written = if json {
             output::line(event)
         } else {
-            human::clean(event)
-                .map_err(std::io::Error::other)
-                .and_then(|event| output::text(&human::event::line(&event, &Screen::detect())))
+            human::cleaned(event).map_err(std::io::Error::other).and_then(|cleaned| {
+                let event = cleaned.as_ref().unwrap_or(event);
+                output::text(&human::event::line(event, &Screen::detect()))
+            })
         };
         // Whoever read us has gone: nothing is left to do.
         written.is_ok()
     };
-    service.tail(&context.caller(), from, &mut show)?;
+    let (caller, input, stop) = (context.caller(), TailEvents { from }, Stop::default());
+    StreamHandler::<op::EventTail>::stream(&service, &caller, input, Box::new(show), &stop)?;
     Ok(Reply::printed())
 }

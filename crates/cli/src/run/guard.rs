@@ -7,7 +7,7 @@ use crate::args::{Global, GuardCommand};
 use crate::env;
 use crate::human::Screen;
 use crate::output::Reply;
-use comity_api::{CheckMessage, CheckPush, CheckWork, GuardAnswer, op};
+use comity_api::{CheckMessage, CheckPush, CheckWork, GuardAnswer, Nothing, op};
 use comity_core::refusal::Refusal;
 use comity_guard::{Guard, Messages};
 
@@ -28,7 +28,13 @@ pub(super) fn run(global: &Global, command: GuardCommand) -> Result<Reply, Refus
             let input = CheckPush { text, remote: remote.into_iter().next() };
             call::<op::GuardPush>(&guard, &guard.context.caller(), input, |_, _| String::new())
         }
-        GuardCommand::Commit { message_file } => {
+        GuardCommand::Hook { client } => Ok(super::hook::run(global, client)),
+        GuardCommand::Commit { message_file: None } => {
+            let guard = guard()?;
+            let caller = guard.context.caller();
+            call::<op::GuardStaged>(&guard, &caller, Nothing {}, |_, _| String::new())
+        }
+        GuardCommand::Commit { message_file: Some(message_file) } => {
             let input = CheckMessage { message: text::message(&message_file)? };
             let caller = env::caller_alone()?;
             call::<op::GuardCommit>(&Messages, &caller, input, |_, _| String::new())

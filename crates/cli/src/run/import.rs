@@ -6,7 +6,7 @@ use super::{call, collab, text};
 use crate::args::{ExportCommand, ImportCommand};
 use crate::human::import::{import as in_words, neo_export};
 use crate::output::Reply;
-use comity_api::{Directory, ImportFile, NeoDirectory, OlderState, op};
+use comity_api::{Directory, ImportDirectory, ImportFile, NeoDirectory, OlderState, op};
 use comity_bridge::Bridge;
 use comity_core::refusal::Refusal;
 use comity_project::Context;
@@ -23,29 +23,30 @@ fn named(path: &Path) -> String {
 
 pub(super) fn import(context: &Context, command: ImportCommand) -> Result<Reply, Refusal> {
     let caller = context.caller();
-    let read = |file: &Path, dry_run: bool| {
+    let read = |file: &Path, dry_run: bool, with_state: bool| {
         let (name, text) = (named(file), text::tracker(&named(file))?);
         let access = if dry_run { Access::Read } else { Access::Write };
-        Ok::<_, Refusal>((bridge(context, access)?, ImportFile { name, text, dry_run }))
+        Ok::<_, Refusal>((bridge(context, access)?, ImportFile { name, text, dry_run, with_state }))
     };
     match command {
-        ImportCommand::Beads { file, dry_run } => {
-            let (bridge, input) = read(&file, dry_run)?;
+        ImportCommand::Beads { file, dry_run, with_state } => {
+            let (bridge, input) = read(&file, dry_run, with_state)?;
             call::<op::ImportBeads>(&bridge, &caller, input, in_words)
         }
-        ImportCommand::Taskmaster { file, dry_run } => {
-            let (bridge, input) = read(&file, dry_run)?;
+        ImportCommand::Taskmaster { file, dry_run, with_state } => {
+            let (bridge, input) = read(&file, dry_run, with_state)?;
             call::<op::ImportTaskmaster>(&bridge, &caller, input, in_words)
         }
-        ImportCommand::Neo { dir } => {
+        ImportCommand::Neo { dir, with_state } => {
             let bridge = bridge(context, Access::Write)?;
-            call::<op::ImportNeo>(&bridge, &caller, Directory { dir: named(&dir) }, in_words)
+            let input = ImportDirectory { dir: named(&dir), with_state };
+            call::<op::ImportNeo>(&bridge, &caller, input, in_words)
         }
-        ImportCommand::Collab { dir } => {
-            collab::in_step::<op::ImportCollab>(context, Directory { dir })
+        ImportCommand::Collab { dir, with_state } => {
+            collab::in_step::<op::ImportCollab>(context, ImportDirectory { dir, with_state })
         }
-        ImportCommand::V1 { file, agents } => {
-            collab::in_step::<op::ImportV1>(context, OlderState { file, agents })
+        ImportCommand::V1 { file, agents, with_state } => {
+            collab::in_step::<op::ImportV1>(context, OlderState { file, agents, with_state })
         }
     }
 }

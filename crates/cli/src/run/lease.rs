@@ -6,30 +6,24 @@ use super::{execute, show};
 use crate::args::LeaseCommand;
 use crate::human;
 use crate::output::Reply;
-use comity_api::{
-    AcquireLeases, CheckPaths, LeaseFilter, LeasesAnswer, Nothing, ReleaseLeases, RenewLeases, op,
-};
+use comity_api::{AcquireLeases, CheckPaths, LeaseFilter, Nothing, ReleaseLeases, RenewLeases, op};
 use comity_core::refusal::Refusal;
 use comity_project::Context;
-use comity_project::store::Access;
 
 pub(super) fn run(context: &Context, command: LeaseCommand) -> Result<Reply, Refusal> {
     match command {
         LeaseCommand::Acquire { patterns, task, purpose, ttl, shared, wait } => {
             let patterns = context.mapper().patterns(&patterns)?;
-            let input = AcquireLeases { patterns, task, purpose, ttl, shared };
-            let Some(wait) = wait else {
-                return execute::<op::LeaseAcquire>(context, input, human::team::taken);
-            };
-            let request = context.request(input.into());
-            let reply = context.service(Access::Write)?.execute_waiting(&request, wait)?;
-            Ok(Reply::new(reply.take::<LeasesAnswer>()?, human::team::taken))
+            let owner = None;
+            let input = AcquireLeases { patterns, task, purpose, ttl, shared, owner, wait };
+            execute::<op::LeaseAcquire>(context, input, human::team::taken)
         }
         LeaseCommand::Renew { ids, ttl } => {
-            execute::<op::LeaseRenew>(context, RenewLeases { ids, ttl }, human::team::taken)
+            let input = RenewLeases { ids, ttl, owner: None };
+            execute::<op::LeaseRenew>(context, input, human::team::taken)
         }
         LeaseCommand::Release { ids, all } => {
-            let input = ReleaseLeases { ids, all };
+            let input = ReleaseLeases { ids, all, owner: None };
             execute::<op::LeaseRelease>(context, input, human::team::released)
         }
         LeaseCommand::List { owner, page } => {

@@ -3,20 +3,37 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::show;
-use crate::args::{LogCommand, ReportCommand};
-use crate::human;
-use crate::output::Reply;
-use comity_api::{Nothing, ReportAnswer, op};
+use crate::args::{LogArgs, LogCommand, ReportCommand};
+use crate::human::{self, Screen};
+use crate::output::{self, Reply};
+use comity_api::{ById, EventView, LogFilter, Nothing, ReportAnswer, TailEvents, VerifyAnswer, op};
+use comity_core::chain::Hash;
 use comity_core::refusal::{Code, Refusal};
+use comity_engine::{Stop, StreamHandler};
 use comity_project::Context;
 use comity_project::store::Access;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-pub(super) fn run(context: &Context, command: &LogCommand) -> Result<Reply, Refusal> {
+pub(super) fn run(context: &Context, args: LogArgs, json: bool) -> Result<Reply, Refusal> {
+    let LogArgs { command, task, page, follow } = args;
+    let Some(command) = command else {
+        let limit = page.limit.map(usize::from);
+        return match follow {
+            true => self::follow(context, task, limit, json),
+            false => {
+                let wanted = LogFilter { task, limit, after: page.after };
+                show::<op::Log>(context, wanted, human::log::list)
+            }
+        };
+    };
     match command {
         LogCommand::Verify => {
-            let answer = context.service(Access::Read)?.verify()?;
+            let answer = match context.service(Access::Read) {
+                // There is no log left to look at, and that is the answer.
+                Err(refusal) if refusal.code == Code::StoreDamaged => all_gone(&refusal),
+                service => service?.verify()?,
+            };
             let exit = if answer.ok { 0 } else { 1 };
             Ok(Reply::new(answer, human::log::verify).exit(exit))
         }
@@ -28,24 +45,53 @@ pub(super) fn run(context: &Context, command: &LogCommand) -> Result<Reply, Refu
     }
 }
 
-/// Remembers that the reader has gone, which is no failure.
-struct Outlet<W: Write> {
-    inner: W,
-    closed: bool,
+fn all_gone(refusal: &Refusal) -> VerifyAnswer {
+    let problems = vec![refusal.message.clone()];
+    VerifyAnswer { ok: false, events: 0, head: Hash::GENESIS.to_string(), problems }
 }
 
-impl<W: Write> Write for Outlet<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.inner.write(bytes);
-        self.closed |= matches!(&written, Err(e) if e.kind() == io::ErrorKind::BrokenPipe);
-        written
-    }
+/// Events that are shown before new ones are waited for.
+const FOLLOWED_MAX: usize = 10;
 
-    fn flush(&mut self) -> io::Result<()> {
-        let flushed = self.inner.flush();
-        self.closed |= matches!(&flushed, Err(e) if e.kind() == io::ErrorKind::BrokenPipe);
-        flushed
+/// Shows the last events in the order in which they happened, and then every new one.
+fn follow(
+    context: &Context,
+    task: Option<String>,
+    limit: Option<usize>,
+    json: bool,
+) -> Result<Reply, Refusal> {
+    let service = context.service(Access::Write)?;
+    let caller = context.caller();
+    let wanted = LogFilter { task, limit: limit.or(Some(FOLLOWED_MAX)), after: None };
+    let task = match &wanted.task {
+        Some(id) => Some(service.call::<op::TaskShow>(&caller, ById { id: id.clone() })?.task.id),
+        None => None,
+    };
+    let mut show = move |event: &EventView| {
+        if task.is_some() && event.task != task {
+            return true;
+        }
+        let written = if json {
+            output::line(event)
+        } else {
+            human::cleaned(event).map_err(io::Error::other).and_then(|cleaned| {
+                let event = cleaned.as_ref().unwrap_or(event);
+                output::text(&human::log::line(event, &Screen::detect()))
+            })
+        };
+        // Whoever read us has gone: nothing is left to do.
+        written.is_ok()
+    };
+    let shown = service.call::<op::Log>(&caller, wanted)?.events;
+    let next = match shown.first() {
+        Some(event) => event.seq + 1,
+        None => service.call::<op::LogHead>(&caller, Nothing {})?.seq + 1,
+    };
+    if shown.iter().rev().all(&mut show) {
+        let (input, stop) = (TailEvents { from: Some(next) }, Stop::default());
+        StreamHandler::<op::EventTail>::stream(&service, &caller, input, Box::new(show), &stop)?;
     }
+    Ok(Reply::printed())
 }
 
 pub(super) fn report(
@@ -76,7 +122,7 @@ pub(super) fn report(
             Ok(Reply::text(answer, ""))
         }
         None => {
-            let mut out = BufWriter::new(Outlet { inner: io::stdout().lock(), closed: false });
+            let mut out = BufWriter::new(output::words());
             let written = service.report_log(&caller, &mut out);
             let flushed = out.flush();
             if out.get_ref().closed {

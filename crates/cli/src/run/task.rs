@@ -2,83 +2,85 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{execute, reply, show, task_fields, text, words};
-use crate::args::{ListArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
+use super::{edit, execute, reply, show, task_fields, text, words};
+use crate::args::{CreateArgs, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
 use crate::human;
-use crate::output::Reply;
+use crate::output::{Reply, Words};
+use crate::wording;
 use comity_api::{
-    Assign, Block, ById, CheckItem, ClaimAnswer, Depend, Done, Handoff, Link, Operation, Start,
-    Subtask, TaskAnswer, TaskFilter, TaskVerbInput, Transition, op,
+    Assign, Block, ById, CheckItem, Claim, ClaimAnswer, Depend, Done, Handoff, Link, Operation,
+    Several, Start, Subtask, TaskAnswer, TaskFilter, TaskStep, TaskVerbInput, TasksAnswer,
+    Transition, UndoStep, op,
 };
-use comity_bridge::contract::{self, Named};
+use comity_bridge::contract::{self, AskedFor, Named};
 use comity_bridge::mission;
-use comity_core::command::{ClaimWish, StepVerb, Submission};
+use comity_core::command::{NewTask, StepVerb, Submission};
 use comity_core::refusal::Refusal;
-use comity_core::time::Millis;
-use comity_engine::{Answered, Handler, Service};
+use comity_core::status::Status;
+use comity_engine::{CommandOutput, Handler, Service};
 use comity_project::Context;
 use comity_project::store::Access;
+use serde::Serialize;
 use serde_json::json;
 
-pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refusal> {
+pub(super) fn run(context: &Context, command: TaskCommand, json: bool) -> Result<Reply, Refusal> {
     match command {
-        TaskCommand::Create(args) => {
-            let (new, note) = task_fields::new_task(context, *args.0)?;
-            let reply = execute::<op::TaskCreate>(context, new, human::task::line)?;
-            Ok(note.into_iter().fold(reply, Reply::note))
-        }
+        TaskCommand::Create(args) => create(context, *args.0),
         TaskCommand::List(args) => list(context, *args.0),
-        TaskCommand::Show(args) => {
-            show::<op::TaskShow>(context, ById { id: args.id }, human::task::full)
-        }
-        TaskCommand::Why(args) => {
-            let answer = context.ask::<op::TaskWhy>(ById { id: args.id })?;
-            Ok(Reply::new(human::task::Explained::from(answer), human::task::why))
-        }
+        TaskCommand::Show { ids } => shown(context, ids, json),
+        TaskCommand::Why(args) => explained(context, args.id),
         TaskCommand::Update(args) => task_fields::update(context, *args.0),
-        TaskCommand::Depend { id, on, remove } => {
-            execute::<op::TaskDepend>(context, Depend { id, on, remove }, human::task::line)
+        TaskCommand::Depend { ids, on, remove } => {
+            let input = |id| Depend { id, on: on.clone(), remove, awaits_unknown: false };
+            each::<op::TaskDepend>(context, ids, input, TaskStep::Depend, human::task::line)
         }
-        TaskCommand::Assign { id, agent, none: _ } => {
-            execute::<op::TaskAssign>(context, Assign { id, agent }, human::task::line)
+        TaskCommand::Assign { id, agent, none: _, new } => {
+            execute::<op::TaskAssign>(context, Assign { id, agent, new }, human::task::line)
         }
         TaskCommand::Link { id, provider, value, key } => {
             let input = Link { id, provider, key, value };
             execute::<op::TaskLink>(context, input, human::task::line)
         }
         TaskCommand::Claim { id, role, skills, ttl, no_lease, start, wait } => {
-            let wish = ClaimWish { id, role, skills, ttl, no_lease, start, owner: None };
-            claim(context, wish, wait)
+            let owner = None;
+            claim(context, Claim { id, role, skills, ttl, no_lease, start, owner, wait })
         }
-        TaskCommand::Start { verb: VerbArgs { id, reason }, ttl } => {
-            execute::<op::TaskStart>(context, Start { id, ttl, reason }, human::task::line)
+        TaskCommand::Start { verb: VerbArgs { ids, reason }, ttl } => {
+            let input = |id| Start { id, ttl, reason: reason.clone() };
+            each::<op::TaskStart>(context, ids, input, TaskStep::Start, human::task::line)
         }
         TaskCommand::Submit(args) => submit(context, *args),
         TaskCommand::Handoff { id, subtask, plan } => {
             handoff(context, id, subtask.as_deref(), &plan)
         }
-        TaskCommand::Done { verb: VerbArgs { id, reason }, merged, unmerged } => {
-            let input = Done { id, merged, unmerged, reason };
-            execute::<op::TaskDone>(context, input, human::task::line)
+        TaskCommand::Done { verb: VerbArgs { ids, reason }, merged, unmerged } => {
+            let input = |id| Done { id, merged: merged.clone(), unmerged, reason: reason.clone() };
+            each::<op::TaskDone>(context, ids, input, TaskStep::Done, human::task::line)
         }
         TaskCommand::Breakdown { file, epic } => words::breakdown(context, &file, epic.as_ref()),
         TaskCommand::Answer { id, text, comment } => words::answer(context, id, text, comment),
         TaskCommand::Intervene { id, feedback } => words::intervene(context, id, feedback),
-        TaskCommand::Review(args) => verb::<op::TaskReview>(context, args),
-        TaskCommand::Approve(args) => verb::<op::TaskApprove>(context, args),
-        TaskCommand::RequestChanges(args) => verb::<op::TaskRequestChanges>(context, args),
-        TaskCommand::Merge(args) => verb::<op::TaskMerge>(context, args),
-        TaskCommand::Unblock(args) => verb::<op::TaskUnblock>(context, args),
-        TaskCommand::Fail(args) => verb::<op::TaskFail>(context, args),
-        TaskCommand::Release(args) => verb::<op::TaskRelease>(context, args),
-        TaskCommand::Abandon(args) => verb::<op::TaskAbandon>(context, args),
-        TaskCommand::Requeue(args) => verb::<op::TaskRequeue>(context, args),
-        TaskCommand::Reopen(args) => verb::<op::TaskReopen>(context, args),
-        TaskCommand::Block { verb: VerbArgs { id, reason }, needs, questions, retry_after } => {
-            let input = Block { id, needs, questions, retry_after, reason };
-            execute::<op::TaskBlock>(context, input, human::task::line)
+        TaskCommand::Review(args) => verb::<op::TaskReview>(context, args, TaskStep::Review),
+        TaskCommand::Approve(args) => verb::<op::TaskApprove>(context, args, TaskStep::Approve),
+        TaskCommand::RequestChanges(args) => {
+            verb::<op::TaskRequestChanges>(context, args, TaskStep::RequestChanges)
         }
-        TaskCommand::Check { verb: VerbArgs { id, reason }, item, waive } => {
+        TaskCommand::Merge(args) => verb::<op::TaskMerge>(context, args, TaskStep::Merge),
+        TaskCommand::Unblock(args) => verb::<op::TaskUnblock>(context, args, TaskStep::Unblock),
+        TaskCommand::Fail(args) => verb::<op::TaskFail>(context, args, TaskStep::Fail),
+        TaskCommand::Release(args) => verb::<op::TaskRelease>(context, args, TaskStep::Release),
+        TaskCommand::Abandon(args) => verb::<op::TaskAbandon>(context, args, TaskStep::Abandon),
+        TaskCommand::Requeue(args) => verb::<op::TaskRequeue>(context, args, TaskStep::Requeue),
+        TaskCommand::Reopen(args) => verb::<op::TaskReopen>(context, args, TaskStep::Reopen),
+        TaskCommand::Undo { id } => {
+            execute::<op::TaskUndo>(context, UndoStep { id }, human::task::line)
+        }
+        TaskCommand::Block { verb: VerbArgs { ids, reason }, needs, questions, retry_after } => {
+            let wish = Block { id: String::new(), needs, questions, retry_after, reason };
+            let input = |id| Block { id, ..wish.clone() };
+            each::<op::TaskBlock>(context, ids, input, TaskStep::Block, human::task::line)
+        }
+        TaskCommand::Check { verb: OneArgs { id, reason }, item, waive } => {
             let input = CheckItem { id, item, waive, reason };
             execute::<op::TaskCheck>(context, input, human::task::line)
         }
@@ -86,24 +88,88 @@ pub(super) fn run(context: &Context, command: TaskCommand) -> Result<Reply, Refu
             let input = Subtask { id, step: step.into(), text };
             execute::<op::TaskSubtask>(context, input, human::task::line)
         }
-        TaskCommand::Transition { verb: VerbArgs { id, reason }, status, needs } => {
+        TaskCommand::Transition { verb: OneArgs { id, reason }, status, needs } => {
             let input = Transition { id, status, reason, needs };
             execute::<op::TaskTransition>(context, input, human::task::line)
         }
     }
 }
 
-fn claim(context: &Context, wish: ClaimWish, wait: Option<Millis>) -> Result<Reply, Refusal> {
-    let service = context.service(Access::Write)?;
-    let answered = match wait {
-        Some(wait) => {
-            let Answered { output, remarks } =
-                service.claim_waiting(&context.caller(), &wish, wait)?;
-            Answered { output: output.take()?, remarks }
-        }
-        None => Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)?,
+/// Shows tasks, all or none: as they are to programs, with their stories to whoever reads.
+fn shown(context: &Context, ids: Vec<String>, json: bool) -> Result<Reply, Refusal> {
+    let service = context.service(Access::Read)?;
+    let caller = context.caller();
+    let ids = ids.into_iter().map(|id| ById { id });
+    if !json {
+        let told: Result<_, Refusal> =
+            ids.map(|id| service.call::<op::TaskStory>(&caller, id)).collect();
+        return Ok(Reply::new(human::story::Stories(told?), human::story::all));
+    }
+    let mut tasks = Vec::new();
+    for id in ids {
+        tasks.push(service.call::<op::TaskShow>(&caller, id)?.task);
+    }
+    Ok(match <[_; 1]>::try_from(tasks) {
+        Ok([task]) => Reply::new(TaskAnswer { task }, human::task::line),
+        Err(tasks) => Reply::new(TasksAnswer { tasks, next: None }, human::task::lines),
+    })
+}
+
+fn explained(context: &Context, id: String) -> Result<Reply, Refusal> {
+    let answer = context.ask::<op::TaskWhy>(ById { id })?;
+    Ok(Reply::new(human::task::Explained::from(answer), human::task::why))
+}
+
+fn create(context: &Context, args: CreateArgs) -> Result<Reply, Refusal> {
+    let is_edited = args.edit;
+    let source = args.contract.clone().unwrap_or_default();
+    let AskedFor { task: mut new, status, note } = task_fields::new_task(context, args)?;
+    let mut written = None;
+    if is_edited {
+        let text = edit::write(&new.title, &new.description)?;
+        (new.title, new.description) = (text.title.clone(), text.description.clone());
+        written = Some(text);
+    }
+    let made = match status.filter(|status| *status != Status::Queued) {
+        Some(status) => take_over(context, new, status, text::name_of(&source)),
+        None => execute::<op::TaskCreate>(context, new, human::task::line),
     };
-    let ClaimAnswer { task, mission, .. } = &answered.output;
+    match made {
+        Ok(reply) => Ok(note.into_iter().fold(reply, Reply::note)),
+        Err(refusal) => {
+            written.into_iter().for_each(edit::Written::keep);
+            Err(refusal)
+        }
+    }
+}
+
+/// Makes a task of an issue that is no longer, or not yet, to be claimed.
+fn take_over(
+    context: &Context,
+    new: NewTask,
+    status: Status,
+    source: &str,
+) -> Result<Reply, Refusal> {
+    let service = context.service(Access::Write)?;
+    let made = contract::take_over(&service, &context.caller(), (new, status), source)?;
+    let (id, now) = (&made.task.id, made.task.status);
+    let note = (now != status).then(|| {
+        format!(
+            "note: {source} says {status}; {} may not take that over, so {id} is {now}",
+            context.actor
+        )
+    });
+    Ok(note.into_iter().fold(Reply::new(made, human::task::line), Reply::note))
+}
+
+fn claim(context: &Context, wish: Claim) -> Result<Reply, Refusal> {
+    let service = context.service(Access::Write)?;
+    let mut answered = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)?;
+    let ClaimAnswer { task, mission, branch, checkout, .. } = &mut answered.output;
+    if let Some(branch) = branch {
+        let way = crate::env::observer(context).checkout(branch);
+        *checkout = way.and_then(|way| wording::checkout(&way, branch));
+    }
     let written = mission::write(context, task, mission);
     let reply = reply(answered, human::task::claim);
     // The claim stands even when what goes with it cannot be written.
@@ -115,17 +181,27 @@ fn claim(context: &Context, wish: ClaimWish, wait: Option<Millis>) -> Result<Rep
 }
 
 fn submit(context: &Context, args: SubmitArgs) -> Result<Reply, Refusal> {
+    let VerbArgs { ids, reason } = args.verb;
+    if args.result.is_some() && ids.len() > 1 {
+        return Err(Refusal::input("a result is about one task")
+            .hint("submit each task with its own --result"));
+    }
     // A result is read before anything else: one that cannot be used moves nothing.
+    let mut seeing = None;
     let (report, notes) = match &args.result {
         Some(file) => {
             let (name, text) = (text::name_of(file), text::contract(file)?);
             let (report, notes) = contract::work_report(Named { name, text: &text }, args.kind)?;
+            if file != "-" {
+                seeing = Some(crate::env::seeing_result(context, file, &text));
+            }
             (Some(Box::new(report)), notes)
         }
         None => (None, Vec::new()),
     };
-    let submission = Submission {
-        id: args.verb.id,
+    let context = seeing.as_ref().unwrap_or(context);
+    let given = Submission {
+        id: String::new(),
         commit: args.commit,
         branch: args.branch,
         pr: args.pr,
@@ -133,10 +209,13 @@ fn submit(context: &Context, args: SubmitArgs) -> Result<Reply, Refusal> {
         keep_leases: args.keep_leases,
         empty: args.empty,
         gates: args.gates,
-        reason: args.verb.reason,
+        new: args.new,
+        reason,
         report,
     };
-    Ok(execute::<op::TaskSubmit>(context, submission, human::task::submitted)?.noted(notes))
+    let input = |id| Submission { id, ..given.clone() };
+    let words = human::task::submitted;
+    Ok(each::<op::TaskSubmit>(context, ids, input, TaskStep::Submit, words)?.noted(notes))
 }
 
 impl From<Step> for StepVerb {
@@ -149,22 +228,53 @@ impl From<Step> for StepVerb {
 }
 
 /// Calls one of the operations that take a task and a reason.
-fn verb<O>(context: &Context, VerbArgs { id, reason }: VerbArgs) -> Result<Reply, Refusal>
+fn verb<O>(
+    context: &Context,
+    VerbArgs { ids, reason }: VerbArgs,
+    step: fn(TaskVerbInput) -> TaskStep,
+) -> Result<Reply, Refusal>
 where
     O: Operation<Input = TaskVerbInput, Output = TaskAnswer>,
     Service: Handler<O>,
 {
-    execute::<O>(context, TaskVerbInput { id, reason }, human::task::line)
+    let input = |id| TaskVerbInput { id, reason: reason.clone() };
+    each::<O>(context, ids, input, step, human::task::line)
+}
+
+/// Calls an operation for one task, or for several at once, all or none.
+pub(super) fn each<O>(
+    context: &Context,
+    ids: Vec<String>,
+    input: impl Fn(String) -> O::Input,
+    step: fn(O::Input) -> TaskStep,
+    words: Words<O::Output>,
+) -> Result<Reply, Refusal>
+where
+    O: Operation,
+    O::Output: CommandOutput + Serialize + 'static,
+    Service: Handler<O>,
+{
+    match <[String; 1]>::try_from(ids) {
+        Ok([id]) => execute::<O>(context, input(id), words),
+        Err(ids) => {
+            let steps = ids.into_iter().map(|id| step(input(id))).collect();
+            let several = Several { ids: Vec::new(), steps };
+            execute::<op::TaskSeveral>(context, several, human::task::lines)
+        }
+    }
 }
 
 fn list(context: &Context, args: ListArgs) -> Result<Reply, Refusal> {
+    let mine = args.mine.then(|| context.actor.clone());
     let filter = TaskFilter {
         statuses: args.statuses,
-        assignee: args.assignee,
+        assignee: args.assignee.or(mine),
         labels: args.labels,
         role: args.role,
         initiative: args.initiative,
         ready: args.ready,
+        search: args.search,
+        all: args.all,
         limit: args.page.limit.map(usize::from),
         after: args.page.after,
     };

@@ -1,11 +1,12 @@
 //! From options to the fields of a task.
 
-use super::{execute, text};
+use super::task::each;
+use super::text;
 use crate::args::{CreateArgs, UpdateArgs};
 use crate::human;
 use crate::output::Reply;
-use comity_api::{UpdateTask, op};
-use comity_bridge::contract::{self, Named};
+use comity_api::{TaskStep, UpdateTask, op};
+use comity_bridge::contract::{self, AskedFor, Named};
 use comity_core::command::{ConstraintChanges, NewTask};
 use comity_core::event::TaskUpdated;
 use comity_core::refusal::Refusal;
@@ -14,22 +15,19 @@ use comity_project::Context;
 use comity_protocol::mission::check_context;
 use serde_json::{Map, Value};
 
-/// Makes a task of the options of `task create`, on top of a contract when one is given, and what should be said
-/// about that.
-pub(super) fn new_task(
-    context: &Context,
-    args: CreateArgs,
-) -> Result<(NewTask, Option<String>), Refusal> {
+/// Makes a task of the options of `task create`, on top of a contract when one is given.
+pub(super) fn new_task(context: &Context, args: CreateArgs) -> Result<AskedFor, Refusal> {
     let mapper = context.mapper();
     let title = args.title.as_deref();
-    let (base, note) = match &args.contract {
+    let AskedFor { task: base, status, note } = match &args.contract {
         Some(file) => {
             let (name, text) = (text::name_of(file), text::contract(file)?);
             contract::task(&context.caller(), Named { name, text: &text }, title)?
         }
         None => {
             let title = title.unwrap_or_default().to_owned();
-            (NewTask { title, ..NewTask::default() }, None)
+            let task = NewTask { title, ..NewTask::default() };
+            AskedFor { task, ..AskedFor::default() }
         }
     };
     let mut fields = base.context;
@@ -44,7 +42,7 @@ pub(super) fn new_task(
     let mut labels = base.labels;
     labels.retain(|label| !args.labels.contains(label));
     let new = NewTask {
-        id: args.id,
+        id: args.id.or(base.id),
         links: base.links,
         title: base.title,
         description: args.description.unwrap_or(base.description),
@@ -62,22 +60,23 @@ pub(super) fn new_task(
         gates: args.gates,
         context: fields,
         constraints: Constraints {
-            max_files: args.max_files,
-            no_git_commit: args.no_git_commit,
-            no_new_deps: args.no_new_deps,
-            allow_delete: mapper.patterns(&args.allow_delete)?,
+            max_files: args.max_files.or(base.constraints.max_files),
+            no_git_commit: args.no_git_commit || base.constraints.no_git_commit,
+            no_new_deps: args.no_new_deps || base.constraints.no_new_deps,
+            allow_delete: both(base.constraints.allow_delete, mapper.patterns(&args.allow_delete)?),
         },
-        timeout: args.timeout,
+        timeout: args.timeout.or(base.timeout),
         epic: args.epic.or(base.epic),
-        prd: args.prd,
+        prd: args.prd.or(base.prd),
         initiative: args.initiative,
         parent: args.parent,
         assignee: args.assignee,
+        new: args.new,
         id_prefix: None,
         awaits_unknown: false,
         body: base.body,
     };
-    Ok((new, note))
+    Ok(AskedFor { task: new, status, note })
 }
 
 /// Numbers, lists, objects, true and false keep their type; everything else is text.
@@ -141,11 +140,14 @@ pub(super) fn update(context: &Context, args: UpdateArgs) -> Result<Reply, Refus
             "give at least one field, such as --priority P1; see `comity task update --help`",
         ));
     }
-    let input = UpdateTask {
-        id: args.id,
-        changes: Box::new(changes),
-        constraints,
-        if_match: args.if_match,
+    let if_match = args.if_match;
+    if if_match.is_some() && args.ids.len() > 1 {
+        return Err(Refusal::input("--if-match is about one task").hint("give one id"));
+    }
+    let changes = Box::new(changes);
+    let input = |id| {
+        let (changes, constraints) = (changes.clone(), constraints.clone());
+        UpdateTask { id, changes, constraints, if_match }
     };
-    execute::<op::TaskUpdate>(context, input, human::task::line)
+    each::<op::TaskUpdate>(context, args.ids, input, TaskStep::Update, human::task::line)
 }

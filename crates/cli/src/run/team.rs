@@ -41,14 +41,14 @@ pub(super) fn agent(context: &Context, command: AgentCommand) -> Result<Reply, R
 pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Refusal> {
     match command {
         GateCommand::List { id } => show::<op::GateList>(context, ById { id }, human::team::gates),
-        GateCommand::Record { id, gate, verdict, report, commit } => {
+        GateCommand::Record { id, gate, verdict, report, commit, new } => {
             let commit = match (context.git_tree(), commit) {
                 (Some(tree), Some(name)) => Some(Git::at(tree).named_commit(&name)?),
                 (Some(tree), None) => tested_commit(context, tree, &id)?,
                 (None, given) => given,
             };
             let pass = verdict == Verdict::Pass;
-            let input = RecordGate { id, gate, pass, report, commit };
+            let input = RecordGate { id, gate, pass, report, commit, new };
             execute::<op::GateRecord>(context, input, human::team::gate)
         }
         GateCommand::Waive { id, gate, reason } => {

@@ -1,11 +1,11 @@
 //! Texts of the caller: files, or standard input for `-`.
 
 use comity_core::refusal::Refusal;
+use comity_project::plain_file;
 use comity_protocol::ace::{DONE_FILE, HandOverError};
 use comity_protocol::document::{BYTES_MAX, Place};
 use comity_protocol::plan::FILE_BYTES_MAX;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 const MESSAGE_BYTES_MAX: usize = 1024 * 1024;
@@ -15,22 +15,17 @@ pub(super) fn name_of(file: &str) -> &str {
     if file == "-" { "stdin" } else { file }
 }
 
-/// Reads at most so many bytes, and one more of what is longer.
 fn bytes(file: &str, most: usize) -> io::Result<Vec<u8>> {
-    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    let mut bytes = Vec::new();
-    if file == "-" {
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
-    } else {
-        File::open(file)?.take(limit).read_to_end(&mut bytes)?;
+    match file {
+        "-" => crate::stdin::read(most),
+        file => plain_file::read(Path::new(file), most),
     }
-    Ok(bytes)
 }
 
 /// Reads a contract, and no more of it than a contract can have.
 pub(super) fn contract(file: &str) -> Result<String, Refusal> {
     let bytes = bytes(file, BYTES_MAX).map_err(|error| {
-        let missing = error.kind() == io::ErrorKind::NotFound;
+        let missing = error.kind() == ErrorKind::NotFound;
         let is_hand_over = Path::new(file).file_name().is_some_and(|name| name == DONE_FILE);
         // ACE has a name of its own for a worker that ended without a word.
         let said = match missing && is_hand_over {
@@ -39,9 +34,6 @@ pub(super) fn contract(file: &str) -> Result<String, Refusal> {
         };
         Refusal::input(said).hint("give a file in YAML or JSON, or - for standard input")
     })?;
-    if bytes.len() > BYTES_MAX {
-        return Err(Refusal::input(format!("{file} is longer than {BYTES_MAX} bytes")));
-    }
     String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let at =
@@ -54,19 +46,21 @@ pub(super) fn contract(file: &str) -> Result<String, Refusal> {
 }
 
 pub(super) fn tracker(file: &str) -> Result<String, Refusal> {
-    let bytes = bytes(file, FILE_BYTES_MAX)
-        .map_err(|error| Refusal::input(format!("cannot read {file}: {error}")))?;
-    if bytes.len() > FILE_BYTES_MAX {
-        return Err(Refusal::input(format!("{file} is larger than {FILE_BYTES_MAX} bytes"))
-            .hint("divide it and import the parts one after the other"));
-    }
+    let bytes = bytes(file, FILE_BYTES_MAX).map_err(|error| {
+        let refusal = Refusal::input(format!("cannot read {file}: {error}"));
+        match error.kind() {
+            ErrorKind::FileTooLarge => {
+                refusal.hint("divide it and import the parts one after the other")
+            }
+            _ => refusal.hint("give a file, or - for standard input"),
+        }
+    })?;
     String::from_utf8(bytes).map_err(|_| Refusal::input(format!("{file} is not UTF-8")))
 }
 
-/// Reads the beginning of a commit message.
+/// Reads a commit message.
 pub(super) fn message(file: &str) -> Result<String, Refusal> {
-    let mut bytes = bytes(file, MESSAGE_BYTES_MAX)
+    let bytes = bytes(file, MESSAGE_BYTES_MAX)
         .map_err(|error| Refusal::input(format!("cannot read {file}: {error}")))?;
-    bytes.truncate(MESSAGE_BYTES_MAX);
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -5,12 +5,14 @@ use crate::output::Reply;
 use comity_api::{AgentAnswer, ById, op};
 use comity_core::refusal::{Code, Refusal};
 use comity_project::Context;
+use comity_project::store::Access;
 use serde_json::json;
 
 pub(super) fn run(context: &Context) -> Result<Reply, Refusal> {
     let id = context.actor.to_string();
     // Whoever asks need not be known to the store.
-    let (roles, holds) = match context.ask::<op::AgentShow>(ById { id }) {
+    let (service, caller) = (context.service(Access::Read)?, context.caller());
+    let (roles, holds) = match service.call::<op::AgentShow>(&caller, ById { id }) {
         Ok(AgentAnswer { agent }) => (agent.roles, agent.holds),
         Err(refusal) if refusal.code == Code::NotFound => Default::default(),
         Err(refusal) => return Err(refusal),
@@ -22,5 +24,6 @@ pub(super) fn run(context: &Context) -> Result<Reply, Refusal> {
         roles,
         holds,
     };
-    Ok(Reply::new(identity, whoami::words))
+    Ok(Reply::new(identity, whoami::words)
+        .noted(service.another_acts(&caller).into_iter().collect()))
 }

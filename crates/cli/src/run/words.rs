@@ -5,6 +5,7 @@ use crate::human;
 use crate::output::Reply;
 use comity_api::{AnswerTask, ById, Intervene, op};
 use comity_bridge::contract::{self, Named};
+use comity_core::command::PlannedTask;
 use comity_core::refusal::Refusal;
 use comity_project::Context;
 
@@ -14,7 +15,12 @@ pub(super) fn breakdown(
     epic: Option<&String>,
 ) -> Result<Reply, Refusal> {
     let (name, text) = (text::name_of(file), text::contract(file)?);
-    let (plan, notes) = contract::plan(&context.caller(), Named { name, text: &text }, epic)?;
+    let (mut plan, notes) = contract::plan(&context.caller(), Named { name, text: &text }, epic)?;
+    let mapper = context.root_mapper();
+    for PlannedTask { task, .. } in &mut plan.tasks {
+        task.files = mapper.patterns(&task.files)?;
+        task.constraints.allow_delete = mapper.patterns(&task.constraints.allow_delete)?;
+    }
     let reply = execute::<op::TaskBreakdown>(context, plan, human::task::list)?;
     Ok(notes.into_iter().fold(reply, Reply::note))
 }

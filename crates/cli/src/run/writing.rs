@@ -35,7 +35,7 @@ pub(super) fn generation(context: &Context) -> Result<Generation, Refusal> {
     })
 }
 
-/// The labels that show where a task stands, in the words of the project.
+/// The labels that show where a task stands, in the words of the project, and the labels of its own.
 fn labels(context: &Context, id: String) -> Result<Reply, Refusal> {
     let dialect = context.config.labels()?;
     let task = context.ask::<op::TaskShow>(ById { id })?.task;
@@ -46,7 +46,9 @@ fn labels(context: &Context, id: String) -> Result<Reply, Refusal> {
         Issue::Completed => "completed",
         Issue::NotPlanned => "not_planned",
     };
-    let words: Vec<&str> = mark.word.into_iter().chain(role).collect();
+    let mut words: Vec<&str> = mark.word.into_iter().chain(role).collect();
+    let own: Vec<&str> = task.labels.iter().map(String::as_str).collect();
+    words.extend(own.into_iter().filter(|label| !words.contains(label)).collect::<Vec<_>>());
     let text: String = words.iter().map(|word| format!("{word}\n")).collect();
     let next = dialect.next(task.status);
     let answer = json!({

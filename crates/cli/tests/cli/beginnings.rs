@@ -267,6 +267,7 @@ fn a_base_branch_of_another_name_is_set() {
         let sandbox = Sandbox::new();
         git(&sandbox, &["branch", "--move", "trunk"]);
         sandbox.write(".comity/config.toml", "[project]\nbase = 'trunk'\n");
+        sandbox.commit(&sandbox.root, "Settings");
         start(&sandbox, &["--max-files", "1"]);
         let tree = if in_work_tree {
             sandbox.worktree("work")
@@ -297,13 +298,21 @@ fn a_base_branch_of_another_name_is_set() {
 }
 
 #[test]
-fn a_file_that_no_contract_can_name_is_not_asked_for_and_counts_all_the_same() {
-    let sandbox = begun(&["--max-files", "2", "--allow-delete", "*.txt"]);
-    commit(&sandbox, &["back\\slash.txt", "a\tb", "c"]);
-    assert_eq!(refused(&sandbox), ["3 files are changed, but the limit is 2"]);
-    git(&sandbox, &["rm", "--quiet", "a\tb"]);
+fn a_file_with_an_odd_name_counts_and_is_listed_like_any_other() {
+    use std::os::unix::ffi::OsStrExt;
+    let sandbox = begun(&["--max-files", "5", "--allow-delete", "*.txt"]);
+    let bad = std::ffi::OsStr::from_bytes(b"bad\xff");
+    std::fs::write(sandbox.root.join(bad), "1").unwrap();
+    commit(&sandbox, &["back\\slash.txt", "a\tb", "line\nbreak", "bad\\xff", "c"]);
+    assert_eq!(refused(&sandbox), ["6 files are changed, but the limit is 5"]);
+    git(&sandbox, &["rm", "--quiet", "c"]);
     sandbox.commit(&sandbox.root, "Less");
-    let said = result("completed", &[("created", "c")], &[]);
+    let names = ["back\\\\slash.txt", "a\\x09b", "line\\x0abreak", "bad\\\\xff", "bad\\xff"];
+    let all: Vec<(&str, &str)> = names.iter().map(|name| ("created", *name)).collect();
+    let (error, _) = submit(&sandbox, &result("completed", &all[..4], &[]).to_string()).refusal();
+    let message = &error["details"]["violations"][0]["message"];
+    assert_eq!(message, "bad\\xff is created, but the result does not list it");
+    let said = result("completed", &all, &[]);
     assert_eq!(submit(&sandbox, &said.to_string()).json()["task"]["status"], "review");
 }
 

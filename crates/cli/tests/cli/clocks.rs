@@ -8,6 +8,65 @@ use serde_json::Value;
 use std::process::Command;
 use std::time::Duration;
 
+#[test]
+fn a_clock_far_ahead_stops_expiry_until_a_person_corrects_it() {
+    let sandbox = Sandbox::new();
+    let file = format!("sqlite:{}", sandbox.outside().join("clock.db").display());
+    expires_again(&sandbox, &file);
+}
+
+/// Lets one command run under a clock twenty years ahead.
+fn expires_again(sandbox: &Sandbox, store: &str) {
+    let host = |agent, off| Host { sandbox, store, agent, off };
+    let (ada, bob, ann) = (host("ada", None), host("bob", None), host("human:ann", None));
+    ada.done(&["task", "create", "Parse", "--file", "src/"]);
+    ada.done(&["task", "claim", "--ttl", "6s"]);
+    host("eve", Some("+20y")).done(&["lease", "acquire", "docs/", "--ttl", "6s"]);
+    host("eve", Some("+20y")).done(&["decision", "ask", "Which?", "--expires", "6s"]);
+    ada.done(&["agent", "heartbeat"]);
+    std::thread::sleep(Duration::from_millis(6_500));
+
+    // The log's time holds, so nothing expires, and status says so.
+    assert_eq!(bob.refused(&["lease", "acquire", "docs/a.md"]), "lease-held");
+    let attention = bob.done(&["status"])["attention"].clone();
+    let kinds: Vec<&str> =
+        attention.as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap()).collect();
+    assert!(kinds.contains(&"clock"), "{attention}");
+    assert_eq!(clock(&bob), "warn");
+
+    // Only a person sets the log back.
+    bob.call(&["doctor", "--fix"]);
+    assert_eq!(clock(&bob), "warn", "an agent does not correct the log");
+    let (report, exit) = ann.call(&["doctor", "--fix"]);
+    assert_eq!(exit, 0, "{report}");
+    let held = bob.refused(&["lease", "acquire", "docs/a.md"]);
+    assert_eq!(held, "lease-held", "its time counts from the correction");
+    assert_eq!(clock(&bob), "ok");
+    assert_eq!(ann.done(&["log", "verify"])["ok"], true);
+    let corrected = ann.done(&["event", "list", "--type", "clock_corrected"]);
+    let corrected = &corrected["events"][0];
+    assert!(corrected["ts"].as_str().unwrap() < corrected["log_time"].as_str().unwrap());
+
+    // From there on everything expires as it should.
+    std::thread::sleep(Duration::from_millis(6_500));
+    bob.done(&["lease", "acquire", "docs/a.md"]);
+    bob.done(&["task", "claim", "T1"]);
+    assert_eq!(bob.done(&["decision", "show", "D1"])["decision"]["state"], "expired");
+    let kinds = bob.done(&["status"])["attention"].to_string();
+    assert!(!kinds.contains("\"clock\""), "{kinds}");
+    assert_eq!(ann.done(&["log", "verify"])["ok"], true);
+    ann.done(&["log", "rebuild"]);
+    assert_eq!(ann.done(&["log", "verify"])["ok"], true);
+}
+
+/// What doctor says of the clock.
+fn clock(host: &Host<'_>) -> String {
+    let (report, _) = host.call(&["doctor"]);
+    let checks = report["checks"].as_array().unwrap();
+    let found = checks.iter().find(|check| check["name"] == "clock").unwrap();
+    found["state"].as_str().unwrap().to_owned()
+}
+
 struct Host<'s> {
     sandbox: &'s Sandbox,
     store: &'s str,

@@ -99,6 +99,7 @@ fn root_and_store_can_be_given() {
     assert_eq!(seen["store"], format!("sqlite:{root}/x/own.db"));
     sandbox.write(".comity/config.toml", "[store]\nurl = \"sqlite:from-config.db\"\n");
     std::fs::create_dir(sandbox.root.join("sub")).unwrap();
+    sandbox.comity().by("human:ann").args(&["trust"]).json();
     let seen = sandbox.comity().at(&sandbox.root.join("sub")).args(&["status"]).json();
     assert_eq!(seen["store"], format!("sqlite:{root}/from-config.db"));
     let (code, exit) = sandbox.refused(&["--store", "postgres://h/db", "status"]);
@@ -154,4 +155,17 @@ fn a_read_makes_no_store_and_a_write_does() {
     sandbox.json(&["task", "create", "x"]);
     assert!(store.exists());
     assert!(Path::new(&store).metadata().unwrap().len() > 0);
+}
+
+#[test]
+fn a_claim_outside_every_project_leaves_its_directory_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["init", "--clients", "none"]);
+    sandbox.json(&["task", "create", "Parse dates"]);
+    let store = format!("sqlite:{}", sandbox.root.join(".git/comity/comity.db").display());
+    let elsewhere = sandbox.outside().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let args = ["--store", &store, "--repo", "tool", "task", "claim"];
+    sandbox.comity().by("ada").at(&elsewhere).args(&args).json();
+    assert!(std::fs::read_dir(&elsewhere).unwrap().next().is_none());
 }

@@ -1,6 +1,6 @@
 //! RULES section 1: who acts.
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Done, Sandbox, Terminal};
 
 #[test]
 fn rule_1_without_a_terminal_a_script_acts() {
@@ -19,7 +19,9 @@ fn rule_1_as_beats_the_environment_which_beats_a_marker() {
     assert_eq!(me(claude(sandbox.comity())), "claude-code:8a2c7e01");
     assert_eq!(me(claude(sandbox.comity().by("ada"))), "ada");
     assert_eq!(me(claude(sandbox.comity().by("ada").args(&["--as", "bob"]))), "bob");
-    assert_eq!(me(sandbox.comity().env("GEMINI_CLI", "1")), "gemini-cli");
+    let gemini = me(sandbox.comity().env("GEMINI_CLI", "1"));
+    assert!(gemini.as_str().unwrap().starts_with("gemini"), "{gemini}");
+    assert_eq!(me(sandbox.comity().env("GEMINI_CLI", "1")), gemini, "one process, one agent");
 }
 
 #[test]
@@ -87,9 +89,50 @@ fn rule_1_6_events_say_which_session_they_came_from_whoever_acts() {
     sandbox.comity().args(&note).json();
     let listed = sandbox.json(&["event", "list", "--type", "note"]);
     let via = |index: usize| listed["events"][index]["via"].clone();
-    assert_eq!((&via(0)["client"], &via(0)["session"]), (&"codex-cli".into(), &session.into()));
+    assert_eq!((&via(0)["client"], &via(0)["session"]), (&"codex".into(), &session.into()));
     assert_eq!((&via(1)["client"], &via(1)["login"]), (&serde_json::Value::Null, &"tester".into()));
     assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+}
+
+#[test]
+fn two_agents_under_one_id_at_two_terminals_are_both_told() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Parse dates", "--file", "src/"]);
+    sandbox.json(&["task", "create", "Parse times"]);
+    let (one, two) = (Terminal::new(80), Terminal::new(80));
+    let at = |terminal: &Terminal, args: &[&str]| -> Done {
+        sandbox.comity().by("ada").at_terminal(terminal).args(args).done()
+    };
+    let told = |done: &Done| done.stderr.contains("ada also works on T1 from terminal /dev/");
+    let first = at(&one, &["task", "claim", "T1"]);
+    assert!(first.exit == 0 && !told(&first), "{first:?}");
+    let second = at(&two, &["task", "start", "T1"]);
+    assert!(second.exit == 0 && told(&second), "the second at its command: {second:?}");
+    assert!(second.stderr.contains("give each an id of its own (COMITY_AGENT)"), "{second:?}");
+    let again = at(&two, &["lease", "acquire", "docs/"]);
+    assert!(again.exit == 0 && !told(&again), "one is told once: {again:?}");
+    for terminal in [&one, &two] {
+        assert!(told(&at(terminal, &["whoami"])), "whoami says it to both");
+    }
+    let refused = at(&one, &["task", "claim", "T1"]);
+    assert!(refused.exit != 0 && told(&refused), "a refusal says it, too: {refused:?}");
+    let process = sandbox.comity().by("ada").args(&["lease", "acquire", "etc/"]).done();
+    assert!(process.exit == 0 && !told(&process), "a process without a terminal: {process:?}");
+    let next = at(&one, &["task", "release", "T1"]);
+    assert!(next.exit == 0 && told(&next), "the first at its next command: {next:?}");
+    assert!(!told(&at(&two, &["task", "claim", "T2"])), "nothing is held by both any more");
+}
+
+#[test]
+fn a_person_at_two_terminals_is_one_person() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Parse dates"]);
+    let (one, two) = (Terminal::new(80), Terminal::new(80));
+    for (terminal, verb) in [(&one, "claim"), (&two, "start"), (&one, "release")] {
+        let call = sandbox.comity().by("human:ann").at_terminal(terminal);
+        let done = call.args(&["task", verb, "T1"]).done();
+        assert!(done.exit == 0 && !done.stderr.contains("also works"), "{done:?}");
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn left_out(answer: &Value) -> Vec<String> {
 fn a_person_takes_issues_over_with_links_and_states() {
     let sandbox = Sandbox::new();
     sandbox.write("issues.jsonl", BEADS);
-    let import = ["import", "beads", "issues.jsonl", "--as", "human:ann"];
+    let import = ["import", "beads", "issues.jsonl", "--with-state", "--as", "human:ann"];
     let answer = sandbox.json(&import);
     assert_eq!(answer["imported"], 7);
     assert_eq!(
@@ -64,7 +64,7 @@ fn a_person_takes_issues_over_with_links_and_states() {
 fn a_second_import_changes_nothing_and_says_what_changed_over_there() {
     let sandbox = Sandbox::new();
     sandbox.write("issues.jsonl", BEADS);
-    let import = ["import", "beads", "issues.jsonl", "--as", "human:ann"];
+    let import = ["import", "beads", "issues.jsonl", "--with-state", "--as", "human:ann"];
     let first = sandbox.json(&import);
     let head = sandbox.head();
     let second = sandbox.json(&import);
@@ -92,13 +92,15 @@ fn a_second_import_changes_nothing_and_says_what_changed_over_there() {
 fn without_a_person_closed_work_is_kept_back_and_a_person_finishes_it_later() {
     let sandbox = Sandbox::new();
     sandbox.write("issues.jsonl", BEADS);
-    let answer = sandbox.json(&["import", "beads", "issues.jsonl", "--as", "codex-cli"]);
+    let answer =
+        sandbox.json(&["import", "beads", "issues.jsonl", "--with-state", "--as", "codex-cli"]);
     assert_eq!(answer["imported"], 7);
     assert!(left_out(&answer).contains(&"bd-1.1: status done".to_owned()), "{answer}");
     assert!(left_out(&answer).contains(&"bd-1.2: assignee ann".to_owned()));
-    assert_eq!(statuses(&answer)[1], "bd-1.1 queued");
+    assert_eq!(statuses(&answer)[1], "bd-1.1 blocked");
     assert_eq!(sandbox.refused(&["task", "claim", "bd-1.1"]), ("not-ready".to_owned(), 3));
-    let again = sandbox.json(&["import", "beads", "issues.jsonl", "--as", "human:ann"]);
+    let again =
+        sandbox.json(&["import", "beads", "issues.jsonl", "--with-state", "--as", "human:ann"]);
     assert_eq!((&again["imported"], &again["existing"]), (&json!(0), &json!(7)));
     assert_eq!(statuses(&again)[1], "bd-1.1 done");
     assert!(!left_out(&again).contains(&"bd-1.1: status done".to_owned()));
@@ -108,7 +110,8 @@ fn without_a_person_closed_work_is_kept_back_and_a_person_finishes_it_later() {
 fn task_master_tasks_and_subtasks_are_taken_over() {
     let sandbox = Sandbox::new();
     sandbox.write("tasks.json", TAGGED);
-    let answer = sandbox.json(&["import", "taskmaster", "tasks.json", "--as", "human:ann"]);
+    let answer =
+        sandbox.json(&["import", "taskmaster", "tasks.json", "--with-state", "--as", "human:ann"]);
     assert_eq!(
         statuses(&answer)[..6],
         [
@@ -138,7 +141,8 @@ fn a_closed_whole_with_closed_parts_is_done_and_required_gates_are_waived_by_the
     let after = ",\"dependencies\":[{\"depends_on_id\":\"x.1\",\"type\":\"blocks\"}]";
     let text = line("x.2", after) + &line("x", "") + &line("x.1", "");
     sandbox.write("issues.jsonl", &text);
-    let answer = sandbox.json(&["import", "beads", "issues.jsonl", "--as", "human:ann"]);
+    let answer =
+        sandbox.json(&["import", "beads", "issues.jsonl", "--with-state", "--as", "human:ann"]);
     assert_eq!(statuses(&answer), ["x done", "x.2 done", "x.1 done"], "{answer}");
     assert_eq!(answer["left_out"], json!([]));
     let gate = &sandbox.json(&["gate", "list", "x.1"])["gates"][0];
@@ -188,7 +192,7 @@ fn foretold(sandbox: &Sandbox, who: &str, import: &[&str]) -> Value {
 #[test]
 fn a_dry_run_tells_what_the_import_then_does() {
     let sandbox = Sandbox::new();
-    let import = ["import", "beads", "i.jsonl"];
+    let import = ["import", "beads", "i.jsonl", "--with-state"];
     let mut issues = [
         json!({"id": "bd-1", "title": "Epic", "issue_type": "epic"}),
         json!({"id": "bd-2", "title": "Child", "assignee": "bob", "dependencies":
@@ -235,7 +239,7 @@ fn a_dry_run_of_task_master_tells_the_same_and_makes_no_store() {
     let told = sandbox.json(&["import", "taskmaster", "t.json", "--dry-run", "--as", "dev"]);
     assert_eq!((&told["imported"], files()), (&json!(7), before));
     foretold(&sandbox, "dev", &["import", "taskmaster", "t.json"]);
-    foretold(&sandbox, "human:ann", &["import", "taskmaster", "t.json"]);
+    foretold(&sandbox, "human:ann", &["import", "taskmaster", "t.json", "--with-state"]);
 }
 
 #[test]
@@ -273,7 +277,7 @@ fn items_whose_ids_meet_are_all_taken_over_and_that_is_said() {
         json!({"id": "T1", "title": "three"}),
     ]);
     sandbox.write("i.jsonl", &text);
-    let answer = sandbox.json(&["import", "beads", "i.jsonl", "--as", "human:ann"]);
+    let answer = sandbox.json(&["import", "beads", "i.jsonl", "--with-state", "--as", "human:ann"]);
     assert_eq!(answer["imported"], 4, "{answer}");
     let of = |item: &str| {
         let tasks = answer["tasks"].as_array().unwrap();
@@ -286,7 +290,7 @@ fn items_whose_ids_meet_are_all_taken_over_and_that_is_said() {
     // Its number was given to the first one by then.
     assert_eq!(of("T1")["title"], "three");
     assert_eq!(left_out(&answer), ["1: id bd-1", "T1: id T1"]);
-    let again = sandbox.json(&["import", "beads", "i.jsonl", "--as", "human:ann"]);
+    let again = sandbox.json(&["import", "beads", "i.jsonl", "--with-state", "--as", "human:ann"]);
     assert_eq!((&again["imported"], &again["existing"]), (&json!(0), &json!(4)));
 }
 
@@ -363,7 +367,7 @@ fn what_changed_over_there_is_listed_field_by_field() {
         lines(&[issue, json!({"id": "b", "title": "b"})])
     };
     sandbox.write("i.jsonl", &issue(json!({})));
-    let import = ["import", "beads", "i.jsonl", "--as", "human:ann"];
+    let import = ["import", "beads", "i.jsonl", "--with-state", "--as", "human:ann"];
     sandbox.json(&import);
     // What is edited here did not change over there.
     sandbox.json(&["task", "update", "a", "--title", "better", "--as", "human:ann"]);
@@ -438,7 +442,7 @@ fn a_closed_issue_that_was_deferred_is_done_and_a_part_does_not_wait_for_its_who
         json!({"id": "y", "title": "y", "status": "closed", "defer_until": "2030-01-01"}),
     ]);
     sandbox.write("i.jsonl", &text);
-    let answer = sandbox.json(&["import", "beads", "i.jsonl", "--as", "human:ann"]);
+    let answer = sandbox.json(&["import", "beads", "i.jsonl", "--with-state", "--as", "human:ann"]);
     assert_eq!(statuses(&answer), ["x queued", "x.1 queued", "y done"]);
     assert_eq!(left_out(&answer), ["y: defer_until 2030-01-01", "x.1: dependency on x"]);
     assert_eq!(sandbox.json(&["task", "show", "x.1"])["task"]["parent"], "x");
@@ -449,7 +453,7 @@ fn a_later_part_of_an_export_is_joined_to_what_an_earlier_one_became() {
     let sandbox = Sandbox::new();
     let import = |name: &str, issues: &[Value]| {
         sandbox.write(name, &lines(issues));
-        sandbox.json(&["import", "beads", name, "--as", "human:ann"])
+        sandbox.json(&["import", "beads", name, "--with-state", "--as", "human:ann"])
     };
     let on = |kind: &str, id: &str| json!({"depends_on_id": id, "type": kind});
     import(
@@ -494,7 +498,7 @@ fn a_tag_of_task_master_is_joined_to_what_another_file_became() {
     let sandbox = Sandbox::new();
     let import = |text: &str| {
         sandbox.write("t.json", text);
-        sandbox.json(&["import", "taskmaster", "t.json", "--as", "human:ann"])
+        sandbox.json(&["import", "taskmaster", "t.json", "--with-state", "--as", "human:ann"])
     };
     import("{\"tasks\":[{\"id\":1,\"title\":\"a\",\"subtasks\":[{\"id\":2,\"title\":\"b\"}]}]}");
     let more = "{\"tasks\":[{\"id\":\"2\",\"title\":\"c\",\"dependencies\":[\"1.2\",1,7]}]}";
@@ -507,7 +511,7 @@ fn a_tag_of_task_master_is_joined_to_what_another_file_became() {
 fn work_in_review_elsewhere_that_is_sent_back_is_for_whoever_claims_it() {
     let sandbox = Sandbox::new();
     sandbox.write("t.json", "{\"tasks\":[{\"id\":3,\"title\":\"t\",\"status\":\"review\"}]}");
-    sandbox.json(&["import", "taskmaster", "t.json", "--as", "human:ann"]);
+    sandbox.json(&["import", "taskmaster", "t.json", "--with-state", "--as", "human:ann"]);
     let task = |args: &[&str], who: &str| {
         sandbox.comity().by(who).args(&["task"]).args(args).json()["task"].clone()
     };
@@ -532,7 +536,7 @@ fn a_whole_that_comes_after_its_part_is_listed_each_time() {
     sandbox.write("p.jsonl", &lines(&[part]));
     sandbox.write("w.jsonl", &lines(&[json!({"id": "w", "title": "w"})]));
     for file in ["p.jsonl", "w.jsonl", "p.jsonl", "p.jsonl"] {
-        let answer = sandbox.json(&["import", "beads", file, "--as", "human:ann"]);
+        let answer = sandbox.json(&["import", "beads", file, "--with-state", "--as", "human:ann"]);
         let left = if file == "p.jsonl" { vec!["p: parent w".to_owned()] } else { Vec::new() };
         assert_eq!((left_out(&answer), &answer["changed"]), (left, &json!([])));
     }

@@ -68,7 +68,14 @@ impl Both {
     }
 
     fn import(&self) -> Value {
-        self.sandbox.json(&["import", "neo", &self.dir.display().to_string(), "--as", "human:ann"])
+        self.sandbox.json(&[
+            "import",
+            "neo",
+            &self.dir.display().to_string(),
+            "--with-state",
+            "--as",
+            "human:ann",
+        ])
     }
 
     fn export(&self) -> Value {
@@ -177,7 +184,8 @@ fn an_export_refuses_to_overwrite_a_file_that_changed_since() {
 fn a_key_stands_for_the_whole_import() {
     let both = Both::new();
     let place = both.dir.display().to_string();
-    let args = ["import", "neo", &place, "--as", "human:ann", "--idempotency-key", "once"];
+    let args =
+        ["import", "neo", &place, "--with-state", "--as", "human:ann", "--idempotency-key", "once"];
     let first = both.sandbox.json(&args);
     assert_eq!(first["imported"], 6);
     assert_eq!(both.sandbox.json(&args), first, "the same key gives the first answer");
@@ -203,7 +211,7 @@ fn what_was_deleted_here_stays_deleted_and_is_taken_out_there() {
 fn imports_at_the_same_time_take_nothing_over_twice() {
     let both = Both::new();
     let dir = both.dir.display().to_string();
-    let args = ["import", "neo", dir.as_str(), "--as", "human:ann"];
+    let args = ["import", "neo", dir.as_str(), "--with-state", "--as", "human:ann"];
     let calls: Vec<_> = (0..4).map(|_| both.sandbox.comity().args(&args).spawn()).collect();
     for call in calls {
         let done = Done::from(call.wait_with_output().unwrap());
@@ -266,7 +274,7 @@ fn each_supervisor_keeps_its_own() {
     std::fs::write(night.join("directives.jsonl"), "").unwrap();
     std::fs::remove_file(night.join("memory.sqlite")).unwrap();
     let root = both.dir.parent().unwrap().parent().unwrap().display().to_string();
-    both.sandbox.json(&["import", "neo", &root, "--as", "human:ann"]);
+    both.sandbox.json(&["import", "neo", &root, "--with-state", "--as", "human:ann"]);
     both.neo(&["decision", "answer", "dec_bbbb", "later"]);
     both.sandbox.json(&["decision", "ask", "New?"]);
     both.sandbox.json(&["export", "neo", &root]);
@@ -293,7 +301,7 @@ fn the_first_things_of_two_projects_are_different_things_in_neos_files() {
     one.json(&["decision", "answer", "D1", "yes", "--as", "human:ann"]);
     one.json(&["export", "neo", &place]);
     ask(&two, "Drop the table?");
-    let imported = two.json(&["import", "neo", &place, "--as", "human:ann"]);
+    let imported = two.json(&["import", "neo", &place, "--with-state", "--as", "human:ann"]);
     assert_eq!(imported["left_out"], serde_json::json!([]), "{imported}");
     let decision = |id: &str| two.json(&["decision", "show", id])["decision"].clone();
     assert_eq!(decision("D1")["state"], "open", "another project's answer");

@@ -60,7 +60,7 @@ fn what_a_supervisor_keeps_is_taken_over_once_and_its_ids_go_on_working() {
     let sandbox = Sandbox::new();
     let dir = supervisor(&sandbox);
     let root = dir.parent().unwrap().parent().unwrap().display().to_string();
-    let import = ["import", "neo", &root, "--as", "human:ann"];
+    let import = ["import", "neo", &root, "--with-state", "--as", "human:ann"];
     let answer = sandbox.json(&import);
     assert_eq!(answer["decisions"], json!({"imported": 4, "existing": 0}), "{answer}");
     assert_eq!(answer["directives"], json!({"imported": 2, "existing": 0}), "{answer}");
@@ -97,7 +97,7 @@ fn what_was_taken_over_is_written_back_as_it_was() {
     let sandbox = Sandbox::new();
     let dir = supervisor(&sandbox);
     let place = dir.display().to_string();
-    sandbox.json(&["import", "neo", &place, "--as", "human:ann"]);
+    sandbox.json(&["import", "neo", &place, "--with-state", "--as", "human:ann"]);
     let out = sandbox.outside().join("out");
     let given = sandbox.json(&["export", "neo", &out.display().to_string()]);
     assert_eq!(
@@ -142,7 +142,7 @@ fn an_export_leaves_alone_what_is_not_ours_and_takes_answers_back() {
     let answered =
         text.replace("\"question\":\"Which?\"", "\"question\":\"Which?\",\"answer\":\"this\"");
     std::fs::write(out.join("decisions.jsonl"), answered).unwrap();
-    let taken = sandbox.json(&["import", "neo", &place, "--as", "human:ann"]);
+    let taken = sandbox.json(&["import", "neo", &place, "--with-state", "--as", "human:ann"]);
     assert_eq!(taken["decisions"], json!({"imported": 1, "existing": 1}), "{taken}");
     assert_eq!(sandbox.json(&["decision", "show", "D1"])["decision"]["answer"], "this");
     assert_eq!(taken["memories"], json!({"imported": 0, "existing": 1}), "{taken}");
@@ -171,10 +171,11 @@ fn directives_are_given_listed_switched_and_taken_back() {
     let made =
         neo(&["create", "launch scout", "-t", "idle", "-d", "for 2 hours", "-p", "5"]).stdout;
     let id = made.lines().next().unwrap().strip_prefix("✓ Directive created: ").unwrap().to_owned();
-    assert!(
-        made.contains("\n  Trigger: idle\n  Action: launch scout\n  Duration: 1h 59m\n"),
-        "{made}"
-    );
+    // What is left is counted from the moment of printing, which may be the very millisecond of creation.
+    let said = |left: &str| {
+        made.ends_with(&format!("\n  Trigger: idle\n  Action: launch scout\n  Duration: {left}\n"))
+    };
+    assert!(said("1h 59m") || said("2h 0m"), "{made}");
     let list = neo(&["list"]).stdout;
     assert!(
         list.contains(&id) && list.contains("active") && list.contains("launch scout"),

@@ -28,6 +28,7 @@ fn the_default_config_shows_every_key_and_each_is_accepted() {
         })
         .collect();
     std::fs::write(&path, on.replace("sqlite:PATH", "sqlite:own.db")).unwrap();
+    sandbox.comity().by("human:ann").args(&["trust"]).json();
     assert_eq!(sandbox.json(&["status"])["repo"], "owner/name");
 }
 

@@ -427,3 +427,89 @@ fn the_hand_over_file_of_a_worker_hands_in_or_asks() {
     assert_eq!(submit(asks).json()["task"]["status"], "blocked");
     assert_eq!(sandbox.json(&["decision", "show", "D1"])["decision"]["question"], "Which?");
 }
+
+#[test]
+fn a_mission_becomes_a_task() {
+    let sandbox = Sandbox::new();
+    let mission = "version: '1'\ntask_id: T042\nepic_id: E007\nprd_id: PRD-0\ninstruction: |\n  Parse dates\n\n  \
+        All of them.\ncontext:\n  dev_md: /haven/DEV.md\n  epic_file: docs/epic.md\n  task_file: docs/task.md\n  \
+        memory: null\nconstraints:\n  max_files: 3\n  no_git_commit: true\ntimeout: 600\n";
+    sandbox.write("mission.yaml", mission);
+    let made = sandbox.json(&["task", "create", "--contract", "mission.yaml"])["task"].clone();
+    assert_eq!((&made["id"], &made["number"]), (&json!("T042"), &json!(42)), "{made}");
+    assert_eq!(
+        (&made["title"], &made["description"]),
+        (&json!("Parse dates"), &json!("All of them."))
+    );
+    assert_eq!((&made["epic"], &made["prd"]), (&json!("E007"), &Value::Null));
+    let again = sandbox.json(&["contract", "render", "mission", "T042"]);
+    let again = again.get("mission").unwrap_or(&again);
+    assert_eq!(again["task_id"], "T042");
+    assert_eq!(
+        (&again["timeout"], &again["context"]["epic_file"]),
+        (&json!(600), &json!("docs/epic.md"))
+    );
+    let limits = json!({"max_files": 3, "no_git_commit": true, "no_new_deps": false});
+    assert_eq!(again["constraints"], limits);
+    let args = ["task", "create", "--contract", "mission.yaml"];
+    assert_eq!(sandbox.comity().args(&args).refusal().0["code"], "duplicate-id");
+    let args =
+        ["task", "create", "Mine", "--id", "T7", "--contract", "mission.yaml", "--max-files", "9"];
+    let made = sandbox.json(&args)["task"].clone();
+    assert_eq!((&made["id"], &made["title"]), (&json!("T7"), &json!("Mine")));
+    assert_eq!(made["description"], "Parse dates\n\nAll of them.");
+    assert_eq!(made["constraints"]["max_files"], 9);
+    sandbox.write("mission.yaml", &mission.replace("E007", "seven"));
+    let (error, exit) = sandbox.comity().args(&args).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("contract-invalid"), 3), "{error}");
+}
+
+/// An issue's file with this front matter.
+fn issue_file(front: &str) -> String {
+    format!("---\ntitle: Dark mode\n{front}---\n{TASK}")
+}
+
+#[test]
+fn an_issue_keeps_its_state_as_far_as_the_caller_may_take_it_over() {
+    let sandbox = Sandbox::new();
+    let made = |agent: &str, front: &str| {
+        sandbox.write("issue.md", &issue_file(front));
+        let args = ["task", "create", "--contract", "issue.md"];
+        sandbox.comity().by(agent).args(&args).json()["task"].clone()
+    };
+    let closed = "state: CLOSED\nstateReason: COMPLETED\nlabels: [agent-task:completed]\n";
+    assert_eq!(made("human:ann", closed)["status"], "done");
+    let kept = made("ada", closed);
+    assert_eq!(kept["status"], "blocked", "an implementer takes no state over");
+    assert!(kept["needs"].as_str().unwrap().starts_with("done in issue.md"), "{kept}");
+    let given_up = "state: closed\nstateReason: NOT_PLANNED\n";
+    assert_eq!(made("human:ann", given_up)["status"], "abandoned");
+    assert_eq!(made("human:ann", "state: OPEN\nlabels: [agent-task:review]\n")["status"], "review");
+    assert_eq!(made("ada", "state: OPEN\nlabels: [agent-task:in-progress]\n")["status"], "blocked");
+    assert_eq!(made("ada", "state: OPEN\nlabels: [agent-task:pending]\n")["status"], "queued");
+    assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+}
+
+#[test]
+fn the_labels_of_a_task_are_written_with_it() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Dark mode", "--label", "ai-generated", "--label", "ui"]);
+    let labels = sandbox.json(&["contract", "render", "labels", "T1"])["labels"].clone();
+    assert_eq!(labels, json!(["agent-task:pending", "ai-generated", "ui"]));
+    let text = rendered(&sandbox, "neo-task", "T1");
+    let front = "---\nlabels:\n  - ai-generated\n  - ui\n---\n# AGENT TASK CONTRACT\n";
+    assert!(text.starts_with(front), "{text}");
+    let answer = sandbox.json(&["contract", "render", "neo-task", "T1"]);
+    assert!(answer["yaml"].as_str().unwrap().starts_with("# AGENT TASK CONTRACT\n"), "{answer}");
+    let front = "labels:\n  - agent-role:dev\n  - ai-generated\nassignees: [ann]\n";
+    sandbox.write("issue.md", &issue_file(front));
+    sandbox.json(&["task", "create", "--contract", "issue.md"]);
+    assert_eq!(rendered(&sandbox, "neo-task", "T2"), issue_file(front), "as it came");
+    sandbox.json(&["task", "update", "T2", "--label", "ui"]);
+    let now = sandbox.json(&["task", "show", "T2"])["task"]["labels"].clone();
+    let text = rendered(&sandbox, "neo-task", "T2");
+    sandbox.write("again.md", &text);
+    let again = sandbox.json(&["task", "create", "--contract", "again.md"])["task"].clone();
+    assert_eq!(again["labels"], now, "{text}");
+    assert!(text.contains("agent-role:dev") && text.contains("assignees: [ann]"), "{text}");
+}

@@ -87,6 +87,36 @@ fn a_scouts_report_applied_twice_asks_once() {
 }
 
 #[test]
+fn a_yes_to_what_a_scout_found_makes_the_task() {
+    let finding = |id: &str, severity: &str, title: &str| {
+        json!({"id": id, "severity": severity, "title": title, "description": "Why it matters",
+               "suggestion": "Mask them", "effort": "S", "files": ["src/log.rs:12"], "decision_id": null})
+    };
+    let report = json!({"summary": "Looks well", "health_score": 7, "findings": [
+        finding("F-1", "CRITICAL", "Secrets in the log"), finding("F-2", "HIGH", "No limit"),
+        finding("F-3", "HIGH", "Slow")], "decisions_created": 0, "memories_written": 0, "strengths": []});
+    let sandbox = Sandbox::new();
+    sandbox.write("scout.json", &report.to_string());
+    sandbox.comity().by("eye").args(&["contract", "apply", "scout.json"]).json();
+    let answer = |id: &str, answer: &str| {
+        let args = ["decision", "answer", id, answer];
+        sandbox.comity().by("human:ann").args(&args).json()
+    };
+    answer("D3", "no");
+    answer("D2", "later");
+    assert_eq!(sandbox.json(&["task", "list", "--all"])["tasks"], json!([]));
+    answer("D1", "yes: soon");
+    let tasks = sandbox.json(&["task", "list", "--all"])["tasks"].clone();
+    assert_eq!(tasks.as_array().unwrap().len(), 1, "{tasks}");
+    let task = sandbox.json(&["task", "show", "T1"])["task"].clone();
+    assert_eq!((&task["title"], &task["status"]), (&json!("Secrets in the log"), &json!("queued")));
+    assert_eq!((&task["priority"], &task["created_by"]), (&json!("P0"), &json!("human:ann")));
+    assert!(task["description"].as_str().unwrap().contains("Suggestion: Mask them"), "{task}");
+    assert_eq!(task["context"]["decision"], "D1");
+    assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+}
+
+#[test]
 fn a_report_that_does_not_validate_moves_nothing() {
     let sandbox = Sandbox::new();
     in_review(&sandbox);

@@ -311,3 +311,21 @@ fn an_empty_list_of_files_says_that_nothing_was_changed_and_none_says_nothing() 
         sandbox.comity().by("ada").args(&["task", "start", "T1"]).json();
     }
 }
+
+#[test]
+fn the_file_of_a_result_is_no_work() {
+    let sandbox = begun(&["--no-git-commit", "--max-files", "1", "--file", "src/**"]);
+    let args = ["task", "submit", "T1", "--result", "out/result.json"];
+    let by_ada = || sandbox.comity().by("ada").args(&args);
+    sandbox.write("out/result.json", &result("completed", &[], &[]).to_string());
+    let (error, exit) = by_ada().refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("nothing-changed"), 3), "{error}");
+    sandbox.write("src/date.rs", "fn date() {}");
+    let said = result("completed", &[("created", "src/date.rs")], &[]);
+    sandbox.write("out/result.json", &said.to_string());
+    sandbox.write("out/other.json", &said.to_string());
+    let (error, _) = by_ada().refusal();
+    assert!(error.to_string().contains("out/other.json"), "any other file is work: {error}");
+    std::fs::remove_file(sandbox.root.join("out/other.json")).unwrap();
+    assert_eq!(by_ada().json()["task"]["status"], "review");
+}

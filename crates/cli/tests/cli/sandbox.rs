@@ -1,10 +1,17 @@
 //! A project of its own for each test, and the real binary in a clean environment.
 
 use regex::Regex;
+use rustix::pty::OpenptFlags;
+use rustix::termios::{OptionalActions, Winsize};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A throw-away directory with a git repository in it, or without.
@@ -83,7 +90,8 @@ impl Sandbox {
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
-    fn clean(&self, program: &OsStr) -> Command {
+    /// Prepares a call of a program in a clean environment.
+    pub fn clean(&self, program: &OsStr) -> Command {
         let mut command = Command::new(program);
         command.env_clear().stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap());
@@ -119,7 +127,14 @@ impl Sandbox {
 
     /// Runs comity as for a terminal of 80 columns; returns what it prints, with what varies replaced.
     pub fn screen(&self, args: &[&str]) -> String {
-        let done = self.comity().env("COMITY_COLUMNS", "80").args(args).done();
+        self.screen_of(80, args)
+    }
+
+    /// The same for a terminal of any width.
+    pub fn screen_of(&self, columns: usize, args: &[&str]) -> String {
+        let columns = columns.to_string();
+        let call = self.comity().env("COMITY_COLUMNS", &columns).env("COLUMNS", &columns);
+        let done = call.env("TZ", "UTC").args(args).done();
         let mut out = done.stdout.clone();
         if !done.stderr.is_empty() {
             out.push_str("-- stderr\n");
@@ -150,7 +165,10 @@ impl Sandbox {
             (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "[time]"),
             (r"\b[0-9a-f]{64}\b", "[hash]"),
             (r"\b[0-9a-f]{40}\b", "[sha]"),
+            (r"(git switch -c \S+) [0-9a-f]{12}\b", "$1 [sha]"),
             (r"\b\d\d:\d\d:\d\d\b", "hh:mm:ss"),
+            (r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b", "yyyy-mm-dd hh:mm"),
+            (r"\b[0-9a-f]{10}\b", "[short-sha]"),
             (r"\b(just now|\d+s ago)", "just now"),
             (r"\d+ MiB free", "[n] MiB free"),
             (r"\b14m \d+s\b", "15m"),
@@ -207,9 +225,26 @@ impl Call {
         self
     }
 
+    /// Lets the test write to its stdin.
+    pub fn piped(mut self) -> Call {
+        self.command.stdin(Stdio::piped());
+        self
+    }
+
+    /// Gives it a terminal as stdin only, so that its output can be read as usual.
+    pub fn at_terminal(mut self, terminal: &Terminal) -> Call {
+        self.command.stdin(terminal.stream());
+        self
+    }
+
     /// Starts it and goes on; its output can be read from the child.
     pub fn spawn(mut self) -> Child {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Runs it on a terminal of its own, for at most so long; returns what the terminal was sent.
+    pub fn on_terminal(self, columns: u16, most: Duration) -> String {
+        Terminal::new(columns).run(self.command, most)
     }
 
     /// Runs it to the end.
@@ -234,6 +269,62 @@ impl Call {
             .unwrap_or_else(|_| panic!("not JSON: {}", done.stderr));
         assert!(error["error"]["hint"].is_string() && error["error"]["details"].is_object());
         (error["error"].clone(), done.exit)
+    }
+}
+
+/// A pseudoterminal.
+pub struct Terminal {
+    ours: OwnedFd,
+    theirs: OwnedFd,
+}
+
+impl Terminal {
+    pub fn new(columns: u16) -> Terminal {
+        let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        rustix::pty::grantpt(&ours).unwrap();
+        rustix::pty::unlockpt(&ours).unwrap();
+        let name = rustix::pty::ptsname(&ours, Vec::new()).unwrap();
+        let theirs =
+            File::options().read(true).write(true).open(OsStr::from_bytes(name.as_bytes()));
+        let theirs = OwnedFd::from(theirs.unwrap());
+        // What is written arrives as it is: the terminal itself adds no carriage returns.
+        let mut modes = rustix::termios::tcgetattr(&theirs).unwrap();
+        modes.make_raw();
+        rustix::termios::tcsetattr(&theirs, OptionalActions::Now, &modes).unwrap();
+        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&theirs, size).unwrap();
+        Terminal { ours, theirs }
+    }
+
+    fn stream(&self) -> Stdio {
+        Stdio::from(self.theirs.try_clone().unwrap())
+    }
+
+    /// Runs a command with all three streams on it.
+    pub fn run(self, mut command: Command, most: Duration) -> String {
+        if command.get_envs().all(|(name, _)| name != "TERM") {
+            command.env("TERM", "xterm");
+        }
+        command.stdin(self.stream()).stdout(self.stream()).stderr(self.stream());
+        let mut child = command.spawn().unwrap();
+        drop((command, self.theirs));
+        let mut ours = File::from(self.ours);
+        let reader = std::thread::spawn(move || {
+            let (mut all, mut piece) = (Vec::new(), [0; 4096]);
+            // A terminal that nobody holds any more fails to be read.
+            while let Ok(length @ 1..) = ours.read(&mut piece) {
+                all.extend_from_slice(&piece[..length]);
+            }
+            all
+        });
+        let end = Instant::now() + most;
+        while child.try_wait().unwrap().is_none() {
+            if Instant::now() > end {
+                child.kill().unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        String::from_utf8(reader.join().unwrap()).unwrap()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What people see, at 80 columns.
+//! What people see, at 80 and at 120 columns.
 
 use crate::sandbox::Sandbox;
 
@@ -139,4 +139,129 @@ fn hostile_text_does_not_steer_the_terminal() {
         let out = sandbox.screen(args);
         assert!(!out.contains(['\u{202e}', '\u{2066}', '\u{1b}']), "{out:?}");
     }
+}
+
+/// What people see of each command, in this order: some of them change what the next ones show.
+const SEEN: &str = "\
+status
+task list
+task list --all --search dates
+task show T1
+task why T1
+task why T2
+task why T3
+task update T3 --priority low
+task depend T3 --on T2
+task depend T3 --on T2 --remove
+task assign T3 bob
+task assign T3 --none
+task link T3 github 42 --key issue
+lease list
+lease check src docs/a.md x
+agent list
+agent show ada
+agent show cleo
+agent suggest --label rust
+agent heartbeat
+gate list T1
+gate record T1 tests pass
+gate waive T1 tests --reason 'no-hot-path'
+decision list
+decision show D1
+decision answer D1 local
+decision list --all
+memory write the-parser-is-recursive --type fact --tag rust
+memory list
+memory show M1
+memory search recursive
+directive create update-the-dependencies --trigger idle
+directive list
+directive show I1
+note discovery the-parser-is-recursive --task T1
+event list --limit 5
+log
+log --task T1
+log verify
+log head
+contract render mission T1
+contract render labels T1
+contract validate README.md
+guard check T1
+whoami
+config list
+config set limits.ttl 30m
+config get limits.ttl
+task claim T3
+task start T3
+task subtask T3 start write-it
+task check T3 1
+task block T3 --needs a-decision --question which-way?
+task show T3
+task intervene T3
+status
+task answer T3 this-way
+task abandon T3 --reason no-longer-needed
+task reopen T3 --reason it-came-back
+task approve T1
+lease acquire src/date/a.rs
+lease acquire lib/ --purpose tidy
+lease release --all
+task show T9
+undo
+task delete T1
+watchdog --once
+";
+
+#[test]
+fn every_human_output_fits_80_and_120_columns() {
+    for columns in [80, 120] {
+        let sandbox = busy();
+        let mut seen = String::new();
+        for line in SEEN.lines() {
+            let mut args: Vec<&str> = line.split(' ').collect();
+            args.extend(["--as", "human:ann"]);
+            let screen = sandbox.screen_of(columns, &args);
+            // Hashes and what other programs read come in one piece.
+            let whole = ["log verify", "log head", "contract", "task intervene"];
+            if !whole.iter().any(|front| line.starts_with(front)) {
+                for shown in screen.lines().filter(|shown| !shown.contains("[dir]")) {
+                    let width = unicode_width::UnicodeWidthStr::width(shown);
+                    let words = shown.split_whitespace().count();
+                    let hint =
+                        shown.trim_start().starts_with("hint:") || shown.starts_with("error[");
+                    assert!(
+                        width <= columns || words < 2 || hint,
+                        "{line}: {width} columns\n{screen}"
+                    );
+                }
+            }
+            seen.push_str(&format!("$ comity {line}\n{screen}\n"));
+        }
+        insta::assert_snapshot!(format!("all_at_{columns}"), seen);
+    }
+}
+
+#[test]
+fn colours_say_nothing_that_words_do_not_and_suit_light_and_dark() {
+    let sandbox = busy();
+    let mut all = String::new();
+    let inks = regex::Regex::new("\u{1b}\\[([0-9;]*)m").unwrap();
+    for args in
+        [&["status"][..], &["task", "list"], &["task", "show", "T1"], &["task", "show", "T9"]]
+    {
+        let call = sandbox.comity().by("human:ann").env("COMITY_COLUMNS", "80");
+        let coloured = call.args(args).args(&["--color", "always"]).done();
+        let call = sandbox.comity().by("human:ann").env("COMITY_COLUMNS", "80");
+        let plain = call.args(args).done();
+        let coloured = format!("{}{}", coloured.stdout, coloured.stderr);
+        for found in inks.captures_iter(&coloured) {
+            for one in found[1].split(';') {
+                assert!(["0", "1", "2", "31", "32", "35", "36"].contains(&one), "{one}");
+            }
+        }
+        let bare = sandbox.normal(&inks.replace_all(&coloured, ""));
+        assert_eq!(bare, sandbox.normal(&format!("{}{}", plain.stdout, plain.stderr)));
+        all.push_str(&sandbox.normal(&inks.replace_all(&coloured, "‹$1›")));
+    }
+    insta::assert_snapshot!("coloured", all);
 }

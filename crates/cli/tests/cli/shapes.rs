@@ -115,7 +115,7 @@ fn every_command_answers_with_one_object_on_one_line() {
         &["task", "subtask", "T1", "start", "step"],
         &["task", "subtask", "T1", "complete", "step"],
         &["task", "check", "T1", "item"],
-        &["gate", "record", "T1", "tests", "pass"],
+        &["gate", "record", "T1", "tests", "pass", "--new"],
         &["gate", "waive", "T1", "bench", "--reason", "none"],
         &["gate", "list", "T1"],
         &["task", "block", "T1", "--needs", "x", "--question", "why?"],

@@ -21,8 +21,7 @@ fn commands_that_are_not_there_yet_are_unknown() {
         "directive",
         "contract",
         "store",
-        "mcp",
-        "serve",
+        "token",
         "run",
         "runs",
         "cost",
@@ -77,4 +76,49 @@ fn the_help_of_the_whole_is_as_recorded() {
     insta::assert_snapshot!("help", call(&["--help"]));
     insta::assert_snapshot!("help_task", call(&["task", "--help"]));
     insta::assert_snapshot!("help_task_claim", call(&["task", "claim", "--help"]));
+}
+
+#[test]
+fn words_that_people_type_stand_for_commands_or_say_what_to_do() {
+    let sandbox = Sandbox::new();
+    let made = sandbox.json(&["new", "Parse dates", "-p", "high", "-f", "src/**", "-l", "rust"]);
+    assert_eq!((&made["task"]["id"], &made["task"]["priority"]), (&"T1".into(), &"P1".into()));
+    for list in [&["ls"][..], &["ready"], &["task", "ls"], &["--json", "task", "ls", "-n", "5"]] {
+        assert_eq!(sandbox.json(list)["tasks"][0]["id"], "T1", "{list:?}");
+    }
+    assert_eq!(sandbox.json(&["show", "T1"])["task"]["labels"][0], "rust");
+    for (typed, wanted) in [
+        (&["version"][..], "comity --version"),
+        (&["undo"], "comity task undo"),
+        (&["task", "delete", "T1"], "comity task abandon"),
+        (&["memory", "rm", "M1"], "comity memory forget"),
+        (&["task", "cancel"], "comity task abandon"),
+    ] {
+        let (error, exit) = sandbox.comity().args(typed).refusal();
+        assert_eq!((error["code"].as_str(), exit), (Some("invalid-input"), 2), "{typed:?}");
+        assert!(error["hint"].as_str().unwrap().contains(wanted), "{typed:?}: {error}");
+    }
+    let words = sandbox.comity().args(&["undo"]).done();
+    assert!(words.stderr.contains("there is no command `undo`"), "{words:?}");
+}
+
+#[test]
+fn colour_is_chosen_by_option_variable_and_terminal() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["new", "Parse dates"]);
+    let coloured = |args: &[&str], no_color: bool| {
+        let call = sandbox.comity().args(args);
+        let call = if no_color { call.env("NO_COLOR", "1") } else { call };
+        let done = call.done();
+        format!("{}{}", done.stdout, done.stderr).contains('\u{1b}')
+    };
+    assert!(!coloured(&["task", "show", "T1"], false), "nobody looks");
+    assert!(coloured(&["task", "show", "T1", "--color", "always"], false));
+    assert!(
+        coloured(&["--color=always", "task", "show", "T1"], true),
+        "an option beats a variable"
+    );
+    assert!(!coloured(&["task", "show", "T1", "--color", "never"], false));
+    assert!(coloured(&["task", "sow", "--color", "always"], false), "errors of usage, too");
+    assert_eq!(sandbox.refused(&["status", "--color", "pink"]).1, 2);
 }

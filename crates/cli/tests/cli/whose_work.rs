@@ -5,13 +5,13 @@ use crate::results::result;
 use crate::sandbox::{Done, Sandbox};
 use comity_api::op;
 use comity_core::command::Submission;
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
 use comity_engine::{Handlers, register};
 use comity_guard::GitObserver;
 use comity_project::store::Access;
 use comity_project::{Asked, Context, Machine};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 fn by(sandbox: &Sandbox, agent: &str, args: &[&str]) -> Value {
@@ -207,9 +207,16 @@ fn a_directory_that_only_has_the_same_name_is_work_like_any_other() {
 
 /// Calls comity outside of the repository, with the repository's store.
 fn from_outside(sandbox: &Sandbox, agent: &str, args: &[&str]) -> Done {
-    let store = format!("sqlite:{}", sandbox.root.join(".git/comity/comity.db").display());
-    let outside = ["--store", &store, "--repo", "tool", "--json"];
-    sandbox.comity().by(agent).at(Path::new("/")).args(&outside).args(args).done()
+    elsewhere(sandbox, Path::new("/"), agent, args)
+}
+
+fn store_of(sandbox: &Sandbox) -> String {
+    format!("sqlite:{}", sandbox.root.join(".git/comity/comity.db").display())
+}
+
+fn elsewhere(sandbox: &Sandbox, dir: &Path, agent: &str, args: &[&str]) -> Done {
+    let outside = ["--store", &store_of(sandbox), "--repo", "tool", "--json"];
+    sandbox.comity().by(agent).at(dir).args(&outside).args(args).done()
 }
 
 fn code(done: &Done) -> Value {
@@ -233,6 +240,98 @@ fn rule_3_6_work_is_neither_handed_in_nor_finished_from_outside_of_the_repositor
     let done = ["task", "done", "T1"];
     assert_eq!(code(&from_outside(&sandbox, "human:ann", &done)), "unobserved");
     assert_eq!(person(&sandbox, &done)["task"]["status"], "done");
+}
+
+/// Places from where the repository of the tasks cannot be seen: no project, a project without git, another repository.
+fn blind_places(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let plain = sandbox.outside().join("plain");
+    std::fs::create_dir_all(plain.join(".comity")).unwrap();
+    let other = sandbox.outside().join("other");
+    std::fs::create_dir(&other).unwrap();
+    sandbox.git(&other, &["init", "--quiet", "--initial-branch=main"]);
+    commit_in(sandbox, &other, "Something else", &["x"]);
+    vec![PathBuf::from("/"), plain, other]
+}
+
+#[test]
+fn rule_3_6_a_door_that_cannot_see_the_repository_is_refused_whichever_door_it_is() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "T1", &["--max-files", "1"]);
+    by(&sandbox, "ada", &["task", "start", "T1"]);
+    commit(&sandbox, "mine", &["a", "b"]);
+    let places = blind_places(&sandbox);
+    let vars = [("COMITY_STORE", &*store_of(&sandbox)), ("COMITY_REPO", "tool")];
+    for dir in &places {
+        for args in [
+            &["task", "submit", "T1"][..],
+            &["task", "submit", "T1", "--commit", "HEAD~0"],
+            &["task", "transition", "T1", "review"],
+        ] {
+            let done = elsewhere(&sandbox, dir, "ada", args);
+            // In another repository, HEAD is a commit; but the work did not begin there.
+            assert_eq!(code(&done), "unobserved", "{dir:?} {args:?}");
+        }
+        let mut rpc = Rpc::with(dir, "ada", &vars);
+        let said = rpc.fails("transition_task", &json!({"id": "T1", "new_status": "review"}));
+        assert!(said.contains("could not ask git"), "{dir:?} {said}");
+        rpc.end();
+        for refusal in typed_refusals_at(&sandbox, dir, "ada") {
+            assert_eq!(refusal.code, Code::Unobserved, "{dir:?} {refusal:?}");
+        }
+    }
+    person(&sandbox, &["task", "update", "T1", "--max-files", "2"]);
+    assert_eq!(plainly(&sandbox, "ada", "T1"), NOTHING);
+    person(&sandbox, &["task", "approve", "T1"]);
+    person(&sandbox, &["task", "merge", "T1"]);
+    for dir in &places {
+        for args in [&["task", "done", "T1"][..], &["task", "done", "T1", "--merged", "deadbeef"]] {
+            assert_eq!(code(&elsewhere(&sandbox, dir, "human:ann", args)), "unobserved", "{dir:?}");
+        }
+        let done =
+            elsewhere(&sandbox, dir, "human:ann", &["task", "done", "T1", "--merged", "main"]);
+        assert_ne!(done.exit, 0, "{dir:?}");
+    }
+    assert_eq!(person(&sandbox, &["task", "done", "T1"])["task"]["status"], "done");
+}
+
+#[test]
+fn rule_2_9_a_claim_that_saw_no_repository_or_another_one_hands_nothing_in() {
+    let sandbox = Sandbox::new();
+    for dir in blind_places(&sandbox) {
+        let id = person(&sandbox, &["task", "create", "Work"])["task"]["id"].clone();
+        let id = id.as_str().unwrap();
+        assert_eq!(elsewhere(&sandbox, &dir, "ada", &["task", "claim", id]).exit, 0, "{dir:?}");
+        assert_eq!(elsewhere(&sandbox, &dir, "ada", &["task", "start", id]).exit, 0, "{dir:?}");
+        let there = elsewhere(&sandbox, &dir, "ada", &["task", "submit", id, "--commit", "main"]);
+        assert_eq!(code(&there), "unobserved", "{dir:?}");
+        by(&sandbox, "ada", &["task", "release", id]);
+        assert_eq!(elsewhere(&sandbox, &dir, "ada", &["task", "claim", id]).exit, 0, "{dir:?}");
+        // Starting inside does not make up for it: the claim says where the work began.
+        by(&sandbox, "ada", &["task", "start", id]);
+        commit(&sandbox, id, &[id]);
+        let submit = sandbox.comity().by("ada").args(&["task", "submit", id, "--json"]).done();
+        assert_eq!(code(&submit), "unobserved", "{dir:?}");
+        by(&sandbox, "ada", &["task", "release", id]);
+    }
+}
+
+#[test]
+fn rule_3_4_a_commit_that_is_named_as_merged_must_be_one_even_where_nothing_was_handed_in() {
+    let sandbox = Sandbox::new();
+    create(&sandbox, "T1", &["--deliverable", "document"]);
+    by(&sandbox, "ada", &["task", "start", "T1"]);
+    by(&sandbox, "ada", &["task", "submit", "T1"]);
+    person(&sandbox, &["task", "approve", "T1"]);
+    let done = |merged: &str| {
+        let args = ["task", "done", "T1", "--merged", merged, "--json"];
+        sandbox.comity().by("human:ann").args(&args).done()
+    };
+    let unknown = done("deadbeefdeadbeefdeadbeefdeadbeefdeadbeef");
+    assert_eq!(code(&unknown), "unobserved");
+    assert!(unknown.stderr.contains("git knows no commit deadbeef"), "{}", unknown.stderr);
+    assert_eq!(done("no-such-branch").exit, 2);
+    let head = git(&sandbox, &["rev-parse", "HEAD"]);
+    assert_eq!(done("HEAD").json()["task"]["merged_sha"], head);
 }
 
 #[test]
@@ -264,14 +363,20 @@ fn a_project_without_git_hands_code_in_unseen() {
 
 /// Hands T1 in as a door inside another process does it: by the operation's type, and by its name with JSON.
 fn typed_refusals(sandbox: &Sandbox, agent: &str) -> [Refusal; 2] {
-    let (cwd, login) = (sandbox.root.clone(), "tester".to_owned());
+    typed_refusals_at(sandbox, &sandbox.root, agent)
+}
+
+fn typed_refusals_at(sandbox: &Sandbox, dir: &Path, agent: &str) -> [Refusal; 2] {
+    let (cwd, login) = (dir.to_owned(), "tester".to_owned());
     let machine = Machine { cwd, login, ..Machine::default() };
-    let asked = Asked { actor: Some(agent.to_owned()), ..Asked::default() };
+    let (actor, store) = (Some(agent.to_owned()), Some(store_of(sandbox)));
+    let asked = Asked { actor, store, repo: Some("tool".to_owned()), ..Asked::default() };
     let mut context = Context::find(&machine, &asked).unwrap();
     context.observer = Some(Arc::new(GitObserver {
-        tree: context.root.work_tree.clone(),
+        tree: context.git_tree().cloned(),
         base: None,
-        is_comitys: Box::new(|_| false),
+        head_counts: true,
+        is_comitys: Box::new(|_, _| false),
     }));
     let service = context.service(Access::Write).unwrap();
     let submission = Submission { id: "T1".to_owned(), ..Submission::default() };

@@ -1,7 +1,7 @@
 //! The larger parts of commands.
 
 use super::report::WorkReport;
-use crate::decision::{Addressee, DecisionOption, DecisionType};
+use crate::decision::{Addressee, DecisionOption, DecisionType, Proposal};
 use crate::event::TaskLinked;
 use crate::ids::AgentId;
 use crate::role::Role;
@@ -61,6 +61,9 @@ pub struct NewTask {
     pub parent: Option<String>,
     /// The agent that the task is reserved for.
     pub assignee: Option<AgentId>,
+    /// Register an assignee that nobody knows; without this, comity refuses it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub new: bool,
     /// The prefix of a generated id; its number then has at least three digits.
     pub id_prefix: Option<String>,
     /// Dependencies are exact ids and may name tasks that nobody has made yet.
@@ -92,9 +95,11 @@ pub struct ImportedTask {
     pub notes: Vec<String>,
     /// Who did the work when nobody is named who could do more of it here.
     pub worker: Option<AgentId>,
-    /// The blocker of a task that is here already: an import by somebody who may not finish it left it there. The
-    /// task is freed of it and brought to its state.
-    pub kept_back: Option<String>,
+    /// Whether the caller asks for the state, and not only for the task.
+    pub with_state: bool,
+    /// Whether the task is here already: an import by somebody who could not take over its state has kept it back, and
+    /// it is brought to its state now.
+    pub settles: bool,
 }
 
 /// One of several tasks to be made together.
@@ -185,6 +190,9 @@ pub struct Submission {
     /// Evidence for gates; it is recorded for the submitted commit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateVerdict>,
+    /// Make gates that neither the task nor the settings know; without this, comity refuses them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub new: bool,
     /// The result contract of the work; a result that is not completed blocks or fails the task instead.
     pub report: Option<Box<WorkReport>>,
 }
@@ -233,6 +241,10 @@ pub struct Question {
     #[serde(default, with = "crate::time::written")]
     #[schemars(with = "Option<String>")]
     pub expires: Option<Millis>,
+    /// The task that the answer `yes` makes. Contracts give it; a caller makes a task by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub proposes: Option<Box<Proposal>>,
 }
 
 /// Answers to several questions of one task.

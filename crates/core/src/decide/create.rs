@@ -14,7 +14,9 @@ use crate::task::{Priority, Task};
 
 impl Rule<'_> {
     pub(super) fn create_task(&mut self, new: &NewTask) -> Ruling<Answer> {
+        self.knows(new.assignee.as_ref(), new.new)?;
         let (id, abandoned) = self.make_task(new, Verb::Assign, false)?;
+        self.meet_new(new.assignee.as_ref(), new.new)?;
         if let Some(dependency) = abandoned {
             self.block_by_abandoned(&id, &dependency);
         }
@@ -157,8 +159,9 @@ impl Rule<'_> {
     }
 
     pub(super) fn pattern(&self, text: &str) -> Ruling<Pattern> {
-        Pattern::parse_with(text, self.policy.case_rule())
-            .map_err(|error| Refusal::input(format!("pattern {text:?}: {error}")).into())
+        Pattern::parse_with(text, self.facts.case_rule_of(&self.request.repo)?).map_err(|error| {
+            Refusal::new(error.code(), format!("pattern {text:?}: {error}")).into()
+        })
     }
 
     /// Refuses a list that would grow beyond its bound.

@@ -1,10 +1,10 @@
 //! Questions: asking, answering, and what an answer sets in motion.
 
 use super::{Answer, Rule};
-use crate::command::Question;
+use crate::command::{NewTask, Question};
 use crate::decision::{
     APPROVAL_KEYS, Addressee, Decision, DecisionOption, DecisionPurpose, DecisionState,
-    DecisionType, read_answer,
+    DecisionType, PROPOSAL_KEY, read_answer,
 };
 use crate::event::{DecisionAnswered, DecisionAsked, Draft, Event, StatusChanged};
 use crate::facts::{Facts, Ruling};
@@ -42,6 +42,7 @@ impl<'a> Rule<'a> {
             default: question.default.clone(),
             to: question.to.clone().unwrap_or(Addressee::Person),
             expires_at: question.expires.map(|wait| self.now().plus(wait)),
+            proposes: question.proposes.clone(),
             ..DecisionAsked::free(id, &question.question, question.context.clone())
         };
         self.push(task.map(|task| &task.id), Event::DecisionAsked(Box::new(asked)));
@@ -62,8 +63,26 @@ impl<'a> Rule<'a> {
             state: DecisionState::Answered,
         };
         self.push(decision.task.as_ref(), Event::DecisionAnswered(body));
+        if key == PROPOSAL_KEY {
+            self.make_proposed(decision)?;
+        }
         self.follow_answer(decision, &key)?;
         Ok(Answer::Decision(decision.id))
+    }
+
+    /// Makes the task that a question proposes; the task names the question.
+    fn make_proposed(&mut self, decision: &Decision) -> Ruling<()> {
+        let Some(proposed) = &decision.proposes else { return Ok(()) };
+        let named = ("decision".to_owned(), decision.id.to_string().into());
+        let new = NewTask {
+            title: proposed.title.clone(),
+            description: proposed.description.clone(),
+            priority: proposed.priority,
+            context: std::iter::once(named).collect(),
+            ..NewTask::default()
+        };
+        self.make_task(&new, Verb::Assign, false)?;
+        Ok(())
     }
 
     /// The addressee or a person answers; the asker does not, unless a person.

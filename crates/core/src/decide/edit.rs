@@ -181,8 +181,14 @@ impl<'a> Rule<'a> {
         Ok(Answer::Task(task.id.clone()))
     }
 
-    pub(super) fn assign(&mut self, id: &str, agent: Option<&AgentId>) -> Ruling<Answer> {
+    pub(super) fn assign(
+        &mut self,
+        id: &str,
+        agent: Option<&AgentId>,
+        new: bool,
+    ) -> Ruling<Answer> {
         let task = self.task(id)?;
+        self.knows(agent, new)?;
         if task.status.is_finished() {
             return Err(wrong_status(task, " and cannot be assigned any more").into());
         }
@@ -196,8 +202,23 @@ impl<'a> Rule<'a> {
                 .detail("holder", claim.agent.as_str())
                 .into());
         }
+        self.meet_new(agent, new)?;
         self.push(Some(&task.id), Event::TaskAssigned(TaskAssigned { assignee: agent.cloned() }));
         Ok(Answer::Task(task.id.clone()))
+    }
+
+    /// Refuses an assignee that nobody knows, unless the caller means a new one. The door adds the nearest name.
+    pub(super) fn knows(&self, agent: Option<&AgentId>, new: bool) -> Ruling<()> {
+        let Some(agent) = agent.filter(|_| !new) else { return Ok(()) };
+        if self.is_met(agent)? {
+            return Ok(());
+        }
+        Err(unknown_name("agent", agent.as_str(), None).into())
+    }
+
+    /// Registers an assignee that the caller means as a new one.
+    pub(super) fn meet_new(&mut self, agent: Option<&AgentId>, new: bool) -> Ruling<()> {
+        agent.filter(|_| new).map_or(Ok(()), |agent| self.meet(agent))
     }
 
     pub(super) fn link(
@@ -316,4 +337,17 @@ fn looser(old: &Constraints, new: &Constraints) -> bool {
         || (old.no_git_commit && !new.no_git_commit)
         || (old.no_new_deps && !new.no_new_deps)
         || new.allow_delete.iter().any(|pattern| !old.allow_delete.contains(pattern))
+}
+
+/// Refuses a name that is not known.
+pub fn unknown_name(what: &str, name: &str, nearest: Option<&str>) -> Refusal {
+    let message = format!("there is no {what} {:?}", crate::ids::shorten(name));
+    let hint = match nearest {
+        Some(nearest) => say(format!("did you mean {nearest}? to make a new {what}, add ")),
+        None => say(format!("to make a new {what}, add ")),
+    };
+    Refusal::new(Code::UnknownName, message)
+        .hint(hint.mention("new"))
+        .detail(what, name)
+        .detail("nearest", nearest)
 }

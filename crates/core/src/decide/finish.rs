@@ -68,29 +68,31 @@ impl<'a> Rule<'a> {
         Ok(Answer::Task(task.id.clone()))
     }
 
-    /// Returns the commit that has the work; it must contain the submitted one, as far as there is one.
+    /// Returns the commit that has the work; it must contain the submitted one, as far as there is one. A commit that is
+    /// named must be one in any case.
     fn merged(&self, task: &Task, named: Option<&String>) -> Ruling<Option<String>> {
-        let seen = self.request.observed.merge.as_ref();
-        let is_code = task.deliverable == Deliverable::Code;
-        let (Some(commit), true) = (&task.commit, is_code) else {
-            return Ok(seen.filter(|_| is_code).map(|seen| seen.merged.clone()).or(named.cloned()));
-        };
-        let Some(seen) = seen else {
+        let submitted = task.commit.as_ref().filter(|_| task.deliverable == Deliverable::Code);
+        if submitted.is_none() && named.is_none() {
+            return Ok(None);
+        }
+        let Some(seen) = &self.request.observed.merge else {
             if self.policy.has_git {
                 return Err(self.unobserved(task, "the merge of").into());
             }
             return Ok(named.cloned());
         };
         self.is_of_this_version(task, seen.task_version)?;
-        if seen.contains {
-            return Ok(Some(seen.merged.clone()));
-        }
         let merged = &seen.merged;
-        let message = format!("{merged} contains neither {commit} nor an equal patch");
-        Err(Refusal::new(Code::NotMerged, message)
-            .detail("commit", commit.clone())
-            .detail("merged", merged.clone())
-            .into())
+        match submitted {
+            Some(commit) if !seen.contains => {
+                let message = format!("{merged} contains neither {commit} nor an equal patch");
+                Err(Refusal::new(Code::NotMerged, message)
+                    .detail("commit", commit.clone())
+                    .detail("merged", merged.clone())
+                    .into())
+            }
+            _ => Ok(Some(merged.clone())),
+        }
     }
 
     pub(super) fn children_finished(&self, task: &Task) -> Ruling<()> {

@@ -1,6 +1,7 @@
 //! Gates and evidence: recording, waiving, and what is still missing for approval.
 
 use super::access::wrong_status;
+use super::edit::unknown_name;
 use super::stop::{Wear, exhausted};
 use super::{Answer, DEPS_GATE, Rule};
 use crate::command::GateVerdict;
@@ -8,6 +9,8 @@ use crate::event::{Event, GateWaived, TestsRun, Verdict};
 use crate::facts::Ruling;
 use crate::hint::{op, say};
 use crate::ids::DecisionId;
+use crate::nearest::nearest;
+use crate::observed::RunSeen;
 use crate::policy::Policy;
 use crate::refusal::Refusal;
 use crate::role::{Role, Verb};
@@ -112,6 +115,20 @@ pub fn missing_for_approval(task: &Task, policy: &Policy) -> Vec<Missing> {
     missing
 }
 
+/// Refuses the name of a gate that neither a task with these gates nor the settings know.
+pub fn known_gate<'g>(
+    gate: &str,
+    of_task: impl Iterator<Item = &'g str>,
+    policy: &'g Policy,
+) -> Result<(), Refusal> {
+    let set = policy.required_gates.iter().chain(&policy.gates).map(String::as_str);
+    let known: Vec<&str> = of_task.chain(set).collect();
+    if known.contains(&gate) {
+        return Ok(());
+    }
+    Err(unknown_name("gate", gate, nearest(gate, known)))
+}
+
 /// Approval itself meets the gate `review`.
 fn not_the_review(gate: &str, id: &str) -> Ruling<()> {
     if gate != REVIEW_GATE {
@@ -130,9 +147,11 @@ impl Rule<'_> {
         pass: bool,
         report: Option<&String>,
         commit: Option<&String>,
+        new: bool,
     ) -> Ruling<Answer> {
         not_the_review(gate, id)?;
         let task = self.task(id)?;
+        self.knows_gate(task, gate, new)?;
         if task.status.is_finished() {
             return Err(wrong_status(task, "; it is too late for evidence").into());
         }
@@ -140,6 +159,18 @@ impl Rule<'_> {
         let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
         self.push_evidence(task, gate, verdict, report, commit)?;
         Ok(Answer::Gate(task.id.clone(), gate.to_owned()))
+    }
+
+    pub(super) fn knows_gate(&self, task: &Task, gate: &str, new: bool) -> Ruling<()> {
+        if new || gate == REVIEW_GATE {
+            return Ok(());
+        }
+        let own = task.gates.iter().map(|known| known.name.as_str());
+        Ok(known_gate(gate, own, self.policy)?)
+    }
+
+    pub(super) fn has_gate(&self, task: &Task, gate: &str) -> bool {
+        self.knows_gate(task, gate, false).is_ok()
     }
 
     /// Evidence comes from the holder, or from those who judge the work.
@@ -208,7 +239,7 @@ impl Rule<'_> {
         let body = TestsRun {
             gate: gate.to_owned(),
             result: verdict,
-            tier: self.request.observed.tier.unwrap_or(Tier::Claimed),
+            tier: self.request.observed.run.as_ref().map_or(Tier::Claimed, RunSeen::tier),
             commit: commit.cloned(),
             round: task.round,
             report: report.cloned(),

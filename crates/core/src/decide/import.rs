@@ -1,8 +1,8 @@
-//! Taking tasks over from another system, in the state that they have there.
+//! Taking tasks over from another system, in the state that they have there, as far as the caller's roles go.
 //!
 //! What happened there is not known here: the task goes through the states of the table, each with the source as its
-//! reason. Only tasks that are new here come in this way: it finishes nothing that comity keeps, except what an import
-//! itself has kept back, by a person's word.
+//! reason. A state that the caller may not take over is kept back: the task arrives blocked, and waits until somebody
+//! imports it who may. Only tasks that are new here come in this way, and those that were kept back.
 
 use super::{Answer, Rule, not_found};
 use crate::command::{ImportedTask, NewTask};
@@ -12,7 +12,7 @@ use crate::ids::{AgentId, Fence, TaskId};
 use crate::refusal::{Code, Refusal};
 use crate::role::{Role, Verb};
 use crate::status::Status;
-use crate::task::Deliverable;
+use crate::task::{Deliverable, Task};
 
 /// The type of the notes that come with a task.
 const NOTE_KIND: &str = "discovery";
@@ -38,24 +38,20 @@ fn way(to: Status) -> &'static [Status] {
 impl Rule<'_> {
     pub(super) fn import_task(&mut self, imported: &ImportedTask) -> Ruling<Answer> {
         let status = imported.status.unwrap_or(Status::Queued);
-        let assignee = imported.task.assignee.as_ref();
-        if status.is_held() && assignee.is_none() {
-            return Err(Refusal::input(format!("a task that is {status} needs an assignee"))
-                .hint("import it as queued, or say who works on it")
-                .into());
-        }
         if status == Status::Blocked && imported.needs.as_ref().is_none_or(|n| n.trim().is_empty())
         {
             return Err(
                 Refusal::new(Code::NeedsMissing, "a blocked task must say what it needs").into()
             );
         }
-        if let Some(blocker) = &imported.kept_back {
-            return self.settle_import(imported, blocker, status);
+        if imported.settles {
+            return self.settle_import(imported, status);
         }
         self.names_exactly(&imported.task)?;
-        let (id, abandoned) = self.make_task(&imported.task, Verb::Create, status.is_finished())?;
-        for agent in assignee.into_iter().chain(&imported.worker) {
+        let taken = self.takes_over(imported, status);
+        let finished = taken && status.is_finished();
+        let (id, abandoned) = self.make_task(&imported.task, Verb::Create, finished)?;
+        for agent in imported.task.assignee.iter().chain(&imported.worker) {
             self.meet_imported(agent)?;
         }
         for text in &imported.notes {
@@ -65,6 +61,10 @@ impl Rule<'_> {
         if let Some(branch) = &imported.branch {
             let changes = TaskUpdated { branch: Some(branch.clone()), ..TaskUpdated::default() };
             self.push(Some(&id), Event::TaskUpdated(Box::new(changes)));
+        }
+        if !taken {
+            self.keep_back(&id, imported, status);
+            return Ok(Answer::Task(id));
         }
         match abandoned.filter(|_| status == Status::Queued) {
             Some(dependency) => self.block_by_abandoned(&id, &dependency),
@@ -81,6 +81,44 @@ impl Rule<'_> {
         Ok(Answer::Task(id))
     }
 
+    /// Tells whether the caller may give an imported task the state that it has there. Nobody gets further than the
+    /// caller's own roles, and nobody makes a claim in another's name.
+    fn takes_over(&self, imported: &ImportedTask, status: Status) -> bool {
+        let own = || imported.task.assignee.as_ref() == Some(&self.request.actor);
+        match status {
+            Status::Queued | Status::Blocked => true,
+            Status::Claimed | Status::InProgress => self.takes_states(imported) && own(),
+            Status::Review | Status::ChangesRequested | Status::Failed | Status::Abandoned => {
+                self.takes_states(imported)
+            }
+            Status::Approved | Status::Merging | Status::Done => {
+                self.takes_states(imported) && self.is_person()
+            }
+        }
+    }
+
+    fn takes_states(&self, imported: &ImportedTask) -> bool {
+        imported.with_state && (self.is_person() || self.roles.contains(&Role::Planner))
+    }
+
+    /// Blocks a new task whose state the caller may not take over.
+    fn keep_back(&mut self, id: &TaskId, imported: &ImportedTask, status: Status) {
+        let source = &imported.source;
+        let needs = match &imported.task.assignee {
+            Some(agent) if status.is_held() && self.takes_states(imported) => {
+                format!("{status} in {source}: {agent} starts it here, or {UNBLOCKED}")
+            }
+            None if status.is_held() && self.takes_states(imported) => {
+                format!("{status} in {source} and nobody is named: {UNBLOCKED}")
+            }
+            _ => kept_back(status, source),
+        };
+        let said = format!("imported from {source}");
+        let mut change = StatusChanged::new(Status::Queued, Status::Blocked, Some(said));
+        (change.needs, change.kept) = (Some(needs), Some(status));
+        self.push(Some(id), Event::StatusChanged(change));
+    }
+
     /// What another system calls by its id is that very thing; a prefix would join what does not belong together.
     fn names_exactly(&self, new: &NewTask) -> Ruling<()> {
         let depends_on = new.depends_on.iter().filter(|_| !new.awaits_unknown);
@@ -92,36 +130,53 @@ impl Rule<'_> {
         Ok(())
     }
 
-    /// Brings a task that was imported earlier, and kept back because nobody could accept it, to the state that it has
-    /// there. A person's word is needed; the table, the parts and the dependencies still count.
-    fn settle_import(
-        &mut self,
-        imported: &ImportedTask,
-        blocker: &str,
-        status: Status,
-    ) -> Ruling<Answer> {
+    /// Brings a task that an earlier import kept back to the state that it has there. The table, the parts and the
+    /// dependencies still count.
+    fn settle_import(&mut self, imported: &ImportedTask, status: Status) -> Ruling<Answer> {
         let task = self.task(imported.task.id.as_deref().unwrap_or_default())?;
-        if !matches!(status, Status::Review | Status::Done) {
-            return Err(Refusal::input(format!(
-                "an import can complete a task as review or done, not as {status}"
-            ))
-            .into());
-        }
-        let kept = task.blockers.iter().any(|text| text == blocker);
-        if task.status != Status::Queued || !kept {
+        if task.block.as_ref().is_none_or(|block| block.kept.is_none()) {
             let message =
                 format!("{} is {} here and no longer waits for the import", task.id, task.status);
             return Err(Refusal::new(Code::InvalidTransition, message)
                 .detail("status", task.status.as_str())
                 .into());
         }
-        self.require_person("accept work that was done elsewhere")?;
+        if matches!(status, Status::Queued | Status::Blocked) || !self.takes_over(imported, status)
+        {
+            let message =
+                format!("{} may not take over that {} is {status}", self.request.actor, task.id);
+            return Err(Refusal::new(Code::RoleForbidden, message)
+                .hint("let a person import it, states included")
+                .into());
+        }
+        self.is_settled_below(task, status)?;
+        if let Some(agent) = &imported.worker {
+            self.meet_imported(agent)?;
+        }
+        for link in &imported.task.links {
+            self.push(Some(&task.id), Event::TaskLinked(link.clone()));
+        }
+        let said = format!("imported from {} again", imported.source);
+        let queued = StatusChanged::new(Status::Blocked, Status::Queued, Some(said));
+        self.push(Some(&task.id), Event::StatusChanged(queued));
+        let gates = super::gates::required_gates(task, self.policy);
+        self.walk(&task.id, task.deliverable, gates, imported)?;
+        if status == Status::Abandoned {
+            self.block_dependants(&task.id)?;
+        }
+        Ok(Answer::Task(task.id.clone()))
+    }
+
+    /// What a task depends on is done before it, and its parts are finished before it is.
+    fn is_settled_below(&self, task: &Task, status: Status) -> Ruling<()> {
         let repo = &self.request.repo;
-        for id in &task.dependencies {
-            let dependency = self.facts.task(repo, id)?;
-            if dependency.is_none_or(|dependency| dependency.status != Status::Done) {
-                let message = format!("{} depends on {id}, which is not done", task.id);
-                return Err(Refusal::new(Code::NotReady, message).into());
+        if !matches!(status, Status::Failed | Status::Abandoned) {
+            for id in &task.dependencies {
+                let dependency = self.facts.task(repo, id)?;
+                if dependency.is_none_or(|dependency| dependency.status != Status::Done) {
+                    let message = format!("{} depends on {id}, which is not done", task.id);
+                    return Err(Refusal::new(Code::NotReady, message).into());
+                }
             }
         }
         if status == Status::Done {
@@ -129,18 +184,7 @@ impl Rule<'_> {
             // Loaded here so that what this unblocks is visible to the next command of the same batch.
             self.facts.dependants(repo, &task.id)?;
         }
-        if let Some(agent) = &imported.worker {
-            self.meet_imported(agent)?;
-        }
-        let left = task.blockers.iter().filter(|text| *text != blocker).cloned().collect();
-        let changes = TaskUpdated { blockers: Some(left), ..TaskUpdated::default() };
-        self.push(Some(&task.id), Event::TaskUpdated(Box::new(changes)));
-        for link in &imported.task.links {
-            self.push(Some(&task.id), Event::TaskLinked(link.clone()));
-        }
-        let gates = super::gates::required_gates(task, self.policy);
-        self.walk(&task.id, task.deliverable, gates, imported)?;
-        Ok(Answer::Task(task.id.clone()))
+        Ok(())
     }
 
     /// Goes the way from the queue. Required gates are waived on it by whoever imports and may waive.
@@ -161,9 +205,10 @@ impl Rule<'_> {
             if *step == Status::Merging && !merges {
                 continue;
             }
-            // Where nobody is named, nobody is said to have done it: least of all who imports it.
+            // A claim is made in the caller's own name only, or in that of nobody here.
             if *step == Status::Claimed
                 && let Some(holder) = holder
+                && (*holder == self.request.actor || holder.is_elsewhere())
             {
                 self.claim_there(id, holder, imported)?;
             }
@@ -193,12 +238,12 @@ impl Rule<'_> {
         Ok(())
     }
 
-    fn is_met(&self, agent: &AgentId) -> Ruling<bool> {
+    pub(super) fn is_met(&self, agent: &AgentId) -> Ruling<bool> {
         let registered_now = |draft: &Draft| matches!(&draft.event, Event::AgentRegistered(body) if body.id == *agent);
         Ok(self.facts.agent(agent)?.is_some() || self.events.iter().any(registered_now))
     }
 
-    /// Who holds it there holds it here, until no sign of life comes.
+    /// Who holds it there and imports it holds it here, until no sign of life comes.
     fn claim_there(&mut self, id: &TaskId, agent: &AgentId, imported: &ImportedTask) -> Ruling<()> {
         let fence = Fence::new(self.next_seq())
             .ok_or_else(|| Refusal::new(Code::Internal, "no seq is left"))?;
@@ -230,4 +275,21 @@ impl Rule<'_> {
         self.push(None, super::registration(agent, roles));
         Ok(())
     }
+}
+
+/// What the needs of a task end with whose state an import has kept back.
+const KEPT_BACK: &str = ": a person imports it with --with-state";
+/// The same for the claim of somebody else, which nobody takes over.
+const UNBLOCKED: &str = "a planner unblocks it";
+
+/// Says what a task needs whose state an import has kept back.
+pub fn kept_back(status: Status, source: &str) -> String {
+    format!("{status} in {source}{KEPT_BACK}")
+}
+
+/// Reads from what a blocked task needs which state an import has kept back.
+pub fn kept_state(needs: &str) -> Option<Status> {
+    let kept = needs.strip_suffix(KEPT_BACK).or_else(|| needs.strip_suffix(UNBLOCKED))?;
+    let (word, _) = kept.split_once(" in ")?;
+    Status::ALL.into_iter().find(|status| status.as_str() == word)
 }

@@ -6,14 +6,14 @@ use crate::command::{
 };
 use crate::event::TaskUpdated;
 use crate::hint::{Hint, op, say};
-use crate::ids::shorten;
+use crate::ids::{AgentId, shorten};
 use crate::limits;
 use crate::memory::MemoryFilter;
 use crate::pattern::Pattern;
 use crate::refusal::Refusal;
 use crate::task::Constraints;
 use crate::time::Millis;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub(super) type Check = Result<(), Refusal>;
 
@@ -60,13 +60,12 @@ fn check_command(command: &Command) -> Check {
         }
         Command::Subtask { text, .. } => long("step", text),
         Command::Transition { reason, needs, .. } => needed(needs.as_ref(), reason.as_ref()),
-        Command::Lease(command) | Command::LeaseFor { command, .. } => lease_command(command),
-        Command::Several { id, steps } => several(id, steps),
-        Command::AgentRegister { skills, .. } => words("skill", skills),
-        Command::AgentDescribe { skills, about, .. } => {
-            optional(skills.as_ref(), |list| words("skill", list))?;
-            context(about)
-        }
+        Command::Lease(command) => lease_command(command),
+        Command::LeaseFor { owner, command, .. } => lease_for(owner, command),
+        Command::Assign { agent, .. } => optional(agent.as_ref(), AgentId::not_reserved),
+        Command::Several { ids, steps } => several(ids, steps),
+        Command::AgentRegister { id, skills, .. } => registered(id, skills),
+        Command::AgentDescribe { skills, about, .. } => described(skills.as_ref(), about),
         Command::Handoff { subtask, .. } => {
             optional(subtask.as_ref(), |text| line("subtask", text))
         }
@@ -88,15 +87,31 @@ fn check_command(command: &Command) -> Check {
         Command::Note { kind, text, .. } => note(kind, text),
         Command::EmitEvent { event } => emitted(event),
         Command::Depend { .. }
-        | Command::Await { .. }
-        | Command::Assign { .. }
+        | Command::Undo { .. }
         | Command::Sweep
+        | Command::SetRepository { .. }
         | Command::Heartbeat
+        | Command::Mend(_)
         | Command::MemoryForget { .. }
         | Command::DirectiveToggle { .. }
         | Command::DirectiveTrigger { .. }
         | Command::DirectiveDelete { .. } => Ok(()),
     }
+}
+
+fn lease_for(owner: &AgentId, command: &LeaseChange) -> Check {
+    owner.not_reserved()?;
+    lease_command(command)
+}
+
+fn registered(id: &AgentId, skills: &[String]) -> Check {
+    id.not_reserved()?;
+    words("skill", skills)
+}
+
+fn described(skills: Option<&Vec<String>>, about: &Map<String, Value>) -> Check {
+    optional(skills, |list| words("skill", list))?;
+    context(about)
 }
 
 fn said(what: &str, text: &str) -> Check {
@@ -181,12 +196,15 @@ fn link(provider: &str, key: &str, value: &str) -> Check {
     line("value", value)
 }
 
-/// Steps are about their one task, and none is made of steps itself.
-fn several(id: &str, steps: &[Command]) -> Check {
+/// Each step is about one of the tasks, and none is made of steps itself.
+fn several(ids: &[String], steps: &[Command]) -> Check {
     at_most("steps", steps.len(), limits::STEPS_MAX, "entries")?;
+    at_most("tasks", ids.len(), limits::LIST_ENTRIES_MAX, "entries")?;
     for step in steps {
-        if step.task_ref() != Some(id) || matches!(step, Command::Several { .. }) {
-            return Err(Refusal::input(format!("every step must be about {id}")));
+        let is_known = step.task_ref().is_some_and(|id| ids.iter().any(|known| known == id));
+        if !is_known || matches!(step, Command::Several { .. }) {
+            let message = format!("every step must be about {}", ids.join(", "));
+            return Err(Refusal::input(message));
         }
         check_command(step)?;
     }
@@ -269,6 +287,14 @@ fn question_ok(question: &Question) -> Check {
         optional(option.description.as_ref(), |text| long("option description", text))?;
     }
     distinct("option key", question.options.iter().map(|option| option.key.as_str()))?;
+    if let Some(proposed) = &question.proposes {
+        title(&proposed.title)?;
+        long("description", &proposed.description)?;
+        if question.default.is_some() {
+            return Err(Refusal::input("a question that proposes a task has no default answer")
+                .hint("leave the default out; somebody must answer"));
+        }
+    }
     optional(question.expires.as_ref(), |time| wait("expires", time))
 }
 
@@ -351,7 +377,7 @@ fn note(kind: &str, text: &str) -> Check {
     said("text", text)
 }
 
-fn emitted(event: &serde_json::Map<String, Value>) -> Check {
+fn emitted(event: &Map<String, Value>) -> Check {
     let name = event.get("event").and_then(Value::as_str).unwrap_or_default();
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-:".contains(c));
     if name.is_empty() || name.len() > limits::WORD_BYTES_MAX || !plain {
@@ -368,7 +394,7 @@ fn emitted(event: &serde_json::Map<String, Value>) -> Check {
     json_ok("event", &Value::Object(event.clone()))
 }
 
-fn context(map: &serde_json::Map<String, Value>) -> Check {
+fn context(map: &Map<String, Value>) -> Check {
     at_most("context", map.len(), limits::LIST_ENTRIES_MAX, "entries")?;
     for (key, value) in map {
         word("context key", key)?;
@@ -481,7 +507,7 @@ fn patterns(what: &str, list: &[String]) -> Check {
     at_most(what, list.len(), limits::PATTERNS_MAX, "entries")?;
     for text in list {
         Pattern::parse(text).map_err(|error| {
-            Refusal::input(format!("{what} {:?}: {error}", shorten(text))).hint(
+            Refusal::new(error.code(), format!("{what} {:?}: {error}", shorten(text))).hint(
                 "a path below the root such as src/lib.rs, a directory src/, or a glob src/**/*.rs",
             )
         })?;

@@ -20,8 +20,10 @@ mod import;
 mod input;
 mod leases;
 mod memories;
+mod mend;
 mod notes;
 mod queue;
+mod repository;
 mod results;
 mod review;
 mod stop;
@@ -32,11 +34,14 @@ mod work;
 pub use access::{find_decision, find_task, not_found};
 pub use claim::{BRANCH_WORDS, branch_name, slug};
 pub use directives::find_directive;
+pub use edit::unknown_name;
 pub use foreseen::foreseen;
 pub use gates::{
-    Missing, REVIEW_GATE, checklist_missing, gate_state, missing_for_approval, required_gates,
+    Missing, REVIEW_GATE, checklist_missing, gate_state, known_gate, missing_for_approval,
+    required_gates,
 };
 pub use handed_in::{DEPS_GATE, Violation, examine, refuse_work, shared_words};
+pub use import::{kept_back, kept_state};
 pub use input::{check as check_input, check_filter};
 pub use leases::{Conflict, conflicts};
 pub use memories::find_memory;
@@ -127,7 +132,11 @@ pub fn needs(request: &Request) -> Vec<Need> {
             }
         }
     }
-    let mut tasks: Vec<&str> = command.task_ref().into_iter().collect();
+    let mut tasks: Vec<&str> = if let Command::Several { ids, .. } = command {
+        ids.iter().map(String::as_str).collect()
+    } else {
+        command.task_ref().into_iter().collect()
+    };
     if let Command::ImportTask(imported) = command {
         let new = &imported.task;
         tasks.extend(new.depends_on.iter().chain(&new.id).chain(&new.parent).map(String::as_str));
@@ -177,6 +186,9 @@ pub fn decide(facts: &Facts, request: &Request, policy: &Policy) -> Ruling<Outco
     Ok(Outcome { events: rule.events, answer })
 }
 
+/// Why a task is where it was before.
+const UNDONE: &str = "taken back";
+
 /// A rule at work: what it sees, and the events it has made so far.
 struct Rule<'a> {
     facts: &'a Facts,
@@ -198,14 +210,15 @@ impl<'a> Rule<'a> {
             Command::CreateTask(new) => self.create_task(new),
             Command::CreateTasks { tasks } => self.create_tasks(tasks),
             Command::ImportTask(task) => self.import_task(task),
-            Command::Several { id, steps } => self.several(id, steps),
+            Command::Several { ids, steps } => self.several(ids, steps),
             Command::UpdateTask { id, changes, constraints, if_match } => {
                 self.update(id, changes, constraints, *if_match)
             }
-            Command::Depend { id, on, remove: false } => self.add_dependency(id, on, false),
-            Command::Await { id, on } => self.add_dependency(id, on, true),
-            Command::Depend { id, on, remove: true } => self.remove_dependency(id, on),
-            Command::Assign { id, agent } => self.assign(id, agent.as_ref()),
+            Command::Depend { id, on, remove: false, awaits_unknown } => {
+                self.add_dependency(id, on, *awaits_unknown)
+            }
+            Command::Depend { id, on, remove: true, .. } => self.remove_dependency(id, on),
+            Command::Assign { id, agent, new } => self.assign(id, agent.as_ref(), *new),
             Command::Link { id, provider, key, value } => self.link(id, provider, key, value),
             Command::Claim(wish) => self.claim(wish),
             Command::Start { id, ttl, reason } => self.start(id, *ttl, reason.as_ref()),
@@ -214,6 +227,7 @@ impl<'a> Rule<'a> {
                 None => self.submit(submission),
             },
             Command::Move { verb, id, reason } => self.move_task(*verb, id, reason.as_ref()),
+            Command::Undo { id, version, verb } => self.undo(id, *version, *verb),
             Command::Done { id, merged, unmerged, reason } => {
                 self.done(id, merged.as_ref(), *unmerged, reason.as_ref())
             }
@@ -232,14 +246,16 @@ impl<'a> Rule<'a> {
                 self.lease_command_for(owner, *since, command)
             }
             Command::Sweep => Ok(Answer::Swept),
+            Command::SetRepository { fold_case, keep } => self.set_repository(*fold_case, *keep),
             Command::AgentRegister { id, roles, skills } => self.register(id, roles, skills),
             Command::AgentDescribe { id, roles, skills, about } => {
                 self.describe(id, roles, skills.as_ref(), about)
             }
             Command::Handoff { id, subtask } => self.hand_off(id, subtask.as_ref()),
             Command::Heartbeat => self.heartbeat(),
-            Command::GateRecord { id, gate, pass, report, commit } => {
-                self.record(id, gate, *pass, report.as_ref(), commit.as_ref())
+            Command::Mend(mend) => self.mend(mend),
+            Command::GateRecord { id, gate, pass, report, commit, new } => {
+                self.record(id, gate, *pass, report.as_ref(), commit.as_ref(), *new)
             }
             Command::GateWaive { id, gate, reason } => self.waive(id, gate, reason),
             Command::DecisionAsk(question) => self.ask(question),
@@ -274,9 +290,23 @@ impl<'a> Rule<'a> {
         }
     }
 
+    /// Takes the caller's own last command back. Whoever blocked a task may take that back without the role to unblock.
+    fn undo(&mut self, id: &str, version: u64, verb: TaskVerb) -> Ruling<Answer> {
+        let task = self.task(id)?;
+        self.version_fits(task, Some(version))?;
+        if verb == TaskVerb::Unblock {
+            self.roles.push(Role::Watchdog);
+        }
+        self.move_task(verb, id, Some(&UNDONE.to_owned()))
+    }
+
     /// Registers an actor that is new here, and learns its roles.
     fn meet_actor(&mut self) -> Ruling<()> {
         let actor = &self.request.actor;
+        if actor.is_file() {
+            self.roles = vec![Role::Implementer];
+            return Ok(());
+        }
         if let Some(agent) = self.facts.agent(actor)? {
             self.roles.clone_from(&agent.roles);
             return Ok(());
@@ -347,14 +377,17 @@ impl Command {
     /// Returns the task that the command names, as the caller wrote it.
     pub fn task_ref(&self) -> Option<&str> {
         match self {
-            Command::Several { id, .. }
-            | Command::UpdateTask { id, .. }
+            Command::Several { ids, .. } => match ids.as_slice() {
+                [id] => Some(id),
+                _ => None,
+            },
+            Command::UpdateTask { id, .. }
             | Command::Depend { id, .. }
-            | Command::Await { id, .. }
             | Command::Assign { id, .. }
             | Command::Link { id, .. }
             | Command::Start { id, .. }
             | Command::Move { id, .. }
+            | Command::Undo { id, .. }
             | Command::Done { id, .. }
             | Command::Block { id, .. }
             | Command::Check { id, .. }
@@ -380,8 +413,10 @@ impl Command {
             | Command::Lease(_)
             | Command::LeaseFor { .. }
             | Command::Sweep
+            | Command::SetRepository { .. }
             | Command::AgentRegister { .. }
             | Command::Heartbeat
+            | Command::Mend(_)
             | Command::DecisionAnswer { .. }
             | Command::MemoryUpdate { .. }
             | Command::MemoryForget { .. }

@@ -46,6 +46,7 @@ impl Rule<'_> {
             && let Some(verdict) = verdict(given)
             && let gate = given.get("gate").and_then(Value::as_str).unwrap_or(DEFAULT_GATE)
             && gate != super::gates::REVIEW_GATE
+            && self.has_gate(task, gate)
             && self.counts_as_evidence(task)?
         {
             let text = |key: &str| given.get(key).and_then(Value::as_str).map(str::to_owned);

@@ -6,6 +6,7 @@ use crate::decision::{Decision, DecisionPurpose, DecisionState, DecisionType};
 use crate::facts::{Facts, Ruling};
 use crate::hint::{op, say};
 use crate::ids::{DecisionId, TaskId};
+use crate::observed::Observed;
 use crate::refusal::{Code, Refusal};
 use crate::status::Status;
 use crate::task::Task;
@@ -27,7 +28,17 @@ impl Rule<'_> {
 
     /// Does one of several steps.
     pub(super) fn in_turn(&mut self, ahead: &mut Ahead, command: Command) -> Ruling<Answer> {
-        let request = self.in_its_turn(ahead, command)?;
+        self.in_turn_seen(ahead, command, self.request.observed.clone())
+    }
+
+    fn in_turn_seen(
+        &mut self,
+        ahead: &mut Ahead,
+        command: Command,
+        observed: Observed,
+    ) -> Ruling<Answer> {
+        let request = Request { command, observed, ..self.request.clone() };
+        let request = self.in_its_turn(ahead, request)?;
         let mut rule = Rule {
             facts: &ahead.facts,
             request: &request,
@@ -47,8 +58,7 @@ impl Rule<'_> {
     }
 
     /// What was seen before the first step is seen of the task that the steps before this one left.
-    fn in_its_turn(&self, ahead: &Ahead, command: Command) -> Ruling<Request> {
-        let mut request = Request { command, ..self.request.clone() };
+    fn in_its_turn(&self, ahead: &Ahead, mut request: Request) -> Ruling<Request> {
         let named = request
             .command
             .task_ref()
@@ -67,18 +77,31 @@ impl Rule<'_> {
         Ok(request)
     }
 
-    /// Changes one task in several ways.
-    pub(super) fn several(&mut self, id: &str, steps: &[Command]) -> Ruling<Answer> {
-        let id = self.task(id)?.id.clone();
+    /// Changes tasks in several ways. What was seen of each step counts for that step.
+    pub(super) fn several(&mut self, ids: &[String], steps: &[Command]) -> Ruling<Answer> {
+        let mut found: Vec<TaskId> = Vec::new();
+        for id in ids {
+            let id = self.task(id)?.id.clone();
+            if found.contains(&id) {
+                return Err(Refusal::input(format!("{id} is named twice")).into());
+            }
+            found.push(id);
+        }
         let mut ahead = self.ahead();
-        let mut answer = Answer::Task(id);
-        for step in steps {
-            let done = self.in_turn(&mut ahead, step.clone())?;
+        let mut handed_in = None;
+        let all = &self.request.observed;
+        let seen_of = |number| all.steps.get(number).unwrap_or(all).clone();
+        for (number, step) in steps.iter().enumerate() {
+            let done = self.in_turn_seen(&mut ahead, step.clone(), seen_of(number))?;
             if matches!(done, Answer::HandedIn(..)) {
-                answer = done;
+                handed_in = Some(done);
             }
         }
-        Ok(answer)
+        Ok(match (found.as_slice(), handed_in) {
+            ([_], Some(handed_in)) => handed_in,
+            ([id], None) => Answer::Task(id.clone()),
+            _ => Answer::Tasks(found),
+        })
     }
 
     /// Answers several questions of one task.
@@ -133,6 +156,8 @@ impl Rule<'_> {
                 pass: evidence.pass,
                 report: evidence.report.clone(),
                 commit: seen.clone().or_else(|| submission.commit.clone()),
+                // A report is kept as it was written.
+                new: true,
             };
             self.in_turn(&mut ahead, record)?;
         }
@@ -222,6 +247,7 @@ impl Rule<'_> {
             default: None,
             to: None,
             expires: None,
+            proposes: None,
         };
         let asked = self.in_turn(ahead, Command::DecisionAsk(Box::new(question)))?;
         if let Answer::Decision(id) = asked {

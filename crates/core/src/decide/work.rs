@@ -39,7 +39,7 @@ impl<'a> Rule<'a> {
             }
             Status::Failed => {
                 self.check_role(task)?;
-                self.check_attempts(task)?;
+                self.check_reset(task)?;
                 self.check_obstacles(task, false)?;
                 self.grant_claim(task, ttl, false)?;
             }
@@ -57,7 +57,11 @@ impl<'a> Rule<'a> {
             | Status::Done
             | Status::Abandoned => return Err(wrong_status(task, " and cannot be started").into()),
         }
-        self.step(task, Status::InProgress, reason)?;
+        let mut change = StatusChanged::new(task.status, Status::InProgress, reason.cloned());
+        // Whoever may answer what becomes of a worn-out task answers by going on with it.
+        change.resets_attempts =
+            matches!(task.status, Status::Failed | Status::Blocked) && self.resets(task);
+        self.push_step(task, change)?;
         Ok(Answer::Task(task.id.clone()))
     }
 
@@ -87,6 +91,9 @@ impl<'a> Rule<'a> {
 
     pub(super) fn submit(&mut self, submission: &Submission) -> Ruling<Answer> {
         let task = self.held_task(&submission.id)?;
+        for given in &submission.gates {
+            self.knows_gate(task, &given.gate, submission.new)?;
+        }
         self.may_become(task, Status::Review)?;
         self.require_worker(task, Verb::Submit)?;
         self.require_holder(task)?;

@@ -170,6 +170,9 @@ pub struct StatusChanged {
     /// Who should get the task back, when queued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefers: Option<AgentId>,
+    /// The state of an imported task that nobody here may take over without a person, when blocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Status>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -189,6 +192,7 @@ impl StatusChanged {
             uses_attempt: false,
             resets_attempts: false,
             prefers: None,
+            kept: None,
         }
     }
 }

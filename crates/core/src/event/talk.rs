@@ -1,8 +1,10 @@
 //! The fields of events about reviews, evidence, questions, agents and notes.
 
 use crate::command::{ReportStatus, ReportedFile, ReportedIssue, ReportedLine};
-use crate::decision::{Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType};
-use crate::ids::{AgentId, DecisionId};
+use crate::decision::{
+    Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType, Proposal,
+};
+use crate::ids::{AgentId, DecisionId, Seq};
 use crate::observed::SharedWith;
 use crate::role::Role;
 use crate::status::Status;
@@ -119,6 +121,9 @@ pub struct DecisionAsked {
     pub to: Addressee,
     pub purpose: DecisionPurpose,
     pub expires_at: Option<Timestamp>,
+    /// The task that the answer `yes` makes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposes: Option<Box<Proposal>>,
 }
 
 impl DecisionAsked {
@@ -134,6 +139,7 @@ impl DecisionAsked {
             to: Addressee::Person,
             purpose: DecisionPurpose::Question,
             expires_at: None,
+            proposes: None,
         }
     }
 }
@@ -200,6 +206,30 @@ pub struct ContextReset {
     pub subtask: Option<String>,
     /// Always `boundary`.
     pub reason: String,
+}
+
+/// A person goes on although events at the end of the log are gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventsLost {
+    /// The places of the first and the last of them.
+    pub first: Seq,
+    pub last: Seq,
+    /// The hash of the last one.
+    pub lost_head: String,
+}
+
+/// A person says that the clock is right and the log was ahead of it. The log goes on from the clock's time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClockCorrected {
+    /// The time of the log until then.
+    pub log_time: Timestamp,
+}
+
+/// What was set for the whole repository.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepositorySet {
+    /// Whether `A` and `a` are one name.
+    pub fold_case: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use crate::directive::Directive;
 use crate::ids::{AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, TaskId};
 use crate::lease::Lease;
 use crate::memory::Memory;
+use crate::pattern::CaseRule;
 use crate::state::Key;
 use crate::status::Status;
 use crate::task::{Claim, Task};
@@ -35,6 +36,11 @@ impl Facts {
     pub fn counters(&self, repo: &RepoName) -> Ruling<Counters> {
         self.need_key(Key::Repo(repo.clone()))?;
         Ok(self.state.repos.get(repo).cloned().unwrap_or_default())
+    }
+
+    /// Returns how paths are compared in a repository.
+    pub fn case_rule_of(&self, repo: &RepoName) -> Ruling<CaseRule> {
+        Ok(self.counters(repo)?.fold_case.map_or(self.case_rule, CaseRule::folding))
     }
 
     pub fn task(&self, repo: &RepoName, id: &TaskId) -> Ruling<Option<&Task>> {

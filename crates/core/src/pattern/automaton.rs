@@ -268,7 +268,7 @@ impl Builder {
                 self.classes.push(class);
                 Entries::plain(self.push(Step::Class(number), after.inside, [None, None]))
             }
-            Node::Star => Entries::plain(self.run([Some(after.inside), None])),
+            Node::Star | Node::ManyStars => Entries::plain(self.run([Some(after.inside), None])),
             Node::Slash => {
                 let id = self.push(Step::Slash, after.start, [None, None]);
                 Entries {

@@ -8,7 +8,7 @@ use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::is_nfc;
 
 use super::CaseRule;
-use super::path::is_folded;
+use super::path::{fold_char, is_folded};
 
 /// Printable ASCII without the separator and the backslash.
 pub(super) const ASCII_VALID: u128 = ((1 << 0x7F) - (1 << 0x20)) & !(1 << b'/') & !(1 << b'\\');
@@ -21,21 +21,15 @@ pub(super) const WIDE_VALID: [Range; 2] = [(0xA0, 0xD7FF), (0xE000, 0x10_FFFF)];
 /// No script has a longer run of upper-case letters (Cherokee: 86), so a scan this long finds a
 /// folded member of a range if there is one.
 const SCAN_MAX: usize = 256;
-/// The last code point with a lower-case partner (Adlam) lies below this.
+/// The last code point that folding changes (Adlam) lies below this.
 const CASED_END: u32 = 0x1_E944;
 
 type Range = (u32, u32);
 
-/// Every character with a one-character lower-case form, in order.
+/// Every character that folding changes, in order, with what it becomes.
 static CASED: LazyLock<Vec<Range>> = LazyLock::new(|| {
-    (0..CASED_END)
-        .filter_map(char::from_u32)
-        .filter_map(|c| {
-            let mut lower = c.to_lowercase();
-            let (first, rest) = (lower.next()?, lower.next());
-            (rest.is_none() && first != c).then_some((u32::from(c), u32::from(first)))
-        })
-        .collect()
+    let changed = |c: char| (!is_folded(c)).then(|| (u32::from(c), u32::from(fold_char(c))));
+    (0..CASED_END).filter_map(char::from_u32).filter_map(changed).collect()
 });
 
 /// A set of path characters: a bit per ASCII character, sorted ranges above.
@@ -74,7 +68,7 @@ impl CharClass {
         let mut list: Vec<Range> =
             ranges.iter().map(|&(lo, hi)| (u32::from(lo), u32::from(hi))).collect();
         if rule == CaseRule::Insensitive {
-            add_lower_case(&mut list);
+            add_folded(&mut list);
         }
         let (mut ascii, mut wide) = (ascii_bits(&list), merge(list));
         if polarity == Polarity::Negated {
@@ -112,13 +106,13 @@ impl CharClass {
     }
 }
 
-fn add_lower_case(list: &mut Vec<Range>) {
+fn add_folded(list: &mut Vec<Range>) {
     let written = list.len();
     for index in 0..written {
         let Some(&(lo, hi)) = list.get(index) else { break };
-        let from = CASED.partition_point(|&(upper, _)| upper < lo);
-        let lower = CASED.iter().skip(from).take_while(|&&(upper, _)| upper <= hi);
-        list.extend(lower.map(|&(_, lower)| (lower, lower)));
+        let from = CASED.partition_point(|&(written, _)| written < lo);
+        let folded = CASED.iter().skip(from).take_while(|&&(written, _)| written <= hi);
+        list.extend(folded.map(|&(_, folded)| (folded, folded)));
     }
 }
 

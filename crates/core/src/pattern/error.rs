@@ -1,8 +1,9 @@
 //! Why a path or a pattern is refused, and what to write instead.
 
+use crate::refusal::Code;
 use std::fmt;
 
-use super::{PATH_BYTES_MAX, PATTERN_BYTES_MAX, PATTERN_DEPTH_MAX};
+use super::{ALTERNATIVES_MAX, PATH_BYTES_MAX, PATTERN_BYTES_MAX, PATTERN_DEPTH_MAX};
 
 /// The reason a path or a pattern was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +19,8 @@ pub enum PatternError {
     PatternTooLong,
     /// A backslash, which is neither a separator nor an escape here.
     Backslash,
+    /// A backslash in a listed path that begins no escape.
+    Escape,
     /// A control character, given as its code point.
     ControlCharacter(char),
     /// A `..` that leaves the root of the repository.
@@ -42,6 +45,17 @@ pub enum PatternError {
     EmptyAlternative,
     /// More alternatives than can be compared quickly.
     TooComplex,
+    /// More alternatives than [`ALTERNATIVES_MAX`].
+    TooManyAlternatives,
+}
+
+impl PatternError {
+    /// Returns the code that a caller is refused with.
+    #[must_use]
+    pub fn code(self) -> Code {
+        let is_bound = matches!(self, Self::TooComplex | Self::TooManyAlternatives);
+        if is_bound { Code::LimitExceeded } else { Code::InvalidInput }
+    }
 }
 
 impl fmt::Display for PatternError {
@@ -61,6 +75,9 @@ impl fmt::Display for PatternError {
                 );
             }
             Self::Backslash => "path has a backslash: separate with '/', escape like [*]",
+            Self::Escape => {
+                "path has a backslash: separate with '/', and write a backslash that is part of a name as \\\\"
+            }
             Self::ControlCharacter(c) => {
                 return write!(
                     f,
@@ -73,7 +90,7 @@ impl fmt::Display for PatternError {
                 "pattern has '..' after a glob: write the path without the '..'"
             }
             Self::DotSegmentInBraces => {
-                "pattern has a '.' or '..' segment inside braces: write that alternative out"
+                "pattern has an alternative with a '.' or '..' segment: write that alternative without it"
             }
             Self::UnclosedClass => {
                 "pattern has an unclosed '[': close it in the same segment or write [[]"
@@ -93,6 +110,12 @@ impl fmt::Display for PatternError {
             Self::EmptyAlternative => {
                 "pattern has an alternative that is empty: remove it, \
                  or write '.' for the whole repository"
+            }
+            Self::TooManyAlternatives => {
+                return write!(
+                    f,
+                    "pattern has more than {ALTERNATIVES_MAX} alternatives: write several patterns"
+                );
             }
             Self::TooComplex => "pattern has too many alternatives: write several patterns",
         };

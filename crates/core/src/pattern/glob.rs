@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use super::alternatives::settled;
 use super::automaton::Nfa;
 use super::parse::{Node, render, tokens};
 use super::path::{check_characters, fold, nfc};
@@ -15,7 +16,7 @@ pub const PATTERN_BYTES_MAX: usize = 1024;
 ///
 /// A literal covers itself and all below it; with a trailing slash, all below it; a glob exactly
 /// what it matches; a glob with a trailing slash, all below what it matches; `.` everything.
-/// Braces mean the union of what the written-out alternatives match.
+/// Braces mean the union of what the written-out alternatives match, each of them read as if it had been written alone.
 #[derive(Clone)]
 pub struct Pattern {
     text: String,
@@ -64,7 +65,14 @@ impl Pattern {
         }
         let nodes = tokens(&nfc(text), rule)?;
         let scope = if text.ends_with('/') { Scope::Below } else { Scope::ItselfAndBelow };
-        Self::from_segments(&resolve(&nodes)?, scope, rule)
+        let segments = resolve(&nodes)?;
+        // In `{a/,b}/.` the dot would go and leave `a/`, which says something else.
+        if matches!(nodes.rsplit(is_slash).next(), Some([Node::Char('.')]))
+            && segments.last().is_some_and(|last| has_group(last))
+        {
+            return Err(PatternError::DotSegmentInBraces);
+        }
+        Self::from_segments(&segments, scope, rule)
     }
 
     fn from_segments(
@@ -79,10 +87,17 @@ impl Pattern {
         let leading = segments.iter().take_while(|segment| is_literal(segment)).count();
         let prefix = plain_text(&segments.get(..leading).unwrap_or_default().join(&Node::Slash));
         let all_literal = leading == segments.len();
-        let mut nodes = segments.join(&Node::Slash);
+        let (literal, rest) = segments.split_at_checked(leading).unwrap_or((segments, &[]));
+        let mut nodes = literal.join(&Node::Slash);
+        let mut rest = rest.join(&Node::Slash);
         if scope == Scope::Below {
+            rest.push(Node::Slash);
+        }
+        if leading > 0 && !all_literal {
             nodes.push(Node::Slash);
         }
+        // A separator composes with nothing, so the literal segments in front stay as they are.
+        nodes.extend(settled(rest, rule)?);
         let mut text = String::new();
         render(&nodes, &mut text);
         if text.len() > PATTERN_BYTES_MAX {
@@ -199,7 +214,7 @@ fn literal_nodes(path: &str) -> impl Iterator<Item = Node> {
 /// Splits at the outer separators and resolves `.`, `..` and `//`.
 fn resolve(nodes: &[Node]) -> Result<Vec<&[Node]>, PatternError> {
     let mut kept: Vec<&[Node]> = Vec::new();
-    for segment in nodes.split(|node| matches!(node, Node::Slash)) {
+    for segment in nodes.split(is_slash) {
         match segment {
             [] | [Node::Char('.')] => {}
             [Node::Char('.'), Node::Char('.')] => {
@@ -210,38 +225,24 @@ fn resolve(nodes: &[Node]) -> Result<Vec<&[Node]>, PatternError> {
             }
             // `**/**` means `**`, and each one would cost states.
             [Node::DoubleStar] if matches!(kept.last(), Some([Node::DoubleStar])) => {}
-            _ => {
-                refuse_dots_in_braces(segment)?;
-                kept.push(segment);
-            }
+            _ => kept.push(segment),
         }
     }
     Ok(kept)
-}
-
-/// Refuses `{a/../b,c}`: nothing resolves it, and as it stands it would silently match nothing.
-/// A dot that is a whole alternative stays, for `*{.,_}test.go`.
-fn refuse_dots_in_braces(nodes: &[Node]) -> Result<(), PatternError> {
-    for node in nodes {
-        let Node::Group(branches) = node else { continue };
-        for branch in branches {
-            let is_slash = |node: &Node| matches!(node, Node::Slash);
-            let dots = |segment: &[Node]| {
-                matches!(segment, [Node::Char('.')] | [Node::Char('.'), Node::Char('.')])
-            };
-            if branch.iter().any(is_slash) && branch.split(is_slash).any(dots) {
-                return Err(PatternError::DotSegmentInBraces);
-            }
-            refuse_dots_in_braces(branch)?;
-        }
-    }
-    Ok(())
 }
 
 /// Tells whether a segment is surely the name of a file or directory and nothing else.
 fn is_name(segment: &str) -> bool {
     segment.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
         && !segment.bytes().all(|b| b == b'.')
+}
+
+fn is_slash(node: &Node) -> bool {
+    matches!(node, Node::Slash)
+}
+
+pub(super) fn has_group(nodes: &[Node]) -> bool {
+    nodes.iter().any(|node| matches!(node, Node::Group(_)))
 }
 
 fn is_literal(segment: &[Node]) -> bool {
@@ -253,7 +254,12 @@ fn may_be_empty(nodes: &[Node]) -> bool {
     nodes.iter().all(|node| match node {
         Node::Slash => true,
         Node::Group(branches) => branches.iter().any(|branch| may_be_empty(branch)),
-        Node::Char(_) | Node::Any | Node::Star | Node::DoubleStar | Node::Class(..) => false,
+        Node::Char(_)
+        | Node::Any
+        | Node::Star
+        | Node::DoubleStar
+        | Node::ManyStars
+        | Node::Class(..) => false,
     })
 }
 
@@ -263,7 +269,12 @@ fn plain_text(nodes: &[Node]) -> String {
         .filter_map(|node| match node {
             Node::Char(c) => Some(*c),
             Node::Slash => Some('/'),
-            Node::Any | Node::Star | Node::DoubleStar | Node::Class(..) | Node::Group(_) => None,
+            Node::Any
+            | Node::Star
+            | Node::DoubleStar
+            | Node::ManyStars
+            | Node::Class(..)
+            | Node::Group(_) => None,
         })
         .collect()
 }

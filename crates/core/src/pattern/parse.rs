@@ -24,6 +24,8 @@ pub(super) enum Node {
     Star,
     /// `**`: whole segments where it is a whole segment, otherwise like `*`.
     DoubleStar,
+    /// Three or more stars are no globstar in any dialect; they mean one star. Beside other stars they still count.
+    ManyStars,
     /// `[…]`, with its text.
     Class(String, CharClass),
     /// `{…,…}`.
@@ -51,6 +53,7 @@ fn render_at(nodes: &[Node], depth: usize, out: &mut String) {
             Node::Any => out.push('?'),
             Node::Star => out.push('*'),
             Node::DoubleStar => out.push_str("**"),
+            Node::ManyStars => out.push_str("***"),
             Node::Class(text, _) => out.push_str(text),
             Node::Group(branches) => {
                 for (index, branch) in branches.iter().enumerate() {
@@ -119,8 +122,11 @@ impl Parser<'_> {
             self.chars = rest.chars();
             count += 1;
         }
-        // Three or more are no globstar in any dialect; they add nothing to one star.
-        if count == 2 { Node::DoubleStar } else { Node::Star }
+        match count {
+            1 => Node::Star,
+            2 => Node::DoubleStar,
+            _ => Node::ManyStars,
+        }
     }
 
     fn group(&mut self, depth: usize) -> Result<Node, PatternError> {

@@ -76,6 +76,10 @@ fn patterns_are_normalised() {
         ("[*][,]x[]]", "[*],x]"),
         ("{a[,]b,c}", "{a[,]b,c}"),
         ("e\u{301}*", "\u{e9}*"),
+        ("src/{e,x}\u{301}.rs", "src/{\u{e9}.rs,x\u{301}.rs}"),
+        ("a{\u{323},}\u{301}", "{\u{1ea1}\u{301},\u{e1}}"),
+        ("a/*{*,b}", "a/{**,*b}"),
+        ("*{***,b}", "{***,*b}"),
     ] {
         assert_eq!(pattern(text).as_str(), want);
     }
@@ -92,6 +96,13 @@ fn malformed_patterns_are_refused_with_a_next_step() {
         ("../a", PatternError::OutsideRoot),
         ("*/../a", PatternError::ParentAfterGlob),
         ("{a/..,b}", PatternError::DotSegmentInBraces),
+        ("{.,lib}/x.rs", PatternError::DotSegmentInBraces),
+        ("lib/{.,sub}/x", PatternError::DotSegmentInBraces),
+        ("lib/{..,sub}/x", PatternError::DotSegmentInBraces),
+        (".{,.}/x", PatternError::DotSegmentInBraces),
+        ("a{/,b}.", PatternError::DotSegmentInBraces),
+        ("{.}", PatternError::DotSegmentInBraces),
+        ("{a/,b}/.", PatternError::DotSegmentInBraces),
         ("[a", PatternError::UnclosedClass),
         ("[a/b]", PatternError::UnclosedClass),
         ("[/]", PatternError::UnclosedClass),
@@ -112,7 +123,11 @@ fn malformed_patterns_are_refused_with_a_next_step() {
     let long = "a".repeat(PATTERN_BYTES_MAX + 1);
     assert_eq!(Pattern::parse(&long), Err(PatternError::PatternTooLong));
     let wide = format!("{{{}}}{{/x,y}}", ["**"; 330].join(","));
-    assert_eq!(Pattern::parse(&wide), Err(PatternError::TooComplex));
+    assert_eq!(Pattern::parse(&wide), Err(PatternError::TooManyAlternatives));
+    let many = "{a,b}".repeat(8);
+    assert!(Pattern::parse(&many).is_ok(), "256 alternatives");
+    assert_eq!(Pattern::parse(&format!("{{c,{many}}}")), Err(PatternError::TooManyAlternatives));
+    assert_eq!(Pattern::parse(&"{a,b}".repeat(200)), Err(PatternError::TooManyAlternatives));
     assert_eq!(
         PatternError::UnclosedBrace.to_string(),
         "pattern has an unclosed '{': close it or write [{]"
@@ -197,6 +212,9 @@ fn overlap_is_decided_as_the_table_says() {
         ("a**b", "a/**/b", None),
         ("?é", "*", Some("aé")),
         ("[é-ü]", "[ê-ÿ]", Some("ê")),
+        ("{e,x}\u{301}", "\u{e9}", Some("\u{e9}")),
+        ("e{\u{301},x}", "\u{e9}/a", None),
+        ("*{*,b}", "a/c", Some("a/c")),
     ] {
         let (a, b) = (pattern(a), pattern(b));
         let found = overlap(&a, &b);
@@ -242,6 +260,15 @@ fn case_is_folded_only_where_the_store_says_so() {
         ("É*", "éa"),
     ] {
         assert!(folded(text).covers(&path(name)), "{text} must cover {name}");
+    }
+    // As file systems fold: by simple upper case, which is the same for both forms of sigma and of s.
+    for (text, name) in
+        [("ς", "σ"), ("Σ", "ς"), ("ſ", "S"), ("[ſ]", "s"), ("[ς]x", "Σx"), ("µ", "Μ"), ("ᾳ", "ᾼ")]
+    {
+        assert!(folded(text).covers(&path(name)), "{text} must cover {name}");
+    }
+    for (text, name) in [("ß", "ss"), ("ß", "ẞ"), ("İ", "i"), ("ϴ", "θ")] {
+        assert!(!folded(text).covers(&path(name)), "{text} must not cover {name}");
     }
     assert!(!folded("[!A-C]").covers(&path("b")));
     assert!(!folded("[!a-c]").covers(&path("B")));

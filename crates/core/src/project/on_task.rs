@@ -240,7 +240,9 @@ fn change_status(task: &mut Task, e: &StatusChanged, placed: &Placed) {
                 since: placed.ts,
                 retry_at: e.retry_at,
                 questions: e.questions.clone(),
-                escalated: false,
+                // What an import has kept back waits for a person, however long that takes.
+                escalated: e.kept.is_some(),
+                kept: e.kept,
             });
         }
         Status::Failed => task.last_error = e.reason.clone(),

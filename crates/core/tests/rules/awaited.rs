@@ -16,7 +16,7 @@ fn awaiting(id: &str, on: &[&str]) -> NewTask {
 }
 
 fn awaits(id: &str, on: &str) -> Command {
-    Command::Await { id: id.to_owned(), on: on.to_owned() }
+    Command::Depend { id: id.to_owned(), on: on.to_owned(), remove: false, awaits_unknown: true }
 }
 
 fn names(w: &World, id: &str) -> Vec<String> {
@@ -34,9 +34,10 @@ fn a_task_waits_for_an_id_that_nobody_has_made_until_that_task_is_done() {
         task: NewTask { id: Some("T-9".to_owned()), ..task("the one") },
         status: Some(Status::Done),
         source: "elsewhere".to_owned(),
+        with_state: true,
         ..ImportedTask::default()
     };
-    w.by(PLANNER).does(Command::ImportTask(Box::new(done))).accepted();
+    w.by(crate::world::ANN).does(Command::ImportTask(Box::new(done))).accepted();
     w.by(IMPL).claims("a").accepted();
 }
 
@@ -48,7 +49,8 @@ fn by_hand_an_unknown_id_is_refused_as_a_dependency() {
     w.by(PLANNER).makes_wait("T1", "T-9").refused(Code::NotFound);
     w.by(PLANNER).does(awaits("T1", "T-9")).accepted();
     assert_eq!(names(&w, "T1"), ["T-9"]);
-    let remove = Command::Depend { id: "T1".into(), on: "T-9".into(), remove: true };
+    let remove =
+        Command::Depend { id: "T1".into(), on: "T-9".into(), remove: true, awaits_unknown: false };
     w.by(PLANNER).does(remove).accepted();
     assert_eq!(names(&w, "T1"), [""; 0]);
 }
@@ -73,6 +75,7 @@ fn what_waits_for_a_task_that_arrives_abandoned_is_blocked() {
         task: NewTask { id: Some("b".to_owned()), ..task("given up") },
         status: Some(Status::Abandoned),
         source: "elsewhere".to_owned(),
+        with_state: true,
         ..ImportedTask::default()
     };
     w.by(PLANNER).does(Command::ImportTask(Box::new(gone))).accepted();

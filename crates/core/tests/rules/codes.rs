@@ -17,11 +17,13 @@ const ELSEWHERE: &[(Code, &str)] = &[
     (Code::StoreUnavailable, "store: cannot be reached, or busy for too long"),
     (Code::StorageFull, "store: the disk is full"),
     (Code::StoreReadOnly, "store: cannot be written"),
+    (Code::StoreDamaged, "store: events are gone from the end of the log"),
     (Code::StoreTooNew, "store: written by a newer comity"),
     (Code::NetworkFileSystem, "store: the file is on a network file system"),
     (Code::TimedOut, "engine: a wait in vain"),
     (Code::UnknownName, "doors: a name that nobody knows"),
     (Code::Unconfirmed, "store: the standby did not confirm in time"),
+    (Code::Untrusted, "project: a file of the repository names what this user has not trusted"),
     (Code::Internal, "a bug or a damaged store"),
 ];
 

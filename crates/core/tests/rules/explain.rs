@@ -68,6 +68,37 @@ fn why_tells_what_approval_and_an_answer_wait_for() {
 }
 
 #[test]
+fn why_speaks_to_the_caller() {
+    let mut w = World::new();
+    w.have_one(Status::Claimed);
+    let said = explain(&w, "T1", IMPL);
+    assert_eq!(said.next.to_string(), "task.start {id: \"T1\"}");
+    assert!(said.summary.ends_with("by you.") && said.reasons[0].contains("unless you show"));
+    assert!(explain(&w, "T1", OTHER).next.to_string().starts_with("wait for agent.impl.1"));
+    w.have_one(Status::ChangesRequested);
+    assert_eq!(explain(&w, "T2", IMPL).next.to_string(), "task.start {id: \"T2\"}");
+    w.have_one(Status::Review);
+    let critic = explain(&w, "T3", ANN).next.to_string();
+    assert!(critic.contains("task.approve") && critic.contains("task.request-changes"), "{critic}");
+    w.have_one(Status::Approved);
+    assert_eq!(explain(&w, "T4", ANN).next.to_string(), "task.merge {id: \"T4\"}");
+}
+
+#[test]
+fn why_tells_a_person_who_works_alone_how_to_waive_the_review() {
+    let mut w = World::new();
+    w.have(task("work"));
+    w.by(ANN).claims("T1").accepted();
+    w.by(ANN).starts("T1").accepted();
+    w.by(ANN).submits("T1").accepted();
+    let said = explain(&w, "T1", ANN).next.to_string();
+    let waive = "gate.waive {id: \"T1\", gate: \"review\", reason: …}";
+    assert!(said.contains(waive), "{said}");
+    // Who had no part in it reviews it.
+    assert!(!explain(&w, "T1", "human:bob").next.to_string().contains("gate.waive"));
+}
+
+#[test]
 fn why_has_a_next_step_for_every_status() {
     for status in Status::ALL {
         let mut w = World::new();
@@ -89,13 +120,13 @@ fn the_shapes_have_the_keys_of_the_interface() {
     w.by(IMPL).asks(question("what?")).accepted();
     let shown = w.read(|facts| {
         let task = decide::find_task(facts, &w.repo, "T1")?;
-        view::task(facts, task, &w.policy)
+        view::task(facts, task, &w.policy, None)
     });
     let shown = serde_json::to_value(shown).unwrap();
     for key in "id number version repo title description type complexity deliverable status \
                 priority labels role assignee reviewer fence dependencies blockers files branch \
                 commit pr merged_sha round requirements dod gates constraints context \
-                timeout_seconds attempts max_attempts needs epic prd initiative parent \
+                timeout_seconds attempts max_attempts needs ready feedback epic prd initiative parent \
                 external_ids claim created_at updated_at"
         .split_whitespace()
     {

@@ -26,6 +26,7 @@ fn imported(name: &str, status: Status, assignee: Option<&str>) -> Command {
         needs: (status == Status::Blocked).then(|| "a key".to_owned()),
         branch: None,
         source: "elsewhere".to_owned(),
+        with_state: true,
         ..ImportedTask::default()
     }))
 }
@@ -44,20 +45,98 @@ fn ids(list: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn an_imported_task_goes_through_the_table_to_the_state_it_has_elsewhere() {
+fn a_person_takes_over_every_state_through_the_table_but_no_claim_of_another() {
     for status in Status::ALL {
         let mut w = World::new();
-        w.by(IMPL).does(imported("task-007", status, Some("codex-cli"))).accepted();
-        assert_eq!(w.status("task-007"), status);
+        let done = w.by(ANN).does(imported("task-007", status, Some("codex-cli"))).accepted();
+        let here = if status.is_held() { Status::Blocked } else { status };
+        assert_eq!(w.status("task-007"), here);
         assert_eq!(w.task("task-007").assignee, Some(id("codex-cli")), "{status}");
         assert!(w.state.agents.contains_key(&id("codex-cli")), "who is named is registered");
+        assert!(!done.names().contains(&"task_claimed"), "{status}");
     }
 }
 
 #[test]
-fn an_imported_task_is_new_says_what_it_needs_and_is_held_by_somebody() {
+fn rule_1_8_an_import_gets_no_further_than_the_roles_of_who_imports() {
+    use Status::*;
+    for status in Status::ALL {
+        for (who, with_state) in [
+            (IMPL, true),
+            (IMPL, false),
+            (PLANNER, true),
+            (PLANNER, false),
+            (ANN, true),
+            (ANN, false),
+        ] {
+            let mut w = World::new();
+            let wish = with(imported("task-007", status, Some(who)), |i| i.with_state = with_state);
+            w.by(who).does(wish).accepted();
+            let taken = match status {
+                Queued | Blocked => true,
+                Approved | Merging | Done => with_state && who == ANN,
+                _ => with_state && who != IMPL,
+            };
+            let task = w.task("task-007");
+            assert_eq!(task.status, if taken { status } else { Blocked }, "{who} {with_state}");
+            let kept = task.block.as_ref().and_then(|block| block.kept);
+            assert_eq!(kept, (!taken).then_some(status));
+            if let Some(kept) = kept {
+                let needs = format!("{kept} in elsewhere: a person imports it with --with-state");
+                assert_eq!(task.block.as_ref().unwrap().needs, needs);
+            }
+        }
+    }
+}
+
+#[test]
+fn who_held_a_task_elsewhere_starts_it_here_and_nobody_claims_it_for_that_one() {
     let mut w = World::new();
-    w.by(IMPL).does(imported("task-007", Status::Claimed, None)).refused(Code::InvalidInput);
+    w.by(ANN).does(imported("task-007", Status::InProgress, Some(OTHER))).accepted();
+    let needs = &w.task("task-007").block.as_ref().unwrap().needs;
+    assert_eq!(
+        *needs,
+        format!("in_progress in elsewhere: {OTHER} starts it here, or a planner unblocks it")
+    );
+    assert_eq!(w.task("task-007").claim, None);
+    w.by(IMPL).starts("task-007").refused(Code::NotHolder);
+    w.by(OTHER).starts("task-007").accepted();
+    assert_eq!(w.task("task-007").claim.as_ref().unwrap().agent, id(OTHER));
+}
+
+#[test]
+fn what_an_import_has_kept_back_waits_for_a_person_and_never_becomes_a_question() {
+    let mut w = World::new();
+    w.by(IMPL).does(imported("task-007", Status::Done, None)).accepted();
+    w.pass(60 * 60 * 48);
+    w.sweep();
+    assert!(w.state.decisions.is_empty());
+    assert_eq!(w.status("task-007"), Status::Blocked);
+}
+
+#[test]
+fn whoever_edited_a_file_is_an_implementer_and_nothing_more() {
+    let mut w = World::new();
+    let file = "file:collaboration/state/tasks.json";
+    w.policy.registration_required = true;
+    let (roles, skills) = (vec![Role::Planner, Role::Critic], vec![]);
+    w.by(ANN)
+        .does(Command::AgentRegister { id: id(file), roles, skills })
+        .refused(Code::InvalidInput);
+    w.by(file).creates(task("from a file")).accepted();
+    w.by(file).does(imported("old", Status::Review, None)).accepted();
+    assert_eq!(w.status("old"), Status::Blocked);
+    w.policy.registration_required = false;
+    w.by(ANN).does(imported("new", Status::Review, None)).accepted();
+    w.by(file).approves("new").refused(Code::RoleForbidden);
+    assert_eq!(comity_core::ids::AgentId::file("a b/\u{e9}").as_str(), "file:a_b/_");
+    let long = comity_core::ids::AgentId::file(&"d/".repeat(500));
+    assert!(long.as_str().len() == 128 && long.is_file());
+}
+
+#[test]
+fn an_imported_task_is_new_and_says_what_it_needs() {
+    let mut w = World::new();
     w.by(IMPL).does(imported("task-007", Status::Done, None)).accepted();
     w.by(IMPL).does(imported("task-007", Status::Done, None)).refused(Code::DuplicateId);
     let Command::ImportTask(mut silent) = imported("task-008", Status::Blocked, None) else {
@@ -77,7 +156,7 @@ fn with(command: Command, change: impl FnOnce(&mut ImportedTask)) -> Command {
 fn nobody_becomes_the_assignee_of_an_imported_task_that_names_nobody() {
     for status in [Status::Review, Status::Done, Status::Failed, Status::Abandoned] {
         let mut w = World::new();
-        w.by(IMPL).does(imported("task-007", status, None)).accepted();
+        w.by(ANN).does(imported("task-007", status, None)).accepted();
         assert_eq!((w.status("task-007"), &w.task("task-007").assignee), (status, &None));
     }
 }
@@ -109,7 +188,7 @@ fn references_and_notes_come_with_an_imported_task_or_not_at_all() {
 #[test]
 fn what_is_finished_elsewhere_is_a_part_of_what_is_finished_and_goes_past_merging_without_code() {
     let mut w = World::new();
-    w.by(IMPL).does(imported("whole", Status::Done, None)).accepted();
+    w.by(ANN).does(imported("whole", Status::Done, None)).accepted();
     let part = |status| {
         with(imported("part", status, None), |imported| {
             imported.task.parent = Some("whole".to_owned());
@@ -117,20 +196,20 @@ fn what_is_finished_elsewhere_is_a_part_of_what_is_finished_and_goes_past_mergin
         })
     };
     w.by(IMPL).does(part(Status::Queued)).refused(Code::InvalidTransition);
-    let done = w.by(IMPL).does(part(Status::Done)).accepted();
+    let done = w.by(ANN).does(part(Status::Done)).accepted();
     assert_eq!(done.names().iter().filter(|name| **name == "status_changed").count(), 5);
 }
 
 #[test]
 fn the_state_elsewhere_counts_also_where_a_dependency_was_given_up() {
     let mut w = World::new();
-    w.by(IMPL).does(imported("gone", Status::Abandoned, None)).accepted();
+    w.by(PLANNER).does(imported("gone", Status::Abandoned, None)).accepted();
     for status in [Status::Abandoned, Status::Done, Status::Queued] {
         let name = format!("was-{status}");
         let late = with(imported(&name, status, None), |imported| {
             imported.task.depends_on = texts(&["gone"]);
         });
-        w.by(IMPL).does(late).accepted();
+        w.by(ANN).does(late).accepted();
         let here = if status == Status::Queued { Status::Blocked } else { status };
         assert_eq!(w.status(&name), here);
     }
@@ -140,32 +219,39 @@ fn the_state_elsewhere_counts_also_where_a_dependency_was_given_up() {
 fn what_an_import_kept_back_a_person_accepts_at_once_with_its_gates_waived() {
     let mut w = World::new();
     w.policy.required_gates = texts(&["tests"]);
-    let kept = with(imported("old", Status::Queued, None), |imported| {
-        imported.task.blockers = texts(&["closed elsewhere", "on ice"]);
-    });
-    w.by(IMPL).does(kept).accepted();
-    let accept = |blocker: &str| {
-        with(imported("old", Status::Done, None), |imported| {
-            imported.kept_back = Some(blocker.to_owned());
+    w.by(IMPL).does(imported("old", Status::Done, None)).accepted();
+    let accept = |status| {
+        with(imported("old", status, None), |imported| {
+            imported.settles = true;
             imported.worker = Some(id("import:elsewhere"));
         })
     };
-    w.by(PLANNER).does(accept("closed elsewhere")).refused(Code::HumanOnly);
-    w.by(ANN).does(accept("something else")).refused(Code::InvalidTransition);
-    let done = w.by(ANN).does(accept("closed elsewhere")).accepted();
+    let without = || with(accept(Status::Done), |imported| imported.with_state = false);
+    w.by(PLANNER).does(accept(Status::Done)).refused(Code::RoleForbidden);
+    w.by(ANN).does(without()).refused(Code::RoleForbidden);
+    w.by(IMPL).does(accept(Status::Queued)).refused(Code::RoleForbidden);
+    let done = w.by(ANN).does(accept(Status::Done)).accepted();
     assert!(done.names().contains(&"gate_waived"));
     let task = w.task("old");
-    assert_eq!((task.status, &task.blockers), (Status::Done, &texts(&["on ice"])));
+    assert_eq!((task.status, &task.block), (Status::Done, &None));
     assert_eq!((&task.assignee, &task.reserved_for), (&Some(id("import:elsewhere")), &None));
-    w.by(ANN).does(accept("on ice")).refused(Code::InvalidTransition);
+    w.by(ANN).does(accept(Status::Done)).refused(Code::InvalidTransition);
+}
+
+#[test]
+fn a_task_that_was_blocked_here_is_not_settled_by_an_import_whatever_it_says_it_needs() {
+    let mut w = World::new();
+    w.by(PLANNER).creates(NewTask { id: Some("old".to_owned()), ..task("work") }).accepted();
+    w.by(PLANNER).blocks("old", &comity_core::decide::kept_back(Status::Done, "x")).accepted();
+    let accept = with(imported("old", Status::Done, None), |imported| imported.settles = true);
+    w.by(ANN).does(accept).refused(Code::InvalidTransition);
 }
 
 #[test]
 fn what_was_kept_back_is_not_accepted_before_its_parts_and_dependencies() {
     let mut w = World::new();
     let kept = |name: &str, on: &[&str], parent: Option<&str>| {
-        with(imported(name, Status::Queued, None), |imported| {
-            imported.task.blockers = texts(&["closed"]);
+        with(imported(name, Status::Done, None), |imported| {
             imported.task.depends_on = texts(on);
             imported.task.parent = parent.map(str::to_owned);
         })
@@ -173,9 +259,7 @@ fn what_was_kept_back_is_not_accepted_before_its_parts_and_dependencies() {
     w.by(IMPL).does(kept("whole", &[], None)).accepted();
     w.by(IMPL).does(kept("first", &[], Some("whole"))).accepted();
     w.by(IMPL).does(kept("second", &["first"], Some("whole"))).accepted();
-    let accept = |name: &str| {
-        with(imported(name, Status::Done, None), |i| i.kept_back = Some("closed".to_owned()))
-    };
+    let accept = |name: &str| with(imported(name, Status::Done, None), |i| i.settles = true);
     w.by(ANN).does(accept("whole")).refused(Code::NotReady);
     w.by(ANN).does(accept("second")).refused(Code::NotReady);
     for name in ["first", "second", "whole"] {
@@ -225,7 +309,8 @@ fn who_may_not_block_what_nobody_holds_is_told_who_may() {
 #[test]
 fn who_holds_an_imported_task_and_shows_no_life_loses_it_as_any_holder_does() {
     let mut w = World::new();
-    w.by(IMPL).does(imported("task-007", Status::InProgress, Some("codex-cli"))).accepted();
+    w.by(PLANNER).does(imported("task-007", Status::InProgress, Some(PLANNER))).accepted();
+    assert_eq!(w.status("task-007"), Status::InProgress);
     w.pass(901);
     w.sweep();
     assert_eq!(w.status("task-007"), Status::Queued);
@@ -372,7 +457,7 @@ fn an_imported_task_that_nobody_is_named_for_is_nobodys() {
     let mut w = World::new();
     for (n, status) in [Status::Done, Status::Review, Status::Failed].into_iter().enumerate() {
         let name = format!("task-{n}");
-        w.by(IMPL).does(imported(&name, status, None)).accepted();
+        w.by(ANN).does(imported(&name, status, None)).accepted();
         assert_eq!((w.status(&name), w.task(&name).assignee.clone()), (status, None));
     }
 }
@@ -452,6 +537,7 @@ fn question() -> Made {
         default: None,
         to: Some(Addressee::Planner),
         expires: None,
+        proposes: None,
     }))
 }
 

@@ -35,7 +35,7 @@ enum FenceChoice {
 pub struct Step {
     pub wait: i64,
     sleeps: bool,
-    who: &'static str,
+    pub who: &'static str,
     fence: FenceChoice,
     command: Command,
 }
@@ -115,6 +115,7 @@ fn asked() -> impl Strategy<Value = Question> {
             to: Some(to.to_owned().try_into().unwrap()),
             default,
             expires: expires.map(Millis::from_secs),
+            proposes: None,
             ..question("which?")
         },
     )
@@ -176,8 +177,8 @@ fn several() -> impl Strategy<Value = Command> {
             let go = |status| Command::Transition {
                 id: id.clone(), status, reason: Some("so".into()), needs: Some("help".into()),
             };
-            let depend = Command::Depend { id: id.clone(), on, remove: false };
-            Command::Several { steps: vec![go(one), depend, go(two)], id: id.clone() }
+            let depend = Command::Depend { id: id.clone(), on, remove: false, awaits_unknown: false };
+            Command::Several { steps: vec![go(one), depend, go(two)], ids: vec![id.clone()] }
         }),
         1 => (id(), 1..9u32).prop_map(|(id, n)| Command::AnswerTask(TaskAnswers {
             id,
@@ -232,11 +233,11 @@ fn by_other_tools() -> impl Strategy<Value = Command> {
                 about: serde_json::Map::from_iter([("model".to_owned(), json!("m"))]),
             }
         }),
-        1 => (id(), any_of(&Status::ALL)).prop_map(|(name, status)| {
+        1 => (id(), any_of(&Status::ALL), any::<bool>()).prop_map(|(name, status, with_state)| {
             let assignee = Some(crate::world::id("codex-cli"));
             let task = NewTask { id: Some(format!("x{name}")), assignee, ..task("old work") };
             Command::ImportTask(Box::new(ImportedTask {
-                task, status: Some(status), needs: Some("a key".into()), source: "x".into(),
+                task, status: Some(status), needs: Some("a key".into()), source: "x".into(), with_state,
                 ..ImportedTask::default()
             }))
         }),
@@ -257,7 +258,8 @@ fn around() -> impl Strategy<Value = Command> {
         1 => Just(Command::Heartbeat),
         1 => Just(Command::Sweep),
         2 => (id(), any::<bool>()).prop_map(|(id, pass)| Command::GateRecord {
-            id, gate: "tests".into(), pass, report: None, commit: None,
+            id, gate: "tests".into(), pass, report: None, commit: None, new: true,
+
         }),
         1 => id().prop_map(|id| Command::GateWaive {
             id, gate: "tests".into(), reason: "so".into(),
@@ -265,9 +267,9 @@ fn around() -> impl Strategy<Value = Command> {
         1 => (id(), any::<bool>()).prop_map(|(id, waive)| Command::Check {
             id, item: "1".into(), waive, reason: Some("so".into()),
         }),
-        1 => (id(), id(), any::<bool>()).prop_map(|(id, on, remove)| Command::Depend { id, on, remove }),
+        1 => (id(), id(), any::<bool>()).prop_map(|(id, on, remove)| Command::Depend { id, on, remove, awaits_unknown: false }),
         1 => (id(), proptest::option::of(any_of(&[IMPL, OTHER, CRITIC]))).prop_map(|(id, agent)| {
-            Command::Assign { id, agent: agent.map(crate::world::id) }
+            Command::Assign { id, agent: agent.map(crate::world::id), new: true }
         }),
         1 => (id(), any::<bool>()).prop_map(|(id, start)| Command::Subtask {
             id, step: if start { StepVerb::Start } else { StepVerb::Complete }, text: "a".into(),

@@ -122,6 +122,34 @@ fn rule_2_5_only_a_person_or_a_planner_gives_a_worn_out_task_new_attempts() {
 }
 
 #[test]
+fn rule_2_5_a_person_who_goes_on_with_a_worn_out_task_gives_it_new_attempts() {
+    let mut w = World::new();
+    w.policy.max_attempts = 1;
+    w.have(task("work"));
+    for _ in 0..2 {
+        w.by(ANN).starts("T1").accepted();
+        assert_eq!((w.status("T1"), w.task("T1").attempts), (Status::InProgress, 0));
+        w.pass(901);
+        w.sweep();
+        assert_eq!((w.status("T1"), w.task("T1").attempts), (Status::Blocked, 1));
+    }
+    let reports = w.log.iter().filter(|placed| matches!(placed.draft.event, Event::Error(_)));
+    assert_eq!(reports.count(), 2, "each time the attempts run out, comity reports it");
+    let mut w = worn_out();
+    w.by(IMPL).starts("T1").refused(Code::AttemptsExhausted);
+}
+
+#[test]
+fn rule_2_5_a_failed_task_without_attempts_is_started_only_by_who_may_give_it_new_ones() {
+    let mut w = World::new();
+    w.have_one(Status::Failed);
+    w.policy.max_attempts = 1;
+    w.by(IMPL).starts("T1").refused(Code::AttemptsExhausted);
+    w.by(ANN).starts("T1").accepted();
+    assert_eq!((w.status("T1"), w.task("T1").attempts), (Status::InProgress, 0));
+}
+
+#[test]
 fn rule_2_5_an_old_decision_does_not_end_a_later_block() {
     let mut w = worn_out();
     w.pass(10);

@@ -89,6 +89,7 @@ fn rule_3_2_evidence_carries_gate_verdict_tier_commit_round_agent_and_report() {
         pass: true,
         report: Some("target/report.xml".into()),
         commit: Some("abc1234".into()),
+        new: true,
     };
     w.by(IMPL).does(record).accepted();
     let evidence = w.task("T1").gate("tests").unwrap().evidence.clone().unwrap();
@@ -282,4 +283,62 @@ fn rule_3_4_done_is_refused_where_git_says_that_the_work_is_not_in_the_merged_co
     w.by(ANN).does_seeing(done(), missing).refused(Code::NotMerged);
     w.by(INTEGRATOR).does(done()).accepted();
     assert_eq!(w.task("T1").merged_sha.as_deref(), Some("feedc0de"));
+}
+
+#[test]
+fn rule_3_5_a_gate_that_neither_the_task_nor_the_settings_know_is_refused_with_the_nearest() {
+    let mut w = World::new();
+    w.have_this(gated(&["tests"]), Status::InProgress);
+    w.policy.gates = vec!["lint".to_owned()];
+    let record = |gate: &str, new| Command::GateRecord {
+        id: "T1".into(),
+        gate: gate.into(),
+        pass: true,
+        report: None,
+        commit: None,
+        new,
+    };
+    let refusal = w.by(IMPL).does(record("test", false)).refused(Code::UnknownName);
+    assert_eq!(refusal.details["nearest"], "tests");
+    let refusal = w.by(IMPL).does(record("deploy", false)).refused(Code::UnknownName);
+    assert!(refusal.details["nearest"].is_null());
+    w.by(IMPL).does(record("lint", false)).accepted();
+    w.by(IMPL).does(record("deploy", true)).accepted();
+    w.by(IMPL).does(record("deploy", false)).accepted();
+    let handed_in = |new| {
+        let gates = vec![GateVerdict { gate: "tets".to_owned(), pass: true }];
+        Command::Submit(Submission { id: "T1".into(), gates, new, ..Submission::default() })
+    };
+    w.by(IMPL).does(handed_in(false)).refused(Code::UnknownName);
+    w.by(IMPL).does(handed_in(true)).accepted();
+}
+
+#[test]
+fn rule_3_5_a_reported_event_for_an_unknown_gate_is_kept_without_effect() {
+    let mut w = World::new();
+    w.have_this(gated(&["tests"]), Status::InProgress);
+    let reported = |gate: &str| {
+        let event = serde_json::json!({
+            "event": "tests_run", "task": "T1", "gate": gate, "result": "pass"
+        });
+        Command::EmitEvent { event: event.as_object().unwrap().clone() }
+    };
+    w.by(IMPL).does(reported("tets")).accepted();
+    assert!(w.task("T1").gate("tets").is_none());
+    w.by(IMPL).does(reported("tests")).accepted();
+    assert!(w.task("T1").gate("tests").unwrap().evidence.is_some());
+}
+
+#[test]
+fn rule_3_5_an_assignee_that_nobody_knows_is_refused_unless_it_is_meant_as_a_new_one() {
+    let mut w = World::new();
+    w.by(ANN).creates(task("work")).accepted();
+    let assign =
+        |new| Command::Assign { id: "T1".into(), agent: Some(crate::world::id("nobody-1")), new };
+    w.by(ANN).does(assign(false)).refused(Code::UnknownName);
+    let new = NewTask { assignee: Some(crate::world::id("nobody-1")), ..task("more") };
+    w.by(ANN).creates(new.clone()).refused(Code::UnknownName);
+    w.by(ANN).does(assign(true)).accepted();
+    w.by(ANN).does(assign(false)).accepted();
+    w.by(ANN).creates(new).accepted();
 }

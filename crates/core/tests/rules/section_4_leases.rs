@@ -71,6 +71,27 @@ fn rule_4_2_case_folding_is_a_property_of_the_store() {
 }
 
 #[test]
+fn rule_4_2_what_the_store_says_about_case_comes_before_the_settings() {
+    let set = |fold_case, keep| Command::SetRepository { fold_case, keep };
+    let mut w = World::new();
+    w.by(IMPL).does(set(true, true)).accepted();
+    w.by(IMPL).leases(&["src/A.rs", "ς"]).accepted();
+    w.by(OTHER).leases(&["SRC/a.rs"]).refused(Code::LeaseHeld);
+    w.by(OTHER).leases(&["Σ"]).refused(Code::LeaseHeld);
+    let before = w.log.len();
+    w.by(OTHER).does(set(false, true)).accepted();
+    w.by(ANN).does(set(true, false)).accepted();
+    assert_eq!(w.log.len(), before, "what is set already stays and is not set again");
+    w.by(OTHER).does(set(false, false)).refused(Code::HumanOnly);
+    w.by(ANN).does(set(false, false)).refused(Code::LeaseHeld);
+    w.by(IMPL).does(Command::Lease(LeaseChange::Release { ids: vec![], all: true })).accepted();
+    w.by(ANN).does(set(false, false)).accepted();
+    w.policy.fold_case = true;
+    w.by(IMPL).leases(&["src/A.rs"]).accepted();
+    w.by(OTHER).leases(&["src/a.rs"]).accepted();
+}
+
+#[test]
 fn rule_4_3_a_conflict_is_between_different_owners() {
     let mut w = World::new();
     w.by(IMPL).leases(&["src/"]).accepted();

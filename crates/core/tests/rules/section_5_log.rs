@@ -3,8 +3,10 @@
 use crate::verbs::{task, texts};
 use crate::world::{ANN, Expect, IMPL, OBSERVER, OTHER, World};
 use comity_core::chain::{Hash, Head};
-use comity_core::command::{NewTask, TaskVerb};
-use comity_core::event::Event;
+use comity_core::command::{Command, Mend, NewTask, TaskVerb};
+use comity_core::event::{ClockCorrected, Draft, Event, Placed};
+use comity_core::facts::Moment;
+use comity_core::ids::Seq;
 use comity_core::refusal::Code;
 use comity_core::state::State;
 use comity_core::status::Status;
@@ -76,6 +78,44 @@ fn rule_5_1_ts_is_never_before_the_previous_one() {
     w.moment.now = Timestamp::from_ms(last.ms() - 5000);
     w.by(ANN).notes("the clock went back").accepted();
     assert_eq!(w.head().ts, last);
+}
+
+#[test]
+fn rule_5_1_only_a_person_sets_the_log_back_and_only_one_that_is_ahead_of_the_clock() {
+    let mut w = World::new();
+    let mend = || Command::Mend(Mend::Clock);
+    w.by(ANN).does(mend()).refused(Code::InvalidInput);
+    w.moment.clock = Timestamp::from_ms(w.head().ts.ms() - 5000);
+    w.by(IMPL).does(mend()).refused(Code::HumanOnly);
+    w.by(ANN).does(mend()).accepted();
+    assert_eq!(w.head().ts, w.moment.clock);
+    assert!(problems(&w).is_empty(), "this event alone may be dated before its predecessor");
+    let mut forged = w.stored.clone();
+    let last = forged.last_mut().unwrap();
+    last.event = "note".to_owned();
+    last.hash = last.expected_hash(last.prev);
+    let before = forged[forged.len() - 2].head();
+    assert!(forged[forged.len() - 1].problem_after(&before).is_some());
+}
+
+#[test]
+fn rule_5_1_a_corrected_clock_moves_what_is_counted_from_and_keeps_its_length() {
+    let mut w = World::new();
+    let ahead = Timestamp::parse("2046-01-01T00:00:00Z").unwrap();
+    let clock = w.moment.now;
+    w.moment = Moment { now: ahead, woke_at: None, clock };
+    w.have_one(Status::InProgress);
+    let event = Event::ClockCorrected(ClockCorrected { log_time: w.head().ts });
+    let draft = Draft { event, ..w.log[0].draft.clone() };
+    let placed = Placed { seq: Seq(w.head().seq.0 + 1), ts: clock, draft };
+    let mut state = w.state.clone();
+    let moved = state.apply(&placed, |_| true);
+    assert!(!moved.is_empty());
+    let task = state.tasks.values().next().unwrap();
+    let claim = task.claim.as_ref().unwrap();
+    assert_eq!((claim.claimed_at, claim.started_at), (clock, Some(clock)));
+    assert!(state.leases.values().all(|lease| lease.renewed_at <= clock));
+    assert_eq!(state.apply(&placed, |_| true), [], "what was moved once stays");
 }
 
 #[test]

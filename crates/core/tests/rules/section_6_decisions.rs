@@ -3,9 +3,10 @@
 use crate::verbs::question;
 use crate::world::{ANN, BOB, Expect, IMPL, OTHER, PLANNER, World, id};
 use comity_core::command::Question;
-use comity_core::decision::{Addressee, DecisionOption, DecisionState, DecisionType};
+use comity_core::decision::{Addressee, DecisionOption, DecisionState, DecisionType, Proposal};
 use comity_core::refusal::Code;
 use comity_core::status::Status;
+use comity_core::task::Priority;
 use comity_core::time::Millis;
 
 fn choice(keys: &[&str]) -> Question {
@@ -145,4 +146,26 @@ fn rule_6_3_at_the_deadline_without_a_default_the_decision_expires() {
     assert_eq!(w.sweep().expired_names(), ["decision_expired"]);
     assert_eq!(w.decision("D1").state, DecisionState::Expired);
     w.by(ANN).answers("D1", "a").refused(Code::AlreadyAnswered);
+}
+
+#[test]
+fn the_answer_yes_makes_the_task_that_a_question_proposes() {
+    let mut w = World::new();
+    let proposal = Proposal {
+        title: "Mask secrets".into(),
+        description: "In the log".into(),
+        priority: Some(Priority::from_rank(0)),
+    };
+    let proposes = Some(Box::new(proposal));
+    let asked = || Question { proposes: proposes.clone(), ..choice(&["yes", "later", "no"]) };
+    let default = Some("yes".into());
+    w.by(IMPL).asks(Question { default, ..asked() }).refused(Code::InvalidInput);
+    w.by(IMPL).asks(asked()).accepted();
+    w.by(IMPL).asks(asked()).accepted();
+    w.by(ANN).answers("D1", "no").accepted();
+    w.by(ANN).answers("D2", "yes: soon").accepted();
+    let task = w.task("T1");
+    assert_eq!((&*task.title, task.priority), ("Mask secrets", Priority::from_rank(0)));
+    assert_eq!((task.status, &task.created_by), (Status::Queued, &id(ANN)));
+    assert_eq!(task.context["decision"], "D2", "no made none");
 }

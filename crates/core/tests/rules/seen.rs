@@ -5,7 +5,9 @@ use crate::world::{ANN, CRITIC, Expect, IMPL, INTEGRATOR, OTHER, World};
 use comity_core::command::{Command, FileAction, NewTask, ReportStatus, ReportedFile, Submission};
 use comity_core::decide::{Answer, HandedIn};
 use comity_core::event::Event;
-use comity_core::observed::{CommitSeen, FileChange, NewDependency, SharedWith, WorkSeen};
+use comity_core::observed::{
+    CommitSeen, FileChange, NewDependency, RunSeen, SharedWith, TreeSeen, WorkSeen,
+};
 use comity_core::policy::Undeclared;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
@@ -136,7 +138,10 @@ fn rule_3_6_what_a_result_lists_is_held_against_the_diff_both_ways() {
     assert_eq!(found, expected);
     let moved = FileChange { moved_from: Some("old".into()), ..file("new", Modified) };
     let all = [&seen()[..], &[moved, file("b\\xff", Created)]].concat();
+    let found = lists(&mut w, &[("a", Created), ("b", Changed), ("new", Created)], all.clone());
+    assert_eq!(found, ["b\\xff is created, but the result does not list it"], "odd names, too");
     let said = [
+        ("b\\xff", Created),
         ("a", Created),
         ("b", Changed),
         ("new", Created),
@@ -286,7 +291,7 @@ fn rule_3_6_what_was_seen_counts_for_the_version_that_was_looked_at() {
     };
     let submit = Command::Submit(Submission { id: "T1".into(), ..Submission::default() });
     let steps = vec![note("one"), note("two"), submit];
-    let several = || Command::Several { id: "T1".into(), steps: steps.clone() };
+    let several = || Command::Several { ids: vec!["T1".into()], steps: steps.clone() };
     w.by(ANN)
         .does_seeing(several(), |seen| seen.work.as_mut().unwrap().task_version -= 1)
         .refused(Code::VersionMismatch);
@@ -297,6 +302,21 @@ fn rule_3_6_what_was_seen_counts_for_the_version_that_was_looked_at() {
     w.by(INTEGRATOR)
         .does_seeing(done, |seen| seen.merge.as_mut().unwrap().task_version += 1)
         .refused(Code::VersionMismatch);
+}
+
+#[test]
+fn rule_3_4_a_commit_that_is_named_as_merged_has_to_be_seen_whatever_was_handed_in() {
+    let mut w = World::new();
+    let document = NewTask { deliverable: Deliverable::Document, ..task("work") };
+    w.have_this(document, Status::Approved);
+    w.blind = true;
+    let done = |merged: Option<&str>| {
+        let merged = merged.map(str::to_owned);
+        Command::Done { id: "T1".into(), merged, unmerged: false, reason: None }
+    };
+    w.by(INTEGRATOR).does(done(Some("deadbeef"))).refused(Code::Unobserved);
+    w.by(INTEGRATOR).does(done(None)).accepted();
+    assert_eq!(w.task("T1").merged_sha, None);
 }
 
 #[test]
@@ -326,10 +346,22 @@ fn rule_3_2_only_a_door_can_have_seen_a_gate_pass() {
         pass: true,
         report: None,
         commit: None,
+        new: true,
     };
     w.by(IMPL).does(record()).accepted();
     let tier = |w: &World| w.task("T1").gate("tests").unwrap().evidence.as_ref().unwrap().tier;
     assert_eq!(tier(&w), Tier::Claimed);
-    w.by(IMPL).does_seeing(record(), |seen| seen.tier = Some(Tier::Observed)).accepted();
+    let run = |is_other_command, tree| Some(RunSeen { is_other_command, tree });
+    w.by(IMPL).does_seeing(record(), |seen| seen.run = run(false, TreeSeen::Clean)).accepted();
     assert_eq!(tier(&w), Tier::Observed);
+    for doubtful in [
+        run(true, TreeSeen::Clean),
+        run(false, TreeSeen::Changed("src/a.rs".into())),
+        run(false, TreeSeen::Moved),
+        run(false, TreeSeen::Unknown),
+    ] {
+        assert!(doubtful.as_ref().unwrap().doubt().is_some());
+        w.by(IMPL).does_seeing(record(), |seen| seen.run = doubtful).accepted();
+        assert_eq!(tier(&w), Tier::Claimed);
+    }
 }

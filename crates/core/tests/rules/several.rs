@@ -4,7 +4,7 @@ use crate::results::{report, submitted};
 use crate::verbs::task;
 use crate::world::{ANN, Expect, IMPL, OTHER, PLANNER, World};
 use comity_core::command::{
-    Command, NewTask, PlannedTask, ReportStatus, ReportedEvidence, WorkReport,
+    Command, NewTask, PlannedTask, ReportStatus, ReportedEvidence, TaskVerb, WorkReport,
 };
 use comity_core::decide::Answer;
 use comity_core::decision::DecisionState;
@@ -208,11 +208,11 @@ fn to(id: &str, status: Status) -> Command {
 }
 
 fn on(id: &str, on: &str) -> Command {
-    Command::Depend { id: id.to_owned(), on: on.to_owned(), remove: false }
+    Command::Depend { id: id.to_owned(), on: on.to_owned(), remove: false, awaits_unknown: false }
 }
 
 fn several(id: &str, steps: &[Command]) -> Command {
-    Command::Several { id: id.to_owned(), steps: steps.to_vec() }
+    Command::Several { ids: vec![id.to_owned()], steps: steps.to_vec() }
 }
 
 #[test]
@@ -245,6 +245,25 @@ fn several_changes_are_all_about_their_one_task() {
     }
     let many = vec![on("T1", "T2"); 1001];
     w.by(ANN).does(several("T1", &many)).refused(Code::InvalidInput);
+}
+
+#[test]
+fn several_tasks_change_together_or_not_at_all() {
+    let mut w = World::new();
+    for title in ["one", "two", "three"] {
+        w.by(ANN).creates(task(title)).accepted();
+    }
+    let abandon = |ids: &[&str]| Command::Several {
+        ids: ids.iter().map(|id| (*id).to_owned()).collect(),
+        steps: ids.iter().map(|id| TaskVerb::Abandon.on(*id, Some("no".to_owned()))).collect(),
+    };
+    w.by(ANN).does(abandon(&["T1", "T2"])).accepted();
+    assert_eq!((w.status("T1"), w.status("T2")), (Status::Abandoned, Status::Abandoned));
+    // The second one is abandoned already, or is not there, or is the first one again.
+    w.by(ANN).does(abandon(&["T3", "T1"])).refused(Code::InvalidTransition);
+    w.by(ANN).does(abandon(&["T3", "T9"])).refused(Code::NotFound);
+    w.by(ANN).does(abandon(&["T3", "3"])).refused(Code::InvalidInput);
+    assert_eq!(w.status("T3"), Status::Queued, "the first step was taken back");
 }
 
 #[test]

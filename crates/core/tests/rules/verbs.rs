@@ -54,6 +54,7 @@ pub fn question(text: &str) -> Question {
         default: None,
         to: None,
         expires: None,
+        proposes: None,
     }
 }
 
@@ -112,11 +113,16 @@ impl Act<'_> {
     }
 
     pub fn makes_wait(self, id: &str, on: &str) -> Verdict {
-        self.does(Command::Depend { id: id.into(), on: on.into(), remove: false })
+        self.does(Command::Depend {
+            id: id.into(),
+            on: on.into(),
+            remove: false,
+            awaits_unknown: false,
+        })
     }
 
     pub fn assigns(self, id: &str, agent: Option<&str>) -> Verdict {
-        self.does(Command::Assign { id: id.into(), agent: agent.map(crate::world::id) })
+        self.does(Command::Assign { id: id.into(), agent: agent.map(crate::world::id), new: true })
     }
 
     pub fn claims(self, id: &str) -> Verdict {
@@ -308,6 +314,7 @@ impl Act<'_> {
             pass,
             report: None,
             commit: commit.map(str::to_owned),
+            new: true,
         })
     }
 

@@ -161,7 +161,7 @@ impl World {
             log: Vec::new(),
             stored: Vec::new(),
             replayed: State::default(),
-            moment: Moment { now, woke_at: None },
+            moment: Moment { now, woke_at: None, clock: now },
             presence: BTreeMap::new(),
             policy: Policy::default(),
             repo: RepoName::parse("acme/app").unwrap(),

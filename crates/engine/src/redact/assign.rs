@@ -11,6 +11,20 @@ use super::scan::{FoundSecret, JUDGED_BYTES_MAX};
 const NAME_BYTES_MAX: usize = 40;
 const GAP_BYTES_MAX: usize = 8;
 const TYPE_BYTES_MAX: usize = 40;
+const PHRASE_BYTES_MAX: usize = 128;
+const INDENT_BYTES_MAX: usize = 40;
+
+/// What a sentence has between a password's name and the password.
+const VERBS: [&[u8]; 4] = [b"is ", b"was ", b"to ", b"will be "];
+
+/// What assigns a value; full-width signs and those that HTML escapes, too.
+const SIGNS: [&str; 16] = [
+    ":=", "=>", "===", "==", "=", ":", "%3D", "\u{ff1d}", "\u{ff1a}", "&#61;", "&#x3D;", "&#x3d;",
+    "&equals;", "&#58;", "&#x3A;", "&colon;",
+];
+
+/// Quotes as HTML escapes them.
+const ESCAPED_QUOTES: [&[u8]; 4] = [b"&quot;", b"&#34;", b"&#39;", b"&apos;"];
 
 /// An AWS secret access key has exactly this many bytes.
 const AWS_SECRET_BYTES: usize = 40;
@@ -37,12 +51,16 @@ pub(super) fn at(bytes: &[u8], kind: SecretKind, keyword: Range<usize>) -> Optio
     {
         return None;
     }
-    let value_at = separator(bytes, name_start, name_end)?;
+    let Some(value_at) = separator(bytes, name_start, name_end) else {
+        return spoken(bytes, kind, name_start, name_end);
+    };
     let value_at = match kind {
         SecretKind::Authorization => skip_scheme(bytes, value_at),
-        _ => value_at,
+        _ => block(bytes, value_at).unwrap_or(value_at),
     };
-    let assigned = value(bytes, value_at)?;
+    let Some(assigned) = value(bytes, value_at) else {
+        return phrase(bytes, kind, name_start, value_at);
+    };
     let found = bytes.get(assigned.start..assigned.start + assigned.length)?;
     let name = bytes.get(name_start..name_end)?;
     let id = if is_aws_secret(kind, name, found) {
@@ -55,6 +73,53 @@ pub(super) fn at(bytes: &[u8], kind: SecretKind, keyword: Range<usize>) -> Optio
     let end = extend(bytes, &assigned);
     let window = name_start.saturating_sub(1)..end.max(assigned.start + assigned.looked);
     Some(FoundSecret { id, span: assigned.start..end, window })
+}
+
+/// Finds a password that a sentence tells: `the password is …`.
+fn spoken(
+    bytes: &[u8],
+    kind: SecretKind,
+    name_start: usize,
+    name_end: usize,
+) -> Option<FoundSecret> {
+    if kind != SecretKind::Password || bytes.get(name_end) != Some(&b' ') {
+        return None;
+    }
+    let verb = skip_blanks(bytes, name_end);
+    let said = VERBS.iter().find(|said| starts(bytes, verb, said))?;
+    let assigned = value(bytes, skip_blanks(bytes, verb + said.len()))?;
+    let end = assigned.start + assigned.length;
+    let found = bytes.get(assigned.start..end)?;
+    let least = kind.least();
+    let secret = match assigned.quote {
+        Some(_) => judge::given_password(found, least),
+        None => judge::spoken_password(found),
+    };
+    let window = name_start.saturating_sub(1)..assigned.start + assigned.looked;
+    secret.then(|| FoundSecret { id: kind.id(), span: assigned.start..end, window })
+}
+
+/// Finds a secret of several words: `passphrase = "…"`.
+fn phrase(bytes: &[u8], kind: SecretKind, name_start: usize, at: usize) -> Option<FoundSecret> {
+    let quote = bytes.get(at).copied().filter(|b| matches!(b, b'"' | b'\''))?;
+    let rest = bytes.get(at + 1..)?;
+    let end = rest.iter().take(PHRASE_BYTES_MAX).position(|b| *b == quote || *b == b'\n')?;
+    let closed = rest.get(end) == Some(&quote) && kind == SecretKind::Password;
+    let span = at + 1..at + 1 + end;
+    let secret = closed && judge::passphrase(rest.get(..end)?);
+    let window = name_start.saturating_sub(1)..span.end + 1;
+    secret.then(|| FoundSecret { id: kind.id(), span, window })
+}
+
+/// Skips to the first line of a block: in `password: |` the value is on the next line.
+fn block(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    let sign = rest.strip_prefix(b"|").or_else(|| rest.strip_prefix(b">"))?;
+    let sign = sign.strip_prefix(b"-").or_else(|| sign.strip_prefix(b"+")).unwrap_or(sign);
+    let line = sign.strip_prefix(b"\r\n").or_else(|| sign.strip_prefix(b"\n"))?;
+    let indent =
+        line.iter().take(INDENT_BYTES_MAX).take_while(|b| matches!(b, b' ' | b'\t')).count();
+    (indent > 0).then(|| bytes.len() - line.len() + indent)
 }
 
 fn name_start(bytes: &[u8], keyword_start: usize) -> usize {
@@ -106,9 +171,10 @@ fn separator(bytes: &[u8], name_start: usize, name_end: usize) -> Option<usize> 
     // The name may itself be quoted, perhaps inside an escaped string: `\"password\": …`.
     at += usize::from(starts(bytes, at, b"\\"));
     at += usize::from(matches!(bytes.get(at), Some(b'"' | b'\'' | b'`')));
+    at = skip_escaped_quote(bytes, at);
     at += usize::from(starts(bytes, at, b"]"));
     at = skip_blanks(bytes, at);
-    for sign in [&b":="[..], b"=>", b"===", b"==", b"=", b":", b"%3D"] {
+    for sign in SIGNS.map(str::as_bytes) {
         if starts(bytes, at, sign) {
             // `//token:…@host` names the user of a URL, whose password has its own rule;
             // `Token::Number2` is a path.
@@ -122,6 +188,14 @@ fn separator(bytes: &[u8], name_start: usize, name_end: usize) -> Option<usize> 
         }
     }
     None
+}
+
+fn skip_escaped_quote(bytes: &[u8], at: usize) -> usize {
+    if bytes.get(at) != Some(&b'&') {
+        return at;
+    }
+    let quote = ESCAPED_QUOTES.iter().find(|quote| starts(bytes, at, quote));
+    at + quote.map_or(0, |quote| quote.len())
 }
 
 /// Skips a type: in `key: &str = "…"` the value comes after the second sign.
@@ -157,7 +231,7 @@ struct Assigned {
 /// Reads the head of a value: all that the decision may depend on, so that a hit costs a constant.
 fn value(bytes: &[u8], at: usize) -> Option<Assigned> {
     let escaped = starts(bytes, at, b"\\\"") || starts(bytes, at, b"\\'");
-    let at = at + usize::from(escaped);
+    let at = skip_escaped_quote(bytes, at + usize::from(escaped));
     let quote = bytes.get(at).copied().filter(|b| matches!(b, b'"' | b'\'' | b'`'));
     let start = at + usize::from(quote.is_some());
     let rest = bytes.get(start..)?;

@@ -18,6 +18,13 @@ const ENTROPY_MIN: f64 = 3.0;
 const WORD_DIGITS_MAX: usize = 3;
 const NUMBER_DIGITS_MAX: usize = 4;
 
+/// The shortest password after a user and a colon.
+const PAIR_MIN: usize = 6;
+
+/// What a passphrase of plain words has at least.
+const PHRASE_WORDS_MIN: usize = 4;
+const PHRASE_WORD_MIN: usize = 3;
+
 /// Values that stand for a secret, or for its absence. All are 8 bytes or more or carry a digit;
 /// shorter ones never reach this list.
 const STAND_INS: &str = "required optional undefined changeme change-me change_me disabled redacted replaced \
@@ -196,6 +203,13 @@ pub(super) fn secret_value(kind: SecretKind, value: &[u8]) -> bool {
             let url = value.windows(3).any(|w| w == b"://");
             return !placeholder(value) && mixed && !url && !wordy(value);
         }
+        SecretKind::Credentials => {
+            // `user:password`, or something that looks random.
+            let colon = value.iter().position(|b| *b == b':');
+            let after = colon.and_then(|at| value.get(at + 1..)).unwrap_or_default();
+            let pair = after.len() >= PAIR_MIN && password_value(after) && !placeholder(after);
+            return (pair || random_value(value)) && !placeholder(value) && !path_or_url(value);
+        }
         SecretKind::Password | SecretKind::Secret | SecretKind::Key | SecretKind::Token => {}
     }
     // The cheapest check comes first: most names are followed by words.
@@ -203,13 +217,57 @@ pub(super) fn secret_value(kind: SecretKind, value: &[u8]) -> bool {
         SecretKind::Password => password_value(value),
         _ => {
             let id = kind == SecretKind::Token && (is_uuid(value) || is_ulid(value));
-            !id && !wordy(value)
-                && (has_digit(value) || random_case(value))
-                && distinct(value) >= VALUE_DISTINCT_MIN
-                && entropy(value) >= ENTROPY_MIN
+            !id && looks_random(value)
         }
     };
     shaped && !placeholder(value) && !path_or_url(value)
+}
+
+fn looks_random(value: &[u8]) -> bool {
+    !wordy(value)
+        && (has_digit(value) || random_case(value))
+        && distinct(value) >= VALUE_DISTINCT_MIN
+        && entropy(value) >= ENTROPY_MIN
+}
+
+/// Decides on a value that stands where a secret is expected, such as that of a cookie.
+pub(super) fn random_value(value: &[u8]) -> bool {
+    let value = value.get(..JUDGED_BYTES_MAX).unwrap_or(value);
+    looks_random(value) && !placeholder(value) && !path_or_url(value)
+}
+
+/// Decides on a value behind a flag for passwords.
+pub(super) fn given_password(value: &[u8], least: usize) -> bool {
+    let value = value.get(..JUDGED_BYTES_MAX).unwrap_or(value);
+    value.len() >= least && password_value(value) && !placeholder(value) && !path_or_url(value)
+}
+
+/// Decides on a word after "the password is": prose goes on with words as well.
+pub(super) fn spoken_password(value: &[u8]) -> bool {
+    let sign = |b: &u8| matches!(b, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'*' | b'~' | b'+');
+    let inner = value.get(..value.len().saturating_sub(1)).unwrap_or_default();
+    let mixed = value.iter().any(u8::is_ascii_uppercase) && has_digit(value);
+    let strong = !wordy(value) || inner.iter().any(sign) || mixed;
+    strong && has_letter(value) && given_password(value, SecretKind::Password.least())
+}
+
+/// Words of sentences; a phrase that somebody chose as a secret has none of them.
+const PROSE: &str = "the a an is are was be must should can may not no your you and or of to for with in at on least \
+    required enter please this that password passphrase new current confirm invalid wrong incorrect empty \
+    same as if it from by than more characters long too short forgot reset change your my our their";
+
+/// Says whether quoted words are a passphrase and not a message.
+pub(super) fn passphrase(value: &[u8]) -> bool {
+    let words: Vec<&[u8]> = value.split(|b| *b == b' ').filter(|w| !w.is_empty()).collect();
+    let prose =
+        |word: &&[u8]| PROSE.split(' ').any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    if words.len() < 2 || words.iter().any(prose) || placeholder(value) || path_or_url(value) {
+        return false;
+    }
+    let plain =
+        |word: &&[u8]| word.len() >= PHRASE_WORD_MIN && word.iter().all(u8::is_ascii_lowercase);
+    let odd = |word: &&[u8]| has_digit(word) && has_letter(word) && !wordy(word);
+    (words.len() >= PHRASE_WORDS_MIN && words.iter().all(plain)) || words.iter().any(odd)
 }
 
 /// People choose passwords that are words with a digit or a sign; code assigns plain names.

@@ -9,6 +9,7 @@
 //! there in the first pass and was replaced then.
 
 mod assign;
+mod command_line;
 mod free;
 mod judge;
 mod redactor;
@@ -22,3 +23,5 @@ mod tests;
 
 pub use free::{BadPattern, BadPatternReason, PATTERN_BYTES_MAX, PATTERNS_MAX};
 pub use redactor::{RedactOptions, Redactor};
+pub use scan::secrets;
+pub use value::redact as secrets_of;

@@ -209,6 +209,7 @@ pub(super) enum SecretKind {
     Token,
     Authorization,
     AzureKey,
+    Credentials,
 }
 
 impl SecretKind {
@@ -220,13 +221,14 @@ impl SecretKind {
             Self::Token => "token",
             Self::Authorization => "authorization",
             Self::AzureKey => "azure-key",
+            Self::Credentials => "credentials",
         }
     }
 
     /// The shortest value taken for a secret: the vaguer the name, the longer.
     pub(super) const fn least(self) -> usize {
         match self {
-            Self::Password | Self::Authorization => 8,
+            Self::Password | Self::Authorization | Self::Credentials => 8,
             Self::Secret => 10,
             Self::Key => 12,
             Self::Token => 16,
@@ -255,7 +257,8 @@ pub(super) const NAMES: &[(SecretKind, &[&str])] = &[
             "PWD",
         ],
     ),
-    (SecretKind::Secret, &["secret", "Secret", "SECRET"]),
+    (SecretKind::Secret, &["secret", "Secret", "SECRET", "_auth"]),
+    (SecretKind::Credentials, &["credentials", "Credentials", "CREDENTIALS"]),
     (
         SecretKind::Key,
         &[
@@ -294,6 +297,13 @@ pub(super) enum Special {
     Telegram,
     AzureClient,
     Discord,
+    Cookie,
+    Netrc,
+    Curl,
+    Sshpass,
+    Mysql,
+    Redis,
+    Docker,
 }
 
 /// Keywords of the special checks. Discord's are the base64 of a first digit of a user id.
@@ -304,6 +314,13 @@ pub(super) const SPECIALS: &[(Special, &[&str])] = &[
     (Special::Bearer, &["bearer ", "Bearer ", "BEARER "]),
     (Special::Telegram, &[":AA"]),
     (Special::AzureClient, &["Q~"]),
+    (Special::Cookie, &["Cookie: ", "cookie: ", "COOKIE: "]),
+    (Special::Netrc, &["login "]),
+    (Special::Curl, &["curl "]),
+    (Special::Sshpass, &["sshpass "]),
+    (Special::Mysql, &["mysql ", "mysqldump ", "mysqladmin ", "mariadb "]),
+    (Special::Redis, &["redis-cli "]),
+    (Special::Docker, &["docker login "]),
     (Special::Discord, &["MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"]),
 ];
 
@@ -319,5 +336,6 @@ pub(super) const OTHER_IDS: &[&str] = &[
     "aws-secret-key",
     "secret-field",
     "too-deep",
+    "cookie",
     "email",
 ];

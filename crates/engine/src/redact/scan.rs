@@ -21,6 +21,11 @@ const MARKER_DIGITS_MAX: usize = 10;
 /// A decision looks at no more of a body than this, so that a hit costs a constant.
 pub(super) const JUDGED_BYTES_MAX: usize = 256;
 
+/// What a token has at least that follows a letter.
+const GLUED_PREFIX_MIN: usize = 4;
+const GLUED_BODY_MIN: usize = 16;
+const GLUED_DIGITS_MIN: usize = 2;
+
 /// A colour sequence such as `[1;31m` is at most this long.
 const COLOUR_BYTES_MAX: usize = 12;
 
@@ -133,8 +138,8 @@ pub(super) fn prefilter_builds() -> bool {
     automaton().is_some()
 }
 
-/// Replaces every secret.
-pub(super) fn secrets(text: &str) -> Cow<'_, str> {
+/// Replaces every secret; borrows where there is none.
+pub fn secrets(text: &str) -> Cow<'_, str> {
     let mut scan = Scan::new(text);
     for_each_keyword(text, |number, rule, span| scan.hit(number, rule, span));
     rewrite(text, scan.cuts())
@@ -192,7 +197,8 @@ impl<'t> Scan<'t> {
 
 /// Checks one token format at a hit of its prefix.
 fn token_at(bytes: &[u8], token: &Token, keyword: Range<usize>) -> Option<FoundSecret> {
-    let window_start = edge_before(bytes, keyword.start, token.edge)?;
+    let window_start = edge_before(bytes, keyword.start, token.edge)
+        .or_else(|| glued(bytes, token, &keyword).then_some(keyword.start))?;
     let body = bytes.get(keyword.end..)?;
     let has = |b: &&u8| token.class.has(**b);
     let (length, next) = match token.length {
@@ -215,6 +221,19 @@ fn token_at(bytes: &[u8], token: &Token, keyword: Range<usize>) -> Option<FoundS
     let end = keyword.end + length;
     let start = if token.keep_prefix { keyword.end } else { keyword.start };
     Some(FoundSecret { id: token.id, span: start..end, window: window_start..end + next })
+}
+
+/// Says whether a token that follows a letter or a digit is one all the same: its prefix is its vendor's own, and what
+/// follows is long and random.
+fn glued(bytes: &[u8], token: &Token, keyword: &Range<usize>) -> bool {
+    let (Length::Least(length) | Length::Exact(length)) = token.length;
+    let body = bytes.get(keyword.end..keyword.end + length).unwrap_or_default();
+    let digits = body.iter().filter(|b| b.is_ascii_digit()).count();
+    token.edge == Edge::Loose
+        && keyword.len() >= GLUED_PREFIX_MIN
+        && length >= GLUED_BODY_MIN
+        && digits >= GLUED_DIGITS_MIN
+        && judge::random_value(body)
 }
 
 /// Returns the start of the window if a token may begin at `at`.

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::judge;
 use super::rules::{Class, Edge, SecretKind, Special};
 use super::scan::{FoundSecret, edge_before};
+use super::{command_line, judge};
 
 /// The shortest part of a JSON web token worth hiding.
 const JWT_PART_MIN: usize = 8;
@@ -41,6 +41,13 @@ pub(super) fn at(bytes: &[u8], which: Special, keyword: Range<usize>) -> Option<
         Special::Telegram => telegram(bytes, keyword.start),
         Special::AzureClient => azure_client(bytes, keyword),
         Special::Discord => discord(bytes, keyword.start),
+        Special::Cookie => command_line::cookies(bytes, keyword),
+        Special::Netrc => command_line::netrc(bytes, keyword),
+        Special::Curl => command_line::behind_flag(bytes, command_line::CURL, keyword),
+        Special::Sshpass => command_line::behind_flag(bytes, command_line::SSHPASS, keyword),
+        Special::Mysql => command_line::behind_flag(bytes, command_line::MYSQL, keyword),
+        Special::Redis => command_line::behind_flag(bytes, command_line::REDIS, keyword),
+        Special::Docker => command_line::behind_flag(bytes, command_line::DOCKER, keyword),
     }
 }
 

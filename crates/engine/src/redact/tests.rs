@@ -246,3 +246,4 @@ fn text_without_a_keyword_is_borrowed() {
 }
 
 mod behaviour;
+mod classes;

@@ -50,8 +50,8 @@ const HANDLES: &[&str] = &[
     "resumetoken",
 ];
 
-/// Redacts every string and key in place.
-pub(super) fn redact(value: &mut Value) {
+/// Redacts secrets in every string and key, in place.
+pub fn redact(value: &mut Value) {
     walk(value, None, 0);
 }
 

@@ -7,7 +7,7 @@ use comity_core::status::Status;
 
 #[test]
 fn rule_4_5_reads_show_the_effective_state_and_write_nothing() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         for n in 0..5 {
             world.create(&format!("Task {n}"), |new| new.files = vec![format!("f{n}")]);
         }
@@ -32,7 +32,7 @@ fn rule_4_5_reads_show_the_effective_state_and_write_nothing() {
 
 #[test]
 fn pages_follow_each_other_without_gaps_while_claims_expire() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         for n in 0..25 {
             world.create(&format!("Task {n}"), |_| {});
         }
@@ -64,7 +64,7 @@ fn pages_follow_each_other_without_gaps_while_claims_expire() {
 
 #[test]
 fn rule_6_3_a_deadline_is_seen_without_any_writer() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         world.run(
             "agent-1",
             Command::DecisionAsk(Box::new(Question {
@@ -76,6 +76,7 @@ fn rule_6_3_a_deadline_is_seen_without_any_writer() {
                 default: Some("yes".to_owned()),
                 to: None,
                 expires: comity_core::time::Millis::parse("1m"),
+                proposes: None,
             })),
         );
         world.sleep(61);
@@ -107,4 +108,63 @@ fn a_list_of_ready_tasks_goes_on_past_many_that_are_not() {
         }
     }
     assert_eq!(seen, ["Last"]);
+}
+
+fn ids(answer: &serde_json::Value) -> Vec<String> {
+    let tasks = answer["tasks"].as_array().unwrap();
+    tasks.iter().map(|task| task["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn open_tasks_come_in_the_order_of_claims_and_all_tasks_by_number() {
+    for mut world in World::all() {
+        for (title, priority) in [("One", "P3"), ("Two", "P0"), ("Three", "P2"), ("Four", "P0")] {
+            let priority = comity_core::task::Priority::parse(priority).unwrap();
+            world.create(title, |new| new.priority = Some(priority));
+        }
+        world.run("agent-1", claim_best());
+        let mut seen = Vec::new();
+        let mut after = None;
+        loop {
+            let filter = TaskFilter { limit: Some(3), after, ..TaskFilter::default() };
+            let page = world.ask::<op::TaskList>("agent-x", filter);
+            seen.extend(ids(&page));
+            after = page["next"].as_str().map(str::to_owned);
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, ["T2", "T4", "T3", "T1"]);
+        let all = TaskFilter { all: true, ..TaskFilter::default() };
+        assert_eq!(ids(&world.ask::<op::TaskList>("agent-x", all)), ["T1", "T2", "T3", "T4"]);
+        let ready = TaskFilter { ready: true, ..TaskFilter::default() };
+        assert_eq!(ids(&world.ask::<op::TaskList>("agent-x", ready)), ["T4", "T3", "T1"]);
+        let found = TaskFilter { search: Some("thr".to_owned()), ..TaskFilter::default() };
+        assert_eq!(ids(&world.ask::<op::TaskList>("agent-x", found)), ["T3"]);
+    }
+}
+
+#[test]
+fn the_story_of_a_task_is_bounded_and_its_newest_comes_first() {
+    for mut world in World::all() {
+        world.create("Work", |_| {});
+        for n in 0..130 {
+            let note = Command::Note {
+                kind: "progress".to_owned(),
+                text: format!("step {n}"),
+                task: Some("T1".to_owned()),
+            };
+            world.run("agent-1", note);
+        }
+        let story = world.ask::<op::TaskStory>("human:ann", by_id("T1"));
+        let events = story["events"].as_array().unwrap();
+        assert_eq!((events.len(), &story["more"]), (100, &true.into()));
+        assert_eq!(events[0]["text"], "step 129");
+        let page = comity_api::LogFilter { limit: Some(2), ..Default::default() };
+        let log = world.ask::<op::Log>("human:ann", page);
+        let next = log["next"].as_str().unwrap().to_owned();
+        assert_eq!(log["events"][1]["text"], "step 128");
+        let page = comity_api::LogFilter { after: Some(next), ..Default::default() };
+        assert_eq!(world.ask::<op::Log>("human:ann", page)["events"][0]["text"], "step 127");
+    }
 }

@@ -86,7 +86,12 @@ fn command() -> impl Strategy<Value = Command> {
             }))
         }),
         (t(), t()).prop_map(|(id, reason)| TaskVerb::Fail.on(id, Some(reason))),
-        (t(), t()).prop_map(|(id, on)| Command::Depend { id, on, remove: false }),
+        (t(), t()).prop_map(|(id, on)| Command::Depend {
+            id,
+            on,
+            remove: false,
+            awaits_unknown: false
+        }),
         (t(), t()).prop_map(|(id, needs)| Command::Block {
             id,
             needs: Some(needs.clone()),
@@ -110,6 +115,7 @@ fn command() -> impl Strategy<Value = Command> {
             default: Some(default),
             to: None,
             expires: None,
+            proposes: None,
         }))),
         (t(), t(), t()).prop_map(|(id, gate, report)| Command::GateRecord {
             id,
@@ -117,6 +123,7 @@ fn command() -> impl Strategy<Value = Command> {
             pass: true,
             report: Some(report),
             commit: None,
+            new: true,
         }),
         (t(), t()).prop_map(|(kind, text)| Command::Note { kind, text, task: None }),
         (t(), json_value()).prop_map(|(name, value)| {

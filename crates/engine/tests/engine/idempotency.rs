@@ -19,7 +19,7 @@ fn run(world: &World, request: Request) -> Value {
 
 #[test]
 fn rule_5_5_a_repeated_key_gives_the_first_answer_and_does_nothing() {
-    for world in World::both() {
+    for world in World::all() {
         let request = keyed(&world, "agent-1", "k1", "Once");
         let first = run(&world, request.clone());
         let head = world.head();
@@ -30,7 +30,7 @@ fn rule_5_5_a_repeated_key_gives_the_first_answer_and_does_nothing() {
 
 #[test]
 fn rule_5_5_other_input_under_the_same_key_is_refused() {
-    for world in World::both() {
+    for world in World::all() {
         let first = keyed(&world, "agent-1", "k1", "Once");
         world.engine.execute(first).unwrap();
         let other = keyed(&world, "agent-1", "k1", "Twice");
@@ -42,7 +42,7 @@ fn rule_5_5_other_input_under_the_same_key_is_refused() {
 
 #[test]
 fn rule_5_5_a_key_belongs_to_its_actor_and_refusals_are_not_remembered() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         let mine = keyed(&world, "agent-1", "k1", "Mine");
         let yours = keyed(&world, "agent-2", "k1", "Yours");
         world.engine.execute(mine).unwrap();
@@ -57,7 +57,7 @@ fn rule_5_5_a_key_belongs_to_its_actor_and_refusals_are_not_remembered() {
 
 #[test]
 fn rule_5_5_a_key_is_forgotten_after_seven_days() {
-    for world in World::both() {
+    for world in World::all() {
         let request = keyed(&world, "agent-1", "k1", "Once");
         let first = run(&world, request.clone());
         world.sleep(7 * 86_400 + 60);
@@ -68,7 +68,7 @@ fn rule_5_5_a_key_is_forgotten_after_seven_days() {
 
 #[test]
 fn rule_5_5_what_takes_many_transactions_has_its_first_answer_remembered_too() {
-    for world in World::both() {
+    for world in World::all() {
         let caller = caller("agent-1");
         let keyed = |input: &str| Keyed::new(caller.clone(), "k1", input).unwrap();
         assert_eq!(world.engine.remembered::<Value>(&keyed("a file")).unwrap(), None);

@@ -7,6 +7,8 @@
     reason = "a failed test is a panic"
 )]
 
+mod clock_correction;
+mod conformance;
 mod effective_reads;
 mod failing_store;
 mod hostile_input;
@@ -19,6 +21,7 @@ mod recall;
 mod redaction;
 mod shared_service;
 mod signs_of_life;
+mod standby;
 mod support;
 mod table;
 mod trying;

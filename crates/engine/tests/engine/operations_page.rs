@@ -54,9 +54,19 @@ fn capital(field: &str) -> String {
     words.collect()
 }
 
+/// An operation by its name, with its input.
+fn operation_of(schema: &Value) -> Option<String> {
+    let name = schema.pointer("/properties/operation/const")?.as_str()?;
+    Some(format!("`{name}`"))
+}
+
 fn types(shapes: &mut Shapes, field: &str, schema: &Value) -> String {
     let Some(object) = schema.as_object() else { return "any".to_owned() };
     let several = ["oneOf", "anyOf"].iter().find_map(|key| object.get(*key)?.as_array());
+    if let Some(names) = several.and_then(|several| several.iter().map(operation_of).collect()) {
+        let names: Vec<String> = names;
+        return format!("`operation` ({}) with its `input`", names.join(", "));
+    }
     if let Some(several) = several {
         let words: Vec<String> = several.iter().map(|one| types(shapes, field, one)).collect();
         return words.join(" or ");

@@ -63,7 +63,7 @@ fn active(world: &mut World, trigger: Option<Trigger>) -> Vec<String> {
 
 #[test]
 fn a_memory_has_the_shape_of_the_interface() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         let written = world.run("agent-1", write("Tests need a database", |_| ()));
         let memory = &written["memory"];
         let keys: Vec<&String> = memory.as_object().unwrap().keys().collect();
@@ -94,7 +94,7 @@ fn a_memory_has_the_shape_of_the_interface() {
 
 #[test]
 fn a_search_goes_page_by_page_from_the_best_to_the_worst() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         for number in 1..=7 {
             world.run("agent-1", write(&"retry ".repeat(number), |_| ()));
         }
@@ -118,7 +118,7 @@ fn a_search_goes_page_by_page_from_the_best_to_the_worst() {
 
 #[test]
 fn what_is_replaced_or_expired_is_not_seen_without_any_writer() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         world.run("agent-1", write("the port is 80", |_| ()));
         world.run("agent-1", write("the port is 8080", |new| new.supersedes = Some("M1".into())));
         let soon = |new: &mut NewMemory| new.expires = Some(Millis::from_secs(60));
@@ -143,7 +143,7 @@ fn what_is_replaced_or_expired_is_not_seen_without_any_writer() {
 
 #[test]
 fn what_should_be_done_now_comes_by_priority() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         world.run("human:ann", direct("low", |_| ()));
         world.run("human:ann", direct("high", |new| new.priority = 10));
         let soon = End::After(Millis::from_secs(60));
@@ -173,7 +173,7 @@ fn what_should_be_done_now_comes_by_priority() {
 #[test]
 fn rule_5_4_secrets_do_not_enter_memories_and_directives() {
     let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    for mut world in World::both() {
+    for mut world in World::all() {
         let text = format!("ann@example.org uses {secret}");
         let told = world.run("agent-1", write(&text, |new| new.tags = vec![secret.clone()]));
         let changes = MemoryChanges { text: Some(text.clone()), ..MemoryChanges::default() };

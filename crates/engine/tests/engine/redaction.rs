@@ -13,7 +13,7 @@ fn secret() -> String {
 
 #[test]
 fn rule_5_4_a_secret_in_any_text_is_gone_before_the_append() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         let secret = secret();
         world.create(&format!("Use {secret}"), |new| {
             new.description = format!("token: {secret}");
@@ -50,7 +50,7 @@ fn rule_5_4_ordinary_hashes_uuids_and_paths_survive() {
         "src/store/sqlite/write.rs",
         "git@github.com:owner/repo.git",
     ];
-    for mut world in World::both() {
+    for mut world in World::all() {
         world.create("Keep", |new| new.description = ordinary.join("\n"));
         let task = world.ask::<op::TaskShow>("agent-1", by_id("T1"));
         assert_eq!(task["task"]["description"], ordinary.join("\n"));
@@ -69,12 +69,13 @@ fn ask(options: &[&str], default: Option<&str>) -> Command {
         default: default.map(str::to_owned),
         to: None,
         expires: None,
+        proposes: None,
     }))
 }
 
 #[test]
 fn rule_5_4_a_name_that_would_have_to_be_redacted_is_refused() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         // Neither could ever be given as the answer, which is redacted too.
         for key in [secret().as_str(), "ann@example.org"] {
             world.refused("agent-1", ask(&["nobody", key], None), Code::InvalidInput);
@@ -86,7 +87,7 @@ fn rule_5_4_a_name_that_would_have_to_be_redacted_is_refused() {
 
 #[test]
 fn rule_5_4_a_default_answer_is_free_text() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         let asked = world.run("agent-1", ask(&[], Some("ask ann@example.org")));
         assert_eq!(asked["decision"]["default"], "ask [redacted:email:15]");
     }

@@ -1,11 +1,11 @@
 //! One started service for many: few threads, nobody forgotten, nobody told twice.
 
-use crate::support::{caller, request};
+use crate::support::{caller, request, tail};
 use comity_api::{DecisionAnswer, LeasesAnswer};
 use comity_core::command::{Command, LeaseChange, NewTask, Question};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
-use comity_engine::{Done, Reply, Service, Settings};
+use comity_engine::{Done, Reply, Service, Settings, Stop};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -63,6 +63,7 @@ fn question(text: &str) -> Command {
         default: None,
         to: None,
         expires: None,
+        proposes: None,
     }))
 }
 
@@ -141,7 +142,7 @@ fn follow(service: &Service, after: u64) -> (u64, Seen) {
         kept.lock().unwrap().push(event.seq);
         true
     };
-    service.follow(&caller("agent-1"), after, sink).unwrap();
+    tail(service, after + 1, &Stop::default(), sink).unwrap();
     (after, seen)
 }
 
@@ -296,7 +297,7 @@ fn stop_finishes_what_is_queued_tells_who_waits_and_ends_the_threads() {
     service.submit_waiting(wanted, Millis::from_secs(100), tell(&taken)).unwrap();
     let (events, followed) = channel();
     let sink = move |event: &comity_api::EventView| events.send(event.seq).is_ok();
-    service.follow(&caller("agent-1"), 0, sink).unwrap();
+    tail(&service, 1, &Stop::default(), sink).unwrap();
     let held = hold_up(&service);
     let (written, answers) = channel();
     (0..200).for_each(|n| service.submit(request("agent-1", note(&n.to_string())), tell(&written)));
@@ -328,8 +329,7 @@ fn stop_finishes_what_is_queued_tells_who_waits_and_ends_the_threads() {
     assert_eq!(answers.try_recv().unwrap().unwrap_err().code, Code::StoreUnavailable);
     let late = service.wait_for_decision(&caller("agent-1"), "D1", None).unwrap_err();
     assert_eq!(late.code, Code::StoreUnavailable);
-    assert!(service.follow(&caller("agent-1"), 0, |_| true).is_err());
-    assert!(service.tail(&caller("agent-1"), None, &mut |_| true).is_err());
+    assert!(tail(&service, 1, &Stop::default(), |_| true).is_err());
     place.assert_log_is_sound();
 }
 
@@ -401,7 +401,7 @@ fn a_callback_that_panics_or_waits_for_the_service_harms_nobody() {
     service.execute(request("agent-1", question("Which?"))).unwrap();
     service.submit(request("agent-1", note("one")), Box::new(|_| panic!("meant")));
     let sink = |_: &comity_api::EventView| panic!("meant");
-    service.follow(&caller("agent-1"), u64::MAX, sink).unwrap();
+    tail(service, u64::MAX, &Stop::default(), sink).unwrap();
     let done = Box::new(|_| panic!("meant"));
     service.when_settled(&caller("agent-1"), "D1", None, done).unwrap();
     let (told, answers) = channel();
@@ -419,6 +419,21 @@ fn a_callback_that_panics_or_waits_for_the_service_harms_nobody() {
 }
 
 #[test]
+fn a_stream_that_is_told_to_stop_lets_its_sink_go() {
+    let place = Place::started();
+    let stop = Stop::default();
+    let (told, seen) = channel();
+    let sink = move |event: &comity_api::EventView| told.send(event.seq).is_ok();
+    tail(&place.service, 1, &stop, sink).unwrap();
+    place.service.execute(request("agent-1", note("one"))).unwrap();
+    assert_eq!(seen.recv_timeout(LONG).unwrap(), 1);
+    assert_eq!(seen.recv_timeout(LONG).unwrap(), 2);
+    stop.stop();
+    let ended = seen.recv_timeout(LONG).unwrap_err();
+    assert_eq!(ended, RecvTimeoutError::Disconnected, "without another commit");
+}
+
+#[test]
 fn a_sink_may_call_the_service() {
     let place = Place::started();
     place.ask_questions(1);
@@ -430,7 +445,7 @@ fn a_sink_may_call_the_service() {
         }
         told.send(event.event.clone()).is_ok()
     };
-    place.service.follow(&caller("agent-1"), 2, sink).unwrap();
+    tail(&place.service, 3, &Stop::default(), sink).unwrap();
     place.service.execute(request("agent-1", note("go"))).unwrap();
     assert_eq!(seen.recv_timeout(LONG).unwrap(), "note");
     assert_eq!(seen.recv_timeout(LONG).unwrap(), "task_created");
@@ -445,7 +460,7 @@ fn a_commit_of_another_handle_wakes_a_waiter() {
     place.service.when_settled(&caller("agent-1"), "D1", None, done).unwrap();
     let (events, followed) = channel();
     let sink = move |event: &comity_api::EventView| events.send(event.event.clone()).is_ok();
-    place.service.follow(&caller("agent-1"), 2, sink).unwrap();
+    tail(&place.service, 3, &Stop::default(), sink).unwrap();
     place.other().execute(request("human:ann", answer(1))).unwrap();
     let outcome: Result<DecisionAnswer, Refusal> =
         woken.recv_timeout(Duration::from_secs(20)).unwrap();
@@ -488,4 +503,57 @@ fn an_inline_service_starts_no_thread() {
     service.wait_for_decision(&caller("agent-1"), "D1", Millis::parse("1s")).unwrap_err();
     assert_eq!((during, threads()), (before, before));
     assert_eq!(service.verify().unwrap().events, 303);
+}
+
+#[test]
+fn five_hundred_waiting_claims_hold_no_threads_and_each_gets_one_task_once() {
+    const CLAIMS: usize = 500;
+    let before = threads();
+    let place = Place::started();
+    let service = &place.service;
+    let none = comity_core::task::Deliverable::None;
+    let first = NewTask { title: "first".to_owned(), deliverable: none, ..NewTask::default() };
+    service.execute(request("human:ann", Command::CreateTask(Box::new(first)))).unwrap();
+    for n in 0..CLAIMS {
+        let new = NewTask {
+            title: format!("task {n}"),
+            depends_on: vec!["T1".to_owned()],
+            ..NewTask::default()
+        };
+        service.execute(request("human:ann", Command::CreateTask(Box::new(new)))).unwrap();
+    }
+    let mine = |command| service.execute(request("holder", command)).unwrap();
+    mine(Command::Start { id: "T1".to_owned(), ttl: None, reason: None });
+    let (told, claimed) = channel();
+    for n in 0..CLAIMS {
+        let told = told.clone();
+        let done = Box::new(move |outcome: Result<comity_engine::Answered<Reply>, Refusal>| {
+            drop(told.send(outcome));
+        });
+        let wish = comity_core::command::ClaimWish::default();
+        let patience = Millis::from_secs(300);
+        service.claim_later(&caller(&format!("waiter-{n}")), &wish, patience, done).unwrap();
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(claimed.try_recv().is_err(), "nothing is ready yet");
+    if let (Some(before), Some(now)) = (before, threads()) {
+        assert!(now <= before + 5, "{now} threads, {before} before");
+    }
+    let submit = comity_core::command::Submission { id: "T1".to_owned(), ..Default::default() };
+    mine(Command::Submit(submit));
+    let ann = |command| service.execute(request("human:ann", command)).unwrap();
+    ann(comity_core::command::TaskVerb::Approve.on("T1", None));
+    ann(Command::Done { id: "T1".to_owned(), merged: None, unmerged: false, reason: None });
+    let mut ids: Vec<String> = (0..CLAIMS)
+        .map(|_| {
+            let answered = claimed.recv_timeout(LONG).unwrap().unwrap();
+            answered.output.take::<comity_api::ClaimAnswer>().unwrap().task.id
+        })
+        .collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), CLAIMS, "each has another task");
+    drop(told);
+    assert!(claimed.recv_timeout(LONG).is_err(), "nobody is told twice");
+    place.assert_log_is_sound();
 }

@@ -1,4 +1,4 @@
-//! Engines over both stores, with a clock that the test moves.
+//! Services over every store, with a clock that the test moves.
 
 use comity_api::{ById, Operation, op};
 use comity_core::command::{ClaimWish, Command, ConstraintChanges, NewTask, Request, Submission};
@@ -10,7 +10,9 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::role::Role;
 use comity_engine::{Caller, Handler, Service, Settings};
 use comity_store::memory::MemoryStore;
+use comity_store::postgres::{OpenOptions as PgOptions, PgStore};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
+use comity_store::test_server::empty_store;
 use comity_store::{Clock, Reading, Store};
 use serde_json::Value;
 use std::sync::Arc;
@@ -18,6 +20,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 /// A clock that stands still until it is moved.
 pub struct TestClock(AtomicI64);
+
+impl TestClock {
+    fn new() -> Arc<TestClock> {
+        Arc::new(TestClock(AtomicI64::new(1_700_000_000_000)))
+    }
+}
 
 impl Clock for TestClock {
     fn read(&self) -> Reading {
@@ -29,35 +37,66 @@ impl Clock for TestClock {
 pub struct World {
     pub engine: Service,
     pub clock: Arc<TestClock>,
+    /// What the service runs over, and how.
+    pub name: String,
     dir: Option<tempfile::TempDir>,
 }
 
+/// How a service runs: inline, or started.
+type Run = fn(Box<dyn Store>, Settings) -> Result<Service, Refusal>;
+const RUNS: [(&str, Run); 2] = [("inline", Service::inline), ("started", Service::start)];
+
 impl World {
     pub fn memory() -> World {
-        let clock = Arc::new(TestClock(AtomicI64::new(1_700_000_000_000)));
-        let store = MemoryStore::new(clock.clone());
-        World::over(Box::new(store), clock, None)
+        World::over_memory(RUNS[0])
     }
 
     pub fn sqlite() -> World {
-        let clock = Arc::new(TestClock(AtomicI64::new(1_700_000_000_000)));
+        World::over_sqlite(RUNS[0])
+    }
+
+    /// Every store, with a service before it that runs inline and with one that was started. The model in memory comes
+    /// first.
+    pub fn all() -> Vec<World> {
+        let over =
+            |run| [World::over_memory(run), World::over_sqlite(run), World::over_postgres(run)];
+        RUNS.into_iter().flat_map(over).collect()
+    }
+
+    fn over_memory(run: (&str, Run)) -> World {
+        let clock = TestClock::new();
+        let store = MemoryStore::new(clock.clone());
+        World::over("memory", run, Box::new(store), clock, None)
+    }
+
+    fn over_sqlite(run: (&str, Run)) -> World {
+        let clock = TestClock::new();
         let dir = tempfile::tempdir().unwrap();
         let options = OpenOptions { clock: clock.clone(), ..OpenOptions::default() };
         let store = SqliteStore::open(&dir.path().join("comity.db"), options).unwrap();
-        World::over(Box::new(store), clock, Some(dir))
+        World::over("SQLite", run, Box::new(store), clock, Some(dir))
     }
 
-    fn over(store: Box<dyn Store>, clock: Arc<TestClock>, dir: Option<tempfile::TempDir>) -> World {
-        let engine = Service::inline(store, without_git()).unwrap();
-        World { engine, clock, dir }
+    fn over_postgres(run: (&str, Run)) -> World {
+        let clock = TestClock::new();
+        let options = PgOptions { clock: Some(clock.clone()), ..PgOptions::default() };
+        let store = PgStore::open(&empty_store(), options, &|_| None).unwrap();
+        World::over("PostgreSQL", run, Box::new(store), clock, None)
+    }
+
+    fn over(
+        store_name: &str,
+        (how, run): (&str, Run),
+        store: Box<dyn Store>,
+        clock: Arc<TestClock>,
+        dir: Option<tempfile::TempDir>,
+    ) -> World {
+        let engine = run(store, without_git()).unwrap();
+        World { engine, clock, name: format!("{store_name}, {how}"), dir }
     }
 
     pub fn path(&self) -> Option<std::path::PathBuf> {
         self.dir.as_ref().map(|dir| dir.path().join("comity.db"))
-    }
-
-    pub fn both() -> Vec<World> {
-        vec![World::memory(), World::sqlite()]
     }
 
     pub fn sleep(&self, seconds: i64) {
@@ -195,4 +234,21 @@ pub fn request(actor: &str, command: Command) -> Request {
 pub fn without_git() -> Settings {
     let policy = Policy { has_git: false, ..Policy::default() };
     Settings { policy, ..Settings::default() }
+}
+
+/// Streams every event from a place in the log on.
+pub(crate) fn tail(
+    service: &Service,
+    from: u64,
+    stop: &comity_engine::Stop,
+    sink: impl FnMut(&comity_api::EventView) -> bool + Send + 'static,
+) -> Result<(), Refusal> {
+    let input = comity_api::TailEvents { from: Some(from) };
+    comity_engine::StreamHandler::<op::EventTail>::stream(
+        service,
+        &caller("agent-1"),
+        input,
+        Box::new(sink),
+        stop,
+    )
 }

@@ -86,9 +86,10 @@ fn no_input_reaches_what_a_door_observes() {
     assert!(paths.is_empty(), "a caller can say {paths:?}");
 }
 
-/// Objects where a caller may write any field: `context`, `event` and `other` are free in form; the others are
+/// Objects where a caller may write any field: `context`, `event`, `about` and `other` are free in form; the others are
 /// written into events as they are, which later versions may extend. What comity does not know it does not read.
-const FREE: [&str; 7] = ["context", "event", "other", "links", "files_modified", "log", "issues"];
+const FREE: [&str; 8] =
+    ["context", "event", "other", "links", "files_modified", "log", "issues", "about"];
 
 #[test]
 fn an_input_takes_no_field_that_its_schema_does_not_name() {
@@ -204,7 +205,7 @@ fn samples() -> BTreeMap<&'static str, Value> {
         ("task.check", json!({"id": "T-claimed", "item": "1"})),
         ("task.subtask", json!({"id": "T-claimed", "step": "start", "text": "a step"})),
         ("agent.register", json!({"id": "somebody", "roles": ["critic"]})),
-        ("gate.record", json!({"id": "T-claimed", "gate": "tests", "pass": true})),
+        ("gate.record", json!({"id": "T-review", "gate": "tests", "pass": true})),
         ("gate.waive", json!({"id": "T-review", "gate": "tests", "reason": "a reason"})),
         ("decision.answer", json!({"id": "D1", "answer": "this"})),
         ("directive.create", json!({"text": "Be brief", "trigger": "idle"})),
@@ -250,7 +251,9 @@ fn a_row_without_a_verb_reads_or_is_for_persons_or_has_its_verb_in_the_input() {
     assert_eq!(
         writes.map(|row| row.name).collect::<Vec<_>>(),
         [
+            "task.several",
             "task.intervene",
+            "task.undo",
             "task.transition",
             "contract.apply",
             "import.beads",

@@ -16,7 +16,7 @@ fn answers(engine: &Service, requests: &[Request]) -> Vec<Result<Value, String>>
 
 #[test]
 fn a_trial_answers_to_the_letter_what_the_store_answers_afterwards() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         for n in 0..4 {
             world.create(&format!("Task {n}"), |new| new.files = vec![format!("f{n}")]);
         }
@@ -38,7 +38,7 @@ fn a_trial_answers_to_the_letter_what_the_store_answers_afterwards() {
             by("agent-2", start("T2")),
             keyed("Fourth"),
             keyed("Fifth"),
-            by("human:ann", Command::Assign { id: "T3".to_owned(), agent: None }),
+            by("human:ann", Command::Assign { id: "T3".to_owned(), agent: None, new: false }),
         ];
         let head = world.head();
         let trial = world.engine.trial().unwrap();
@@ -55,7 +55,7 @@ fn a_trial_answers_to_the_letter_what_the_store_answers_afterwards() {
 
 #[test]
 fn an_empty_store_can_be_tried_too() {
-    for world in World::both() {
+    for world in World::all() {
         let trial = world.engine.trial().unwrap();
         let wanted = [request("human:ann", claim_best()), request("a", Command::Heartbeat)];
         assert_eq!(answers(&trial, &wanted), answers(&world.engine, &wanted));

@@ -1,9 +1,10 @@
 //! Every event says through which process it came.
 
-use crate::support::{World, claim_best, retitle};
+use crate::support::{World, caller, claim, claim_best, retitle, start};
 use comity_api::{EventFilter, op};
-use comity_core::command::Command;
+use comity_core::command::{Command, TaskVerb};
 use comity_core::via::Via;
+use comity_engine::Caller;
 use serde_json::{Value, json};
 
 fn from(session: &str) -> Via {
@@ -27,7 +28,7 @@ fn run_from(world: &mut World, session: &str, actor: &str, command: Command) {
 
 #[test]
 fn rule_1_6_every_event_carries_via_and_the_log_still_proves_the_rows() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         world.create("One", |new| new.files = vec!["a".to_owned()]);
         run_from(&mut world, "s1", "agent-1", claim_best());
         run_from(&mut world, "s1", "agent-1", retitle("T1", "Two"));
@@ -46,7 +47,7 @@ fn rule_1_6_every_event_carries_via_and_the_log_still_proves_the_rows() {
 
 #[test]
 fn rule_1_6_what_time_brought_about_carries_the_via_of_the_request_that_noticed() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         world.create("One", |_| {});
         run_from(&mut world, "s1", "agent-1", claim_best());
         world.sleep(100_000);
@@ -64,8 +65,31 @@ fn rule_1_6_what_time_brought_about_carries_the_via_of_the_request_that_noticed(
 }
 
 #[test]
+fn two_agents_under_one_id_on_two_hosts_are_both_told() {
+    for mut world in World::all() {
+        world.create("One", |_| {});
+        world.create("Two", |_| {});
+        let run = |host: &str, command: Command| -> Vec<String> {
+            let via = Via { host: Some(host.to_owned()), ..Via::default() };
+            let caller = Caller { via, ..caller("ada") };
+            world.engine.run(&caller, command).unwrap().remarks
+        };
+        assert_eq!(run("h1", claim("T1")), [""; 0], "{}", world.name);
+        let told = "note: ada also works on T1 from host h1; this command comes from host h2. \
+                    If these are two agents, give each an id of its own (COMITY_AGENT)";
+        assert_eq!(run("h2", claim("T2")), [told], "{}", world.name);
+        let told = run("h1", start("T1")).concat();
+        assert!(told.contains("ada also works on T2 from host h2;"), "{}: {told}", world.name);
+        assert_eq!(run("h1", TaskVerb::Release.on("T1".to_owned(), None)), [""; 0]);
+        // What has expired is nobody's.
+        world.sleep(100_000);
+        assert_eq!(run("h1", claim("T1")), [""; 0], "{}", world.name);
+    }
+}
+
+#[test]
 fn rule_5_4_a_secret_in_via_is_gone_before_the_append() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
         let text = "hello".to_owned();
         let note = Command::Note { kind: "progress".to_owned(), text, task: None };

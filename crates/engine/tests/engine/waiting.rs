@@ -1,12 +1,12 @@
 //! Whoever waits wakes at once when another handle on the store commits.
 
-use crate::support::{caller, request};
+use crate::support::{caller, request, tail};
 use comity_api::{ClaimAnswer, LeaseFilter, LeasesAnswer, op};
 use comity_core::command::{ClaimWish, Command, LeaseChange, NewTask, Question, TaskVerb};
 use comity_core::ids::Fence;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
-use comity_engine::{Caller, Service, Settings};
+use comity_engine::{Caller, Service, Settings, Stop};
 use comity_store::sqlite::{OpenOptions, SqliteStore};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -26,6 +26,7 @@ fn question() -> Command {
         default: None,
         to: None,
         expires: None,
+        proposes: None,
     }))
 }
 
@@ -100,14 +101,13 @@ fn a_tail_sees_every_event_once_and_in_order() {
     let engine = open(&path);
     let other = path;
     let tail = std::thread::spawn(move || {
-        let mut seen = Vec::new();
-        open(&other)
-            .tail(&caller("agent-1"), Some(1), &mut |event| {
-                seen.push(event.seq);
-                seen.len() < 41
-            })
-            .unwrap();
-        seen
+        let (told, seen) = std::sync::mpsc::channel();
+        let sink = move |event: &comity_api::EventView| {
+            told.send(event.seq).unwrap();
+            event.seq < 41
+        };
+        tail(&open(&other), 1, &Stop::default(), sink).unwrap();
+        seen.iter().collect::<Vec<u64>>()
     });
     for n in 0..40 {
         let text = format!("note {n}");
@@ -115,6 +115,21 @@ fn a_tail_sees_every_event_once_and_in_order() {
         engine.execute(request("agent-1", note)).unwrap();
     }
     assert_eq!(tail.join().unwrap(), (1..=41).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_tail_that_nobody_writes_for_ends_when_it_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("comity.db");
+    drop(open(&path));
+    let stop = Stop::default();
+    let told = stop.clone();
+    let tail = std::thread::spawn(move || tail(&open(&path), 1, &told, |_| true));
+    std::thread::sleep(Duration::from_millis(300));
+    let asked = Instant::now();
+    stop.stop();
+    tail.join().unwrap().unwrap();
+    assert!(asked.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use comity_core::role::Role;
 
 #[test]
 fn a_task_goes_from_plan_to_done_with_everything_on_record() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         world.register("critic-1", Role::Critic);
         world.register("integrator-1", Role::Integrator);
         let first = world.create("Parse the config", |new| {
@@ -32,6 +32,7 @@ fn a_task_goes_from_plan_to_done_with_everything_on_record() {
                 pass: true,
                 report: None,
                 commit: Some("abcdef1".to_owned()),
+                new: true,
             },
         );
         world.run("agent-1", submit(&first, "abcdef1"));
@@ -66,7 +67,7 @@ fn a_task_goes_from_plan_to_done_with_everything_on_record() {
 
 #[test]
 fn a_silent_holder_loses_its_claim_and_its_fence() {
-    for mut world in World::both() {
+    for mut world in World::all() {
         let id = world.create("Work", |new| new.files = vec!["a".to_owned()]);
         let claimed = world.run("agent-1", claim_best());
         let fence = claimed["fence"].as_u64().unwrap();

@@ -92,7 +92,9 @@ fn format_of(path: &str) -> Option<Format> {
         "package.json" => manifest(Ecosystem::Node, node::manifest),
         "package-lock.json" | "npm-shrinkwrap.json" => lock(Ecosystem::Node, node::npm_lock),
         "yarn.lock" => lock(Ecosystem::Node, node::yarn_lock),
+        ".npmrc" => manifest(Ecosystem::Node, node::npmrc),
         "pyproject.toml" => manifest(Ecosystem::Python, python::pyproject),
+        "hatch.toml" => manifest(Ecosystem::Python, python::hatch),
         "Pipfile" => manifest(Ecosystem::Python, python::pipfile),
         "poetry.lock" | "uv.lock" | "pdm.lock" => lock(Ecosystem::Python, python::lock),
         _ if name.starts_with("pylock.") && name.ends_with(".toml") => {
@@ -107,20 +109,98 @@ fn format_of(path: &str) -> Option<Format> {
     }
 }
 
-/// Files that name dependencies in a form that only their own tool can tell for sure. Any change of one may add some.
+/// Names of files that name dependencies, or places to take them from, in a form that only their own tool can tell for sure. Any
+/// change of one may add some. Upper and lower case are alike.
+const UNREAD: [&str; 58] = [
+    // npm, pnpm, yarn, bun, deno
+    ".pnpmfile.cjs",
+    ".yarnrc",
+    ".yarnrc.yml",
+    "bun.lock",
+    "bun.lockb",
+    "bunfig.toml",
+    "deno.json",
+    "deno.jsonc",
+    "deno.lock",
+    "import_map.json",
+    "package.yaml",
+    "pnpm-lock.yaml",
+    "pnpm-workspace.yaml",
+    // Python
+    "environment.yaml",
+    "environment.yml",
+    "pip.conf",
+    "pixi.lock",
+    "pixi.toml",
+    "setup.cfg",
+    "setup.py",
+    "tox.ini",
+    "uv.toml",
+    // Maven, Gradle, sbt
+    "build.sbt",
+    "gradle-wrapper.properties",
+    "maven-wrapper.properties",
+    "plugins.sbt",
+    "pom.xml",
+    // Ruby, PHP
+    "composer.json",
+    "composer.lock",
+    "gemfile",
+    "gemfile.lock",
+    "gems.locked",
+    "gems.rb",
+    // .NET
+    "directory.packages.props",
+    "nuget.config",
+    "packages.config",
+    "packages.lock.json",
+    "paket.dependencies",
+    "paket.lock",
+    // Swift
+    "cartfile",
+    "cartfile.resolved",
+    "package.resolved",
+    "package.swift",
+    "podfile",
+    "podfile.lock",
+    // Elixir, Erlang
+    "mix.exs",
+    "mix.lock",
+    "rebar.config",
+    "rebar.lock",
+    // Dart, Haskell, C and C++, Zig, Nix, Bazel
+    "build.zig.zon",
+    "cabal.project",
+    "conanfile.py",
+    "conanfile.txt",
+    "flake.lock",
+    "module.bazel",
+    "pubspec.lock",
+    "pubspec.yaml",
+    "vcpkg.json",
+];
+/// Ends of such names.
+const UNREAD_ENDS: [&str; 13] = [
+    ".gradle",
+    ".gradle.kts",
+    ".gradle.dcl",
+    ".versions.toml",
+    "gradle.lockfile",
+    ".gemspec",
+    ".csproj",
+    ".fsproj",
+    ".vbproj",
+    ".props",
+    ".targets",
+    ".podspec",
+    ".cabal",
+];
+
 fn is_unread(dir: &str, name: &str) -> bool {
-    const NAMES: [&str; 6] = [
-        "package.yaml",
-        "pnpm-workspace.yaml",
-        "pnpm-lock.yaml",
-        "setup.py",
-        "setup.cfg",
-        "pom.xml",
-    ];
-    const ENDS: [&str; 4] = [".gradle", ".gradle.kts", ".versions.toml", "gradle.lockfile"];
-    NAMES.contains(&name)
-        || ENDS.iter().any(|end| name.ends_with(end))
-        || (name == "extensions.xml" && dir.ends_with(".mvn"))
+    let name = name.to_ascii_lowercase();
+    UNREAD.contains(&&*name)
+        || UNREAD_ENDS.iter().any(|end| name.ends_with(end))
+        || (["extensions.xml", "settings.xml"].contains(&&*name) && dir.ends_with(".mvn"))
         || (name.ends_with(".lockfile") && dir.ends_with("dependency-locks"))
 }
 
@@ -137,19 +217,31 @@ fn is_requirements(path: &str) -> bool {
     })
 }
 
+/// Changed files that others name as parts of them.
+#[derive(Default)]
+struct Included {
+    /// Lists of requirements.
+    lists: BTreeSet<String>,
+    /// Scripts that Gradle's scripts apply.
+    scripts: BTreeSet<String>,
+}
+
 /// A file beside what it is read as. What a go.mod only marks as needed by others is like a lockfile, and what npm's lockfile says
-/// that the project asks for is like a manifest.
-fn formats(path: &str, included: &BTreeSet<String>) -> Vec<Format> {
-    let named = format_of(path);
-    let python = || manifest(Ecosystem::Python, python::requirements);
+/// that the project asks for is like a manifest. A script of Python may name what it needs in a comment.
+fn formats(path: &str, included: &Included) -> Vec<Format> {
     let more = match split(path).1 {
         "go.mod" => lock(Ecosystem::Go, go::indirect),
         "package-lock.json" | "npm-shrinkwrap.json" => {
             manifest(Ecosystem::Node, node::npm_lock_wishes)
         }
+        name if name.ends_with(".py") => manifest(Ecosystem::Python, python::script),
         _ => None,
     };
-    let known = named.or_else(|| included.contains(path).then(python).flatten());
+    let known = match format_of(path) {
+        None if included.lists.contains(path) => manifest(Ecosystem::Python, python::requirements),
+        None if included.scripts.contains(path) => manifest(Ecosystem::Other, unread),
+        known => known,
+    };
     known.into_iter().chain(more).collect()
 }
 
@@ -215,7 +307,8 @@ pub(crate) fn added(git: &Git, base: &str, commit: &str, files: &[Change]) -> Ve
         if !one.format.is_lock && !new.is_empty() {
             let ecosystem = one.format.ecosystem;
             let own = owned.entry(ecosystem).or_insert_with(|| own::read(git, commit, ecosystem));
-            new.retain(|name| !own.has(path, name));
+            // What the repository has of its own, it has with all its extras.
+            new.retain(|name| !own.has(path, name.split('[').next().unwrap_or(name)));
         }
         for name in new {
             let message = format!("{path} adds the dependency {name}");
@@ -278,17 +371,23 @@ fn is_swapped(name: &str, lock: &ChangedManifest<'_>, read: &[ChangedManifest<'_
     lock.before.contains_key(plain) && !read.iter().any(asked) && !lock.before.keys().any(used)
 }
 
-/// Lists changed files that a list of requirements includes under a name of their own.
-fn included(git: &Git, commit: &str, files: &[Change]) -> BTreeSet<String> {
+/// Finds changed files that other files name as parts of them, under a name that says nothing.
+fn included(git: &Git, commit: &str, files: &[Change]) -> Included {
     let unnamed: BTreeSet<&str> = files
         .iter()
         .filter(|file| format_of(&file.file.path).is_none())
         .map(|file| &*file.git_path)
         .collect();
-    let may_be = |path: &&str| path.ends_with(".txt") || path.ends_with(".in");
-    if !unnamed.iter().any(may_be) {
-        return BTreeSet::new();
+    if unnamed.is_empty() {
+        return Included::default();
     }
+    let may_be = |path: &&str| path.ends_with(".txt") || path.ends_with(".in");
+    let lists = if unnamed.iter().any(may_be) { lists(git, commit) } else { BTreeSet::new() };
+    Included { lists, scripts: applied(git, commit, &unnamed) }
+}
+
+/// Lists what lists of requirements include.
+fn lists(git: &Git, commit: &str) -> BTreeSet<String> {
     let is_list = |path: &String| is_requirements(path) || split(path).1 == "pyproject.toml";
     let lists = files_at(git, commit).into_iter().filter(is_list);
     let mut found = BTreeSet::new();
@@ -302,6 +401,27 @@ fn included(git: &Git, commit: &str, files: &[Change]) -> BTreeSet<String> {
         found.extend(names.into_iter().filter_map(inside));
     }
     found
+}
+
+/// Lists files whose name stands in a line of a Gradle script that applies something. The path before the name may be an
+/// expression, so the name alone decides.
+fn applied(git: &Git, commit: &str, unnamed: &BTreeSet<&str>) -> BTreeSet<String> {
+    let lines = git.lines(&[
+        "grep",
+        "-h",
+        "-I",
+        "-E",
+        "apply.*from",
+        commit,
+        "--",
+        "*.gradle",
+        "*.gradle.kts",
+    ]);
+    let names = |path: &&&str| {
+        let name = split(path).1;
+        lines.iter().any(|line| line.contains(name))
+    };
+    unnamed.iter().filter(names).map(|path| (*path).to_owned()).collect()
 }
 
 /// Every dependency that a file of the ecosystem named before: for a manifest, another manifest; for a lockfile, any.

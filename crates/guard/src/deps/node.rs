@@ -25,6 +25,22 @@ pub(super) fn manifest(text: &str, dir: &str) -> Option<Names> {
     Some(of_package(&root, dir))
 }
 
+/// Other registries than the usual ones that npm's settings name.
+pub(super) fn npmrc(text: &str, _dir: &str) -> Option<Names> {
+    let mut names = Names::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
+        let Some((key, value)) = line.split_once('=') else { continue };
+        let (key, value) = (key.trim(), value.trim().trim_matches(['"', '\'']));
+        let is_registry = key == "registry" || key.ends_with(":registry");
+        // What a variable stands for is not known here.
+        let other = place::other_host(value, &REGISTRIES).or(value.contains('$').then_some(value));
+        if let Some(place) = other.filter(|_| is_registry) {
+            names.insert(format!("{key} {place}"), String::new());
+        }
+    }
+    Some(names)
+}
+
 fn of_package(root: &Value, dir: &str) -> Names {
     let mut names = Names::new();
     sections(root, dir, &mut names);

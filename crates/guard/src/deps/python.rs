@@ -20,22 +20,34 @@ fn normal(name: &str) -> String {
     out
 }
 
-/// The name at the beginning of `name[extra] >= 1.0; python_version < "3"`, or of `name @ URL`, with all of it.
-pub(super) fn requirement(text: &str) -> Option<(String, String)> {
+/// The name at the beginning of `name[extra] >= 1.0; python_version < "3"`, or of `name @ URL`, with all of it. Each extra is a name, too:
+/// it brings dependencies of its own.
+pub(super) fn requirement(text: &str) -> Names {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)));
-    let (name, rest) = text.split_at_checked(end.unwrap_or(text.len()))?;
+    let Some((name, rest)) = text.split_at_checked(end.unwrap_or(text.len())) else {
+        return Names::new();
+    };
     if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) {
-        return None;
+        return Names::new();
     }
     let name = normal(name);
-    let rest = rest
-        .split_once(']')
-        .filter(|_| rest.trim_start().starts_with('['))
-        .map_or(rest, |(_, r)| r);
+    let in_brackets = rest.trim_start().strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let (extras, rest) = in_brackets.unwrap_or(("", rest));
     let url = rest.trim_start().strip_prefix('@').and_then(|url| url.split(';').next());
-    let name = url.map_or_else(|| name.clone(), |url| place::from(&name, url.trim()));
-    Some((name, text.to_owned()))
+    let whole = url.map_or_else(|| name.clone(), |url| place::from(&name, url.trim()));
+    let mut names = Names::from([(whole, text.to_owned())]);
+    names.extend(with_extras(&name, extras.split(',')));
+    names
+}
+
+/// A name with each of its extras.
+fn with_extras<'e>(
+    name: &str,
+    extras: impl Iterator<Item = &'e str>,
+) -> impl Iterator<Item = (String, String)> {
+    let extras = extras.map(normal).filter(|extra| !extra.is_empty());
+    extras.map(move |extra| (format!("{name}[{extra}]"), String::new()))
 }
 
 fn table<'v>(root: &'v Table, path: &[&str]) -> Option<&'v Table> {
@@ -44,7 +56,7 @@ fn table<'v>(root: &'v Table, path: &[&str]) -> Option<&'v Table> {
 
 fn listed(value: Option<&Value>, names: &mut Names) {
     let items = value.and_then(Value::as_array).into_iter().flatten();
-    names.extend(items.filter_map(Value::as_str).filter_map(requirement));
+    names.extend(items.filter_map(Value::as_str).flat_map(requirement));
 }
 
 /// The forms of an entry: a table or text, or a list of them for different surroundings.
@@ -61,6 +73,8 @@ fn keyed(entries: Option<&Table>, dir: &str, names: &mut Names) {
             let source = ["git", "url", "file", "path"].iter().find_map(|key| text(key));
             if name != "python" && !own {
                 let name = normal(name);
+                let extras = form.get("extras").and_then(Value::as_array).into_iter().flatten();
+                names.extend(with_extras(&name, extras.filter_map(Value::as_str)));
                 let name = source.map_or_else(|| name.clone(), |source| place::from(&name, source));
                 names.insert(name, value.to_string());
             }
@@ -134,6 +148,56 @@ pub(super) fn dynamic_lists(text: &str) -> Vec<String> {
     files.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
+/// Tools whose tables are read one by one.
+const READ_TOOLS: [&str; 4] = ["poetry", "uv", "pdm", "setuptools"];
+/// Keys by which other tools, such as Hatch, name dependencies of environments and builds.
+const DEPENDENCY_KEYS: [&str; 6] = [
+    "dependencies",
+    "extra-dependencies",
+    "dev-dependencies",
+    "build-dependencies",
+    "requires",
+    "deps",
+];
+
+/// Everything in a table, however deep, that a tool calls dependencies.
+fn anywhere(table: &Table, dir: &str, names: &mut Names) {
+    for (key, value) in table {
+        if DEPENDENCY_KEYS.contains(&key.as_str()) {
+            listed(Some(value), names);
+            keyed(value.as_table(), dir, names);
+        } else {
+            forms(value)
+                .into_iter()
+                .filter_map(Value::as_table)
+                .for_each(|table| anywhere(table, dir, names));
+        }
+    }
+}
+
+pub(super) fn hatch(text: &str, dir: &str) -> Option<Names> {
+    let root: Table = text.parse().ok()?;
+    let mut names = Names::new();
+    anywhere(&root, dir, &mut names);
+    Some(names)
+}
+
+/// What a script says in its head that it needs (PEP 723): a comment between `# /// script` and `# ///`, in TOML. Another kind
+/// of head is none of it.
+pub(super) fn script(text: &str, dir: &str) -> Option<Names> {
+    let mut names = Names::new();
+    let mut lines = text.lines();
+    while lines.by_ref().any(|line| line.trim_end() == "# /// script") {
+        let inside = lines.by_ref().take_while(|line| line.trim_end() != "# ///");
+        let inside: String = inside
+            .map_while(|line| line.strip_prefix('#'))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        names.extend(pyproject(&format!("[project]\n{inside}"), dir)?);
+    }
+    Some(names)
+}
+
 pub(super) fn pyproject(text: &str, dir: &str) -> Option<Names> {
     let root: Table = text.parse().ok()?;
     let mut names = Names::new();
@@ -163,12 +227,20 @@ pub(super) fn pyproject(text: &str, dir: &str) -> Option<Names> {
     for (_, group) in table(&root, &["tool", "poetry", "group"]).into_iter().flatten() {
         keyed(group.get("dependencies").and_then(Value::as_table), dir, &mut names);
     }
+    for (tool, settings) in table(&root, &["tool"]).into_iter().flatten() {
+        if let Some(settings) = settings.as_table().filter(|_| !READ_TOOLS.contains(&&**tool)) {
+            anywhere(settings, dir, &mut names);
+        }
+    }
     // A project may ask for its own extras, and for what it takes from the repository.
     let own = own_sources(text, dir);
     let project = |table: Option<&Table>| normal(table?.get("name")?.as_str()?).into();
     let itself: [Option<String>; 2] =
         [project(table(&root, &["project"])), project(table(&root, &["tool", "poetry"]))];
-    names.retain(|name, _| !own.contains(name) && !itself.contains(&Some(name.clone())));
+    names.retain(|name, _| {
+        let name = name.split('[').next().unwrap_or(name);
+        !own.iter().chain(itself.iter().flatten()).any(|known| known == name)
+    });
     Some(names)
 }
 
@@ -293,8 +365,8 @@ pub(super) fn requirements(text: &str, dir: &str) -> Option<Names> {
         }
         let wanted = option(&line, &["-e", "--editable"]).unwrap_or(&line);
         if let Some((url, egg)) = wanted.split_once("#egg=") {
-            let name = requirement(egg).map(|(name, _)| place::from(&name, url));
-            names.extend(name.map(|name| (name, line.clone())));
+            let named = requirement(egg).into_keys();
+            names.extend(named.map(|name| (place::from(&name, url), line.clone())));
         } else if is_url(wanted) {
             names.insert(place::without_version(wanted).to_owned(), line.clone());
         } else if wanted.starts_with(['.', '/', '$']) {

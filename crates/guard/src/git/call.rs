@@ -8,43 +8,114 @@ use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The git binary, set to work in one directory.
+/// Settings that win over every file's, so that a repository names no program that git runs. Git takes them from the
+/// environment of the call.
+const SETTINGS: [(&str, &str); 13] = [
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.pager", "cat"),
+    ("core.askPass", "false"),
+    ("core.sshCommand", "false"),
+    // An empty helper empties the list of helpers.
+    ("credential.helper", ""),
+    ("protocol.allow", "never"),
+    ("log.showSignature", "false"),
+    ("submodule.recurse", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("core.attributesFile", "/dev/null"),
+    // What is an ancestor of what is read from the commits alone.
+    ("core.commitGraph", "false"),
+];
+
+/// Variables of every call.
+const VARIABLES: [(&str, &str); 6] = [
+    ("LC_ALL", "C"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    // No call reaches a network, not even for objects that a partial clone lacks. Unlike `protocol.allow`, no
+    // `protocol.NAME.allow` of a file widens this list.
+    ("GIT_ALLOW_PROTOCOL", ""),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    // What `git replace` or a graft shows in the place of a commit is not what was committed.
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_GRAFT_FILE", "/dev/null"),
+];
+
+/// Variables of git that are the user's to set: where the user's own settings are (`safe.directory` is one of them), and how far
+/// git looks for a repository.
+const KEPT: [&str; 5] = [
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+];
+
+/// Commands that print differences, and what keeps them from running a program for it: an external diff, a text
+/// conversion, or git itself inside of a submodule.
+const DIFFS: [&str; 4] = ["diff", "diff-tree", "log", "show"];
+const PLAIN_DIFF: [&str; 4] =
+    ["--no-ext-diff", "--no-textconv", "--submodule=short", "--ignore-submodules=none"];
+
+/// The git binary, set to work in one directory. Every call of git is built here. No call runs a program that the
+/// repository's files name: no hook, filter, file system monitor, external diff, text conversion, pager, signature check or helper.
+#[derive(Clone)]
 pub struct Git {
     dir: PathBuf,
+    settings: Vec<(String, OsString)>,
     extra: Vec<(&'static str, OsString)>,
 }
 
 impl Git {
     pub fn at(dir: &Path) -> Git {
-        Git { dir: dir.to_owned(), extra: Vec::new() }
+        let settings = SETTINGS.map(|(name, value)| (name.to_owned(), value.into())).to_vec();
+        Git { dir: dir.to_owned(), settings, extra: Vec::new() }
     }
 
     /// Sets a variable, such as one that names another index than the work tree's own.
+    #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<OsString>) -> Git {
         self.extra.push((name, value.into()));
         self
     }
 
+    /// Adds a setting.
+    #[must_use]
+    pub(crate) fn setting(mut self, name: String, value: OsString) -> Git {
+        self.settings.push((name, value));
+        self
+    }
+
     /// Prepares a call. Variables that a hook or a user's shell set must not redirect it, and it must
     /// never wait for a person or take locks it does not need.
-    pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = Command::new("git");
         for name in git_variables() {
             command.env_remove(name);
         }
-        command
-            .arg("--no-optional-locks")
-            .args(args)
-            .current_dir(&self.dir)
-            .env("GIT_TERMINAL_PROMPT", "0")
-            // What `git replace` shows in the place of a commit is not what was committed.
-            .env("GIT_NO_REPLACE_OBJECTS", "1")
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null());
+        command.args(["--no-optional-locks", "--no-pager"]).current_dir(&self.dir);
+        command.stdin(Stdio::null()).envs(VARIABLES);
+        command.env("GIT_CONFIG_COUNT", self.settings.len().to_string());
+        for (place, (name, value)) in self.settings.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{place}"), name);
+            command.env(format!("GIT_CONFIG_VALUE_{place}"), value);
+        }
         for (name, value) in &self.extra {
             command.env(name, value);
         }
+        let Some((verb, rest)) = args.split_first() else { return command };
+        command.arg(verb);
+        if DIFFS.iter().any(|diff| verb.as_ref() == *diff) {
+            command.args(PLAIN_DIFF);
+        }
+        command.args(rest);
         command
+    }
+
+    /// Returns a setting as the user's and the repository's files have it; comity's own calls may override it.
+    pub fn users_setting(&self, name: &str) -> Option<String> {
+        let plain = Git { dir: self.dir.clone(), settings: Vec::new(), extra: Vec::new() };
+        plain.line(&["config", "--get", name])
     }
 
     /// Runs to the end; nothing when git cannot be started.
@@ -53,9 +124,13 @@ impl Git {
     }
 
     /// Runs to the end with this on its standard input; by a file, so that neither side waits for the other.
-    pub(crate) fn fed<S: AsRef<OsStr>>(&self, args: &[S], input: &str) -> Option<Output> {
+    pub(crate) fn fed<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        input: impl AsRef<[u8]>,
+    ) -> Option<Output> {
         let mut file = tempfile::tempfile().ok()?;
-        file.write_all(input.as_bytes()).and_then(|()| file.rewind()).ok()?;
+        file.write_all(input.as_ref()).and_then(|()| file.rewind()).ok()?;
         self.command(args).stdin(file).output().ok()
     }
 
@@ -113,7 +188,9 @@ impl Git {
 
 /// Returns the names of git's own variables, which must not leak into the calls of git.
 fn git_variables() -> Vec<OsString> {
-    let is_git = |name: &OsStr| name.to_string_lossy().starts_with("GIT_");
+    let is_git = |name: &OsStr| {
+        name.to_string_lossy().starts_with("GIT_") && !KEPT.iter().any(|kept| name == *kept)
+    };
     std::env::vars_os().map(|(name, _)| name).filter(|name| is_git(name)).collect()
 }
 

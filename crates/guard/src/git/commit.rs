@@ -1,10 +1,8 @@
 //! Questions about commits, and the snapshot of a work tree that must not be committed to.
 
-use super::Git;
+use super::{Git, WorkTree};
 use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
-use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -14,9 +12,10 @@ use std::process::Stdio;
 const PATCHES_MAX: &str = "--max-count=500";
 
 /// A patch as git itself would print it: whatever a user has set for the screen or for reviews would make
-/// equal patches differ.
-const PLAIN: [&str; 6] =
-    ["--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", "-U3"];
+/// equal patches differ. An attribute that calls a file binary hides none of its content.
+const PLAIN: [&str; 5] = ["--text", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", "-U3"];
+/// No message of a commit stands where a patch may be.
+const NO_MESSAGE: &str = "--format=commit %H";
 
 /// What git says about the submitted commit and the merged one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +58,7 @@ fn by_patch(git: &Git, submitted: &str, merged: &str) -> Containment {
     };
     let whole = patch_ids(git, &[&["diff"], PLAIN.as_slice(), &[&base, submitted]].concat());
     let range = format!("{base}..{merged}");
-    let log = ["log", "-p", "--no-merges", "--no-show-signature", PATCHES_MAX];
+    let log = ["log", "-p", "--no-merges", NO_MESSAGE, PATCHES_MAX];
     let each = patch_ids(git, &[&log, PLAIN.as_slice(), &["--end-of-options", &range]].concat());
     match whole.first() {
         Some(id) if each.contains(id) => Containment::Contained,
@@ -99,49 +98,24 @@ fn failed(step: &str, task: &str) -> Refusal {
 /// Makes a commit of the work tree as it is, without touching it or its index. The same files give
 /// the same commit, so that a repeated submit is the same submit.
 pub fn snapshot(tree: &Path, task: &str) -> Result<String, Refusal> {
-    let dir = tempfile::tempdir().map_err(|_| failed("make a temporary index", task))?;
+    let files = WorkTree::of(tree).ok_or_else(|| failed("look at the work tree", task))?;
+    let tree_id = files.write().ok_or_else(|| failed("add the files", task))?;
     let plain = Git::at(tree);
-    let head = plain.commit("HEAD");
     let date = plain.line(&["show", "--no-patch", "--format=%cI", "HEAD"]);
     let date = date.unwrap_or_else(|| NO_DATE.to_owned());
-    let git = plain
-        .with("GIT_INDEX_FILE", dir.path().join("index"))
-        .with("GIT_AUTHOR_DATE", &date)
-        .with("GIT_COMMITTER_DATE", &date);
-    let done = |args: &[&str]| git.output(args).is_some_and(|output| output.status.success());
-    if head.is_some() && !done(&["read-tree", "HEAD"]) {
-        return Err(failed("read the tree", task));
+    let mut git = plain.with("GIT_AUTHOR_DATE", &date).with("GIT_COMMITTER_DATE", &date);
+    for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
+        git = git.with(name, "comity");
     }
-    if !done(&["add", "--all", "--", "."]) || !without_nested(&git, &Git::at(tree)) {
-        return Err(failed("add the files", task));
+    for email in ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
+        git = git.with(email, "comity@localhost");
     }
-    let tree_id = git.line(&["write-tree"]).ok_or_else(|| failed("write the tree", task))?;
     let message = format!("comity: snapshot of the work on {task}");
-    let mut args = vec!["-c", "user.name=comity", "-c", "user.email=comity@localhost"];
-    args.extend(["commit-tree", &tree_id, "-m", &message]);
-    if let Some(head) = &head {
+    let mut args = vec!["commit-tree", "--no-gpg-sign", &tree_id, "-m", &message];
+    if let Some(head) = &files.head {
         args.extend(["-p", head]);
     }
     git.line(&args).ok_or_else(|| failed("make the commit", task))
-}
-
-/// Takes other repositories and work trees that lie inside of this one out of an index: they are nobody's change. A submodule
-/// that was added on purpose is in the work tree's own index, too.
-fn without_nested(git: &Git, own: &Git) -> bool {
-    let staged = |git: &Git| {
-        let lines = git.output(&["ls-files", "--stage", "-z"]).map(|output| output.stdout);
-        let lines = lines.unwrap_or_default();
-        let lines = lines.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-        let module =
-            |line: Cow<'_, str>| Some(line.strip_prefix("160000 ")?.split_once('\t')?.1.to_owned());
-        lines.filter_map(module).collect::<BTreeSet<String>>()
-    };
-    let all = staged(git);
-    if all.is_empty() {
-        return true;
-    }
-    let known = staged(own);
-    all.difference(&known).all(|path| git.does(&["update-index", "--force-remove", "--", path]))
 }
 
 /// The ref of a snapshot that is about to be handed in.

@@ -2,6 +2,8 @@
 
 mod call;
 mod commit;
+mod work_tree;
 
 pub use call::{Git, version};
 pub use commit::{Containment, containment, hold, keep, let_go, snapshot};
+pub use work_tree::{NewFiles, WorkTree};

@@ -12,26 +12,29 @@ pub struct Ini {
 
 impl Ini {
     pub fn read(file: &Path) -> Ini {
-        Ini::parse(&std::fs::read_to_string(file).unwrap_or_default())
+        Ini::parse(&super::read(file).unwrap_or_default())
     }
 
-    /// Reads a file and those that its `include.path` names. Conditional includes are not followed.
-    pub fn read_with_includes(file: &Path) -> Ini {
-        Ini::read_within(file, &mut { INCLUDES_MAX })
+    /// Reads a file and those that its `include.path` names; `~/` is below `home`. Conditional includes are not followed.
+    pub fn read_with_includes(file: &Path, home: Option<&Path>) -> Ini {
+        Ini::read_within(file, home, &mut { INCLUDES_MAX })
     }
 
-    fn read_within(file: &Path, left: &mut usize) -> Ini {
+    fn read_within(file: &Path, home: Option<&Path>, left: &mut usize) -> Ini {
         let own = Ini::read(file);
         let Some(dir) = file.parent() else { return own };
         let mut entries = Vec::new();
         for entry in own.entries {
             let (section, key, path) = &entry;
             let included = section == "include" && key == "path" && *left > 0;
-            let file = included.then(|| dir.join(path));
+            let file = included.then(|| match (path.strip_prefix("~/"), home) {
+                (Some(rest), Some(home)) => home.join(rest),
+                _ => dir.join(path),
+            });
             entries.push(entry);
             if let Some(file) = file {
                 *left -= 1;
-                entries.extend(Ini::read_within(&file, left).entries);
+                entries.extend(Ini::read_within(&file, home, left).entries);
             }
         }
         Ini { entries }
@@ -57,6 +60,12 @@ impl Ini {
     pub fn get(&self, section: &str, key: &str) -> Option<&str> {
         let wanted = |(s, k, _): &&(String, String, String)| s == section && k == key;
         self.entries.iter().rev().find(wanted).map(|(_, _, value)| value.as_str())
+    }
+
+    /// Returns all values of a key, in the order of the file.
+    pub fn all<'i>(&'i self, section: &str, key: &str) -> impl Iterator<Item = &'i str> {
+        let wanted = move |(s, k, _): &&(String, String, String)| s == section && k == key;
+        self.entries.iter().filter(wanted).map(|(_, _, value)| value.as_str())
     }
 
     /// Returns the names below a section, such as those of the remotes.
@@ -126,10 +135,11 @@ mod tests {
         let file = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
         file("config", "[a]\nx = 1\ny = 1\n[include]\npath = more\n[a]\ny = 3\n");
         file("more", "[a]\nx = 2\ny = 2\n[include]\npath = absent\n");
-        let ini = Ini::read_with_includes(&dir.path().join("config"));
+        let ini = Ini::read_with_includes(&dir.path().join("config"), None);
         assert_eq!((ini.get("a", "x"), ini.get("a", "y")), (Some("2"), Some("3")));
         file("round", "[include]\npath = round\npath = round\n[a]\nx = 1\n");
-        assert_eq!(Ini::read_with_includes(&dir.path().join("round")).get("a", "x"), Some("1"));
+        let round = Ini::read_with_includes(&dir.path().join("round"), None);
+        assert_eq!(round.get("a", "x"), Some("1"));
     }
 
     #[test]

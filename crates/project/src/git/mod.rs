@@ -3,4 +3,15 @@
 mod ini;
 mod place;
 
+pub use ini::Ini;
 pub use place::{Place, remote_name};
+
+use crate::plain_file;
+use std::path::Path;
+
+/// The largest file of git's own that is read: its settings, and the paths of its directories.
+const FILE_BYTES_MAX: usize = 1024 * 1024;
+
+fn read(file: &Path) -> std::io::Result<String> {
+    plain_file::read_text(file, FILE_BYTES_MAX)
+}

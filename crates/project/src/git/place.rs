@@ -10,26 +10,42 @@ pub struct Place {
     pub work_tree: Option<PathBuf>,
     /// The directory that all linked worktrees share.
     pub common_dir: PathBuf,
+    /// Whether only the looks of the directory make it a repository: it is not called `.git`, and nothing points to it.
+    /// A repository can bring such a directory along as files of its own.
+    pub by_looks: bool,
 }
 
 impl Place {
     /// Looks for a repository at exactly this directory.
     pub fn at(dir: &Path) -> Option<Place> {
         let dot_git = dir.join(".git");
-        if let Ok(text) = std::fs::read_to_string(&dot_git) {
+        if let Ok(text) = super::read(&dot_git) {
             let git_dir = dir.join(text.trim().strip_prefix("gitdir:")?.trim());
             let common_dir = tidy(&common_dir(&git_dir)?);
-            return Some(Place { work_tree: Some(dir.to_owned()), common_dir });
+            return Some(Place { work_tree: Some(dir.to_owned()), common_dir, by_looks: false });
         }
         if is_git_dir(&dot_git) {
-            return Some(Place { work_tree: Some(dir.to_owned()), common_dir: dot_git });
+            let work_tree = Some(dir.to_owned());
+            return Some(Place { work_tree, common_dir: dot_git, by_looks: false });
         }
         // Inside a repository's own directory, or in a bare one.
         if is_git_dir(dir) {
-            let work_tree = dir.parent().filter(|_| dir.ends_with(".git")).map(Path::to_owned);
-            return Some(Place { work_tree, common_dir: dir.to_owned() });
+            let is_named = dir.ends_with(".git");
+            let work_tree = dir.parent().filter(|_| is_named).map(Path::to_owned);
+            return Some(Place { work_tree, common_dir: dir.to_owned(), by_looks: !is_named });
         }
         None
+    }
+
+    /// Finds the repository that a directory is in. What only looks like a bare repository and lies in a work tree
+    /// is data of that work tree.
+    pub fn around<'d>(dirs: impl Iterator<Item = &'d Path>) -> Option<Place> {
+        let mut places = dirs.filter_map(Place::at);
+        let first = places.next()?;
+        if !first.by_looks {
+            return Some(first);
+        }
+        Some(places.find(|place| !place.by_looks).unwrap_or(first))
     }
 
     /// Reads the shared configuration, which the user wrote. An included file may be the repository's own, so what
@@ -40,7 +56,7 @@ impl Place {
 
     /// Reads the shared configuration with the files that it includes.
     fn config_with_includes(&self) -> Ini {
-        Ini::read_with_includes(&self.common_dir.join("config"))
+        Ini::read_with_includes(&self.common_dir.join("config"), None)
     }
 
     /// Returns the work tree that owns the shared directory; a bare repository is its own.
@@ -65,7 +81,7 @@ impl Place {
             return Vec::new();
         };
         let top = |entry: std::fs::DirEntry| {
-            let text = std::fs::read_to_string(entry.path().join("gitdir")).ok()?;
+            let text = super::read(&entry.path().join("gitdir")).ok()?;
             let dot_git = entry.path().join(text.trim());
             dot_git.parent().map(tidy)
         };
@@ -82,7 +98,7 @@ fn is_git_dir(dir: &Path) -> bool {
 }
 
 fn common_dir(git_dir: &Path) -> Option<PathBuf> {
-    match std::fs::read_to_string(git_dir.join("commondir")) {
+    match super::read(&git_dir.join("commondir")) {
         Ok(text) => Some(git_dir.join(text.trim())),
         Err(_) => git_dir.is_dir().then(|| git_dir.to_owned()),
     }

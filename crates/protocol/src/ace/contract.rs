@@ -6,7 +6,7 @@ use crate::document::{self, Data, Node};
 use crate::problem::Problems;
 use crate::shape::{self, Field, Shape, check_paths, may, should};
 use comity_core::command::{IssueKind, ReportStatus, ReportedIssue, ReportedLine, WorkReport};
-use comity_core::pattern::RepoPath;
+use comity_core::pattern::listed_path;
 use serde_json::{Value, json};
 
 pub const DONE: ContractKind = ContractKind {
@@ -66,7 +66,7 @@ fn validate(root: &Node, _mode: Mode) -> Problems {
     if matches!(root.data, Data::Map(_)) && keys_there(Some(root), &SAID) == 0 {
         found.error(root.at, "summary", "the file does not say what was done");
     }
-    check_paths(&mut found, "files_changed", root.get("files_changed"), RepoPath::parse);
+    check_paths(&mut found, "files_changed", root.get("files_changed"), listed_path);
     if let Err(refused @ HandOverError::InstructionRefusal(_)) = HandOver::of(&root.to_value()) {
         found.error(root.place_of("summary"), "summary", refused.to_string());
     }

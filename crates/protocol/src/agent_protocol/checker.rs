@@ -7,7 +7,7 @@ use super::time::is_iso_8601;
 use crate::contract::Mode;
 use crate::document::{Data, Node, Place, looks_like_time};
 use crate::problem::Problems;
-use comity_core::pattern::{PatternError, RepoPath};
+use comity_core::pattern::PatternError;
 
 const SHOWN_MAX: usize = 200;
 
@@ -136,13 +136,18 @@ impl<'a> Checker<'a> {
     }
 
     /// Beyond the original: a path below the root. Returns it in its one spelling.
-    pub(super) fn path(&mut self, path: &str, value: &Node) -> Option<String> {
+    pub(super) fn path(
+        &mut self,
+        path: &str,
+        value: &Node,
+        parse: fn(&str) -> Result<String, PatternError>,
+    ) -> Option<String> {
         let Some(text) = value.text() else {
             self.error(value.at, path, format!("{path} must be a string"));
             return None;
         };
-        match RepoPath::parse(text) {
-            Ok(parsed) => Some(parsed.as_str().to_owned()),
+        match parse(text) {
+            Ok(parsed) => Some(parsed),
             Err(error) => {
                 let what = match error {
                     PatternError::OutsideRoot | PatternError::Absolute => "leaves the root",

@@ -132,7 +132,9 @@ fn context_file(check: &mut Checker<'_>, path: &str, value: &Node) {
                 check.found.warning(value.at, path, message);
             }
             Err(_) => {
-                check.path(path, value);
+                check.path(path, value, |text| {
+                    RepoPath::parse(text).map(|path| path.as_str().to_owned())
+                });
             }
         },
         None if value.data == Data::Null => {}

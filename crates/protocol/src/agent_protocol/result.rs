@@ -10,7 +10,7 @@ use comity_core::command::{
     Extra, FileAction, IssueKind, ReportStatus, ReportedFile, ReportedIssue, ReportedLine,
     WorkReport,
 };
-use comity_core::pattern::RepoPath;
+use comity_core::pattern::listed_path;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -87,7 +87,7 @@ fn further(check: &mut Checker<'_>) {
     for (place, item) in root.items_of("files_modified").iter().enumerate() {
         let path = format!("files_modified[{place}].path");
         let Some(value) = super::checker::truthy(item, "path") else { continue };
-        let Some(name) = check.path(&path, value) else { continue };
+        let Some(name) = check.path(&path, value, listed_path) else { continue };
         let first = *seen.entry(name).or_insert(place);
         if first != place {
             let message = format!(
@@ -116,8 +116,7 @@ fn further(check: &mut Checker<'_>) {
 pub fn report(root: &Node) -> WorkReport {
     let file = |item: &Node| ReportedFile {
         // One spelling of each path, so that it can be compared with what git says.
-        path: RepoPath::parse(&item.text_of("path"))
-            .map_or_else(|_| item.text_of("path"), |path| path.as_str().to_owned()),
+        path: listed_path(&item.text_of("path")).unwrap_or_else(|_| item.text_of("path")),
         action: match item.text_of("action").as_str() {
             "created" => FileAction::Created,
             "deleted" => FileAction::Deleted,

@@ -30,7 +30,7 @@ pub use legacy::{Legacy, normal_event};
 pub use listing::task_lines;
 pub use locks::{LockRecord, OutsideLock, lock_id, lock_record, parse_lock_id, read_lock};
 pub use log::{Known, log};
-pub use tasks::{EXTRAS, Patch, task_record, told_needs};
+pub use tasks::{EXTRAS, Patch, file_record, task_record, told_needs};
 pub use v1::{V1, V1Agent, V1Lock, read_v1};
 
 use comity_core::chain::Hash;

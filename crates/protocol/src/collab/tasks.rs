@@ -3,6 +3,7 @@
 use super::document::{StateFile, problem_at};
 use super::references::{REFERENCES, References};
 use super::{Problem, large_integer, seconds};
+use crate::plan::kept;
 use comity_core::command::{ClaimWish, Command, ImportedTask, NewTask};
 use comity_core::event::{TaskLinked, TaskUpdated};
 use comity_core::ids::{AgentId, TaskId};
@@ -46,6 +47,12 @@ pub fn task_record(task: &TaskView) -> Map<String, Value> {
         record.entry(key.as_str()).or_insert_with(|| value.clone());
     }
     record
+}
+
+/// The same as a file has it: a state that was kept back here stays as it was written there.
+pub fn file_record(task: &TaskView) -> Map<String, Value> {
+    let Some(status) = kept(task) else { return task_record(task) };
+    task_record(&TaskView { status, needs: None, ..task.clone() })
 }
 
 /// The word that somebody gave, as long as it still says what the priority is.
@@ -250,11 +257,6 @@ impl Patch {
         self.needs.as_ref().filter(|needs| !needs.trim().is_empty())
     }
 
-    /// Tells whether the state takes somebody who works on the task, and nobody is named.
-    pub fn lacks_holder(&self) -> bool {
-        self.status.is_some_and(Status::is_held) && !matches!(self.assignee, Some(Some(_)))
-    }
-
     pub fn extra(&mut self, key: &str, value: Value) {
         self.extras.insert(key.to_owned(), value);
     }
@@ -283,6 +285,7 @@ impl Patch {
             assignee: self.assignee.clone().flatten(),
             links: self.references.as_ref().map(|said| said.links.clone()).unwrap_or_default(),
             awaits_unknown: true,
+            new: true,
             ..NewTask::default()
         }
     }
@@ -318,9 +321,18 @@ impl Patch {
         self.references.iter().flat_map(|said| &said.links).map(link).collect()
     }
 
-    /// Returns the commands that bring a task to what is said, in the order in which each can be done.
+    /// Returns the commands that bring a task to what is said, in the order in which each can be done. Who asks for it
+    /// claims also for whoever is named.
     pub fn commands(&self, task: &TaskView, actor: &AgentId, reason: Option<&str>) -> Vec<Command> {
-        let mut out = self.steps(task, actor, reason);
+        self.all_of(self.steps(task, actor, reason, true), task)
+    }
+
+    /// The same for what a file says: a file claims nothing in another's name.
+    pub fn edits(&self, task: &TaskView, actor: &AgentId, reason: Option<&str>) -> Vec<Command> {
+        self.all_of(self.steps(task, actor, reason, false), task)
+    }
+
+    fn all_of(&self, mut out: Vec<Command>, task: &TaskView) -> Vec<Command> {
         let id = || task.id.clone();
         out.extend(self.depend(task));
         out.extend(self.links(&task.id).into_iter().filter(|link| is_news(task, link)));
@@ -336,7 +348,13 @@ impl Patch {
         out
     }
 
-    fn steps(&self, task: &TaskView, actor: &AgentId, reason: Option<&str>) -> Vec<Command> {
+    fn steps(
+        &self,
+        task: &TaskView,
+        actor: &AgentId,
+        reason: Option<&str>,
+        for_others: bool,
+    ) -> Vec<Command> {
         let assign = self
             .assignee
             .as_ref()
@@ -346,11 +364,15 @@ impl Patch {
         // Who takes a task does not have to be assigned to it first.
         let assign = assign.filter(|agent| !(taken && agent.as_ref() == Some(actor)));
         let named = assign.cloned().flatten();
-        let claim = wanted.map(|to| claim_for(task, to, named.as_ref(), actor)).unwrap_or_default();
+        let claim = wanted.filter(|_| for_others);
+        let claim = claim.map(|to| claim_for(task, to, named.as_ref(), actor)).unwrap_or_default();
         let claimed = !claim.is_empty();
         let assign = assign.filter(|_| !claimed);
-        let assign =
-            assign.map(|agent| Command::Assign { id: task.id.clone(), agent: agent.clone() });
+        let assign = assign.map(|agent| Command::Assign {
+            id: task.id.clone(),
+            agent: agent.clone(),
+            new: true,
+        });
         let step = wanted.filter(|_| !claimed).map(|status| Command::Transition {
             id: task.id.clone(),
             status,
@@ -365,9 +387,19 @@ impl Patch {
         let Some(wanted) = &self.dependencies else { return Vec::new() };
         let id = || task.id.clone();
         let added = wanted.iter().filter(|on| !task.dependencies.contains(on));
-        let added = added.map(|on| Command::Await { id: id(), on: on.clone() });
+        let added = added.map(|on| Command::Depend {
+            id: id(),
+            on: on.clone(),
+            remove: false,
+            awaits_unknown: true,
+        });
         let gone = task.dependencies.iter().filter(|on| !wanted.contains(on));
-        let gone = gone.map(|on| Command::Depend { id: id(), on: on.clone(), remove: true });
+        let gone = gone.map(|on| Command::Depend {
+            id: id(),
+            on: on.clone(),
+            remove: true,
+            awaits_unknown: false,
+        });
         added.chain(gone).collect()
     }
 

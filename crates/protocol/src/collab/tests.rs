@@ -486,7 +486,7 @@ fn commands_of_a_patch_go_through_the_rules() {
         .iter()
         .map(|command| match command {
             Command::Claim(_) => "claim",
-            Command::Await { .. } => "depend",
+            Command::Depend { remove: false, .. } => "depend",
             Command::Depend { remove: true, .. } => "free",
             Command::Link { value, .. } if value == "7" => "link",
             Command::UpdateTask { .. } => "update",

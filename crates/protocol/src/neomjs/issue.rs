@@ -6,12 +6,13 @@ use super::in_place::Inside;
 use super::task::{goal_of, number_or_text, role_word, scalar, title_of};
 use super::{TaskContract, envelope, task};
 use crate::contract::Mode;
-use crate::document::Node;
-use crate::labels::Dialect;
+use crate::document::{Node, to_yaml};
+use crate::labels::{Dialect, Issue};
 use comity_core::command::NewTask;
 use comity_core::event::TaskLinked;
 use comity_core::limits;
 use comity_core::pattern::{CaseRule, Pattern};
+use comity_core::status::Status;
 use comity_core::task::Task;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -46,6 +47,25 @@ pub fn new_task(text: &str, tree: &Node, title: Option<&str>) -> NewTask {
     }
 }
 
+/// Returns the state that the front matter of an issue's file tells: whether it is closed, and why, and its label.
+pub fn status_there(text: &str) -> Option<Status> {
+    let front = envelope::front(text)?;
+    let labels = list(front.get("labels"));
+    let says = |keys: &[&str], words: &[&str]| {
+        let said = keys.iter().find_map(|key| front.get(key)?.written());
+        said.is_some_and(|said| words.iter().any(|word| word.eq_ignore_ascii_case(said.trim())))
+    };
+    let issue = match says(&["state"], &["closed"]) {
+        true if says(&["stateReason", "state_reason"], &["not_planned", "duplicate"]) => {
+            Issue::NotPlanned
+        }
+        true => Issue::Completed,
+        false => Issue::Open,
+    };
+    let dialect = Dialect::neo();
+    dialect.status(dialect.states_in(&labels).first().copied(), issue)
+}
+
 /// Labels that say neither state nor role, which a task has fields for.
 fn free_words(labels: Vec<String>) -> Vec<String> {
     let dialect = Dialect::neo();
@@ -64,11 +84,19 @@ fn free_words(labels: Vec<String>) -> Vec<String> {
 pub fn written(task: &Task, body: Option<&str>) -> Written {
     let Some((text, tree)) = body.and_then(|body| Some((body, read(body)?))) else {
         let contract = TaskContract::of_task(task).render();
-        return Written { text: contract.clone(), contract };
+        return Written { text: with_labels(task, contract.clone()), contract };
     };
     let text = brought_up_to_date(task, text)
         .unwrap_or_else(|| with_contract(text, &contract_now(task, &tree)));
-    Written { contract: envelope::contract_in(&text), text }
+    Written { contract: envelope::contract_in(&text), text: with_labels(task, text) }
+}
+
+/// The labels of a task stand in front of a text that has no front matter of its own.
+fn with_labels(task: &Task, text: String) -> String {
+    if task.labels.is_empty() || envelope::front(&text).is_some() {
+        return text;
+    }
+    format!("---\n{}---\n{text}", to_yaml(&json!({"labels": task.labels}), &task::STYLE))
 }
 
 fn read(text: &str) -> Option<Node> {
@@ -156,6 +184,16 @@ fn changes(task: &Task, text: &str, tree: &Node) -> Vec<Change> {
     if envelope::front_title(text).is_some_and(|title| title_of(&title) != task.title) {
         let (key, value) = ("title".to_owned(), Some(json!(task.title)));
         out.push(Change { front: true, within: None, key, value });
+    }
+    if let Some(front) = envelope::front(text) {
+        let there = list(front.get("labels"));
+        let free = free_words(there.clone());
+        if free != task.labels {
+            let kept = there.into_iter().filter(|label| !free.contains(label));
+            let labels: Vec<String> = kept.chain(task.labels.iter().cloned()).collect();
+            let (key, value) = ("labels".to_owned(), Some(json!(labels)));
+            out.push(Change { front: true, within: None, key, value });
+        }
     }
     out
 }

@@ -13,11 +13,12 @@ mod task;
 
 pub use envelope::front_title as title_beside;
 pub use error::ErrorContract;
-pub use issue::{Written, new_task, written};
+pub use issue::{Written, new_task, status_there, written};
 pub use plan::{PlanItem, read_plan};
 pub use result::ResultContract;
 pub(crate) use result::created;
 pub use task::TaskContract;
+pub(crate) use task::title_of;
 
 use crate::contract::{ContractKind, Mode, row};
 use crate::document::{Fault, Node};

@@ -6,6 +6,7 @@ use crate::contract::Mode;
 use crate::document::{Data, Node};
 use crate::problem::{Level, Problems};
 use crate::shape::{self, Field, Shape, may};
+use crate::task_plan;
 use comity_core::command::{NewTask, PlannedTask};
 use comity_core::task::Priority;
 
@@ -59,6 +60,12 @@ pub fn read_plan(text: &str) -> Result<Vec<PlanItem>, Problems> {
         let mut found = task::validate(item, Mode::Full);
         if matches!(item.data, Data::Map(_)) {
             found.extend(shape::check(item, PLANNING));
+        }
+        for entry in task_plan::misplaced(item) {
+            let text = "this word belongs to a plan of tasks with a title and no goal; a contract has \
+                        context.files and requirements";
+            let path = format!("{path}.{}", entry.key);
+            problems.error(entry.key_at, &path, format!("{path}: {text}"));
         }
         for problem in found.iter() {
             let at = item.place_of(&problem.path);

@@ -10,7 +10,7 @@ use crate::shape::{self, Field, Shape, check_paths, may, must, should};
 use crate::test_claims;
 use comity_core::command::{Extra, ReportStatus, ReportedEvidence, ReportedLine, WorkReport};
 use comity_core::event::ResultReported;
-use comity_core::pattern::RepoPath;
+use comity_core::pattern::listed_path;
 use serde_json::{Map, Value, json};
 
 const HEADER: &str = "# AGENT RESULT CONTRACT";
@@ -82,7 +82,7 @@ pub(super) fn validate(root: &Node, mode: Mode) -> Problems {
         let message = format!("status must be one of {}", WRITTEN.join(", "));
         found.error(value.at, "status", message);
     }
-    check_paths(&mut found, "files_modified", root.get("files_modified"), RepoPath::parse);
+    check_paths(&mut found, "files_modified", root.get("files_modified"), listed_path);
     found
 }
 

@@ -191,7 +191,7 @@ pub(super) fn role_word(role: Role) -> &'static str {
     }
 }
 
-pub(super) fn title_of(text: &str) -> String {
+pub(crate) fn title_of(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     line.chars().take(limits::TITLE_CHARS_MAX).map(plain).collect::<String>().trim().to_owned()

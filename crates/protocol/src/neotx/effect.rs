@@ -2,10 +2,12 @@
 
 use super::{reviewer, scout};
 use crate::document::Node;
+use crate::neomjs::title_of;
 use comity_core::command::{Command, Question, TaskVerb};
-use comity_core::decision::DecisionOption;
+use comity_core::decision::{DecisionOption, Proposal};
 use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
+use comity_core::task::Priority;
 
 const ANSWERS: [(&str, &str); 3] =
     [("yes", "Make it a task"), ("later", "Keep it for later"), ("no", "Leave it")];
@@ -58,6 +60,12 @@ fn found(root: &Node, task: Option<&str>) -> Vec<Command> {
         let heading = format!("{} {}: {}", finding.id, finding.severity, finding.title);
         match &finding.decision {
             None if ["CRITICAL", "HIGH"].contains(&finding.severity.as_str()) => {
+                let is_critical = finding.severity == "CRITICAL";
+                let proposal = Proposal {
+                    title: title_of(&finding.title),
+                    description: finding.details.clone(),
+                    priority: Some(Priority::from_rank(u8::from(!is_critical))),
+                };
                 commands.push(Command::DecisionAsk(Box::new(Question {
                     question: heading,
                     task: task.map(str::to_owned),
@@ -67,6 +75,7 @@ fn found(root: &Node, task: Option<&str>) -> Vec<Command> {
                     default: None,
                     to: None,
                     expires: None,
+                    proposes: Some(Box::new(proposal)),
                 })));
             }
             asked => {

@@ -121,6 +121,7 @@ pub fn decision(record: &Record, now: Timestamp) -> Result<TakenDecision, String
             default,
             to: Some(Addressee::Planner),
             expires,
+            proposes: None,
         },
         answer,
         other: kept.map().clone(),

@@ -2,8 +2,9 @@
 //! task its state, if the first importer had no right to set that state.
 
 use super::{Earlier, ImportRecord, Part, Plan, Planned, Target};
-use comity_core::command::{Command, ConstraintChanges, ImportedTask, NewTask, TaskVerb};
-use comity_core::event::{TaskLinked, TaskUpdated};
+use comity_core::command::{Command, ImportedTask, NewTask};
+use comity_core::decide::kept_state;
+use comity_core::event::TaskLinked;
 use comity_core::ids::AgentId;
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
@@ -16,19 +17,19 @@ const ITEM: &str = "id";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
-    /// May accept work that was done in the other tracker.
+    /// Takes over every state.
     Person,
-    /// May abandon tasks and reserve them.
+    /// Takes over every state but that of finished work, and reserves tasks.
     Planner,
     Other,
 }
 
 impl Rights {
-    fn reach(self, target: &Target) -> bool {
+    fn reach(self, target: &Target, with_state: bool) -> bool {
         match target {
             Target::Queued | Target::Blocked { .. } => true,
-            Target::Abandoned { .. } => self != Rights::Other,
-            Target::Review { .. } | Target::Done { .. } => self == Rights::Person,
+            Target::Abandoned { .. } | Target::Review { .. } => with_state && self != Rights::Other,
+            Target::Done { .. } => with_state && self == Rights::Person,
         }
     }
 }
@@ -55,10 +56,10 @@ impl Target {
 
 impl Plan {
     /// Tells for each task whether this importer can give it its state. A parent is not finished before its parts.
-    pub fn reached(&self, rights: Rights) -> Vec<bool> {
+    pub fn reached(&self, rights: Rights, with_state: bool) -> Vec<bool> {
         let places = self.places();
         let mut reached: Vec<bool> =
-            self.tasks.iter().map(|task| rights.reach(&task.target)).collect();
+            self.tasks.iter().map(|task| rights.reach(&task.target, with_state)).collect();
         for place in self.finishing_order() {
             let Some(task) = self.tasks.get(place) else { continue };
             let finished = task.target.is_finished() && reached.get(place) == Some(&true);
@@ -88,6 +89,8 @@ pub struct ImportedAs {
 pub struct Source {
     /// Tasks keep the ids of their items under this name.
     pub name: String,
+    /// The file that is read.
+    pub file: String,
     /// Stands for whoever did the work in the other tracker.
     pub worker: AgentId,
 }
@@ -95,7 +98,12 @@ pub struct Source {
 impl Source {
     pub fn new(name: &str) -> Result<Source, Refusal> {
         let worker = AgentId::elsewhere(name)?;
-        Ok(Source { name: name.to_owned(), worker })
+        Ok(Source { name: name.to_owned(), file: name.to_owned(), worker })
+    }
+
+    /// The same, read from a file that is called so.
+    pub fn in_file(self, file: &str) -> Source {
+        Source { file: file.to_owned(), ..self }
     }
 
     /// Returns the id of the item that became this task, if it came from this tracker.
@@ -113,22 +121,12 @@ impl Source {
         tasks: &[TaskView],
         item: impl Fn(&TaskView) -> Option<String>,
     ) -> Earlier {
-        Earlier::of(tasks, item, |task| self.state_there(task))
+        Earlier::of(tasks, item, Source::state_there)
     }
 
     /// A task that waits for an importer with more rights counts as having its final state.
-    fn state_there(&self, task: &TaskView) -> Status {
-        let why = String::new;
-        let targets = [
-            Target::Done { why: why() },
-            Target::Review { why: why() },
-            Target::Abandoned { why: why() },
-        ];
-        let kept = |target: &&Target| {
-            self.kept_back(target).is_some_and(|blocker| task.blockers.contains(&blocker))
-        };
-        let kept = targets.iter().find(kept).filter(|_| task.status == Status::Queued);
-        kept.map_or(task.status, Target::status)
+    fn state_there(task: &TaskView) -> Status {
+        kept(task).unwrap_or(task.status)
     }
 
     pub fn record_of(&self, task: &TaskView) -> Option<ImportRecord> {
@@ -142,20 +140,6 @@ impl Source {
     pub fn remember(&self, id: &str, record: &ImportRecord) -> Command {
         let TaskLinked { provider, key, value } = self.link(RECORD, record.to_string());
         Command::Link { id: id.to_owned(), provider, key, value }
-    }
-
-    /// Returns the blocker of a task that is finished in the other tracker, until somebody imports it who may finish it here.
-    pub fn kept_back(&self, target: &Target) -> Option<String> {
-        let name = &self.name;
-        match target {
-            Target::Queued | Target::Blocked { .. } => None,
-            Target::Review { .. } | Target::Done { .. } => {
-                Some(format!("{} in {name}, until a person imports it", target.as_str()))
-            }
-            Target::Abandoned { .. } => {
-                Some(format!("abandoned in {name}, until a planner or a person imports it"))
-            }
-        }
     }
 
     pub fn take_over(&self, task: &Planned, way: &ImportedAs) -> Command {
@@ -173,8 +157,7 @@ impl Source {
         let mut imported = self.imported(new, &task.target);
         imported.notes.clone_from(&task.notes);
         if way.later.contains(&Part::Status) {
-            imported.task.blockers.extend(self.kept_back(&task.target));
-            imported = ImportedTask { status: None, reason: None, worker: None, ..imported };
+            imported = ImportedTask { reason: None, worker: None, with_state: false, ..imported };
         }
         Command::ImportTask(Box::new(imported))
     }
@@ -187,45 +170,30 @@ impl Source {
             task: new,
             status: Some(target.status()),
             needs: said.clone().filter(|_| blocked),
-            source: self.name.clone(),
+            source: self.file.clone(),
+            with_state: true,
             reason: said.filter(|_| !blocked),
             worker: worked.then(|| self.worker.clone()),
             ..ImportedTask::default()
         }
     }
 
-    /// Returns the one command that gives a blocked task its final state and stores the new import record.
-    pub fn bring_on(
-        &self,
-        task: &Planned,
-        here: &TaskView,
-        record: &ImportRecord,
-    ) -> Option<Command> {
-        let blocker = self.kept_back(&task.target)?;
-        if let Target::Abandoned { why } = &task.target {
-            let id = || here.id.clone();
-            let left = here.blockers.iter().filter(|text| **text != blocker).cloned().collect();
-            let changes = TaskUpdated { blockers: Some(left), ..TaskUpdated::default() };
-            let free = Command::UpdateTask {
-                id: id(),
-                changes: Box::new(changes),
-                constraints: ConstraintChanges::default(),
-                if_match: None,
-            };
-            let abandon = TaskVerb::Abandon.on(id(), Some(why.clone()));
-            let steps = vec![free, abandon, self.remember(&here.id, record)];
-            return Some(Command::Several { id: id(), steps });
-        }
+    /// Returns the one command that gives a task that was kept back its state and stores the new import record.
+    pub fn bring_on(&self, task: &Planned, here: &TaskView, record: &ImportRecord) -> Command {
         let new = NewTask {
             id: Some(here.id.clone()),
             title: here.title.clone(),
             links: vec![self.link(RECORD, record.to_string())],
             ..NewTask::default()
         };
-        let imported =
-            ImportedTask { kept_back: Some(blocker), ..self.imported(new, &task.target) };
-        Some(Command::ImportTask(Box::new(imported)))
+        let imported = ImportedTask { settles: true, ..self.imported(new, &task.target) };
+        Command::ImportTask(Box::new(imported))
     }
+}
+
+/// Returns the state in another tracker that an earlier import of a task has kept back.
+pub fn kept(task: &TaskView) -> Option<Status> {
+    task.needs.as_deref().filter(|_| task.status == Status::Blocked).and_then(kept_state)
 }
 
 #[cfg(test)]
@@ -263,10 +231,10 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_finished_is_queued_and_kept_back() {
+    fn what_may_not_be_finished_comes_without_a_claim_to_its_state() {
         let closed = taken("bd-1.1", &[Part::Status, Part::Reason]);
-        assert_eq!((closed.status, &closed.worker), (None, &None));
-        assert_eq!(closed.task.blockers, ["done in beads, until a person imports it"]);
+        assert_eq!((closed.status, &closed.worker), (Some(Status::Done), &None));
+        assert!(!closed.with_state);
         let record = closed.task.links.last().unwrap();
         assert!(!record.value.contains("status="), "{}", record.value);
     }
@@ -278,9 +246,11 @@ mod tests {
                     {\"id\":2,\"title\":\"c\",\"status\":\"blocked\"},\
                     {\"id\":3,\"title\":\"d\",\"status\":\"cancelled\"}]}";
         let plan = crate::taskmaster::read(text, &Earlier::default()).unwrap();
-        assert_eq!(plan.reached(Rights::Person), [true, true, true, true]);
+        assert_eq!(plan.reached(Rights::Person, true), [true, true, true, true]);
         // The whole waits for its part, which only a person accepts.
-        assert_eq!(plan.reached(Rights::Planner), [false, false, true, true]);
-        assert_eq!(plan.reached(Rights::Other), [false, false, true, false]);
+        assert_eq!(plan.reached(Rights::Planner, true), [false, false, true, true]);
+        for (rights, with_state) in [(Rights::Other, true), (Rights::Person, false)] {
+            assert_eq!(plan.reached(rights, with_state), [false, false, true, false]);
+        }
     }
 }

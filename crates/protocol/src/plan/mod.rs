@@ -19,7 +19,7 @@ pub use arrange::arrange;
 pub use bounds::{bounded, notes, one_line, requirements, title};
 pub use earlier::Earlier;
 pub use fields::{Fields, Problem};
-pub use import_command::{ImportedAs, Rights, Source};
+pub use import_command::{ImportedAs, Rights, Source, kept};
 pub use import_record::{ImportRecord, Part};
 pub use names::task_id;
 pub(crate) use places::{locate, repeated};

@@ -210,6 +210,7 @@ fn made(new: &NewTask) -> comity_core::task::Task {
         ("description", json!(new.description)),
         ("kind", json!(new.kind)),
         ("role", json!(new.role)),
+        ("labels", json!(new.labels)),
         ("files", json!(new.files)),
         ("requirements", json!(new.requirements)),
         ("context", json!(new.context)),

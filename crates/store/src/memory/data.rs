@@ -153,6 +153,10 @@ impl Data {
     pub(super) fn apply(&mut self, changes: &Changes<'_>) {
         self.events.extend_from_slice(changes.events);
         self.write_rows(&changes.rows);
+        if let Some(at) = crate::corrected(changes.events) {
+            self.presence.retain(|_, seen| *seen <= at);
+            self.saved.values_mut().for_each(|saved| saved.at = saved.at.min(at));
+        }
         for (agent, fence, seen) in changes.presence {
             let last = self.presence.entry((agent.clone(), *fence)).or_insert(*seen);
             *last = (*last).max(*seen);

@@ -128,7 +128,7 @@ impl<'a> Tx<'a> {
                 facts.mark_answered(need.clone());
             }
             Need::LeasesNear(repo, prefix) => {
-                let rule = facts.case_rule;
+                let rule = facts.known_case_rule(repo);
                 let may_meet =
                     |l: &Lease| !surely_apart(prefix, &l.path, rule) && is_near(l, prefix);
                 self.put_leases(facts, |l| l.repo == *repo && may_meet(l));
@@ -301,13 +301,17 @@ impl ReadTx for Tx<'_> {
 
     fn events(&mut self, query: &EventQuery) -> Result<Vec<Stored>, StoreError> {
         let wanted = |event: &&Stored| {
-            event.seq > query.after
+            query.before.map_or(event.seq > query.after, |before| event.seq < before)
                 && query.repo.as_ref().is_none_or(|repo| event.repo == repo.as_str())
                 && query.task.as_ref().is_none_or(|id| event.task.as_deref() == Some(id.as_str()))
                 && query.event.as_ref().is_none_or(|name| event.event == *name)
-                && query.since.is_none_or(|since| event.ts >= since)
+                && query.since.is_none_or(|since| query.before.is_some() || event.ts >= since)
         };
-        Ok(self.data.events.iter().filter(wanted).take(query.limit).cloned().collect())
+        let events = self.data.events.iter();
+        Ok(match query.before {
+            Some(_) => events.rev().filter(wanted).take(query.limit).cloned().collect(),
+            None => events.filter(wanted).take(query.limit).cloned().collect(),
+        })
     }
 
     fn saved(
@@ -357,7 +361,10 @@ impl WriteTx for Tx<'_> {
         }
         let data = Arc::make_mut(&mut current);
         data.apply(&changes);
-        data.noted = note.or_else(|| data.noted.take());
+        data.noted = match crate::corrected(changes.events) {
+            Some(_) => None,
+            None => note.or_else(|| data.noted.take()),
+        };
         drop(current);
         turn.0.committed.notify_all();
         Ok(())

@@ -50,6 +50,20 @@ impl DbError {
         }
     }
 
+    /// Tells whether somebody else held the lock for too long.
+    pub(super) fn is_busy(&self) -> bool {
+        let busy =
+            |error: &tokio_postgres::Error| error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
+        matches!(self, DbError::Sql(error) if busy(error))
+    }
+
+    /// Turns a failure inside a transaction that was not committed into what callers of the store see.
+    pub(super) fn into_store_or_lost(self, context: &str, lock_wait: Duration) -> StoreError {
+        let lost = self.is_lost();
+        let error = self.into_store(context, lock_wait);
+        if lost { StoreError::Lost(error.to_string()) } else { error }
+    }
+
     /// Turns a failure into what callers of the store see.
     pub(super) fn into_store(self, context: &str, lock_wait: Duration) -> StoreError {
         let error = match self {

@@ -8,13 +8,15 @@ use super::error::DbError;
 use super::tls;
 use futures_util::future::try_join_all;
 use std::collections::HashMap;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls, Row, Statement};
 
 /// Longest wait for one connection to be made.
 const CONNECT_WAIT: Duration = Duration::from_secs(5);
@@ -50,8 +52,22 @@ macro_rules! values {
 }
 pub(super) use values;
 
+/// How long a commit that was cancelled may take to say how it ended.
+const CANCEL_WAIT: Duration = Duration::from_secs(5);
+
+/// What a server said to a commit.
+pub(super) struct Committed {
+    pub(super) rows: Vec<Vec<Row>>,
+    /// The server has warned. So it does when the wait for a synchronous standby is broken off: the transaction is
+    /// committed on this server alone. The words depend on the server's language, so any warning counts.
+    pub(super) warned: bool,
+}
+
 pub(super) struct Link {
     client: Client,
+    config: Config,
+    /// Warnings that the server has sent.
+    warnings: Arc<AtomicU64>,
     statements: Mutex<HashMap<&'static str, Statement>>,
     in_transaction: AtomicBool,
     // Last, so that the connection's task ends after everything that needs it.
@@ -80,15 +96,17 @@ impl Link {
             .enable_all()
             .build()
             .map_err(|error| crate::StoreError::other("cannot start a runtime", error))?;
+        let warnings = Arc::new(AtomicU64::new(0));
         let client = runtime.block_on(async {
-            let (client, connection) = connect(config).await?;
+            let (client, connection) = connect(config, warnings.clone()).await?;
             // Its end is noticed by whoever sends next.
             tokio::spawn(connection);
             client.batch_execute(SESSION).await?;
             Ok::<_, DbError>(client)
         })?;
         let statements = Mutex::default();
-        Ok(Link { client, statements, in_transaction: AtomicBool::new(false), runtime })
+        let (config, in_transaction) = (config.clone(), AtomicBool::new(false));
+        Ok(Link { client, config, warnings, statements, in_transaction, runtime })
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -150,47 +168,106 @@ impl Link {
         ops: &[Op],
         last: Option<&str>,
     ) -> Result<Vec<Vec<Row>>, DbError> {
-        self.runtime.block_on(async {
-            // Prepared before anything is sent, so that nothing overtakes.
-            let mut statements = Vec::with_capacity(ops.len());
-            for op in ops {
-                statements.push(self.statement(op.text).await?);
-            }
-            let plain = |text: Option<&str>| {
-                let text = text.map(str::to_owned);
-                async move {
-                    match text {
-                        Some(text) => Ok::<(), DbError>(self.client.batch_execute(&text).await?),
-                        None => Ok(()),
-                    }
+        self.runtime.block_on(self.sent_together(first, ops, last))
+    }
+
+    async fn sent_together(
+        &self,
+        first: Option<&str>,
+        ops: &[Op],
+        last: Option<&str>,
+    ) -> Result<Vec<Vec<Row>>, DbError> {
+        // Prepared before anything is sent, so that nothing overtakes.
+        let mut statements = Vec::with_capacity(ops.len());
+        for op in ops {
+            statements.push(self.statement(op.text).await?);
+        }
+        let plain = |text: Option<&str>| {
+            let text = text.map(str::to_owned);
+            async move {
+                match text {
+                    Some(text) => Ok::<(), DbError>(self.client.batch_execute(&text).await?),
+                    None => Ok(()),
                 }
-            };
-            let sent = statements.iter().zip(ops).map(|(statement, op)| {
-                // A future sends when it is first looked at, and they are looked at in order.
-                self.send(statement, &op.values)
-            });
-            let (before, rows, after) =
-                futures_util::join!(plain(first), try_join_all(sent), plain(last));
-            before?;
-            let rows = rows?;
-            after?;
-            Ok(rows)
-        })
+            }
+        };
+        let sent = statements.iter().zip(ops).map(|(statement, op)| {
+            // A future sends when it is first looked at, and they are looked at in order.
+            self.send(statement, &op.values)
+        });
+        let (before, rows, after) =
+            futures_util::join!(plain(first), try_join_all(sent), plain(last));
+        before?;
+        let rows = rows?;
+        after?;
+        Ok(rows)
+    }
+
+    /// Sends statements and commits. No timeout of PostgreSQL ends its wait for a synchronous standby, so the wait is
+    /// cancelled when the time is up: the server then commits on its own, with a warning.
+    pub(super) fn commit(&self, ops: &[Op], wait: Duration) -> Result<Committed, DbError> {
+        let before = self.warnings.load(Ordering::Relaxed);
+        let rows = self.runtime.block_on(async {
+            let mut sent = pin!(self.sent_together(None, ops, Some("COMMIT")));
+            if let Ok(answered) = tokio::time::timeout(wait, sent.as_mut()).await {
+                if answered.as_ref().is_err_and(DbError::is_lost) {
+                    // The server may still wait for a standby on its behalf, and hold the lock.
+                    self.send_cancel().await;
+                }
+                return answered;
+            }
+            self.send_cancel().await;
+            let late = |_| DbError::Late("PostgreSQL does not answer");
+            tokio::time::timeout(CANCEL_WAIT, sent).await.map_err(late)?
+        })?;
+        Ok(Committed { rows, warned: self.warnings.load(Ordering::Relaxed) != before })
+    }
+
+    /// Ends what the server still does for this connection, also when the connection itself is lost.
+    pub(super) fn cancel(&self) {
+        self.runtime.block_on(self.send_cancel());
+    }
+
+    /// If the server cannot be reached, there is nobody to tell.
+    async fn send_cancel(&self) {
+        let token = self.client.cancel_token();
+        let cancelled = async {
+            match tls::is_wanted(&self.config) {
+                true => drop(token.cancel_query(tls::connector()?).await),
+                false => drop(token.cancel_query(NoTls).await),
+            }
+            Ok::<(), DbError>(())
+        };
+        drop(tokio::time::timeout(CANCEL_WAIT, cancelled).await);
     }
 }
 
 pub(super) type Driving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-async fn connect(config: &Config) -> Result<(Client, Driving), DbError> {
+async fn connect(config: &Config, warnings: Arc<AtomicU64>) -> Result<(Client, Driving), DbError> {
     let late = |_| DbError::Late("PostgreSQL does not answer");
     if tls::is_wanted(config) {
         let connecting = config.connect(tls::connector()?);
         let (client, connection) =
             tokio::time::timeout(CONNECT_WAIT, connecting).await.map_err(late)??;
-        return Ok((client, Box::pin(async { drop(connection.await) })));
+        return Ok((client, Box::pin(drive(connection, warnings))));
     }
     let connecting = config.connect(NoTls);
     let (client, connection) =
         tokio::time::timeout(CONNECT_WAIT, connecting).await.map_err(late)??;
-    Ok((client, Box::pin(async { drop(connection.await) })))
+    Ok((client, Box::pin(drive(connection, warnings))))
+}
+
+/// Drives a connection until it ends, and counts the server's warnings. A warning is counted before the answer that
+/// follows it is passed on.
+async fn drive<S, T>(mut connection: Connection<S, T>, warnings: Arc<AtomicU64>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notice(_) = message {
+            warnings.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }

@@ -356,10 +356,12 @@ fn leases_near(repo: &RepoName, prefixes: &[&str]) -> Op {
 fn leases(found: &[Row], near: &[&str], facts: &mut Facts) -> Result<(), DbError> {
     for row in found {
         let path: &str = row.try_get(2)?;
-        if near.iter().all(|near| surely_apart(near, path, facts.case_rule)) {
+        let repo = rows::repo(row, 0)?;
+        let rule = facts.known_case_rule(&repo);
+        if near.iter().all(|near| surely_apart(near, path, rule)) {
             continue;
         }
-        let lease = rows::lease(row, rows::repo(row, 0)?)?;
+        let lease = rows::lease(row, repo)?;
         let key = Key::Lease(lease.repo.clone(), lease.id);
         facts.put(key, Some(Entity::Lease(Box::new(lease))));
     }

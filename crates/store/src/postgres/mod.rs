@@ -2,6 +2,7 @@
 
 mod columns;
 mod condition;
+mod confirm;
 mod error;
 mod integrity;
 mod link;
@@ -21,9 +22,7 @@ mod write;
 
 use crate::clock::Clock;
 use crate::commit_cache::{self, CommitCache};
-use crate::rows;
-use crate::{ReadTx, Reader, Store, StoreError, Watch, WriteTx};
-use comity_core::chain::Stored;
+use crate::{Known, ReadTx, Reader, Store, StoreError, Watch, WriteTx};
 use comity_core::facts::Facts;
 use comity_core::ids::TaskId;
 use comity_core::state::Key;
@@ -42,7 +41,7 @@ use tx::Tx;
 use watch::PgWatch;
 
 pub use condition::{Condition, Standby};
-pub use url::without_password;
+pub use url::{no_weaker_tls, without_password};
 
 /// The default of `OpenOptions::lock_wait`.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -50,6 +49,11 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 const CONNECT_WAIT: Duration = Duration::from_secs(15);
 /// Longest time to try the first connection: its URL may be wrong.
 const FIRST_WAIT: Duration = Duration::from_secs(5);
+
+/// The default of `OpenOptions::confirm_wait`.
+const CONFIRM_WAIT: Duration = Duration::from_secs(30);
+/// How often opening is tried where the connection is made and then breaks.
+const OPEN_TRIES: usize = 5;
 
 /// The default of `OpenOptions::connections`.
 const CONNECTIONS: usize = 8;
@@ -61,6 +65,8 @@ pub struct OpenOptions {
     pub lock_wait: Duration,
     /// How long to try to open a connection.
     pub connect_wait: Duration,
+    /// How long a commit waits for a synchronous standby.
+    pub confirm_wait: Duration,
     /// Most connections that a store and its clones have open for transactions at a time.
     pub connections: usize,
 }
@@ -71,6 +77,7 @@ impl Default for OpenOptions {
             clock: None,
             lock_wait: LOCK_WAIT,
             connect_wait: CONNECT_WAIT,
+            confirm_wait: CONFIRM_WAIT,
             connections: CONNECTIONS,
         }
     }
@@ -84,28 +91,7 @@ struct Home {
     clock: Option<Arc<dyn Clock>>,
     lock_wait: Duration,
     connect_wait: Duration,
-}
-
-impl Home {
-    /// Finds out whether a transaction was committed whose answer was lost. It is never guessed: the
-    /// lock is waited for, so that a server process that still works on it has ended, and then the log
-    /// tells. A transaction without events had only signs of life and answers, which may be sent again.
-    fn was_committed(&self, events: &[Stored]) -> Result<bool, StoreError> {
-        let Some(last) = events.last() else { return Ok(false) };
-        let look = || {
-            let link = Link::open(&self.config, self.connect_wait)?;
-            link.batch(&format!("BEGIN; SET LOCAL lock_timeout = {}", self.lock_wait.as_millis()))?;
-            link.query(sql::LOCK, values![self.names.lock])?;
-            let found = link.query(sql::EVENT_HASHES, values![vec![rows::signed(last.seq.0)]])?;
-            link.batch("ROLLBACK")?;
-            found.first().map_or(Ok(false), |row| Ok(rows::hash(row, 1)? == last.hash))
-        };
-        look().map_err(|error: DbError| {
-            let text = "comity does not know whether the command was carried out";
-            let cause = error.into_store(text, self.lock_wait);
-            StoreError::other(text, cause)
-        })
-    }
+    confirm_wait: Duration,
 }
 
 /// The parts of a task that have rows in other tables, kept to see which of them changed.
@@ -148,22 +134,34 @@ impl PgStore {
         var: &dyn Fn(&str) -> Option<String>,
     ) -> Result<PgStore, StoreError> {
         let config = url::read(url, var)?;
-        let OpenOptions { clock, lock_wait, connect_wait, connections } = options;
+        let OpenOptions { clock, lock_wait, connect_wait, confirm_wait, connections } = options;
         let pool = Pool::new(config.clone(), connections);
-        let open = || {
-            let link = pool.lend(connect_wait.min(FIRST_WAIT))?;
-            let names = schema::names(&link)?;
-            schema::settle(&link, &names)?;
+        let settle = |link: &Link| {
+            let names = schema::names(link)?;
+            schema::settle(link, &names, confirm_wait)?;
             Ok(names)
         };
-        let names = open()
-            .map_err(|error: DbError| error.into_store("cannot open the store", lock_wait))?;
-        let home = Home { config, names, clock, lock_wait, connect_wait };
+        let mut tries = 0;
+        let names = loop {
+            let link = pool.lend(connect_wait.min(FIRST_WAIT));
+            let settled: Result<Names, DbError> = link.and_then(|link| {
+                tries += 1;
+                settle(&link).inspect_err(|_| link.set_in_transaction(true))
+            });
+            match settled {
+                // Whoever cannot even connect has tried often enough.
+                Err(error) if error.is_lost() && (1..OPEN_TRIES).contains(&tries) => {}
+                settled => break settled,
+            }
+        };
+        let names = names.map_err(|error| error.into_store("cannot open the store", lock_wait))?;
+        let home = Home { config, names, clock, lock_wait, connect_wait, confirm_wait };
         Ok(PgStore { home, shown: without_password(url), pool, cache: RefCell::default() })
     }
 
     /// Begins a transaction. The connection may have been lost since it was last used; nothing has been
-    /// asked of it yet, so that it can be made again and the beginning too.
+    /// asked of it yet, so that it can be made again and the beginning too. Where even that breaks, the caller runs the
+    /// transaction again.
     fn begin(
         &mut self,
         begin: fn(&Link, &Home) -> Result<Row, DbError>,
@@ -180,7 +178,8 @@ impl PgStore {
                 .map_err(|error| error.into_store("cannot reach the store", home.lock_wait))?;
             begun = begin(&link, home);
         }
-        let row = begun.map_err(|error| error.into_store("cannot begin", home.lock_wait))?;
+        let row =
+            begun.map_err(|error| error.into_store_or_lost("cannot begin", home.lock_wait))?;
         Ok((link, row))
     }
 }
@@ -238,11 +237,16 @@ impl Store for PgStore {
         let lock = Op::new(sql::LOCK, values![self.home.names.lock]);
         let done = self.pool.lend(self.home.connect_wait).and_then(|link| {
             link.set_in_transaction(true);
-            let done = link.together(Some("BEGIN"), &[lock, change], Some("COMMIT"));
-            link.set_in_transaction(done.is_err());
-            done.map(drop)
+            link.together(Some("BEGIN"), &[lock, change], None)?;
+            let committed = link.commit(&[], self.home.confirm_wait)?;
+            link.set_in_transaction(committed.warned);
+            Ok(committed.warned)
         });
-        done.map_err(|error| error.into_store("cannot write the store", self.home.lock_wait))
+        match done {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(self.home.unconfirmed(Known::OnPrimary)),
+            Err(error) => Err(error.into_store("cannot write the store", self.home.lock_wait)),
+        }
     }
 
     fn integrity(&mut self) -> Result<Vec<String>, StoreError> {
@@ -251,6 +255,10 @@ impl Store for PgStore {
         let checked =
             self.pool.lend(self.home.connect_wait).and_then(|link| integrity::check(&link));
         checked.map_err(|error| error.into_store("cannot read the store", self.home.lock_wait))
+    }
+
+    fn may_have_standbys(&self) -> bool {
+        true
     }
 
     fn url(&self) -> String {

@@ -135,12 +135,13 @@ pub(super) fn status_counts(
 }
 
 pub(super) fn events(link: &Link, query: &EventQuery) -> Result<Vec<Stored>, DbError> {
-    let after = match query.since {
-        Some(since) => query.after.0.max(last_before(link, since)?),
-        None => query.after.0,
+    let place = match (query.before, query.since) {
+        (Some(before), _) => before.0,
+        (None, Some(since)) => query.after.0.max(last_before(link, since)?),
+        (None, None) => query.after.0,
     };
     let given = values![
-        rows::signed(after),
+        rows::signed(place),
         rows::limit(query.limit),
         query.repo.as_ref().map(|repo| repo.as_str().to_owned()),
         query.task.as_ref().map(|task| task.as_str().to_owned()),

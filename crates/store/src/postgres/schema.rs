@@ -5,11 +5,13 @@ use super::error::DbError;
 use super::link::{Link, values};
 use crate::StoreError;
 use comity_core::chain::Hash;
+use std::time::Duration;
 
 /// Every released migration, in order. A released one is never edited.
 const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("migrations/0001_initial.sql")),
     (2, include_str!("migrations/0002_memory.sql")),
+    (3, include_str!("migrations/0003_fold_case.sql")),
 ];
 
 /// The schema that this build writes.
@@ -73,12 +75,15 @@ fn version(link: &Link) -> Result<i64, DbError> {
 }
 
 /// Brings the store to the known schema.
-pub(super) fn settle(link: &Link, names: &Names) -> Result<(), DbError> {
+pub(super) fn settle(link: &Link, names: &Names, confirm_wait: Duration) -> Result<(), DbError> {
     if version(link)? == KNOWN {
         return Ok(());
     }
     link.batch("BEGIN")?;
-    let done = apply_missing(link, names).and_then(|()| link.batch("COMMIT"));
+    let done = apply_missing(link, names).and_then(|()| {
+        // Tables that a standby does not have yet are made there by whoever opens the store next.
+        link.commit(&[], confirm_wait).map(drop)
+    });
     if done.is_err() && !link.is_closed() {
         link.batch("ROLLBACK")?;
     }

@@ -79,11 +79,13 @@ pub(super) const START: &str = concat!(
     (extract(epoch FROM pg_postmaster_start_time()) * 1000)::bigint,
     c.last_value, m.value, h.seq, h.ts, h.hash, closed.value, ",
     first_due!(),
-    " FROM commits c
+    ", current_setting('synchronous_standby_names') <> '' FROM commits c
     LEFT JOIN meta m ON m.key = 'clock'
     LEFT JOIN meta closed ON closed.key = 'closed'
     LEFT JOIN LATERAL (SELECT seq, ts, hash FROM events ORDER BY seq DESC LIMIT 1) h ON TRUE"
 );
+/// Changes nothing and yet has a place in the server's log, which a commit waits for.
+pub(super) const MARK: &str = "SELECT pg_logical_emit_message(true, 'comity', '')";
 pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
 /// What every commit ends with: adds its events and signs of life, counts the commit, and tells every listener.
 pub(super) const COMMITTED: &str = "WITH appended AS (INSERT INTO events
@@ -124,22 +126,35 @@ pub(super) const EVENTS_OF_NAME: &str = concat!(
     "WHERE event >= $5 AND event <= $5 AND seq > $1",
     event_filter!("event, seq")
 );
+pub(super) const EVENTS_ALL_BACK: &str =
+    concat!(event_columns!(), "WHERE seq < $1", event_filter!("seq DESC"));
+pub(super) const EVENTS_OF_REPO_BACK: &str = concat!(
+    event_columns!(),
+    "WHERE repo >= $3 AND repo <= $3 AND seq < $1",
+    event_filter!("repo DESC, seq DESC")
+);
+pub(super) const EVENTS_OF_TASK_BACK: &str = concat!(
+    event_columns!(),
+    "WHERE task >= $4 AND task <= $4 AND repo = $3 AND seq < $1",
+    event_filter!("task DESC, seq DESC")
+);
 pub(super) const EVENT_HASHES: &str = "SELECT seq, hash FROM events WHERE seq = ANY($1)";
 pub(super) const EVENT_TS: &str = "SELECT ts FROM events WHERE seq >= $1 ORDER BY seq LIMIT 1";
 
-pub(super) const REPO: &str = "SELECT tasks, leases, decisions, memories, directives FROM repos
+pub(super) const REPO: &str =
+    "SELECT tasks, leases, decisions, memories, directives, fold_case FROM repos
     WHERE repo = $1 ORDER BY at_commit DESC LIMIT 1";
 pub(super) const REPOS_AFTER: &str = "SELECT DISTINCT ON (repo) repo, tasks, leases, decisions,
-    memories, directives FROM repos WHERE repo > $1 ORDER BY repo, at_commit DESC LIMIT $2";
+    memories, directives, fold_case FROM repos WHERE repo > $1 ORDER BY repo, at_commit DESC LIMIT $2";
 /// The number of a commit is known before it is counted, under the lock.
 pub(super) const SET_REPOS: &str = "INSERT INTO repos
-    (repo, at_commit, tasks, leases, decisions, memories, directives)
-    SELECT repo, $1, tasks, leases, decisions, memories, directives
-    FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-    u (repo, tasks, leases, decisions, memories, directives)
+    (repo, at_commit, tasks, leases, decisions, memories, directives, fold_case)
+    SELECT repo, $1, tasks, leases, decisions, memories, directives, fold_case
+    FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+    u (repo, tasks, leases, decisions, memories, directives, fold_case)
     ON CONFLICT (repo, at_commit) DO UPDATE SET tasks = excluded.tasks, leases = excluded.leases,
     decisions = excluded.decisions, memories = excluded.memories,
-    directives = excluded.directives";
+    directives = excluded.directives, fold_case = excluded.fold_case";
 pub(super) const PRUNE_REPOS: &str =
     "DELETE FROM repos r WHERE at_commit >= $1 AND at_commit < $2 AND EXISTS (
     SELECT 1 FROM repos n WHERE n.repo = r.repo AND n.at_commit > r.at_commit)";
@@ -164,6 +179,8 @@ pub(super) const PRUNE_SIGNS: &str = "DELETE FROM signs WHERE ctid = ANY(ARRAY(
         SELECT 1 FROM signs n WHERE n.agent = s.agent AND n.fence = s.fence AND n.at > s.at))
     ORDER BY s.at LIMIT $3))";
 
+pub(super) const CORRECT_SIGNS: &str = "DELETE FROM signs WHERE at > $1";
+pub(super) const CORRECT_SAVED: &str = "UPDATE idempotency SET at = $1 WHERE at > $1";
 pub(super) const SAVED: &str = "SELECT input, answer, at FROM idempotency
     WHERE actor = $1 AND key >= $2 AND key <= $2 AND at > $3 ORDER BY key";
 pub(super) const SAVED_AFTER: &str = "SELECT actor, key, input, answer, at FROM idempotency
@@ -428,6 +445,9 @@ pub(super) const EVENT_LISTS: EventLists = EventLists {
     of_name: EVENTS_OF_NAME,
     of_repo: EVENTS_OF_REPO,
     all: EVENTS_ALL,
+    of_task_back: EVENTS_OF_TASK_BACK,
+    of_repo_back: EVENTS_OF_REPO_BACK,
+    all_back: EVENTS_ALL_BACK,
 };
 
 pub(super) const DUE: [(EntityKind, &str); 5] = [

@@ -59,6 +59,9 @@ const WANTED: &[(&str, &str, &[&str])] = &[
     ("EVENTS_OF_REPO", sql::EVENTS_OF_REPO, &["events_by_repo"]),
     ("EVENTS_OF_TASK", sql::EVENTS_OF_TASK, &["events_by_task"]),
     ("EVENTS_OF_TASK_ANYWHERE", sql::EVENTS_OF_TASK_ANYWHERE, &["events_by_task"]),
+    ("EVENTS_ALL_BACK", sql::EVENTS_ALL_BACK, &["events_pkey"]),
+    ("EVENTS_OF_REPO_BACK", sql::EVENTS_OF_REPO_BACK, &["events_by_repo"]),
+    ("EVENTS_OF_TASK_BACK", sql::EVENTS_OF_TASK_BACK, &["events_by_task"]),
     ("EVENTS_OF_NAME", sql::EVENTS_OF_NAME, &["events_by_name"]),
 ];
 

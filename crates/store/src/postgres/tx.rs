@@ -29,8 +29,9 @@ use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::time::Instant;
 use tokio_postgres::Row;
 
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -76,6 +77,10 @@ pub(super) struct Tx<'a> {
     /// Rows known without a query. Only a writer has a cache: for a reader, another connection may have committed.
     cache: Option<&'a RefCell<CommitCache<TaskEdges>>>,
     open: bool,
+    /// Commits wait for a synchronous standby.
+    replicated: bool,
+    /// The connection broke.
+    lost: Cell<bool>,
 }
 
 impl<'a> Tx<'a> {
@@ -97,6 +102,8 @@ impl<'a> Tx<'a> {
             first_due: Timestamp::default(),
             cache,
             open: true,
+            replicated: row.try_get(9)?,
+            lost: Cell::new(false),
         };
         tx.commits = row.try_get(2)?;
         tx.first_due = Timestamp::from_ms(row.try_get::<_, Option<i64>>(8)?.unwrap_or(i64::MAX));
@@ -119,9 +126,10 @@ impl<'a> Tx<'a> {
                 transaction_time(tx.head.ts, noted.as_ref(), &clock.read())
             }
             None => {
-                let now = rows::time(row, 0)?.max(tx.head.ts);
+                let clock = rows::time(row, 0)?;
+                let now = clock.max(tx.head.ts);
                 // While the server was down nobody could be heard.
-                (Moment { now, woke_at: Some(rows::time(row, 1)?) }, None)
+                (Moment { now, woke_at: Some(rows::time(row, 1)?.min(now)), clock }, None)
             }
         };
         Ok(tx)
@@ -140,7 +148,10 @@ impl<'a> Tx<'a> {
     }
 
     fn ok<T>(&self, context: &str, found: Result<T, DbError>) -> Result<T, StoreError> {
-        found.map_err(|error| error.into_store(context, self.home.lock_wait))
+        found.map_err(|error| {
+            self.lost.set(self.lost.get() || error.is_lost());
+            error.into_store_or_lost(context, self.home.lock_wait)
+        })
     }
 
     fn found<T>(&self, found: Result<T, DbError>) -> Result<T, StoreError> {
@@ -157,6 +168,27 @@ impl<'a> Tx<'a> {
         list(&mut writer)?;
         let (ops, _) = writer.finish();
         self.link.together(None, &ops, None).map(drop)
+    }
+}
+
+impl Tx<'_> {
+    /// Sends the last statements and commits. Returns what they returned, or nothing when that was lost and the commit
+    /// was not. It returns only after a commit that the synchronous standbys, where there are any, have confirmed.
+    fn send(&mut self, ops: &[Op], events: &[Stored]) -> Result<Option<Vec<Vec<Row>>>, StoreError> {
+        let deadline = Instant::now() + self.home.confirm_wait;
+        let sent = self.link.commit(ops, self.home.confirm_wait);
+        let lost = sent.as_ref().is_err_and(DbError::is_lost);
+        self.open = sent.is_err() && !lost;
+        // A cancellation may still be on its way to a connection that has warned.
+        self.link.set_in_transaction(sent.as_ref().map_or(true, |committed| committed.warned));
+        if lost && self.home.was_committed(events, deadline, &self.link)? {
+            return Ok(None);
+        }
+        let committed = self.ok("cannot write the store", sent)?;
+        if committed.warned {
+            self.home.confirm(deadline)?;
+        }
+        Ok(Some(committed.rows))
     }
 }
 
@@ -261,6 +293,10 @@ impl ReadTx for Tx<'_> {
     fn mismatches(&mut self) -> Result<Vec<String>, StoreError> {
         self.found(integrity::mismatches(&self.link))
     }
+
+    fn is_lost(&self) -> bool {
+        self.lost.get()
+    }
 }
 
 impl WriteTx for Tx<'_> {
@@ -273,14 +309,7 @@ impl WriteTx for Tx<'_> {
         writer.end(&changes, &self.home.names.channel);
         let (ops, rows) = writer.finish();
         self.ok("cannot write the store", listed)?;
-        let sent = self.link.together(None, &ops, Some("COMMIT"));
-        self.open = sent.as_ref().is_err_and(|error| !error.is_lost());
-        self.link.set_in_transaction(sent.is_err());
-        let lost = sent.as_ref().is_err_and(DbError::is_lost);
-        if lost && self.home.was_committed(changes.events)? {
-            return Ok(());
-        }
-        let found = self.ok("cannot write the store", sent)?;
+        let Some(found) = self.send(&ops, changes.events)? else { return Ok(()) };
         if let Some(kept) = self.cache {
             let counted = found.last().and_then(|rows| rows.first()).map(|row| row.try_get(0));
             if let Some(Ok(version)) = counted {
@@ -290,6 +319,17 @@ impl WriteTx for Tx<'_> {
             }
         }
         Ok(())
+    }
+
+    fn confirm(mut self: Box<Self>) -> Result<(), StoreError> {
+        if !self.replicated {
+            return Ok(());
+        }
+        self.send(&[Op::new(sql::MARK, values![])], &[]).map(drop)
+    }
+
+    fn is_replicated(&self) -> bool {
+        self.replicated
     }
 
     fn clear_projections(&mut self) -> Result<(), StoreError> {

@@ -51,7 +51,7 @@ pub fn read(url: &str, var: &dyn Fn(&str) -> Option<String>) -> Result<Config, S
     {
         config.dbname(name);
     }
-    if !url.contains("sslmode")
+    if !pairs(url).any(|(key, _)| key == SSLMODE)
         && let Some(mode) = var("PGSSLMODE")
     {
         config.ssl_mode(match mode.as_str() {
@@ -68,6 +68,51 @@ pub fn read(url: &str, var: &dyn Fn(&str) -> Option<String>) -> Result<Config, S
         config.application_name(var("PGAPPNAME").unwrap_or_else(|| APPLICATION.to_owned()));
     }
     Ok(config)
+}
+
+/// Returns a connection string that a file has without an `sslmode` weaker than `wanted`, the user's own, or than the
+/// default. What the user's own variable says then counts.
+pub fn no_weaker_tls(url: &str, wanted: Option<&str>) -> String {
+    let Some((place, query)) = url.split_once('?') else { return url.to_owned() };
+    let floor = wanted.and_then(strength).unwrap_or(DEFAULT_STRENGTH);
+    let is_weak = |pair: &str| {
+        let (key, value) = decoded(pair);
+        key == SSLMODE && strength(&value).is_some_and(|strength| strength < floor)
+    };
+    let kept: Vec<&str> = query.split('&').filter(|pair| !is_weak(pair)).collect();
+    if kept.is_empty() { place.to_owned() } else { format!("{place}?{}", kept.join("&")) }
+}
+
+const SSLMODE: &str = "sslmode";
+/// That of `prefer`.
+const DEFAULT_STRENGTH: usize = 2;
+
+/// Returns how much a mode asks for.
+fn strength(mode: &str) -> Option<usize> {
+    let modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
+    modes.iter().position(|known| *known == mode)
+}
+
+fn pairs(url: &str) -> impl Iterator<Item = (String, String)> {
+    url.split_once('?').map_or("", |(_, query)| query).split('&').map(decoded)
+}
+
+/// Reads `key=value` with its `%XX` written out, since a key counts however it is written.
+fn decoded(pair: &str) -> (String, String) {
+    let plain = |text: &str| {
+        let mut bytes = Vec::with_capacity(text.len());
+        let mut rest = text.as_bytes();
+        while let [first, after @ ..] = rest {
+            let code = after.get(..2).filter(|_| *first == b'%');
+            let code =
+                code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
+            bytes.push(code.unwrap_or(*first));
+            rest = if code.is_some() { after.get(2..).unwrap_or_default() } else { after };
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+    (plain(key), plain(value))
 }
 
 /// Writes `host=a,b` as other clients understand it: once for each host.
@@ -164,6 +209,24 @@ mod tests {
     fn a_bad_url_is_refused_without_its_words() {
         let error = read("postgres://ann:hunter2@h/db?no_such_thing=1", &none).unwrap_err();
         assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn rule_1_7_a_file_asks_for_more_tls_and_never_for_less() {
+        let of_file = |query: &str, wanted: Option<&str>| {
+            let url = no_weaker_tls(&format!("postgres://h/db?{query}"), wanted);
+            let var = |name: &str| wanted.filter(|_| name == "PGSSLMODE").map(str::to_owned);
+            read(&url, &var).unwrap().get_ssl_mode()
+        };
+        assert_eq!(of_file("sslmode=disable", Some("require")), SslMode::Require);
+        assert_eq!(of_file("sslm%6fde=d%69sable", Some("verify-full")), SslMode::Require);
+        assert_eq!(of_file("sslmode=disable", None), SslMode::Prefer);
+        assert_eq!(of_file("sslmode=prefer&sslmode=disable", Some("require")), SslMode::Require);
+        assert_eq!(of_file("sslmode=require", Some("disable")), SslMode::Require);
+        assert_eq!(of_file("sslmode=disable", Some("disable")), SslMode::Disable);
+        assert_eq!(of_file("application_name=sslmode", Some("require")), SslMode::Require);
+        let kept = "postgres://h/db?connect_timeout=3";
+        assert_eq!(no_weaker_tls(&format!("{kept}&sslmode=disable"), None), kept);
     }
 
     #[test]

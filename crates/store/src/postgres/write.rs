@@ -76,6 +76,12 @@ impl<'a> Writer<'a> {
         note: Option<&ClockNote>,
     ) -> Result<(), DbError> {
         self.rows(&changes.rows)?;
+        let corrected = crate::corrected(changes.events);
+        if let Some(at) = corrected {
+            self.add(sql::CORRECT_SIGNS, values![at.ms()]);
+            self.add(sql::CORRECT_SAVED, values![at.ms()]);
+            self.add(sql::DELETE_META, values![CLOCK.to_owned()]);
+        }
         if !changes.saved.is_empty() {
             let list = changes.saved;
             let given = values![
@@ -87,7 +93,7 @@ impl<'a> Writer<'a> {
             ];
             self.add(sql::SET_SAVED, given);
         }
-        if let Some(note) = note {
+        if let Some(note) = note.filter(|_| corrected.is_none()) {
             self.add(sql::SET_META, values![CLOCK.to_owned(), json(note)?]);
         }
         if self.commit % PRUNE_ALL_EVERY == 0 {
@@ -164,6 +170,7 @@ impl<'a> Writer<'a> {
             repos.iter().map(|(_, c)| signed(c.decisions)).collect::<Vec<_>>(),
             repos.iter().map(|(_, c)| signed(c.memories)).collect::<Vec<_>>(),
             repos.iter().map(|(_, c)| signed(c.directives)).collect::<Vec<_>>(),
+            repos.iter().map(|(_, c)| rows::fold_case(c)).collect::<Vec<_>>(),
         ];
         self.add(sql::SET_REPOS, given);
     }

@@ -184,12 +184,13 @@ impl Loader<'_> {
         given: impl Params,
         facts: &mut Facts,
     ) -> Result<(), DbError> {
+        let rule = facts.known_case_rule(repo);
         let mut statement = self.conn.prepare_cached(text)?;
         let mut found = statement.query(given)?;
         while let Some(row) = found.next()? {
             // A path that is no text is damage, which reading the row reports.
             let path = row.get_ref(2)?.as_str().unwrap_or(".");
-            if surely_apart(near, path, facts.case_rule) {
+            if surely_apart(near, path, rule) {
                 continue;
             }
             let lease = rows::lease(row, repo.clone())?;

@@ -11,7 +11,7 @@
 //! on.
 
 use super::error::Place;
-use crate::StoreError;
+use crate::{Holder, StoreError};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, retry_on_intr};
 use std::fs::File;
@@ -65,6 +65,15 @@ fn try_flock(file: &File) -> Result<bool, Errno> {
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Reads a line such as `1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF`: who holds the lock on a file. A line with an
+/// arrow is of one who waits.
+fn held_by(line: &str, file: u64) -> Option<u32> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [_, "FLOCK", _, _, pid, place, ..] = words.as_slice() else { return None };
+    let inode: u64 = place.rsplit(':').next()?.parse().ok()?;
+    (inode == file).then(|| pid.parse().ok()).flatten().filter(|pid| *pid > 0)
 }
 
 #[derive(Default)]
@@ -146,8 +155,22 @@ impl WriteLock {
         match state.outcome.take() {
             Some(Ok(file)) => Ok(Held::Handed(file)),
             Some(Err(error)) => Err(place.io_error("cannot lock the store", error)),
-            None => Err(StoreError::Busy(self.wait)),
+            None => Err(self.holder().map_or(StoreError::Busy(self.wait), StoreError::Held)),
         }
+    }
+
+    /// Finds out who holds the lock. The system's list of locks names the file and the process; where there is none, or the
+    /// process is in another container, nobody is named.
+    fn holder(&self) -> Option<Holder> {
+        use std::os::unix::fs::MetadataExt;
+        let file = self.files.lock.metadata().ok()?.ino();
+        let locks = std::fs::read_to_string("/proc/locks").ok()?;
+        let pid = locks.lines().find_map(|line| held_by(line, file))?;
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name stands in brackets and may hold anything.
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let stopped = rest.trim_start().starts_with(['T', 't']);
+        Some(Holder { pid, name: name.to_owned(), stopped, waited: self.wait })
     }
 
     fn start_waiting(&self) -> io::Result<()> {

@@ -1,8 +1,10 @@
 //! The store on SQLite: one file, many processes, write-ahead log, `synchronous=FULL`.
 
+mod backup;
 mod columns;
 mod error;
 mod integrity;
+mod kept_head;
 mod load;
 mod lock;
 mod memories;
@@ -19,9 +21,12 @@ mod write;
 
 use crate::clock::{Clock, SystemClock};
 use crate::commit_cache::CommitCache;
+use crate::error::Gone;
 use crate::{ReadTx, Reader, Store, StoreError, Watch, WriteTx};
+use comity_core::chain::Head;
 use comity_core::facts::Facts;
 use error::Place;
+use kept_head::KeptHead;
 use lock::WriteLock;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
@@ -59,11 +64,18 @@ pub struct OpenOptions {
     pub lock_wait: Duration,
     /// Whether to create a store that does not exist.
     pub create: bool,
+    /// Whether to go on although events are gone. Only a person decides that.
+    pub accepts_loss: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { clock: Arc::new(SystemClock), lock_wait: LOCK_WAIT, create: true }
+        OpenOptions {
+            clock: Arc::new(SystemClock),
+            lock_wait: LOCK_WAIT,
+            create: true,
+            accepts_loss: false,
+        }
     }
 }
 
@@ -75,6 +87,7 @@ pub struct SqliteStore {
     /// Opened with the first write, so that a store can be read where nothing can be written.
     lock: Option<WriteLock>,
     waker: Waker,
+    kept: KeptHead,
     cache: RefCell<CommitCache<TaskRow>>,
 }
 
@@ -90,12 +103,14 @@ impl SqliteStore {
         netfs::refuse(path)?;
         let place = Place { path: path.to_owned(), busy_wait: BUSY_WAIT };
         if !path.exists() {
+            refuse_loss(path, &Head::default(), options.accepts_loss)?;
             create(&place, options.create)?;
         }
         let conn = connect(&place)?;
         let mut store = SqliteStore {
             conn,
             waker: Waker::new(path),
+            kept: KeptHead::new(path, options.accepts_loss),
             place,
             clock: options.clock,
             lock_wait: options.lock_wait,
@@ -113,6 +128,10 @@ impl SqliteStore {
         if found == schema::KNOWN {
             return Ok(());
         }
+        if found == 0 {
+            // An empty file, where there was a log.
+            refuse_loss(&self.place.path, &Head::default(), self.kept.accepts_loss())?;
+        }
         let now_ms = self.clock.read().wall_ms;
         self.open_lock()?;
         let Some(lock) = &self.lock else { return Ok(()) };
@@ -128,6 +147,48 @@ impl SqliteStore {
         }
         Ok(())
     }
+}
+
+/// Refuses a store whose log ends so, and whose events are gone therefore.
+fn refuse_loss(path: &Path, end: &Head, accepted: bool) -> Result<(), StoreError> {
+    match kept_head::gone(kept_head::read(path), end) {
+        Some(gone) if !accepted => Err(StoreError::Gone(gone)),
+        _ => Ok(()),
+    }
+}
+
+/// Says which events of the store in a file are gone from the end of its log. Looks without opening the store as one: the file
+/// may be missing or empty.
+pub fn gone(path: &Path) -> Result<Option<Gone>, StoreError> {
+    // Read before the log: what is committed in between makes the log longer, never shorter.
+    let Some(kept) = kept_head::read(path) else { return Ok(None) };
+    let place = Place { path: path.to_owned(), busy_wait: BUSY_WAIT };
+    let end = || {
+        let conn = connect(&place)?;
+        let found = schema::version(&conn).and_then(|version| {
+            if version == 0 { Ok(Head::default()) } else { query::head(&conn) }
+        });
+        found.map_err(|error| place.error("cannot read the store", error))
+    };
+    let end = if path.exists() { end()? } else { Head::default() };
+    Ok(kept_head::gone(Some(kept), &end))
+}
+
+/// Tells whether there is, or was, a log in this file.
+pub fn has_head(path: &Path) -> bool {
+    kept_head::read(path).is_some()
+}
+
+/// Moves the files of a store aside, so that a new log can begin in their place. Returns where the database is now.
+pub fn set_aside(path: &Path, suffix: &str) -> io::Result<PathBuf> {
+    for end in ["", "-wal", "-shm", ".head"] {
+        let (from, to) = (beside(path, end), beside(&beside(path, suffix), end));
+        match std::fs::rename(from, to) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(beside(path, suffix))
 }
 
 /// Creates the file before SQLite does, which would make it readable for all.
@@ -212,7 +273,8 @@ impl Store for SqliteStore {
             return Err(StoreError::Busy(self.lock_wait));
         };
         let lock = lock.take(&self.place)?;
-        let writing = Writing { _lock: lock, waker: &mut self.waker, cache: &self.cache };
+        let (waker, kept) = (&mut self.waker, &mut self.kept);
+        let writing = Writing { _lock: lock, waker, kept, cache: &self.cache };
         Ok(Box::new(Tx::begin(&self.conn, &self.place, &*self.clock, Some(writing))?))
     }
 
@@ -245,8 +307,18 @@ impl Store for SqliteStore {
         written.map_err(|error| self.place.error("cannot write the store", error))
     }
 
+    fn backup(&mut self, to: &Path) -> Result<bool, StoreError> {
+        let written = backup::write(&self.conn, to);
+        written.map(|()| true).map_err(|error| self.place.error("cannot copy the store", error))
+    }
+
     fn integrity(&mut self) -> Result<Vec<String>, StoreError> {
-        integrity::check(&self.conn).map_err(|e| self.place.error("cannot check the store", e))
+        let mut found = integrity::check(&self.conn)
+            .map_err(|e| self.place.error("cannot check the store", e))?;
+        if found.is_empty() {
+            found.extend(gone(&self.place.path)?.map(|gone| gone.to_string()));
+        }
+        Ok(found)
     }
 
     fn url(&self) -> String {

@@ -167,12 +167,13 @@ pub(super) fn status_counts(
 }
 
 pub(super) fn events(conn: &Connection, query: &EventQuery) -> Result<Vec<Stored>, DbError> {
-    let after = match query.since {
-        Some(since) => query.after.0.max(last_before(conn, since)?),
-        None => query.after.0,
+    let place = match (query.before, query.since) {
+        (Some(before), _) => before.0,
+        (None, Some(since)) => query.after.0.max(last_before(conn, since)?),
+        (None, None) => query.after.0,
     };
     let given = params![
-        rows::signed(after),
+        rows::signed(place),
         rows::limit(query.limit),
         query.repo.as_ref().map(RepoName::as_str),
         query.task.as_ref().map(TaskId::as_str),

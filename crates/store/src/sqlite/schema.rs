@@ -10,6 +10,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("migrations/0001_initial.sql")),
     (2, include_str!("migrations/0002_preferred.sql")),
     (3, include_str!("migrations/0003_memory.sql")),
+    (4, include_str!("migrations/0004_fold_case.sql")),
 ];
 
 /// The schema that this build writes.

@@ -23,8 +23,15 @@ macro_rules! event_columns {
 /// ?1 after, ?2 limit, ?3 repository, ?4 task, ?5 name.
 macro_rules! event_filter {
     () => {
-        " AND (?3 IS NULL OR repo = ?3) AND (?4 IS NULL OR task = ?4) \
-         AND (?5 IS NULL OR event = ?5) ORDER BY seq LIMIT ?2"
+        event_filter!("seq")
+    };
+    ($order:literal) => {
+        concat!(
+            " AND (?3 IS NULL OR repo = ?3) AND (?4 IS NULL OR task = ?4) \
+             AND (?5 IS NULL OR event = ?5) ORDER BY ",
+            $order,
+            " LIMIT ?2"
+        )
     };
 }
 
@@ -75,19 +82,26 @@ statements! {
         "INDEXED BY events_by_task WHERE task = ?4 AND seq > ?1", event_filter!());
     EVENTS_OF_NAME = concat!(event_columns!(),
         "INDEXED BY events_by_name WHERE event = ?5 AND seq > ?1", event_filter!());
+    EVENTS_ALL_BACK = concat!(event_columns!(), "WHERE seq < ?1", event_filter!("seq DESC"));
+    EVENTS_OF_REPO_BACK = concat!(event_columns!(),
+        "INDEXED BY events_by_repo WHERE repo = ?3 AND seq < ?1", event_filter!("seq DESC"));
+    EVENTS_OF_TASK_BACK = concat!(event_columns!(),
+        "INDEXED BY events_by_task WHERE task = ?4 AND repo = ?3 AND seq < ?1",
+        event_filter!("seq DESC"));
     EVENT_HASH = "SELECT hash FROM events WHERE seq = ?1";
     EVENT_TS = "SELECT ts FROM events WHERE seq >= ?1 ORDER BY seq LIMIT 1";
     APPEND = "INSERT INTO events (seq, ts, event, v, repo, agent, task, body, body_hash, hash)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
-    REPO = "SELECT tasks, leases, decisions, memories, directives FROM repos WHERE repo = ?1";
-    REPOS_AFTER = "SELECT repo, tasks, leases, decisions, memories, directives FROM repos
+    REPO = "SELECT tasks, leases, decisions, memories, directives, fold_case FROM repos
+        WHERE repo = ?1";
+    REPOS_AFTER = "SELECT repo, tasks, leases, decisions, memories, directives, fold_case FROM repos
         WHERE repo > ?1 ORDER BY repo LIMIT ?2";
-    SET_REPO = "INSERT INTO repos (repo, tasks, leases, decisions, memories, directives)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    SET_REPO = "INSERT INTO repos (repo, tasks, leases, decisions, memories, directives, fold_case)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         ON CONFLICT (repo) DO UPDATE SET tasks = excluded.tasks, leases = excluded.leases,
         decisions = excluded.decisions, memories = excluded.memories,
-        directives = excluded.directives";
+        directives = excluded.directives, fold_case = excluded.fold_case";
     DELETE_REPO = "DELETE FROM repos WHERE repo = ?1";
 
     AGENT = "SELECT body FROM agents WHERE id = ?1";
@@ -103,6 +117,8 @@ statements! {
         SELECT agent, fence FROM presence INDEXED BY presence_of_grants
         WHERE fence > 0 AND last_seen <= ?1 ORDER BY last_seen LIMIT ?2)";
 
+    CORRECT_PRESENCE = "DELETE FROM presence WHERE last_seen > ?1";
+    CORRECT_SAVED = "UPDATE idempotency SET at = ?1 WHERE at > ?1";
     SAVED = "SELECT input, answer, at FROM idempotency WHERE actor = ?1 AND key = ?2 AND at > ?3";
     SAVED_AFTER = "SELECT actor, key, input, answer, at FROM idempotency
         WHERE (actor, key) > (?1, ?2) AND at > ?3 ORDER BY actor, key LIMIT ?4";
@@ -283,6 +299,9 @@ pub(super) const EVENT_LISTS: EventLists = EventLists {
     of_name: EVENTS_OF_NAME,
     of_repo: EVENTS_OF_REPO,
     all: EVENTS_ALL,
+    of_task_back: EVENTS_OF_TASK_BACK,
+    of_repo_back: EVENTS_OF_REPO_BACK,
+    all_back: EVENTS_ALL_BACK,
 };
 
 pub(super) const DUE: [(EntityKind, &str); 5] = [

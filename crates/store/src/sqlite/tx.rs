@@ -1,13 +1,15 @@
 //! A transaction: one snapshot to read, and for a writer the lock and the way to commit.
 
 use super::error::{DbError, Place};
+use super::kept_head::{Kept, KeptHead};
 use super::load::Loader;
 use super::lock::Held;
 use super::task_row::TaskRow;
 use super::watch::Waker;
-use super::{integrity, memories, query, sql, write};
+use super::{integrity, kept_head, memories, query, sql, write};
 use crate::clock::Clock;
 use crate::commit_cache::CommitCache;
+use crate::error::Gone;
 use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
     Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
@@ -18,7 +20,7 @@ use comity_core::chain::{Head, Stored};
 use comity_core::decision::Decision;
 use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
-use comity_core::ids::{AgentId, MemoryId, RepoName, TaskId};
+use comity_core::ids::{AgentId, MemoryId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
 use comity_core::memory::Memory;
 use comity_core::search::Term;
@@ -34,6 +36,7 @@ pub(super) struct Writing<'a> {
     /// Held until the end, so that the next writer starts when this transaction is done.
     pub(super) _lock: Held<'a>,
     pub(super) waker: &'a mut Waker,
+    pub(super) kept: &'a mut KeptHead,
     pub(super) cache: &'a RefCell<CommitCache<TaskRow>>,
 }
 
@@ -67,6 +70,9 @@ impl<'a> Tx<'a> {
     fn start(&mut self, begin: &str, clock: &dyn Clock) -> Result<(), DbError> {
         write::run(self.conn, begin, [])?;
         self.head = query::head(self.conn)?;
+        if let Some(writing) = &mut self.writing {
+            writing.kept.check(&self.head)?;
+        }
         let mut statement = self.conn.prepare_cached(sql::META)?;
         let mut found = statement.query(params![write::CLOCK, write::CLOSED])?;
         let mut note: Option<String> = None;
@@ -115,6 +121,17 @@ impl Drop for Tx<'_> {
             // closed.
             let _ = write::run(self.conn, "ROLLBACK", []);
         }
+    }
+}
+
+impl Tx<'_> {
+    /// Says whether the event that was once the last one is another one now.
+    fn replaced(&mut self, kept: Option<Kept>) -> Result<Option<Gone>, StoreError> {
+        let Some(kept) = kept.filter(|kept| kept.seq.0 > 0) else { return Ok(None) };
+        let query = EventQuery { after: Seq(kept.seq.0 - 1), limit: 1, ..EventQuery::default() };
+        let found = self.events(&query)?;
+        let same = found.first().is_some_and(|event| event.hash == kept.hash);
+        Ok((!same).then_some(Gone { first: kept.seq, last: kept.seq, hash: kept.hash }))
     }
 }
 
@@ -213,6 +230,15 @@ impl ReadTx for Tx<'_> {
     fn mismatches(&mut self) -> Result<Vec<String>, StoreError> {
         self.read(integrity::mismatches(self.conn))
     }
+
+    fn gone(&mut self) -> Result<Option<Gone>, StoreError> {
+        let kept = kept_head::read(&self.place.path);
+        match kept_head::gone(kept, &self.head) {
+            // The head may have moved on since this snapshot was taken; another look tells.
+            Some(_) => super::gone(&self.place.path),
+            None => self.replaced(kept),
+        }
+    }
 }
 
 impl WriteTx for Tx<'_> {
@@ -229,6 +255,9 @@ impl WriteTx for Tx<'_> {
             kept.replace(cache);
         }
         if let Some(writing) = &mut self.writing {
+            if let Some(last) = changes.events.last() {
+                writing.kept.follow(&last.head());
+            }
             writing.waker.wake();
         }
         Ok(())

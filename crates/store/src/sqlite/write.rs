@@ -5,7 +5,7 @@ use super::memories;
 use super::sql;
 use super::task_row::{self, TaskRow, TaskRows};
 use crate::commit_cache::CommitCache;
-use crate::rows::signed;
+use crate::rows::{self, signed};
 use crate::transaction_time::ClockNote;
 use crate::{Changes, PRESENCE_LIFE, Rows};
 use comity_core::chain::Stored;
@@ -43,6 +43,12 @@ pub(super) fn changes(
     note: Option<&ClockNote>,
 ) -> Result<TaskRows, DbError> {
     append(conn, changes.events)?;
+    let corrected = crate::corrected(changes.events);
+    if let Some(at) = corrected {
+        run(conn, sql::CORRECT_PRESENCE, params![at.ms()])?;
+        run(conn, sql::CORRECT_SAVED, params![at.ms()])?;
+        run(conn, sql::DELETE_META, params![CLOCK])?;
+    }
     let task_rows = rows(conn, &changes.rows, cache)?;
     let mut signs = conn.prepare_cached(sql::SET_PRESENCE)?;
     for (agent, fence, seen) in changes.presence {
@@ -54,7 +60,7 @@ pub(super) fn changes(
         let given = params![actor.as_str(), key, saved.input.0, saved.answer, saved.at.ms()];
         run(conn, sql::SET_SAVED, given)?;
     }
-    if let Some(note) = note {
+    if let Some(note) = note.filter(|_| corrected.is_none()) {
         run(conn, sql::SET_META, params![CLOCK, json(note)?])?;
         prune(conn, now)?;
     }
@@ -123,7 +129,8 @@ fn row(
                     leases,
                     decisions,
                     memories,
-                    directives
+                    directives,
+                    rows::fold_case(c)
                 ];
                 run(conn, sql::SET_REPO, given)
             }

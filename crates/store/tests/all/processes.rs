@@ -106,7 +106,7 @@ fn the_wait_behind_a_holder_that_does_not_move_is_bounded() {
     let lock = std::fs::File::options().write(true).open(dir.path().join("store.db.lock")).unwrap();
     lock.lock().unwrap();
     let start = Instant::now();
-    assert!(matches!(note(&mut store, "ann"), Err(StoreError::Busy(_))));
+    assert!(matches!(note(&mut store, "ann"), Err(StoreError::Held(_))));
     assert!(start.elapsed() >= Duration::from_millis(300));
     assert!(start.elapsed() < Duration::from_secs(20));
     assert_eq!(store.read().unwrap().head().unwrap().seq.0, 1, "readers do not wait");

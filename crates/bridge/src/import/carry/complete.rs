@@ -4,9 +4,8 @@
 use super::{AT_ONCE, Carrier, Fate, by_id};
 use comity_core::command::Command;
 use comity_core::refusal::Refusal;
-use comity_core::status::Status;
 use comity_core::view::TaskView;
-use comity_protocol::plan::{ImportRecord, Part, Planned, Rights, Target};
+use comity_protocol::plan::{ImportRecord, Part, Planned, Rights, kept};
 use std::collections::BTreeMap;
 
 /// One command for a part of an item.
@@ -102,48 +101,34 @@ impl Carrier<'_> {
             return true;
         }
         if self.reached.get(place) == Some(&true)
-            && task.status == Status::Queued
-            && self.is_kept_back(planned, task)
+            && kept(task).is_some()
             && let Some(open) = work.open.get_mut(&place)
         {
             let mark = [Part::Status, Part::Reason]
                 .into_iter()
                 .fold(open.before.clone(), |mark, part| mark.with(part, &open.now));
-            if let Some(command) = self.source.bring_on(planned, task, &mark) {
-                open.brought_on = true;
-                let what = format!("status {}", planned.target.as_str());
-                work.steps.push(Step { place, part: Part::Status, what, command });
-                return false;
-            }
+            let command = self.source.bring_on(planned, task, &mark);
+            open.brought_on = true;
+            let what = format!("status {}", planned.target.as_str());
+            work.steps.push(Step { place, part: Part::Status, what, command });
+            return false;
         }
         self.status_differs(place, planned, task);
         false
     }
 
-    /// Tells whether a task still has the blocker that an earlier import left on it.
-    fn is_kept_back(&self, planned: &Planned, task: &TaskView) -> bool {
-        let blocker = self.source.kept_back(&planned.target);
-        blocker.is_some_and(|blocker| task.blockers.contains(&blocker))
-    }
-
     /// Says why a task is not in the state that it has over there.
     fn status_differs(&mut self, place: usize, planned: &Planned, task: &TaskView) {
         let here = task.status;
-        let kept = self.is_kept_back(planned, task);
-        let why = match (&planned.target, &task.needs) {
-            (Target::Done { .. } | Target::Review { .. }, _) if kept => format!(
-                "it is {here} here and kept back by a blocker; only a person accepts work that \
-                 was done elsewhere: let a person import it again"
-            ),
-            (Target::Abandoned { .. }, _) if kept && self.rights == Rights::Other => format!(
-                "it is {here} here and kept back by a blocker; only a planner or a person gives \
-                 tasks up: let one of them import it again"
-            ),
-            (Target::Abandoned { .. }, _) if kept => {
-                format!("it is {here} here and kept back by a blocker; its parts are not finished")
+        let why = match &task.needs {
+            Some(needs) if kept(task).is_some() && self.reached.get(place) == Some(&false) => {
+                format!("it is {here} here: {needs}")
             }
-            (_, Some(needs)) => format!("it is {here} here: {needs}"),
-            _ => format!("it is {here} here by now"),
+            Some(_) if kept(task).is_some() => {
+                format!("it is {here} here: what it depends on, or a part of it, is not finished")
+            }
+            Some(needs) => format!("it is {here} here: {needs}"),
+            None => format!("it is {here} here by now"),
         };
         self.leave_out(place, format!("status {}", planned.target.as_str()), why);
     }
@@ -166,7 +151,8 @@ impl Carrier<'_> {
         } else if let Some(other) = &task.assignee {
             self.leave_out(place, what, format!("{other} has it here by now"));
         } else {
-            let command = Command::Assign { id: task.id.clone(), agent: Some(agent.clone()) };
+            let command =
+                Command::Assign { id: task.id.clone(), agent: Some(agent.clone()), new: true };
             work.steps.push(Step { place, part: Part::Assignee, what, command });
         }
         false
@@ -188,7 +174,12 @@ impl Carrier<'_> {
                 continue;
             };
             if !task.dependencies.contains(&on) {
-                let command = Command::Depend { id: task.id.clone(), on, remove: false };
+                let command = Command::Depend {
+                    id: task.id.clone(),
+                    on,
+                    remove: false,
+                    awaits_unknown: false,
+                };
                 work.steps.push(Step { place, part: Part::Dependencies, what, command });
                 done = false;
             }

@@ -1,6 +1,6 @@
 //! Imports over a store that counts its transactions and may fail between two of them.
 
-use super::carry;
+use super::out;
 use comity_api::{ImportReport, Nothing, op};
 use comity_core::ids::{AgentId, RepoName};
 use comity_core::refusal::Refusal;
@@ -62,9 +62,10 @@ fn import(store: &MemoryStore, actor: &str, text: &str, room: usize) -> Try {
     let service = Service::inline(Box::new(counted), Settings::default()).unwrap();
     let by = Caller::new(AgentId::parse(actor).unwrap(), RepoName::parse("acme/app").unwrap());
     let here = service.all_tasks(&by).unwrap();
-    let earlier = Source::new(beads::PROVIDER).unwrap().earlier(&here);
+    let source = Source::new(beads::PROVIDER).unwrap();
+    let earlier = source.earlier(&here);
     let plan = beads::read(text, &earlier).unwrap();
-    let report = carry(&service, by.clone(), beads::PROVIDER, &plan);
+    let report = out(&service, &by, source, &plan, true);
     let events = service.call::<op::LogHead>(&by, Nothing {}).unwrap().seq;
     Try { report, writes: writes.load(Ordering::SeqCst), events }
 }

@@ -2,25 +2,23 @@
 
 use super::{Form, print};
 use crate::args::{NeoAsk, NeoDecision};
-use crate::human::clean_text;
 use crate::output::{self, Reply};
-use comity_api::{ById, DecisionAnswer, DecisionFilter, op};
+use crate::run::import::bridge;
+use crate::terminal::neutral;
+use comity_api::{AnswerDecision, ById, DecisionAnswer, DecisionFilter, NeoQuestion, op};
 use comity_bridge::neo::{find, records};
-use comity_core::command::{Adoption, Command, Made, Question};
+use comity_core::command::Question;
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
-use comity_core::origin::Origin;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
 use comity_core::view::DecisionView;
-use comity_engine::{Caller, Service};
+use comity_engine::{Caller, Handler, Service};
 use comity_project::Context;
 use comity_project::store::Access;
 use comity_protocol::neotx::records::Record;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// The source of a question that was asked through `comity neo` with a type that only neo has.
-const HERE: &str = "neo-command";
 const RULE: &str = "─────────────────────────────────────────";
 
 pub(super) fn run(context: &Context, command: NeoDecision, form: Form) -> Result<Reply, Refusal> {
@@ -63,11 +61,17 @@ fn options(text: Option<&str>) -> Result<Vec<DecisionOption>, String> {
     text.split(',').map(one).collect()
 }
 
-/// The command that asks the question. A type that comity does not have is kept in the origin.
-fn asked(args: &NeoAsk, question: &str, options: Vec<DecisionOption>, expires: Millis) -> Command {
+/// Asks the question. A type that comity does not have is kept in the origin.
+fn asked(
+    context: &Context,
+    args: &NeoAsk,
+    question: &str,
+    options: Vec<DecisionOption>,
+    expires: Millis,
+) -> Result<DecisionAnswer, Refusal> {
     let kind = (args.kind == "approval" && options.is_empty()).then_some(DecisionType::Approval);
     let own = args.kind != "generic" && kind.is_none();
-    let question = Box::new(Question {
+    let question = Question {
         question: question.to_owned(),
         task: None,
         options,
@@ -76,14 +80,14 @@ fn asked(args: &NeoAsk, question: &str, options: Vec<DecisionOption>, expires: M
         default: args.default_answer.clone(),
         to: Some(Addressee::Planner),
         expires: Some(expires),
-    });
-    if !own {
-        return Command::DecisionAsk(question);
+        proposes: None,
+    };
+    let (bridge, caller) = (bridge(context, Access::Write)?, context.caller());
+    if own {
+        let input = NeoQuestion { question, kind: args.kind.clone() };
+        return Ok(Handler::<op::NeoAsk>::handle(&bridge, &caller, input)?.output);
     }
-    let other = Map::from_iter([("type".to_owned(), Value::from(args.kind.as_str()))]);
-    let origin = Origin { source: HERE.to_owned(), item: "decision".to_owned(), other };
-    let made = Made::Decision(question);
-    Command::TakeOver(Box::new(Adoption { origin, made, answer: None, disabled: false }))
+    bridge.service.call::<op::DecisionAsk>(&caller, question)
 }
 
 const USAGE: &str = "Usage: neo decision create <question> --options 'key1:label1,key2:label2' \
@@ -99,8 +103,7 @@ fn create(context: &Context, args: &NeoAsk, form: Form) -> Result<Reply, Refusal
         return print::refuse("Invalid --timeout format. Use e.g. \"30m\" or \"1h\".");
     };
     let (service, caller) = (context.service(Access::Write)?, context.caller());
-    let command = asked(args, question, options, expires);
-    let DecisionAnswer { decision } = service.run_command(&caller, command)?;
+    let DecisionAnswer { decision } = asked(context, args, question, options, expires)?;
     let id = find::decision_id(&decision);
     let said = print::success(&format!("Decision created: {id}")) + &id + "\n";
     if !args.wait {
@@ -114,7 +117,7 @@ fn create(context: &Context, args: &NeoAsk, form: Form) -> Result<Reply, Refusal
     }
     match service.wait_for_decision(&caller, &decision.id, Some(timeout)) {
         Ok(DecisionAnswer { decision }) => {
-            let answered = clean_text(&records::answer_text(&decision).unwrap_or_default());
+            let answered = neutral(&records::answer_text(&decision).unwrap_or_default());
             let answer = json!({"decision": records::decision(&decision).map()});
             Ok(Reply::text(answer, format!("Answer: {answered}\n")))
         }
@@ -206,10 +209,10 @@ fn pending(context: &Context, form: Form) -> Result<Reply, Refusal> {
         let created = comity_core::time::Timestamp::parse(text(record, "createdAt"));
         let ago = created.map(print::ago).unwrap_or_default();
         let _ = writeln!(out, "{RULE}\nID: {}  ({ago})", text(record, "id"));
-        let _ = writeln!(out, "Question: {}", clean_text(text(record, "question")));
+        let _ = writeln!(out, "Question: {}", neutral(text(record, "question")));
         out.push_str(&option_lines(record, false));
         if let Some(default) = record.text("defaultAnswer") {
-            let _ = writeln!(out, "Default: {}", clean_text(default));
+            let _ = writeln!(out, "Default: {}", neutral(default));
         }
         out.push('\n');
     }
@@ -221,8 +224,7 @@ fn option_lines(record: &Record, described: bool) -> String {
     let options = record.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
     let mut out = String::new();
     for (place, option) in options.iter().enumerate() {
-        let part =
-            |key: &str| clean_text(option.get(key).and_then(Value::as_str).unwrap_or_default());
+        let part = |key: &str| neutral(option.get(key).and_then(Value::as_str).unwrap_or_default());
         if place == 0 {
             out.push_str("Options:\n");
         }
@@ -261,7 +263,7 @@ fn get(context: &Context, id: &str, form: Form) -> Result<Reply, Refusal> {
         }
         Form::Words => {}
     }
-    let line = |key: &str| clean_text(text(&record, key));
+    let line = |key: &str| neutral(text(&record, key));
     let mut out = format!(
         "ID:       {}\nStatus:   {}\nType:     {}\nSource:   {}\nCreated:  {}\n\nQuestion: {}\n",
         line("id"),
@@ -272,7 +274,7 @@ fn get(context: &Context, id: &str, form: Form) -> Result<Reply, Refusal> {
         line("question"),
     );
     if record.get("context").is_some() {
-        let said: Vec<String> = text(&record, "context").lines().map(clean_text).collect();
+        let said: Vec<String> = text(&record, "context").lines().map(neutral).collect();
         let _ = writeln!(out, "\nContext:\n{}", said.join("\n"));
     }
     if record.get("options").is_some() {
@@ -294,9 +296,10 @@ fn answer_one(context: &Context, id: &str, answer: String) -> Result<Reply, Refu
     let (service, caller) = (context.service(Access::Write)?, context.caller());
     let ours = find::decision(&service, &caller, id).map_err(|it| in_neos_words(it, id))?;
     let said = format!("Decision answered: {id} → \"{answer}\"");
-    let command = Command::DecisionAnswer { id: ours, answer };
-    let DecisionAnswer { decision } =
-        service.run_command(&caller, command).map_err(|it| in_neos_words(it, id))?;
+    let input = AnswerDecision { id: ours, answer };
+    let DecisionAnswer { decision } = service
+        .call::<op::DecisionAnswerOne>(&caller, input)
+        .map_err(|it| in_neos_words(it, id))?;
     let answer = json!({"decision": records::decision(&decision).map()});
     Ok(Reply::text(answer, print::success(&said)))
 }

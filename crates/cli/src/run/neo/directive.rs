@@ -2,9 +2,10 @@
 
 use super::print;
 use crate::args::NeoDirective;
-use crate::human::{clean_text, now};
+use crate::human::now;
 use crate::local_time::end_of;
 use crate::output::Reply;
+use crate::terminal::neutral;
 use comity_api::{ById, DeleteDirective, DirectiveAnswer, ListDirectives, ToggleDirective, op};
 use comity_bridge::neo::{find, records};
 use comity_core::command::NewDirective;
@@ -120,7 +121,7 @@ fn create(context: &Context, new: NewDirective) -> Result<Reply, Refusal> {
         "{}  Trigger: {}\n  Action: {}\n  Duration: {lasts}\n",
         print::success(&format!("Directive created: {}", find::directive_id(&directive))),
         directive.trigger,
-        clean_text(&directive.text),
+        neutral(&directive.text),
     );
     Ok(Reply::text(answer(&directive), said))
 }
@@ -185,7 +186,7 @@ fn toggle(context: &Context, id: &str) -> Result<Reply, Refusal> {
 fn show(context: &Context, id: &str) -> Result<Reply, Refusal> {
     let directive = found(&context.service(Access::Read)?, &context.caller(), id)?;
     let record = records::directive(&directive);
-    let text = |key: &str| clean_text(record.text(key).unwrap_or_default());
+    let text = |key: &str| neutral(record.text(key).unwrap_or_default());
     let mut said = format!(
         "ID:          {}\nTrigger:     {}\nStatus:      {}\nPriority:    {}\nAction:      {}\n",
         text("id"),

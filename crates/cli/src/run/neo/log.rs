@@ -3,18 +3,18 @@
 use super::print;
 use crate::args::{Global, NeoLog, NeoLogs};
 use crate::env;
-use crate::human::clean_text;
 use crate::local_time::clock_in_words;
 use crate::output::{self, Reply};
-use comity_api::{ById, EventAnswer, EventFilter, EventView, Nothing, Since, op};
+use crate::terminal::neutral;
+use comity_api::{ById, EventFilter, EventView, Nothing, Since, TailEvents, WriteNote, op};
 use comity_bridge::neo::records::{AGENT, short_agent};
 use comity_bridge::neo::{find, step};
 use comity_core::chain::Hash;
-use comity_core::command::{Command, NewMemory};
+use comity_core::command::NewMemory;
 use comity_core::limits::PAGE_MAX;
 use comity_core::memory::MemoryType;
 use comity_core::refusal::{Code, Refusal};
-use comity_engine::{Caller, Service};
+use comity_engine::{Caller, Service, Stop, StreamHandler};
 use comity_project::Context;
 use comity_project::identity::neo_word;
 use comity_project::store::Access;
@@ -51,22 +51,20 @@ pub(super) fn run(global: &Global, args: NeoLog) -> Result<Reply, Refusal> {
         (_, false, true) => Some(MemoryType::Fact),
         _ => None,
     };
-    let memory = kept.map(|kind| {
-        Command::MemoryWrite(Box::new(NewMemory {
-            text: text.clone(),
-            kind,
-            scope: repo,
-            tags: Vec::new(),
-            expires: None,
-            task: None,
-            supersedes: None,
-        }))
+    let memory = kept.map(|kind| NewMemory {
+        text: text.clone(),
+        kind,
+        scope: repo,
+        tags: Vec::new(),
+        expires: None,
+        task: None,
+        supersedes: None,
     });
     let service = context.service(Access::Write)?;
-    let note = Command::Note { kind, text, task: None };
-    let answer: EventAnswer = service.run_command(&step(&context.caller(), 1), note)?;
+    let note = WriteNote { kind, text, task: None };
+    let answer = service.call::<op::Note>(&step(&context.caller(), 1), note)?;
     if let Some(memory) = memory {
-        service.run(&step(&context.caller(), 2), memory)?;
+        service.call::<op::MemoryWrite>(&step(&context.caller(), 2), memory)?;
     }
     Ok(Reply::text(answer, print::success(&said)))
 }
@@ -179,7 +177,7 @@ fn line(event: &EventView, short: bool) -> String {
     } else {
         format!("[{time}] {kind:<15} agent={}{task} {said}", agent(event))
     };
-    clean_text(words.trim_end()) + "\n"
+    neutral(words.trim_end()) + "\n"
 }
 
 /// Tells whether an agent of the run made the event. The run may be a prefix of the full id.
@@ -201,11 +199,13 @@ pub(super) fn show(context: &Context, args: &NeoLogs) -> Result<Reply, Refusal> 
     if args.follow && run.is_none() && task.is_none() {
         return print::refuse("--follow requires --run <runId>");
     }
-    let fits = |event: &EventView| {
-        let wanted =
-            args.kind.as_ref().is_none_or(|wanted| kind(event) == wanted || event.event == *wanted);
-        let here = task.is_none() || event.task == task;
-        wanted && here && run.is_none_or(|run| of_run(event, run))
+    let (wanted, of_task, by_run) = (args.kind.clone(), task.clone(), run.map(str::to_owned));
+    let fits = move |event: &EventView| {
+        let is_kind = |wanted: &String| kind(event) == wanted || event.event == *wanted;
+        let here = of_task.is_none() || event.task == of_task;
+        wanted.as_ref().is_none_or(is_kind)
+            && here
+            && by_run.as_ref().is_none_or(|run| of_run(event, run))
     };
     let events = last(&service, &caller, usize::from(args.last), task.as_deref(), &fits)?;
     if args.output.as_deref() == Some("json") {
@@ -216,9 +216,12 @@ pub(super) fn show(context: &Context, args: &NeoLogs) -> Result<Reply, Refusal> 
     if args.follow {
         let _ = output::text(&said);
         let from = events.last().map(|event| event.seq + 1);
-        let mut show =
-            |event: &EventView| !fits(event) || output::text(&line(event, args.short)).is_ok();
-        context.service(Access::Write)?.tail(&caller, from, &mut show)?;
+        let short = args.short;
+        let show =
+            move |event: &EventView| !fits(event) || output::text(&line(event, short)).is_ok();
+        let service = context.service(Access::Write)?;
+        let (input, stop) = (TailEvents { from }, Stop::default());
+        StreamHandler::<op::EventTail>::stream(&service, &caller, input, Box::new(show), &stop)?;
         return Ok(Reply::printed());
     }
     if events.is_empty() {

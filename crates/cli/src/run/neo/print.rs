@@ -1,25 +1,16 @@
 //! neo's way of printing: ticks and crosses, tables with a rule.
 
-use crate::human::clean_text;
 use crate::output::{self, Reply};
+use crate::terminal::{Ink, neutral, paint};
 use crate::wording;
-use anstyle::{AnsiColor, Style};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Timestamp;
 use serde::Serialize;
 
-const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default();
-const BOLD: Style = Style::new().bold();
-
 const EXIT: u8 = 1;
 
-fn paint(style: Style, text: &str) -> String {
-    format!("{style}{text}{style:#}")
-}
-
 pub(super) fn success(message: &str) -> String {
-    format!("{} {}\n", paint(GOOD, "✓"), clean_text(message))
+    format!("{} {}\n", paint(Ink::Good, "✓"), neutral(message))
 }
 
 /// Refuses in neo's words, without a hint.
@@ -29,10 +20,8 @@ pub(super) fn refuse<T>(message: impl Into<String>) -> Result<T, Refusal> {
 
 /// Prints a refusal as neo does, with a hint where neo's words have none.
 pub(super) fn failed(refusal: &Refusal) -> Reply {
-    use std::io::Write;
-    let line = format!("{} {}\n", paint(BAD, "✗"), clean_text(&refusal.message));
-    // A message that nobody can read is not worth another failure.
-    let _ = anstream::stderr().write_all(line.as_bytes());
+    let line = format!("{} {}\n", paint(Ink::Bad, "✗"), neutral(&refusal.message));
+    output::aside(&line);
     let said = matches!(refusal.code, Code::InvalidInput | Code::NotFound);
     if !(said && refusal.next_step() == refusal.code.default_hint()) {
         output::remark(&format!("  {}", wording::next_step(refusal)));
@@ -53,14 +42,14 @@ pub(super) fn not_found(mut refusal: Refusal, what: &str, list: &str, id: &str) 
 pub(super) fn json(value: &impl Serialize) -> Reply {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     // A closed pipe is no error: the reader has seen enough.
-    let _ = output::text(&format!("{text}\n"));
+    let _ = output::raw(&format!("{text}\n"));
     Reply::printed()
 }
 
 /// A table: headings, a rule, rows; two blanks between columns.
 pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| clean_text(cell)).collect()).collect();
+        rows.iter().map(|row| row.iter().map(|cell| neutral(cell)).collect()).collect();
     let count = |text: &str| text.chars().count();
     let widths: Vec<usize> = heads
         .iter()
@@ -78,7 +67,7 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     };
     let heads: Vec<String> = heads.iter().map(ToString::to_string).collect();
     let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-    let mut out = format!("{}\n{}\n", paint(BOLD, &padded(&heads)), rule.join("──"));
+    let mut out = format!("{}\n{}\n", paint(Ink::Bold, &padded(&heads)), rule.join("──"));
     for row in &rows {
         out.push_str(&padded(row));
         out.push('\n');

@@ -1,6 +1,6 @@
 //! What is written a second time by who does not know what happened since, and what is refused and stays.
 
-use super::files::{seeded, sync, texts};
+use super::files::{seeded, sync, texts, widened};
 use super::{edit, entry, state, state_file, titles, write_state};
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ fn now_there() -> Value {
 
 /// A tree with one task, titled A, exported a while ago.
 fn with_task() -> (Sandbox, std::path::PathBuf) {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     ann(&sandbox, &["task", "create", "A", "--id", "task-001"]);
     sync(&sandbox);
     next_second();
@@ -108,8 +108,9 @@ fn what_was_refused_is_looked_at_again_and_what_was_taken_beside_it_is_not() {
     assert!(texts(&report["refused"]).contains("invalid-transition"), "{report}");
     next_second();
     ann(&sandbox, &["task", "update", "task-001", "--title", "C"]);
-    ann(&sandbox, &["task", "start", "task-001"]);
     sync(&sandbox);
+    edit(&root, "tasks", |tasks| tasks["tasks"][0]["status"] = json!("in_progress"));
+    assert_eq!(sync(&sandbox)["taken"], json!(["task-001: status in_progress"]));
     save(&root, &mut buffer, |_| ());
     let report = sync(&sandbox);
     assert_eq!(report["taken"], json!(["task-001: status review"]), "{report}");
@@ -211,7 +212,8 @@ fn a_refused_agent_stays_in_the_file_is_said_again_and_taken_once_it_is_allowed(
     std::fs::write(state_file(&root, "agents"), format!("{before:#}\n")).unwrap();
     by_gemini();
     entry(&state(&root, "agents"), "agents", "crit-1");
-    assert_eq!(sync(&sandbox)["taken"], json!(["agent crit-1"]));
+    let report = sandbox.comity().by("human:ann").args(&["import", "collab", "."]).json();
+    assert_eq!(report["taken"], json!(["agent crit-1"]));
     let agent = sandbox.json(&["agent", "show", "crit-1"])["agent"].clone();
     assert_eq!(agent["roles"], json!(["critic"]));
     assert_eq!(sync(&sandbox)["taken"], json!([]));
@@ -236,7 +238,7 @@ fn what_goes_from_a_file_and_is_nowhere_else_is_said() {
 
 #[test]
 fn an_agent_that_was_seen_elsewhere_is_shown_with_that_time() {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     sync(&sandbox);
     edit(&root, "agents", critic);
     sync(&sandbox);
@@ -249,4 +251,37 @@ fn an_agent_that_was_seen_elsewhere_is_shown_with_that_time() {
     });
     assert_eq!(sync(&sandbox)["taken"], json!(["agent crit-1"]));
     assert_eq!(entry(&state(&root, "agents"), "agents", "crit-1")["last_seen"], seen);
+}
+
+#[test]
+fn no_secret_of_a_file_or_of_a_key_is_kept_beside_the_store() {
+    let (sandbox, root) = seeded();
+    let secret = format!("ghp{}{}", "_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    write_state(
+        &root,
+        "tasks",
+        &json!({"version": 1, "note": secret, "tasks": [
+            {"id": "task-001", "title": format!("push with {secret}"), "field": secret},
+            {"id": "task-002", "title": "", "why": secret}]}),
+    );
+    let done = sandbox.comity().by("human:ann").args(&["sync", "collab"]).done();
+    assert_eq!(done.exit, 2, "{}", done.stdout);
+    let keyed = ["task", "create", "One", "--idempotency-key", &secret];
+    let first = ann(&sandbox, &keyed);
+    assert_eq!(ann(&sandbox, &keyed), first, "the key still counts");
+    sandbox.comity().by("human:ann").args(&["import", "collab", "."]).done();
+    let beside = root.join(".comity");
+    let holds = |path: &Path| {
+        let bytes = std::fs::read(path).unwrap();
+        bytes.windows(secret.len()).any(|part| part == secret.as_bytes())
+    };
+    let mut left = vec![beside];
+    while let Some(dir) = left.pop() {
+        for entry in std::fs::read_dir(dir).unwrap().flatten() {
+            match entry.file_type().unwrap().is_dir() {
+                true => left.push(entry.path()),
+                false => assert!(!holds(&entry.path()), "{}", entry.path().display()),
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What counts as an edit of a file, and that none is lost or changed without a word.
 
-use super::files::{seeded, sync, texts};
+use super::files::{seeded, sync, texts, widened};
 use super::{Rpc, edit, entry, state, state_file, write_state};
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn a_lease_of_a_claim_ends_with_the_claim_and_not_by_an_edit() {
 
 #[test]
 fn an_old_value_is_no_edit_however_many_exports_came_after() {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     ann(&sandbox, &["task", "create", "One", "--id", "task-001", "--description", "d0"]);
     sync(&sandbox);
     let old = state(&root, "tasks");
@@ -73,7 +73,7 @@ fn an_old_value_is_no_edit_however_many_exports_came_after() {
 
 #[test]
 fn a_claim_is_not_taken_away_by_who_edits_an_old_copy() {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     ann(&sandbox, &["task", "create", "One", "--id", "task-001"]);
     sync(&sandbox);
     let old = state(&root, "tasks");
@@ -91,7 +91,7 @@ fn a_claim_is_not_taken_away_by_who_edits_an_old_copy() {
 
 #[test]
 fn a_conflict_is_said_also_when_an_export_lies_between() {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     ann(&sandbox, &["task", "create", "A", "--id", "task-001"]);
     sync(&sandbox);
     let old = state(&root, "tasks");
@@ -105,7 +105,7 @@ fn a_conflict_is_said_also_when_an_export_lies_between() {
 
 #[test]
 fn what_a_task_needs_is_edited_while_it_is_blocked_and_kept_when_it_is_not() {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     ann(&sandbox, &["task", "create", "One", "--id", "task-001"]);
     ann(&sandbox, &["task", "block", "task-001", "--needs", "a key"]);
     sync(&sandbox);
@@ -184,7 +184,7 @@ fn what_would_be_read_otherwise_than_it_is_written_is_a_problem() {
 
 #[test]
 fn what_is_taken_away_is_taken_away_or_said() {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     ann(&sandbox, &["task", "create", "One", "--id", "task-001"]);
     ann(&sandbox, &["task", "link", "task-001", "github", "7", "--key", "issue"]);
     sync(&sandbox);
@@ -210,7 +210,7 @@ fn what_is_taken_away_is_taken_away_or_said() {
 
 #[test]
 fn the_same_task_made_in_both_places_has_what_both_say() {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     sync(&sandbox);
     ann(&sandbox, &["task", "create", "Same", "--id", "task-001", "--description", "ours"]);
     ann(&sandbox, &["task", "create", "Ours", "--id", "task-002"]);
@@ -355,25 +355,104 @@ fn a_file_without_its_list_releases_nothing() {
 }
 
 #[test]
-fn a_claim_in_a_file_goes_to_whom_it_names_and_only_from_who_may_assign() {
+fn a_claim_in_a_file_is_made_in_nobodys_name_whoever_syncs_or_imports_it() {
     let (sandbox, root) = seeded();
-    sandbox
-        .comity()
-        .by("planner-script")
-        .args(&["task", "create", "One", "--id", "task-001"])
-        .json();
+    ann(&sandbox, &["task", "create", "One", "--id", "task-001"]);
     sync(&sandbox);
-    let claim = |tasks: &mut Value| {
-        tasks["tasks"][0]["status"] = json!("claimed");
-        tasks["tasks"][0]["assignee"] = json!("codex");
-    };
-    edit(&root, "tasks", claim);
-    let report = sandbox.comity().by("gemini").args(&["sync", "collab"]).json();
-    assert!(texts(&report["refused"]).contains("role-forbidden"), "{report}");
-    let task = show(&sandbox, "task-001");
-    assert_eq!((&task["status"], &task["assignee"]), (&json!("queued"), &Value::Null));
-    edit(&root, "tasks", claim);
-    let report = sync(&sandbox);
-    assert_eq!(report["taken"], json!(["task-001: claimed for codex"]), "{report}");
-    assert_eq!(show(&sandbox, "task-001")["claim"]["agent"], "codex");
+    for owner in ["codex", "human:ann"] {
+        for args in [["sync", "collab"].as_slice(), &["import", "collab", ".", "--with-state"]] {
+            for who in ["gemini", "human:ann"] {
+                edit(&root, "tasks", |tasks| {
+                    tasks["tasks"][0]["status"] = json!("claimed");
+                    tasks["tasks"][0]["assignee"] = json!(owner);
+                });
+                let report = sandbox.comity().by(who).args(args).json();
+                let claim = show(&sandbox, "task-001")["claim"].clone();
+                let own = who == owner && args[0] == "import";
+                assert_eq!(claim["agent"].as_str(), own.then_some(who), "{who} {args:?} {report}");
+                if own {
+                    ann(&sandbox, &["task", "release", "task-001"]);
+                }
+                sync(&sandbox);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_implementer_makes_no_approved_work_and_no_claim_of_another_from_a_file() {
+    let words = [
+        "claimed",
+        "in_progress",
+        "review",
+        "changes_requested",
+        "approved",
+        "merging",
+        "done",
+        "failed",
+        "abandoned",
+    ];
+    let tasks: Vec<Value> = words.iter().enumerate().map(|(n, status)| {
+        json!({"id": format!("task-{n:03}"), "title": format!("Task {n}"), "status": status, "assignee": "human:ann"})
+    }).collect();
+    let file = json!({"version": 1, "tasks": tasks});
+    for args in [
+        ["sync", "collab"].as_slice(),
+        &["import", "collab", "."],
+        &["import", "collab", ".", "--with-state"],
+        &["import", "v1", "state.json"],
+        &["import", "v1", "state.json", "--with-state"],
+    ] {
+        let (sandbox, root) = seeded();
+        write_state(&root, "tasks", &file);
+        sandbox.write("state.json", &file.to_string());
+        let report = sandbox.comity().by("codex-cli").args(args).json();
+        assert_eq!(report["kept_back"].as_array().unwrap().len(), words.len(), "{report}");
+        let name = if args[1] == "v1" { "state.json" } else { "collaboration/state/tasks.json" };
+        for (n, status) in words.iter().enumerate() {
+            let task = show(&sandbox, &format!("task-{n:03}"));
+            let needs = format!("{status} in {name}: a person imports it with --with-state");
+            assert_eq!((&task["status"], &task["needs"]), (&json!("blocked"), &json!(needs)));
+            assert_eq!(task["claim"], Value::Null);
+        }
+        assert_eq!(sandbox.json(&["event", "list", "--type", "task_claimed"])["events"], json!([]));
+        // A person takes the states over, from the same file.
+        let mut again: Vec<&str> = args.to_vec();
+        if args[0] == "sync" {
+            again = vec!["import", "collab", "."];
+        }
+        again.extend((!again.contains(&"--with-state")).then_some("--with-state"));
+        let report = ann(&sandbox, &again);
+        for (n, status) in words.iter().enumerate() {
+            let task = show(&sandbox, &format!("task-{n:03}"));
+            assert_eq!(task["status"], *status, "{again:?} {report}");
+        }
+        assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+    }
+}
+
+#[test]
+fn an_edit_that_is_found_in_a_file_is_the_files_and_came_through_who_synced_it() {
+    let (sandbox, root) = seeded();
+    write_state(
+        &root,
+        "tasks",
+        &json!({"version": 1, "tasks": [{"id": "task-001", "title": "One"}]}),
+    );
+    sync(&sandbox);
+    let found = "file:collaboration/state/tasks.json";
+    let made = sandbox.json(&["event", "list", "--task", "task-001"])["events"][0].clone();
+    assert_eq!(made["agent"], found);
+    assert_eq!(made["via"]["login"], "tester", "{made}");
+    let agents = sandbox.json(&["agent", "list"])["agents"].to_string();
+    assert!(!agents.contains("file:"), "nobody is called that: {agents}");
+    let (refusal, exit) = sandbox.comity().by(found).args(&["task", "create", "Two"]).refusal();
+    assert_eq!((&refusal["code"], exit), (&json!("invalid-input"), 2), "{refusal}");
+    edit(&root, "tasks", |tasks| tasks["tasks"][0]["title"] = json!("Uno"));
+    assert_eq!(sync(&sandbox)["taken"], json!(["task-001: title"]), "it was made there");
+    ann(&sandbox, &["task", "create", "Mine", "--id", "task-002"]);
+    sync(&sandbox);
+    edit(&root, "tasks", |tasks| tasks["tasks"][1]["title"] = json!("Yours"));
+    assert!(texts(&sync(&sandbox)["refused"]).contains("role-forbidden"));
+    assert_eq!(show(&sandbox, "task-002")["title"], "Mine");
 }

@@ -26,6 +26,16 @@ pub fn seeded() -> (Sandbox, std::path::PathBuf) {
     (sandbox, root)
 }
 
+/// The same where a file may change tasks, too, that were not made in it.
+pub fn widened() -> (Sandbox, std::path::PathBuf) {
+    let (sandbox, root) = seeded();
+    let path = root.join(".comity/config.toml");
+    let config = std::fs::read_to_string(&path).unwrap();
+    let more = "[roles]\nimplementer = [\"update\", \"register\", \"assign\"]";
+    std::fs::write(&path, config.replace("[roles]", more)).unwrap();
+    (sandbox, root)
+}
+
 #[test]
 fn a_tree_is_imported_with_states_order_and_unknown_keys_and_left_alone() {
     let (sandbox, root) = seeded();
@@ -54,8 +64,11 @@ fn a_tree_is_imported_with_states_order_and_unknown_keys_and_left_alone() {
         "{\"event\": \"note\", \"notes\": \"old\", \"ts\": \"2025-01-01T00:00:00Z\"}\n",
     );
     let before = std::fs::read(state_file(&root, "tasks")).unwrap();
-    let report =
-        sandbox.comity().by("human:ann").args(&["import", "collab", "collaboration"]).json();
+    let report = sandbox
+        .comity()
+        .by("human:ann")
+        .args(&["import", "collab", "collaboration", "--with-state"])
+        .json();
     assert_eq!(report["problems"], json!([]));
     assert_eq!(report["refused"], json!([]), "{report}");
     assert_eq!(
@@ -107,7 +120,7 @@ fn an_export_does_not_write_over_what_somebody_else_wrote() {
 
 #[test]
 fn a_valid_edit_is_taken_over_as_events() {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     sandbox.json(&["task", "create", "One", "--id", "task-001"]);
     sync(&sandbox);
     edit(&root, "tasks", |tasks| {
@@ -129,7 +142,7 @@ fn a_valid_edit_is_taken_over_as_events() {
     let file = state(&root, "tasks");
     assert_eq!(file["tasks"][0]["id"], "task-777", "places are kept");
     assert_eq!((&file["$schema"], &file["tasks"][1]["color"]), (&json!("kept"), &json!("red")));
-    assert_eq!(file["tasks"][1]["assignee"], "human:ann");
+    assert_eq!(file["tasks"][1]["assignee"], "file:collaboration/state/tasks.json");
     let again = sync(&sandbox);
     assert_eq!(
         (&again["taken"], &again["written"]),
@@ -213,7 +226,7 @@ fn what_the_rules_refuse_is_said_and_put_back() {
 
 #[test]
 fn a_missing_task_is_not_deleted_and_an_older_value_is_no_edit() {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     sandbox.json(&["task", "create", "One", "--id", "task-001"]);
     sandbox.json(&["task", "create", "Two", "--id", "task-002"]);
     sync(&sandbox);
@@ -238,7 +251,7 @@ fn a_missing_task_is_not_deleted_and_an_older_value_is_no_edit() {
 
 #[test]
 fn a_conflict_is_settled_by_the_rules_and_said() {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     sandbox.json(&["task", "create", "One", "--id", "task-001"]);
     sync(&sandbox);
     let early = state(&root, "tasks");
@@ -343,7 +356,7 @@ fn an_older_state_file_is_taken_over_with_agents_and_locks() {
     let report = sandbox
         .comity()
         .by("human:ann")
-        .args(&["import", "v1", "state.json", "--agent", agent])
+        .args(&["import", "v1", "state.json", "--with-state", "--agent", agent])
         .json();
     assert_eq!(report["refused"], json!([]), "{report}");
     let first = sandbox.json(&["task", "show", "task-001"])["task"].clone();
@@ -382,7 +395,7 @@ fn a_tree_that_is_there_is_seen_by_the_first_request() {
 
 #[test]
 fn what_a_killed_process_had_in_its_hands_is_taken_over() {
-    let (sandbox, root) = seeded();
+    let (sandbox, root) = widened();
     sandbox.json(&["task", "create", "One", "--id", "task-001"]);
     sync(&sandbox);
     let mut edited = state(&root, "tasks");

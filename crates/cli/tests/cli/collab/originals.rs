@@ -40,8 +40,11 @@ fn a_dependency_that_is_not_in_the_file_is_kept_and_waited_for() {
     assert_eq!(sandbox.refused(&claim), ("not-ready".to_owned(), 3), "it is there and not done");
     let by_hand = ["task", "depend", "task-009", "--on", "task-777"];
     assert_eq!(sandbox.refused(&by_hand), ("not-found".to_owned(), 4));
-    edit(&root, "tasks", |tasks| tasks["tasks"][0]["dependencies"] = json!(["task-001"]));
+    let away = ["task", "depend", "task-002", "--on", "task-009", "--remove"];
+    sandbox.comity().by("human:ann").args(&away).json();
     sync(&sandbox, 0);
+    let states = ["import", "collab", ".", "--with-state"];
+    sandbox.comity().by("human:ann").args(&states).json();
     sandbox.json(&claim);
     assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
     sandbox.json(&["doctor"]);
@@ -106,10 +109,10 @@ fn a_known_task_that_is_edited_to_what_cannot_be_read_is_kept_until_it_is_mended
         let left = entry(&file, "tasks", "task-001");
         assert_eq!((&left["status"], &left["title"]), (&json!("cancelled"), &json!("Uno")));
     }
-    edit(&root, "tasks", |tasks| tasks["tasks"][0]["status"] = json!("abandoned"));
+    edit(&root, "tasks", |tasks| tasks["tasks"][0]["status"] = json!("claimed"));
     sync(&sandbox, 0);
     let task = show(&sandbox, "task-001");
-    assert_eq!((&task["status"], &task["title"]), (&json!("abandoned"), &json!("Uno")));
+    assert_eq!((&task["status"], &task["title"]), (&json!("claimed"), &json!("Uno")));
 }
 
 #[test]

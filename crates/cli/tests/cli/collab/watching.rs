@@ -1,5 +1,6 @@
 //! `sync collab --watch`: both sides see each other's changes, and nothing is done when nothing happens.
 
+use super::files::widened;
 use super::{edit, empty_root, entry, state, state_file};
 use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -32,8 +33,7 @@ fn title(sandbox: &Sandbox, id: &str) -> Value {
 
 #[test]
 fn changes_go_both_ways_while_it_watches_and_it_is_silent_when_idle() {
-    let (sandbox, root) = empty_root();
-    sandbox.comity().by("human:ann").args(&["init", "--yes"]).json();
+    let (sandbox, root) = widened();
     sandbox.json(&["task", "create", "One", "--id", "task-001"]);
     let watching = sandbox.comity().by("human:ann").args(&["sync", "collab", "--watch"]).spawn();
     until("the first export", || state_file(&root, "tasks").exists());

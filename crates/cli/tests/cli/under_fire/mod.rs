@@ -6,7 +6,7 @@ mod races;
 
 use comity_store::test_server::empty_store;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A project outside git with a store of its own, as many processes see it.
@@ -80,11 +80,14 @@ impl Field {
         }
     }
 
+    pub fn store(&self) -> PathBuf {
+        PathBuf::from(self.url.trim_start_matches("sqlite:"))
+    }
+
     /// The file whose lock a writer holds; whoever holds it stops all other writers.
     pub fn lock_file(&self) -> std::fs::File {
         self.ok("human:ann", &["agent", "heartbeat"]);
-        let store = Path::new(self.url.trim_start_matches("sqlite:")).to_owned();
-        std::fs::File::options().write(true).open(store.with_extension("db.lock")).unwrap()
+        std::fs::File::options().write(true).open(self.store().with_extension("db.lock")).unwrap()
     }
 
     pub fn log_is_clean(&self) {

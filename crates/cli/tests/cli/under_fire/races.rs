@@ -2,8 +2,11 @@
 
 use super::{Field, code, times};
 use crate::sandbox::Sandbox;
+use serde_json::Value;
 use std::collections::BTreeSet;
-use std::process::Child;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::time::Duration;
 
 const PROCESSES: usize = 8;
 
@@ -112,7 +115,7 @@ fn claim_at_once(field: &Field) {
     for racer in racers {
         let output = racer.wait_with_output().unwrap();
         assert!(output.status.success());
-        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
         claimed.insert(answer["task"]["id"].as_str().unwrap().to_owned());
     }
     assert_eq!(claimed.len(), PROCESSES);
@@ -167,4 +170,30 @@ fn behind_a_stopped_holder_the_wait_is_bounded_and_ends_with_exit_five() {
     lock.unlock().unwrap();
     field.ok("agent-1", &["task", "create", "in time"]);
     field.log_is_clean();
+}
+
+#[test]
+fn a_stopped_writer_is_named_and_the_refusal_says_what_to_do() {
+    let field = Field::new();
+    drop(field.lock_file());
+    let mut holder = Command::new("flock");
+    holder.arg(field.store().with_extension("db.lock")).args(["sleep", "60"]);
+    let mut holder = holder.process_group(0).spawn().unwrap();
+    let group = format!("-{}", holder.id());
+    let signal = |name: &str| {
+        assert!(Command::new("kill").args([name, "--", &group]).status().unwrap().success());
+    };
+    std::thread::sleep(Duration::from_millis(300));
+    signal("-STOP");
+    let output = field.run("agent-1", &["task", "create", "too late"]);
+    signal("-KILL");
+    holder.wait().unwrap();
+    assert_eq!((output.status.code(), code(&output).as_str()), (Some(5), "store-unavailable"));
+    let error: Value = serde_json::from_slice(&output.stderr).unwrap();
+    let error = &error["error"];
+    assert_eq!(error["details"]["pid"], holder.id(), "{error}");
+    assert_eq!(error["details"]["stopped"], true, "{error}");
+    assert!(error["message"].as_str().unwrap().contains("is stopped"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("kill -CONT"), "{error}");
+    field.ok("agent-1", &["task", "create", "in time"]);
 }

@@ -67,6 +67,29 @@ fn a_file_that_only_its_own_tool_can_read_counts_when_it_changes() {
         "gradle/dependency-locks/x.lockfile",
         "pnpm-lock.yaml",
         ".mvn/extensions.xml",
+        ".mvn/settings.xml",
+        "gradle/wrapper/gradle-wrapper.properties",
+        ".yarnrc.yml",
+        "bun.lock",
+        "bunfig.toml",
+        "deno.json",
+        "deno.lock",
+        "Gemfile",
+        "Gemfile.lock",
+        "x.gemspec",
+        "composer.json",
+        "composer.lock",
+        "src/App.csproj",
+        "Directory.Packages.props",
+        "NuGet.Config",
+        "packages.lock.json",
+        "Package.swift",
+        "Package.resolved",
+        "Podfile",
+        "mix.exs",
+        "mix.lock",
+        "pip.conf",
+        "uv.toml",
     ] {
         let found = added_by(&[(path, "one")], &[(path, "two"), ("a.rs", "")]);
         let cannot =
@@ -74,6 +97,71 @@ fn a_file_that_only_its_own_tool_can_read_counts_when_it_changes() {
         assert_eq!(found, [cannot]);
         assert_eq!(added_by(&[(path, "one")], &[("a.rs", "")]), [""; 0], "{path} is as it was");
     }
+}
+
+#[test]
+fn a_script_that_gradle_applies_counts_under_any_name() {
+    let build = "apply from: \"$rootDir/gradle/versions.groovy\"\n";
+    let before = [("build.gradle", build), ("gradle/versions.groovy", "1"), ("notes.txt", "1")];
+    let found = added_by(&before, &[("gradle/versions.groovy", "2"), ("notes.txt", "2")]);
+    assert_eq!(
+        found,
+        ["comity cannot read gradle/versions.groovy and cannot tell whether it adds a dependency"]
+    );
+}
+
+#[test]
+fn extras_environments_and_heads_of_scripts_bring_dependencies() {
+    let extra = [("requirements.txt", "requests[socks]\n")];
+    let found = added_by(&[("requirements.txt", "requests\n")], &extra);
+    assert_eq!(found, ["requirements.txt adds the dependency requests[socks]"]);
+    let project =
+        |more: &str| format!("[project]\nname = \"x\"\ndependencies = [\"x[all]\"]\n{more}");
+    let (before, after) = (
+        project(""),
+        project(
+            "[tool.hatch.envs.test]\nextra-dependencies = [\"evil\"]\n[tool.ruff]\nselect = [\"E\"]\n",
+        ),
+    );
+    let found = added_by(&[("pyproject.toml", &before)], &[("pyproject.toml", &after)]);
+    assert_eq!(found, ["pyproject.toml adds the dependency evil"]);
+    let script = |head: &str| format!("#!/usr/bin/env python3\n{head}\nprint(1)\n");
+    let head = "# /// script\n# requires-python = \">=3.11\"\n# dependencies = [\n#   \"evil<3\",\n# ]\n# ///\n";
+    let (plain, with) = (script(""), script(head));
+    assert_eq!(added_by(&[("a.py", &plain)], &[("a.py", &script("# more"))]), [""; 0]);
+    let found = added_by(&[("a.py", &plain)], &[("a.py", &with)]);
+    assert_eq!(found, ["a.py adds the dependency evil"]);
+    let broken = script("# /// script\n# dependencies = [\n# ///\n");
+    let found = added_by(&[("a.py", &plain)], &[("a.py", &broken)]);
+    assert_eq!(found, ["comity cannot read a.py and cannot tell whether it adds a dependency"]);
+    check(&[
+        ("hatch.toml", "[envs.docs]\ndependencies = [\"mkdocs\"]\n", &["mkdocs"]),
+        (
+            "pyproject.toml",
+            "[tool.poetry.dependencies]\na = {version = \"1\", extras = [\"b\"]}\n",
+            &["a", "a[b]"],
+        ),
+        ("pyproject.toml", "[tool.pixi.feature.x.dependencies]\nevil = \"*\"\n", &["evil"]),
+        ("pyproject.toml", "[tool.tox.env.lint]\ndeps = [\"ruff\"]\n", &["ruff"]),
+    ]);
+}
+
+#[test]
+fn a_new_registry_and_a_new_tool_are_new() {
+    let usual = "registry=https://registry.npmjs.org/\nsave-exact=true\n";
+    let evil =
+        "registry = \"https://evil.org/npm/\"\n@s:registry=${PLACE}\n//evil.org/:_authToken=x\n";
+    check(&[
+        (".npmrc", usual, &[]),
+        (".npmrc", evil, &["@s:registry ${PLACE}", "registry https://evil.org"]),
+        (
+            "go.mod",
+            "module x\ntool evil.org/cmd/x\ntool (\n e.org/y\n)\n",
+            &["e.org/y", "evil.org/cmd/x"],
+        ),
+    ]);
+    let found = added_by(&[(".npmrc", usual)], &[(".npmrc", evil)]);
+    assert_eq!(found.len(), 2, "{found:?}");
 }
 
 #[test]
@@ -134,7 +222,11 @@ fn prose_is_no_list_of_requirements() {
         ("docs/requirements.txt", prose, &[]),
         ("specs/product_requirements.txt", "Version: 1\nMust be fast\n", &[]),
         ("docs/requirements.txt", "sphinx\nfuro>=1 ; python_version > '3'\n", &["furo", "sphinx"]),
-        ("requirements.txt", "a [x] >= 1 --hash=sha256:00\nb==1 \\\n  --hash=x\n", &["a", "b"]),
+        (
+            "requirements.txt",
+            "a [x] >= 1 --hash=sha256:00\nb==1 \\\n  --hash=x\n",
+            &["a", "a[x]", "b"],
+        ),
     ]);
 }
 

@@ -22,7 +22,8 @@ fn manifests_name_what_they_depend_on_and_not_what_is_their_own() {
         optional-dependencies.dev = [\"pytest\"]\n[dependency-groups]\nlint = [\"ruff==1\"]\n\
         [tool.poetry.dependencies]\npython = \"^3\"\nZope_Interface = \"1\"\nown = {path=\"../o\"}\n\
         [tool.poetry.group.docs.dependencies]\nsphinx = \"*\"\n[build-system]\nrequires = [\"hatchling\"]\n";
-    let wanted = ["hatchling", "pytest", "requests", "ruff", "sphinx", "zope-interface"];
+    let wanted =
+        ["hatchling", "pytest", "requests", "requests[socks]", "ruff", "sphinx", "zope-interface"];
     assert_eq!(names("a/pyproject.toml", project), wanted);
     let pip = "# all\nflask==2 # web\n-r other.txt\n--hash x\n-e .\nname @ https://example.org/n.whl\n\
         git+https://example.org/r.git#egg=egged\nlong \\\n  ==1\n";

@@ -255,6 +255,7 @@ fn look(tx: &mut dyn ReadTx, seed: u64, given: &Given) -> Result<Vec<String>, St
         event: chance.maybe().then(|| "status_changed".to_owned()),
         after: Seq(chance.below(50)),
         since: chance.maybe().then(|| Timestamp::from_ms(moment.now.ms() - 60_000)),
+        before: chance.maybe().then(|| Seq(chance.below(50))),
         limit: 9,
     };
     let memories = MemoryQuery {

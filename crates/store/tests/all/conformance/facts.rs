@@ -2,13 +2,13 @@
 
 use super::world::{
     Extras, agent, claimed, created, done, elsewhere, fence, locked, other_repo, preferring,
-    registered, repo, status, task_id, task_key, unlocked,
+    registered, repo, repository_set, status, task_id, task_key, unlocked,
 };
 use super::{Outcome, World};
 use comity_core::chain::Hash;
 use comity_core::event::{Dependency, Draft, Event};
 use comity_core::facts::{
-    CANDIDATE_PAGE, CANDIDATES_FIRST, Facts, Need, PREFIX_MATCHES_MAX, Saved,
+    CANDIDATE_PAGE, CANDIDATES_FIRST, Entity, Facts, Need, PREFIX_MATCHES_MAX, Saved,
 };
 use comity_core::ids::{LeaseId, TaskId};
 use comity_core::pattern::{Pattern, overlap};
@@ -37,6 +37,27 @@ pub(super) fn an_entity_is_loaded_or_known_to_be_absent(world: &mut World) -> Ou
     assert_eq!(facts.task(&repo(), &task_id("T2")), Ok(None));
     let facts = world.load(&Need::Entity(Key::Agent(agent("eve"))))?;
     assert_eq!(facts.agent(&agent("eve")), Ok(None));
+    Ok(())
+}
+
+pub(super) fn a_repository_keeps_what_was_set_for_it(world: &mut World) -> Outcome {
+    let fold_case = |world: &mut World| {
+        let facts = world.load(&Need::Entity(Key::Repo(repo())))?;
+        Ok::<_, StoreError>(facts.counters(&repo()).unwrap().fold_case)
+    };
+    world.commit(vec![created(1, |_| ())])?;
+    assert_eq!(fold_case(world)?, None);
+    for (number, set) in [(2, true), (3, false), (4, true)] {
+        world.commit(vec![repository_set(set)])?;
+        world.commit(vec![created(number, |_| ())])?;
+        assert_eq!(fold_case(world)?, Some(set));
+        let all = world.store.read()?.entities(None, 1)?;
+        assert!(matches!(&all[..], [(_, Entity::Repo(c))] if c.fold_case == Some(set)), "{all:?}");
+    }
+    // A pattern that differs in case only is near where case is folded, and where the rule is not known yet.
+    world.commit(vec![locked(1, "SRC", "ann", 2)])?;
+    let near = Need::LeasesNear(repo(), "SRC".to_owned());
+    assert_eq!(world.load(&near)?.state.leases.len(), 1);
     Ok(())
 }
 

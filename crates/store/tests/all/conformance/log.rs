@@ -84,6 +84,22 @@ pub(super) fn events_are_found_by_repo_task_name_and_time(world: &mut World) -> 
     Ok(())
 }
 
+pub(super) fn events_come_newest_first_from_before_a_place(world: &mut World) -> Outcome {
+    world.commit(vec![created(1, |_| ()), elsewhere(created(1, |_| ()))])?;
+    let written = world.commit(vec![done("T1"), created(2, |_| ()), elsewhere(done("T1"))])?;
+    let back = |before: u64| EventQuery { before: Some(Seq(before)), ..all() };
+    assert_eq!(found(world, &back(u64::MAX))?, [5, 4, 3, 2, 1]);
+    let here = Some(repo());
+    let query = EventQuery { repo: here.clone(), limit: 2, ..back(4) };
+    assert_eq!(found(world, &query)?, [3, 1]);
+    let query = EventQuery { repo: here, task: Some(task_id("T1")), ..back(u64::MAX) };
+    assert_eq!(found(world, &query)?, [3, 1]);
+    // With the predecessor's hash of each, as forwards.
+    let last = world.store.read()?.events(&EventQuery { limit: 3, ..back(u64::MAX) })?;
+    assert!(last.iter().rev().eq(&written));
+    Ok(())
+}
+
 pub(super) fn events_are_paged_by_place(world: &mut World) -> Outcome {
     let written = world.commit((1..=7).map(|n| created(n, |_| ())).collect())?;
     let mut read: Vec<Stored> = Vec::new();

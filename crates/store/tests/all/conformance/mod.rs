@@ -46,8 +46,8 @@ macro_rules! cases {
 cases! {
     log: events_come_back_byte_for_byte, the_head_moves_with_the_log,
         an_append_that_leaves_a_gap_is_refused, events_are_found_by_repo_task_name_and_time,
-        events_are_paged_by_place;
-    facts: an_entity_is_loaded_or_known_to_be_absent, what_is_known_is_not_overwritten,
+        events_come_newest_first_from_before_a_place, events_are_paged_by_place;
+    facts: an_entity_is_loaded_or_known_to_be_absent, a_repository_keeps_what_was_set_for_it, what_is_known_is_not_overwritten,
         a_prefix_finds_at_most_five_tasks, a_number_finds_its_task, work_that_was_sent_back_is_found_for_its_assignee,
         candidates_come_by_priority_and_number_page_by_page,
         a_task_waits_until_its_last_dependency_is_done, leases_near_a_prefix_are_never_too_few,

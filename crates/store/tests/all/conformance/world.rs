@@ -5,7 +5,7 @@ use comity_core::chain::Stored;
 use comity_core::decision::{Addressee, DecisionPurpose, DecisionState, DecisionType};
 use comity_core::event::{
     AgentRegistered, DecisionAnswered, DecisionAsked, Draft, Event, FileLocked, LeaseReleased,
-    Placed, StatusChanged, TaskClaimed, TaskCreated,
+    Placed, RepositorySet, StatusChanged, TaskClaimed, TaskCreated,
 };
 use comity_core::facts::{Facts, Need, Saved};
 use comity_core::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, Seq, TaskId};
@@ -232,6 +232,7 @@ pub(super) fn asked(number: u64) -> Draft {
         to: Addressee::Person,
         purpose: DecisionPurpose::Question,
         expires_at: None,
+        proposes: None,
     };
     draft(None, Event::DecisionAsked(Box::new(question)))
 }
@@ -244,6 +245,10 @@ pub(super) fn answered(number: u64) -> Draft {
         state: DecisionState::Answered,
     };
     draft(None, Event::DecisionAnswered(answer))
+}
+
+pub(super) fn repository_set(fold_case: bool) -> Draft {
+    draft(None, Event::RepositorySet(RepositorySet { fold_case }))
 }
 
 pub(super) fn registered(id: &str) -> Draft {

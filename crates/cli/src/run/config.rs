@@ -1,0 +1,64 @@
+//! `comity config …`
+
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use crate::args::{ConfigCommand, Global};
+use crate::human;
+use crate::output::Reply;
+use comity_core::refusal::Refusal;
+use comity_project::Context;
+use comity_project::settings_file::{self, Setting};
+use human::settings::{SettingShown, SettingsShown};
+use serde_json::json;
+
+pub(super) fn run(
+    context: &Context,
+    global: &Global,
+    command: ConfigCommand,
+) -> Result<Reply, Refusal> {
+    let root = &context.root.dir;
+    match command {
+        ConfigCommand::List => {
+            let all = settings_file::list(root)?;
+            let settings =
+                all.into_iter().map(|one| shown(global, one)).collect::<Result<_, _>>()?;
+            Ok(Reply::new(SettingsShown { settings }, human::settings::list).paged())
+        }
+        ConfigCommand::Get { key } => {
+            let one = shown(global, settings_file::get(root, &key)?)?;
+            let words = format!("{}\n", one.value.as_deref().unwrap_or_default());
+            Ok(Reply::text(json!({"setting": one}), words))
+        }
+        ConfigCommand::Set { key, value } => {
+            let one = shown(global, settings_file::set(root, &key, &value)?)?;
+            let words = format!("{} = {}\n", one.key, one.value.as_deref().unwrap_or_default());
+            Ok(Reply::text(json!({"setting": one}), words))
+        }
+    }
+}
+
+/// Says where a value comes from: an option, a variable, a line of the file, or comity itself.
+fn shown(global: &Global, setting: Setting) -> Result<SettingShown, Refusal> {
+    let Setting { key, value, line, about } = setting;
+    let overruled = match key.as_str() {
+        "store.url" => Some((&global.store, "--store", "COMITY_STORE")),
+        "project.repo" => Some((&global.repo, "--repo", "COMITY_REPO")),
+        _ => None,
+    };
+    if let Some((option, flag, variable)) = overruled {
+        if let Some(given) = option {
+            let (value, origin) = (Some(given.clone()), flag.to_owned());
+            return Ok(SettingShown { key, value, origin, about });
+        }
+        if let Some(given) = crate::env::var(variable)? {
+            let (value, origin) = (Some(given), variable.to_owned());
+            return Ok(SettingShown { key, value, origin, about });
+        }
+    }
+    let origin = match (&value, line) {
+        (None, _) => "default".to_owned(),
+        (Some(_), Some(line)) => format!(".comity/config.toml:{line}"),
+        (Some(_), None) => ".comity/config.toml".to_owned(),
+    };
+    Ok(SettingShown { key, value, origin, about })
+}

@@ -1,0 +1,102 @@
+//! `comity guard hook`: what an agent client asks before and after its tools.
+//!
+//! Before a tool, whatever goes wrong means no: a guard that cannot answer must not let a write pass. At every other moment
+//! whatever goes wrong is passed over: a client may run a failing hook again for ever.
+
+use crate::args::{Global, HookedClient};
+use crate::output::{self, Reply};
+use crate::wording::CommandLine;
+use crate::{env, terminal};
+use comity_core::refusal::Refusal;
+use comity_guard::{Hook, HookAnswer, HookClient, HookEvent, Moment};
+use comity_project::Context;
+use comity_project::identity::Said;
+use serde_json::json;
+use std::io::Read;
+use std::time::Duration;
+
+/// The exit status that stops a tool, in both clients.
+const DENY: u8 = 2;
+/// The longest input of a hook: an edit brings the whole new file along.
+const INPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// How long an answer may take. Clients wait longer, and some let the tool run when they have waited in vain.
+const DEADLINE: Duration = Duration::from_secs(3);
+/// The longest reason that a client shows its model, in characters.
+const REASON_CHARS_MAX: usize = 400;
+
+pub(super) fn run(global: &Global, client: HookedClient) -> Reply {
+    let client = match client {
+        HookedClient::Claude => HookClient::Claude,
+        HookedClient::Codex => HookClient::Codex,
+    };
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text);
+    let event = match read.map_err(|error| error.to_string()).and_then(|_| HookEvent::read(&text)) {
+        Ok(event) => event,
+        Err(reason) => return denied(&reason),
+    };
+    if event.moment == Moment::Before {
+        give_up_in_time();
+    }
+    match answer(global, client, &event) {
+        Ok(answer) => reply(answer, &event),
+        Err(refusal) if event.moment == Moment::Before => {
+            denied(&format!("the guard cannot answer: {}", worded(&refusal)))
+        }
+        Err(_) => Reply::printed(),
+    }
+}
+
+/// Ends the process with a no when no answer was found in time.
+fn give_up_in_time() {
+    std::thread::spawn(|| {
+        std::thread::sleep(DEADLINE);
+        output::remark("comity: the guard found no answer within 3 seconds; try again");
+        std::process::exit(DENY.into());
+    });
+}
+
+fn answer(global: &Global, client: HookClient, event: &HookEvent) -> Result<HookAnswer, Refusal> {
+    let mut machine = env::machine()?;
+    if let Some(cwd) = event.cwd.as_deref().and_then(|dir| std::fs::canonicalize(dir).ok()) {
+        machine.cwd = cwd;
+    }
+    let Some(mut context) = Context::find_if_any(&machine, &global.asked())? else {
+        return Ok(HookAnswer::default());
+    };
+    let said = Said {
+        client: Some(client.identity().to_owned()),
+        session: event.agent.clone().or_else(|| event.session.clone()),
+        root_session: event.session.clone(),
+        process: comity_project::identity::claude_process(&machine.environment)
+            .filter(|_| client == HookClient::Claude),
+    };
+    if let Some(known) = context.client(&machine, &said)? {
+        (context.actor, context.actor_because, context.via) =
+            (known.actor, known.because, known.via);
+    }
+    Hook::new(&context)?.answer(event)
+}
+
+fn reply(answer: HookAnswer, event: &HookEvent) -> Reply {
+    if let Some(refusal) = answer.denied {
+        return denied(&worded(&refusal));
+    }
+    if let Some(told) = answer.told {
+        let context = json!({"hookEventName": event.name, "additionalContext": told});
+        // Nobody reads an answer that cannot be written.
+        let _ = output::line(&json!({"hookSpecificOutput": context}));
+    }
+    Reply::printed()
+}
+
+fn worded(refusal: &Refusal) -> String {
+    let hint = refusal.next_step().worded(&CommandLine);
+    if hint.is_empty() { refusal.message.clone() } else { format!("{}; {hint}", refusal.message) }
+}
+
+fn denied(reason: &str) -> Reply {
+    let reason: String = terminal::neutral(reason).chars().take(REASON_CHARS_MAX).collect();
+    output::remark(&format!("comity: {reason}"));
+    Reply::printed().exit(DENY)
+}

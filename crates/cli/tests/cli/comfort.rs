@@ -1,0 +1,163 @@
+//! Pager, completion, settings and manual pages.
+
+use crate::sandbox::Sandbox;
+use std::process::Command;
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(5);
+
+fn with_many_tasks() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for n in 0..30 {
+        sandbox.json(&["new", &format!("Task {n}")]);
+    }
+    sandbox
+}
+
+#[test]
+fn a_long_answer_on_a_persons_terminal_goes_through_the_pager() {
+    let sandbox = with_many_tasks();
+    let look = |args: &[&str], set: &[(&str, &str)]| {
+        let call = sandbox.comity().args(args);
+        let call = set.iter().fold(call, |call, (name, value)| call.env(name, value));
+        call.on_terminal(80, SOON)
+    };
+    let pager = [("COMITY_PAGER", "sed 's/^/> /'")];
+    let paged = |printed: &str| printed.starts_with("> ");
+    assert!(paged(&look(&["task", "list"], &pager)));
+    assert!(paged(&look(&["task", "list"], &[("PAGER", "sed 's/^/> /'")])));
+    assert!(paged(&look(&["--help"], &pager)), "help, too");
+    // Short answers, programs and agents never meet it.
+    assert!(!paged(&look(&["task", "list", "-n", "3"], &pager)));
+    assert!(!paged(&look(&["task", "list", "--json"], &pager)));
+    let [named] = pager;
+    assert!(!paged(&look(&["task", "list"], &[named, ("COMITY_AGENT", "ada")])));
+    assert!(!paged(&look(&["task", "list"], &[named, ("CLAUDECODE", "1")])));
+    assert!(
+        !sandbox
+            .comity()
+            .env(named.0, named.1)
+            .args(&["task", "list"])
+            .done()
+            .stdout
+            .starts_with('>')
+    );
+    // A pager that quits early or is not there is no failure.
+    assert_eq!(look(&["task", "list"], &[("COMITY_PAGER", "head -n 1")]).lines().count(), 1);
+    assert!(look(&["task", "list"], &[("COMITY_PAGER", "no-such-pager")]).contains("Task 29"));
+    assert!(look(&["task", "list"], &[("COMITY_PAGER", "")]).contains("Task 29"));
+}
+
+fn completed(sandbox: &Sandbox, words: &[&str]) -> String {
+    let done = sandbox.comity().args(&["__complete"]).args(words).done();
+    assert_eq!((done.exit, done.stderr.as_str()), (0, ""));
+    let values = done.stdout.lines().map(|line| line.split('\t').next().unwrap().to_owned());
+    values.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn ids_statuses_and_other_words_are_completed() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["new", "Parse dates", "-g", "tests"]);
+    sandbox.json(&["new", "Print dates"]);
+    sandbox.comity().by("ada").args(&["task", "claim", "T1", "--start"]).json();
+    sandbox.comity().by("ada").args(&["decision", "ask", "Which way?"]).json();
+    for (words, wanted) in [
+        (&["task", "show", ""][..], "T1 T2"),
+        (&["task", "show", "t2"], "T2"),
+        (&["show", ""], "T1 T2"),
+        (&["task", "submit", ""], "T1"),
+        (&["task", "depend", "T2", "--on", ""], "T1 T2"),
+        (&["note", "progress", "x", "-t", "T"], "T1 T2"),
+        (&["--as", "bob", "task", "show", ""], "T1 T2"),
+        (&["task", "list", "--status", "c"], "claimed changes_requested"),
+        (&["decision", "answer", ""], "D1"),
+        (&["gate", "record", "T1", ""], "tests"),
+        (&["task", "create", "x", "--priority", "P"], "P0 P1 P2 P3 P4"),
+        (&["--as", "a"], "ada"),
+        (&["config", "get", "limits.t"], "limits.ttl"),
+        (&["task", "create", ""], ""),
+        (&["task", "show", "--"], ""),
+        (&["nonsense", ""], ""),
+        (&[], ""),
+    ] {
+        assert_eq!(completed(&sandbox, words), wanted, "{words:?}");
+    }
+}
+
+#[test]
+fn completion_makes_no_store_and_fails_in_silence() {
+    let sandbox = Sandbox::new();
+    assert_eq!(completed(&sandbox, &["task", "show", ""]), "");
+    assert!(!sandbox.root.join(".git/comity").exists() && !sandbox.root.join(".comity").exists());
+    let outside = sandbox.comity().at(&sandbox.outside()).args(&["__complete", "task", "show", ""]);
+    assert_eq!(outside.done().exit, 0);
+}
+
+#[test]
+fn bash_completes_commands_options_and_ids() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["new", "Parse dates"]);
+    sandbox.write("c.bash", &sandbox.comity().args(&["completions", "bash"]).done().stdout);
+    let binary = env!("CARGO_BIN_EXE_comity");
+    let complete = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let words_given = words.join("' '");
+        let last = words.len() - 1;
+        let script = format!(
+            "source c.bash; COMP_WORDS=('{binary}' {}); COMP_CWORD={last}; \
+             _comity_with_ids '{binary}' '{}' '{}'; echo \"${{COMPREPLY[@]}}\"",
+            words_given.split_once("' ").map(|(_, rest)| format!("{rest}'")).unwrap_or_default(),
+            words[last],
+            words[last.saturating_sub(1)],
+        );
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &script]).current_dir(&sandbox.root).env("HOME", sandbox.outside());
+        let output = bash.output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(complete("comity task show T"), "T1");
+    assert_eq!(complete("comity task request-"), "request-changes");
+    assert_eq!(complete("comity task claim --no-l"), "--no-lease");
+}
+
+#[test]
+fn settings_are_listed_shown_and_set_with_their_origin() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["init"]);
+    let listed = sandbox.json(&["config", "list"]);
+    let of = |key: &str| {
+        let all = listed["settings"].as_array().unwrap();
+        all.iter().find(|one| one["key"] == key).unwrap().clone()
+    };
+    assert_eq!(of("limits.ttl")["origin"], "default");
+    let set = sandbox.json(&["config", "set", "limits.ttl", "30m"])["setting"].clone();
+    assert_eq!(set["value"], "30m");
+    assert!(set["origin"].as_str().unwrap().starts_with(".comity/config.toml:"), "{set}");
+    assert_eq!(sandbox.comity().args(&["config", "get", "limits.ttl"]).done().stdout, "30m\n");
+    let claimed = sandbox.json(&["new", "x"]);
+    assert!(claimed["task"]["id"].is_string());
+    let there =
+        sandbox.comity().env("COMITY_REPO", "ann/tool").args(&["config", "get", "project.repo"]);
+    assert_eq!(there.json()["setting"]["origin"], "COMITY_REPO");
+    let (error, exit) = sandbox.comity().args(&["config", "set", "limits.tl", "1h"]).refusal();
+    assert_eq!((exit, &error["details"]["nearest"]), (2, &"limits.ttl".into()));
+    assert_eq!(sandbox.refused(&["config", "set", "limits.ttl", "soon"]).1, 2);
+    assert_eq!(sandbox.refused(&["config", "get", "nope"]).1, 2);
+    let text = std::fs::read_to_string(sandbox.root.join(".comity/config.toml")).unwrap();
+    assert!(text.contains("# ttl = \"15m\"") && text.contains("ttl = \"30m\""), "{text}");
+}
+
+#[test]
+fn manual_pages_come_from_the_command_line_itself() {
+    let sandbox = Sandbox::without_git();
+    let made = sandbox.json(&["man", "pages/man1"]);
+    let pages = made["pages"].as_array().unwrap();
+    assert!(pages.len() > 80, "{}", pages.len());
+    let page =
+        |name: &str| std::fs::read_to_string(sandbox.root.join("pages/man1").join(name)).unwrap();
+    assert!(page("comity.1").contains("Coordinate coding agents"));
+    let claim = page("comity-task-claim.1");
+    assert!(claim.contains("comity task claim") && claim.contains("\\-\\-ttl"), "{claim}");
+    assert!(sandbox.comity().args(&["man", "/proc/no"]).refusal().1 != 0);
+}

@@ -1,0 +1,138 @@
+//! What an agent client's hooks are told: the write of a file that another one has leased does not happen.
+
+use crate::sandbox::{Done, Sandbox};
+use serde_json::{Value, json};
+
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["init", "--clients", "none"]);
+    sandbox
+}
+
+/// Calls the hook as Claude Code would, in a session.
+fn hook(sandbox: &Sandbox, session: &str, event: &str, tool: &str, input: &Value) -> Done {
+    let text = json!({"session_id": session, "cwd": sandbox.root, "hook_event_name": event,
+        "tool_name": tool, "tool_input": input});
+    let call =
+        sandbox.comity().env("CLAUDECODE", "1").args(&["guard", "hook", "--client", "claude"]);
+    call.stdin(&text.to_string()).done()
+}
+
+fn edit(sandbox: &Sandbox, session: &str, file: &str) -> Done {
+    hook(sandbox, session, "PreToolUse", "Edit", &json!({"file_path": file}))
+}
+
+fn bash(sandbox: &Sandbox, session: &str, event: &str) -> Done {
+    hook(sandbox, session, event, "Bash", &json!({"command": "make"}))
+}
+
+#[test]
+fn a_free_file_is_leased_to_who_writes_it_first_and_denied_to_the_next() {
+    let sandbox = project();
+    let first = edit(&sandbox, "aaaaaaaa-1", &sandbox.root.join("src/a.rs").display().to_string());
+    assert_eq!((first.exit, first.stdout.as_str(), first.stderr.as_str()), (0, "", ""));
+    let leases = sandbox.json(&["lease", "list"]);
+    assert_eq!(leases["leases"][0]["path"], "src/a.rs");
+    assert_eq!(leases["leases"][0]["owner"], "claude-code:aaaaaaa1");
+    let again = edit(&sandbox, "aaaaaaaa-1", "src/../src/a.rs");
+    assert_eq!(again.exit, 0, "{}", again.stderr);
+    let other = edit(&sandbox, "bbbbbbbb-2", "src/a.rs");
+    assert_eq!((other.exit, other.stdout.as_str()), (2, ""));
+    assert!(
+        other.stderr.contains("src/a.rs is leased to claude-code:aaaaaaa1"),
+        "{}",
+        other.stderr
+    );
+    assert!(other.stderr.chars().count() <= 420);
+    let events = sandbox.json(&["event", "list", "--type", "write_refused"]);
+    assert_eq!(events["events"][0]["path"], "src/a.rs");
+    assert_eq!(sandbox.json(&["lease", "list"])["leases"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_patch_is_allowed_as_a_whole_or_not_at_all() {
+    let sandbox = project();
+    sandbox.comity().by("bob").args(&["lease", "acquire", "lib/"]).json();
+    let patch = "*** Begin Patch\n*** Update File: a.rs\n*** Move to: lib/a.rs\n*** End Patch";
+    let input = json!({"command": patch});
+    let done = hook(&sandbox, "s-11111111", "PreToolUse", "apply_patch", &input);
+    assert_eq!(done.exit, 2);
+    assert_eq!(sandbox.json(&["lease", "list"])["leases"].as_array().unwrap().len(), 1);
+    let shell = json!({"command": format!("apply_patch <<'E'\n{patch}\nE\n")});
+    assert_eq!(hook(&sandbox, "s-11111111", "PreToolUse", "Bash", &shell).exit, 2);
+}
+
+#[test]
+fn protected_files_are_written_only_for_a_task_that_declares_them() {
+    let sandbox = project();
+    assert_eq!(edit(&sandbox, "s-11111111", ".comity/config.toml").exit, 2);
+    sandbox.json(&["task", "create", "Settings", "--file", ".comity/config.toml"]);
+    sandbox.comity().by("claude-code:11111111").args(&["task", "claim"]).json();
+    let done = edit(&sandbox, "s-11111111", ".comity/config.toml");
+    assert_eq!(done.exit, 0, "{}", done.stderr);
+    let outside = sandbox.outside().join("elsewhere.txt").display().to_string();
+    assert_eq!(edit(&sandbox, "s-11111111", &outside).exit, 0);
+}
+
+#[test]
+fn what_a_shell_command_wrote_on_anothers_files_is_told_and_noted() {
+    let sandbox = project();
+    sandbox.write("src/a.rs", "one\n");
+    sandbox.write("src/b.rs", "one\n");
+    sandbox.commit(&sandbox.root, "Two files");
+    sandbox.comity().by("bob").args(&["lease", "acquire", "src/a.rs"]).json();
+    assert_eq!(bash(&sandbox, "s-11111111", "PreToolUse").exit, 0);
+    sandbox.write("src/a.rs", "two\n");
+    sandbox.write("src/b.rs", "two\n");
+    let done = bash(&sandbox, "s-11111111", "PostToolUse");
+    assert_eq!(done.exit, 0);
+    let told: Value = serde_json::from_str(&done.stdout).unwrap();
+    let told = &told["hookSpecificOutput"];
+    assert_eq!(told["hookEventName"], "PostToolUse");
+    let text = told["additionalContext"].as_str().unwrap();
+    assert!(text.contains("src/a.rs (bob)") && !text.contains("src/b.rs"), "{text}");
+    assert_eq!(
+        sandbox.json(&["event", "list", "--type", "write_seen"])["events"][0]["holder"],
+        "bob"
+    );
+    assert_eq!(bash(&sandbox, "s-11111111", "PostToolUse").stdout, "");
+    sandbox.git(&sandbox.root, &["checkout", "--quiet", "--", "src/a.rs"]);
+    let failed = bash(&sandbox, "s-11111111", "PostToolUseFailure");
+    assert!(failed.stdout.contains("PostToolUseFailure"), "{}", failed.stdout);
+}
+
+#[test]
+fn a_guard_that_cannot_answer_says_no_before_a_tool_and_nothing_after_it() {
+    let sandbox = project();
+    let call = || sandbox.comity().args(&["guard", "hook", "--client", "codex"]);
+    for text in ["", "{", "{}"] {
+        assert_eq!(call().stdin(text).done().exit, 2, "{text:?}");
+    }
+    sandbox.write(".comity/config.toml", "[guard]\nleases = 'perhaps'\n");
+    let done = edit(&sandbox, "s-11111111", "x.rs");
+    assert_eq!(done.exit, 2);
+    assert!(done.stderr.contains("the guard cannot answer"), "{}", done.stderr);
+    for event in ["PostToolUse", "Stop", "SessionEnd"] {
+        let done = bash(&sandbox, "s-11111111", event);
+        assert_eq!((done.exit, done.stdout.as_str()), (0, ""), "{event}");
+    }
+    let plain = Sandbox::without_git();
+    assert_eq!(edit(&plain, "s-11111111", "x.rs").exit, 0);
+    let git_only = Sandbox::new();
+    assert_eq!(edit(&git_only, "s-11111111", "x.rs").exit, 0);
+    assert!(!git_only.root.join(".git/comity").exists());
+}
+
+#[test]
+fn a_setting_says_whether_free_files_are_leased() {
+    let sandbox = project();
+    sandbox.write(".comity/config.toml", "[guard]\nleases = \"required\"\n");
+    let done = edit(&sandbox, "s-11111111", "x.rs");
+    assert_eq!(done.exit, 2);
+    assert!(done.stderr.contains("comity lease acquire x.rs"), "{}", done.stderr);
+    sandbox.write(".comity/config.toml", "[guard]\nleases = \"off\"\n");
+    assert_eq!(edit(&sandbox, "s-11111111", "x.rs").exit, 0);
+    sandbox.write(".comity/config.toml", "[guard]\nlease_mode = \"shared\"\n");
+    assert_eq!(edit(&sandbox, "s-11111111", "x.rs").exit, 0);
+    assert_eq!(sandbox.json(&["lease", "list"])["leases"][0]["mode"], "shared");
+}

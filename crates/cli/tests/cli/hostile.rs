@@ -1,0 +1,256 @@
+//! Hostile text in every field, printed on a real terminal: no character of it reaches the terminal as a control.
+
+use crate::sandbox::Sandbox;
+use comity_api::TABLE;
+use regex::Regex;
+use std::time::Duration;
+
+/// OSC 52 (the clipboard) with both of its ends, a title, blinking text, C1, DEL, direction, invisible formats, tags.
+const HOSTILE: &str = "x\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}]0;t\u{1b}\\\u{1b}[5m\u{9d}52;c;eA==\u{9c}\u{9b}5m\r\u{8}\u{7f}\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{2028}\u{feff}\u{e0041}y";
+/// The same without what a rule refuses in a line.
+const MILD: &str = "x\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{2028}\u{feff}\u{e0041}y";
+
+/// Calls that are mostly accepted. `H` is hostile text; a file is given by the name of what it holds.
+const CALLS: &str = "\
+task create H --description H --label H --require H --dod H --gate tests --context k=H --type H --epic E1
+task breakdown plan.yaml
+task list --label H
+task list
+task show T1
+task show H
+task why T1
+task why T2
+task update T1 --description H --context k=H
+task depend T2 --on T1
+task assign T1 ada --reason H
+task link T1 github H --key H
+task claim T1
+task claim H
+task start T1
+task subtask T1 start H
+task handoff T1 --subtask H --plan H
+task check T1 H
+guard check T1
+task submit T1 --reason H --empty --branch H --pr H
+task review T1
+task request-changes T1 --reason H
+gate list T1
+gate record T1 tests fail --report H
+gate record T1 H pass
+gate waive T1 tests --reason H
+task approve T1 --reason H
+task merge T1
+task done T1 --unmerged --reason H
+task reopen T1 --reason H
+task block T1 --needs H --question H --reason H
+task intervene T1
+task answer T1 H
+task intervene T1 --feedback H
+task unblock T1 --reason H
+task fail T1 --reason H
+task release T1 --reason H
+task abandon T2 --reason H
+task abandon T1 H --reason H
+task undo T2
+task undo H
+task requeue T1 --reason H
+task transition T1 in_progress --reason H
+task transition T1 H
+lease acquire src/H --purpose H
+lease acquire docs/ --purpose H
+lease check docs/H
+lease renew H
+lease release H
+lease list
+lease reclaim
+agent register ada --skill H
+agent register H
+agent list
+agent show ada
+agent heartbeat
+agent suggest --label H
+decision ask H --context H --option H:H --option k:H --task T1
+decision ask H
+decision list --all
+decision show D1
+decision answer D2 H
+decision wait D1 --timeout 1s
+memory write H --type fact --scope H --tag H
+memory list
+memory show M1
+memory search H
+memory update M1 H
+memory forget M1
+directive create H --description H --duration H
+directive create H --description H
+directive list
+directive show I1
+directive toggle I1
+directive trigger I1
+directive delete I1
+note progress H --task T1
+note H H
+event emit {\"event\":\"commit_pushed\",\"task\":\"T1\",\"text\":\"\\u001b]52;c;eA==\\u0007\\u202e\"}
+event emit H
+event list --type H
+event list
+event tail --from 1
+contract validate result.yaml
+contract validate H
+contract render mission T1
+contract render H T1
+contract apply result.yaml --task T1
+contract apply H
+contract schema result
+guard push H H
+guard commit message
+log
+log --task T1
+log verify
+log rebuild
+log head
+report log
+report board
+report log --output H
+import beads issues.jsonl
+import beads H
+import neo H
+import taskmaster tasks.json
+import collab H
+import v1 H
+export neo H
+export collab H
+sync collab H
+status
+whoami
+watchdog --once
+init
+doctor
+store copy H H
+neo log progress H
+neo logs --short
+neo decision create H --context H
+neo decision create H --type H
+neo decision list
+neo decision pending
+neo decision get H
+neo directive create H
+neo directive list
+neo memory write H --type fact
+neo memory list
+neo memory search H
+neo task create H
+neo task list
+neo H
+collab create-task --title H --description H
+collab list-tasks
+collab emit-event H
+config list
+config get H
+config set branch.pattern H
+config set project.base H
+man H
+__complete task show T
+completions bash
+completions H
+help H
+H
+--as H status
+--repo H status
+--root H status
+--store H status
+--fence H status
+--idempotency-key H note progress H
+";
+
+fn calls() -> Vec<Vec<String>> {
+    CALLS.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+}
+
+/// Takes comity's own colours away, which it writes only on a terminal.
+fn without_colours(printed: &str) -> String {
+    Regex::new("\u{1b}\\[(0|1|2|31|32|35|36|1;31)m").unwrap().replace_all(printed, "").into_owned()
+}
+
+fn steers(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A project whose every text is as hostile as the rules let it be.
+fn hostile() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for title in [HOSTILE, MILD] {
+        let create = ["task", "create", title, "--description", title, "--needs", title];
+        sandbox.comity().by("human:ann").args(&create[..5]).done();
+    }
+    sandbox.write("plan.yaml", &format!("- task: {{title: \"{MILD}\"}}\n"));
+    sandbox.write(
+        "result.yaml",
+        &format!("version: \"1.0\"\nstatus: done\nsummary: |\n  {HOSTILE}\n"),
+    );
+    sandbox.write("message", &format!("{HOSTILE}\n\n{HOSTILE}\n"));
+    let title = serde_json::to_string(HOSTILE).unwrap();
+    sandbox.write("issues.jsonl", &format!("{{\"id\":\"bd-1\",\"title\":{title},\"status\":\"open\",\"description\":{title},\"odd\":{title}}}\n"));
+    sandbox.write("tasks.json", &format!("{{\"tasks\":[{{\"id\":1,\"title\":{title},\"description\":{title},\"status\":\"pending\"}}]}}"));
+    sandbox.write(&format!("src/{HOSTILE}.rs").replace('\u{2028}', ""), "fn main() {}\n");
+    sandbox
+}
+
+#[test]
+fn no_command_prints_a_control_character_of_somebody_elses_text_on_a_terminal() {
+    let sandbox = hostile();
+    let calls = calls();
+    for row in TABLE {
+        let words: Vec<&str> = row.name.split('.').collect();
+        let called = calls.iter().any(|call| call.iter().zip(&words).all(|(a, b)| a == b));
+        // These are asked for in other words, or not at all at the command line.
+        let by_other_words = [
+            "task.mission",
+            "task.intervention",
+            "task.story",
+            "task.several",
+            "neo.ask",
+            "guard.staged",
+        ];
+        let other = by_other_words.contains(&row.name)
+            || !row.doors.contains(&comity_api::Door::CommandLine);
+        assert!(called || other, "{} is not called: add it to CALLS", row.name);
+    }
+    let mut seen = 0;
+    for call in &calls {
+        for text in [HOSTILE, MILD] {
+            for json in [false, true] {
+                let args: Vec<String> = call.iter().map(|arg| arg.replace('H', text)).collect();
+                let args: Vec<&str> = args.iter().map(String::as_str).collect();
+                let mut line = sandbox.comity().by("human:ann").args(&args);
+                if json {
+                    line = line.args(&["--json"]);
+                }
+                let printed = line.on_terminal(80, Duration::from_secs(2));
+                seen += printed.len();
+                let rest = if json { printed.clone() } else { without_colours(&printed) };
+                let found: Vec<char> = rest.chars().filter(|c| steers(*c)).collect();
+                assert!(found.is_empty(), "{call:?} {json}: {found:?} in {rest:?}");
+            }
+        }
+    }
+    // The walk saw what was written: the escape's own words are there, made harmless.
+    assert!(seen > 20_000, "{seen}");
+    let log = sandbox.comity().by("human:ann").args(&["report", "log"]);
+    let log = log.on_terminal(80, Duration::from_secs(2));
+    assert!(log.contains("\u{fffd}") && log.contains("52;c;"), "{log}");
+}
+
+#[test]
+fn colours_are_for_terminals_and_data_has_none() {
+    let sandbox = hostile();
+    let look = |args: &[&str]| {
+        let call = sandbox.comity().by("human:ann").env("TERM", "xterm").args(args);
+        call.on_terminal(80, Duration::from_secs(2))
+    };
+    assert!(look(&["task", "list"]).contains("\u{1b}[1m"));
+    assert!(!look(&["task", "list", "--json"]).contains('\u{1b}'));
+    assert!(look(&["task", "show", "T9"]).contains("\u{1b}[1;31merror"));
+}

@@ -1,0 +1,295 @@
+//! A repository whose settings and attributes name programs: comity asks git and runs none of them.
+
+use crate::collab::Rpc;
+use crate::sandbox::Sandbox;
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+/// Settings that name a program.
+const SETTINGS: [&str; 30] = [
+    "core.fsmonitor",
+    "core.pager",
+    "core.editor",
+    "core.askPass",
+    "core.sshCommand",
+    "core.gitProxy",
+    "core.alternateRefsCommand",
+    "alias.status",
+    "alias.frob",
+    "credential.helper",
+    "diff.external",
+    "diff.evil.command",
+    "diff.evil.textconv",
+    "filter.evil.clean",
+    "filter.evil.smudge",
+    "filter.evil.process",
+    "merge.evil.driver",
+    "gpg.program",
+    "gpg.ssh.program",
+    "gpg.x509.program",
+    "interactive.diffFilter",
+    "pager.log",
+    "pager.diff",
+    "remote.origin.uploadpack",
+    "remote.origin.receivepack",
+    "sequence.editor",
+    "trailer.evil.command",
+    "uploadpack.packObjectsHook",
+    "sendemail.smtpServer",
+    "web.browser",
+];
+
+/// Settings that make git use one of them.
+const SWITCHES: [(&str, &str); 11] = [
+    ("log.showSignature", "true"),
+    ("diff.submodule", "diff"),
+    ("status.submoduleSummary", "true"),
+    ("submodule.recurse", "true"),
+    ("filter.evil.required", "true"),
+    ("commit.gpgSign", "true"),
+    ("core.untrackedCache", "true"),
+    ("format.pretty", "raw"),
+    ("protocol.allow", "always"),
+    ("protocol.ext.allow", "always"),
+    ("protocol.file.allow", "always"),
+];
+
+const HOOKS: [&str; 10] = [
+    "reference-transaction",
+    "post-index-change",
+    "pre-commit",
+    "commit-msg",
+    "post-commit",
+    "post-checkout",
+    "pre-auto-gc",
+    "pre-push",
+    "fsmonitor-watchman",
+    "update",
+];
+
+const ATTRIBUTES: &str = "* filter=evil diff=evil merge=evil\n";
+
+/// A repository with a submodule and a signed commit, and programs that say that they ran.
+struct Hostile {
+    sandbox: Sandbox,
+    /// The settings before they turned hostile, of the repository and of its submodule.
+    before: Vec<(PathBuf, String)>,
+}
+
+impl Hostile {
+    fn new() -> Hostile {
+        let sandbox = Sandbox::new();
+        let root = sandbox.root.clone();
+        let sub = root.join("sub");
+        std::fs::create_dir(&sub).unwrap();
+        sandbox.git(&sub, &["init", "--quiet", "--initial-branch=main"]);
+        std::fs::write(sub.join("s"), "1").unwrap();
+        sandbox.commit(&sub, "Sub");
+        sandbox.write(
+            ".gitmodules",
+            "[submodule \"sub\"]\n path = sub\n url = ./sub\n ignore = none\n",
+        );
+        sandbox.write(".gitattributes", ATTRIBUTES);
+        sandbox.write("kept.rs", "1\n");
+        sandbox.commit(&root, "With a submodule");
+        for id in ["T1", "T2", "T3"] {
+            let more: &[&str] = if id == "T2" { &["--no-git-commit"] } else { &["--no-new-deps"] };
+            sandbox
+                .json(&[&["task", "create", "Work", "--id", id, "--gate", "tests"], more].concat());
+        }
+        let configs = [root.join(".git/config"), sub.join(".git/config")];
+        let before = configs.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()));
+        Hostile { sandbox, before: before.to_vec() }
+    }
+
+    fn ran_file(&self) -> PathBuf {
+        self.sandbox.outside().join("ran")
+    }
+
+    /// What ran since the last question.
+    fn ran(&self) -> String {
+        let ran = std::fs::read_to_string(self.ran_file()).unwrap_or_default();
+        let _ = std::fs::remove_file(self.ran_file());
+        ran
+    }
+
+    /// Writes a program that says its name.
+    fn canary(&self, dir: &str, name: &str) -> String {
+        let path = self.sandbox.outside().join(dir).join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = format!("#!/bin/sh\necho {dir}/{name} >> {}\n", self.ran_file().display());
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        path.display().to_string()
+    }
+
+    /// Makes the settings hostile.
+    fn plant(&self) {
+        for (place, (config, before)) in self.before.iter().enumerate() {
+            let dir = config.parent().unwrap();
+            let mut text = before.clone();
+            let mut set = |key: &str, value: &str| {
+                let (section, name) = key.rsplit_once('.').unwrap();
+                let (section, sub) = section.split_once('.').unwrap_or((section, ""));
+                let head = if sub.is_empty() {
+                    section.to_owned()
+                } else {
+                    format!("{section} \"{sub}\"")
+                };
+                text.push_str(&format!("[{head}]\n\t{name} = \"{value}\"\n"));
+            };
+            for key in SETTINGS {
+                let program = self.canary(&format!("setting{place}"), key);
+                let bang = if key.starts_with("alias") { "!" } else { "" };
+                set(key, &format!("{bang}{program}"));
+            }
+            SWITCHES.iter().for_each(|(key, value)| set(key, value));
+            for hook in HOOKS {
+                self.canary(&format!("hooks{place}"), hook);
+                std::fs::copy(
+                    self.sandbox.outside().join(format!("hooks{place}")).join(hook),
+                    dir.join("hooks").join(hook),
+                )
+                .unwrap();
+            }
+            let hooks = self.sandbox.outside().join(format!("hooks{place}"));
+            set("core.hooksPath", &hooks.display().to_string());
+            std::fs::write(config, text).unwrap();
+            std::fs::create_dir_all(dir.join("info")).unwrap();
+            std::fs::write(dir.join("info/attributes"), ATTRIBUTES).unwrap();
+            std::fs::write(dir.parent().unwrap().join(".gitattributes"), ATTRIBUTES).unwrap();
+        }
+    }
+
+    /// Works with settings that are as they were.
+    fn meanwhile<T>(&self, work: impl FnOnce(&Sandbox) -> T) -> T {
+        for (config, before) in &self.before {
+            std::fs::write(config, before).unwrap();
+            let dir = config.parent().unwrap();
+            let _ = std::fs::remove_file(dir.join("info/attributes"));
+            HOOKS.iter().for_each(|hook| {
+                let _ = std::fs::remove_file(dir.join("hooks").join(hook));
+            });
+        }
+        let done = work(&self.sandbox);
+        self.ran();
+        self.plant();
+        done
+    }
+
+    fn by(&self, agent: &str, args: &[&str]) -> Value {
+        let answer = self.sandbox.comity().by(agent).args(args).json();
+        assert_eq!(self.ran(), "", "{args:?}");
+        answer
+    }
+}
+
+/// Puts a signature on the commit that is checked out, as nobody has to have made it.
+fn sign(sandbox: &Sandbox) {
+    let root = &sandbox.root;
+    let text = sandbox.git(root, &["cat-file", "commit", "HEAD"]);
+    let (head, message) = text.split_once("\n\n").unwrap();
+    let signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----";
+    let file = sandbox.outside().join("signed");
+    std::fs::write(&file, format!("{head}\n{signature}\n\n{message}\n")).unwrap();
+    let name = file.display().to_string();
+    let signed = sandbox.git(root, &["hash-object", "-t", "commit", "-w", &name]);
+    sandbox.git(root, &["reset", "--quiet", "--soft", &signed]);
+}
+
+#[test]
+fn no_program_that_a_repository_names_is_run() {
+    let hostile = Hostile::new();
+    let root = hostile.sandbox.root.clone();
+    hostile.plant();
+    for args in [&["status"][..], &["log", "-p"], &["update-ref", "refs/x", "HEAD"]] {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(&root).env("HOME", hostile.sandbox.outside()).args(args).output().unwrap();
+        assert_ne!(hostile.ran(), "", "the canaries sing for git {args:?}");
+    }
+    hostile.by("ada", &["task", "start", "T1"]);
+    hostile.meanwhile(|sandbox| {
+        sandbox.git(&root, &["switch", "--quiet", "-c", "work"]);
+        sandbox.write("kept.rs", "2\n");
+        sandbox.write("Cargo.toml", "[package]\nname = \"x\"\n");
+        std::fs::write(root.join("sub/s"), "2").unwrap();
+        sandbox.commit(&root.join("sub"), "Sub goes on");
+        sandbox.commit(&root, "Work");
+        sign(sandbox);
+        sandbox.write("kept.rs", "3\n");
+        std::fs::write(root.join("sub/s"), "3").unwrap();
+    });
+    hostile.by("ada", &["guard", "check", "T1"]);
+    let refs = "refs/heads/work 1111111111111111111111111111111111111111 refs/heads/work 0000000000000000000000000000000000000000\n";
+    hostile.sandbox.comity().by("ada").args(&["guard", "push", "origin", "url"]).stdin(refs).json();
+    hostile.by("ada", &["gate", "record", "T1", "tests", "pass", "--new"]);
+    let run = ["with", "--task", "T1", "--gate", "tests", "--", "true"];
+    assert_eq!(hostile.sandbox.comity().by("ada").args(&run).done().exit, 0);
+    assert_eq!(hostile.ran(), "", "{run:?}");
+    hostile.by("ada", &["task", "submit", "T1"]);
+    hostile.by("human:ann", &["task", "approve", "T1"]);
+    hostile.by("human:ann", &["task", "merge", "T1"]);
+    hostile.meanwhile(|sandbox| {
+        sandbox.git(&root, &["stash", "--quiet"]);
+        sandbox.git(&root, &["switch", "--quiet", "main"]);
+        sandbox.write("other.rs", "1\n");
+        sandbox.git(&root, &["add", "other.rs"]);
+        sandbox.git(&root, &["commit", "--quiet", "-m", "Other"]);
+        sandbox.git(&root, &["merge", "--quiet", "--squash", "work"]);
+        sandbox.git(&root, &["commit", "--quiet", "-m", "Squashed"]);
+    });
+    hostile.by("human:ann", &["task", "done", "T1"]);
+    hostile.by("ada", &["task", "start", "T2"]);
+    hostile.sandbox.write("kept.rs", "4\n");
+    hostile.sandbox.write("new.rs", "4\n");
+    hostile.by("ada", &["gate", "record", "T2", "tests", "pass", "--new"]);
+    let task = hostile.by("ada", &["task", "submit", "T2"])["task"].clone();
+    let commit = task["commit"].as_str().unwrap();
+    let kept =
+        hostile.meanwhile(|sandbox| sandbox.git(&root, &["show", &format!("{commit}:kept.rs")]));
+    assert_eq!(kept, "4", "the snapshot has the file as it lies there");
+    let mut rpc = Rpc::start(&root, "ada");
+    rpc.ok("transition_task", &json!({"id": "T3", "new_status": "in_progress"}));
+    hostile.meanwhile(|sandbox| sandbox.commit(&root, "Work on T3"));
+    rpc.ok("transition_task", &json!({"id": "T3", "new_status": "review"}));
+    assert_eq!(hostile.ran(), "");
+    rpc.end();
+    for args in [&["status"][..], &["init", "--yes"], &["doctor"], &["whoami"], &["task", "list"]] {
+        hostile.by("human:ann", args);
+    }
+    hostile.by("human:ann", &["export", "collab", "collaboration"]);
+    hostile.by("human:ann", &["sync", "collab"]);
+}
+
+#[test]
+fn an_object_that_a_partial_clone_lacks_is_not_fetched() {
+    let hostile = Hostile::new();
+    let root = hostile.sandbox.root.clone();
+    hostile.by("ada", &["task", "start", "T1"]);
+    let blob = hostile.meanwhile(|sandbox| {
+        sandbox.git(&root, &["switch", "--quiet", "-c", "work"]);
+        sandbox.git(&root, &["rm", "--quiet", "kept.rs"]);
+        sandbox.write("moved.rs", "1\n2\n");
+        sandbox.commit(&root, "Work");
+        sandbox.git(&root, &["rev-parse", "main:kept.rs"])
+    });
+    let object = root.join(".git/objects").join(&blob[..2]).join(&blob[2..]);
+    std::fs::remove_file(object).unwrap();
+    let config = root.join(".git/config");
+    let url = hostile.canary("remote", "ext");
+    let text = std::fs::read_to_string(&config).unwrap()
+        + &format!(
+            "[remote \"origin\"]\n\turl = \"ext::{url}\"\n\tpromisor = true\n\
+             [core]\n\trepositoryformatversion = 1\n[extensions]\n\tpartialClone = origin\n"
+        );
+    std::fs::write(config, text).unwrap();
+    let (error, exit) = hostile
+        .sandbox
+        .comity()
+        .by("ada")
+        .args(&["--repo", "tool", "task", "submit", "T1"])
+        .refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("unobserved"), 3), "{error}");
+    assert_eq!(hostile.ran(), "");
+}

@@ -1,0 +1,97 @@
+//! Whether an agent may write a file now: what a client's hook asks before a tool runs.
+
+use crate::limits::AUTOMATIC_LEASES_MAX;
+use crate::pattern::{Pattern, overlap};
+use serde::Deserialize;
+
+/// What happens to a file that nobody has leased, in `[guard] leases`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FreeFiles {
+    /// The writer gets a lease on it.
+    #[default]
+    Auto,
+    /// The writer leases it first.
+    Required,
+    Off,
+}
+
+/// A file that an agent wants to write, as the door found it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WantedFile<'a> {
+    /// A pattern of `[guard] protected` matches it.
+    pub is_protected: bool,
+    /// A task that the agent holds declares it.
+    pub is_declared: bool,
+    /// A live lease of the agent covers it.
+    pub is_mine: bool,
+    /// Another owner's live lease covers it and conflicts with writing.
+    pub holder: Option<&'a str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteRuling {
+    Allowed,
+    /// Allowed once the agent has a lease on the file.
+    AfterLease,
+    /// Nobody holds the file, and the agent has so many leases already that it gets no more by itself.
+    AllowedUnleased,
+    DeniedProtected,
+    DeniedHeld,
+    DeniedUnleased,
+}
+
+/// Decides about one file. A tool call that names several files runs only when every one of them is allowed.
+pub fn may_write(file: WantedFile<'_>, free: FreeFiles, own_leases: usize) -> WriteRuling {
+    if file.is_protected && !file.is_declared {
+        return WriteRuling::DeniedProtected;
+    }
+    if file.is_mine {
+        return WriteRuling::Allowed;
+    }
+    if file.holder.is_some() {
+        return WriteRuling::DeniedHeld;
+    }
+    match free {
+        FreeFiles::Off => WriteRuling::Allowed,
+        FreeFiles::Required => WriteRuling::DeniedUnleased,
+        FreeFiles::Auto if own_leases >= AUTOMATIC_LEASES_MAX => WriteRuling::AllowedUnleased,
+        FreeFiles::Auto => WriteRuling::AfterLease,
+    }
+}
+
+/// Files that agents write only when their task declares them, unless `[guard] protected` says otherwise.
+pub const PROTECTED: [&str; 5] =
+    [".git/**", ".comity/**", ".claude/settings*.json", ".codex/**", ".mcp.json"];
+
+/// Tells whether one of the patterns covers a path.
+pub fn covers(patterns: &[Pattern], path: &Pattern) -> bool {
+    patterns.iter().any(|pattern| overlap(pattern, path).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_by_who_holds_it_and_a_free_one_is_leased_first() {
+        let free = WantedFile::default();
+        let mine = WantedFile { is_mine: true, ..free };
+        let held = WantedFile { holder: Some("bob"), ..free };
+        let protected = WantedFile { is_protected: true, ..mine };
+        let declared = WantedFile { is_declared: true, ..protected };
+        for (file, mode, own, ruling) in [
+            (free, FreeFiles::Auto, 0, WriteRuling::AfterLease),
+            (free, FreeFiles::Auto, AUTOMATIC_LEASES_MAX, WriteRuling::AllowedUnleased),
+            (free, FreeFiles::Required, 0, WriteRuling::DeniedUnleased),
+            (free, FreeFiles::Off, 0, WriteRuling::Allowed),
+            (mine, FreeFiles::Required, AUTOMATIC_LEASES_MAX, WriteRuling::Allowed),
+            (held, FreeFiles::Auto, 0, WriteRuling::DeniedHeld),
+            (held, FreeFiles::Off, 0, WriteRuling::DeniedHeld),
+            (protected, FreeFiles::Off, 0, WriteRuling::DeniedProtected),
+            (declared, FreeFiles::Auto, 0, WriteRuling::Allowed),
+        ] {
+            assert_eq!(may_write(file, mode, own), ruling, "{file:?} {mode:?}");
+        }
+    }
+}

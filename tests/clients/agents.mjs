@@ -1,0 +1,284 @@
+// Real agent clients against a real comity, without a network: Claude Code and Codex list the tools, claim a task, lease a file,
+// are refused what another agent holds and see why, and hand their work in. Gemini CLI and OpenCode do the same over stdio.
+//
+//   node agents.mjs COMITY DIRECTORY-WITH-node_modules [CLIENT,…]
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+const [comity, packages] = process.argv.slice(2).map((one) => path.resolve(one));
+const here = import.meta.dirname;
+const bin = (name) => path.join(packages, 'node_modules/.bin', name);
+const CALLS_MS = 60_000;
+
+/** The environment of a client: nothing of ours but the path. */
+const clean = (home, more = {}) => ({
+  PATH: process.env.PATH, HOME: home, USER: 'tester', GIT_CONFIG_NOSYSTEM: '1', GIT_AUTHOR_NAME: 't', GIT_AUTHOR_EMAIL: 't@example.org',
+  GIT_COMMITTER_NAME: 't', GIT_COMMITTER_EMAIL: 't@example.org', ...more,
+});
+
+class Project {
+  constructor() {
+    this.dir = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'comity-clients-')));
+    this.root = path.join(this.dir, 'tool');
+    this.home = path.join(this.dir, 'home');
+    fs.mkdirSync(this.root);
+    fs.mkdirSync(this.home);
+    const git = (...args) => execFileSync('git', args, { cwd: this.root, env: clean(this.home) });
+    git('init', '-q', '-b', 'main');
+    fs.writeFileSync(path.join(this.root, 'README.md'), '# tool\n');
+    git('add', '-A');
+    git('commit', '-q', '-m', 'Begin');
+    this.by('human:ann', 'init', '--clients', 'none');
+    this.by('human:ann', 'task', 'create', 'Parse dates', '--file', 'src/date/**');
+    this.by('w2', 'lease', 'acquire', 'docs');
+    // The scripted model cannot write files: the work lies ready on the branch of the claim.
+    git('checkout', '-q', '-b', 'feat/T1-parse-dates');
+    fs.mkdirSync(path.join(this.root, 'src/date'), { recursive: true });
+    fs.writeFileSync(path.join(this.root, 'src/date/mod.rs'), 'fn parse() {}\n');
+    git('add', 'src');
+    git('commit', '-q', '-m', 'Parse dates');
+    git('checkout', '-q', 'main');
+  }
+
+  by(who, ...args) {
+    const env = clean(this.home, { COMITY_AGENT: who });
+    return JSON.parse(execFileSync(comity, [...args, '--json'], { cwd: this.root, env, stdio: 'pipe' }));
+  }
+}
+
+const STEPS = [
+  { tool: 'look_up', args: { what: 'tasks', ready: true } },
+  { tool: 'claim_task', args: {} },
+  { tool: 'lease_files', args: { paths: ['src/extra.rs'], task: 'T1' } },
+  { tool: 'lease_files', args: { paths: ['docs/guide.md'] } },
+  { tool: 'submit_work', args: { task: 'T1', outcome: 'completed', summary: 'dates are parsed' } },
+  { text: 'DONE' },
+];
+
+/** Writes to what another agent has leased, with a tool and with a shell, and to a free file. */
+const WRITES = {
+  'claude-code': (root) => [
+    { tool: 'Write', args: { file_path: path.join(root, 'docs/guide.md'), content: 'mine' } },
+    { tool: 'Write', args: { file_path: path.join(root, 'src/free.rs'), content: 'fn free() {}' } },
+    { tool: 'Bash', args: { command: 'mkdir -p docs && echo mine > docs/other.md', description: 'write' } },
+    { text: 'DONE' },
+  ],
+  codex: (root) => {
+    const patch = (file) => `apply_patch <<'E'\n*** Begin Patch\n*** Add File: ${file}\n+mine\n*** End Patch\nE`;
+    return [
+      { tool: 'exec_command', args: { cmd: patch('docs/guide.md'), workdir: root } },
+      { tool: 'exec_command', args: { cmd: patch('src/free.rs'), workdir: root } },
+      { tool: 'exec_command', args: { cmd: 'mkdir -p docs && echo mine > docs/other.md', workdir: root } },
+      { text: 'DONE' },
+    ];
+  },
+};
+
+/** Starts a process that says one line when it is ready. */
+async function start(command, args, options) {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'], ...options });
+  const line = await new Promise((resolve, reject) => {
+    let said = '';
+    child.stdout.on('data', (piece) => { said += piece; if (said.includes('\n')) resolve(said); });
+    child.on('exit', (status) => reject(new Error(`${command} ended with ${status}`)));
+  });
+  return { child, line };
+}
+
+/** Runs a client to its end; returns its output, a JSON object a line. */
+async function run(command, args, options) {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (piece) => { out += piece; });
+  child.stderr.on('data', (piece) => { err += piece; });
+  const timer = setTimeout(() => child.kill('SIGKILL'), CALLS_MS);
+  const status = await new Promise((resolve) => { child.on('close', resolve); });
+  clearTimeout(timer);
+  assert.equal(status, 0, `${command} ended with ${status}\n${out}\n${err}`);
+  return out.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+}
+
+const codexSettings = (project, model) => `
+model = "scripted"
+model_provider = "scripted"
+check_for_update_on_startup = false
+approval_policy = "never"
+sandbox_mode = "workspace-write"
+[analytics]
+enabled = false
+[model_providers.scripted]
+name = "scripted"
+base_url = "${model}/v1"
+env_key = "MODEL_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+[projects."${project.root}"]
+trust_level = "trusted"
+`;
+
+const clients = {
+  async 'claude-code'(project, server, model) {
+    const config = path.join(project.dir, 'mcp.json');
+    const comityServer = server
+      ? { type: 'http', url: `${server.url}/mcp`, headers: { Authorization: `Bearer ${server.token}` } }
+      : { type: 'stdio', command: comity, args: ['mcp'], env: {} };
+    fs.writeFileSync(config, JSON.stringify({ mcpServers: { comity: comityServer } }));
+    const prime = [{ hooks: [{ type: 'command', command: `${comity} prime --hook --client claude-code` }] }];
+    const settings = path.join(project.dir, 'settings.json');
+    fs.writeFileSync(settings, JSON.stringify({ hooks: { SessionStart: prime } }));
+    const env = clean(project.home, {
+      CLAUDE_CONFIG_DIR: path.join(project.home, '.claude'), ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: 'none',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1', ENABLE_TOOL_SEARCH: 'false',
+    });
+    const args = ['-p', 'work', '--output-format', 'stream-json', '--verbose', '--mcp-config', config, '--strict-mcp-config',
+      '--allowedTools', 'mcp__comity', '--settings', settings];
+    const lines = await run(claudeBinary(), args, { cwd: project.root, env });
+    return lines.find((line) => line.subtype === 'init').session_id;
+  },
+
+  async codex(project, server, model) {
+    const home = path.join(project.home, '.codex');
+    fs.mkdirSync(home);
+    const comityServer = server
+      ? `url = "${server.url}/mcp"\nhttp_headers = { "Authorization" = "Bearer ${server.token}" }`
+      : `command = "${comity}"\nargs = ["mcp", "--client", "codex"]`;
+    fs.writeFileSync(path.join(home, 'config.toml'), `${codexSettings(project, model)}
+[mcp_servers.comity]
+${comityServer}
+default_tools_approval_mode = "approve"
+`);
+    const args = ['exec', '--json', '--skip-git-repo-check', '--disable', 'apps', '--disable', 'plugins', 'work'];
+    const lines = await run(bin('codex'), args, { cwd: project.root, env: clean(project.home, { CODEX_HOME: home, MODEL_KEY: 'none' }) });
+    return lines.find((line) => line.type === 'thread.started').thread_id;
+  },
+
+  async gemini(project, server, model) {
+    const home = path.join(project.home, '.gemini');
+    fs.mkdirSync(home);
+    fs.writeFileSync(path.join(home, 'settings.json'), JSON.stringify({
+      security: { auth: { selectedType: 'gemini-api-key' } }, privacy: { usageStatisticsEnabled: false }, telemetry: { enabled: false },
+      general: { enableAutoUpdate: false }, model: { name: 'gemini-2.5-pro' },
+      mcpServers: { comity: { command: comity, args: ['mcp', '--client', 'gemini'], trust: true } },
+    }));
+    const env = clean(project.home, { GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: model, GEMINI_CLI_TRUST_WORKSPACE: 'true' });
+    await run(bin('gemini'), ['-p', 'work', '-o', 'stream-json', '--skip-trust', '-m', 'gemini-2.5-pro'], { cwd: project.root, env });
+  },
+
+  async opencode(project, server, model) {
+    const provider = { npm: '@ai-sdk/openai-compatible', options: { baseURL: `${model}/v1`, apiKey: 'none' }, models: { scripted: {} } };
+    fs.writeFileSync(path.join(project.root, 'opencode.json'), JSON.stringify({
+      provider: { scripted: provider }, model: 'scripted/scripted', small_model: 'scripted/scripted', enabled_providers: ['scripted'],
+      autoupdate: false, share: 'disabled', mcp: { comity: { type: 'local', command: [comity, 'mcp', '--client', 'opencode'], enabled: true } },
+    }));
+    const env = clean(project.home, { OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' });
+    await run(bin('opencode'), ['run', '--format', 'json', 'work'], { cwd: project.root, env });
+  },
+};
+
+/** The same clients with nothing but the files of the project. */
+const guarded = {
+  async 'claude-code'(project, model, programs) {
+    const env = { ...clean(project.home), PATH: programs,
+      CLAUDE_CONFIG_DIR: path.join(project.home, '.claude'), ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: 'none',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1', ENABLE_TOOL_SEARCH: 'false' };
+    const args = ['-p', 'work', '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Write,Bash'];
+    await run(claudeBinary(), args, { cwd: project.root, env });
+  },
+
+  async codex(project, model, programs) {
+    const home = path.join(project.home, '.codex');
+    fs.mkdirSync(home);
+    fs.writeFileSync(path.join(home, 'config.toml'), codexSettings(project, model));
+    const args = ['exec', '--json', '--skip-git-repo-check', '--disable', 'apps', '--disable', 'plugins',
+      '--dangerously-bypass-hook-trust', '-s', 'danger-full-access', 'work'];
+    const env = { ...clean(project.home), PATH: programs, CODEX_HOME: home, MODEL_KEY: 'none' };
+    await run(bin('codex'), args, { cwd: project.root, env });
+  },
+};
+
+/** The native binary: the small starter of the package is made by an install script, which need not have run. */
+function claudeBinary() {
+  const native = path.join(packages, `node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`);
+  return fs.existsSync(native) ? native : bin('claude');
+}
+
+async function check(name, over, port) {
+  const began = Date.now();
+  const project = new Project();
+  const running = [];
+  try {
+    const [script, log] = ['script.json', 'requests.jsonl'].map((file) => path.join(project.dir, file));
+    fs.writeFileSync(script, JSON.stringify(STEPS));
+    running.push((await start(process.execPath, [path.join(here, 'model.mjs'), String(port), script, log])).child);
+    let server = null;
+    if (over === 'http') {
+      const { token } = project.by('human:ann', 'token', 'create', '--agent', `${name}:web`);
+      const args = ['serve', '--listen', '127.0.0.1:0', '--json'];
+      const { child, line } = await start(comity, args, { cwd: project.root, env: clean(project.home) });
+      running.push(child);
+      server = { url: JSON.parse(line).url, token: token.secret };
+    }
+    const session = await clients[name](project, server, `http://127.0.0.1:${port}`);
+    const seen = fs.readFileSync(log, 'utf8').trim().split('\n').at(-1);
+    for (const tool of ['claim_task', 'remember']) assert.ok(seen.includes(tool), `the model was offered ${tool}`);
+    assert.match(seen, /docs\/guide\.md overlaps docs held by w2/, 'the model was told why it was refused');
+    const { task } = project.by('human:ann', 'task', 'show', 'T1');
+    // A client that tells no session is its process: whatever its number is.
+    const told = session && `${name}:${session.replace(/[^a-z0-9]/gi, '').slice(-8)}`;
+    const agent = server ? `${name}:web` : told ?? task.assignee;
+    assert.match(agent, new RegExp(`^${name}:[a-zA-Z0-9]+$`));
+    assert.deepEqual([task.status, task.assignee, task.branch], ['review', agent, 'feat/T1-parse-dates']);
+    if (name === 'claude-code' && !server) {
+      assert.ok(seen.includes(`You are ${agent} in tool`), 'the session began with what comity prime says');
+      const kept = fs.readdirSync(path.join(project.root, '.git/comity/sessions'));
+      assert.equal(kept.length, 1, 'the first session of the process is kept');
+    }
+    const { events } = project.by('human:ann', 'event', 'list', '--type', 'file_locked');
+    assert.ok(events.some((event) => event.agent === agent && JSON.stringify(event).includes('src/extra.rs')), 'the lease was taken');
+    console.log(`${name} over ${over}: ${agent} claimed, leased, was refused, submitted (${Date.now() - began} ms)`);
+  } finally {
+    for (const child of running) child.kill();
+    fs.rmSync(project.dir, { recursive: true, force: true });
+  }
+}
+
+/** The files that `comity init` writes for a client put its writes under the guard. */
+async function guard(name, port) {
+  const began = Date.now();
+  const project = new Project();
+  const running = [];
+  try {
+    const [script, log] = ['script.json', 'requests.jsonl'].map((file) => path.join(project.dir, file));
+    fs.writeFileSync(script, JSON.stringify(WRITES[name](project.root)));
+    running.push((await start(process.execPath, [path.join(here, 'model.mjs'), String(port), script, log])).child);
+    const programs = path.join(project.dir, 'bin');
+    fs.mkdirSync(programs);
+    fs.symlinkSync(comity, path.join(programs, 'comity'));
+    project.by('human:ann', 'init', '--clients', name === 'codex' ? 'codex' : 'claude', '--approve-tools');
+    await guarded[name](project, `http://127.0.0.1:${port}`, `${programs}:${process.env.PATH}`);
+    const seen = fs.readFileSync(log, 'utf8').trim().split('\n').at(-1);
+    assert.match(seen, /docs\/guide\.md is leased to w2/, 'the model was told why it may not write');
+    assert.ok(!fs.existsSync(path.join(project.root, 'docs/guide.md')), 'what another has leased was not written');
+    assert.ok(fs.existsSync(path.join(project.root, 'src/free.rs')), 'a free file was written');
+    const { leases } = project.by('human:ann', 'lease', 'list');
+    assert.ok(leases.some((lease) => lease.path === 'src/free.rs' && lease.owner.startsWith(`${name}:`)), 'it was leased');
+    assert.match(seen, /files that others have leased changed: docs\/other\.md \(w2\)/, 'the model was told what its shell wrote');
+    console.log(`${name} under the guard: a write was denied, a free file leased, a shell's write told (${Date.now() - began} ms)`);
+  } finally {
+    for (const child of running) child.kill();
+    if (process.env.COMITY_KEEP) console.log(project.dir);
+    else fs.rmSync(project.dir, { recursive: true, force: true });
+  }
+}
+
+let port = 18940;
+const only = process.argv[4]?.split(',') ?? Object.keys(clients);
+for (const name of only) {
+  const ways = ['claude-code', 'codex'].includes(name) ? ['stdio', 'http'] : ['stdio'];
+  for (const over of ways) await check(name, over, (port += 1));
+  if (guarded[name]) await guard(name, (port += 1));
+}
