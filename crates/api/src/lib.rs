@@ -3,12 +3,14 @@
 //! Pure: no I/O and no rule. The doors (command line, JSON-RPC, MCP, HTTP) read the table; `engine`, `guard` and
 //! `bridge` register the handlers of the rows that are theirs.
 
+mod fleet;
 mod input;
 mod output;
 mod rendering;
 mod step;
 mod table;
 
+pub use fleet::*;
 pub use input::*;
 pub use output::*;
 pub use rendering::{RenderTask, Rendering};

@@ -2,6 +2,7 @@
 //! with the cursor of the next page.
 
 use comity_core::hint::Hint;
+use comity_core::money::Usd;
 use comity_core::observed::{FileChange, SharedWith};
 use comity_core::status::Status;
 use comity_core::time::Timestamp;
@@ -15,6 +16,7 @@ use comity_protocol::problem::Problems;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 macro_rules! answers {
     ($($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })*) => {
@@ -125,6 +127,10 @@ answers! {
         /// Tasks that somebody works on, by number.
         working: Vec<Working>,
         attention: Vec<Attention>,
+        /// How many live runs are in each state.
+        runs: BTreeMap<String, u64>,
+        /// What the runs of today cost, since midnight UTC.
+        spent_today_usd: Usd,
     }
     Working {
         id: String,
@@ -288,11 +294,13 @@ pub struct Reclaimed {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rebuilt {
     pub agents: usize,
+    pub budgets: usize,
     pub decisions: usize,
     pub directives: usize,
     pub leases: usize,
     pub memories: usize,
     pub repos: usize,
+    pub runs: usize,
     pub tasks: usize,
 }
 

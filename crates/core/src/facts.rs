@@ -183,6 +183,8 @@ pub enum Entity {
     Agent(crate::agent::Agent),
     Memory(Box<crate::memory::Memory>),
     Directive(Box<crate::directive::Directive>),
+    Run(Box<crate::run::Run>),
+    Budget(Box<crate::budget::Budget>),
 }
 
 /// How stores fill in the facts.
@@ -226,6 +228,12 @@ impl Facts {
             }
             (Key::Directive(repo, id), Some(Entity::Directive(directive))) => {
                 self.state.directives.insert((repo, id), *directive);
+            }
+            (Key::Run(repo, id), Some(Entity::Run(run))) => {
+                self.state.runs.insert((repo, id), *run);
+            }
+            (Key::Budget(repo, scope), Some(Entity::Budget(budget))) => {
+                self.state.budgets.insert((repo, scope), *budget);
             }
             (_, found) => assert!(found.is_none(), "BUG: an entity under the key of another kind"),
         }
@@ -309,6 +317,8 @@ impl Facts {
             Key::Decision(..) => matches!(placed.draft.event, Event::DecisionAsked(_)),
             Key::Memory(..) => matches!(placed.draft.event, Event::MemoryWritten(_)),
             Key::Directive(..) => matches!(placed.draft.event, Event::DirectiveCreated(_)),
+            Key::Run(..) => matches!(placed.draft.event, Event::RunQueued(_)),
+            Key::Budget(..) => false,
             Key::Repo(_) | Key::Agent(_) => true,
         };
         // Changing what was never loaded would look like a deletion to the store.

@@ -6,6 +6,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod budget;
 pub mod chain;
 pub mod command;
 pub mod decide;
@@ -20,6 +21,7 @@ pub mod last_report;
 pub mod lease;
 pub mod limits;
 pub mod memory;
+pub mod money;
 pub mod namesake;
 pub mod nearest;
 pub mod observed;
@@ -34,6 +36,7 @@ pub mod project;
 pub mod ready;
 pub mod refusal;
 pub mod role;
+pub mod run;
 pub mod search;
 pub mod search_terms;
 pub mod state;

@@ -1,7 +1,7 @@
 //! What a door saw with its own eyes. No caller can state any of it: nothing here is read from a text, and no `Command`
 //! reaches it.
 
-use crate::command::{Command, FileAction, ReportStatus, Submission};
+use crate::command::{Command, FileAction, ReportStatus, RunChange, Submission};
 use crate::status::Status;
 use crate::task::Tier;
 use serde::{Deserialize, Serialize};
@@ -179,7 +179,9 @@ impl Command {
     pub fn wants_seen(&self) -> Wanted<'_> {
         let nothing = Wanted::default();
         match self {
-            Command::Claim(_) | Command::Start { .. } => Wanted { claim: true, ..nothing },
+            Command::Claim(_) | Command::Start { .. } | Command::RunDispatch(_) => {
+                Wanted { claim: true, ..nothing }
+            }
             Command::Submit(given) => {
                 let status = given.report.as_ref().map(|report| report.status);
                 let hands_in = status.is_none_or(|status| status == ReportStatus::Completed);
@@ -204,17 +206,19 @@ impl Command {
                 | Status::Failed
                 | Status::Abandoned => nothing,
             },
-            Command::Several { steps, .. } => steps.iter().fold(nothing, |all, step| {
-                let one = step.wants_seen();
-                Wanted {
-                    claim: all.claim || one.claim,
-                    work: all.work.or(one.work),
-                    merge: all.merge.or(one.merge),
-                }
-            }),
+            Command::Several { steps, .. } => wanted_by_all(steps),
+            Command::RunChange { change: RunChange::End(end), .. } => wanted_by_all(&end.steps),
             _ => nothing,
         }
     }
+}
+
+fn wanted_by_all(steps: &[Command]) -> Wanted<'_> {
+    steps.iter().map(Command::wants_seen).fold(Wanted::default(), |all, one| Wanted {
+        claim: all.claim || one.claim,
+        work: all.work.or(one.work),
+        merge: all.merge.or(one.merge),
+    })
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! What a project may set: limits on attempts, required gates, wider roles, the branch pattern.
 
+use crate::budget::{Cap, Per, Scope};
+use crate::money::Usd;
 use crate::pattern::CaseRule;
 use crate::role::{Role, Verb};
 use crate::task::Tier;
 use crate::time::Millis;
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What happens to changed files that a task neither declared nor leased.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -15,6 +17,44 @@ pub enum Undeclared {
     #[default]
     Warn,
     Refuse,
+}
+
+/// What a project sets for runs and what they cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FleetPolicy {
+    /// Life of a run, and of its claim and leases, without a sign of life.
+    pub ttl: Millis,
+    /// Live runs of a repository, those that wait included.
+    pub queue: usize,
+    /// What is kept for a run that names no highest cost.
+    pub run_usd: Usd,
+    /// What a repository may spend a day, unless a budget says otherwise.
+    pub day_usd: Usd,
+    /// From which part of a budget on people are told, in percent.
+    pub alert_percent: u64,
+    /// Whether a model without a price is refused where a budget in dollars applies.
+    pub refuse_unpriced: bool,
+}
+
+impl Default for FleetPolicy {
+    fn default() -> FleetPolicy {
+        FleetPolicy {
+            ttl: Millis::from_secs(120),
+            queue: 50,
+            run_usd: Usd::from_micros(2_000_000),
+            day_usd: Usd::from_micros(50_000_000),
+            alert_percent: 80,
+            refuse_unpriced: false,
+        }
+    }
+}
+
+impl FleetPolicy {
+    /// Returns the caps that hold in a scope for which no budget is set.
+    pub fn default_caps(&self, scope: &Scope) -> BTreeMap<Per, Cap> {
+        let day = Cap { usd: Some(self.day_usd), runs: None };
+        (*scope == Scope::repo()).then_some((Per::Day, day)).into_iter().collect()
+    }
 }
 
 /// A project's settings, as far as rules depend on them.
@@ -46,6 +86,7 @@ pub struct Policy {
     /// Whether the project itself names the branches of tasks, so that work belongs there and nowhere else.
     pub names_branches: bool,
     pub undeclared: Undeclared,
+    pub fleet: FleetPolicy,
     /// Whether paths differ only by case are the same, as on the store's file system.
     pub fold_case: bool,
 }
@@ -68,6 +109,7 @@ impl Default for Policy {
             names_branches: false,
             undeclared: Undeclared::Warn,
             fold_case: false,
+            fleet: FleetPolicy::default(),
         }
     }
 }

@@ -1,13 +1,17 @@
 //! Entities by key: the whole state in a model, or the part of it that a rule needs.
 
 use crate::agent::{Agent, Counters};
+use crate::budget::{Budget, Scope};
 use crate::decision::Decision;
 use crate::directive::Directive;
 use crate::event::Placed;
-use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
+use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, RunId, TaskId};
 use crate::lease::Lease;
 use crate::memory::Memory;
-use crate::project::{agent, correct, counters, decision, directive, lease, memory, task, touched};
+use crate::project::{
+    agent, budget, correct, counters, decision, directive, lease, memory, run, task, touched,
+};
+use crate::run::Run;
 use crate::task::Task;
 use std::collections::BTreeMap;
 
@@ -21,6 +25,8 @@ pub enum Key {
     Agent(AgentId),
     Memory(RepoName, MemoryId),
     Directive(RepoName, DirectiveId),
+    Run(RepoName, RunId),
+    Budget(RepoName, Scope),
 }
 
 /// Everything that is projected from the log.
@@ -34,6 +40,8 @@ pub struct State {
     pub agents: BTreeMap<AgentId, Agent>,
     pub memories: BTreeMap<(RepoName, MemoryId), Memory>,
     pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
+    pub runs: BTreeMap<(RepoName, RunId), Run>,
+    pub budgets: BTreeMap<(RepoName, Scope), Budget>,
 }
 
 impl State {
@@ -74,6 +82,13 @@ impl State {
                 }
                 Key::Directive(repo, id) => {
                     step(&mut self.directives, (repo.clone(), *id), |it| directive(it, placed));
+                }
+                Key::Run(repo, id) => {
+                    step(&mut self.runs, (repo.clone(), *id), |it| run(it, placed));
+                }
+                Key::Budget(repo, scope) => {
+                    let place = (repo.clone(), scope.clone());
+                    step(&mut self.budgets, place, |it| budget(it, scope, placed));
                 }
             }
         }

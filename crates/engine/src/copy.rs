@@ -194,7 +194,9 @@ fn holder(facts: &Facts, entity: &Entity) -> Ruling<Option<String>> {
         | Entity::Decision(_)
         | Entity::Agent(_)
         | Entity::Memory(_)
-        | Entity::Directive(_) => Ok(None),
+        | Entity::Directive(_)
+        | Entity::Run(_)
+        | Entity::Budget(_) => Ok(None),
     }
 }
 

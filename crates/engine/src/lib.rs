@@ -10,6 +10,7 @@ mod claim_wait;
 mod collab;
 mod contracts;
 mod copy;
+mod fleet_queries;
 mod handlers;
 mod hub;
 mod idempotency;

@@ -7,6 +7,7 @@ use comity_core::decision::DecisionPurpose;
 use comity_core::hint::op;
 use comity_core::limits;
 use comity_core::refusal::Refusal;
+use comity_core::run::{Run, RunState};
 use comity_core::state::Key;
 use comity_core::status::Status;
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ pub(crate) fn status(reader: &mut Reader<'_>) -> Result<StatusAnswer, Refusal> {
             DecisionPurpose::Question => "decision",
             DecisionPurpose::Exhausted => "exhausted",
             DecisionPurpose::Grace => "stuck",
+            DecisionPurpose::Budget => "budget",
         };
         let to = decision.to.as_str();
         let about = decision.task.as_ref().map(|id| reader.find(id.as_str())).transpose()?;
@@ -47,10 +49,48 @@ pub(crate) fn status(reader: &mut Reader<'_>) -> Result<StatusAnswer, Refusal> {
     }
     attention.extend(clock(reader));
     attention.extend(waiting_tasks(reader)?);
+    let live = reader.live_runs()?;
+    attention.extend(live.iter().filter_map(waiting_run).take(ATTENTION_MAX));
+    let mut runs: BTreeMap<String, u64> = BTreeMap::new();
+    for run in &live {
+        *runs.entry(run.state.to_string()).or_default() += 1;
+    }
+    let spent_today_usd = reader.spent_today()?;
     let working = working(reader)?;
     let decisions_open = open.len();
     let counts = Counts(counts.into_iter().collect());
-    Ok(StatusAnswer { counts, agents, leases, decisions_open, working, attention })
+    Ok(StatusAnswer {
+        counts,
+        agents,
+        leases,
+        decisions_open,
+        working,
+        attention,
+        runs,
+        spent_today_usd,
+    })
+}
+
+/// A run that waits for somebody. One that waits for the answer to a question shows as that question.
+fn waiting_run(run: &Run) -> Option<Attention> {
+    let kind = match run.state {
+        RunState::Waiting => "run-waiting",
+        RunState::Paused if run.waiting_on.is_none() => "run-paused",
+        _ => return None,
+    };
+    let next = match run.waiting_on {
+        Some(decision) => op("decision.answer").id(&decision).ask("answer", "ANSWER"),
+        None => op("run.resume").id(&run.id),
+    };
+    let why = run.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+    Some(Attention {
+        kind: kind.to_owned(),
+        id: run.id.to_string(),
+        title: None,
+        reason: format!("{} on {} is {}{why}", run.agent, run.task, run.state),
+        since: run.alive_since(),
+        next: next.into(),
+    })
 }
 
 /// Says that nothing expires because the log is ahead of the clock.

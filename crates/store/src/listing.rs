@@ -123,7 +123,7 @@ pub fn last_before<E>(
 }
 
 impl EntityKind {
-    const ALL: [EntityKind; 7] = [
+    const ALL: [EntityKind; 9] = [
         EntityKind::Repo,
         EntityKind::Task,
         EntityKind::Lease,
@@ -131,6 +131,8 @@ impl EntityKind {
         EntityKind::Agent,
         EntityKind::Memory,
         EntityKind::Directive,
+        EntityKind::Run,
+        EntityKind::Budget,
     ];
 
     fn of(key: &Key) -> EntityKind {
@@ -142,6 +144,8 @@ impl EntityKind {
             Key::Agent(_) => EntityKind::Agent,
             Key::Memory(..) => EntityKind::Memory,
             Key::Directive(..) => EntityKind::Directive,
+            Key::Run(..) => EntityKind::Run,
+            Key::Budget(..) => EntityKind::Budget,
         }
     }
 }
@@ -164,6 +168,8 @@ impl PageStart<'_> {
             Key::Agent(id) => PageStart { name: id.as_str(), ..PageStart::default() },
             Key::Memory(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Directive(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::Run(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::Budget(repo, of) => PageStart { name: repo.as_str(), id: of.as_str(), number: 0 },
         }
     }
 }

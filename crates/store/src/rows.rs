@@ -4,7 +4,7 @@ use comity_core::agent::Counters;
 use comity_core::chain::{Hash, Stored};
 use comity_core::facts::{Entity, Saved};
 use comity_core::ids::{
-    AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, Seq, TaskId,
+    AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, RunId, Seq, TaskId,
 };
 use comity_core::lease::{Lease, LeaseMode};
 use comity_core::refusal::Refusal;
@@ -36,6 +36,8 @@ pub(crate) enum EntityKind {
     Agent,
     Memory,
     Directive,
+    Run,
+    Budget,
 }
 
 fn valid<T, E: From<BadRow>>(parsed: Result<T, Refusal>) -> Result<T, E> {
@@ -181,6 +183,14 @@ pub(crate) fn keyed<R: Columns>(kind: EntityKind, row: &R) -> Result<(Key, Entit
             let it: Box<comity_core::directive::Directive> = entity(row, 0)?;
             (Key::Directive(it.repo.clone(), it.id), Entity::Directive(it))
         }
+        EntityKind::Run => {
+            let run: Box<comity_core::run::Run> = entity(row, 0)?;
+            (Key::Run(run.repo.clone(), run.id), Entity::Run(run))
+        }
+        EntityKind::Budget => {
+            let it: Box<comity_core::budget::Budget> = entity(row, 0)?;
+            (Key::Budget(it.repo.clone(), it.scope.clone()), Entity::Budget(it))
+        }
     })
 }
 
@@ -193,8 +203,9 @@ pub(crate) fn due<R: Columns>(kind: EntityKind, row: &R) -> Result<(Timestamp, K
         EntityKind::Decision => Key::Decision(repo, DecisionId(number(row, 2)?)),
         EntityKind::Memory => Key::Memory(repo, MemoryId(number(row, 2)?)),
         EntityKind::Directive => Key::Directive(repo, DirectiveId(number(row, 2)?)),
-        EntityKind::Repo | EntityKind::Agent => {
-            return Err(BadRow("repositories and agents are never due".to_owned()).into());
+        EntityKind::Run => Key::Run(repo, RunId(number(row, 2)?)),
+        EntityKind::Repo | EntityKind::Agent | EntityKind::Budget => {
+            return Err(BadRow("repositories, agents and budgets are never due".to_owned()).into());
         }
     };
     Ok((time(row, 0)?, key))

@@ -6,6 +6,7 @@ mod contract;
 mod decision;
 mod edit;
 mod event;
+mod fleet;
 mod guard;
 mod hook;
 mod import;
@@ -76,6 +77,10 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Prime { hook, client } => prime::run(global, hook, client),
         Command::Collab(command) => collab::run(global, *command.0),
         Command::Guard(command) => guard::run(global, *command.0),
+        Command::Run(command) => fleet::run(&context()?, *command.0),
+        Command::Runs(args) => fleet::runs(&context()?, *args.0),
+        Command::Cost(args) => fleet::cost(&context()?, &args.0),
+        Command::Budget(command) => fleet::budget(&context()?, *command.0),
         Command::Memory(command) => memory::memory(&context()?, *command.0),
         Command::Directive(command) => memory::directive(&context()?, *command.0),
         Command::Log(args) => log::run(&context()?, *args.0, global.json),

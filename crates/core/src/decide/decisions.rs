@@ -62,7 +62,11 @@ impl<'a> Rule<'a> {
             text,
             state: DecisionState::Answered,
         };
+        let said = body.text.clone();
         self.push(decision.task.as_ref(), Event::DecisionAnswered(body));
+        if decision.purpose == DecisionPurpose::Budget {
+            self.follow_budget_answer(decision, &key, said.as_deref())?;
+        }
         if key == PROPOSAL_KEY {
             self.make_proposed(decision)?;
         }

@@ -1,12 +1,17 @@
 //! Every refusal code can be reached, or is made elsewhere and listed here.
 
+use crate::runs::{dispatch, new_run};
 use crate::verbs::{question, task, task_on, texts};
-use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OTHER, PLANNER, Verdict, WATCHER, World};
-use comity_core::command::{Command, ConstraintChanges, NewTask};
+use crate::world::{
+    ANN, CRITIC, Expect, IMPL, INTEGRATOR, OTHER, PLANNER, Verdict, WATCHER, World,
+};
+use comity_core::command::{Command, ConstraintChanges, NewRun, NewTask};
 use comity_core::event::TaskUpdated;
+use comity_core::money::Usd;
 use comity_core::policy::Undeclared;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
+use comity_core::run::Stage;
 use comity_core::status::Status;
 
 /// Codes that the core names but only other parts give.
@@ -150,6 +155,18 @@ fn about_verdicts(code: Code) -> Option<Verdict> {
             w.policy.undeclared = Undeclared::Refuse;
             w.have_this(NewTask { files: texts(&["docs/"]), ..task("a") }, Status::InProgress);
             w.by(IMPL).submits("T1")
+        }
+        Code::RunLive => {
+            w.have(task("a"));
+            let new = new_run("developer", Some("T1"), Stage::Develop);
+            w.by(ANN).does(dispatch(new.clone())).accepted();
+            w.by(ANN).does(dispatch(new))
+        }
+        Code::BudgetExceeded => {
+            w.have(task("a"));
+            let new = new_run("developer", Some("T1"), Stage::Develop);
+            let max_cost = Usd::from_dollars(51.0);
+            w.by(ANN).does(dispatch(NewRun { max_cost, ..new }))
         }
         Code::Unobserved => {
             w.have_one(Status::InProgress);

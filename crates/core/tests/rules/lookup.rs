@@ -38,6 +38,14 @@ impl World {
                 let directive = state.directives.get(&(repo.clone(), *id));
                 directive.cloned().map(|directive| Entity::Directive(Box::new(directive)))
             }
+            Key::Run(repo, id) => {
+                let run = state.runs.get(&(repo.clone(), *id));
+                run.cloned().map(|run| Entity::Run(Box::new(run)))
+            }
+            Key::Budget(repo, scope) => {
+                let budget = state.budgets.get(&(repo.clone(), scope.clone()));
+                budget.cloned().map(|budget| Entity::Budget(Box::new(budget)))
+            }
         }
     }
 

@@ -55,6 +55,14 @@ impl Data {
                 let directive = state.directives.get(&(repo.clone(), *id));
                 directive.cloned().map(Box::new).map(Entity::Directive)
             }
+            Key::Run(repo, id) => {
+                let run = state.runs.get(&(repo.clone(), *id));
+                run.cloned().map(Box::new).map(Entity::Run)
+            }
+            Key::Budget(repo, scope) => {
+                let budget = state.budgets.get(&(repo.clone(), scope.clone()));
+                budget.cloned().map(Box::new).map(Entity::Budget)
+            }
         }
     }
 
@@ -67,6 +75,8 @@ impl Data {
         keys.extend(state.agents.keys().cloned().map(Key::Agent));
         keys.extend(state.memories.keys().cloned().map(|(repo, id)| Key::Memory(repo, id)));
         keys.extend(state.directives.keys().cloned().map(|(repo, id)| Key::Directive(repo, id)));
+        keys.extend(state.runs.keys().cloned().map(|(repo, id)| Key::Run(repo, id)));
+        keys.extend(state.budgets.keys().cloned().map(|(repo, scope)| Key::Budget(repo, scope)));
         keys.sort();
         keys
     }
@@ -141,6 +151,10 @@ impl Data {
             }
             Key::Directive(repo, id) => {
                 copy(&(repo.clone(), *id), &from.directives, &mut self.state.directives);
+            }
+            Key::Run(repo, id) => copy(&(repo.clone(), *id), &from.runs, &mut self.state.runs),
+            Key::Budget(repo, scope) => {
+                copy(&(repo.clone(), scope.clone()), &from.budgets, &mut self.state.budgets);
             }
         }
     }

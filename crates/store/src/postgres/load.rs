@@ -156,6 +156,10 @@ impl Loader<'_> {
             Key::Directive(repo, id) => {
                 (sql::DIRECTIVE, values![repo.as_str().to_owned(), rows::signed(id.0)])
             }
+            Key::Run(repo, id) => (sql::RUN, values![repo.as_str().to_owned(), rows::signed(id.0)]),
+            Key::Budget(repo, scope) => {
+                (sql::BUDGET, values![repo.as_str().to_owned(), scope.as_str().to_owned()])
+            }
         };
         ops.push(Op::new(text, given));
     }
@@ -229,6 +233,8 @@ impl Loader<'_> {
             Key::Agent(_) => Entity::Agent(rows::entity(row, 0)?),
             Key::Memory(..) => Entity::Memory(rows::entity(row, 0)?),
             Key::Directive(..) => Entity::Directive(rows::entity(row, 0)?),
+            Key::Run(..) => Entity::Run(rows::entity(row, 0)?),
+            Key::Budget(..) => Entity::Budget(rows::entity(row, 0)?),
         };
         facts.put(key.clone(), Some(entity));
         Ok(())
