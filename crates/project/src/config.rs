@@ -498,7 +498,7 @@ mod tests {
         assert_eq!(settings.policy.max_attempts, 5);
         assert_eq!(settings.policy.default_ttl, Millis::from_secs(3600));
         assert_eq!(settings.policy.blocked_grace, Millis::from_secs(172_800));
-        assert_eq!(settings.policy.min_tier, Tier::Observed);
+        assert_eq!(settings.policy.min_tier, comity_core::task::Tier::Observed);
         assert!(settings.policy.registration_required);
         assert!(settings.policy.extra_permissions.contains(&(Role::Critic, Verb::Done)));
         assert!(!settings.redact.emails);

@@ -4,7 +4,7 @@ use crate::gates::GateCommand;
 use serde_json::Value;
 
 /// The end of a line that `comity init` wrote because it found a tool.
-const MARK: &str = "  # found by comity init";
+const MARK: &str = "  # found when comity was set up";
 
 /// The name of a gate and its command.
 type Found = (&'static str, &'static str);
@@ -61,9 +61,11 @@ pub fn detect(read: &dyn Fn(&str) -> Option<String>) -> Vec<GateCommand> {
         return plain(&GO);
     }
     let has_target = |name: &str| {
-        let is_target = |line: &str| line.strip_prefix("test").is_some_and(|rest| {
-            rest.trim_start().starts_with(':') && !rest.trim_start().starts_with(":=")
-        });
+        let is_target = |line: &str| {
+            line.strip_prefix("test").is_some_and(|rest| {
+                rest.trim_start().starts_with(':') && !rest.trim_start().starts_with(":=")
+            })
+        };
         read(name).is_some_and(|text| text.lines().any(is_target))
     };
     let [make, just] = MAKE;

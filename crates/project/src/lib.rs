@@ -10,7 +10,7 @@ mod config;
 mod context;
 pub mod detect;
 mod gates;
-mod git;
+pub mod git;
 pub mod identity;
 mod machine;
 mod owner;

@@ -2,8 +2,8 @@
 
 use crate::config::Config;
 use crate::detect;
-use crate::root::SETTINGS_DIR;
 use crate::plain_file;
+use crate::root::SETTINGS_DIR;
 use crate::store;
 use comity_core::refusal::{Code, Refusal};
 use std::io::Write;

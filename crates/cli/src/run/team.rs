@@ -57,11 +57,7 @@ pub(super) fn runner(context: &Context, json: bool) -> Result<Runner, Refusal> {
     })
 }
 
-pub(super) fn gate(
-    context: &Context,
-    command: GateCommand,
-    json: bool,
-) -> Result<Reply, Refusal> {
+pub(super) fn gate(context: &Context, command: GateCommand, json: bool) -> Result<Reply, Refusal> {
     match command {
         GateCommand::List { id } => show::<op::GateList>(context, ById { id }, human::team::gates),
         GateCommand::Record { id, gate, verdict, report, commit, new } => {

@@ -97,7 +97,10 @@ fn a_clean_clone_has_the_files_of_the_commit_and_no_remote_branch_or_hook() {
     let answer = run(&sandbox).json();
     let gate = &answer["gates"][0];
     let printed = gate["output_tail"].as_str().unwrap();
-    assert!(printed.starts_with(".comity\n.git\nREADME.md\nwork\n* (HEAD detached at "), "{printed}");
+    assert!(
+        printed.starts_with(".comity\n.git\nREADME.md\nwork\n* (HEAD detached at "),
+        "{printed}"
+    );
     assert_eq!(gate["required"], false);
     let event = &evidence(&sandbox)[0];
     assert_eq!((&event["tier"], &event["exit_code"]), (&json!("verified"), &json!(0)));
@@ -112,7 +115,8 @@ fn a_clean_clone_has_the_files_of_the_commit_and_no_remote_branch_or_hook() {
 
 #[test]
 fn a_gate_that_fails_is_refused_with_its_output_and_recorded() {
-    let sandbox = begun("[gate.tests]\ncommand = 'echo oh no; exit 7'\n[gate.fine]\ncommand = 'true'\n");
+    let sandbox =
+        begun("[gate.tests]\ncommand = 'echo oh no; exit 7'\n[gate.fine]\ncommand = 'true'\n");
     let done = run(&sandbox).args(&["--json"]).done();
     assert_eq!((done.exit, code(&done).as_str()), (3, "gate-failed"));
     let gates = answer(&done)["gates"].clone();
@@ -124,8 +128,10 @@ fn a_gate_that_fails_is_refused_with_its_output_and_recorded() {
 
 #[test]
 fn a_gate_that_cannot_be_run_stays_open_and_is_no_failure() {
-    let sandbox = begun("[gate.gone]\ncommand = 'no-such-command-at-all'\n[gate.denied]\ncommand = './README.md'\n\
-        [gate.slow]\ncommand = 'sleep 60'\ntimeout = '1s'\n");
+    let sandbox = begun(
+        "[gate.gone]\ncommand = 'no-such-command-at-all'\n[gate.denied]\ncommand = './README.md'\n\
+        [gate.slow]\ncommand = 'sleep 60'\ntimeout = '1s'\n",
+    );
     for gate in ["gone", "denied", "slow"] {
         let done = run(&sandbox).args(&[gate, "--json"]).done();
         assert_eq!((done.exit, code(&done).as_str()), (3, "could-not-run"), "{gate}");
@@ -160,8 +166,10 @@ fn a_timeout_ends_all_processes() {
 
 #[test]
 fn a_gate_sees_no_secret_of_the_environment() {
-    let sandbox = begun("[gate.tests]\ncommand = 'env | cut -d= -f1 | sort | tr \"\\n\" \" \"; test -d \"$TMPDIR\"'\nenv = { MINE = 'x' }\n\
-        [gate.passed]\ncommand = 'test \"$DATABASE\" = there'\nenv = ['DATABASE']\n");
+    let sandbox = begun(
+        "[gate.tests]\ncommand = 'env | cut -d= -f1 | sort | tr \"\\n\" \" \"; test -d \"$TMPDIR\"'\nenv = { MINE = 'x' }\n\
+        [gate.passed]\ncommand = 'test \"$DATABASE\" = there'\nenv = ['DATABASE']\n",
+    );
     let call = run(&sandbox).env("AWS_SECRET_ACCESS_KEY", "s3cr3t").env("LANG", "C.UTF-8");
     let call = call.env("GITHUB_TOKEN", "t").env("DATABASE", "there").env("CARGO_HOME", "/c");
     let answer = call.env("COMITY_FENCE", "1").args(&["tests", "passed", "--json"]).done();
@@ -176,7 +184,8 @@ fn a_gate_sees_no_secret_of_the_environment() {
 
 #[test]
 fn what_the_work_changes_about_the_gates_does_not_count() {
-    let sandbox = begun("[gates]\nrequired = ['tests']\n[gate.tests]\ncommand = 'test ! -e work'\n");
+    let sandbox =
+        begun("[gates]\nrequired = ['tests']\n[gate.tests]\ncommand = 'test ! -e work'\n");
     sandbox.write(".comity/config.toml", "[gate.tests]\ncommand = 'true'\n");
     sandbox.commit(&sandbox.root, "Make it green");
     let done = run(&sandbox).args(&["--json"]).done();
@@ -188,7 +197,10 @@ fn what_the_work_changes_about_the_gates_does_not_count() {
 fn without_settings_on_the_base_branch_those_of_the_root_count() {
     let sandbox = begun("");
     sandbox.git(&sandbox.root, &["switch", "--quiet", "--orphan", "other"]);
-    sandbox.write(".comity/config.toml", "[project]\nbase = 'other'\n[gate.tests]\ncommand = 'true'\n");
+    sandbox.write(
+        ".comity/config.toml",
+        "[project]\nbase = 'other'\n[gate.tests]\ncommand = 'true'\n",
+    );
     sandbox.write("file", "1\n");
     sandbox.git(&sandbox.root, &["add", "file"]);
     sandbox.git(&sandbox.root, &["commit", "--quiet", "-m", "Other"]);
@@ -215,8 +227,23 @@ fn rule_1_7_a_command_of_the_repository_runs_after_its_user_trusted_it() {
 }
 
 #[test]
+fn who_may_not_record_evidence_runs_no_gate() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("ran");
+    let sandbox = begun(&format!("[gate.tests]\ncommand = 'touch {}'\n", file.display()));
+    sandbox.json(&["--as", "human:tester", "agent", "register", "scout", "--role", "observer"]);
+    for (agent, expected) in [("scout", "role-forbidden"), ("bob", "not-holder")] {
+        let (error, exit) = sandbox.comity().by(agent).args(&["gate", "run", "T1"]).refusal();
+        assert_eq!((&error["code"], exit), (&json!(expected), 3));
+    }
+    assert!(!file.exists());
+}
+
+#[test]
 fn a_directory_that_is_kept_makes_the_evidence_observed() {
-    let sandbox = begun("[gates]\nkeep = ['target']\njobs = 2\n[gate.tests]\ncommand = 'ls target; mkdir -p target; touch target/$(ls target | wc -l)'\n");
+    let sandbox = begun(
+        "[gates]\nkeep = ['target']\njobs = 2\n[gate.tests]\ncommand = 'ls target; mkdir -p target; touch target/$(ls target | wc -l)'\n",
+    );
     let first = run(&sandbox).json();
     assert_eq!(first["gates"][0]["tier"], "observed");
     let second = run(&sandbox).json();
@@ -225,7 +252,11 @@ fn a_directory_that_is_kept_makes_the_evidence_observed() {
 
 #[test]
 fn gates_run_side_by_side_where_the_settings_say_so() {
-    let meet = |own: &str, other: &str| format!("touch \"$MEET/{own}\"; i=0; while ! test -e \"$MEET/{other}\"; do sleep 0.05; i=$((i+1)); test $i -lt 200 || exit 1; done");
+    let meet = |own: &str, other: &str| {
+        format!(
+            "touch \"$MEET/{own}\"; i=0; while ! test -e \"$MEET/{other}\"; do sleep 0.05; i=$((i+1)); test $i -lt 200 || exit 1; done"
+        )
+    };
     let place = tempfile::tempdir().unwrap();
     let env = format!("env = {{ MEET = '{}' }}", place.path().display());
     let (a, b) = (meet("a", "b"), meet("b", "a"));
@@ -244,7 +275,9 @@ fn killed_or_interrupted_it_leaves_no_process_and_no_evidence() {
         let is_up = |line: &str| alive(line).iter().any(|found| found.starts_with("sleep"));
         wait_for("the gate began", || is_up("sleep 86321") && is_up("sleep 86322"));
         let pid = child.id().to_string();
-        assert!(Command::new("kill").args([&format!("-{signal}"), &pid]).status().unwrap().success());
+        assert!(
+            Command::new("kill").args([&format!("-{signal}"), &pid]).status().unwrap().success()
+        );
         child.wait().unwrap();
         wait_for("a process is left", || alive("sleep 8632").is_empty());
         assert_eq!(evidence(&sandbox), Vec::<Value>::new());
@@ -262,7 +295,9 @@ fn built_in_gates_look_at_the_commits() {
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     sandbox.write("conf.py", &format!("# one\ntoken = '{token}'\n"));
     sandbox.commit(&sandbox.root, "Conf");
-    let done = run(&sandbox).args(&["secrets", "constraints", "guard", "commit-template", "--json"]).done();
+    let done = run(&sandbox)
+        .args(&["secrets", "constraints", "guard", "commit-template", "--json"])
+        .done();
     let gates = answer(&done)["gates"].clone();
     let results: Vec<&str> =
         gates.as_array().unwrap().iter().map(|gate| gate["result"].as_str().unwrap()).collect();

@@ -351,8 +351,7 @@ fn rule_3_2_only_a_door_can_have_seen_a_gate_pass() {
     w.by(IMPL).does(record()).accepted();
     let tier = |w: &World| w.task("T1").gate("tests").unwrap().evidence.as_ref().unwrap().tier;
     assert_eq!(tier(&w), Tier::Claimed);
-    let run =
-        |is_other_command, tree| Some(RunSeen { is_other_command, tree, report: None });
+    let run = |is_other_command, tree| Some(RunSeen { is_other_command, tree, report: None });
     w.by(IMPL).does_seeing(record(), |seen| seen.run = run(false, TreeSeen::Clean)).accepted();
     assert_eq!(tier(&w), Tier::Observed);
     w.by(IMPL).does_seeing(record(), |seen| seen.run = run(false, TreeSeen::Fresh)).accepted();

@@ -84,7 +84,8 @@ fn keep(parent: Pid, command: &[OsString]) -> io::Result<u8> {
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(getpid()))?;
     let own = getpid().as_raw_nonzero().to_string();
-    let child = Command::new(std::env::current_exe()?).args([WORD, "exec", &own]).args(command).spawn()?;
+    let child =
+        Command::new(std::env::current_exe()?).args([WORD, "exec", &own]).args(command).spawn()?;
     let main = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let mut status = None;
     'running: for signal in &mut signals {
@@ -189,4 +190,3 @@ fn all_processes() -> Vec<(Pid, Pid)> {
     };
     text.unwrap_or_default().lines().filter_map(about).collect()
 }
-

@@ -97,7 +97,9 @@ pub fn run(
                     signal(&child, Signal::TERM);
                 }
             }
-            Some((_, asked)) if asked.elapsed() > keeper::PATIENCE + KEEPER_GRACE => child.kill()?,
+            Some((_, asked)) if asked.elapsed() > keeper::PATIENCE + KEEPER_GRACE => {
+                child.kill()?;
+            }
             Some(_) => {}
         }
         tick(took, &output);

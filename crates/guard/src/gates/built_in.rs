@@ -66,9 +66,11 @@ impl Checked<'_> {
             let paths = some.iter().map(|path| comity_project::escape(path)).collect();
             let seen = self.service.call::<op::LeaseCheck>(self.caller, CheckPaths { paths })?;
             for (path, seen) in some.iter().zip(seen.paths) {
-                found.extend(seen.conflicts.first().map(|conflict| {
-                    format!("{path}: {} has leased this", conflict.held.owner)
-                }));
+                found.extend(
+                    seen.conflicts
+                        .first()
+                        .map(|conflict| format!("{path}: {} has leased this", conflict.held.owner)),
+                );
             }
         }
         Ok(found)
@@ -76,7 +78,8 @@ impl Checked<'_> {
 
     fn messages(&self, work: &WorkSeen) -> Result<Vec<String>, Refusal> {
         let range = format!("{}..{}", work.base, work.commit);
-        let args = ["log", "--no-merges", MESSAGES_MAX, "-z", "--format=%h%n%B", "--end-of-options"];
+        let args =
+            ["log", "--no-merges", MESSAGES_MAX, "-z", "--format=%h%n%B", "--end-of-options"];
         let output = Git::at(self.tree)
             .output(&[&args[..], &[range.as_str()]].concat())
             .filter(|output| output.status.success())
@@ -86,7 +89,9 @@ impl Checked<'_> {
         for entry in text.split('\0').filter(|entry| !entry.is_empty()) {
             let (commit, message) = entry.split_once('\n').unwrap_or((entry, ""));
             let problems = check_commit_message(message);
-            found.extend(problems.into_iter().map(|(n, text)| format!("{commit}, line {n}: {text}")));
+            found.extend(
+                problems.into_iter().map(|(n, text)| format!("{commit}, line {n}: {text}")),
+            );
         }
         Ok(found)
     }

@@ -161,9 +161,8 @@ fn remove_left_behind(runs: &Path) {
     let Ok(entries) = runs.read_dir() else { return };
     for home in entries.flatten().map(|entry| entry.path()) {
         let lock = File::open(home.join("lock"));
-        let is_used = lock.is_ok_and(|lock| {
-            flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err()
-        });
+        let is_used =
+            lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err());
         if !is_used {
             let _ = std::fs::remove_dir_all(&home);
         }

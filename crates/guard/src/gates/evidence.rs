@@ -4,8 +4,8 @@ use super::clone::private_dir;
 use crate::child::tail;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::redact::Redactor;
-use std::os::unix::fs::OpenOptionsExt;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The end of the output that goes into the log.

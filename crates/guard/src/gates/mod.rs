@@ -15,7 +15,6 @@ use built_in::Checked;
 use comity_api::{GateRun, RecordGate, RunGates, RunGatesAnswer};
 use comity_core::chain::Hash;
 use comity_core::decide::{BuiltIn, REVIEW_GATE, known_gate, required_gates};
-use comity_core::hint::{op, say};
 use comity_core::ids::Fence;
 use comity_core::observed::{Observed, RunReport, RunSeen};
 use comity_core::policy::Policy;
@@ -46,7 +45,7 @@ pub struct Runner {
 }
 
 comity_engine::handlers_of! { Runner, register {
-    GateRun(runner, caller, input) => runner.run_gates(caller, input);
+    GateRun(runner, caller, input) => runner.run_gates(caller, &input);
 } }
 
 impl Runner {
@@ -59,32 +58,32 @@ impl Runner {
     }
 
     pub(crate) fn tree(&self) -> Result<&Path, Refusal> {
-        self.observer.tree.as_deref().ok_or_else(|| {
-            Refusal::new(Code::Unobserved, "there is no git repository here")
-        })
+        self.observer
+            .tree
+            .as_deref()
+            .ok_or_else(|| Refusal::new(Code::Unobserved, "there is no git repository here"))
     }
 
     fn run_gates(
         &self,
         caller: &Caller,
-        input: RunGates,
+        input: &RunGates,
     ) -> Result<Answered<RunGatesAnswer>, Refusal> {
         let tree = self.tree()?;
         let (runner, settings) = self.checking(tree)?;
         let service = runner.context.service(Access::Write)?;
-        let keyed = keyed(caller, &input)?;
+        let keyed = keyed(caller, input)?;
         if let Some(keyed) = &keyed
             && let Some(first) = service.remembered::<RunGatesAnswer>(keyed)?
         {
             return Ok(Answered::from(first));
         }
         let task = service.task(caller, &input.id)?;
-        if task.status.is_finished() {
-            let message = format!("{} is {}; it is too late for evidence", task.id, task.status);
-            return Err(Refusal::new(Code::InvalidTransition, message));
-        }
         let policy = &service.settings().policy;
         let (jobs, mut remarks) = chosen(&task, &input.gates, policy, &settings)?;
+        if let Some(job) = jobs.first() {
+            service.would(caller.request(evidence_of(&task, &job.name, true, None).into()))?;
+        }
         runner.trusted(&jobs)?;
         let subject = Subject::of(&task, tree)?;
         let checked = Checked {
@@ -163,25 +162,22 @@ impl Runner {
         };
         let mut ran = ran;
         ran.text.clone_from(&report.output_tail);
-        let seen = RunSeen {
-            is_other_command: false,
-            tree: ran.tree.clone(),
-            report: Some(report),
-        };
-        let input = RecordGate {
-            id: task.id.to_string(),
-            gate: ran.name.clone(),
-            pass: ran.result == RunResult::Pass,
-            report: kept.report,
-            commit: Some(commit.to_owned()),
-            new: true,
-        };
+        let seen =
+            RunSeen { is_other_command: false, tree: ran.tree.clone(), report: Some(report) };
+        let passes = ran.result == RunResult::Pass;
+        let mut input = evidence_of(task, &ran.name, passes, kept.report);
+        input.commit = Some(commit.to_owned());
         let unkeyed = Caller { key: None, ..caller.clone() };
         let mut request = unkeyed.request(input.into());
         request.observed = Observed { run: Some(seen), ..Observed::default() };
         let gate = service.execute(request)?.take::<comity_api::GateAnswer>()?.gate;
         Ok(ran.shown(gate))
     }
+}
+
+fn evidence_of(task: &Task, gate: &str, pass: bool, report: Option<String>) -> RecordGate {
+    let (id, gate) = (task.id.to_string(), gate.to_owned());
+    RecordGate { id, gate, pass, report, commit: None, new: true }
 }
 
 /// The commit that is checked. The snapshot of a work tree is held until the check is over.
@@ -298,7 +294,7 @@ pub(crate) fn chosen(
 
 fn no_command(name: &str) -> Refusal {
     Refusal::new(Code::CouldNotRun, format!("gate {name} has no command"))
-        .hint(say(format!("set [gate.{name}] command in the settings: ")).quote(op("config.set")))
+        .hint(format!("set [gate.{name}] command in the settings of the base branch"))
 }
 
 /// Returns the refusal of a run that is no success.

@@ -181,9 +181,8 @@ impl Runner {
     ) -> std::result::Result<Ran, Refusal> {
         let cache = self.cache()?;
         let common = self.context.root.git.as_ref().map(|git| git.common_dir.clone());
-        let common = common.ok_or_else(|| {
-            Refusal::new(Code::Unobserved, "there is no git repository here")
-        })?;
+        let common = common
+            .ok_or_else(|| Refusal::new(Code::Unobserved, "there is no git repository here"))?;
         let kept = match runs.keep.is_empty() {
             true => None,
             false => Some(KeptDirs::take(&cache, &runs.keep)?),
