@@ -7,6 +7,7 @@ mod fleet;
 mod input;
 mod output;
 mod rendering;
+mod runs;
 mod step;
 mod table;
 
@@ -14,5 +15,6 @@ pub use fleet::*;
 pub use input::*;
 pub use output::*;
 pub use rendering::{RenderTask, Rendering};
+pub use runs::*;
 pub use step::{Several, TaskStep};
 pub use table::{Door, Kind, Operation, Row, TABLE, op, row};
