@@ -32,8 +32,6 @@ pub struct FleetPolicy {
     pub day_usd: Usd,
     /// From which part of a budget on people are told, in percent.
     pub alert_percent: u64,
-    /// Whether a model without a price is refused where a budget in dollars applies.
-    pub refuse_unpriced: bool,
 }
 
 impl Default for FleetPolicy {
@@ -44,7 +42,6 @@ impl Default for FleetPolicy {
             run_usd: Usd::from_micros(2_000_000),
             day_usd: Usd::from_micros(50_000_000),
             alert_percent: 80,
-            refuse_unpriced: false,
         }
     }
 }

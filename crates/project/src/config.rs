@@ -1,6 +1,7 @@
 //! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
 
 use crate::detect;
+use crate::fleet::{self, BudgetTable, FleetTable};
 use crate::gates::{GateCommand, GateRuns, GateTable, GatesTable};
 use crate::plain_file;
 use crate::root::{Root, SETTINGS_DIR};
@@ -44,6 +45,8 @@ pub struct Config {
     redact: RedactTable,
     labels: LabelsTable,
     serve: ServeTable,
+    fleet: FleetTable,
+    budget: BudgetTable,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -250,6 +253,7 @@ impl Config {
             names_branches: self.names_branches(),
             undeclared: self.guard.undeclared,
             fold_case: self.project.fold_case,
+            fleet: fleet::policy(&self.fleet, &self.budget)?,
         };
         let redact = RedactOptions {
             emails: self.redact.emails.unwrap_or(true),
@@ -392,7 +396,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn new(key: &str, message: impl Into<String>) -> Problem {
+    pub(crate) fn new(key: &str, message: impl Into<String>) -> Problem {
         Problem { key: key.to_owned(), message: message.into() }
     }
 }
@@ -413,7 +417,7 @@ fn at_least_one(key: &str, value: Option<u32>) -> Result<Option<u32>, Problem> {
     if value == Some(0) { Err(Problem::new(key, "must be at least 1")) } else { Ok(value) }
 }
 
-fn duration(key: &str, text: &Option<String>) -> Result<Option<Millis>, Problem> {
+pub(crate) fn duration(key: &str, text: &Option<String>) -> Result<Option<Millis>, Problem> {
     let Some(text) = text else { return Ok(None) };
     let bad = || format!("{text:?} is not a duration such as 90s, 15m, 24h or 7d");
     Millis::parse(text).map(Some).ok_or_else(|| Problem::new(key, bad()))

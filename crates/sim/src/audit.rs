@@ -1,12 +1,12 @@
 //! The auditor: the properties that never bend, checked from outside the rules.
 
+use comity_core::budget::{Budget, Scope};
 use comity_core::chain::Stored;
 use comity_core::facts::Entity;
-use comity_core::budget::{Budget, Scope};
 use comity_core::ids::{AgentId, Seq};
-use comity_core::run::Run;
 use comity_core::lease::{Lease, LeaseMode};
 use comity_core::pattern::{Pattern, overlap};
+use comity_core::run::Run;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_store::{EventQuery, ReadTx, StoreError};
@@ -232,7 +232,10 @@ impl Fleet {
             let live: BTreeMap<_, _> =
                 self.runs.iter().filter(counts).map(|run| (run.id, run.reserved)).collect();
             if live != budget.live {
-                return Err(violation(format!("{} keeps {:?} for {live:?}", budget.scope, budget.live)));
+                return Err(violation(format!(
+                    "{} keeps {:?} for {live:?}",
+                    budget.scope, budget.live
+                )));
             }
         }
         Ok(())

@@ -8,15 +8,15 @@ use comity_core::command::{
     ReportedEvidence, ReportedIssue, ReportedLine, RunChange, RunEnd, RunProgress, StepVerb,
     Submission, TaskVerb, WorkReport,
 };
-use comity_core::money::Usd;
-use comity_core::run::{CostBasis, RunError, RunFault, RunState, Stage, Tokens};
 use comity_core::decision::DecisionOption;
 use comity_core::directive::Trigger;
 use comity_core::directive_duration::End;
 use comity_core::ids::AgentId;
 use comity_core::memory::MemoryType;
+use comity_core::money::Usd;
 use comity_core::observed::{ClaimSeen, FileChange, MergeSeen, Observed, WorkSeen};
 use comity_core::role::Role;
+use comity_core::run::{CostBasis, RunError, RunFault, RunState, Stage, Tokens};
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
@@ -114,7 +114,9 @@ pub(crate) fn wish(member: &Member, sight: &Sight, chance: &mut Chance) -> (Comm
         },
         Role::Critic => (judge(sight, chance), false),
         Role::Integrator => (integrate(sight, chance), false),
+        Role::Planner if chance.percent(20) => (fleet(&sight.any(chance), chance), false),
         Role::Planner => (plan(sight, chance), false),
+        Role::Watchdog if chance.percent(60) => (fleet(&sight.any(chance), chance), false),
         Role::Watchdog => (Command::Sweep, false),
         Role::Observer => (Command::CreateTask(Box::new(new_task(sight, chance))), false),
     }
@@ -521,12 +523,9 @@ fn fleet(task: &str, chance: &mut Chance) -> Command {
                 max_cost: chance.percent(50).then_some(usd),
             }));
         }
-        4 | 5 => RunChange::Take {
-            workspace: None,
-            driver_version: None,
-            sandbox: None,
-            session: None,
-        },
+        4 | 5 => {
+            RunChange::Take { workspace: None, driver_version: None, sandbox: None, session: None }
+        }
         6 | 7 => {
             let call = ModelCall {
                 call: "c".to_owned(),
