@@ -1,7 +1,7 @@
 //! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
 
 use crate::detect;
-use crate::fleet::{self, BudgetTable, FleetTable};
+use crate::fleet::{self, AgentSettings, AgentTable, BudgetTable, Driver, DriverTable, FleetTable};
 use crate::gates::{GateCommand, GateRuns, GateTable, GatesTable};
 use crate::plain_file;
 use crate::root::{Root, SETTINGS_DIR};
@@ -47,6 +47,8 @@ pub struct Config {
     serve: ServeTable,
     fleet: FleetTable,
     budget: BudgetTable,
+    drivers: BTreeMap<String, DriverTable>,
+    agent: BTreeMap<String, AgentTable>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -232,6 +234,9 @@ impl Config {
         }
         self.gate_commands()?;
         self.gate_runs()?;
+        self.drivers()?;
+        self.max_duration()?;
+        self.agent.keys().try_for_each(|name| self.agent(name).map(drop))?;
         let limits = &self.limits;
         let policy = Policy {
             max_attempts: at_least_one("limits.max_attempts", limits.max_attempts)?
@@ -274,7 +279,33 @@ impl Config {
             let (kind, value) = (format!("gate.{}", gate.name), gate.power());
             Power { root: root.dir.clone(), kind, value }
         });
-        Ok(self.store_power(root)?.into_iter().chain(gates).collect())
+        let drivers = self.drivers()?.into_iter().map(|driver| {
+            let (kind, value) = (driver.key(), driver.power());
+            Power { root: root.dir.clone(), kind, value }
+        });
+        Ok(self.store_power(root)?.into_iter().chain(gates).chain(drivers).collect())
+    }
+
+    fn tables(&self) -> fleet::Tables<'_> {
+        let (fleet, drivers, agent) = (Some(&self.fleet), Some(&self.drivers), Some(&self.agent));
+        fleet::Tables { fleet, drivers, agent }
+    }
+
+    /// Returns the drivers that are set, by name.
+    pub fn drivers(&self) -> Result<Vec<Driver>, Problem> {
+        self.tables().all_drivers()
+    }
+
+    /// Returns what is set for the runs of an agent.
+    pub fn agent(&self, name: &str) -> Result<AgentSettings, Problem> {
+        let settings = self.tables().of_agent(name)?;
+        let driver = settings.driver.or_else(|| self.tables().default_driver());
+        Ok(AgentSettings { driver, ..settings })
+    }
+
+    /// Returns how long a run works at most.
+    pub fn max_duration(&self) -> Result<Millis, Problem> {
+        self.tables().max_duration()
     }
 
     /// Returns the store if it is not at the root's own default place.

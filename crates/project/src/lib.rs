@@ -9,7 +9,7 @@ pub mod clients;
 mod config;
 mod context;
 pub mod detect;
-mod fleet;
+pub mod fleet;
 mod gates;
 pub mod git;
 pub mod identity;

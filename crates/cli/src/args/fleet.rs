@@ -1,12 +1,63 @@
 //! `comity run …`, `comity runs`, `comity cost`, `comity budget …`
 
 use super::help;
-use super::values::{PageArgs, cost_by, dollars, period, run_state, text};
+use super::values::{PageArgs, cost_by, dollars, period, run_state, stage, text};
 use clap::{Args, Subcommand};
 use comity_api::{CostBy, op};
 use comity_core::budget::Per;
 use comity_core::money::Usd;
-use comity_core::run::RunState;
+use comity_core::run::{RunState, Stage};
+
+/// Starts a run, or does something with one.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct RunArgs {
+    #[command(subcommand)]
+    pub command: Option<RunCommand>,
+    #[command(flatten)]
+    pub start: StartArgs,
+}
+
+/// Options of `run AGENT`.
+#[derive(Debug, Args)]
+pub struct StartArgs {
+    /// The agent: architect, developer, reviewer or scout
+    #[arg(value_name = "AGENT")]
+    pub agent: Option<String>,
+    /// What is to be done; - reads standard input
+    #[arg(long, value_name = "TEXT", value_parser = text, allow_hyphen_values = true)]
+    pub prompt: Option<String>,
+    /// Read what is to be done from this file
+    #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
+    pub prompt_file: Option<std::path::PathBuf>,
+    /// The task to work on; without one, comity creates a task from the prompt
+    #[arg(long, short, value_name = "ID")]
+    pub task: Option<String>,
+    /// The branch to work on (default: that of the task)
+    #[arg(long, value_name = "NAME")]
+    pub branch: Option<String>,
+    /// The commit to start from (default: the tip of the base branch)
+    #[arg(long, value_name = "COMMIT")]
+    pub base: Option<String>,
+    /// What the run is for: plan, develop, review or scout (default: what the agent is for)
+    #[arg(long, value_name = "STAGE", value_parser = stage)]
+    pub stage: Option<Stage>,
+    /// Further facts about the run, as a JSON object
+    #[arg(long, value_name = "JSON")]
+    pub meta: Option<String>,
+    /// The driver that starts the agent, from [drivers] in the settings
+    #[arg(long, value_name = "NAME")]
+    pub driver: Option<String>,
+    /// The model of the agent
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// The most US dollars that the run may cost
+    #[arg(long, value_name = "N", value_parser = dollars)]
+    pub budget: Option<Usd>,
+    /// Wait for the end of the run; exit with 3 unless it succeeded
+    #[arg(long)]
+    pub wait: bool,
+}
 
 /// What can be done with a run.
 #[derive(Debug, Subcommand)]
@@ -15,6 +66,15 @@ pub enum RunCommand {
     Show {
         /// The id of the run
         id: String,
+    },
+    /// Show what the agent of a run said
+    #[command(after_help = "Example:\n  comity run logs R1 --follow")]
+    Logs {
+        /// The id of the run
+        id: String,
+        /// Go on with what the agent says from now on, until the run ends
+        #[arg(long, short)]
+        follow: bool,
     },
     #[command(about = help::<op::RunStop>(), after_help = "Example:\n  comity run stop R1")]
     Stop {

@@ -28,7 +28,7 @@ pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
 pub use deferred::{Deferred, at_once};
 pub use export::ExportCommand;
-pub use fleet::{BudgetCommand, CostArgs, RunCommand, RunsArgs};
+pub use fleet::{BudgetCommand, CostArgs, RunArgs, RunCommand, RunsArgs, StartArgs};
 pub use guard::{GuardCommand, HookedClient};
 pub use import::ImportCommand;
 pub use init::InitArgs;
@@ -177,9 +177,11 @@ pub enum Command {
     /// Give standing instructions to supervisors
     #[command(subcommand, after_help = "Example:\n  comity directive list --active")]
     Directive(Deferred<DirectiveCommand>),
-    /// Look at one run of an agent, and steer it
-    #[command(subcommand, after_help = "Example:\n  comity run show R1")]
-    Run(Deferred<RunCommand>),
+    /// Start an agent on a task, in a work tree of its own; look at a run, and steer it
+    #[command(
+        after_help = "Example:\n  comity run developer --task T1 --driver script --wait\n  comity run show R1"
+    )]
+    Run(Deferred<RunArgs>),
     #[command(about = help::<op::Runs>(), after_help = "Example:\n  comity runs --status running")]
     Runs(Deferred<RunsArgs>),
     #[command(about = help::<op::Cost>(), after_help = "Example:\n  comity cost --by task")]

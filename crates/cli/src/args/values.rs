@@ -13,7 +13,7 @@ use comity_core::memory::MemoryType;
 use comity_core::money::Usd;
 use comity_core::refusal::Refusal;
 use comity_core::role::Role;
-use comity_core::run::RunState;
+use comity_core::run::{RunState, Stage};
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
@@ -163,6 +163,10 @@ pub fn contract_kind(text: &str) -> Result<&'static ContractKind, String> {
 
 pub(super) fn run_state(text: &str) -> Result<RunState, String> {
     RunState::parse(text).map_err(words)
+}
+
+pub(super) fn stage(text: &str) -> Result<Stage, String> {
+    Stage::parse(text).map_err(words)
 }
 
 pub(super) fn period(text: &str) -> Result<Per, String> {

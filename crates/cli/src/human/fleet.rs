@@ -8,6 +8,7 @@ use comity_api::{BudgetsAnswer, CostAnswer, RunAnswer, RunsPage, SumView};
 use comity_core::money::Usd;
 use comity_core::run::RunState;
 use comity_core::view::{BudgetState, RunView};
+use comity_fleet::LogLine;
 
 fn style(state: RunState) -> Ink {
     match state {
@@ -119,6 +120,14 @@ pub fn run(answer: &RunAnswer, screen: &Screen) -> String {
         field(&mut out, name, &step.sha);
     }
     out
+}
+
+/// One line of an agent. What it printed is shown as it is.
+pub fn said(line: &LogLine) -> String {
+    match line.kind.as_str() {
+        "text" => format!("{}\n", line.text),
+        kind => format!("{} {}\n", paint(DIM, &format!("[{kind}]")), line.text),
+    }
 }
 
 pub fn short_cost(answer: &CostAnswer, _: &Screen) -> String {

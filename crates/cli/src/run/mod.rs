@@ -30,6 +30,8 @@ mod with;
 mod words;
 mod writing;
 
+pub use fleet::keeper;
+
 use crate::args::{Cli, Command, CompletionShell, at_once};
 use crate::human;
 use crate::output::{Reply, Words};
@@ -77,7 +79,7 @@ pub fn run(cli: Cli) -> Result<Reply, Refusal> {
         Command::Prime { hook, client } => prime::run(global, hook, client),
         Command::Collab(command) => collab::run(global, *command.0),
         Command::Guard(command) => guard::run(global, *command.0),
-        Command::Run(command) => fleet::run(&context()?, *command.0),
+        Command::Run(args) => fleet::run(&context()?, *args.0, global.json),
         Command::Runs(args) => fleet::runs(&context()?, *args.0),
         Command::Cost(args) => fleet::cost(&context()?, &args.0),
         Command::Budget(command) => fleet::budget(&context()?, *command.0),
@@ -196,6 +198,8 @@ mod tests {
         "token.revoke",
         "prime",
         "guard.hook",
+        "run",
+        "run.logs",
     ];
 
     /// Operations that the command line asks for in the words of others: `contract render mission`, `task intervene`
@@ -218,7 +222,10 @@ mod tests {
             let name = format!("{path}{}", inner.get_name());
             // A group may be a command by itself.
             if inner.has_subcommands()
-                && inner.get_arguments().any(|argument| argument.get_id() == "follow")
+                && inner.get_arguments().any(|argument| {
+                    let id = argument.get_id();
+                    id == "follow" || id == "wait"
+                })
             {
                 found.push(name.clone());
             }

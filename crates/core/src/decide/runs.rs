@@ -7,7 +7,7 @@ use crate::budget::Scope;
 use crate::command::{ClaimWish, Command, NewRun, RunChange, RunEnd, TaskVerb};
 use crate::event::{
     AgentRegistered, BudgetReleased, Checkpoint, Draft, Event, RunEnded, RunPaused, RunQueued,
-    RunResumed, RunStarted, RunWaiting, StatusChanged,
+    RunResumed, RunStarted, RunWaiting, StatusChanged, TaskUpdated,
 };
 use crate::facts::{Facts, Ruling};
 use crate::hint::{op, say};
@@ -72,6 +72,9 @@ impl Rule<'_> {
         let wanted = new.max_cost.unwrap_or(self.policy.fleet.run_usd);
         let scopes = Scope::of_run(id, &task, &new.agent);
         self.fits_budgets(&scopes, wanted)?;
+        if let Some(branch) = &new.branch {
+            self.work_on(&mut ahead, &task, branch)?;
+        }
         let fence = self.hand_task_to(&mut ahead, &acting, &task, new.stage)?;
         let resumed_from = new.resumed_from.as_deref().map(read_run).transpose()?;
         let parent = new.parent.as_deref().map(read_run).transpose()?;
@@ -151,6 +154,16 @@ impl Rule<'_> {
             Answer::Task(id) => Ok(id),
             _ => Err(Refusal::new(Code::Internal, "BUG: creating a task made none").into()),
         }
+    }
+
+    /// All runs of a task work on one branch: the one that was named last.
+    fn work_on(&mut self, ahead: &mut Ahead, id: &TaskId, branch: &str) -> Ruling<()> {
+        let task = ahead.facts().task(&self.request.repo, id)?;
+        if task.is_some_and(|task| task.branch.as_deref() != Some(branch)) {
+            let body = TaskUpdated { branch: Some(branch.to_owned()), ..TaskUpdated::default() };
+            self.push_ahead(ahead, Some(id), Event::TaskUpdated(Box::new(body)));
+        }
+        Ok(())
     }
 
     /// One live run per task and stage, and one that writes per task.

@@ -28,6 +28,7 @@ const ELSEWHERE: &[(Code, &str)] = &[
     (Code::StoreDamaged, "store: events are gone from the end of the log"),
     (Code::StoreTooNew, "store: written by a newer comity"),
     (Code::NetworkFileSystem, "store: the file is on a network file system"),
+    (Code::RunFailed, "command line: a run that was waited for"),
     (Code::TimedOut, "engine: a wait in vain"),
     (Code::UnknownName, "doors: a name that nobody knows"),
     (Code::Unconfirmed, "store: the standby did not confirm in time"),
