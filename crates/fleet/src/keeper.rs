@@ -13,7 +13,7 @@ use comity_core::command::{Command, ModelCall, RunChange, RunEnd, RunProgress};
 use comity_core::ids::Fence;
 use comity_core::money::Usd;
 use comity_core::refusal::{Code, Refusal};
-use comity_core::run::{CostBasis, RunError, RunFault, RunState, Tokens};
+use comity_core::run::{CostBasis, RunError, RunFault, RunState, Stage, Tokens};
 use comity_core::time::Timestamp;
 use comity_core::view::RunView;
 use comity_engine::{Caller, Service};
@@ -40,6 +40,9 @@ const BEATS: u32 = 3;
 
 /// Variables that every agent gets as they are.
 const PASSED: [&str; 8] = ["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TERM"];
+
+/// Where plans are written.
+const SPEC_DIRS: [&str; 2] = [".comity/specs/", ".neo/specs/"];
 
 /// What a keeper is told by whoever started it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -159,6 +162,7 @@ impl Keeper<'_> {
             self.change(RunChange::Progress(Box::default()))?;
             match self.listen(agent, &mut space)? {
                 (Ended::Elsewhere, exit) if self.state()? == RunState::Paused => {
+                    space.snapshot();
                     self.note("event", &format!("paused, exit {exit:?}"));
                     if !self.wait_for_resume()? {
                         break (Ended::Elsewhere, None);
@@ -253,11 +257,11 @@ impl Keeper<'_> {
             }
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                self.settle()?;
-                let is_at_work = matches!(
-                    self.state()?,
-                    RunState::Starting | RunState::Running | RunState::Waiting
-                );
+                patiently(self.settle())?;
+                // A store that is away for a while ends no run.
+                let is_at_work = patiently(self.state())?.is_none_or(|state| {
+                    matches!(state, RunState::Starting | RunState::Running | RunState::Waiting)
+                });
                 if why.is_none() && !is_at_work {
                     why = Some(Ended::Elsewhere);
                     agent.end();
@@ -268,7 +272,7 @@ impl Keeper<'_> {
             }
             if heard.elapsed() >= beat {
                 heard = Instant::now();
-                self.service.run(&self.caller, Command::Heartbeat)?;
+                patiently(self.service.run(&self.caller, Command::Heartbeat))?;
             }
             if fresh && kept.elapsed() >= SNAPSHOT_EVERY {
                 (fresh, kept) = (false, Instant::now());
@@ -326,9 +330,11 @@ impl Keeper<'_> {
 
     /// Settles every call once. What pauses the run is seen with the next look.
     fn settle(&mut self) -> Result<(), Refusal> {
-        let calls: Vec<ModelCall> = std::mem::take(&mut self.calls)
-            .into_iter()
+        let calls: Vec<ModelCall> = self
+            .calls
+            .iter()
             .filter(|(call, _)| !self.settled.contains(call))
+            .map(|(call, used)| (call.clone(), *used))
             .map(|(call, (tokens, usd))| ModelCall {
                 call,
                 tokens: tokens.unwrap_or_default(),
@@ -339,10 +345,13 @@ impl Keeper<'_> {
         if calls.is_empty() {
             return Ok(());
         }
-        self.settled.extend(calls.iter().map(|call| call.call.clone()));
+        let names: Vec<String> = calls.iter().map(|call| call.call.clone()).collect();
         let turn = Some(self.run.turns + 1);
         let progress = RunProgress { turn, calls, ..RunProgress::default() };
-        self.change(RunChange::Progress(Box::new(progress)))
+        self.change(RunChange::Progress(Box::new(progress)))?;
+        self.calls.retain(|call, _| !names.contains(call));
+        self.settled.extend(names);
+        Ok(())
     }
 
     /// Waits while the run is paused; tells whether it goes on.
@@ -381,6 +390,11 @@ impl Keeper<'_> {
         if error.is_some() {
             return self.end(RunState::Failed, error, exit, None, Vec::new(), Some((head, wip)));
         }
+        if let Some(file) = self.out_of_bounds(space) {
+            let error =
+                failed(RunFault::Scope, &format!("{} may not change {file}", self.run.agent));
+            return self.end(RunState::Failed, error, exit, None, Vec::new(), Some((head, wip)));
+        }
         let task = self.run.task.clone().unwrap_or_default();
         let found = report::find(&self.said, self.run.stage, &task)?;
         let (kind, steps) =
@@ -394,6 +408,18 @@ impl Keeper<'_> {
                 self.end(RunState::Failed, error, exit, kind, Vec::new(), place)
             }
             done => done,
+        }
+    }
+
+    /// Names a file that the agent changed and may not: whoever only reads changes none, and whoever plans writes plans.
+    fn out_of_bounds(&self, space: &Workspace) -> Option<String> {
+        let changed = space.changed();
+        match (self.job.writable, self.run.stage) {
+            (false, _) => changed.into_iter().next(),
+            (true, Stage::Plan) => {
+                changed.into_iter().find(|file| !SPEC_DIRS.iter().any(|dir| file.starts_with(dir)))
+            }
+            (true, Stage::Develop | Stage::Review | Stage::Scout) => None,
         }
     }
 
@@ -412,6 +438,15 @@ impl Keeper<'_> {
         let said = format!("{} ended: {}", self.job.run, self.run.state);
         self.note("event", &said);
         Ok(())
+    }
+}
+
+/// Takes a store that cannot be reached now for no answer.
+fn patiently<T>(done: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+    match done {
+        Ok(answer) => Ok(Some(answer)),
+        Err(refusal) if refusal.code == Code::StoreUnavailable => Ok(None),
+        Err(refusal) => Err(refusal),
     }
 }
 

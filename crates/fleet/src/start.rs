@@ -56,12 +56,16 @@ pub fn start(
     let settings = context.config.agent(&agent.name)?;
     let driver = driver(context, asked.driver.as_ref().or(settings.driver.as_ref()))?;
     context.require_trust(&driver.key(), &driver.power())?;
-    let base = base_commit(context, asked.base.as_deref())?;
     let caller = context.caller();
     let known = match &asked.task {
         Some(id) => Some(service.call::<op::TaskShow>(&caller, ById { id: id.clone() })?.task),
         None => None,
     };
+    let stage = asked.stage.unwrap_or(agent.stage);
+    // A review is about what was handed in.
+    let handed_in = known.as_ref().filter(|_| stage == Stage::Review);
+    let handed_in = handed_in.and_then(|task| task.commit.clone());
+    let base = base_commit(context, asked.base.as_deref().or(handed_in.as_deref()))?;
     let new_task =
         known.is_none().then(|| new_task(&agent, asked.prompt.as_deref())).transpose()?;
     let seed = format!("{:?}{:?}{base}", asked.prompt, asked.task);
@@ -70,7 +74,7 @@ pub fn start(
         agent: agent.name.clone(),
         task: known.as_ref().map(|task| task.id.clone()),
         new_task,
-        stage: asked.stage.unwrap_or(agent.stage),
+        stage,
         writable: agent.writable,
         driver: driver.name.clone(),
         model: asked.model.clone().or(settings.model.clone()).or(agent.model.clone()),

@@ -15,6 +15,8 @@ pub(crate) struct Workspace {
     common: PathBuf,
     run: String,
     branch: String,
+    /// What was checked out when the run began.
+    began: Option<String>,
     /// The last snapshot.
     wip: Option<String>,
     _lock: File,
@@ -55,7 +57,8 @@ impl Workspace {
         flock(&lock_file, FlockOperation::LockExclusive)
             .map_err(|error| failed(&lock, &error.into()))?;
         let (run, branch) = (run.to_owned(), branch.to_owned());
-        let space = Workspace { tree, common, run, branch, wip: None, _lock: lock_file };
+        let mut space =
+            Workspace { tree, common, run, branch, began: None, wip: None, _lock: lock_file };
         let pinned = format!("refs/comity/run/{}/base", space.run);
         if !does(&Git::at(&space.common), &["update-ref", &pinned, base]) {
             return Err(could_not(&format!("pin the commit {base}")));
@@ -63,7 +66,48 @@ impl Workspace {
         if !space.tree.join(".git").is_dir() {
             space.create(context, base)?;
         }
+        space.follow(context);
+        space.began = space.head();
         Ok(space)
+    }
+
+    /// Brings what happened in the project since into the work tree: the base branch as that of a remote, so that what is
+    /// compared is what the run itself did, and further commits on the branch of
+    /// the task where nothing is under way.
+    fn follow(&self, context: &Context) {
+        let (git, root) = (self.git(), Git::at(&self.common));
+        for branch in self.base_branches(context, &root) {
+            if let Some(tip) = root.commit(&branch) {
+                let there = format!("refs/remotes/origin/{branch}");
+                does(&git, &["update-ref", &there, &tip]);
+                does(&git, &["symbolic-ref", "refs/remotes/origin/HEAD", &there]);
+            }
+        }
+        let tip = root.commit(&format!("refs/heads/{}", self.branch));
+        if let (Some(tip), Some(head)) = (tip, self.head())
+            && tip != head
+            && self.is_clean()
+            && does(&git, &["merge-base", "--is-ancestor", &head, &tip])
+        {
+            does(&git, &["checkout", "--quiet", "-B", &self.branch, &tip]);
+        }
+    }
+
+    fn is_clean(&self) -> bool {
+        let status = self.git().output(&["status", "--porcelain"]);
+        status.is_some_and(|output| output.status.success() && output.stdout.is_empty())
+    }
+
+    /// Lists the files that the run changed, those that git does not know yet left aside.
+    pub(crate) fn changed(&self) -> Vec<String> {
+        let Some(began) = &self.began else { return Vec::new() };
+        let output = self.git().output(&["diff", "--name-only", "-z", began]);
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        text.unwrap_or_default()
+            .split('\0')
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect()
     }
 
     fn git(&self) -> Git {
@@ -87,14 +131,6 @@ impl Workspace {
         std::fs::write(&alternates, objects).map_err(|error| failed(&alternates, &error))?;
         if self.common.join("shallow").exists() {
             let _ = std::fs::copy(self.common.join("shallow"), own.join("shallow"));
-        }
-        // The base branch is there as the remote's, so that what is compared is what the run itself did.
-        for branch in self.base_branches(context, &root) {
-            if let Some(tip) = root.commit(&branch) {
-                let there = format!("refs/remotes/origin/{branch}");
-                does(&git, &["update-ref", &there, &tip]);
-                does(&git, &["symbolic-ref", "refs/remotes/origin/HEAD", &there]);
-            }
         }
         let project = context.root.dir.to_string_lossy().into_owned();
         let author = |name: &str| root.users_setting(name);
