@@ -143,6 +143,67 @@ test("a refusal is shown where it was asked for, with its hint", async () => {
   assert.equal(world.run("human:ann", "task", "show", id).task.status, "review");
 });
 
+test("what was just done can be taken back while a rule allows it", async () => {
+  const id = create("Give me up");
+  world.run("codex:7", "task", "claim", id, "--start");
+  world.run("codex:7", "task", "block", id, "--needs", "patience");
+  await world.open(page, "/inbox");
+  const row = page.locator(`[data-task="${id}"][data-kind=blocked]`);
+  await row.locator("[data-verb='task.abandon']").click();
+  const why = row.locator("textarea");
+  if (await why.count()) { await why.fill("not wanted"); await page.keyboard.press("Control+Enter"); }
+  await page.waitForSelector(".item.was");
+  assert.equal(world.run("human:ann", "task", "show", id).task.status, "abandoned");
+  await page.locator(".item.was >> text=Undo").click();
+  await page.waitForSelector(".item.was", { state: "detached" });
+  assert.notEqual(world.run("human:ann", "task", "show", id).task.status, "abandoned");
+});
+
+test("a person waives a gate in the panel, checks an item off, and approves", async () => {
+  const id = create("Waive it", "--gate", "slow", "--dod", "It is documented", "--file", "waive.rs");
+  world.submit(id, "codex:8", "waive.rs");
+  await world.open(page, `/task/${id}`);
+  await page.locator("[data-panel] button:text-is('Waive')").click();
+  await page.keyboard.type("the machine is gone");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector("text=waived");
+  await page.locator("text=Check off").click();
+  const approve = page.locator("[data-verb=approve]");
+  await approve.waitFor();
+  await approve.click();
+  await page.waitForSelector(".state.approved");
+  assert.equal(world.run("human:ann", "task", "show", id).task.status, "approved");
+});
+
+test("tree: a person sees who holds a path and why, and releases it", async () => {
+  world.run("codex:9", "lease", "acquire", "src/held.rs");
+  await world.open(page, "/tree?path=src/held.rs");
+  await page.waitForSelector("tr.held:has-text('codex:9')");
+  await page.locator(".side >> text=Release").click();
+  await page.waitForSelector("tr.held:has-text('held.rs')", { state: "detached" });
+  assert.equal(world.run("human:ann", "lease", "list").leases.filter((lease) => lease.path === "src/held.rs").length, 0);
+});
+
+test("agents: a person gives a role", async () => {
+  await world.open(page, "/agents");
+  await page.locator("[aria-label^='Role of codex:9']").click();
+  await page.locator("[role=menuitem]:has-text('Critic')").click();
+  await page.waitForSelector("tr:has-text('codex:9'):has-text('Critic')");
+  assert.ok(world.run("human:ann", "agent", "show", "codex:9").agent.roles.includes("critic"));
+});
+
+test("timeline: the playhead is moved by keys, and every mark is a link", async () => {
+  await world.open(page, "/timeline?range=1h");
+  await page.locator("[role=slider][aria-label^='Moment']").focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForSelector(".band");
+  await page.keyboard.press("n");
+  await page.waitForSelector(".band", { state: "detached" });
+  await page.locator(".lanes a[href*='/task/']").first().focus();
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("[data-panel]");
+});
+
 test("`c` makes a task", async () => {
   await world.open(page, "/board");
   await page.locator("body").click({ position: { x: 700, y: 80 } });

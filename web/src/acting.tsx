@@ -2,12 +2,12 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { act, asProblem, get, post, type Refusal } from "./api";
+import { act, asProblem, post, type Refusal } from "./api";
 import { capital } from "./format";
 import { link } from "./live";
 import { feed, mayAct } from "./store";
 import { rich } from "./ui/text";
-import type { Action, Item, Verb } from "./types";
+import type { Action, Item } from "./types";
 
 export const canAct = (): boolean => mayAct.value && link.value.up;
 
@@ -31,9 +31,9 @@ export async function doItem(item: Item, place: number, action: Action, extra: R
   setTimeout(() => setStruck(item.key, null), STRUCK_MS);
   if (!item.task || item.decision) return;
   // Whether the last command can be taken back is a rule of the server's.
-  const verbs = await get<Verb[]>(`/tasks/${item.task}/verbs`).catch(() => []);
+  const may = await act("POST", `/tasks/${encodeURIComponent(item.task)}/undo`, {}, true).then(() => true, () => false);
   const now = struck.peek().get(item.key);
-  if (now && verbs.some((verb) => verb.verb === "undo" && verb.allowed)) setStruck(item.key, { ...now, undo: true });
+  if (now && may) setStruck(item.key, { ...now, undo: true });
 }
 export async function undo(key: string, task: string): Promise<void> {
   await post(`/tasks/${task}/undo`);

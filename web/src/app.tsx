@@ -18,7 +18,7 @@ import { TimelinePage } from "./pages/timeline";
 import { TreePage } from "./pages/tree";
 import { go, here, type Page, route, toPage } from "./route";
 import { nextTheme, theme } from "./settings";
-import { at, board, clock, inboxOf, lastEvent, newerEvents, past, resource, startStore } from "./store";
+import { at, board, inboxOf, lastEvent, newerEvents, past, present, resource, startStore } from "./store";
 import { TaskPanel } from "./task/panel";
 import type { StatusAnswer } from "./types";
 import { useAnswer } from "./ui/hooks";
@@ -51,13 +51,13 @@ const QUIET_MS = 2_000;
 function Live() {
   const { up, since } = link.value;
   // The clock is read for its tick alone: it may be the server's.
-  const gone = clock.value ? Date.now() - since : 0;
+  const gone = present.value ? Date.now() - since : 0;
   if (!up && board.value && gone >= QUIET_MS) {
     return <span class="live push" role="status"><Icon name="ring" tone="changes" /><b>Reconnecting</b><span>, {duration(gone / 1000)} old</span></span>;
   }
   const last = lastEvent.value;
   const said = past.value ? ` · ${plural(newerEvents.value, "newer event")}`
-    : last ? ` · last event ${duration((clock.value - Date.parse(last.ts)) / 1000)} ago` : "";
+    : last ? ` · last event ${duration((present.value - Date.parse(last.ts)) / 1000)} ago` : "";
   return <span class="live push"><Icon name="dot" tone="done" /><b>Live</b><span class="seq">{said}</span></span>;
 }
 
@@ -113,7 +113,7 @@ export function Band() {
   return (
     <div class="band" role="status">
       <Icon name="clock" tone="changes" />
-      <span><strong>{moment ? `As of ${when(moment.ts, clock.value)}, seq ${moment.seq}.` : `As of ${/^\d+$/.test(at.value ?? "") ? `seq ${at.value}` : clockTime(at.value ?? "")}.`}</strong><span class="desk"> Every page shows this moment and is read-only.</span></span>
+      <span><strong>{moment ? `As of ${when(moment.ts, present.value)}, seq ${moment.seq}.` : `As of ${/^\d+$/.test(at.value ?? "") ? `seq ${at.value}` : clockTime(at.value ?? "")}.`}</strong><span class="desk"> Every page shows this moment and is read-only.</span></span>
       <span class="push" />
       {same !== false && <span class="muted small desk"><kbd>[</kbd> <kbd>]</kbd> step</span>}
       <button class="btn edge" type="button" onClick={() => go(here({ at: null }))}>Back to now <kbd>n</kbd></button>

@@ -77,10 +77,15 @@ const withAbandoned = computed(() => /\bis:abandoned\b/.test(route.value.query.g
 
 /** How far the server's clock is ahead of this one. */
 let ahead = 0;
-export const clock = signal(Date.now());
-export const serverNow = (): number => Date.now() + ahead;
-const setClock = (now: string): void => { ahead = Date.parse(now) - Date.now(); clock.value = serverNow(); };
-export const startClock = (): void => { setInterval(() => { clock.value = serverNow(); }, 1000); };
+/** The server's time, second by second. */
+export const present = signal(Date.now());
+const setClock = (now: string): void => { ahead = Date.parse(now) - Date.now(); present.value = Date.now() + ahead; };
+export const startClock = (): void => { setInterval(() => { present.value = Date.now() + ahead; }, 1000); };
+/** The time that the pages count from: the present, or the moment of the past that they show. */
+export const clock = computed(() => {
+  const moment = past.value ? board.value?.at?.ts : undefined;
+  return moment ? Date.parse(moment) : present.value;
+});
 
 // --- board --------------------------------------------------------------------------------------------------------
 
@@ -102,7 +107,7 @@ let boardLoading: Promise<void> | null = null;
 
 function setBoard(answer: Board): void {
   batch(() => {
-    setClock(answer.now);
+    if (!answer.at) setClock(answer.now);
     board.value = {
       seq: answer.seq, repo: answer.repo, tasks: answer.tasks, ready: answer.ready, columns: answer.columns, at: answer.at, more: answer.more,
       cards: new Map(answer.cards.map((card) => [card.id, card])),
@@ -142,6 +147,7 @@ export function loadBoard(): Promise<void> {
 async function findHead(): Promise<void> {
   const fresh = await ask<Board>(address("/board"), null);
   if (!fresh) return;
+  setClock(fresh.value.now);
   headSeq = fresh.value.seq;
   lastEvent.value = fresh.value.last_event;
 }

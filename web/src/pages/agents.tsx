@@ -37,7 +37,7 @@ function Tools({ agent }: { agent: CrewAgent }) {
   const doing = useDoing();
   if (!canAct()) return null;
   const release = async (): Promise<void> => {
-    if (agent.lock_ids.length) await post("/leases/release", { lock_ids: agent.lock_ids });
+    if (agent.lock_ids.length) await post("/leases/release", { ids: agent.lock_ids });
     for (const task of agent.tasks) await post(`/tasks/${encodeURIComponent(task)}/release`, { reason: "released by a person" });
   };
   const choices = [

@@ -33,6 +33,7 @@ function Nothing({ inbox }: { inbox: Inbox }) {
 function List({ inbox }: { inbox: Inbox }) {
   const box = useRef<HTMLElement>(null);
   const known = useRef(new Map<string, Item>());
+  const dealt = useRef(new Set<string>());
   const [opened, open] = useState<string | null>(null);
   const cards = board.value?.cards;
   const items = inbox.items.filter((item) => matchesItem(item, item.task ? cards?.get(item.task) : undefined));
@@ -40,6 +41,7 @@ function List({ inbox }: { inbox: Inbox }) {
 
   // What the reader has just dealt with stays in its place for a while.
   const order = items.map((item) => item.key);
+  for (const key of struck.value.keys()) dealt.current.add(key);
   for (const [key, row] of struck.value) if (!order.includes(key)) order.splice(Math.min(row.place, order.length), 0, key);
   const held = useHeld(order, box, () => document.querySelector("main.page"));
 
@@ -54,7 +56,8 @@ function List({ inbox }: { inbox: Inbox }) {
         const row = struck.value.get(key);
         if (row) return <StruckRow key={key} item={row.item} row={row} />;
         if (!item) return null;
-        if (!now.has(key)) return <StruckRow key={key} item={item} row={null} />;
+        // What the reader dealt with goes; what others settled stays in its place until the list is let go.
+        if (!now.has(key)) return dealt.current.has(key) ? null : <StruckRow key={key} item={item} row={null} />;
         return key === asked
           ? <Ask key={key} item={item} place={place} />
           : <Row key={key} item={item} place={place} open={() => open(key)} />;

@@ -1,7 +1,7 @@
 // The rows of the inbox: the open question, one line for everything else, and what was just dealt with.
 import { useRef, useState } from "preact/hooks";
 import { canAct, doItem, Refused, type Struck, undo, useDoing, Wants } from "../acting";
-import { clockTime, duration, sentence, shortAgent } from "../format";
+import { capital, clockTime, duration, sentence, shortAgent } from "../format";
 import { go, toPage, toTask } from "../route";
 import { clock, feed } from "../store";
 import type { Action, Item } from "../types";
@@ -34,6 +34,12 @@ function useActions(item: Item, place: number) {
   );
   return { doing, choose, form };
 }
+/** An option without a label is its key; those of an approval have words of their own. */
+const KEYS: Record<string, string> = { approved: "Approve", approved_with_changes: "With changes", rejected: "Reject" };
+const labelOf = (action: Action): string => {
+  const key = action.body["answer"];
+  return action.label === key ? KEYS[action.label] ?? capital(action.label.replaceAll("_", " ")) : action.label;
+};
 const named = (item: Item, operation: string): Action | undefined => item.actions.find((action) => action.operation === operation);
 
 export function Ask({ item, place }: { item: Item; place: number }) {
@@ -75,7 +81,7 @@ export function Ask({ item, place }: { item: Item; place: number }) {
         <span class={`state ${look.tone}`}><Icon name={look.icon} tone={look.tone} />{item.word}</span>
         <span class="for"><code>{item.id}</code>{item.task && <> for <TaskId id={item.task} /></>} {item.about}</span>
         {item.deadline && (
-          <span class="due">{item.left !== null && <Ring share={item.left} tone="due-ring" label="of the time is left" />}<Left until={item.deadline} /> left</span>
+          <span class={`due ${item.kind === "decision_due" ? "" : "is-far"}`}>{item.left !== null && <Ring share={item.left} tone="due-ring" label="of the time is left" />}<Left until={item.deadline} /> left</span>
         )}
       </p>
       <h2>{item.title}</h2>
@@ -85,7 +91,7 @@ export function Ask({ item, place }: { item: Item; place: number }) {
           {answers.map((action, index) => (
             <button key={action.label} class="opt" type="button" disabled={!canAct() || doing.busy} aria-pressed={chosen === index} data-option={String(action.body["answer"])}
               aria-keyshortcuts={String(index + 1)} onClick={() => answer(action)}>
-              <kbd>{index + 1}</kbd><b>{action.label}</b>{action.note && <span>{action.note}</span>}
+              <kbd>{index + 1}</kbd><b>{labelOf(action)}</b>{action.note && <span>{action.note}</span>}
             </button>
           ))}
         </div>
@@ -147,7 +153,7 @@ export function Row({ item, place, open }: { item: Item; place: number; open: ()
         {item.actions.map((action, index) => (
           <button key={action.label} class="btn" type="button" title={action.note ?? undefined} aria-pressed={chosen === index ? true : undefined}
             data-option={action.operation === "decision.answer" ? String(action.body["answer"]) : undefined}
-            data-verb={action.operation} disabled={action.method !== "GET" && (!canAct() || doing.busy)} onClick={() => choose(action)}>{action.label}</button>
+            data-verb={action.operation} disabled={action.method !== "GET" && (!canAct() || doing.busy)} onClick={() => choose(action)}>{labelOf(action)}</button>
         ))}
       </div>
       <span class="age"><Age since={item.since} /></span>

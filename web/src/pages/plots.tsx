@@ -34,7 +34,7 @@ function Frame({ ticks, days, unit, children }: { ticks: number[]; days: string[
 export function Percentiles({ name, days }: { name: string; days: Day[] }) {
   if (!days.some((day) => day.p50 !== null)) return <p class="none">Nothing was finished in these days.</p>;
   const values = days.flatMap((day) => [day.p85 ?? 0]);
-  const ticks = numberTicks(Math.max(...values, 0.1));
+  const ticks = numberTicks(Math.max(...values, 1));
   const top = ticks.at(-1) ?? 1;
   const y = (value: number): number => BASE - value / top * (BASE - TOP);
   const x = (index: number): number => LEFT + (days.length < 2 ? 0 : index / (days.length - 1) * (RIGHT - LEFT));

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { clockTime, millis, plural, when } from "../format";
 import { go, here, route } from "../route";
-import { at, board, clock, resource } from "../store";
+import { at, board, present, resource } from "../store";
 import type { Timeline } from "../types";
 import { useAnswer } from "../ui/hooks";
 import { Icon } from "../ui/shapes";
@@ -38,7 +38,7 @@ function useWindow(): { from: number; to: number; live: boolean; range: number }
   const range = RANGES.find(([name]) => name.replace(" ", "") === (route.value.query.get("range") ?? "4h"))?.[1] ?? 4 * HOUR;
   const end = route.value.query.get("end");
   const step = Math.max(60_000, range / 120);
-  const now = Math.ceil(clock.value / step) * step;
+  const now = Math.ceil(present.value / step) * step;
   const to = end ? Math.min(Date.parse(end), now) : now;
   return { from: to - range, to, live: !end, range };
 }
@@ -52,19 +52,19 @@ function Playhead({ scale, height }: { scale: Scale; height: number }) {
     if (!svg) return;
     const x = event.clientX - svg.getBoundingClientRect().left;
     const to = Math.min(scale.to, Math.max(scale.from, scale.ts(x)));
-    go(here({ at: to >= clock.peek() - 1000 ? null : new Date(Math.round(to / 1000) * 1000).toISOString() }), true);
+    go(here({ at: to >= present.peek() - 1000 ? null : new Date(Math.round(to / 1000) * 1000).toISOString() }), true);
   };
   const keys = (event: KeyboardEvent): void => {
     const by = { ArrowLeft: -1, ArrowRight: 1, PageDown: -10, PageUp: 10 }[event.key];
     if (by === undefined) return;
     event.preventDefault();
-    const next = (ts ?? clock.peek()) + by * (scale.to - scale.from) / 120;
-    go(here({ at: next >= clock.peek() ? null : new Date(Math.max(scale.from, next)).toISOString() }), true);
+    const next = (ts ?? present.peek()) + by * (scale.to - scale.from) / 120;
+    go(here({ at: next >= present.peek() ? null : new Date(Math.max(scale.from, next)).toISOString() }), true);
   };
-  const shown = ts ?? clock.value;
+  const shown = ts ?? present.value;
   return (
     <>
-      <rect class="scrub" x={LEFT} y="0" width={Math.max(0, scale.width - LEFT)} height={HEAD} tabIndex={0} role="slider" aria-label="Moment that all pages show" aria-valuemin={scale.from} aria-valuemax={scale.to} aria-valuenow={Math.round(shown)} aria-valuetext={ts === null ? "now" : when(ts, clock.value)}
+      <rect class="scrub" x={LEFT} y="0" width={Math.max(0, scale.width - LEFT)} height={HEAD} tabindex={0} role="slider" aria-label="Moment that all pages show" aria-valuemin={scale.from} aria-valuemax={scale.to} aria-valuenow={Math.round(shown)} aria-valuetext={ts === null ? "now" : when(ts, present.value)}
         onKeyDown={keys}
         onPointerDown={(event) => { dragging.current = true; (event.currentTarget as Element).setPointerCapture(event.pointerId); set(event); }}
         onPointerMove={(event) => { if (dragging.current) set(event); }}
@@ -82,7 +82,7 @@ function Playhead({ scale, height }: { scale: Scale; height: number }) {
 }
 
 function Chart({ timeline, from, to, width }: { timeline: Timeline; from: number; to: number; width: number }) {
-  const now = timeline.at ? millis(timeline.at.ts) : clock.value;
+  const now = timeline.at ? millis(timeline.at.ts) : present.value;
   const inner = width - LEFT - MARGIN;
   const scale: Scale = { from, to, width, x: (ts) => LEFT + (ts - from) / (to - from) * inner, ts: (x) => from + (x - LEFT) / inner * (to - from) };
   const asked = words.value.map((word) => word.replace(/^agent:/, ""));
@@ -135,7 +135,7 @@ export function TimelinePage() {
     <>
       <div class="head">
         <h1>Timeline</h1>
-        <p class="sum">{when(from, clock.value) === clockTime(from) ? "Today, " : ""}{when(from, clock.value)} to {when(live ? clock.value : to, clock.value)}</p>
+        <p class="sum">{when(from, present.value) === clockTime(from) ? "Today, " : ""}{when(from, present.value)} to {when(live ? present.value : to, present.value)}</p>
         <div class="tools">
           <Legend />
           <nav class="seg" aria-label="Length of time">{RANGES.map(([name]) => <a key={name} href={here({ range: name.replace(" ", "") })} aria-current={name === chosen ? "true" : undefined}>{name}</a>)}</nav>
@@ -145,7 +145,7 @@ export function TimelinePage() {
         {source.error.value && !timeline && <Problem refusal={source.error.value} retry={() => source.refresh()} />}
         {!timeline && !source.error.value && <Outline rows={8} />}
         {timeline && width > 0 && (timeline.lanes.length === 0
-          ? <Empty>Nothing happened between {when(from, clock.value)} and {when(to, clock.value)}.</Empty>
+          ? <Empty>Nothing happened between {when(from, present.value)} and {when(to, present.value)}.</Empty>
           : <Chart timeline={timeline} from={from} to={to} width={width} />)}
       </div>
       {timeline && timeline.folded.length > 0 && <p class="small muted folded">{plural(timeline.folded.length, "lane")} with nothing in this window {timeline.folded.length === 1 ? "is" : "are"} folded: {timeline.folded.join(", ")}</p>}

@@ -88,10 +88,11 @@ function FileRow({ file, depth, held }: { file: TreeFile; depth: number; held: M
   return (
     <>
       <tr class={route.value.query.get("path") === path ? "is-sel" : ""}>
-        <td class="fill" colSpan={6}>
+        <td class="fill">
           {dir ? <button type="button" class={`as-text ${indent(depth)}`} data-nav aria-expanded={open} onClick={() => set(!open)}><Icon name={open ? "down" : "right"} />{file.name}/ <span class="muted">{plural(file.files, "file")}</span></button>
             : <a class={indent(depth)} data-nav href={here({ path })}><Icon name="commit" />{file.name}</a>}
         </td>
+        <td colSpan={5} />
       </tr>
       {open && <Folder under={path} depth={depth + 1} held={held} />}
     </>

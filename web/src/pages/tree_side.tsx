@@ -24,7 +24,7 @@ export function PathSide({ path, entry }: { path: string; entry: TreeEntry | nul
             {(task || locks.length > 0) && (
               <div class="row">
                 {task && <a class="btn" href={toTask(task)}>Open {task}</a>}
-                {locks.length > 0 && <button class="btn" type="button" disabled={!canAct() || doing.busy} onClick={() => void doing.run(() => post("/leases/release", { lock_ids: locks }))}>Release</button>}
+                {locks.length > 0 && <button class="btn" type="button" disabled={!canAct() || doing.busy} onClick={() => void doing.run(() => post("/leases/release", { ids: locks }))}>Release</button>}
               </div>
             )}
             <Refused refusal={doing.refusal} />

@@ -84,7 +84,7 @@ export function Facts({ panel }: { panel: Panel }) {
       {memories.length > 0 && (
         <section class="sec">
           <h2>Memories <span>for these paths</span></h2>
-          {memories.map((one) => <p key={one.id} class="small"><code class="muted">{one.id}</code> {rich(one.text)} <span class="muted">{capital(one.type)}{one.source?.task && `, from ${one.source.task}`}.</span></p>)}
+          {memories.map((one) => <p key={one.id} class="small"><code class="muted">{one.id}</code> {rich(one.text)} <span class="muted">· {capital(one.type)}{one.source?.task && `, from ${one.source.task}`}.</span></p>)}
         </section>
       )}
     </>

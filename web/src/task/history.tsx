@@ -2,7 +2,7 @@
 import { clockTime, plural } from "../format";
 import { here, toPage } from "../route";
 import { clock } from "../store";
-import type { Panel, Span } from "../types";
+import type { Line, Panel, Span } from "../types";
 import { Icon, markLook, STATUS } from "../ui/shapes";
 import { rich, Time } from "../ui/text";
 import { timeTicks } from "../pages/scale";
@@ -41,13 +41,17 @@ function Spans({ panel }: { panel: Panel }) {
   );
 }
 
+/** A change of status that came with the line beside it says nothing new. */
+const worth = (lines: Line[]): Line[] => lines.filter((line) => line.event !== "status_changed"
+  || !lines.some((other) => other.event !== "status_changed" && other.ts === line.ts && other.who === line.who && (line.reason === null || other.reason === line.reason)));
+
 export function History({ panel }: { panel: Panel }) {
   return (
     <section class="sec">
       <h2>How it came here {panel.folded > 0 && <span>{plural(panel.folded, "lease renewal")} folded</span>}</h2>
       <Spans panel={panel} />
       <ul class="evs">
-        {panel.history.map((line) => {
+        {worth(panel.history).map((line) => {
           const look = markLook(line.mark);
           return (
             <li key={line.seq}>
