@@ -4,8 +4,14 @@ import { after, before, test } from "node:test";
 import { sleep, World } from "./harness.mjs";
 
 let world, page;
-before(async () => { world = await World.start(); page = await world.person(); page.setDefaultTimeout(8000); });
-after(async () => { await world?.stop(); });
+before(async () => {
+  world = await World.start();
+  page = await world.person();
+  page.setDefaultTimeout(8000);
+});
+after(async () => {
+  await world?.stop();
+});
 const card = (id, column) => page.locator(`${column ? `[data-column=${column}] ` : ""}[data-task="${id}"]`);
 const create = (title, ...more) => world.run("human:ann", "task", "create", title, ...more).task.id;
 
@@ -43,7 +49,19 @@ test("an answer wakes the process that waits for it", async () => {
   const id = create("Store keys");
   world.run("codex:1", "task", "claim", id, "--start");
   await world.open(page, "/inbox");
-  const asks = world.begin("codex:1", "decision", "ask", "Keep the table, or drop it?", "--task", id, "--option", "keep:Keep it", "--option", "drop:Drop it", "--wait");
+  const asks = world.begin(
+    "codex:1",
+    "decision",
+    "ask",
+    "Keep the table, or drop it?",
+    "--task",
+    id,
+    "--option",
+    "keep:Keep it",
+    "--option",
+    "drop:Drop it",
+    "--wait",
+  );
   const item = page.locator("[data-decision=D1]");
   await item.waitFor();
   await item.locator("[data-option=drop]").click();
@@ -57,7 +75,17 @@ test("an answer wakes the process that waits for it", async () => {
 
 test("the keyboard alone: choose, send, go to the board, move a card", async () => {
   const id = create("Write the parser");
-  const asks = world.begin("codex:2", "decision", "ask", "Which of the two?", "--option", "a:The first", "--option", "b:The second", "--wait");
+  const asks = world.begin(
+    "codex:2",
+    "decision",
+    "ask",
+    "Which of the two?",
+    "--option",
+    "a:The first",
+    "--option",
+    "b:The second",
+    "--wait",
+  );
   await world.open(page, "/inbox");
   await page.waitForSelector("[data-decision=D2]");
   await page.keyboard.press("j");
@@ -69,7 +97,8 @@ test("the keyboard alone: choose, send, go to the board, move a card", async () 
   await page.keyboard.press("g");
   await page.keyboard.press("b");
   await card(id, "queued").waitFor();
-  for (let i = 0; i < 20 && await page.evaluate(() => document.activeElement?.dataset?.task) !== id; i++) await page.keyboard.press("j");
+  for (let i = 0; i < 20 && (await page.evaluate(() => document.activeElement?.dataset?.task)) !== id; i++)
+    await page.keyboard.press("j");
   assert.equal(await page.evaluate(() => document.activeElement?.dataset?.task), id);
   await page.keyboard.press("m");
   await page.waitForSelector("[role=menu]");
@@ -151,7 +180,10 @@ test("what was just done can be taken back while a rule allows it", async () => 
   const row = page.locator(`[data-task="${id}"][data-kind=blocked]`);
   await row.locator("[data-verb='task.abandon']").click();
   const why = row.locator("textarea");
-  if (await why.count()) { await why.fill("not wanted"); await page.keyboard.press("Control+Enter"); }
+  if (await why.count()) {
+    await why.fill("not wanted");
+    await page.keyboard.press("Control+Enter");
+  }
   await page.waitForSelector(".item.was");
   assert.equal(world.run("human:ann", "task", "show", id).task.status, "abandoned");
   await page.locator(".item.was >> text=Undo").click();
@@ -217,7 +249,7 @@ test("`c` makes a task", async () => {
 });
 
 test("markup in texts stays text", async () => {
-  const evil = "<img src=x onerror=\"window.hit=1\"><script>window.hit=1</script>";
+  const evil = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';
   const id = create(evil, "--description", evil, "--label", "x", "--dod", evil);
   world.run("codex:6", "task", "claim", id, "--start");
   world.run("codex:6", "note", "progress", evil, "--task", id);
@@ -272,4 +304,9 @@ test("letter keys can be turned off", async () => {
   await page.locator("text=Letters are keys").click();
 });
 
-test("no page complained", () => { assert.deepEqual(page.problems.filter((text) => !/40[49] /.test(text)), []); });
+test("no page complained", () => {
+  assert.deepEqual(
+    page.problems.filter((text) => !/40[49] /.test(text)),
+    [],
+  );
+});

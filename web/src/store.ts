@@ -17,14 +17,23 @@ export class Resource<T> {
   private timer: ReturnType<typeof setTimeout> | undefined;
   readers = 0;
 
-  constructor(readonly url: string, private readonly seen?: (value: T) => void) {}
+  constructor(
+    readonly url: string,
+    private readonly seen?: (value: T) => void,
+  ) {}
 
   /** Asks now; while an answer is awaited, asks once more after it. At most one question in `REFRESH_MS`. */
   refresh(): void {
-    if (this.running) { this.again = true; return; }
+    if (this.running) {
+      this.again = true;
+      return;
+    }
     const wait = this.last + REFRESH_MS - performance.now();
     if (wait > 0 && this.data.peek()) {
-      this.timer ??= setTimeout(() => { this.timer = undefined; this.refresh(); }, wait);
+      this.timer ??= setTimeout(() => {
+        this.timer = undefined;
+        this.refresh();
+      }, wait);
       return;
     }
     void this.load();
@@ -36,13 +45,20 @@ export class Resource<T> {
       const fresh = await ask<T>(this.url, this.etag);
       if (fresh) {
         this.etag = fresh.etag;
-        batch(() => { this.data.value = fresh.value; this.error.value = null; this.seen?.(fresh.value); });
+        batch(() => {
+          this.data.value = fresh.value;
+          this.error.value = null;
+          this.seen?.(fresh.value);
+        });
       } else this.error.value = null;
     } catch (problem) {
       this.error.value = asProblem(problem);
     } finally {
       this.running = false;
-      if (this.again) { this.again = false; this.refresh(); }
+      if (this.again) {
+        this.again = false;
+        this.refresh();
+      }
     }
   }
 }
@@ -79,8 +95,15 @@ const withAbandoned = computed(() => /\bis:abandoned\b/.test(route.value.query.g
 let ahead = 0;
 /** The server's time, second by second. */
 export const present = signal(Date.now());
-const setClock = (now: string): void => { ahead = Date.parse(now) - Date.now(); present.value = Date.now() + ahead; };
-export const startClock = (): void => { setInterval(() => { present.value = Date.now() + ahead; }, 1000); };
+const setClock = (now: string): void => {
+  ahead = Date.parse(now) - Date.now();
+  present.value = Date.now() + ahead;
+};
+export const startClock = (): void => {
+  setInterval(() => {
+    present.value = Date.now() + ahead;
+  }, 1000);
+};
 /** The time that the pages count from: the present, or the moment of the past that they show. */
 export const clock = computed(() => {
   const moment = past.value ? board.value?.at?.ts : undefined;
@@ -90,7 +113,14 @@ export const clock = computed(() => {
 // --- board --------------------------------------------------------------------------------------------------------
 
 export interface BoardState {
-  seq: number; repo: string; tasks: number; ready: number; columns: Column[]; cards: ReadonlyMap<string, Card>; at: Board["at"]; more: boolean;
+  seq: number;
+  repo: string;
+  tasks: number;
+  ready: number;
+  columns: Column[];
+  cards: ReadonlyMap<string, Card>;
+  at: Board["at"];
+  more: boolean;
 }
 export const board = signal<BoardState | null>(null);
 export const boardError = signal<Refusal | null>(null);
@@ -109,7 +139,13 @@ function setBoard(answer: Board): void {
   batch(() => {
     if (!answer.at) setClock(answer.now);
     board.value = {
-      seq: answer.seq, repo: answer.repo, tasks: answer.tasks, ready: answer.ready, columns: answer.columns, at: answer.at, more: answer.more,
+      seq: answer.seq,
+      repo: answer.repo,
+      tasks: answer.tasks,
+      ready: answer.ready,
+      columns: answer.columns,
+      at: answer.at,
+      more: answer.more,
       cards: new Map(answer.cards.map((card) => [card.id, card])),
     };
     boardError.value = null;
@@ -121,7 +157,8 @@ function setBoard(answer: Board): void {
 const RETRY_MS = 2_000;
 export function loadBoard(): Promise<void> {
   boardLoading ??= (async () => {
-    const moment = at.peek(), given = withAbandoned.peek();
+    const moment = at.peek(),
+      given = withAbandoned.peek();
     // What the stream says while the answer is on its way is applied after it.
     if (moment === null) held ??= [];
     try {
@@ -140,7 +177,9 @@ export function loadBoard(): Promise<void> {
       if (refusal.status === 0 || refusal.status >= 500) setTimeout(() => void loadBoard(), RETRY_MS);
     }
     if (moment !== at.peek() || given !== withAbandoned.peek()) setTimeout(() => void loadBoard());
-  })().finally(() => { boardLoading = null; });
+  })().finally(() => {
+    boardLoading = null;
+  });
   return boardLoading;
 }
 /** A page that opens in the past still follows the present: it counts what came later. */
@@ -152,13 +191,18 @@ async function findHead(): Promise<void> {
   lastEvent.value = fresh.value.last_event;
 }
 let firstLoad: () => void = () => undefined;
-const loaded = new Promise<void>((done) => { firstLoad = done; });
+const loaded = new Promise<void>((done) => {
+  firstLoad = done;
+});
 
 // Messages are applied once a frame: a storm of events draws as often as one.
 let pending: Message[] = [];
 let scheduled = false;
 function take(messages: Message[]): void {
-  if (held) { held.push(...messages); return; }
+  if (held) {
+    held.push(...messages);
+    return;
+  }
   pending.push(...messages);
   if (scheduled || !pending.length) return;
   scheduled = true;
@@ -184,7 +228,10 @@ function drain(): void {
         const body = JSON.parse(message.data) as CardsMessage;
         for (const name of body.changed) changed.add(name);
         for (const card of body.cards) tasks.add(card.id);
-        if (past.peek()) { inboxCount.value = body.inbox; continue; }
+        if (past.peek()) {
+          inboxCount.value = body.inbox;
+          continue;
+        }
         const state = board.peek();
         if (!state || state.at || body.seq < state.seq) continue;
         cards ??= new Map(state.cards);
@@ -238,7 +285,8 @@ function invalidate(changed: ReadonlySet<string>, tasks: ReadonlySet<string>): v
   for (const [url, one] of kept) {
     if (/[?&]at=/.test(url)) continue;
     const [, name = "", id = ""] = /^\/api\/v1\/([a-z]+)(?:\/([^/?]+))?/.exec(url) ?? [];
-    const stale = name === "tasks" ? tasks.has(decodeURIComponent(id)) : changed.has(name) || (name === "why" && changed.size > 0);
+    const stale =
+      name === "tasks" ? tasks.has(decodeURIComponent(id)) : changed.has(name) || (name === "why" && changed.size > 0);
     if (!stale) continue;
     if (one.readers > 0) one.refresh();
     else kept.delete(url);
@@ -255,7 +303,8 @@ export function reload(): void {
 }
 
 export const newerEvents = computed(() => {
-  const shown = board.value?.at?.seq, last = lastEvent.value?.seq;
+  const shown = board.value?.at?.seq,
+    last = lastEvent.value?.seq;
   return shown !== undefined && last !== undefined ? Math.max(0, last - shown) : 0;
 });
 

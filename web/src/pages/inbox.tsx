@@ -16,8 +16,14 @@ const isDecision = (item: Item): boolean => item.decision !== null;
 
 function Summary({ inbox }: { inbox: Inbox }) {
   const { at_work, waiting } = inbox.aside.agents;
-  const crew = [at_work ? `${plural(at_work, "agent")} at work` : "", waiting ? `${waiting} wait${waiting === 1 ? "s" : ""}` : ""].filter(Boolean).join(", ");
-  return <p class="sum">{inbox.count > 0 && <b>{plural(inbox.count, "thing needs", "things need")} you.</b>} {crew && `${crew}.`}</p>;
+  const crew = [at_work ? `${plural(at_work, "agent")} at work` : "", waiting ? `${waiting} wait${waiting === 1 ? "s" : ""}` : ""]
+    .filter(Boolean)
+    .join(", ");
+  return (
+    <p class="sum">
+      {inbox.count > 0 && <b>{plural(inbox.count, "thing needs", "things need")} you.</b>} {crew && `${crew}.`}
+    </p>
+  );
 }
 
 function Nothing({ inbox }: { inbox: Inbox }) {
@@ -50,7 +56,11 @@ function List({ inbox }: { inbox: Inbox }) {
   const asked = opened && items.some((item) => item.key === opened) ? opened : first?.key;
   return (
     <section class="inbox-list" aria-label="What needs you" ref={box} data-can-act={canAct() ? "" : undefined}>
-      {held.fresh > 0 && <button class="pill" type="button" onClick={held.release}>{held.fresh} new</button>}
+      {held.fresh > 0 && (
+        <button class="pill" type="button" onClick={held.release}>
+          {held.fresh} new
+        </button>
+      )}
       {held.shown.map((key, place) => {
         const item = known.current.get(key);
         const row = struck.value.get(key);
@@ -58,13 +68,24 @@ function List({ inbox }: { inbox: Inbox }) {
         if (!item) return null;
         // What the reader dealt with goes; what others settled stays in its place until the list is let go.
         if (!now.has(key)) return dealt.current.has(key) ? null : <StruckRow key={key} item={item} row={null} />;
-        return key === asked
-          ? <Ask key={key} item={item} place={place} />
-          : <Row key={key} item={item} place={place} open={() => open(key)} />;
+        return key === asked ? (
+          <Ask key={key} item={item} place={place} />
+        ) : (
+          <Row key={key} item={item} place={place} open={() => open(key)} />
+        );
       })}
-      {items.length === 0 && held.shown.length === 0 && (words.value.length
-        ? <Empty>Nothing matches {words.value.join(" ")}. <button class="btn" type="button" onClick={() => go(here({ q: null }))}>Clear</button></Empty>
-        : <Nothing inbox={inbox} />)}
+      {items.length === 0 &&
+        held.shown.length === 0 &&
+        (words.value.length ? (
+          <Empty>
+            Nothing matches {words.value.join(" ")}.{" "}
+            <button class="btn" type="button" onClick={() => go(here({ q: null }))}>
+              Clear
+            </button>
+          </Empty>
+        ) : (
+          <Nothing inbox={inbox} />
+        ))}
       {inbox.more > 0 && <p class="muted small more">{plural(inbox.more, "more item")} below these.</p>}
     </section>
   );
@@ -72,17 +93,35 @@ function List({ inbox }: { inbox: Inbox }) {
 
 export function InboxPage() {
   const inbox = inboxOf();
-  const empty = board.value && board.value.tasks === 0 && inbox.data.value?.count === 0 && inbox.data.value.aside.agents.at_work === 0;
+  const empty =
+    board.value && board.value.tasks === 0 && inbox.data.value?.count === 0 && inbox.data.value.aside.agents.at_work === 0;
   return (
     <>
       <div class="head">
         <h1>Inbox</h1>
         {inbox.data.value && <Summary inbox={inbox.data.value} />}
-        <div class="tools desk"><span><kbd>j</kbd> <kbd>k</kbd> move</span><span><kbd>1</kbd> to <kbd>9</kbd> answer</span><span><kbd>Enter</kbd> open</span><span><kbd>?</kbd> keys</span></div>
+        <div class="tools desk">
+          <span>
+            <kbd>j</kbd> <kbd>k</kbd> move
+          </span>
+          <span>
+            <kbd>1</kbd> to <kbd>9</kbd> answer
+          </span>
+          <span>
+            <kbd>Enter</kbd> open
+          </span>
+          <span>
+            <kbd>?</kbd> keys
+          </span>
+        </div>
       </div>
-      {empty ? <FirstRun /> : (
+      {empty ? (
+        <FirstRun />
+      ) : (
         <div class="two">
-          <Loaded from={inbox} rows={4} tall>{(value) => <List inbox={value} />}</Loaded>
+          <Loaded from={inbox} rows={4} tall>
+            {(value) => <List inbox={value} />}
+          </Loaded>
           {inbox.data.value && <Aside aside={inbox.data.value.aside} />}
         </div>
       )}
