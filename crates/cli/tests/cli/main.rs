@@ -50,6 +50,7 @@ mod screens;
 mod serve;
 mod server;
 mod shapes;
+mod shells;
 mod stories;
 mod streams;
 mod texts;
