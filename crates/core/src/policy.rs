@@ -107,8 +107,11 @@ mod tests {
             ("ada", false),
             ("claude-code:3f2a9c1d", false),
         ] {
-            let ruling = may_set(&AgentId::new(actor).unwrap());
-            assert_eq!(ruling.map_err(|refusal| refusal.code), may.then_some(()).ok_or(Code::HumanOnly));
+            let ruling = may_set(&AgentId::parse(actor).unwrap());
+            assert_eq!(
+                ruling.map_err(|refusal| refusal.code),
+                may.then_some(()).ok_or(Code::HumanOnly)
+            );
         }
     }
 }

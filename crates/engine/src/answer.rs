@@ -3,8 +3,9 @@
 use crate::batch::settle;
 use crate::view::event;
 use comity_api::{
-    AgentAnswer, AnsweredDecision, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer, GateAnswer,
-    LeasesAnswer, MemoryAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer,
+    AgentAnswer, AnsweredDecision, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer,
+    GateAnswer, LeasesAnswer, MemoryAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer,
+    TasksAnswer,
 };
 use comity_core::chain::Stored;
 use comity_core::command::Request;

@@ -120,7 +120,8 @@ fn shown(context: &Context, ids: Vec<String>, json: bool) -> Result<Reply, Refus
 fn explained(context: &Context, ids: Vec<String>) -> Result<Reply, Refusal> {
     let (service, caller) = (context.service(Access::Read)?, context.caller());
     let told = ids.into_iter().map(|id| service.call::<op::TaskWhy>(&caller, ById { id }));
-    let told: Vec<Explained> = told.map(|why| why.map(Explained::from)).collect::<Result<_, _>>()?;
+    let told: Vec<Explained> =
+        told.map(|why| why.map(Explained::from)).collect::<Result<_, _>>()?;
     Ok(match <[_; 1]>::try_from(told) {
         Ok([one]) => Reply::new(one, human::task::why),
         Err(several) => Reply::new(SeveralExplained::from(several), human::task::why_each),

@@ -121,7 +121,8 @@ fn settings_are_listed_shown_and_set_with_their_origin() {
     assert_eq!(agent(&["config", "get", "limits.ttl"]).json()["setting"]["value"], "30m");
     let (error, exit) = agent(&["config", "set", "gates.min_tier", "claimed"]).refusal();
     assert_eq!((error["code"].as_str(), exit), (Some("human-only"), 3));
-    let person = sandbox.comity().by("human:ann").args(&["config", "set", "gates.required", "tests"]);
+    let person =
+        sandbox.comity().by("human:ann").args(&["config", "set", "gates.required", "tests"]);
     assert_eq!(person.json()["setting"]["value"], "[\"tests\"]");
     let text = std::fs::read_to_string(sandbox.root.join(".comity/config.toml")).unwrap();
     assert!(text.contains("# ttl = \"15m\"") && text.contains("ttl = \"30m\""), "{text}");

@@ -54,6 +54,7 @@ mod shells;
 mod stories;
 mod streams;
 mod texts;
+mod tool_screens;
 mod trust;
 mod under_fire;
 mod usage;

@@ -65,7 +65,8 @@ fn bash_completes_commands_options_and_ids() {
                       COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); \
                       _comity_with_ids comity \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\"; \
                       printf '%s\\n' \"${COMPREPLY[@]}\"";
-        let output = call(&sandbox, "bash").args(["-c", script]).env("LINE", line).output().unwrap();
+        let output =
+            call(&sandbox, "bash").args(["-c", script]).env("LINE", line).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     });
 }

@@ -166,7 +166,7 @@ fn the_answer_yes_makes_the_task_that_a_question_proposes() {
     w.by(IMPL).asks(asked()).accepted();
     w.by(ANN).answers("D1", "no").accepted();
     let outcome = w.by(ANN).answers("D2", "yes: soon").accepted();
-    let (asked, made) = (DecisionId::parse("D2").unwrap(), TaskId::new("T1").ok());
+    let (asked, made) = (DecisionId::parse("D2").unwrap(), TaskId::parse("T1").ok());
     assert_eq!(outcome.answer, Answer::Answered(asked, made));
     let task = w.task("T1");
     assert_eq!((&*task.title, task.priority), ("Mask secrets", Priority::from_rank(0)));

@@ -5,7 +5,9 @@ use crate::args::{NeoAsk, NeoDecision};
 use crate::output::{self, Reply};
 use crate::run::import::bridge;
 use crate::terminal::neutral;
-use comity_api::{AnswerDecision, AnsweredDecision, ById, DecisionAnswer, DecisionFilter, NeoQuestion, op};
+use comity_api::{
+    AnswerDecision, AnsweredDecision, ById, DecisionAnswer, DecisionFilter, NeoQuestion, op,
+};
 use comity_bridge::neo::{find, records};
 use comity_core::command::Question;
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
