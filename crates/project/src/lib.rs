@@ -8,7 +8,7 @@ pub mod backup;
 pub mod clients;
 mod config;
 mod context;
-mod git;
+pub mod git;
 pub mod identity;
 mod machine;
 mod owner;
