@@ -376,7 +376,7 @@ fn no_command_prints_a_control_character_of_somebody_elses_text_on_a_terminal() 
 /// A message with hostile text in it, on a line of its own.
 fn hostile_line(message: &Value, text: &str) -> String {
     let text = serde_json::to_string(text).unwrap();
-    let words = regex::Regex::new(r#""((?:[^"]*/)?)H""#).unwrap();
+    let words = Regex::new(r#""((?:[^"]*/)?)H""#).unwrap();
     let inner = text.trim_matches('"').replace('$', "$$");
     format!("{}\n", words.replace_all(&message.to_string(), format!("\"${{1}}{inner}\"")))
 }
