@@ -151,10 +151,11 @@ impl Tree {
             .map_err(|error| failed("open", &at, &error.into()))?;
         for step in steps {
             at.push(step);
-            if make && let Err(error) = mkdirat(&open, step, NEW_DIR_MODE) {
-                if error != Errno::EXIST {
-                    return Err(failed("make", &at, &error.into()));
-                }
+            if make
+                && let Err(error) = mkdirat(&open, step, NEW_DIR_MODE)
+                && error != Errno::EXIST
+            {
+                return Err(failed("make", &at, &error.into()));
             }
             open = match openat(&open, step, flags | OFlags::NOFOLLOW, Mode::empty()) {
                 Ok(next) => next,
