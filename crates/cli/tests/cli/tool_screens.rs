@@ -35,8 +35,8 @@ export collab out
 export neo out
 sync collab out
 sync collab nowhere
-report board
 report board --output BOARD.md
+report log --output LOG.md
 neo decision list
 neo decision pending
 neo decision create which-way? --options a:This,b:That
@@ -55,7 +55,6 @@ neo memory search compiled
 neo memory recent
 neo memory stats
 neo log milestone T1-done
-neo log
 neo logs --short
 neo
 collab create-task --title Parse-times --labels backend,api
@@ -124,4 +123,13 @@ fn what_tools_and_set_up_print_fits_80_and_120_columns() {
         let seen = record(&equipped(), columns, SEEN);
         insta::assert_snapshot!(format!("tools_at_{columns}"), seen);
     }
+}
+
+/// Of one task: a board orders tasks by the second of their last change.
+#[test]
+fn reports_and_a_log_in_neos_words_are_as_recorded() {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["new", "Parse dates", "--file", "src/date/**", "--as", "human:ann"]);
+    let seen = record(&sandbox, 80, "report board\nreport log\nneo log\nneo task list\nprime\n");
+    insta::assert_snapshot!("reports", seen);
 }
