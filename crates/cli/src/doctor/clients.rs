@@ -89,7 +89,7 @@ fn tools(tried: &Result<Tried, String>) -> Result<usize, String> {
     let tried = tried.as_ref().map_err(|error| format!("cannot be started: {error}"))?;
     let answers = tried.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let listed =
-        answers.filter_map(|answer| Some(answer["result"]["tools"].as_array()?.len())).last();
+        answers.filter_map(|answer| Some(answer["result"]["tools"].as_array()?.len())).next_back();
     listed.filter(|count| *count > 0).ok_or_else(|| format!("lists no tools: {}", tried.said()))
 }
 
