@@ -169,7 +169,9 @@ impl Sandbox {
             (r"\b\d\d:\d\d:\d\d\b", "hh:mm:ss"),
             (r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b", "yyyy-mm-dd hh:mm"),
             (r"\b[0-9a-f]{10}\b", "[short-sha]"),
-            (r"\b(just now|\d+s ago)", "just now"),
+            (r"\b(just now|\d+s ago)( {2} *)?", "just now$2"),
+            // A column is as wide as its widest entry.
+            (r"just now {3,}", "just now  "),
             (r"\d+ MiB free", "[n] MiB free"),
             (r"\b14m \d+s\b", "15m"),
             (r"git        \d+\.\d+", "git        [version]"),
