@@ -1,5 +1,6 @@
 //! What git and files say, seen for the rules.
 
+mod added_lines;
 mod base_branch;
 mod check;
 mod checkout;
@@ -7,6 +8,7 @@ pub mod deps;
 pub mod diff;
 pub mod git;
 mod hook;
+mod land;
 mod message;
 mod observer;
 mod push;

@@ -33,6 +33,7 @@ pub(super) fn run(global: &Global, client: HookedClient) -> Reply {
     let read = std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text);
     let event = match read.map_err(|error| error.to_string()).and_then(|_| HookEvent::read(&text)) {
         Ok(event) => event,
+        Err(_) if is_of_another_moment(&text) => return Reply::printed(),
         Err(reason) => return denied(&reason),
     };
     if event.moment == Moment::Before {
@@ -45,6 +46,12 @@ pub(super) fn run(global: &Global, client: HookedClient) -> Reply {
         }
         Err(_) => Reply::printed(),
     }
+}
+
+/// Tells whether an input that cannot be read is surely not about a tool that is still to run: only there a no is of use.
+fn is_of_another_moment(text: &str) -> bool {
+    const OTHERS: [&str; 4] = ["PostToolUse", "Stop", "SessionStart", "SessionEnd"];
+    !text.contains("PreToolUse") && OTHERS.iter().any(|name| text.contains(name))
 }
 
 /// Ends the process with a no when no answer was found in time.
@@ -75,7 +82,7 @@ fn answer(global: &Global, client: HookClient, event: &HookEvent) -> Result<Hook
         (context.actor, context.actor_because, context.via) =
             (known.actor, known.because, known.via);
     }
-    Hook::new(&context)?.answer(event)
+    Hook::new(&env::seeing(context))?.answer(event)
 }
 
 fn reply(answer: HookAnswer, event: &HookEvent) -> Reply {

@@ -253,7 +253,7 @@ mod tests {
         comity_engine::register(&service, &mut handlers);
         comity_guard::register_messages(&comity_guard::Messages, &mut handlers);
         let observer = crate::env::observer(&context);
-        let guard = comity_guard::Guard { context: context.clone(), observer };
+        let guard = comity_guard::Guard { context: context.clone(), observer, index: None };
         comity_guard::register(&guard, &mut handlers);
         comity_bridge::register(&comity_bridge::Bridge { context, service }, &mut handlers);
         let mut count: BTreeMap<&str, usize> = TABLE.iter().map(|row| (row.name, 0)).collect();
