@@ -6,11 +6,13 @@
 mod input;
 mod output;
 mod rendering;
+mod runs;
 mod step;
 mod table;
 
 pub use input::*;
 pub use output::*;
 pub use rendering::{RenderTask, Rendering};
+pub use runs::*;
 pub use step::{Several, TaskStep};
 pub use table::{Door, Kind, Operation, Row, TABLE, op, row};

@@ -24,6 +24,8 @@ pub struct Reply {
     pub exit: u8,
     /// Whether a long answer may go through a pager: it only shows something.
     paged: bool,
+    /// The refusal that comes beside the answer.
+    refusal: Option<Refusal>,
 }
 
 /// An answer that is made JSON or words of, whichever is wanted.
@@ -66,6 +68,7 @@ impl Reply {
             notes: Vec::new(),
             exit: 0,
             paged: false,
+            refusal: None,
         }
     }
 
@@ -76,12 +79,13 @@ impl Reply {
             notes: Vec::new(),
             exit: 0,
             paged: false,
+            refusal: None,
         }
     }
 
     /// Nothing more to print: the command has written its own stream.
     pub fn printed() -> Reply {
-        Reply { answer: None, notes: Vec::new(), exit: 0, paged: false }
+        Reply { answer: None, notes: Vec::new(), exit: 0, paged: false, refusal: None }
     }
 
     /// Lets a long answer go through a pager.
@@ -98,6 +102,12 @@ impl Reply {
     /// Adds remarks before those that are there.
     pub fn noted(mut self, notes: Vec<String>) -> Reply {
         self.notes.splice(0..0, notes);
+        self
+    }
+
+    /// Adds a refusal: the answer tells all that was found, the refusal what is wrong with it.
+    pub fn refused(mut self, refusal: Refusal) -> Reply {
+        self.refusal = Some(refusal);
         self
     }
 
@@ -122,6 +132,9 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
     };
     for note in &reply.notes {
         remark(note);
+    }
+    if let (Ok(()), Some(refused)) = (&written, &reply.refusal) {
+        return refusal(refused, json);
     }
     match written {
         Ok(()) => ExitCode::from(reply.exit),

@@ -1,10 +1,10 @@
 //! What git's pre-commit hook asks: whether the next commit leaves alone what others have leased, and is within what the task
 //! and the project allow.
 
-use crate::added_lines;
 use crate::check::Guard;
 use crate::git::Git;
 use crate::observer::HandedIn;
+use crate::secrets;
 use comity_api::{ById, CheckPaths, LeaseFilter, StagedAnswer, op};
 use comity_core::decide::examine;
 use comity_core::hint::{op as operation, say};
@@ -46,7 +46,7 @@ impl Guard {
         if task.as_ref().and_then(|task| task.kind.as_deref()) != Some(MECHANICAL) {
             sizes = self.too_large(task.as_ref(), &git, &files)?;
         }
-        found.extend(added_lines::secrets(&git, &["--cached"]).ok_or_else(unseen)?);
+        found.extend(secrets::added(&git, &["--cached"]).ok_or_else(unseen)?.iter().map(secret));
         let mut remarks = Vec::new();
         if refuses_size {
             found.append(&mut sizes);
@@ -213,6 +213,12 @@ fn leased(caller: &Caller, service: &Service, files: &[String]) -> Result<Vec<Va
         }
     }
     Ok(found)
+}
+
+fn secret(one: &secrets::Secret) -> Value {
+    let secrets::Secret { path, line, rule } = one;
+    let message = format!("{path}:{line} looks like a secret ({rule})");
+    json!({"constraint": "secrets", "path": path, "line": line, "rule": rule, "message": message})
 }
 
 fn message_of(one: &Value) -> &str {

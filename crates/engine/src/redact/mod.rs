@@ -23,5 +23,5 @@ mod tests;
 
 pub use free::{BadPattern, BadPatternReason, PATTERN_BYTES_MAX, PATTERNS_MAX};
 pub use redactor::{RedactOptions, Redactor};
-pub use scan::{found, secrets};
+pub use scan::secrets;
 pub use value::redact as secrets_of;

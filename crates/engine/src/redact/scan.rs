@@ -145,13 +145,6 @@ pub fn secrets(text: &str) -> Cow<'_, str> {
     rewrite(text, scan.cuts())
 }
 
-/// Finds every secret: where it begins, and the rule that found it.
-pub fn found(text: &str) -> Vec<(usize, String)> {
-    let mut scan = Scan::new(text);
-    for_each_keyword(text, |number, rule, span| scan.hit(number, rule, span));
-    merge(scan.cuts()).into_iter().map(|cut| (cut.span.start, cut.id.into_owned())).collect()
-}
-
 struct Scan<'t> {
     text: &'t str,
     markers: OnceCell<Vec<Range<usize>>>,
