@@ -91,7 +91,9 @@ struct Span<'f> {
 impl Span<'_> {
     fn covers(&self, path: &RepoPath, folded: &str) -> bool {
         let Some(pattern) = &self.pattern else { return true };
-        pattern.covers(path) || is_below(pattern.literal_prefix(), folded)
+        let prefix = pattern.literal_prefix();
+        // A path that has something below it is a submodule, or was a directory before.
+        pattern.covers(path) || prefix == folded || is_below(prefix, folded)
     }
 
     /// Tells whether the lease excuses changes of a round: it is of that round, and came before them.

@@ -7,7 +7,7 @@ use crate::span::has_work;
 use comity_api::{CheckPush, EmitEvent, PushAnswer, op};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::{Deliverable, Task};
-use comity_engine::Caller;
+use comity_engine::{Answered, Caller};
 use comity_project::store::Access;
 use comity_protocol::neomjs::safety::{Push, protected_pushes, read_pushes};
 use serde_json::{Map, json};
@@ -16,8 +16,13 @@ use serde_json::{Map, json};
 const PUSHED_MAX: usize = 50;
 
 impl Guard {
-    /// Refuses a push of an agent to a protected branch; a person may.
-    pub(crate) fn push(&self, caller: &Caller, input: CheckPush) -> Result<PushAnswer, Refusal> {
+    /// Refuses a push of an agent to a protected branch; a person may. Whoever is no known agent may be a person behind an
+    /// editor, and is warned.
+    pub(crate) fn push(
+        &self,
+        caller: &Caller,
+        input: CheckPush,
+    ) -> Result<Answered<PushAnswer>, Refusal> {
         let pushes = read_pushes(&input.text).map_err(|line| {
             let shown: String = line.chars().take(100).collect();
             Refusal::input(format!("{shown:?} is not a line that git gives a pre-push hook"))
@@ -25,18 +30,22 @@ impl Guard {
         })?;
         let (config, actor) = (&self.context.config, &caller.actor);
         let hit = protected_pushes(&pushes, &config.protected_branches());
-        if !hit.is_empty() && !actor.is_person() {
-            let message = format!("{actor} may not push to {} directly", hit.join(", "));
+        let (mut remarks, is_agent) = (Vec::new(), !actor.is_person() && !actor.is_script());
+        let message = format!("{actor} may not push to {} directly", hit.join(", "));
+        if !hit.is_empty() && actor.is_script() {
+            remarks.push(format!("warning: {message}, if it is an agent"));
+        }
+        if !hit.is_empty() && is_agent {
             return Err(Refusal::new(Code::HumanOnly, message)
                 .hint("push another branch and open a pull request")
                 .detail("branches", hit));
         }
-        if config.names_branches() && !actor.is_person() {
+        if config.names_branches() && is_agent {
             self.under_its_name(caller, &pushes)?;
         }
         self.tell_pushed(caller, &pushes, input.remote.as_deref());
         let refs = pushes.into_iter().map(|push| push.remote).collect();
-        Ok(PushAnswer { ok: true, remote: input.remote, refs })
+        Ok(Answered { output: PushAnswer { ok: true, remote: input.remote, refs }, remarks })
     }
 
     /// Writes into the log which commits are pushed, as far as the remote is not known to have them. A push does not fail for it.

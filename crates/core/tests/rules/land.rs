@@ -66,7 +66,7 @@ fn work_on_what_another_holds_is_refused_and_says_whose_it_is() {
 #[test]
 fn both_ends_of_a_move_count_and_so_does_what_lies_below_a_changed_path() {
     let mut w = at_work();
-    w.by(OTHER).leases(&["src/a.rs", "vendor/lib/x.c"]).accepted();
+    w.by(OTHER).leases(&["src/a.rs", "vendor/lib/x.c", "vendor/other/"]).accepted();
     let moved = |work: &mut WorkSeen| {
         work.files =
             vec![FileChange { moved_from: Some("src/a.rs".to_owned()), ..changed("src/new.rs") }];
@@ -75,6 +75,7 @@ fn both_ends_of_a_move_count_and_so_does_what_lies_below_a_changed_path() {
     assert_eq!(refused_paths(&refusal), ["src/a.rs"]);
     // A submodule is one path in git.
     hands_in(&mut w, &["vendor/lib"]).refused(Code::LeaseHeld);
+    hands_in(&mut w, &["vendor/other"]).refused(Code::LeaseHeld);
     hands_in(&mut w, &["vendor/library"]).accepted();
 }
 
