@@ -8,6 +8,7 @@
 mod beside;
 mod cli;
 mod fill;
+mod guard;
 mod lease;
 mod log;
 mod machine;
@@ -43,7 +44,7 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 10] = [
+const SECTIONS: [(&str, Section); 11] = [
     ("write", write::run),
     ("lease", lease::run),
     ("log", log::run),
@@ -51,6 +52,7 @@ const SECTIONS: [(&str, Section); 10] = [
     ("sim", sim::run),
     ("cli", cli::run),
     ("rpc", rpc::run),
+    ("guard", guard::run_all),
     ("postgres", postgres::run),
     ("postgres-past", postgres::run_past),
     ("postgres-queues", postgres::run_queues),

@@ -10,7 +10,7 @@ pub use on_memory::{directive, memory};
 
 use crate::agent::{Agent, Counters};
 use crate::decision::{Decision, DecisionState};
-use crate::event::{Event, Placed, TakenOver};
+use crate::event::{Event, Held, Placed, TakenOver};
 use crate::ids::{LeaseId, RepoName};
 use crate::lease::{Lease, PastLease};
 use crate::state::Key;
@@ -30,14 +30,10 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
             keys.push(Key::Lease(repo(), e.lock_id));
         }
         Event::LeaseRenewed(e) => keys.push(Key::Lease(repo(), e.lock_id)),
-        Event::LeaseReleased(e) => {
-            keys.push(Key::Lease(repo(), e.lock_id));
-            keys.extend(e.held.as_ref().map(|_| Key::PastLease(repo(), e.lock_id)));
-        }
+        Event::LeaseReleased(e) => keys.extend(ended(&draft.repo, e.lock_id, e.held.as_ref())),
         Event::LocksReclaimed(e) => {
-            keys.extend(e.locks.iter().map(|lock| Key::Lease(repo(), lock.lock_id)));
-            let known = e.locks.iter().filter(|lock| lock.held.is_some());
-            keys.extend(known.map(|lock| Key::PastLease(repo(), lock.lock_id)));
+            let each = e.locks.iter();
+            keys.extend(each.flat_map(|lock| ended(&draft.repo, lock.lock_id, lock.held.as_ref())));
         }
         Event::DecisionAsked(e) => {
             keys.push(Key::Repo(repo()));
@@ -92,6 +88,12 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         keys.push(Key::Task(repo(), task.clone()));
     }
     keys
+}
+
+/// The end of a lease leaves a record of it, if the event says how it was held.
+fn ended(repo: &RepoName, id: LeaseId, held: Option<&Held>) -> impl Iterator<Item = Key> {
+    let past = held.map(|_| Key::PastLease(repo.clone(), id));
+    std::iter::once(Key::Lease(repo.clone(), id)).chain(past)
 }
 
 fn taken_over(event: &TakenOver, repo: &RepoName) -> Vec<Key> {

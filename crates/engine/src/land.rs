@@ -10,11 +10,11 @@ use comity_core::task::Task;
 
 impl Service {
     /// Lists changed paths that others had leased while a task was worked on: until now, or until it was handed in.
-    pub fn land_violations<'p>(
+    pub fn land_violations(
         &self,
         caller: &Caller,
         task: &Task,
-        paths: impl Iterator<Item = &'p str> + Clone,
+        paths: &[&str],
     ) -> Result<Vec<LeaseViolation>, Refusal> {
         let window = Window::of_claim(task).or_else(|| Window::of_submission(task));
         let Some(window) = window.filter(|_| self.settings().policy.land != Land::Off) else {
@@ -22,7 +22,7 @@ impl Service {
         };
         self.read(caller, |reader| {
             settle(reader.tx, &mut reader.facts, |facts| {
-                violations(facts, &task.repo, &window, paths.clone())
+                violations(facts, &task.repo, &window, paths.iter().copied())
             })
         })
     }

@@ -23,7 +23,7 @@ pub struct Guard {
 }
 
 comity_engine::handlers_of! { Guard, register {
-    GuardCheck(guard, caller, input) => guard.check(caller, input);
+    GuardCheck(guard, caller, input) => guard.check(caller, &input);
     GuardPush(guard, caller, input) => guard.push(caller, input);
     GuardStaged(guard, caller, _input) => guard.staged(caller);
 } }
@@ -34,7 +34,7 @@ impl Guard {
     }
 
     /// Checks the work tree as it is, committed or not.
-    fn check(&self, caller: &Caller, input: CheckWork) -> Result<Answered<GuardAnswer>, Refusal> {
+    fn check(&self, caller: &Caller, input: &CheckWork) -> Result<Answered<GuardAnswer>, Refusal> {
         let id = input.id.clone().map_or_else(|| self.held(caller), Ok)?;
         let service = self.service()?;
         let task = service.task(caller, &id)?;
@@ -67,7 +67,7 @@ impl Guard {
         }
         let policy = &service.settings().policy;
         let paths: Vec<&str> = work.changed_in_round().collect();
-        let found = service.land_violations(caller, &task, paths.iter().copied())?;
+        let found = service.land_violations(caller, &task, &paths)?;
         if let Some(refusal) = refuse_landing(&task, &found, policy) {
             return Err(refusal);
         }

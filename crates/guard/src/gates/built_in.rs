@@ -58,7 +58,7 @@ impl Checked<'_> {
 
     fn leases(&self, work: &WorkSeen) -> Result<Vec<String>, Refusal> {
         let paths: Vec<&str> = work.changed_in_round().collect();
-        let found = self.service.land_violations(self.caller, self.task, paths.iter().copied())?;
+        let found = self.service.land_violations(self.caller, self.task, &paths)?;
         Ok(found.iter().map(|one| land_words(one, std::slice::from_ref(one))).collect())
     }
 

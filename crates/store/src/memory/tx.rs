@@ -16,7 +16,7 @@ use comity_core::facts::{
     Entity, Facts, Moment, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, Saved,
     WAITING_COUNT_MAX, candidate_page, place,
 };
-use comity_core::ids::{AgentId, MemoryId, RepoName, TaskId};
+use comity_core::ids::{AgentId, MemoryId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
 use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::memory::Memory;
@@ -61,6 +61,17 @@ impl<'a> Tx<'a> {
         for lease in self.data.state.leases.values().filter(|lease| wanted(lease)) {
             let key = Key::Lease(lease.repo.clone(), lease.id);
             facts.put(key, Some(Entity::Lease(Box::new(lease.clone()))));
+        }
+    }
+
+    fn put_held(&self, facts: &mut Facts, repo: &RepoName, after: Seq, paths: &[String]) {
+        let near = |path: &str| paths.iter().any(|wanted| is_near(path, wanted));
+        self.put_leases(facts, |l| l.repo == *repo && near(&l.path));
+        for lease in self.data.state.past_leases.values() {
+            if lease.repo == *repo && lease.ended > after && near(&lease.path) {
+                let key = Key::PastLease(repo.clone(), lease.id);
+                facts.put(key, Some(Entity::PastLease(Box::new(lease.clone()))));
+            }
         }
     }
 
@@ -135,14 +146,7 @@ impl<'a> Tx<'a> {
                 facts.mark_answered(need.clone());
             }
             Need::HeldNear(repo, after, paths) => {
-                let near = |path: &str| paths.iter().any(|wanted| is_near(path, wanted));
-                self.put_leases(facts, |l| l.repo == *repo && near(&l.path));
-                for lease in self.data.state.past_leases.values() {
-                    if lease.repo == *repo && lease.ended > *after && near(&lease.path) {
-                        let key = Key::PastLease(repo.clone(), lease.id);
-                        facts.put(key, Some(Entity::PastLease(Box::new(lease.clone()))));
-                    }
-                }
+                self.put_held(facts, repo, *after, paths);
                 facts.mark_answered(need.clone());
             }
             Need::LeasesOf(repo, owner) => {
