@@ -186,6 +186,18 @@ impl Service {
         }
     }
 
+    /// Asks what the rules would say to a command of a caller now, after its observer has looked. Nothing is changed.
+    pub fn would_run(&self, caller: &Caller, command: Command) -> Result<(), Refusal> {
+        let request = caller.request(command);
+        let Some(observer) = &caller.observer else { return self.would(request) };
+        let wanted = request.command.wants_seen();
+        let (task, beside) = self.what_stands(&request, &request.command, &wanted)?;
+        let look = Look { request: &request, wanted, task: task.as_ref(), beside: &beside };
+        let observed = observer.observe(&look)?.observed;
+        observer.refused(&look, &observed);
+        self.would(Request { observed, ..request.clone() })
+    }
+
     /// Says when work is handed in from the branch that comity named for another task.
     fn another_tasks_branch(
         &self,
@@ -218,7 +230,7 @@ impl Service {
         command: &Command,
         wanted: &Wanted<'_>,
     ) -> Result<(Option<Task>, Vec<SharedWith>), Refusal> {
-        if wanted.work.is_none() && wanted.merge.is_none() {
+        if wanted.work.is_none() && wanted.merge.is_none() && !wanted.keep {
             return Ok((None, Vec::new()));
         }
         self.read(&Caller::of(request), |reader| {

@@ -2,15 +2,17 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{edit, execute, reply, show, task_fields, text, words};
-use crate::args::{CreateArgs, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
+use super::{call, edit, execute, reply, show, task_fields, team, text, words};
+use crate::args::{
+    CreateArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
+};
 use crate::human;
 use crate::output::{Reply, Words};
 use crate::wording;
 use comity_api::{
-    Assign, Block, ById, CheckItem, Claim, ClaimAnswer, Depend, Done, Handoff, Link, Operation,
-    Several, Start, Subtask, TaskAnswer, TaskFilter, TaskStep, TaskVerbInput, TasksAnswer,
-    Transition, UndoStep, op,
+    Assign, Block, ById, CheckItem, Claim, ClaimAnswer, Depend, Done, Handoff, LandTask, Link,
+    Operation, Several, Start, Strategy, Subtask, TaskAnswer, TaskFilter, TaskStep, TaskVerbInput,
+    TasksAnswer, Transition, UndoStep, op,
 };
 use comity_bridge::contract::{self, AskedFor, Named};
 use comity_bridge::mission;
@@ -56,6 +58,16 @@ pub(super) fn run(context: &Context, command: TaskCommand, json: bool) -> Result
         TaskCommand::Done { verb: VerbArgs { ids, reason }, merged, unmerged } => {
             let input = |id| Done { id, merged: merged.clone(), unmerged, reason: reason.clone() };
             each::<op::TaskDone>(context, ids, input, TaskStep::Done, human::task::line)
+        }
+        TaskCommand::Land { id, into, strategy, push } => {
+            let strategy = match strategy {
+                LandStrategy::Merge => Strategy::Merge,
+                LandStrategy::Squash => Strategy::Squash,
+                LandStrategy::Rebase => Strategy::Rebase,
+            };
+            let input = LandTask { id, into, strategy, push };
+            let runner = team::runner(context, json)?;
+            call::<op::TaskLand>(&runner, &context.caller(), input, human::task::landed)
         }
         TaskCommand::Breakdown { file, epic } => words::breakdown(context, &file, epic.as_ref()),
         TaskCommand::Answer { id, text, comment } => words::answer(context, id, text, comment),
