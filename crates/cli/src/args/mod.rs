@@ -38,7 +38,9 @@ pub use neo::{
 };
 pub use serve::TokenCommand;
 pub use shorthand::{expanded, instead};
-pub use task::{LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
+pub use task::{
+    LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
+};
 pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
 pub use values::{colour, fence};
