@@ -7,7 +7,7 @@ import { startAttention } from "./attention";
 import { CreateTask, KeyHelp } from "./dialogs";
 import { clockTime, duration, plural, when } from "./format";
 import { dialog } from "./keys";
-import { link } from "./live";
+import { link, locked } from "./live";
 import { startMoving } from "./moving";
 import { Agents } from "./pages/agents";
 import { BoardPage } from "./pages/board";
@@ -50,7 +50,8 @@ function Rail() {
 const QUIET_MS = 2_000;
 function Live() {
   const { up, since } = link.value;
-  const gone = clock.value - since;
+  // The clock is read for its tick alone: it may be the server's.
+  const gone = clock.value ? Date.now() - since : 0;
   if (!up && board.value && gone >= QUIET_MS) {
     return <span class="live push" role="status"><Icon name="ring" tone="changes" /><b>Reconnecting</b><span>, {duration(gone / 1000)} old</span></span>;
   }
@@ -180,6 +181,7 @@ export function App() {
     begin();
     return effect(() => { document.documentElement.dataset["page"] = route.value.page; });
   }, []);
+  if (locked.value) return <Door refusal={new Refusal("unauthenticated", "The session of this browser has ended.", null, 401)} />;
   if (refusal && !open) return <Door refusal={refusal} />;
   return open ? <Shell /> : null;
 }

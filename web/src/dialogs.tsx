@@ -13,6 +13,7 @@ function Box({ title, children }: { title: string; children: ComponentChildren }
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     box.current?.showModal();
+    box.current?.querySelector<HTMLElement>("form input")?.focus();
   }, []);
   const close = (): void => { dialog.value = null; };
   return (
@@ -60,7 +61,7 @@ export function CreateTask() {
   return (
     <Box title="New task">
       <form class="wants create" ref={form} onSubmit={submit}>
-        <label><span>Title</span><input class="field" name="title" required maxLength={500} autofocus /></label>
+        <label><span>Title</span><input class="field" name="title" required maxLength={500} /></label>
         <label><span>What is wanted</span><textarea name="description" rows={4} /></label>
         <div class="pair">
           <label><span>Priority</span><select class="field" name="priority" defaultValue="P2">{["P0", "P1", "P2", "P3", "P4"].map((one) => <option key={one} selected={one === "P2"}>{one}</option>)}</select></label>

@@ -41,6 +41,8 @@ export function shortAgent(id: string): string {
 export const plural = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
 export const shortSha = (sha: string): string => sha.slice(0, 7);
 export const fileName = (path: string): string => path.split("/").filter(Boolean).pop() ?? path;
+/** A clause as a sentence: a capital unless it begins with a name, and a full stop. */
+export const sentence = (text: string): string => (/^[a-z]+ /.test(text) ? capital(text) : text) + (/[.!?”"]$/.test(text) ? "" : ".");
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 export const millis = (ts: string): number => Date.parse(ts);
 

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { closeTask, go, here, type Page, route, toPage } from "./route";
 import { letterKeys } from "./settings";
-import { at, lastEvent } from "./store";
+import { at, board, lastEvent } from "./store";
 
 export type Dialog = "keys" | "create" | null;
 export const dialog = signal<Dialog>(null);
@@ -42,8 +42,8 @@ export function step(by: number): void {
   const head = lastEvent.peek()?.seq;
   if (head === undefined) return;
   const shown = at.peek();
-  const from = shown === null ? head : /^\d+$/.test(shown) ? Number(shown) : null;
-  if (from === null) return;
+  const from = shown === null ? head : /^\d+$/.test(shown) ? Number(shown) : board.peek()?.at?.seq;
+  if (from === undefined) return;
   const next = from + by;
   if (next >= head) go(here({ at: null }), true);
   else if (next >= 1) go(here({ at: String(next) }), true);

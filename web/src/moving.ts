@@ -9,6 +9,8 @@ const DROPS = ["start", "submit", "approve", "block", "done"];
 
 export interface Drag { id: string; from: ColumnName; verbs: Verb[] | null }
 export const drag = signal<Drag | null>(null);
+/** The card that the reader moved last. */
+export const ownMove = signal<string | null>(null);
 export const refusedMove = signal<{ id: string; refusal: Refusal } | null>(null);
 
 export const verbsOf = (id: string): Promise<Verb[]> => get<Verb[]>(`/tasks/${encodeURIComponent(id)}/verbs`);
@@ -49,6 +51,7 @@ export async function dropOn(column: ColumnName, title: string): Promise<void> {
 
 /** Does it, or opens the panel where the missing words are asked for. */
 export async function doVerb(id: string, verb: Verb): Promise<void> {
+  ownMove.value = id;
   if (verb.wants.length) go(toTask(id, { verb: verb.verb }));
   else await post(`/tasks/${encodeURIComponent(id)}/${verb.verb}`);
 }

@@ -72,6 +72,9 @@ export function resource<T>(path: string, params: Record<string, string | null> 
 export const at = computed(() => route.value.query.get("at"));
 export const past = computed(() => at.value !== null);
 
+/** Tasks that were given up are asked for only when the filter names them. */
+const withAbandoned = computed(() => /\bis:abandoned\b/.test(route.value.query.get("q") ?? ""));
+
 /** How far the server's clock is ahead of this one. */
 let ahead = 0;
 export const clock = signal(Date.now());
@@ -82,7 +85,7 @@ export const startClock = (): void => { setInterval(() => { clock.value = server
 // --- board --------------------------------------------------------------------------------------------------------
 
 export interface BoardState {
-  seq: number; repo: string; tasks: number; ready: number; columns: Column[]; cards: ReadonlyMap<string, Card>; at: Board["at"];
+  seq: number; repo: string; tasks: number; ready: number; columns: Column[]; cards: ReadonlyMap<string, Card>; at: Board["at"]; more: boolean;
 }
 export const board = signal<BoardState | null>(null);
 export const boardError = signal<Refusal | null>(null);
@@ -101,7 +104,7 @@ function setBoard(answer: Board): void {
   batch(() => {
     setClock(answer.now);
     board.value = {
-      seq: answer.seq, repo: answer.repo, tasks: answer.tasks, ready: answer.ready, columns: answer.columns, at: answer.at,
+      seq: answer.seq, repo: answer.repo, tasks: answer.tasks, ready: answer.ready, columns: answer.columns, at: answer.at, more: answer.more,
       cards: new Map(answer.cards.map((card) => [card.id, card])),
     };
     boardError.value = null;
@@ -113,25 +116,25 @@ function setBoard(answer: Board): void {
 const RETRY_MS = 2_000;
 export function loadBoard(): Promise<void> {
   boardLoading ??= (async () => {
-    const moment = at.peek();
+    const moment = at.peek(), given = withAbandoned.peek();
     // What the stream says while the answer is on its way is applied after it.
     if (moment === null) held ??= [];
     try {
-      const fresh = await ask<Board>(address("/board", { at: moment }), null);
+      const fresh = await ask<Board>(address("/board", { at: moment, abandoned: given ? "1" : null }), null);
       if (!fresh || moment !== at.peek()) return;
       setBoard(fresh.value);
       if (moment === null) headSeq = Math.max(headSeq, fresh.value.seq);
       else if (headSeq === 0) await findHead();
       const waiting = held ?? [];
       held = null;
-      for (const message of waiting) take(message);
+      take(waiting);
       firstLoad();
     } catch (problem) {
       const refusal = asProblem(problem);
       boardError.value = refusal;
       if (refusal.status === 0 || refusal.status >= 500) setTimeout(() => void loadBoard(), RETRY_MS);
     }
-    if (moment !== at.peek()) setTimeout(() => void loadBoard());
+    if (moment !== at.peek() || given !== withAbandoned.peek()) setTimeout(() => void loadBoard());
   })().finally(() => { boardLoading = null; });
   return boardLoading;
 }
@@ -148,29 +151,29 @@ const loaded = new Promise<void>((done) => { firstLoad = done; });
 // Messages are applied once a frame: a storm of events draws as often as one.
 let pending: Message[] = [];
 let scheduled = false;
-function take(message: Message): void {
-  if (held) { held.push(message); return; }
-  pending.push(message);
-  if (scheduled) return;
+function take(messages: Message[]): void {
+  if (held) { held.push(...messages); return; }
+  pending.push(...messages);
+  if (scheduled || !pending.length) return;
   scheduled = true;
   // A hidden tab gets no frames, but its title still counts.
   if (document.hidden) setTimeout(drain, 50);
   else requestAnimationFrame(drain);
 }
 
-/** How many messages one frame applies: parsing them takes a few milliseconds. */
-const PER_FRAME = 200;
+/** How long one frame may read messages; the rest waits for the next. */
+const BUDGET_MS = 6;
 function drain(): void {
-  const now = pending.slice(0, PER_FRAME);
-  pending = pending.slice(PER_FRAME);
-  scheduled = pending.length > 0;
-  if (scheduled) requestAnimationFrame(drain);
+  const began = performance.now();
   const changed = new Set<string>();
   const tasks = new Set<string>();
   batch(() => {
     let cards: Map<string, Card> | null = null;
     const events: LogEvent[] = [];
-    for (const message of now) {
+    let read = 0;
+    for (const message of pending) {
+      if (read > 0 && performance.now() - began > BUDGET_MS) break;
+      read += 1;
       if (message.event === "cards") {
         const body = JSON.parse(message.data) as CardsMessage;
         for (const name of body.changed) changed.add(name);
@@ -196,12 +199,15 @@ function drain(): void {
         reload();
       }
     }
+    pending = pending.slice(read);
     const last = events.at(-1);
     if (last) {
       lastEvent.value = { seq: last.seq, ts: last.ts };
       feed.value = [...feed.peek(), ...events].slice(-FEED);
     }
   });
+  scheduled = pending.length > 0;
+  if (scheduled) requestAnimationFrame(drain);
   invalidate(changed, tasks);
 }
 
@@ -253,8 +259,8 @@ export const mayAct = computed(() => session.value?.csrf != null && !past.value)
 export function startStore(): void {
   startClock();
   startLive(route.peek().query.get("repo"), { ready: loaded, lastSeq: () => headSeq, take, reopened: reload });
-  let shown: string | null | undefined;
   effect(() => {
-    if (at.value !== shown) { shown = at.value; void loadBoard(); }
+    void [at.value, withAbandoned.value];
+    void loadBoard();
   });
 }

@@ -6,7 +6,7 @@ import { matches, words } from "../filter";
 import { plural } from "../format";
 import { useHeld } from "../held";
 import { dialog } from "../keys";
-import { drag, dropOn, lit } from "../moving";
+import { drag, dropOn, lit, ownMove } from "../moving";
 import { go, here, route } from "../route";
 import { board, boardError, loadBoard } from "../store";
 import type { Card, Column as ColumnShape, ColumnName } from "../types";
@@ -40,7 +40,7 @@ function Cards({ column, cards }: { column: ColumnShape; cards: Card[] }) {
   const scroller = (): Element | null => (matchMedia("(max-width: 639px)").matches ? document.querySelector("main.page") : box.current);
   const group = GROUPS[route.value.query.get("group") ?? ""];
   const sorted = group ? [...cards].sort((a, b) => group(a).localeCompare(group(b)) || byRank(a, b)) : cards;
-  const held = useHeld(sorted.map((card) => card.id), box, scroller, drag.value !== null);
+  const held = useHeld(sorted.map((card) => card.id), box, scroller, drag.value !== null, ownMove.value);
   const all = board.value?.cards;
   let before: string | null = null;
   const heads = new Map<string, string>();
@@ -104,7 +104,7 @@ export function BoardPage() {
     <>
       <div class="head">
         <h1>Board</h1>
-        {now && <p class="sum">{found !== null ? `${found} of ${plural(now.tasks, "task")}` : plural(now.tasks, "task")}, {now.ready} ready to claim</p>}
+        {now && <p class="sum">{found !== null ? `${found} of ${plural(now.tasks, "task")}` : plural(now.tasks, "task")}, {now.ready} ready to claim{now.more && <>. <b>Only the first {now.cards.size} are shown.</b></>}</p>}
         <Tools />
       </div>
       {!now && boardError.value && <Problem refusal={boardError.value} retry={() => void loadBoard()} />}

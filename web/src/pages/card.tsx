@@ -47,7 +47,7 @@ function View({ card, away }: { card: Card; away: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   const link = useRef<HTMLAnchorElement>(null);
   const [moving, move] = useState(false);
-  useTint(box, card.version);
+  useTint(link, card.version);
   useKeyAct(box, (key) => {
     if (key === "Enter") { go(toTask(card.id)); return true; }
     if (key === "y") { copyText(card.id); return true; }
@@ -65,7 +65,7 @@ function View({ card, away }: { card: Card; away: boolean }) {
   return (
     <div class="card-box" ref={box}>
       <a class={`card ${done ? "is-done" : ""} ${open ? "is-open" : ""} ${away ? "is-away" : ""} ${drag.value?.id === card.id ? "is-dragged" : ""}`} ref={link}
-        href={toTask(card.id)} data-nav data-task={card.id} data-status={card.status} draggable={canAct()}
+        href={toTask(card.id)} data-nav {...(away ? {} : { "data-task": card.id })} data-status={card.status} draggable={canAct()}
         onDragStart={(event) => { event.dataTransfer?.setData("text/plain", card.id); beginDrag(card.id, card.column); }} onDragEnd={endDrag}>
         <span class="r1">
           <span class="id">{card.id}</span><span class={`pri ${card.priority <= "P1" ? "hi" : ""}`}>{card.priority}</span>

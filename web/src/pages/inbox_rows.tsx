@@ -1,7 +1,7 @@
 // The rows of the inbox: the open question, one line for everything else, and what was just dealt with.
 import { useRef, useState } from "preact/hooks";
 import { canAct, doItem, Refused, type Struck, undo, useDoing, Wants } from "../acting";
-import { clockTime, duration, shortAgent } from "../format";
+import { clockTime, duration, sentence, shortAgent } from "../format";
 import { go, toPage, toTask } from "../route";
 import { clock, feed } from "../store";
 import type { Action, Item } from "../types";
@@ -79,7 +79,7 @@ export function Ask({ item, place }: { item: Item; place: number }) {
         )}
       </p>
       <h2>{item.title}</h2>
-      {(item.decision?.context || item.reason) && <p class="ctx">{item.decision?.context && rich(item.decision.context)} {item.reason && <>{rich(item.reason)} · <Age since={item.since} /></>}</p>}
+      {(item.decision?.context || item.reason) && <p class="ctx">{item.decision?.context && rich(item.decision.context)} {item.reason && <>{rich(sentence(`${item.reason}, ${duration((clock.value - Date.parse(item.since)) / 1000)}`))}</>}</p>}
       {answers.length > 0 && (
         <div class="opts">
           {answers.map((action, index) => (

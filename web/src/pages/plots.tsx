@@ -32,6 +32,7 @@ function Frame({ ticks, days, unit, children }: { ticks: number[]; days: string[
 }
 
 export function Percentiles({ name, days }: { name: string; days: Day[] }) {
+  if (!days.some((day) => day.p50 !== null)) return <p class="none">Nothing was finished in these days.</p>;
   const values = days.flatMap((day) => [day.p85 ?? 0]);
   const ticks = numberTicks(Math.max(...values, 0.1));
   const top = ticks.at(-1) ?? 1;
@@ -60,7 +61,7 @@ export function Percentiles({ name, days }: { name: string; days: Day[] }) {
 const LAYERS = ["working", "review", "approved", "blocked"] as const;
 export function Stack({ days }: { days: Wip[] }) {
   const sums = days.map((day) => LAYERS.reduce((sum, layer) => sum + day[layer], 0));
-  const ticks = numberTicks(Math.max(...sums, 1));
+  const ticks = numberTicks(Math.max(...sums, 1), 4, 1);
   const top = ticks.at(-1) ?? 1;
   const y = (value: number): number => BASE - value / top * (BASE - TOP);
   const x = (index: number): number => LEFT + (days.length < 2 ? 0 : index / (days.length - 1) * (RIGHT - LEFT));
@@ -90,9 +91,10 @@ interface BarRow { label: string; value: number; tasks: string[] }
 const cut = (label: string, most: number, tail: boolean): string => label.length <= most ? label : tail ? `…${label.slice(label.length - most + 1)}` : `${label.slice(0, most - 1)}…`;
 
 export function Bars({ rows, tone, unit, mono = false, none }: { rows: BarRow[]; tone: string; unit: string; mono?: boolean; none: string }) {
-  if (!rows.length) return <p class="none">{none}</p>;
-  const shown = rows.slice(0, 6), left = mono ? 157 : 140, right = 350;
-  const ticks = numberTicks(Math.max(...shown.map((row) => row.value)), 5);
+  const shown = rows.filter((row) => row.value > 0).slice(0, 6);
+  if (!shown.length) return <p class="none">{none}</p>;
+  const left = mono ? 157 : 140, right = 350;
+  const ticks = numberTicks(Math.max(...shown.map((row) => row.value)), 5, mono ? 1 : 0);
   const top = ticks.at(-1) ?? 1, gap = (BASE - 6) / shown.length;
   return (
     <svg viewBox={`0 0 ${W} ${H}`}>
@@ -110,14 +112,15 @@ export function Bars({ rows, tone, unit, mono = false, none }: { rows: BarRow[];
             <text class={index === 0 ? "ax-s" : "ax-t"} x={left + width + 6} y={y + 4}>{row.value}</text>
           </>
         );
-        return row.tasks.length ? <a key={row.label} href={toTasks(row.tasks, words)} aria-label={words}>{body}</a> : <g key={row.label}>{body}</g>;
+        return row.tasks.length ? <a key={row.label} href={toTasks(row.tasks, words)}>{body}</a> : <g key={row.label}>{body}</g>;
       })}
     </svg>
   );
 }
 
 export function Columns({ rows }: { rows: { rounds: string; count: number; tasks: string[] }[] }) {
-  const ticks = numberTicks(Math.max(1, ...rows.map((row) => row.count)));
+  if (!rows.some((row) => row.count > 0)) return null;
+  const ticks = numberTicks(Math.max(1, ...rows.map((row) => row.count)), 4, 1);
   const top = ticks.at(-1) ?? 1, right = 394, step = (right - LEFT) / Math.max(1, rows.length);
   const y = (value: number): number => BASE - value / top * (BASE - TOP);
   return (
@@ -127,7 +130,7 @@ export function Columns({ rows }: { rows: { rounds: string; count: number; tasks
       {rows.map((row, index) => {
         const x = LEFT + step * (index + 0.5), words = `${row.count} tasks with ${row.rounds} review rounds`;
         const body = <><title>{words}</title><rect class="hit" x={x - step / 2} y={TOP} width={step} height={BASE - TOP} /><rect class="fl-review rest" x={x - 20} y={y(row.count)} width="40" height={BASE - y(row.count)} rx="2" /><text class="ax-t mid" x={x} y={y(row.count) - 6}>{row.count}</text><text class="ax mid" x={x} y="272">{row.rounds}</text></>;
-        return row.tasks.length ? <a key={row.rounds} href={toTasks(row.tasks, words)} aria-label={words}>{body}</a> : <g key={row.rounds}>{body}</g>;
+        return row.tasks.length ? <a key={row.rounds} href={toTasks(row.tasks, words)}>{body}</a> : <g key={row.rounds}>{body}</g>;
       })}
       <text class="ax" x={LEFT} y="290">review rounds until approved</text>
     </svg>

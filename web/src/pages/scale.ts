@@ -21,12 +21,12 @@ export function timeTicks(from: number, to: number, most: number): Tick[] {
   return found;
 }
 
-/** Round steps from 0 to at least `top`. */
-export function numberTicks(top: number, about = 4): number[] {
+/** Round steps from 0 to at least `top`; things that are counted have steps of 1 or more. */
+export function numberTicks(top: number, about = 4, least = 0): number[] {
   const rough = Math.max(top, 1e-9) / about;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 4, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? 10 * power;
-  const whole = top >= about ? Math.max(step, 1) : step;
+  const whole = Math.max(step, least);
   const count = Math.max(1, Math.ceil(top / whole - 1e-9));
   return Array.from({ length: count + 1 }, (_, index) => Number((index * whole).toFixed(6)));
 }

@@ -32,9 +32,10 @@ export function Overview({ timeline, from, to, width }: { timeline: Timeline; fr
     if (start.current) pan(start.current.to + (event.clientX - start.current.x) / inner * (last - first));
   };
   const bucket = density.bucket_seconds >= 3600 ? `${density.bucket_seconds / 3600} h` : `${Math.round(density.bucket_seconds / 60)} m`;
-  const wide = Math.max(6, x(to) - x(from));
+  // The last bucket is not full yet: a window that reaches now covers it.
+  const wide = Math.max(6, x(to >= clock.value ? last : to) - x(from));
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0} role="region" aria-label="Events over the last day">
       <svg class="overview" width={width} height={HEIGHT + 22} viewBox={`0 0 ${width} ${HEIGHT + 22}`}>
         <text class="ax" x="0" y="18">Events in {bucket}, last {Math.round((last - first) / 3_600_000)} h</text>
         {density.counts.map((count, index) => {

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { canAct, Wants } from "../acting";
 import { post } from "../api";
 import { shortSha } from "../format";
+import { toPage } from "../route";
 import type { Panel } from "../types";
 import { GateDot } from "../ui/shapes";
 import { Time } from "../ui/text";
@@ -24,7 +25,7 @@ function OneGate({ gate, task }: { gate: Gate; task: string }) {
     <>
       <tr id={`gate-${gate.name}`}>
         <td><span class="state"><GateDot mark={markOf(gate)} /><b>{gate.name}</b></span></td>
-        <td class="muted">{said(gate)}{gate.by && gate.state === "waived" && <> by <code>{gate.by}</code></>}</td>
+        <td class="muted">{gate.state === "waived" ? <a href={toPage("more", { tab: "activity", task })}>{said(gate)}</a> : said(gate)}{gate.by && gate.state === "waived" && <> by <code>{gate.by}</code></>}</td>
         <td>{gate.commit && <code class="muted" title={gate.commit}>{shortSha(gate.commit)}</code>}</td>
         <td class="num muted">{gate.at ? <Time ts={gate.at} /> : open && canAct() && !waiving && <button class="btn tiny" type="button" onClick={() => waive(true)}>Waive</button>}</td>
       </tr>

@@ -2,6 +2,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { canAct, Refused, useDoing, Wants } from "../acting";
 import { post } from "../api";
+import { sentence } from "../format";
+import { ownMove } from "../moving";
 import { closeTask, go, here, route, toTask } from "../route";
 import { at, board, resource } from "../store";
 import type { Panel, Verb } from "../types";
@@ -25,7 +27,11 @@ export function Verbs({ panel, quoted }: { panel: Panel; quoted?: string }) {
   const { task, verbs } = panel;
   const asked = route.value.query.get("verb");
   const wanting = verbs.find((verb) => verb.verb === asked && verb.allowed);
-  const send = (verb: Verb, values: Record<string, unknown> = {}): Promise<unknown> => post(`/tasks/${encodeURIComponent(task.id)}/${verb.verb}`, values);
+  const send = async (verb: Verb, values: Record<string, unknown> = {}): Promise<void> => {
+    ownMove.value = task.id;
+    await post(`/tasks/${encodeURIComponent(task.id)}/${verb.verb}`, values);
+    go(here({ verb: null, review: null }), true);
+  };
   const choose = (verb: Verb): void => {
     if (!canAct() || doing.busy) return;
     if (verb.wants.length) go(here({ verb: verb.verb }), true);
@@ -85,7 +91,7 @@ function neighbour(id: string, by: number): string | undefined {
 function Head({ panel }: { panel: Panel }) {
   const { task, card, why, position } = panel;
   return (
-    <header>
+    <div class="panel-head">
       <div class="bar">
         <State look={STATUS[task.status]}>{STATUS[task.status].word}</State><span>·</span><code>{task.id}</code><span>·</span>
         <span class={`pri ${task.priority <= "P1" ? "hi" : ""}`}>{task.priority}</span><span>·</span><span><Age since={card.since} /> in this state</span>
@@ -94,9 +100,9 @@ function Head({ panel }: { panel: Panel }) {
         <a class="icon-btn" href={closeTask()} aria-label="Close (Esc)"><Icon name="close" large /></a>
       </div>
       <h1 id="panel-title">{task.title}</h1>
-      <p class="because">{rich([why.summary, ...why.reasons.filter((reason) => reason !== why.summary)].join(" "))}</p>
+      <p class="because">{rich([why.summary, ...why.reasons.filter((reason) => reason !== why.summary)].map(sentence).join(" "))}</p>
       <Verbs panel={panel} />
-    </header>
+    </div>
   );
 }
 

@@ -31,7 +31,7 @@ function HunkView({ hunk, at: [file, index], path, chosen, toggle }: { hunk: Hun
   return (
     <section class="hunk" ref={box} tabIndex={0} data-nav aria-label={`${path}, ${hunk.head}`}>
       <div class="hunk-head"><span class="one-line">{hunk.head}</span><button class="btn tiny push" type="button" aria-pressed={all} onClick={() => toggle(keys, !all)}>{all ? "Quoted" : "Quote hunk"}</button></div>
-      <div class="code" onClick={click}>
+      <div class="code" onClick={click} tabIndex={0} role="group" aria-label={`Lines of ${path}`}>
         {hunk.lines.map((line, number) => {
           const key = keys[number] as string;
           return (
@@ -81,7 +81,7 @@ function Body({ panel, diff }: { panel: Panel; diff: Diff }) {
         <Verbs panel={panel} quoted={quoted} />
         {diff.files.map((file, index) => (
           <section key={file.path} id={`file-${index}`} class="diff" aria-label={file.path}>
-            <h3 class="file"><span>{file.old_path ? `${file.old_path} → ` : ""}{file.path}</span><span class="push muted">{file.status}, {file.binary ? "binary" : counts(file)}</span></h3>
+            <h2 class="file"><span>{file.old_path ? `${file.old_path} → ` : ""}{file.path}</span><span class="push muted">{file.status}, {file.binary ? "binary" : counts(file)}</span></h2>
             {(hunks[index] ?? []).map((hunk, place) => <HunkView key={place} hunk={hunk} at={[index, place]} path={file.path} chosen={chosen} toggle={toggle} />)}
           </section>
         ))}
@@ -94,12 +94,12 @@ export function Review({ panel }: { panel: Panel }) {
   const from = resource<Diff>(`/tasks/${encodeURIComponent(panel.task.id)}/diff`, { at: at.value });
   return (
     <>
-      <header class="review-head">
+      <div class="panel-head review-head">
         <div class="bar">
           <Icon name="review" tone="review" /><code>{panel.task.id}</code><strong class="one-line">{panel.task.title}</strong><span class="push" /><GateWords gates={panel.card.gates} />
           <a class="icon-btn" href={here({ review: null })} aria-label="Leave review mode (Esc)"><Icon name="close" large /></a>
         </div>
-      </header>
+      </div>
       <Loaded from={from} rows={8} tall>{(diff) => <Body panel={panel} diff={diff} />}</Loaded>
     </>
   );

@@ -26,6 +26,7 @@ export function useKeyAct(box: RefObject<HTMLElement | null>, handle: (key: stri
   }, [box.current]);
 }
 
+const TINT_MS = 600;
 /** A changed row is tinted and fades; the first drawing is not a change. */
 export function useTint(box: RefObject<HTMLElement | null>, version: unknown): void {
   const before = useRef(version);
@@ -34,11 +35,7 @@ export function useTint(box: RefObject<HTMLElement | null>, version: unknown): v
     before.current = version;
     const element = box.current;
     if (!element || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-    element.classList.remove("changed");
-    void element.offsetWidth;
-    element.classList.add("changed");
-    const end = (): void => element.classList.remove("changed");
-    element.addEventListener("animationend", end, { once: true });
+    element.animate([{ backgroundColor: "var(--wash-working)", offset: 0 }], { duration: TINT_MS, easing: "cubic-bezier(.2, 0, 0, 1)" });
   }, [version]);
 }
 
