@@ -1,7 +1,7 @@
 //! What a door saw with its own eyes. No caller can state any of it: nothing here is read from a text, and no `Command`
 //! reaches it.
 
-use crate::command::{Command, FileAction, LeaseChange, ReportStatus, Submission};
+use crate::command::{Command, FileAction, LeaseChange, ReportStatus, Submission, TaskVerb};
 use crate::status::Status;
 use crate::task::Tier;
 use serde::{Deserialize, Serialize};
@@ -189,7 +189,7 @@ pub struct MergeSeen {
 }
 
 /// What has to be looked at before a command can be decided.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wanted<'a> {
     /// A claim may be made.
     pub claim: bool,
@@ -199,6 +199,8 @@ pub struct Wanted<'a> {
     pub merge: Option<Option<&'a str>>,
     /// These patterns are leased.
     pub lease: Option<&'a [String]>,
+    /// A claim ends without its work handed in: what is not committed has to be kept first.
+    pub keep: bool,
 }
 
 impl Wanted<'_> {
@@ -233,8 +235,13 @@ impl Command {
             Command::Submit(given) => {
                 let status = given.report.as_ref().map(|report| report.status);
                 let hands_in = status.is_none_or(|status| status == ReportStatus::Completed);
-                Wanted { work: hands_in.then_some(Cow::Borrowed(given)), ..nothing }
+                let work = hands_in.then_some(Cow::Borrowed(given));
+                Wanted { work, keep: !hands_in, ..nothing }
             }
+            Command::Move {
+                verb: TaskVerb::Release | TaskVerb::Fail | TaskVerb::Abandon, ..
+            } => Wanted { keep: true, ..nothing },
+            Command::Land { merged, .. } => Wanted { merge: Some(Some(merged)), ..nothing },
             Command::Done { merged, unmerged: false, .. } => {
                 Wanted { merge: Some(merged.as_deref()), ..nothing }
             }
@@ -246,13 +253,12 @@ impl Command {
                     Wanted { work: Some(Cow::Owned(given)), ..nothing }
                 }
                 Status::Done => Wanted { merge: Some(None), ..nothing },
-                Status::Queued
-                | Status::ChangesRequested
-                | Status::Approved
-                | Status::Merging
-                | Status::Blocked
-                | Status::Failed
-                | Status::Abandoned => nothing,
+                Status::Queued | Status::Failed | Status::Abandoned => {
+                    Wanted { keep: true, ..nothing }
+                }
+                Status::ChangesRequested | Status::Approved | Status::Merging | Status::Blocked => {
+                    nothing
+                }
             },
             Command::Several { steps, .. } => steps.iter().fold(nothing, |all, step| {
                 let one = step.wants_seen();
@@ -261,6 +267,7 @@ impl Command {
                     work: all.work.or(one.work),
                     merge: all.merge.or(one.merge),
                     lease: None,
+                    keep: all.keep || one.keep,
                 }
             }),
             _ => nothing,

@@ -210,6 +210,20 @@ impl Service {
         Ok(Request { observed: observed.observed, ..request })
     }
 
+    /// Asks what the rules would say to a command of a caller now, after its observer has looked. Nothing is changed.
+    pub fn would_run(&self, caller: &Caller, command: Command) -> Result<(), Refusal> {
+        let request = caller.request(command);
+        let Some(observer) = &caller.observer else { return self.would(request) };
+        let wanted = request.command.wants_seen();
+        let Stands { task, beside, rounds } =
+            self.what_stands(&request, &request.command, &wanted)?;
+        let (task, beside, rounds) = (task.as_ref(), &*beside, &*rounds);
+        let look = Look { request: &request, wanted, task, beside, rounds };
+        let observed = observer.observe(&look)?.observed;
+        observer.refused(&look, &observed);
+        self.would(Request { observed, ..request.clone() })
+    }
+
     /// Says when work is handed in from the branch that comity named for another task.
     fn another_tasks_branch(
         &self,
@@ -242,7 +256,8 @@ impl Service {
         command: &Command,
         wanted: &Wanted<'_>,
     ) -> Result<Stands, Refusal> {
-        if wanted.work.is_none() && wanted.merge.is_none() && wanted.lease.is_none() {
+        let is_needed = wanted.work.is_some() || wanted.merge.is_some() || wanted.keep;
+        if !is_needed && wanted.lease.is_none() {
             return Ok(Stands::default());
         }
         self.read(&Caller::of(request), |reader| {

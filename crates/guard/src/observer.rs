@@ -3,10 +3,12 @@
 use crate::base_branch::Standing;
 use crate::diff::{Change, changes, text_at};
 use crate::git::{self, Containment, Git, NewFiles, WorkTree};
-use crate::{deps, land, span};
+use crate::landing::Journal;
+use crate::{deps, land, span, wip};
 use comity_core::command::{Command, Submission};
 use comity_core::hint::say;
-use comity_core::observed::{FileChange, MergeSeen, Observed, WorkSeen};
+use comity_core::ids::TaskId;
+use comity_core::observed::{FileChange, MergeSeen, Observed, Wanted, WorkSeen};
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Task};
@@ -56,6 +58,15 @@ impl Observer for GitObserver {
     fn observe(&self, look: &Look<'_>) -> Result<Seen, Refusal> {
         let mut seen = Seen::default();
         let Some(tree) = &self.tree else { return Ok(seen) };
+        if look.wanted.keep {
+            seen.remarks.extend(self.kept(look, tree));
+        }
+        if look.wanted.claim && self.head_counts {
+            seen.remarks.extend(wip::before_claim(tree));
+        }
+        if (Wanted { keep: false, ..look.wanted.clone() }).is_nothing() {
+            return Ok(seen);
+        }
         let git = Git::at(tree);
         let standing = Standing::of(&git, self.base.as_deref())?;
         let observed = &mut seen.observed;
@@ -85,7 +96,7 @@ impl Observer for GitObserver {
         if let Some(named) = look.wanted.merge
             && (named.is_some() || submitted.is_some())
         {
-            match merge(tree, &standing, submitted, named) {
+            match merge(tree, &standing, &task.id, submitted, named) {
                 Ok((merged, contains, added)) => {
                     let task_version = task.version;
                     observed.merge = Some(MergeSeen { task_version, merged, contains, added });
@@ -104,6 +115,9 @@ impl Observer for GitObserver {
         seen: &Observed,
         task_now: Option<&TaskView>,
     ) -> Vec<String> {
+        if let Some(tree) = self.tree.as_deref().filter(|_| self.head_counts) {
+            wip::claim_changed(tree, seen);
+        }
         let Some((tree, task, commit)) = self.snapshot(look, seen) else { return Vec::new() };
         let taken = task_now.and_then(|task| task.commit.as_deref());
         if taken != Some(commit) {
@@ -131,6 +145,17 @@ impl Blind {
 }
 
 impl GitObserver {
+    /// Keeps what is not committed of a task whose claim is about to end. Nothing that goes wrong here keeps it from ending.
+    fn kept(&self, look: &Look<'_>, tree: &Path) -> Option<String> {
+        let task = look.task?;
+        let claim = task.claim.as_ref()?;
+        if claim.host.is_none() || claim.host != look.request.via.host {
+            return None;
+        }
+        let place = wip::own_tree(tree, claim.workspace.as_deref()?)?;
+        wip::kept_of(task.id.as_str(), &place)
+    }
+
     fn snapshot<'s>(
         &'s self,
         look: &Look<'s>,
@@ -357,6 +382,7 @@ fn no_branch(name: &str) -> Refusal {
 fn merge(
     tree: &Path,
     standing: &Standing,
+    task: &TaskId,
     submitted: Option<&str>,
     name: Option<&str>,
 ) -> Result<(String, bool, Vec<String>), Blind> {
@@ -368,14 +394,22 @@ fn merge(
         })?,
     };
     let Some(submitted) = submitted else { return Ok((merged, true, Vec::new())) };
+    let added = || {
+        land::added_by_merge(&git, submitted, &merged).ok_or_else(|| {
+            Blind::Unseen(format!("git cannot tell what the merge of {submitted} changed"))
+        })
+    };
+    // What comity itself made of the work has it, also where a squash or a rebase left no equal patch.
+    let made = git.commit(submitted).and_then(|work| Journal::of(task).read(&git, &work));
+    if made.is_some_and(|(_, made)| made == merged) {
+        let added = added()?;
+        return Ok((merged, true, added));
+    }
     match git::containment(tree, submitted, &merged) {
-        Containment::Contained => match land::added_by_merge(&git, submitted, &merged) {
-            Some(added) => Ok((merged, true, added)),
-            None => {
-                let why = format!("git cannot tell what the merge of {submitted} changed");
-                Err(Blind::Unseen(why))
-            }
-        },
+        Containment::Contained => {
+            let added = added()?;
+            Ok((merged, true, added))
+        }
         Containment::Missing => Ok((merged, false, Vec::new())),
         Containment::Unknown => {
             let shown = comity_core::ids::shorten(submitted);

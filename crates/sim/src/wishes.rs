@@ -245,6 +245,9 @@ fn integrate(sight: &Sight, chance: &mut Chance) -> Command {
         Some(id) if chance.percent(20) => {
             Command::Done { id, merged: None, unmerged: false, reason: None }
         }
+        Some(id) if chance.percent(30) => {
+            Command::Land { id, merged: "0bad1dea".to_owned(), reason: None }
+        }
         Some(id) => TaskVerb::Merge.on(id, None),
         None => Command::Heartbeat,
     }

@@ -8,7 +8,9 @@ use super::words::{
 };
 use crate::terminal::Ink;
 use crate::wording::CommandLine;
-use comity_api::{ClaimAnswer, SubmitAnswer, TaskAnswer, TasksAnswer, WhyAnswer};
+use comity_api::{
+    ClaimAnswer, LandAnswer, SnapshotsAnswer, SubmitAnswer, TaskAnswer, TasksAnswer, WhyAnswer,
+};
 use comity_core::decide::REVIEW_GATE;
 use comity_core::status::Status;
 use comity_core::task::CheckState;
@@ -333,4 +335,21 @@ fn explanation(why: &Explanation, screen: &Screen) -> String {
         out.push_str(&format!("Next: {}\n", paint(BUSY, &why.next)));
     }
     out
+}
+
+pub fn landed(answer: &LandAnswer, screen: &Screen) -> String {
+    let (merged, branch) = (short_sha(&answer.merged), &answer.branch);
+    let pushed = if answer.pushed { ", pushed" } else { "" };
+    let gates: Vec<&str> = answer.gates.iter().map(|gate| gate.name.as_str()).collect();
+    let gates = match gates.is_empty() {
+        true => String::new(),
+        false => format!("; passed there: {}", gates.join(", ")),
+    };
+    let line = one_line(&answer.task, screen);
+    line + &paint(DIM, &format!("landed on {branch} as {merged}{pushed}{gates}")) + "\n"
+}
+
+pub fn snapshots(answer: &SnapshotsAnswer, _: &Screen) -> String {
+    let all = answer.snapshot.iter().chain(&answer.snapshots);
+    all.map(|one| format!("{}  {}  {}\n", short_sha(&one.commit), one.at, one.name)).collect()
 }

@@ -2,16 +2,18 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{edit, execute, reply, show, task_fields, text, words};
-use crate::args::{CreateArgs, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
+use super::{call, edit, execute, reply, show, task_fields, team, text, words};
+use crate::args::{
+    CreateArgs, LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
+};
 use crate::human;
 use crate::human::task::{Explained, SeveralExplained};
 use crate::output::{Reply, Words};
 use crate::wording;
 use comity_api::{
-    Assign, Block, ById, CheckItem, Claim, ClaimAnswer, Depend, Done, Handoff, Link, Operation,
-    Several, Start, Subtask, TaskAnswer, TaskFilter, TaskStep, TaskVerbInput, TasksAnswer,
-    Transition, UndoStep, op,
+    Assign, Block, ById, CheckItem, Claim, ClaimAnswer, Depend, Done, Handoff, LandTask, Link,
+    Operation, Several, Start, Strategy, Subtask, TaskAnswer, TaskFilter, TaskStep, TaskVerbInput,
+    TasksAnswer, Transition, UndoStep, op,
 };
 use comity_bridge::contract::{self, AskedFor, Named};
 use comity_bridge::mission;
@@ -58,6 +60,7 @@ pub(super) fn run(context: &Context, command: TaskCommand, json: bool) -> Result
             let input = |id| Done { id, merged: merged.clone(), unmerged, reason: reason.clone() };
             each::<op::TaskDone>(context, ids, input, TaskStep::Done, human::task::line)
         }
+        TaskCommand::Land(args) => land(context, args, json),
         TaskCommand::Breakdown { file, epic } => words::breakdown(context, &file, epic.as_ref()),
         TaskCommand::Answer { id, text, comment } => words::answer(context, id, text, comment),
         TaskCommand::Intervene { id, feedback } => words::intervene(context, id, feedback),
@@ -186,6 +189,17 @@ fn claim(context: &Context, wish: Claim) -> Result<Reply, Refusal> {
         Err(failed) => reply
             .note(format!("note: comity could not write the mission's files: {}", failed.message)),
     })
+}
+
+fn land(context: &Context, args: LandArgs, json: bool) -> Result<Reply, Refusal> {
+    let strategy = match args.strategy {
+        LandStrategy::Merge => Strategy::Merge,
+        LandStrategy::Squash => Strategy::Squash,
+        LandStrategy::Rebase => Strategy::Rebase,
+    };
+    let input = LandTask { id: args.id, into: args.into, strategy, push: args.push };
+    let runner = team::runner(context, json)?;
+    call::<op::TaskLand>(&runner, &context.caller(), input, human::task::landed)
 }
 
 fn submit(context: &Context, args: SubmitArgs) -> Result<Reply, Refusal> {

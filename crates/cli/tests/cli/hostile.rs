@@ -59,6 +59,8 @@ task transition T1 in_progress --reason H
 task transition T1 H
 lease acquire src/H --purpose H
 gate run T1 H
+task land T1 --into H
+snapshot --list
 lease acquire docs/ --purpose H
 lease check docs/H
 lease renew H

@@ -238,6 +238,7 @@ impl<'a> Rule<'a> {
             Command::Done { id, merged, unmerged, reason } => {
                 self.done(id, merged.as_ref(), *unmerged, reason.as_ref())
             }
+            Command::Land { id, merged, reason } => self.land(id, merged, reason.as_ref()),
             Command::Block { id, needs, questions, retry_after, reason } => {
                 self.block(id, needs.as_ref(), questions, *retry_after, reason.as_ref())
             }
@@ -396,6 +397,7 @@ impl Command {
             | Command::Move { id, .. }
             | Command::Undo { id, .. }
             | Command::Done { id, .. }
+            | Command::Land { id, .. }
             | Command::Block { id, .. }
             | Command::Check { id, .. }
             | Command::Subtask { id, .. }

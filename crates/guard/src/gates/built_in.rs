@@ -16,13 +16,16 @@ use std::path::Path;
 const MESSAGES_MAX: &str = "--max-count=500";
 
 /// What the checks that are built in look at.
-pub(super) struct Checked<'a> {
+pub(crate) struct Checked<'a> {
     pub service: &'a Service,
     pub caller: &'a Caller,
     pub observer: &'a GitObserver,
     pub policy: &'a Policy,
     pub task: &'a Task,
     pub tree: &'a Path,
+    /// The work that was handed in, which checks that are built in look at.
+    pub work: &'a str,
+    /// The commit that commands run on.
     pub commit: &'a str,
 }
 
@@ -33,7 +36,7 @@ impl Checked<'_> {
             return Ok(Vec::new());
         }
         let is_snapshot = self.task.constraints.no_git_commit;
-        let (commit, branch) = (self.commit.to_owned(), self.task.branch.clone());
+        let (commit, branch) = (self.work.to_owned(), self.task.branch.clone());
         let work = HandedIn { commit, branch, is_snapshot, base: None };
         let work = self.observer.seen(self.task, &work)?;
         match gate {
