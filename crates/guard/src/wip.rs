@@ -82,7 +82,7 @@ fn mark(tree: &Path) -> Option<PathBuf> {
 /// anything, so that most claims ask no git.
 pub(crate) fn before_claim(tree: &Path) -> Option<String> {
     mark(tree).filter(|mark| mark.exists())?;
-    kept_of("the claim before this one", tree)
+    kept_of("an earlier task", tree)
 }
 
 /// Notes that a claim was made in a work tree, or that its work was handed in.
@@ -197,7 +197,8 @@ impl InDanger {
 }
 
 pub(crate) fn kept_words(task: &str, kept: &SnapshotView) -> String {
-    format!("note: the uncommitted work on {task} is kept as {}", kept.name)
+    let short = kept.commit.get(..10).unwrap_or(&kept.commit);
+    format!("note: the uncommitted work on {task} is kept as commit {short}")
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ fn work_is_kept_before_it_is_released_failed_or_abandoned() {
         let done = call.done();
         assert_eq!(done.exit, 0, "{}", done.stderr);
         assert!(
-            done.stderr.contains("the uncommitted work on T1 is kept as refs/"),
+            done.stderr.contains("the uncommitted work on T1 is kept as commit "),
             "{}",
             done.stderr
         );
