@@ -6,10 +6,11 @@ use crate::decision::Decision;
 use crate::directive::Directive;
 use crate::event::Placed;
 use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, RunId, TaskId};
-use crate::lease::Lease;
+use crate::lease::{Lease, PastLease};
 use crate::memory::Memory;
 use crate::project::{
-    agent, budget, correct, counters, decision, directive, lease, memory, run, task, touched,
+    agent, budget, correct, counters, decision, directive, lease, memory, past_lease, run, task,
+    touched,
 };
 use crate::run::Run;
 use crate::task::Task;
@@ -25,6 +26,7 @@ pub enum Key {
     Agent(AgentId),
     Memory(RepoName, MemoryId),
     Directive(RepoName, DirectiveId),
+    PastLease(RepoName, LeaseId),
     Run(RepoName, RunId),
     Budget(RepoName, Scope),
 }
@@ -40,6 +42,7 @@ pub struct State {
     pub agents: BTreeMap<AgentId, Agent>,
     pub memories: BTreeMap<(RepoName, MemoryId), Memory>,
     pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
+    pub past_leases: BTreeMap<(RepoName, LeaseId), PastLease>,
     pub runs: BTreeMap<(RepoName, RunId), Run>,
     pub budgets: BTreeMap<(RepoName, Scope), Budget>,
 }
@@ -82,6 +85,10 @@ impl State {
                 }
                 Key::Directive(repo, id) => {
                     step(&mut self.directives, (repo.clone(), *id), |it| directive(it, placed));
+                }
+                Key::PastLease(repo, id) => {
+                    let place = (repo.clone(), *id);
+                    step(&mut self.past_leases, place, |it| past_lease(it, *id, placed));
                 }
                 Key::Run(repo, id) => {
                     step(&mut self.runs, (repo.clone(), *id), |it| run(it, placed));

@@ -168,7 +168,7 @@ fn apply(
 }
 
 fn size(state: &State) -> usize {
-    let kept = state.memories.len() + state.directives.len();
+    let kept = state.memories.len() + state.directives.len() + state.past_leases.len();
     let kept = kept + state.runs.len() + state.budgets.len();
     state.tasks.len() + state.leases.len() + state.decisions.len() + state.agents.len() + kept
 }
@@ -260,6 +260,10 @@ fn take(state: &mut State, key: &Key) -> Option<Entity> {
             let directive = state.directives.remove(&(repo.clone(), *id));
             directive.map(|directive| Entity::Directive(Box::new(directive)))
         }
+        Key::PastLease(repo, id) => {
+            let lease = state.past_leases.remove(&(repo.clone(), *id));
+            lease.map(|lease| Entity::PastLease(Box::new(lease)))
+        }
         Key::Run(repo, id) => {
             let run = state.runs.remove(&(repo.clone(), *id));
             run.map(|run| Entity::Run(Box::new(run)))
@@ -279,6 +283,7 @@ fn keys(state: &State) -> Vec<Key> {
     keys.extend(state.agents.keys().cloned().map(Key::Agent));
     keys.extend(state.memories.keys().map(|(repo, id)| Key::Memory(repo.clone(), *id)));
     keys.extend(state.directives.keys().map(|(repo, id)| Key::Directive(repo.clone(), *id)));
+    keys.extend(state.past_leases.keys().map(|(repo, id)| Key::PastLease(repo.clone(), *id)));
     keys.extend(state.runs.keys().map(|(repo, id)| Key::Run(repo.clone(), *id)));
     keys.extend(state.budgets.keys().map(|(repo, of)| Key::Budget(repo.clone(), of.clone())));
     keys
@@ -293,6 +298,7 @@ fn name(key: &Key) -> String {
         Key::Agent(id) => format!("agent {id}"),
         Key::Memory(repo, id) => format!("memory {id} of {repo}"),
         Key::Directive(repo, id) => format!("directive {id} of {repo}"),
+        Key::PastLease(repo, id) => format!("ended lease {id} of {repo}"),
         Key::Run(repo, id) => format!("run {id} of {repo}"),
         Key::Budget(repo, scope) => format!("budget {scope} of {repo}"),
     }
@@ -389,6 +395,7 @@ fn count<'a>(rebuilt: &'a mut Rebuilt, key: &Key) -> &'a mut usize {
         Key::Agent(_) => &mut rebuilt.agents,
         Key::Memory(..) => &mut rebuilt.memories,
         Key::Directive(..) => &mut rebuilt.directives,
+        Key::PastLease(..) => &mut rebuilt.past_leases,
         Key::Run(..) => &mut rebuilt.runs,
         Key::Budget(..) => &mut rebuilt.budgets,
     }

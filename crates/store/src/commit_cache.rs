@@ -147,8 +147,19 @@ impl<R: TaskRow> CommitCache<R> {
     }
 
     fn keep_state(&mut self, state: State) {
-        let State { repos, tasks, leases, decisions, agents, memories, directives, runs, budgets } =
-            state;
+        // Nobody looks up one ended lease.
+        let State {
+            repos,
+            tasks,
+            leases,
+            decisions,
+            agents,
+            memories,
+            directives,
+            past_leases: _,
+            runs,
+            budgets,
+        } = state;
         for (id, counters) in repos {
             self.entities.put(Key::Repo(id), Entity::Repo(counters));
         }

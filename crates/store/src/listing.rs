@@ -123,7 +123,7 @@ pub fn last_before<E>(
 }
 
 impl EntityKind {
-    const ALL: [EntityKind; 9] = [
+    const ALL: [EntityKind; 10] = [
         EntityKind::Repo,
         EntityKind::Task,
         EntityKind::Lease,
@@ -131,6 +131,7 @@ impl EntityKind {
         EntityKind::Agent,
         EntityKind::Memory,
         EntityKind::Directive,
+        EntityKind::PastLease,
         EntityKind::Run,
         EntityKind::Budget,
     ];
@@ -144,6 +145,7 @@ impl EntityKind {
             Key::Agent(_) => EntityKind::Agent,
             Key::Memory(..) => EntityKind::Memory,
             Key::Directive(..) => EntityKind::Directive,
+            Key::PastLease(..) => EntityKind::PastLease,
             Key::Run(..) => EntityKind::Run,
             Key::Budget(..) => EntityKind::Budget,
         }
@@ -168,6 +170,7 @@ impl PageStart<'_> {
             Key::Agent(id) => PageStart { name: id.as_str(), ..PageStart::default() },
             Key::Memory(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Directive(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::PastLease(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Run(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Budget(repo, of) => PageStart { name: repo.as_str(), id: of.as_str(), number: 0 },
         }

@@ -364,6 +364,7 @@ impl<'a> Rule<'a> {
                     fence,
                     ttl,
                     since: None,
+                    late: false,
                 }),
             );
         }

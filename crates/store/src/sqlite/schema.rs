@@ -11,7 +11,8 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (2, include_str!("migrations/0002_preferred.sql")),
     (3, include_str!("migrations/0003_memory.sql")),
     (4, include_str!("migrations/0004_fold_case.sql")),
-    (5, include_str!("migrations/0005_runs.sql")),
+    (5, include_str!("migrations/0005_past_leases.sql")),
+    (6, include_str!("migrations/0006_runs.sql")),
 ];
 
 /// The schema that this build writes.
