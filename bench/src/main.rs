@@ -8,6 +8,7 @@
 mod beside;
 mod cli;
 mod fill;
+mod guard;
 mod lease;
 mod log;
 mod machine;
@@ -44,7 +45,7 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 11] = [
+const SECTIONS: [(&str, Section); 12] = [
     ("write", write::run),
     ("lease", lease::run),
     ("log", log::run),
@@ -53,6 +54,7 @@ const SECTIONS: [(&str, Section); 11] = [
     ("cli", cli::run),
     ("rpc", rpc::run),
     ("mcp", mcp::run),
+    ("guard", guard::run_all),
     ("postgres", postgres::run),
     ("postgres-past", postgres::run_past),
     ("postgres-queues", postgres::run_queues),

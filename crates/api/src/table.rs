@@ -214,7 +214,7 @@ table! {
     ContractRender "contract.render" Read none PEOPLE, RenderTask => RenderedTask, "Write a task as a contract";
     ContractApply "contract.apply" Write none PEOPLE, ApplyContract => AppliedAnswer, "Carry out what the report of an agent asks for";
     ContractSchema "contract.schema" Read none PEOPLE, ContractOfKind => SchemaAnswer, "Print the JSON Schema of a kind of contract";
-    GuardCheck "guard.check" Read none LOCAL, CheckWork => GuardAnswer, "Check this work tree against the constraints of a task";
+    GuardCheck "guard.check" Read none LOCAL, CheckWork => GuardAnswer, "Check work against the constraints of its task and the leases of others";
     GuardPush "guard.push" Read none LOCAL, CheckPush => PushAnswer, "Refuse pushes of agents to protected branches, as git's pre-push hook";
     GuardStaged "guard.staged" Read none LOCAL, Nothing => StagedAnswer, "Check the files of the next commit against the leases of others";
     GuardCommit "guard.commit" Read none PEOPLE, CheckMessage => MessageAnswer, "Check a commit message against the template type(task-id): summary";

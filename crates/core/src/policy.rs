@@ -19,6 +19,16 @@ pub enum Undeclared {
     Refuse,
 }
 
+/// What happens to work that changes what another owner had leased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Land {
+    #[default]
+    Refuse,
+    Warn,
+    Off,
+}
+
 /// A project's settings, as far as rules depend on them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
@@ -48,6 +58,7 @@ pub struct Policy {
     /// Whether the project itself names the branches of tasks, so that work belongs there and nowhere else.
     pub names_branches: bool,
     pub undeclared: Undeclared,
+    pub land: Land,
     /// Whether paths differ only by case are the same, as on the store's file system.
     pub fold_case: bool,
 }
@@ -69,6 +80,7 @@ impl Default for Policy {
             has_git: true,
             names_branches: false,
             undeclared: Undeclared::Warn,
+            land: Land::Refuse,
             fold_case: false,
         }
     }

@@ -217,7 +217,9 @@ pub(crate) fn render(
         decide::Answer::HandedIn(id, said) => settle(tx, facts, |facts| {
             let task = view::task(facts, task(facts, repo, id)?, policy, Some(caller))?;
             let (undeclared, shared_with) = (said.undeclared.clone(), said.shared_with.clone());
-            Ok(Answer::Submitted(Box::new(SubmitAnswer { task, undeclared, shared_with })))
+            let violations = said.violations.clone();
+            let answer = SubmitAnswer { task, undeclared, shared_with, violations };
+            Ok(Answer::Submitted(Box::new(answer)))
         }),
         decide::Answer::Tasks(ids) => settle(tx, facts, |facts| {
             let mut tasks = Vec::new();

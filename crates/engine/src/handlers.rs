@@ -290,7 +290,8 @@ crate::handlers_of! { Service, register_own {
         let (wait, command) = (input.wait, Command::from(input));
         match wait {
             Some(wait) => {
-                let reply = service.execute_waiting(&caller.request(command), wait)?;
+                let (request, observer) = (caller.request(command), caller.observer.as_ref());
+                let reply = service.execute_waiting(&request, observer, wait)?;
                 reply.take::<LeasesAnswer>().map(Answered::from)
             }
             None => {

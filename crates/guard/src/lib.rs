@@ -9,6 +9,7 @@ pub mod diff;
 mod gates;
 pub mod git;
 mod hook;
+mod land;
 mod landing;
 mod message;
 mod observer;

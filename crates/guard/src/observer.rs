@@ -4,7 +4,7 @@ use crate::base_branch::Standing;
 use crate::diff::{Change, changes, text_at};
 use crate::git::{self, Containment, Git, NewFiles, WorkTree};
 use crate::landing::Journal;
-use crate::{deps, span, wip};
+use crate::{deps, land, span, wip};
 use comity_core::command::{Command, Submission};
 use comity_core::hint::say;
 use comity_core::ids::TaskId;
@@ -37,6 +37,8 @@ pub struct HandedIn {
     pub commit: String,
     pub branch: Option<String>,
     pub is_snapshot: bool,
+    /// What it is compared with, where the caller says so; else where the work began.
+    pub base: Option<String>,
 }
 
 /// Why something could not be seen.
@@ -71,6 +73,12 @@ impl Observer for GitObserver {
         if look.wanted.claim {
             observed.claim = standing.claim(&git);
         }
+        if let Some(patterns) = look.wanted.lease {
+            let (host, owner) = (look.request.via.host.as_deref(), &look.request.actor);
+            let base = self.base.as_deref();
+            let seen = land::lease_seen(tree, base, look.rounds, host, patterns, owner);
+            observed.lease = Some(seen);
+        }
         let Some(task) = look.task else { return Ok(seen) };
         let is_code = task.deliverable == Deliverable::Code;
         let in_steps = matches!(look.request.command, Command::Several { .. });
@@ -89,9 +97,9 @@ impl Observer for GitObserver {
             && (named.is_some() || submitted.is_some())
         {
             match merge(tree, &standing, &task.id, submitted, named) {
-                Ok((merged, contains)) => {
+                Ok((merged, contains, added)) => {
                     let task_version = task.version;
-                    observed.merge = Some(MergeSeen { task_version, merged, contains });
+                    observed.merge = Some(MergeSeen { task_version, merged, contains, added });
                 }
                 Err(blind) => observed.unseen = Some(blind.reason()?),
             }
@@ -204,7 +212,7 @@ impl GitObserver {
         handed_in: &HandedIn,
     ) -> Result<WorkSeen, Blind> {
         let git = Git::at(tree);
-        let HandedIn { commit, branch, is_snapshot } = handed_in;
+        let HandedIn { commit, branch, is_snapshot, .. } = handed_in;
         let tip = if *is_snapshot { standing.head.as_deref() } else { Some(commit.as_str()) };
         let claim = task.claim.as_ref();
         let now = standing.claim(&git);
@@ -215,6 +223,7 @@ impl GitObserver {
             let at = claimed_at.unwrap_or("the base of the claim");
             Blind::Unseen(format!("git does not have {at}, the commit where the work began"))
         })?;
+        let base = handed_in.base.clone().unwrap_or(base);
         let all = changes(&git, &base, commit).ok_or_else(|| {
             Blind::Unseen(format!("git cannot compare {base} with {commit}; fetch what is missing"))
         })?;
@@ -233,13 +242,15 @@ impl GitObserver {
             }
             _ => Vec::new(),
         };
+        let files: Vec<FileChange> = all.into_iter().map(|change| change.file).collect();
         Ok(WorkSeen {
             task_version: task.version,
+            as_submitted: land::as_submitted(&git, task, commit, &files),
             is_on_branch: is_on_branch(&git, standing, handed_in),
             commit: commit.clone(),
             branch: branch.clone(),
             base,
-            files: all.into_iter().map(|change| change.file).collect(),
+            files,
             written_by_comity: written.into_iter().map(|change| change.file.path).collect(),
             commits,
             new_dependencies,
@@ -275,7 +286,7 @@ fn of_branch(git: &Git, standing: &Standing, task: &Task) -> Result<HandedIn, Bl
         let shown = comity_core::ids::shorten(&branch);
         Blind::Unseen(format!("the branch of the claim, {shown}, has no commit of its own"))
     })?;
-    Ok(HandedIn { commit, branch: Some(branch), is_snapshot: false })
+    Ok(HandedIn { commit, branch: Some(branch), is_snapshot: false, base: None })
 }
 
 /// Finds what is handed in: what the caller names, else what is checked out.
@@ -299,7 +310,7 @@ fn handed_in(
             ));
         }
         let commit = git::snapshot(tree, task.id.as_str())?;
-        return Ok(HandedIn { commit, branch, is_snapshot: true });
+        return Ok(HandedIn { commit, branch, is_snapshot: true, base: None });
     }
     let given = match is_said {
         true => known(git, said, remarks),
@@ -324,7 +335,7 @@ fn handed_in(
             head
         }
     };
-    Ok(HandedIn { commit, branch, is_snapshot: false })
+    Ok(HandedIn { commit, branch, is_snapshot: false, base: None })
 }
 
 /// What is seen counts more than what is said: names of a report that git does not know are remarked and not taken.
@@ -367,14 +378,14 @@ fn no_branch(name: &str) -> Refusal {
         .hint(say("fetch it, or name the commit with ").ask("commit", "SHA"))
 }
 
-/// Finds the merged commit, and whether it has the submitted one, if there is one.
+/// Finds the merged commit, whether it has the submitted one, if there is one, and what the merge adds to that.
 fn merge(
     tree: &Path,
     standing: &Standing,
     task: &TaskId,
     submitted: Option<&str>,
     name: Option<&str>,
-) -> Result<(String, bool), Blind> {
+) -> Result<(String, bool, Vec<String>), Blind> {
     let git = Git::at(tree);
     let merged = match name {
         Some(name) => named(&git, name)?,
@@ -382,15 +393,24 @@ fn merge(
             Blind::Unseen("there is no base branch; give the merged commit".to_owned())
         })?,
     };
-    let Some(submitted) = submitted else { return Ok((merged, true)) };
+    let Some(submitted) = submitted else { return Ok((merged, true, Vec::new())) };
+    let added = || {
+        land::added_by_merge(&git, submitted, &merged).ok_or_else(|| {
+            Blind::Unseen(format!("git cannot tell what the merge of {submitted} changed"))
+        })
+    };
     // What comity itself made of the work has it, also where a squash or a rebase left no equal patch.
     let made = git.commit(submitted).and_then(|work| Journal::of(task).read(&git, &work));
     if made.is_some_and(|(_, made)| made == merged) {
-        return Ok((merged, true));
+        let added = added()?;
+        return Ok((merged, true, added));
     }
     match git::containment(tree, submitted, &merged) {
-        Containment::Contained => Ok((merged, true)),
-        Containment::Missing => Ok((merged, false)),
+        Containment::Contained => {
+            let added = added()?;
+            Ok((merged, true, added))
+        }
+        Containment::Missing => Ok((merged, false, Vec::new())),
         Containment::Unknown => {
             let shown = comity_core::ids::shorten(submitted);
             Err(Blind::Unseen(format!("git knows no commit {shown} here; fetch it first")))

@@ -261,7 +261,7 @@ mod tests {
         comity_engine::register(&service, &mut handlers);
         comity_guard::register_messages(&comity_guard::Messages, &mut handlers);
         let observer = crate::env::observer(&context);
-        let guard = comity_guard::Guard { context: context.clone(), observer };
+        let guard = comity_guard::Guard { context: context.clone(), observer, index: None };
         comity_guard::register(&guard, &mut handlers);
         let runner = super::team::runner(&context, true).unwrap();
         comity_guard::register_runs(&runner, &mut handlers);

@@ -263,6 +263,10 @@ fn a_store_that_others_can_read_is_made_private_with_everything_beside_it() {
     let sandbox = project();
     let files = ["db", "db-wal", "db-shm"].map(|end| store(&sandbox).with_extension(end));
     for open in &files {
+        // SQLite itself makes an empty log private again.
+        if files[1].metadata().unwrap().len() == 0 {
+            sandbox.json(&["note", "progress", "Half of it"]);
+        }
         for file in &files {
             assert!(file.exists(), "{}", file.display());
             std::fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();

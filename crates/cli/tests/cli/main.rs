@@ -6,6 +6,7 @@
 )]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a helper that fails fails its test")]
 
+mod attempts;
 mod backups;
 mod bad_input;
 mod beginnings;
@@ -13,6 +14,7 @@ mod branches;
 mod clocks;
 mod collab;
 mod comfort;
+mod commit_hooks;
 mod constraints;
 mod contracts;
 mod crew;

@@ -68,7 +68,12 @@ impl Served {
             let (caller, input, seconds) = served.leases_wanted(call.caller, given)?;
             let tell = Box::new(move |outcome| drop(done.send(outcome)));
             let patience = served.patience(seconds);
-            served.service.submit_waiting(caller.request(input.into()), patience, tell)
+            served.service.submit_waiting(
+                caller.request(input.into()),
+                caller.observer.clone(),
+                patience,
+                tell,
+            )
         })
         .await?;
         let reply = answer.await.map_err(|_| ended())??;
