@@ -36,6 +36,8 @@ pub enum Need {
     Preferred(RepoName, AgentId),
     /// Every live lease whose literal prefix lies on the way to, at, or below this one.
     LeasesNear(RepoName, String),
+    /// Every live lease that lies near one of these paths, and every lease there that ended after this place in the log.
+    HeldNear(RepoName, Seq, Vec<String>),
     /// Every live lease of this owner.
     LeasesOf(RepoName, AgentId),
     /// Every task that depends on this one.
@@ -183,6 +185,7 @@ pub enum Entity {
     Agent(crate::agent::Agent),
     Memory(Box<crate::memory::Memory>),
     Directive(Box<crate::directive::Directive>),
+    PastLease(Box<crate::lease::PastLease>),
 }
 
 /// How stores fill in the facts.
@@ -226,6 +229,9 @@ impl Facts {
             }
             (Key::Directive(repo, id), Some(Entity::Directive(directive))) => {
                 self.state.directives.insert((repo, id), *directive);
+            }
+            (Key::PastLease(repo, id), Some(Entity::PastLease(lease))) => {
+                self.state.past_leases.insert((repo, id), *lease);
             }
             (_, found) => assert!(found.is_none(), "BUG: an entity under the key of another kind"),
         }
@@ -309,6 +315,8 @@ impl Facts {
             Key::Decision(..) => matches!(placed.draft.event, Event::DecisionAsked(_)),
             Key::Memory(..) => matches!(placed.draft.event, Event::MemoryWritten(_)),
             Key::Directive(..) => matches!(placed.draft.event, Event::DirectiveCreated(_)),
+            // Only the end of a lease names it.
+            Key::PastLease(..) => true,
             Key::Repo(_) | Key::Agent(_) => true,
         };
         // Changing what was never loaded would look like a deletion to the store.

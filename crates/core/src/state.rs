@@ -5,9 +5,11 @@ use crate::decision::Decision;
 use crate::directive::Directive;
 use crate::event::Placed;
 use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
-use crate::lease::Lease;
+use crate::lease::{Lease, PastLease};
 use crate::memory::Memory;
-use crate::project::{agent, correct, counters, decision, directive, lease, memory, task, touched};
+use crate::project::{
+    agent, correct, counters, decision, directive, lease, memory, past_lease, task, touched,
+};
 use crate::task::Task;
 use std::collections::BTreeMap;
 
@@ -21,6 +23,7 @@ pub enum Key {
     Agent(AgentId),
     Memory(RepoName, MemoryId),
     Directive(RepoName, DirectiveId),
+    PastLease(RepoName, LeaseId),
 }
 
 /// Everything that is projected from the log.
@@ -34,6 +37,7 @@ pub struct State {
     pub agents: BTreeMap<AgentId, Agent>,
     pub memories: BTreeMap<(RepoName, MemoryId), Memory>,
     pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
+    pub past_leases: BTreeMap<(RepoName, LeaseId), PastLease>,
 }
 
 impl State {
@@ -74,6 +78,10 @@ impl State {
                 }
                 Key::Directive(repo, id) => {
                     step(&mut self.directives, (repo.clone(), *id), |it| directive(it, placed));
+                }
+                Key::PastLease(repo, id) => {
+                    let place = (repo.clone(), *id);
+                    step(&mut self.past_leases, place, |it| past_lease(it, *id, placed));
                 }
             }
         }

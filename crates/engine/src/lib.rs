@@ -14,6 +14,7 @@ mod handlers;
 mod hub;
 mod idempotency;
 mod intake;
+mod land;
 mod memory_queries;
 mod mend;
 mod namesake;

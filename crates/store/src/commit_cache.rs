@@ -147,7 +147,9 @@ impl<R: TaskRow> CommitCache<R> {
     }
 
     fn keep_state(&mut self, state: State) {
-        let State { repos, tasks, leases, decisions, agents, memories, directives } = state;
+        // Nobody looks up one ended lease.
+        let State { repos, tasks, leases, decisions, agents, memories, directives, past_leases: _ } =
+            state;
         for (id, counters) in repos {
             self.entities.put(Key::Repo(id), Entity::Repo(counters));
         }

@@ -123,7 +123,7 @@ pub fn last_before<E>(
 }
 
 impl EntityKind {
-    const ALL: [EntityKind; 7] = [
+    const ALL: [EntityKind; 8] = [
         EntityKind::Repo,
         EntityKind::Task,
         EntityKind::Lease,
@@ -131,6 +131,7 @@ impl EntityKind {
         EntityKind::Agent,
         EntityKind::Memory,
         EntityKind::Directive,
+        EntityKind::PastLease,
     ];
 
     fn of(key: &Key) -> EntityKind {
@@ -142,6 +143,7 @@ impl EntityKind {
             Key::Agent(_) => EntityKind::Agent,
             Key::Memory(..) => EntityKind::Memory,
             Key::Directive(..) => EntityKind::Directive,
+            Key::PastLease(..) => EntityKind::PastLease,
         }
     }
 }
@@ -164,6 +166,7 @@ impl PageStart<'_> {
             Key::Agent(id) => PageStart { name: id.as_str(), ..PageStart::default() },
             Key::Memory(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Directive(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::PastLease(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
         }
     }
 }

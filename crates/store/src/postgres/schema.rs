@@ -12,6 +12,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("migrations/0001_initial.sql")),
     (2, include_str!("migrations/0002_memory.sql")),
     (3, include_str!("migrations/0003_fold_case.sql")),
+    (4, include_str!("migrations/0004_past_leases.sql")),
 ];
 
 /// The schema that this build writes.

@@ -11,6 +11,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (2, include_str!("migrations/0002_preferred.sql")),
     (3, include_str!("migrations/0003_memory.sql")),
     (4, include_str!("migrations/0004_fold_case.sql")),
+    (5, include_str!("migrations/0005_past_leases.sql")),
 ];
 
 /// The schema that this build writes.
