@@ -12,6 +12,7 @@ mod guard;
 mod lease;
 mod log;
 mod machine;
+mod mcp;
 mod postgres;
 mod process;
 mod raw;
@@ -44,7 +45,7 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 11] = [
+const SECTIONS: [(&str, Section); 12] = [
     ("write", write::run),
     ("lease", lease::run),
     ("log", log::run),
@@ -52,6 +53,7 @@ const SECTIONS: [(&str, Section); 11] = [
     ("sim", sim::run),
     ("cli", cli::run),
     ("rpc", rpc::run),
+    ("mcp", mcp::run),
     ("guard", guard::run_all),
     ("postgres", postgres::run),
     ("postgres-past", postgres::run_past),
@@ -76,6 +78,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
         return match step.as_str() {
             "postgres" => postgres::step(rest),
             "postgres-queue" => postgres::queue_step(rest),
+            mcp::BARE => mcp::serve_bare(rest),
             _ => log::step(step, rest),
         };
     }
