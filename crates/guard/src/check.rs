@@ -20,6 +20,8 @@ pub struct Guard {
     pub observer: Arc<GitObserver>,
 }
 
+impl comity_engine::Whereabouts for Guard {}
+
 comity_engine::handlers_of! { Guard, register {
     GuardCheck(guard, caller, input) => guard.check(caller, input);
     GuardPush(guard, caller, input) => guard.push(caller, input);
