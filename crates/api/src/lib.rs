@@ -10,6 +10,7 @@ mod openapi;
 mod pages;
 mod rendering;
 mod route;
+mod runs;
 mod step;
 mod table;
 
@@ -19,5 +20,6 @@ pub use output::*;
 pub use pages::*;
 pub use rendering::{RenderTask, Rendering};
 pub use route::{Method, Route, routes};
+pub use runs::*;
 pub use step::{Several, TaskStep};
 pub use table::{Door, Kind, Operation, Row, TABLE, op, row};

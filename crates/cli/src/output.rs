@@ -27,6 +27,8 @@ pub struct Reply {
     paged: bool,
     /// The moment of the past that it is about.
     at: Option<At>,
+    /// The refusal that comes beside the answer.
+    refusal: Option<Refusal>,
 }
 
 /// An answer that is made JSON or words of, whichever is wanted.
@@ -70,6 +72,7 @@ impl Reply {
             exit: 0,
             paged: false,
             at: None,
+            refusal: None,
         }
     }
 
@@ -81,12 +84,13 @@ impl Reply {
             exit: 0,
             paged: false,
             at: None,
+            refusal: None,
         }
     }
 
     /// Nothing more to print: the command has written its own stream.
     pub fn printed() -> Reply {
-        Reply { answer: None, notes: Vec::new(), exit: 0, paged: false, at: None }
+        Reply { answer: None, notes: Vec::new(), exit: 0, paged: false, at: None, refusal: None }
     }
 
     /// Says which moment of the past it is about.
@@ -112,6 +116,12 @@ impl Reply {
         self
     }
 
+    /// Adds a refusal: the answer tells all that was found, the refusal what is wrong with it.
+    pub fn refused(mut self, refusal: Refusal) -> Reply {
+        self.refusal = Some(refusal);
+        self
+    }
+
     pub fn exit(mut self, status: u8) -> Reply {
         self.exit = status;
         self
@@ -133,6 +143,9 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
     };
     for note in &reply.notes {
         remark(note);
+    }
+    if let (Ok(()), Some(refused)) = (&written, &reply.refusal) {
+        return refusal(refused, json);
     }
     match written {
         Ok(()) => ExitCode::from(reply.exit),

@@ -4,7 +4,7 @@
 //! thread writes, a few connections read, one thread wakes whoever waits.
 
 use crate::answer::Reply;
-use crate::batch::{Tries, run_batch};
+use crate::batch::{Tries, open_facts, run_batch, settle};
 use crate::caller::Caller;
 use crate::claim_wait::Claimer;
 use crate::far::Far;
@@ -17,6 +17,7 @@ use crate::redact::RedactOptions;
 use crate::writer::{Done, Writer};
 use comity_api::At;
 use comity_core::command::Request;
+use comity_core::decide::decide;
 use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
@@ -166,6 +167,17 @@ impl Service {
     pub fn execute(&self, request: Request) -> Result<Reply, Refusal> {
         let prepared = self.shared.intake.prepare(request)?;
         self.run_prepared(vec![prepared]).pop().unwrap_or_else(no_answer)
+    }
+
+    /// Asks the rules what they would say to a command now, and changes nothing. Whoever is about to do something that
+    /// takes long, or cannot be taken back, asks first.
+    pub fn would(&self, request: Request) -> Result<(), Refusal> {
+        let request = self.shared.intake.prepare(request)?.request;
+        let policy = &self.shared.settings.policy;
+        self.read_stored(|tx| {
+            let mut facts = open_facts(tx, policy, 0)?;
+            settle(tx, &mut facts, |facts| decide(facts, &request, policy).map(drop))
+        })
     }
 
     /// Queues a command and returns at once. `done` is called exactly once: with the answer after the commit, on a thread

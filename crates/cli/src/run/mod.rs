@@ -70,7 +70,7 @@ fn answered(cli: Cli) -> Result<Reply, Refusal> {
         Command::Task(command) => task::run(&context()?, *command.0, global.json),
         Command::Lease(command) => lease::run(&context()?, *command.0),
         Command::Agent(command) => team::agent(&context()?, *command.0),
-        Command::Gate(command) => team::gate(&context()?, *command.0),
+        Command::Gate(command) => team::gate(&context()?, *command.0, global.json),
         Command::Decision(command) => decision::run(&context()?, *command.0, global.json),
         Command::Note { kind, text, task } => {
             execute::<op::Note>(&context()?, WriteNote { kind, text, task }, human::event::one)
@@ -279,6 +279,8 @@ mod tests {
         comity_guard::register(&guard, &mut handlers);
         let shown = comity_guard::Shown { service: service.clone(), tree: None };
         comity_guard::register_shown(&shown, &mut handlers);
+        let runner = super::team::runner(&context, true).unwrap();
+        comity_guard::register_runs(&runner, &mut handlers);
         comity_bridge::register(&comity_bridge::Bridge { context, service }, &mut handlers);
         let mut count: BTreeMap<&str, usize> = TABLE.iter().map(|row| (row.name, 0)).collect();
         assert_eq!(count.len(), TABLE.len(), "names are unique");

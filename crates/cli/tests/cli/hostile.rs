@@ -57,6 +57,7 @@ task requeue T1 --reason H
 task transition T1 in_progress --reason H
 task transition T1 H
 lease acquire src/H --purpose H
+gate run T1 H
 lease acquire docs/ --purpose H
 lease check docs/H
 lease renew H
@@ -106,6 +107,8 @@ guard push H H
 guard commit message
 log
 log --task T1
+why T1
+why H
 log verify
 log rebuild
 log head

@@ -39,6 +39,11 @@ fn heard(mut stream: impl Read) -> Heard {
     Heard { status, head: head.to_owned(), body: body.to_owned() }
 }
 
+/// Finds a port that nobody listens on.
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
 /// A server of its own; it ends with the test.
 struct Server {
     child: Child,
@@ -49,13 +54,16 @@ struct Server {
 
 impl Server {
     fn start(sandbox: &Sandbox, more: &[&str]) -> Server {
-        let args =
-            [&["--as", "human:ann", "serve", "--listen", "127.0.0.1:0", "--json"], more].concat();
+        Server::start_at(sandbox, free_port(), more)
+    }
+
+    fn start_at(sandbox: &Sandbox, port: u16, more: &[&str]) -> Server {
+        let listen = format!("127.0.0.1:{port}");
+        let args = [&["--as", "human:ann", "serve", "--listen", &listen, "--json"], more].concat();
         let mut child = sandbox.comity().args(&args).spawn();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let said: Value = serde_json::from_str(&line).unwrap();
-        let port = said["url"].as_str().unwrap().rsplit_once(':').unwrap().1.parse().unwrap();
         let key = said["link"].as_str().map(|link| link.split_once("#k=").unwrap().1.to_owned());
         Server { child, port, socket: said["socket"].as_str().unwrap().to_owned(), key }
     }
@@ -153,8 +161,7 @@ fn a_session_survives_a_restart_of_the_server() {
     let server = Server::start(&sandbox, &[]);
     let (page, port) = (server.session(), server.port);
     drop(server);
-    let listen = format!("127.0.0.1:{port}");
-    let server = Server::start(&sandbox, &["--listen", &listen]);
+    let server = Server::start_at(&sandbox, port, &[]);
     assert_eq!(server.get("/api/v1/board", &page).status, 200);
     let link = sandbox.comity().by("human:bob").args(&["link"]).json();
     let key = link["url"].as_str().unwrap().split_once("#k=").unwrap().1;
@@ -326,8 +333,7 @@ fn a_stream_goes_on_where_it_was_also_after_a_restart() {
     assert_eq!(first[0].0, 1);
     drop(server);
     sandbox.comity().by("w1").args(&["task", "claim", "T1"]).json();
-    let listen = format!("127.0.0.1:{port}");
-    let server = Server::start(&sandbox, &["--listen", &listen]);
+    let server = Server::start_at(&sandbox, port, &[]);
     let resumed = format!("{page}Last-Event-ID: 1\r\n");
     let end = sandbox.json(&["log", "head"])["seq"].as_u64().unwrap();
     assert!(end > head);

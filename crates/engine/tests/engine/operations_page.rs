@@ -180,7 +180,8 @@ fn the_page_of_operations_is_the_table_of_the_code() {
 
 #[test]
 fn operations_page_of_http_is_the_document_that_the_server_has() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
     let wanted = format!("{:#}\n", comity_api::openapi());
     if std::env::var_os("COMITY_BLESS").is_some() {
         std::fs::write(&path, &wanted).unwrap();
