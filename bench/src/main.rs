@@ -11,6 +11,7 @@ mod fill;
 mod lease;
 mod log;
 mod machine;
+mod mcp;
 mod postgres;
 mod process;
 mod raw;
@@ -43,7 +44,7 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 10] = [
+const SECTIONS: [(&str, Section); 11] = [
     ("write", write::run),
     ("lease", lease::run),
     ("log", log::run),
@@ -51,6 +52,7 @@ const SECTIONS: [(&str, Section); 10] = [
     ("sim", sim::run),
     ("cli", cli::run),
     ("rpc", rpc::run),
+    ("mcp", mcp::run),
     ("postgres", postgres::run),
     ("postgres-past", postgres::run_past),
     ("postgres-queues", postgres::run_queues),
@@ -74,6 +76,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
         return match step.as_str() {
             "postgres" => postgres::step(rest),
             "postgres-queue" => postgres::queue_step(rest),
+            mcp::BARE => mcp::serve_bare(rest),
             _ => log::step(step, rest),
         };
     }

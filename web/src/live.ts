@@ -4,29 +4,50 @@ import { signal } from "@preact/signals";
 import { address } from "./api";
 import { type Message, readStream, StreamRefused } from "./stream";
 
-export interface Link { up: boolean; since: number }
+export interface Link {
+  up: boolean;
+  since: number;
+}
+/** The server knows this browser no longer: its session has ended. */
+export const locked = signal(false);
 export const link = signal<Link>({ up: false, since: Date.now() });
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 
-interface Told { from: "leader"; message?: Message; link?: Link; opened?: boolean }
-interface Hello { from: "tab" }
+interface Told {
+  from: "leader";
+  messages?: Message[];
+  link?: Link;
+  opened?: boolean;
+  locked?: boolean;
+}
+interface Hello {
+  from: "tab";
+}
 
 export interface Listener {
   /** Resolves when this tab knows where the stream has to begin. */
   ready: Promise<void>;
   /** The number of the last event that this tab knows. */
   lastSeq(): number;
-  take(message: Message): void;
+  take(messages: Message[]): void;
   /** The stream is open again: what was missed comes now. */
   reopened(): void;
 }
 
-const pause = (ms: number, stop: AbortSignal): Promise<void> => new Promise((done) => {
-  const timer = setTimeout(done, ms);
-  stop.addEventListener("abort", () => { clearTimeout(timer); done(); }, { once: true });
-});
+const pause = (ms: number, stop: AbortSignal): Promise<void> =>
+  new Promise((done) => {
+    const timer = setTimeout(done, ms);
+    stop.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        done();
+      },
+      { once: true },
+    );
+  });
 
 export function startLive(repo: string | null, listener: Listener): () => void {
   const name = `comity-stream:${repo ?? ""}`;
@@ -55,8 +76,9 @@ export function startLive(repo: string | null, listener: Listener): () => void {
     }
     if (leading) return;
     if (data.link) link.value = data.link;
+    if (data.locked) locked.value = true;
     if (data.opened) listener.reopened();
-    if (data.message) listener.take(data.message);
+    if (data.messages) listener.take(data.messages);
   };
 
   const lead = async (): Promise<void> => {
@@ -66,12 +88,26 @@ export function startLive(repo: string | null, listener: Listener): () => void {
     while (!stop.signal.aborted) {
       let retry: number | null = null;
       try {
-        await readStream(address("/events/stream"), String(listener.lastSeq()), stop.signal, () => { wait = FIRST_PAUSE_MS; opened(); }, (message) => {
-          listener.take(message);
-          channel.postMessage({ from: "leader", message } satisfies Told);
-        });
+        await readStream(
+          address("/events/stream"),
+          String(listener.lastSeq()),
+          stop.signal,
+          () => {
+            wait = FIRST_PAUSE_MS;
+            opened();
+          },
+          (messages) => {
+            listener.take(messages);
+            channel.postMessage({ from: "leader", messages } satisfies Told);
+          },
+        );
       } catch (problem) {
         if (problem instanceof StreamRefused && problem.retryAfter) retry = problem.retryAfter * 1000;
+        if (problem instanceof StreamRefused && problem.status === 401) {
+          locked.value = true;
+          channel.postMessage({ from: "leader", locked: true } satisfies Told);
+          return;
+        }
       }
       setLink(false);
       await pause(retry ?? wait, stop.signal);
@@ -83,5 +119,8 @@ export function startLive(repo: string | null, listener: Listener): () => void {
   // Without locks (a plain address that is not this machine's) every tab reads for itself.
   if (navigator.locks) void navigator.locks.request(name, { signal: stop.signal }, lead).catch(() => undefined);
   else void lead();
-  return () => { stop.abort(); channel.close(); };
+  return () => {
+    stop.abort();
+    channel.close();
+  };
 }

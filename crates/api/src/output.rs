@@ -86,6 +86,12 @@ answers! {
     Suggestion { agent: String, score: i64, reason: String, }
     DecisionsPage { decisions: Vec<DecisionView>, next: Option<String>, }
     DecisionAnswer { decision: DecisionView, }
+    /// A question that was answered.
+    AnsweredDecision {
+        decision: DecisionView,
+        /// The task that the answer made, where the question proposed one.
+        task: Option<TaskView>,
+    }
     MemoriesPage { memories: Vec<MemoryView>, next: Option<String>, }
     MemoryAnswer { memory: MemoryView, }
     DirectivesPage { directives: Vec<DirectiveView>, next: Option<String>, }

@@ -199,7 +199,7 @@ table! {
     DecisionAsk "decision.ask" Write Ask ALL, Question => DecisionAnswer, "Ask a question";
     DecisionList "decision.list" Read none ALL, DecisionFilter => DecisionsPage, "List questions";
     DecisionShow "decision.show" Read none ALL, ById => DecisionAnswer, "Show a question";
-    DecisionAnswerOne "decision.answer" Write AnswerForPlanner PEOPLE, AnswerDecision => DecisionAnswer, "Answer a question";
+    DecisionAnswerOne "decision.answer" Write AnswerForPlanner PEOPLE, AnswerDecision => AnsweredDecision, "Answer a question";
     DecisionWait "decision.wait" Read none PEOPLE, WaitForDecision => DecisionAnswer, "Wait for an answer";
     MemoryWrite "memory.write" Write Remember ALL, NewMemory => MemoryAnswer, "Write a memory";
     MemoryList "memory.list" Read none ALL, ListMemories => MemoriesPage, "List memories";

@@ -1,6 +1,8 @@
 //! What a project may set: limits on attempts, required gates, wider roles, the branch pattern.
 
+use crate::ids::AgentId;
 use crate::pattern::CaseRule;
+use crate::refusal::{Code, Refusal};
 use crate::role::{Role, Verb};
 use crate::task::Tier;
 use crate::time::Millis;
@@ -72,6 +74,15 @@ impl Default for Policy {
     }
 }
 
+/// An agent changes no setting of the project: the settings are what its work is held to.
+pub fn may_set(actor: &AgentId) -> Result<(), Refusal> {
+    if actor.is_person() || actor.is_script() {
+        return Ok(());
+    }
+    let text = format!("an agent ({actor}) cannot change the project's settings");
+    Err(Refusal::new(Code::HumanOnly, text))
+}
+
 impl Policy {
     pub fn case_rule(&self) -> CaseRule {
         CaseRule::folding(self.fold_case)
@@ -81,5 +92,26 @@ impl Policy {
         roles.iter().any(|role| {
             verb.roles().contains(role) || self.extra_permissions.contains(&(*role, verb))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_changes_no_settings() {
+        for (actor, may) in [
+            ("human:ann", true),
+            ("script:ann", true),
+            ("ada", false),
+            ("claude-code:3f2a9c1d", false),
+        ] {
+            let ruling = may_set(&AgentId::parse(actor).unwrap());
+            assert_eq!(
+                ruling.map_err(|refusal| refusal.code),
+                may.then_some(()).ok_or(Code::HumanOnly)
+            );
+        }
     }
 }

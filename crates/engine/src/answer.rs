@@ -3,8 +3,9 @@
 use crate::batch::settle;
 use crate::view::event;
 use comity_api::{
-    AgentAnswer, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer, GateAnswer,
-    LeasesAnswer, MemoryAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer,
+    AgentAnswer, AnsweredDecision, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer,
+    GateAnswer, LeasesAnswer, MemoryAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer,
+    TasksAnswer,
 };
 use comity_core::chain::Stored;
 use comity_core::command::Request;
@@ -36,6 +37,7 @@ pub enum Answer {
     Released(ReleasedAnswer),
     Agent(AgentAnswer),
     Decision(Box<DecisionAnswer>),
+    Answered(Box<AnsweredDecision>),
     Gate(Box<GateAnswer>),
     Memory(Box<MemoryAnswer>),
     Directive(Box<DirectiveAnswer>),
@@ -85,6 +87,7 @@ outputs! {
     Released(ReleasedAnswer): |answer| answer;
     Agent(AgentAnswer): |answer| answer;
     Decision(DecisionAnswer): |answer: Box<DecisionAnswer>| *answer;
+    Answered(AnsweredDecision): |answer: Box<AnsweredDecision>| *answer;
     Gate(GateAnswer): |answer: Box<GateAnswer>| *answer;
     Memory(MemoryAnswer): |answer: Box<MemoryAnswer>| *answer;
     Directive(DirectiveAnswer): |answer: Box<DirectiveAnswer>| *answer;
@@ -243,6 +246,15 @@ pub(crate) fn render(
             let decision = facts.decision(repo, *id)?.ok_or_else(|| lost("decision"))?;
             let decision = view::decision(decision);
             Ok(Answer::Decision(Box::new(DecisionAnswer { decision })))
+        }),
+        decide::Answer::Answered(id, made) => settle(tx, facts, |facts| {
+            let decision = facts.decision(repo, *id)?.ok_or_else(|| lost("decision"))?;
+            let decision = view::decision(decision);
+            let made = match made {
+                Some(id) => Some(view::task(facts, task(facts, repo, id)?, policy, Some(caller))?),
+                None => None,
+            };
+            Ok(Answer::Answered(Box::new(AnsweredDecision { decision, task: made })))
         }),
         decide::Answer::Memory(id) => settle(tx, facts, |facts| {
             let memory = facts.memory(repo, *id)?.ok_or_else(|| lost("memory"))?;

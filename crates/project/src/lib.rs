@@ -16,7 +16,6 @@ pub mod identity;
 mod machine;
 mod owner;
 mod paths;
-pub mod plain_file;
 mod root;
 pub mod settings_file;
 pub mod setup;
@@ -24,6 +23,7 @@ pub mod store;
 pub mod trust;
 mod user;
 
+pub use comity_store::plain_file;
 pub use config::{Config, WriteSettings};
 pub use context::{Asked, Context};
 pub use gates::{GateCommand, GateRuns};

@@ -36,7 +36,11 @@ pub enum TaskCommand {
         ids: Vec<String>,
     },
     #[command(about = help::<op::TaskWhy>(), after_help = "Example:\n  comity task why T1")]
-    Why(IdArgs),
+    Why {
+        /// The task, or the beginning of its id; several are explained one after the other
+        #[arg(id = "id", value_name = "ID", required = true)]
+        ids: Vec<String>,
+    },
     #[command(about = help::<op::TaskUpdate>(), after_help = "Example:\n  comity task update T1 --priority P0 --if-match 3")]
     Update(Deferred<UpdateArgs>),
     #[command(about = help::<op::TaskDepend>(), after_help = "Example:\n  comity task depend T2 --on T1")]
@@ -268,13 +272,6 @@ pub struct SubmitArgs {
     /// Submit without any change; needs --reason
     #[arg(long, requires = "reason")]
     pub empty: bool,
-}
-
-/// A task.
-#[derive(Debug, Args)]
-pub struct IdArgs {
-    /// The task, or the beginning of its id
-    pub id: String,
 }
 
 /// Tasks, and the reason for what happens to them.

@@ -302,8 +302,28 @@ impl From<WhyAnswer> for Explained {
     }
 }
 
+/// Explanations of several tasks, in the order they were asked for.
+#[derive(Serialize, Deserialize)]
+pub struct SeveralExplained {
+    tasks: Vec<Explanation>,
+}
+
+impl From<Vec<Explained>> for SeveralExplained {
+    fn from(each: Vec<Explained>) -> SeveralExplained {
+        SeveralExplained { tasks: each.into_iter().map(|one| one.why).collect() }
+    }
+}
+
+pub fn why_each(answer: &SeveralExplained, screen: &Screen) -> String {
+    let told: Vec<String> = answer.tasks.iter().map(|why| explanation(why, screen)).collect();
+    told.join("\n")
+}
+
 pub fn why(answer: &Explained, screen: &Screen) -> String {
-    let why = &answer.why;
+    explanation(&answer.why, screen)
+}
+
+fn explanation(why: &Explanation, screen: &Screen) -> String {
     let mut out = format!("{}\n", paint(BOLD, &why.summary));
     for reason in &why.reasons {
         let wrapped = wrap(reason, "    ", screen.columns);

@@ -7,7 +7,8 @@ use crate::args::{Global, HookedClient};
 use crate::output::{self, Reply};
 use crate::wording::CommandLine;
 use crate::{env, terminal};
-use comity_core::refusal::Refusal;
+use comity_core::hint::{op, say};
+use comity_core::refusal::{Code, Refusal};
 use comity_guard::{Hook, HookAnswer, HookClient, HookEvent, Moment};
 use comity_project::Context;
 use comity_project::identity::Said;
@@ -64,6 +65,12 @@ fn answer(global: &Global, client: HookClient, event: &HookEvent) -> Result<Hook
     let Some(mut context) = Context::find_if_any(&machine, &global.asked())? else {
         return Ok(HookAnswer::default());
     };
+    // A guard that made a store of its own would know no leases, and let everything pass.
+    if !context.store.exists() {
+        let text = format!("there is no store at {}", context.store_url());
+        let hint = say("a person runs ").quote(op("init")).say(" or brings the store back");
+        return Err(Refusal::new(Code::StoreUnavailable, text).hint(hint));
+    }
     let said = Said {
         client: Some(client.identity().to_owned()),
         session: event.agent.clone().or_else(|| event.session.clone()),

@@ -173,7 +173,7 @@ fn completions(shell: CompletionShell) -> Reply {
     };
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut at_once(Cli::command), "comity", &mut script);
-    let script = String::from_utf8_lossy(&script).into_owned() + crate::completion::script(name);
+    let script = crate::completion::script(name, &String::from_utf8_lossy(&script));
     Reply::text(json!({"shell": name, "script": &script}), script)
 }
 

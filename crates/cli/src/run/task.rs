@@ -5,6 +5,7 @@
 use super::{edit, execute, reply, show, task_fields, text, words};
 use crate::args::{CreateArgs, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
 use crate::human;
+use crate::human::task::{Explained, SeveralExplained};
 use crate::output::{Reply, Words};
 use crate::wording;
 use comity_api::{
@@ -28,7 +29,7 @@ pub(super) fn run(context: &Context, command: TaskCommand, json: bool) -> Result
         TaskCommand::Create(args) => create(context, *args.0),
         TaskCommand::List(args) => list(context, *args.0),
         TaskCommand::Show { ids } => shown(context, ids, json),
-        TaskCommand::Why(args) => explained(context, args.id),
+        TaskCommand::Why { ids } => explained(context, ids),
         TaskCommand::Update(args) => task_fields::update(context, *args.0),
         TaskCommand::Depend { ids, on, remove } => {
             let input = |id| Depend { id, on: on.clone(), remove, awaits_unknown: false };
@@ -115,9 +116,16 @@ fn shown(context: &Context, ids: Vec<String>, json: bool) -> Result<Reply, Refus
     })
 }
 
-fn explained(context: &Context, id: String) -> Result<Reply, Refusal> {
-    let answer = context.ask::<op::TaskWhy>(ById { id })?;
-    Ok(Reply::new(human::task::Explained::from(answer), human::task::why))
+/// Explains tasks, all or none.
+fn explained(context: &Context, ids: Vec<String>) -> Result<Reply, Refusal> {
+    let (service, caller) = (context.service(Access::Read)?, context.caller());
+    let told = ids.into_iter().map(|id| service.call::<op::TaskWhy>(&caller, ById { id }));
+    let told: Vec<Explained> =
+        told.map(|why| why.map(Explained::from)).collect::<Result<_, _>>()?;
+    Ok(match <[_; 1]>::try_from(told) {
+        Ok([one]) => Reply::new(one, human::task::why),
+        Err(several) => Reply::new(SeveralExplained::from(several), human::task::why_each),
+    })
 }
 
 fn create(context: &Context, args: CreateArgs) -> Result<Reply, Refusal> {

@@ -124,6 +124,20 @@ fn a_guard_that_cannot_answer_says_no_before_a_tool_and_nothing_after_it() {
 }
 
 #[test]
+fn a_store_that_is_gone_means_no_and_is_not_made_anew() {
+    let sandbox = project();
+    std::fs::remove_dir_all(sandbox.root.join(".git/comity")).unwrap();
+    let before = edit(&sandbox, "aaaaaaaa-1", "src/a.rs");
+    assert_eq!(before.exit, 2);
+    assert!(before.stderr.contains("there is no store at"), "{}", before.stderr);
+    assert_eq!(bash(&sandbox, "aaaaaaaa-1", "PostToolUse").exit, 0);
+    assert!(!sandbox.root.join(".git/comity/comity.db").exists());
+    // Where comity was never set up, it has nothing to say.
+    std::fs::remove_dir_all(sandbox.root.join(".comity")).unwrap();
+    assert_eq!(edit(&sandbox, "aaaaaaaa-1", "src/a.rs").exit, 0);
+}
+
+#[test]
 fn a_setting_says_whether_free_files_are_leased() {
     let sandbox = project();
     sandbox.write(".comity/config.toml", "[guard]\nleases = \"required\"\n");

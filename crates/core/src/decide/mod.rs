@@ -79,6 +79,8 @@ pub enum Answer {
     Released(Vec<LeaseId>),
     Agent(AgentId),
     Decision(DecisionId),
+    /// A question that was answered, and the task that the answer made.
+    Answered(DecisionId, Option<TaskId>),
     Memory(MemoryId),
     Forgotten(Box<Memory>),
     Directive(DirectiveId),

@@ -1,6 +1,6 @@
 //! The files of the dashboard, which are part of the binary.
 
-use super::answer::{tagged, with_body};
+use super::answer::with_body;
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
@@ -39,7 +39,7 @@ fn index() -> Response {
 
 fn kept(mut response: Response, how: &'static str) -> Response {
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(how));
-    tagged(response, &format!("\"{}\"", env!("CARGO_PKG_VERSION")))
+    response
 }
 
 fn kind(name: &str) -> &'static str {
