@@ -4,6 +4,7 @@ use crate::verbs::question;
 use crate::world::{ANN, CRITIC, Expect, IMPL, World, id};
 use comity_core::attention::{Item, Kind, Scene, Seen, Write, attention};
 use comity_core::command::Question;
+use comity_core::facts::Moment;
 use comity_core::ids::{AgentId, Seq};
 use comity_core::status::Status;
 use comity_core::time::Millis;
@@ -25,7 +26,9 @@ fn scene(w: &World) -> Scene {
 }
 
 fn needs(w: &World, viewer: &str) -> Vec<Item> {
-    attention(&scene(w), &id(viewer), w.moment, &w.policy)
+    // The clock goes with the time of this world.
+    let moment = Moment { clock: w.now(), ..w.moment };
+    attention(&scene(w), &id(viewer), moment, &w.policy)
 }
 
 fn kinds(w: &World, viewer: &str) -> Vec<Kind> {
