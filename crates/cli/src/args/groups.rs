@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub const GROUPS: [(&str, &[&str]); 6] = [
     ("Work", &["task", "note", "lease", "gate", "with", "snapshot", "decision"]),
     ("People and agents", &["agent", "whoami", "memory", "directive"]),
-    ("Look", &["status", "log", "event", "report", "guard"]),
+    ("Look", &["status", "why", "log", "event", "report", "guard"]),
     (
         "Set up",
         &[
@@ -23,7 +23,7 @@ pub const GROUPS: [(&str, &[&str]); 6] = [
             "help",
         ],
     ),
-    ("Connect agents", &["mcp", "serve", "token", "prime"]),
+    ("Serve people and agents", &["up", "serve", "link", "token", "mcp", "prime"]),
     ("Other tools", &["import", "export", "sync", "contract", "collab", "neo", "rpc"]),
 ];
 
