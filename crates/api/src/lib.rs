@@ -3,6 +3,7 @@
 //! Pure: no I/O and no rule. The doors (command line, JSON-RPC, MCP, HTTP) read the table; `engine`, `guard` and
 //! `bridge` register the handlers of the rows that are theirs.
 
+mod fleet;
 mod input;
 #[macro_use]
 mod output;
@@ -14,6 +15,7 @@ mod runs;
 mod step;
 mod table;
 
+pub use fleet::*;
 pub use input::*;
 pub use openapi::openapi;
 pub use output::*;

@@ -1,12 +1,13 @@
 //! The one table of operations. Every door is checked against it.
 
+use crate::fleet::*;
 use crate::input::*;
 use crate::output::*;
 use crate::pages::*;
 use crate::rendering::RenderTask;
 use crate::runs::*;
 use crate::step::Several;
-use comity_core::command::{NewDirective, NewMemory, NewTask, Question, Submission};
+use comity_core::command::{NewBudget, NewDirective, NewMemory, NewTask, Question, Submission};
 use comity_core::role::Verb;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -214,6 +215,15 @@ table! {
     DirectiveToggle "directive.toggle" Write Direct PEOPLE, ToggleDirective => DirectiveAnswer, "Switch a standing instruction on or off";
     DirectiveDelete "directive.delete" Write Direct PEOPLE, DeleteDirective => DirectiveAnswer, "Delete a standing instruction";
     DirectiveTrigger "directive.trigger" Write Trigger PEOPLE, TriggerDirective => DirectiveAnswer, "Record that you follow a standing instruction now";
+    Runs "runs" Read none PEOPLE, RunFilter => RunsPage, "List the runs of agents";
+    RunShow "run.show" Read none PEOPLE, ById => RunAnswer, "Show a run";
+    RunStop "run.stop" Write Dispatch PEOPLE, StopRun => RunAnswer, "Stop a run, and put its task back into the queue";
+    RunPause "run.pause" Write Dispatch PEOPLE, PauseRun => RunAnswer, "Pause a run";
+    RunResume "run.resume" Write Dispatch PEOPLE, ResumeRun => RunAnswer, "Continue a paused run";
+    Cost "cost" Read none PEOPLE, CostFilter => CostAnswer, "Show what the runs of agents cost";
+    BudgetSet "budget.set" Write Budget PEOPLE, NewBudget => BudgetsAnswer, "Set what runs may cost";
+    BudgetList "budget.list" Read none PEOPLE, Nothing => BudgetsAnswer, "List budgets, and what is used of them";
+    BudgetClear "budget.clear" Write Budget PEOPLE, ClearBudget => BudgetsAnswer, "Remove a budget";
     Note "note" Write Note ALL, WriteNote => EventAnswer, "Write a note into the log";
     EventEmit "event.emit" Write Emit own_rpc!("collab.emit_event"), EmitEvent => EventAnswer, "Report an event to the log";
     EventList "event.list" Read none ALL, EventFilter => EventsPage, "List events";

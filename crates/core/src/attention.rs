@@ -8,6 +8,7 @@ use crate::ids::{AgentId, Seq, TaskId};
 use crate::lease::Lease;
 use crate::limits;
 use crate::policy::Policy;
+use crate::run::{Run, RunState};
 use crate::status::Status;
 use crate::task::{CheckState, Task};
 use crate::time::{Millis, Timestamp};
@@ -102,6 +103,8 @@ pub struct Scene {
     pub tasks: Vec<Seen>,
     pub loose: Vec<Loose>,
     pub writes: Vec<Write>,
+    /// The runs that have not ended.
+    pub runs: Vec<Run>,
 }
 
 /// One thing that needs somebody.
@@ -143,6 +146,7 @@ pub fn attention(scene: &Scene, viewer: &AgentId, moment: Moment, policy: &Polic
     items.extend(tasks.filter_map(|seen| of_task(seen, waits(&seen.task), now, policy)));
     items.extend(scene.loose.iter().filter_map(|loose| stray(loose, now)));
     items.extend(scene.writes.iter().map(written));
+    items.extend(scene.runs.iter().filter_map(waiting));
     items.sort_by(|a, b| {
         let rank = |item: &Item| (item.kind, !item.urgent, item.since, item.id.clone());
         rank(a).cmp(&rank(b))
@@ -180,6 +184,7 @@ fn asked(decision: &Decision, about: &Option<String>, now: Timestamp) -> Item {
         DecisionPurpose::Question => Kind::Decision,
         DecisionPurpose::Exhausted => Kind::Exhausted,
         DecisionPurpose::Grace => Kind::Stuck,
+        DecisionPurpose::Budget => Kind::Budget,
     };
     let urgent = |at| is_half_gone(decision.created_at, at, now);
     let (by, to) = (&decision.asked_by, decision.to.as_str());
@@ -278,6 +283,34 @@ fn stray(loose: &Loose, now: Timestamp) -> Option<Item> {
         path: Some(lease.path.clone()),
         event: None,
         next: op("lease.release").id(&lease.id).into(),
+    })
+}
+
+/// A run that waits for somebody.
+fn waiting(run: &Run) -> Option<Item> {
+    let kind = match run.state {
+        RunState::Waiting => Kind::RunWaiting,
+        RunState::Paused if run.waiting_on.is_none() => Kind::RunPaused,
+        _ => return None,
+    };
+    let next = match run.waiting_on {
+        Some(decision) => op("decision.answer").id(&decision).ask("answer", "ANSWER"),
+        None => op("run.resume").id(&run.id),
+    };
+    let why = run.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+    Some(Item {
+        kind,
+        id: run.id.to_string(),
+        task: Some(run.task.clone()),
+        title: None,
+        reason: format!("{} on {} is {}{why}", run.agent, run.task, run.state),
+        since: run.alive_since(),
+        deadline: None,
+        urgent: false,
+        agent: None,
+        path: None,
+        event: None,
+        next: next.into(),
     })
 }
 

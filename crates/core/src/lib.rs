@@ -7,6 +7,7 @@
 
 pub mod agent;
 pub mod attention;
+pub mod budget;
 pub mod chain;
 pub mod command;
 pub mod decide;
@@ -22,6 +23,7 @@ pub mod last_report;
 pub mod lease;
 pub mod limits;
 pub mod memory;
+pub mod money;
 pub mod namesake;
 pub mod nearest;
 pub mod observed;
@@ -36,6 +38,7 @@ pub mod project;
 pub mod ready;
 pub mod refusal;
 pub mod role;
+pub mod run;
 pub mod search;
 pub mod search_terms;
 pub mod state;

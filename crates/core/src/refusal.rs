@@ -100,6 +100,12 @@ codes! {
     NothingChanged => "nothing-changed", 3, 409, say("commit the work first; if there is nothing to change, say so with ").mention("empty").say(" and ").ask("reason", "TEXT");
     /// The work changed files that the task neither declared nor leased.
     UndeclaredFiles => "undeclared-files", 3, 409, say("declare the files with ").quote(op("task.update").ask("id", "ID").ask("file", "GLOB")).say(", lease them, or undo the changes");
+    /// An agent is at work on the task already.
+    RunLive => "run-live", 3, 409, say("wait for it, or stop it with ").quote(op("run.stop").ask("id", "ID"));
+    /// A run that was waited for did not succeed.
+    RunFailed => "run-failed", 3, 409, say("see ").quote(op("runs"));
+    /// A run does not fit into a budget.
+    BudgetExceeded => "budget-exceeded", 3, 409, say("see ").quote(op("budget.list")).say("; a person raises a budget with ").quote(op("budget.set"));
     /// comity could not look at the repository, and the rule needs that.
     Unobserved => "unobserved", 3, 409, "run the command inside a work tree of the repository";
     /// The name is not known.

@@ -3,9 +3,9 @@
 use crate::batch::settle;
 use crate::view::event;
 use comity_api::{
-    AgentAnswer, AnsweredDecision, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer,
-    GateAnswer, LeasesAnswer, MemoryAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer,
-    TasksAnswer,
+    AgentAnswer, AnsweredDecision, BudgetsAnswer, ClaimAnswer, DecisionAnswer, DirectiveAnswer,
+    EventAnswer, GateAnswer, LeasesAnswer, MemoryAnswer, ReleasedAnswer, RunAnswer, SubmitAnswer,
+    SweptAnswer, TaskAnswer, TasksAnswer,
 };
 use comity_core::chain::Stored;
 use comity_core::command::Request;
@@ -41,6 +41,8 @@ pub enum Answer {
     Gate(Box<GateAnswer>),
     Memory(Box<MemoryAnswer>),
     Directive(Box<DirectiveAnswer>),
+    Run(Box<RunAnswer>),
+    Budget(Box<BudgetsAnswer>),
     Event(Box<EventAnswer>),
     Swept(SweptAnswer),
 }
@@ -91,6 +93,8 @@ outputs! {
     Gate(GateAnswer): |answer: Box<GateAnswer>| *answer;
     Memory(MemoryAnswer): |answer: Box<MemoryAnswer>| *answer;
     Directive(DirectiveAnswer): |answer: Box<DirectiveAnswer>| *answer;
+    Run(RunAnswer): |answer: Box<RunAnswer>| *answer;
+    Budget(BudgetsAnswer): |answer: Box<BudgetsAnswer>| *answer;
     Event(EventAnswer): |answer: Box<EventAnswer>| *answer;
     Swept(SweptAnswer): |answer| answer;
 }
@@ -274,6 +278,15 @@ pub(crate) fn render(
             let directive = view::directive(directive);
             Ok(Answer::Directive(Box::new(DirectiveAnswer { directive })))
         }
+        decide::Answer::Run(id) => settle(tx, facts, |facts| {
+            let run = facts.run(repo, *id)?.ok_or_else(|| lost("run"))?;
+            Ok(Answer::Run(Box::new(RunAnswer { run: view::run(run) })))
+        }),
+        decide::Answer::Budget(scope) => settle(tx, facts, |facts| {
+            let budget = facts.budget(repo, scope)?.ok_or_else(|| lost("budget"))?;
+            let budgets = view::budget(budget, &policy.fleet, facts.moment.now);
+            Ok(Answer::Budget(Box::new(BudgetsAnswer { budgets })))
+        }),
         decide::Answer::Event(place) => {
             let stored = events.get(*place).ok_or_else(|| lost("event"))?;
             Ok(Answer::Event(Box::new(EventAnswer { event: event(stored) })))

@@ -226,6 +226,10 @@ handlers! {
         MemorySearch(reader, input) => reader.search(&input);
         DirectiveList(reader, input) => reader.directives(&input);
         DirectiveShow(reader, input) => reader.directive(&input.id);
+        Runs(reader, input) => reader.runs(&input);
+        RunShow(reader, input) => reader.run(&input.id);
+        Cost(reader, input) => reader.cost(&input);
+        BudgetList(reader, input) => reader.budgets();
         EventList(reader, input) => reader.events(&input);
         ContractRender(reader, input) => reader.rendered(&input);
         Status(reader, input) => crate::status::status(reader);
@@ -282,6 +286,11 @@ handlers! {
         DirectiveToggle(input) => input;
         DirectiveDelete(input) => input;
         DirectiveTrigger(input) => input;
+        RunStop(input) => input;
+        RunPause(input) => input;
+        RunResume(input) => input;
+        BudgetSet(input) => Command::BudgetSet(input);
+        BudgetClear(input) => input;
         Note(input) => input;
         EventEmit(input) => input;
     }

@@ -12,6 +12,7 @@ mod contracts;
 mod copy;
 mod dashboard;
 mod far;
+mod fleet_queries;
 mod fold;
 mod handlers;
 mod hub;

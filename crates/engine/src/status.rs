@@ -26,10 +26,24 @@ pub(crate) fn status(reader: &mut Reader<'_>) -> Result<StatusAnswer, Refusal> {
     let leases = reader.live_leases(None, None, usize::MAX)?.len();
     let open = reader.decision_rows(false, None, OPEN_MAX)?;
     let attention = attention(reader)?;
+    let mut runs: BTreeMap<String, u64> = BTreeMap::new();
+    for run in &reader.live_runs()? {
+        *runs.entry(run.state.to_string()).or_default() += 1;
+    }
+    let spent_today_usd = reader.spent_today()?;
     let working = working(reader)?;
     let decisions_open = open.len();
     let counts = Counts(counts.into_iter().collect());
-    Ok(StatusAnswer { counts, agents, leases, decisions_open, working, attention })
+    Ok(StatusAnswer {
+        counts,
+        agents,
+        leases,
+        decisions_open,
+        working,
+        attention,
+        runs,
+        spent_today_usd,
+    })
 }
 
 /// Lists what needs the caller, so many of each kind.

@@ -27,6 +27,6 @@ pub use gates::{CheckSettings, Runner, register as register_runs};
 pub use hook::{Hook, HookAnswer, HookClient, HookEvent, Moment};
 pub use message::{Messages, register as register_messages};
 pub use observer::GitObserver;
-pub use wip::{InDanger, Snapshots, register as register_snapshots};
 pub use shown::{Shown, register as register_shown};
+pub use wip::{InDanger, Snapshots, register as register_snapshots};
 pub use work_tree::Before;

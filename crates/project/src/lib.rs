@@ -10,6 +10,7 @@ mod config;
 mod context;
 pub mod detect;
 mod far;
+pub mod fleet;
 mod gates;
 pub mod git;
 pub mod identity;

@@ -6,6 +6,7 @@ mod contract;
 mod decision;
 mod deferred;
 mod export;
+mod fleet;
 mod groups;
 mod guard;
 mod import;
@@ -27,6 +28,7 @@ pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
 pub use deferred::{Deferred, at_once};
 pub use export::ExportCommand;
+pub use fleet::{BudgetCommand, CostArgs, RunArgs, RunCommand, RunsArgs, StartArgs};
 pub use guard::{GuardCommand, HookedClient};
 pub use import::ImportCommand;
 pub use init::InitArgs;
@@ -185,6 +187,18 @@ pub enum Command {
     /// Give standing instructions to supervisors
     #[command(subcommand, after_help = "Example:\n  comity directive list --active")]
     Directive(Deferred<DirectiveCommand>),
+    /// Start an agent on a task, in a work tree of its own; look at a run, and steer it
+    #[command(
+        after_help = "Example:\n  comity run developer --task T1 --driver script --wait\n  comity run show R1"
+    )]
+    Run(Deferred<RunArgs>),
+    #[command(about = help::<op::Runs>(), after_help = "Example:\n  comity runs --status running")]
+    Runs(Deferred<RunsArgs>),
+    #[command(about = help::<op::Cost>(), after_help = "Example:\n  comity cost --by task")]
+    Cost(Deferred<CostArgs>),
+    /// Set and show what runs may cost
+    #[command(subcommand, after_help = "Example:\n  comity budget set repo --usd 20 --per day")]
+    Budget(Deferred<BudgetCommand>),
     /// Check, write and apply missions, results and other contracts
     #[command(subcommand, after_help = "Example:\n  comity contract validate result.yaml")]
     Contract(Deferred<ContractCommand>),

@@ -2,6 +2,7 @@
 
 pub mod decision;
 pub mod event;
+pub mod fleet;
 pub mod import;
 pub mod intervention;
 pub mod log;

@@ -6,6 +6,7 @@ mod contract;
 mod decision;
 mod edit;
 mod event;
+mod fleet;
 mod guard;
 mod hook;
 mod import;
@@ -29,6 +30,8 @@ mod why;
 mod with;
 mod words;
 mod writing;
+
+pub use fleet::keeper;
 
 use crate::args::{Cli, Command, CompletionShell, at_once};
 use crate::human;
@@ -97,6 +100,10 @@ fn answered(cli: Cli) -> Result<Reply, Refusal> {
         Command::Prime { hook, client } => prime::run(global, hook, client),
         Command::Collab(command) => collab::run(global, *command.0),
         Command::Guard(command) => guard::run(global, *command.0),
+        Command::Run(args) => fleet::run(&context()?, *args.0, global.json),
+        Command::Runs(args) => fleet::runs(&context()?, *args.0),
+        Command::Cost(args) => fleet::cost(&context()?, &args.0),
+        Command::Budget(command) => fleet::budget(&context()?, *command.0),
         Command::Memory(command) => memory::memory(&context()?, *command.0),
         Command::Directive(command) => memory::directive(&context()?, *command.0),
         Command::Log(args) => log::run(&context()?, *args.0, global.json),
@@ -221,6 +228,8 @@ mod tests {
         "token.revoke",
         "prime",
         "guard.hook",
+        "run",
+        "run.logs",
     ];
 
     /// Operations that the command line asks for in the words of others: `contract render mission`, `task intervene`
@@ -243,7 +252,10 @@ mod tests {
             let name = format!("{path}{}", inner.get_name());
             // A group may be a command by itself.
             if inner.has_subcommands()
-                && inner.get_arguments().any(|argument| argument.get_id() == "follow")
+                && inner.get_arguments().any(|argument| {
+                    let id = argument.get_id();
+                    id == "follow" || id == "wait"
+                })
             {
                 found.push(name.clone());
             }

@@ -50,6 +50,7 @@ mod protocols;
 mod reports;
 mod results;
 mod round_trips;
+mod runs;
 mod sandbox;
 mod screens;
 mod serve;

@@ -23,8 +23,6 @@ fn commands_that_are_not_there_yet_are_unknown() {
         "store",
         "token",
         "run",
-        "runs",
-        "cost",
         "supervise",
         "worker",
         "github",

@@ -29,6 +29,8 @@ mod lookup;
 mod other_systems;
 mod properties;
 mod results;
+mod runs;
+mod runs_property;
 mod search;
 mod section_1_who;
 mod section_2_claims;

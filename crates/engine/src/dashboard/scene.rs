@@ -88,7 +88,8 @@ impl Reader<'_> {
             loose.push(Loose { lease: lease.clone(), last_seen, works });
         }
         let writes = self.writes_seen(&leases)?;
-        Ok(Scene { decisions, tasks, loose, writes })
+        let runs = self.live_runs()?;
+        Ok(Scene { decisions, tasks, loose, writes, runs })
     }
 
     /// Returns the last write to each path that its holder still holds.

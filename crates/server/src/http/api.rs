@@ -251,7 +251,8 @@ impl Call<'_> {
             let told = outcome.and_then(|reply| value(&reply.take::<LeasesAnswer>()?));
             drop(done.send(told.map(Answered::from)));
         });
-        self.root.served.service.submit_waiting(request, wait, tell)?;
+        let observer = self.caller.observer.clone();
+        self.root.served.service.submit_waiting(request, observer, wait, tell)?;
         Ok(answer)
     }
 
