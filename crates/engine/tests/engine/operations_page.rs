@@ -180,8 +180,7 @@ fn the_page_of_operations_is_the_table_of_the_code() {
 
 #[test]
 fn operations_page_of_http_is_the_document_that_the_server_has() {
-    let path =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
     let wanted = format!("{:#}\n", comity_api::openapi());
     if std::env::var_os("COMITY_BLESS").is_some() {
         std::fs::write(&path, &wanted).unwrap();
@@ -194,8 +193,8 @@ fn operations_page_of_http_is_the_document_that_the_server_has() {
 fn the_document_names_every_operation_of_http_and_resolves_its_references() {
     let document = comity_api::openapi();
     let text = document.to_string();
-    let http = comity_api::TABLE.iter().filter(|row| row.doors.contains(&comity_api::Door::Http));
-    for row in http.filter(|row| row.kind != comity_api::Kind::Stream) {
+    let http = TABLE.iter().filter(|row| row.doors.contains(&Door::Http));
+    for row in http.filter(|row| row.kind != Kind::Stream) {
         assert!(text.contains(&format!("\"operationId\":\"{}", row.name)), "{}", row.name);
     }
     for reference in text.split("\"$ref\":\"#").skip(1) {
