@@ -5,16 +5,23 @@
 
 mod fleet;
 mod input;
+#[macro_use]
 mod output;
+mod openapi;
+mod pages;
 mod rendering;
+mod route;
 mod runs;
 mod step;
 mod table;
 
 pub use fleet::*;
 pub use input::*;
+pub use openapi::openapi;
 pub use output::*;
+pub use pages::*;
 pub use rendering::{RenderTask, Rendering};
+pub use route::{Method, Route, routes};
 pub use runs::*;
 pub use step::{Several, TaskStep};
 pub use table::{Door, Kind, Operation, Row, TABLE, op, row};

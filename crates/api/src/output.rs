@@ -151,7 +151,7 @@ answers! {
         expires_at: Timestamp,
     }
     Attention {
-        /// `decision`, `exhausted`, `stuck`, `blocked`, `review`, `failed` or `merge`.
+        /// One of `comity_core::attention::Kind`.
         kind: String,
         id: String,
         /// The title of the task that it is about.

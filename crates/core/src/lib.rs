@@ -6,6 +6,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod attention;
 pub mod budget;
 pub mod chain;
 pub mod command;

@@ -203,6 +203,11 @@ impl Reply {
     }
 }
 
+fn submitted(task: TaskView, said: decide::HandedIn) -> SubmitAnswer {
+    let decide::HandedIn { undeclared, shared_with, violations } = said;
+    SubmitAnswer { task, undeclared, shared_with, violations }
+}
+
 /// Makes the answer to a command whose own events are given.
 pub(crate) fn render(
     tx: &mut (impl ReadTx + ?Sized),
@@ -220,10 +225,7 @@ pub(crate) fn render(
         }),
         decide::Answer::HandedIn(id, said) => settle(tx, facts, |facts| {
             let task = view::task(facts, task(facts, repo, id)?, policy, Some(caller))?;
-            let (undeclared, shared_with) = (said.undeclared.clone(), said.shared_with.clone());
-            let violations = said.violations.clone();
-            let answer = SubmitAnswer { task, undeclared, shared_with, violations };
-            Ok(Answer::Submitted(Box::new(answer)))
+            Ok(Answer::Submitted(Box::new(submitted(task, said.clone()))))
         }),
         decide::Answer::Tasks(ids) => settle(tx, facts, |facts| {
             let mut tasks = Vec::new();

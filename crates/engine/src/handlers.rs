@@ -141,6 +141,11 @@ macro_rules! handlers_of {
                 $crate::Answered<<comity_api::op::$row as comity_api::Operation>::Output>,
                 comity_core::refusal::Refusal,
             > {
+                if let Some(answer) =
+                    $crate::far_call::<comity_api::op::$row>(self, $caller, &$input)
+                {
+                    return answer;
+                }
                 let $it = self;
                 let _ = (&$it, $caller, &$input);
                 let answer: Result<_, comity_core::refusal::Refusal> = $answer;
@@ -228,6 +233,14 @@ handlers! {
         EventList(reader, input) => reader.events(&input);
         ContractRender(reader, input) => reader.rendered(&input);
         Status(reader, input) => crate::status::status(reader);
+        Board(reader, input) => reader.board(&input);
+        Inbox(reader, input) => reader.inbox();
+        Timeline(reader, input) => reader.timeline(&input);
+        Flow(reader, input) => reader.flow(&input);
+        Crew(reader, input) => reader.crew();
+        TaskPanel(reader, input) => reader.panel(&input);
+        TaskVerbs(reader, input) => reader.verbs(&input);
+        TaskEvidence(reader, input) => reader.evidence(&input);
     }
     writes {
         TaskCreate(input) => Command::CreateTask(Box::new(input));

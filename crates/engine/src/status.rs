@@ -3,11 +3,8 @@
 use crate::batch::settle;
 use crate::read::Reader;
 use comity_api::{Attention, Counts, StatusAnswer, TaskFilter, Working};
-use comity_core::decision::DecisionPurpose;
-use comity_core::hint::op;
 use comity_core::limits;
 use comity_core::refusal::Refusal;
-use comity_core::run::{Run, RunState};
 use comity_core::state::Key;
 use comity_core::status::Status;
 use std::collections::BTreeMap;
@@ -28,31 +25,9 @@ pub(crate) fn status(reader: &mut Reader<'_>) -> Result<StatusAnswer, Refusal> {
     }
     let leases = reader.live_leases(None, None, usize::MAX)?.len();
     let open = reader.decision_rows(false, None, OPEN_MAX)?;
-    let mut attention = Vec::new();
-    for decision in open.iter().take(ATTENTION_MAX) {
-        let kind = match decision.purpose {
-            DecisionPurpose::Question => "decision",
-            DecisionPurpose::Exhausted => "exhausted",
-            DecisionPurpose::Grace => "stuck",
-            DecisionPurpose::Budget => "budget",
-        };
-        let to = decision.to.as_str();
-        let about = decision.task.as_ref().map(|id| reader.find(id.as_str())).transpose()?;
-        attention.push(Attention {
-            kind: kind.to_owned(),
-            id: decision.id.to_string(),
-            title: about.map(|task| task.title),
-            reason: format!("{} asks {to}: {}", decision.asked_by, decision.question),
-            since: decision.created_at,
-            next: op("decision.answer").id(&decision.id).ask("answer", "ANSWER").into(),
-        });
-    }
-    attention.extend(clock(reader));
-    attention.extend(waiting_tasks(reader)?);
-    let live = reader.live_runs()?;
-    attention.extend(live.iter().filter_map(waiting_run).take(ATTENTION_MAX));
+    let attention = attention(reader)?;
     let mut runs: BTreeMap<String, u64> = BTreeMap::new();
-    for run in &live {
+    for run in &reader.live_runs()? {
         *runs.entry(run.state.to_string()).or_default() += 1;
     }
     let spent_today_usd = reader.spent_today()?;
@@ -71,42 +46,17 @@ pub(crate) fn status(reader: &mut Reader<'_>) -> Result<StatusAnswer, Refusal> {
     })
 }
 
-/// A run that waits for somebody. One that waits for the answer to a question shows as that question.
-fn waiting_run(run: &Run) -> Option<Attention> {
-    let kind = match run.state {
-        RunState::Waiting => "run-waiting",
-        RunState::Paused if run.waiting_on.is_none() => "run-paused",
-        _ => return None,
-    };
-    let next = match run.waiting_on {
-        Some(decision) => op("decision.answer").id(&decision).ask("answer", "ANSWER"),
-        None => op("run.resume").id(&run.id),
-    };
-    let why = run.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-    Some(Attention {
-        kind: kind.to_owned(),
-        id: run.id.to_string(),
-        title: None,
-        reason: format!("{} on {} is {}{why}", run.agent, run.task, run.state),
-        since: run.alive_since(),
-        next: next.into(),
-    })
-}
-
-/// Says that nothing expires because the log is ahead of the clock.
-fn clock(reader: &Reader<'_>) -> Option<Attention> {
-    let moment = reader.facts.moment;
-    let ahead = moment.ahead();
-    (ahead > limits::CLOCK_SLACK).then(|| Attention {
-        kind: "clock".to_owned(),
-        id: "log".to_owned(),
-        title: None,
-        reason: format!(
-            "the log is {ahead} ahead of the clock, so nothing expires; if the clock is right, a person lets doctor fix the log"
-        ),
-        since: moment.clock,
-        next: op("doctor").flag("fix").into(),
-    })
+/// Lists what needs the caller, so many of each kind.
+fn attention(reader: &mut Reader<'_>) -> Result<Vec<Attention>, Refusal> {
+    let mut found: Vec<Attention> = Vec::new();
+    for item in reader.attention()? {
+        let kind = item.kind.to_string();
+        if found.iter().filter(|known| known.kind == kind).count() < ATTENTION_MAX {
+            let (id, title, reason) = (item.id, item.title, item.reason);
+            found.push(Attention { kind, id, title, reason, since: item.since, next: item.next });
+        }
+    }
+    Ok(found)
 }
 
 /// Counts by status as it is in effect: what the sweep changed is moved to where it would be.
@@ -155,40 +105,4 @@ fn working(reader: &mut Reader<'_>) -> Result<Vec<Working>, Refusal> {
         });
     }
     Ok(working)
-}
-
-fn waiting_tasks(reader: &mut Reader<'_>) -> Result<Vec<Attention>, Refusal> {
-    let mut found = Vec::new();
-    for (status, kind) in [
-        (Status::Blocked, "blocked"),
-        (Status::Review, "review"),
-        (Status::Failed, "failed"),
-        (Status::Approved, "merge"),
-        (Status::ChangesRequested, "sent_back"),
-    ] {
-        let filter = TaskFilter { statuses: vec![status], ..TaskFilter::default() };
-        let (tasks, _) = reader.task_rows(&filter, 0, ATTENTION_MAX)?;
-        for task in tasks.into_iter().take(ATTENTION_MAX) {
-            let detail = match (&task.block, &task.last_error) {
-                (Some(block), _) => format!("{} needs: {}", task.title, block.needs),
-                (None, Some(error)) if status == Status::Failed => {
-                    format!("{}: {error}", task.title)
-                }
-                _ => match task.feedback.as_ref().filter(|_| status == Status::ChangesRequested) {
-                    Some(feedback) => format!("{}: {}", task.title, feedback.words()),
-                    None => format!("{} is in {status}", task.title),
-                },
-            };
-            let next = reader.why(task.id.as_str())?.why.next;
-            found.push(Attention {
-                kind: kind.to_owned(),
-                id: task.id.to_string(),
-                title: Some(task.title),
-                reason: detail,
-                since: task.updated_at,
-                next,
-            });
-        }
-    }
-    Ok(found)
 }

@@ -151,6 +151,18 @@ fn replay(
     Ok(state)
 }
 
+/// Replays events that are at hand.
+pub(crate) fn replayed(events: &[Stored]) -> Result<State, Refusal> {
+    const WHOLE: Part = Part { number: 0, of: 1 };
+    let (mut state, mut findings) = (State::default(), Findings::default());
+    let mut reader = EventReader::default();
+    events.iter().for_each(|stored| apply(&mut state, &mut reader, stored, WHOLE, &mut findings));
+    match findings.problems.into_iter().next() {
+        None => Ok(state),
+        Some(problem) => Err(Refusal::new(Code::Internal, problem)),
+    }
+}
+
 fn apply(
     state: &mut State,
     reader: &mut EventReader,

@@ -29,6 +29,9 @@ use std::path::{Component, Path, PathBuf};
 /// The largest file that is read.
 const CONFIG_BYTES_MAX: usize = 1024 * 1024;
 
+/// Requests a second that a caller of the server may send when nothing is set.
+const SERVE_RATE: u32 = 50;
+
 /// A project's settings as they are written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -57,6 +60,7 @@ pub struct Config {
 #[serde(default, deny_unknown_fields)]
 struct ServeTable {
     open_read: bool,
+    rate: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -176,6 +180,11 @@ impl Config {
     /// Tells whether everybody on this host may read from the server, without a token.
     pub fn serves_open_reads(&self) -> bool {
         self.serve.open_read
+    }
+
+    /// Returns how many requests a second a caller of the server may send; 0 is any number.
+    pub fn serve_rate(&self) -> u32 {
+        self.serve.rate.unwrap_or(SERVE_RATE)
     }
 
     pub fn path(root: &Path) -> PathBuf {

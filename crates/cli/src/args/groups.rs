@@ -8,7 +8,7 @@ pub const GROUPS: [(&str, &[&str]); 7] = [
     ("Work", &["task", "note", "lease", "gate", "with", "snapshot", "decision"]),
     ("People and agents", &["agent", "whoami", "memory", "directive"]),
     ("Agents at work", &["run", "runs", "cost", "budget"]),
-    ("Look", &["status", "log", "event", "report", "guard"]),
+    ("Look", &["status", "why", "log", "event", "report", "guard"]),
     (
         "Set up",
         &[
@@ -24,7 +24,7 @@ pub const GROUPS: [(&str, &[&str]); 7] = [
             "help",
         ],
     ),
-    ("Connect agents", &["mcp", "serve", "token", "prime"]),
+    ("Serve people and agents", &["up", "serve", "link", "token", "mcp", "prime"]),
     ("Other tools", &["import", "export", "sync", "contract", "collab", "neo", "rpc"]),
 ];
 

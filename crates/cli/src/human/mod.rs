@@ -15,6 +15,7 @@ pub mod task;
 pub mod team;
 pub mod trust;
 pub mod whoami;
+pub mod why;
 mod words;
 
 pub use words::{count, now, refusal};

@@ -140,7 +140,7 @@ fn logs(context: &Context, id: String, follow: bool, json: bool) -> Result<Reply
 pub fn keeper(job: &Path) -> Result<(), Refusal> {
     let job = Job::read(job)?;
     let global = Global {
-        root: Some(job.root.clone()),
+        roots: vec![job.root.clone()],
         store: Some(job.store.clone()),
         repo: Some(job.repo.clone()),
         actor: Some(job.identity.clone()),

@@ -123,6 +123,8 @@ guard push H H
 guard commit message
 log
 log --task T1
+why T1
+why H
 log verify
 log rebuild
 log head

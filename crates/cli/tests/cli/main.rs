@@ -44,6 +44,7 @@ mod neo_files;
 mod neo_words;
 mod old_stores;
 mod patterns;
+mod people;
 mod project;
 mod protocols;
 mod reports;

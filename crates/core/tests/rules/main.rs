@@ -14,6 +14,7 @@
     reason = "helpers of tests stop a test as tests do"
 )]
 
+mod attention;
 mod awaited;
 mod batch;
 mod codes;
