@@ -129,7 +129,7 @@ export function Ask({ item, place }: { item: Item; place: number }) {
         </span>
         {item.deadline && (
           <span class={`due ${item.kind === "decision_due" || (item.left ?? 1) < 0.5 ? "" : "is-far"}`}>
-            {item.left !== null && <Ring share={item.left} tone="due-ring" label="of the time is left" />}
+            {item.left !== null && <Ring share={item.left} tone="due-ring" />}
             <Left until={item.deadline} /> left
           </span>
         )}
