@@ -3,16 +3,25 @@
 //! Pure: no I/O and no rule. The doors (command line, JSON-RPC, MCP, HTTP) read the table; `engine`, `guard` and
 //! `bridge` register the handlers of the rows that are theirs.
 
+mod fleet;
 mod input;
+#[macro_use]
 mod output;
+mod openapi;
+mod pages;
 mod rendering;
+mod route;
 mod runs;
 mod step;
 mod table;
 
+pub use fleet::*;
 pub use input::*;
+pub use openapi::openapi;
 pub use output::*;
+pub use pages::*;
 pub use rendering::{RenderTask, Rendering};
+pub use route::{Method, Route, routes};
 pub use runs::*;
 pub use step::{Several, TaskStep};
 pub use table::{Door, Kind, Operation, Row, TABLE, op, row};

@@ -8,6 +8,7 @@ use crate::pager;
 use crate::terminal::{Ink, Outlet, escaped, neutral, paint, shown};
 use crate::wording::CommandLine;
 use anstream::{AutoStream, ColorChoice};
+use comity_api::At;
 use comity_core::refusal::{Code, Refusal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,6 +25,8 @@ pub struct Reply {
     pub exit: u8,
     /// Whether a long answer may go through a pager: it only shows something.
     paged: bool,
+    /// The moment of the past that it is about.
+    at: Option<At>,
     /// The refusal that comes beside the answer.
     refusal: Option<Refusal>,
 }
@@ -68,6 +71,7 @@ impl Reply {
             notes: Vec::new(),
             exit: 0,
             paged: false,
+            at: None,
             refusal: None,
         }
     }
@@ -79,13 +83,20 @@ impl Reply {
             notes: Vec::new(),
             exit: 0,
             paged: false,
+            at: None,
             refusal: None,
         }
     }
 
     /// Nothing more to print: the command has written its own stream.
     pub fn printed() -> Reply {
-        Reply { answer: None, notes: Vec::new(), exit: 0, paged: false, refusal: None }
+        Reply { answer: None, notes: Vec::new(), exit: 0, paged: false, at: None, refusal: None }
+    }
+
+    /// Says which moment of the past it is about.
+    pub fn at(mut self, at: Option<At>) -> Reply {
+        self.at = at;
+        self
     }
 
     /// Lets a long answer go through a pager.
@@ -120,7 +131,7 @@ impl Reply {
 pub fn reply(reply: &Reply, json: bool) -> ExitCode {
     let made = match &reply.answer {
         None => Ok(None),
-        Some(answer) if json => answer.json().map(|line| Some(line + "\n")),
+        Some(answer) if json => answer.json().and_then(|line| dated(line, reply.at)).map(Some),
         Some(answer) => answer.words(&Screen::detect()).map(Some),
     };
     let written = match made {
@@ -145,6 +156,29 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
             refusal(&Refusal::new(Code::Internal, message), json)
         }
     }
+}
+
+/// Adds the moment of the past that an answer is about.
+fn dated(line: String, at: Option<At>) -> Result<String, serde_json::Error> {
+    let Some(at) = at else { return Ok(line + "\n") };
+    let mut value: serde_json::Value = serde_json::from_str(&line)?;
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("at".to_owned(), serde_json::to_value(at)?);
+    }
+    Ok(format!("{value}\n"))
+}
+
+/// Prints the words of an answer that is followed by more.
+pub fn show(reply: &Reply) -> Result<(), Refusal> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Refusal::new(Code::Internal, format!("cannot write the answer: {error}"))
+    };
+    if let Some(answer) = &reply.answer {
+        let words = answer.words(&Screen::detect()).map_err(|error| failed(&error))?;
+        text(&words).map_err(|error| failed(&error))?;
+    }
+    reply.notes.iter().for_each(|note| remark(note));
+    Ok(())
 }
 
 /// Prints one JSON object on one line.

@@ -4,10 +4,12 @@
 
 mod body;
 mod memory;
+mod run;
 mod talk;
 
 pub use body::*;
 pub use memory::*;
+pub use run::*;
 pub use talk::*;
 
 use crate::ids::{AgentId, RepoName, Seq, TaskId};
@@ -122,6 +124,20 @@ events! {
     EventsLost(EventsLost) => "events_lost";
     ClockCorrected(ClockCorrected) => "clock_corrected";
     RepositorySet(RepositorySet) => "repository_set";
+    RunQueued(Box<RunQueued>) => "run_queued";
+    RunStarted(Box<RunStarted>) => "run_started";
+    RunProgressed(Box<RunProgressed>) => "run_progressed";
+    RunWaiting(RunWaiting) => "run_waiting";
+    RunPaused(RunPaused) => "run_paused";
+    RunResumed(RunResumed) => "run_resumed";
+    RunEnded(Box<RunEnded>) => "run_ended";
+    RunLost(RunLost) => "run_lost";
+    Checkpoint(Checkpoint) => "checkpoint";
+    BudgetSet(BudgetSet) => "budget_set";
+    BudgetReserved(BudgetReserved) => "budget_reserved";
+    BudgetSettled(Box<BudgetSettled>) => "budget_settled";
+    BudgetReleased(BudgetReleased) => "budget_released";
+    BudgetBreached(BudgetBreached) => "budget_breached";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

@@ -186,6 +186,8 @@ pub enum Entity {
     Memory(Box<crate::memory::Memory>),
     Directive(Box<crate::directive::Directive>),
     PastLease(Box<crate::lease::PastLease>),
+    Run(Box<crate::run::Run>),
+    Budget(Box<crate::budget::Budget>),
 }
 
 /// How stores fill in the facts.
@@ -232,6 +234,12 @@ impl Facts {
             }
             (Key::PastLease(repo, id), Some(Entity::PastLease(lease))) => {
                 self.state.past_leases.insert((repo, id), *lease);
+            }
+            (Key::Run(repo, id), Some(Entity::Run(run))) => {
+                self.state.runs.insert((repo, id), *run);
+            }
+            (Key::Budget(repo, scope), Some(Entity::Budget(budget))) => {
+                self.state.budgets.insert((repo, scope), *budget);
             }
             (_, found) => assert!(found.is_none(), "BUG: an entity under the key of another kind"),
         }
@@ -317,6 +325,8 @@ impl Facts {
             Key::Directive(..) => matches!(placed.draft.event, Event::DirectiveCreated(_)),
             // Only the end of a lease names it.
             Key::PastLease(..) => true,
+            Key::Run(..) => matches!(placed.draft.event, Event::RunQueued(_)),
+            Key::Budget(..) => false,
             Key::Repo(_) | Key::Agent(_) => true,
         };
         // Changing what was never loaded would look like a deletion to the store.

@@ -6,6 +6,8 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod attention;
+pub mod budget;
 pub mod chain;
 pub mod command;
 pub mod decide;
@@ -21,6 +23,7 @@ pub mod last_report;
 pub mod lease;
 pub mod limits;
 pub mod memory;
+pub mod money;
 pub mod namesake;
 pub mod nearest;
 pub mod observed;
@@ -35,6 +38,7 @@ pub mod project;
 pub mod ready;
 pub mod refusal;
 pub mod role;
+pub mod run;
 pub mod search;
 pub mod search_terms;
 pub mod state;

@@ -1,15 +1,18 @@
 //! Entities by key: the whole state in a model, or the part of it that a rule needs.
 
 use crate::agent::{Agent, Counters};
+use crate::budget::{Budget, Scope};
 use crate::decision::Decision;
 use crate::directive::Directive;
 use crate::event::Placed;
-use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
+use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, RunId, TaskId};
 use crate::lease::{Lease, PastLease};
 use crate::memory::Memory;
 use crate::project::{
-    agent, correct, counters, decision, directive, lease, memory, past_lease, task, touched,
+    agent, budget, correct, counters, decision, directive, lease, memory, past_lease, run, task,
+    touched,
 };
+use crate::run::Run;
 use crate::task::Task;
 use std::collections::BTreeMap;
 
@@ -24,6 +27,8 @@ pub enum Key {
     Memory(RepoName, MemoryId),
     Directive(RepoName, DirectiveId),
     PastLease(RepoName, LeaseId),
+    Run(RepoName, RunId),
+    Budget(RepoName, Scope),
 }
 
 /// Everything that is projected from the log.
@@ -38,6 +43,8 @@ pub struct State {
     pub memories: BTreeMap<(RepoName, MemoryId), Memory>,
     pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
     pub past_leases: BTreeMap<(RepoName, LeaseId), PastLease>,
+    pub runs: BTreeMap<(RepoName, RunId), Run>,
+    pub budgets: BTreeMap<(RepoName, Scope), Budget>,
 }
 
 impl State {
@@ -82,6 +89,13 @@ impl State {
                 Key::PastLease(repo, id) => {
                     let place = (repo.clone(), *id);
                     step(&mut self.past_leases, place, |it| past_lease(it, *id, placed));
+                }
+                Key::Run(repo, id) => {
+                    step(&mut self.runs, (repo.clone(), *id), |it| run(it, placed));
+                }
+                Key::Budget(repo, scope) => {
+                    let place = (repo.clone(), scope.clone());
+                    step(&mut self.budgets, place, |it| budget(it, scope, placed));
                 }
             }
         }

@@ -195,7 +195,9 @@ fn holder(facts: &Facts, entity: &Entity) -> Ruling<Option<String>> {
         | Entity::Agent(_)
         | Entity::Memory(_)
         | Entity::Directive(_)
-        | Entity::PastLease(_) => Ok(None),
+        | Entity::PastLease(_)
+        | Entity::Run(_)
+        | Entity::Budget(_) => Ok(None),
     }
 }
 

@@ -7,13 +7,15 @@ use crate::answer::Reply;
 use crate::batch::{Tries, open_facts, run_batch, settle};
 use crate::caller::Caller;
 use crate::claim_wait::Claimer;
+use crate::far::Far;
+use crate::fold::Folds;
 use crate::hub::Hub;
 use crate::intake::{Intake, Prepared};
 use crate::read::Reader;
 use crate::readers::Readers;
 use crate::redact::RedactOptions;
 use crate::writer::{Done, Writer};
-use comity_api::HeadAnswer;
+use comity_api::{At, HeadAnswer};
 use comity_core::command::Request;
 use comity_core::decide::decide;
 use comity_core::policy::Policy;
@@ -59,6 +61,19 @@ struct Shared {
     intake: Arc<Intake>,
     url: String,
     access: Access,
+    memo: Memo,
+}
+
+/// What a service remembers between questions.
+#[derive(Default)]
+pub(crate) struct Memo {
+    pub(crate) folds: Folds,
+    /// When the log was checked last, and whether it was found whole.
+    pub(crate) verified: Mutex<Option<(Timestamp, bool)>>,
+    /// The moment of the past that everything is answered for.
+    pub(crate) at: Option<At>,
+    /// The server that answers operations instead.
+    pub(crate) far: Option<Arc<dyn Far>>,
 }
 
 enum Access {
@@ -77,7 +92,36 @@ impl Service {
     pub fn inline(store: Box<dyn Store>, settings: Settings) -> Result<Service, Refusal> {
         let intake = intake(&settings, store.as_ref())?;
         let (url, access) = (store.url(), Access::Inline(Mutex::new(store)));
-        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access }) })
+        let memo = Memo::default();
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, memo }) })
+    }
+
+    /// Puts the rules before the copy of a store as it was at a moment.
+    pub(crate) fn of_the_past(
+        store: Box<dyn Store>,
+        settings: Settings,
+        at: At,
+    ) -> Result<Service, Refusal> {
+        let intake = intake(&settings, store.as_ref())?;
+        let (url, access) = (store.url(), Access::Inline(Mutex::new(store)));
+        let memo = Memo { at: Some(at), ..Memo::default() };
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, memo }) })
+    }
+
+    /// Puts a server in the place of a store.
+    pub(crate) fn elsewhere(
+        store: Box<dyn Store>,
+        settings: Settings,
+        far: Arc<dyn Far>,
+    ) -> Result<Service, Refusal> {
+        let intake = intake(&settings, store.as_ref())?;
+        let (url, access) = (store.url(), Access::Inline(Mutex::new(store)));
+        let memo = Memo { far: Some(far), ..Memo::default() };
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, memo }) })
+    }
+
+    pub(crate) fn memo(&self) -> &Memo {
+        &self.shared.memo
     }
 
     /// Puts the rules before a store for many callers: one writer, a few readers, one hub.
@@ -92,7 +136,8 @@ impl Service {
         let writer = Writer::start(store, settings.clone())?;
         let claimer = Claimer::default();
         let access = Access::Started { writer, readers, hub, claimer };
-        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access }) })
+        let memo = Memo::default();
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, memo }) })
     }
 
     /// Ends the threads of a started service: what is queued is finished, whoever waits is told. When this returns, the
@@ -208,7 +253,8 @@ impl Service {
         caller: &Caller,
         mut look: impl FnMut(&mut Reader<'_>) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
-        self.read_stored(|tx| look(&mut Reader::open(tx, &self.shared.settings.policy, caller)?))
+        let (policy, memo) = (&self.shared.settings.policy, self.memo());
+        self.read_stored(|tx| look(&mut Reader::open(tx, policy, caller, memo)?))
     }
 
     /// Returns a caller's `via` as the log gets it.

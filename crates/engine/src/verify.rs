@@ -28,8 +28,14 @@ const ENTITIES_PER_PASS: usize = 100_000;
 /// Names that are shared at a time.
 const NAMES_MAX: usize = 10_000;
 /// Events that bring an entity into being that stays.
-const CREATIONS: [&str; 5] =
-    ["task_created", "decision_asked", "agent_registered", "memory_written", "directive_created"];
+const CREATIONS: [&str; 6] = [
+    "task_created",
+    "decision_asked",
+    "agent_registered",
+    "memory_written",
+    "directive_created",
+    "run_queued",
+];
 /// Problems listed; beyond that they are only counted.
 const PROBLEMS_MAX: usize = 100;
 
@@ -145,6 +151,18 @@ fn replay(
     Ok(state)
 }
 
+/// Replays events that are at hand.
+pub(crate) fn replayed(events: &[Stored]) -> Result<State, Refusal> {
+    const WHOLE: Part = Part { number: 0, of: 1 };
+    let (mut state, mut findings) = (State::default(), Findings::default());
+    let mut reader = EventReader::default();
+    events.iter().for_each(|stored| apply(&mut state, &mut reader, stored, WHOLE, &mut findings));
+    match findings.problems.into_iter().next() {
+        None => Ok(state),
+        Some(problem) => Err(Refusal::new(Code::Internal, problem)),
+    }
+}
+
 fn apply(
     state: &mut State,
     reader: &mut EventReader,
@@ -163,6 +181,7 @@ fn apply(
 
 fn size(state: &State) -> usize {
     let kept = state.memories.len() + state.directives.len() + state.past_leases.len();
+    let kept = kept + state.runs.len() + state.budgets.len();
     state.tasks.len() + state.leases.len() + state.decisions.len() + state.agents.len() + kept
 }
 
@@ -257,6 +276,14 @@ fn take(state: &mut State, key: &Key) -> Option<Entity> {
             let lease = state.past_leases.remove(&(repo.clone(), *id));
             lease.map(|lease| Entity::PastLease(Box::new(lease)))
         }
+        Key::Run(repo, id) => {
+            let run = state.runs.remove(&(repo.clone(), *id));
+            run.map(|run| Entity::Run(Box::new(run)))
+        }
+        Key::Budget(repo, scope) => {
+            let budget = state.budgets.remove(&(repo.clone(), scope.clone()));
+            budget.map(|budget| Entity::Budget(Box::new(budget)))
+        }
     }
 }
 
@@ -269,6 +296,8 @@ fn keys(state: &State) -> Vec<Key> {
     keys.extend(state.memories.keys().map(|(repo, id)| Key::Memory(repo.clone(), *id)));
     keys.extend(state.directives.keys().map(|(repo, id)| Key::Directive(repo.clone(), *id)));
     keys.extend(state.past_leases.keys().map(|(repo, id)| Key::PastLease(repo.clone(), *id)));
+    keys.extend(state.runs.keys().map(|(repo, id)| Key::Run(repo.clone(), *id)));
+    keys.extend(state.budgets.keys().map(|(repo, of)| Key::Budget(repo.clone(), of.clone())));
     keys
 }
 
@@ -282,6 +311,8 @@ fn name(key: &Key) -> String {
         Key::Memory(repo, id) => format!("memory {id} of {repo}"),
         Key::Directive(repo, id) => format!("directive {id} of {repo}"),
         Key::PastLease(repo, id) => format!("ended lease {id} of {repo}"),
+        Key::Run(repo, id) => format!("run {id} of {repo}"),
+        Key::Budget(repo, scope) => format!("budget {scope} of {repo}"),
     }
 }
 
@@ -377,5 +408,7 @@ fn count<'a>(rebuilt: &'a mut Rebuilt, key: &Key) -> &'a mut usize {
         Key::Memory(..) => &mut rebuilt.memories,
         Key::Directive(..) => &mut rebuilt.directives,
         Key::PastLease(..) => &mut rebuilt.past_leases,
+        Key::Run(..) => &mut rebuilt.runs,
+        Key::Budget(..) => &mut rebuilt.budgets,
     }
 }

@@ -6,6 +6,7 @@ pub mod beads;
 pub mod collab;
 pub mod contract;
 pub mod document;
+pub mod driver;
 pub mod labels;
 pub mod markdown;
 pub mod mission;

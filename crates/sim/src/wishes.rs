@@ -3,17 +3,20 @@
 use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
-    ClaimWish, Command, FileAction, ImportedTask, IssueKind, LeaseChange, MemoryChanges,
-    NewDirective, NewMemory, NewTask, PlannedTask, Question, ReportStatus, ReportedEvidence,
-    ReportedIssue, ReportedLine, StepVerb, Submission, TaskVerb, WorkReport,
+    ClaimWish, Command, FileAction, ImportedTask, IssueKind, LeaseChange, MemoryChanges, ModelCall,
+    NewDirective, NewMemory, NewRun, NewTask, PlannedTask, Question, ReportStatus,
+    ReportedEvidence, ReportedIssue, ReportedLine, RunChange, RunEnd, RunProgress, StepVerb,
+    Submission, TaskVerb, WorkReport,
 };
 use comity_core::decision::DecisionOption;
 use comity_core::directive::Trigger;
 use comity_core::directive_duration::End;
 use comity_core::ids::AgentId;
 use comity_core::memory::MemoryType;
+use comity_core::money::Usd;
 use comity_core::observed::{ClaimSeen, FileChange, LeaseSeen, MergeSeen, Observed, WorkSeen};
 use comity_core::role::Role;
+use comity_core::run::{CostBasis, RunError, RunFault, RunState, Stage, Tokens};
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
@@ -116,7 +119,9 @@ pub(crate) fn wish(member: &Member, sight: &Sight, chance: &mut Chance) -> (Comm
         },
         Role::Critic => (judge(sight, chance), false),
         Role::Integrator => (integrate(sight, chance), false),
+        Role::Planner if chance.percent(20) => (fleet(&sight.any(chance), chance), false),
         Role::Planner => (plan(sight, chance), false),
+        Role::Watchdog if chance.percent(60) => (fleet(&sight.any(chance), chance), false),
         Role::Watchdog => (Command::Sweep, false),
         Role::Observer => (Command::CreateTask(Box::new(new_task(sight, chance))), false),
     }
@@ -483,6 +488,68 @@ fn keep(task: &str, chance: &mut Chance) -> Command {
         7 => Command::DirectiveTrigger { id: directive },
         _ => Command::DirectiveDelete { id: directive },
     }
+}
+
+/// Runs: dispatched on any task, and changed as a worker or a person may, in any order.
+fn fleet(task: &str, chance: &mut Chance) -> Command {
+    const RUNS: i64 = 40;
+    let id = format!("R{}", chance.between(1, RUNS));
+    let stage = chance.pick(&Stage::ALL).copied().unwrap_or(Stage::Develop);
+    let usd = Usd::from_micros(chance.below(400_000));
+    let end = |state, error: Option<RunFault>| {
+        RunChange::End(Box::new(RunEnd {
+            state,
+            reason: None,
+            error: error.map(|kind| RunError::new(kind, "it broke")),
+            exit: None,
+            head: None,
+            wip: None,
+            report_kind: None,
+            steps: Vec::new(),
+        }))
+    };
+    let change = match chance.below(12) {
+        0..=3 => {
+            return Command::RunDispatch(Box::new(NewRun {
+                agent: "developer".to_owned(),
+                task: Some(task.to_owned()),
+                new_task: None,
+                stage,
+                writable: stage == Stage::Develop,
+                driver: "command".to_owned(),
+                model: None,
+                branch: None,
+                base: None,
+                meta: Map::new(),
+                prompt_sha256: String::new(),
+                prompt_bytes: 0,
+                sandbox: None,
+                labels: Vec::new(),
+                resumed_from: None,
+                parent: None,
+                rule: None,
+                max_cost: chance.percent(50).then_some(usd),
+            }));
+        }
+        4 | 5 => {
+            RunChange::Take { workspace: None, driver_version: None, sandbox: None, session: None }
+        }
+        6 | 7 => {
+            let call = ModelCall {
+                call: "c".to_owned(),
+                tokens: Tokens::default(),
+                usd: Some(usd),
+                basis: CostBasis::Reported,
+            };
+            let calls = vec![call];
+            RunChange::Progress(Box::new(RunProgress { calls, ..RunProgress::default() }))
+        }
+        8 => end(RunState::Failed, chance.pick(&RunFault::ALL).copied()),
+        9 => end(RunState::Succeeded, None),
+        10 => RunChange::Resume { fresh: false },
+        _ => RunChange::Stop { now: true, reason: None },
+    };
+    Command::RunChange { id, change }
 }
 
 fn question(chance: &mut Chance) -> Question {

@@ -148,8 +148,18 @@ impl<R: TaskRow> CommitCache<R> {
 
     fn keep_state(&mut self, state: State) {
         // Nobody looks up one ended lease.
-        let State { repos, tasks, leases, decisions, agents, memories, directives, past_leases: _ } =
-            state;
+        let State {
+            repos,
+            tasks,
+            leases,
+            decisions,
+            agents,
+            memories,
+            directives,
+            past_leases: _,
+            runs,
+            budgets,
+        } = state;
         for (id, counters) in repos {
             self.entities.put(Key::Repo(id), Entity::Repo(counters));
         }
@@ -170,6 +180,12 @@ impl<R: TaskRow> CommitCache<R> {
         }
         for ((repo, id), directive) in directives {
             self.entities.put(Key::Directive(repo, id), Entity::Directive(Box::new(directive)));
+        }
+        for ((repo, id), run) in runs {
+            self.entities.put(Key::Run(repo, id), Entity::Run(Box::new(run)));
+        }
+        for ((repo, scope), budget) in budgets {
+            self.entities.put(Key::Budget(repo, scope), Entity::Budget(Box::new(budget)));
         }
     }
 }

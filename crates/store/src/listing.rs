@@ -123,7 +123,7 @@ pub fn last_before<E>(
 }
 
 impl EntityKind {
-    const ALL: [EntityKind; 8] = [
+    const ALL: [EntityKind; 10] = [
         EntityKind::Repo,
         EntityKind::Task,
         EntityKind::Lease,
@@ -132,6 +132,8 @@ impl EntityKind {
         EntityKind::Memory,
         EntityKind::Directive,
         EntityKind::PastLease,
+        EntityKind::Run,
+        EntityKind::Budget,
     ];
 
     fn of(key: &Key) -> EntityKind {
@@ -144,6 +146,8 @@ impl EntityKind {
             Key::Memory(..) => EntityKind::Memory,
             Key::Directive(..) => EntityKind::Directive,
             Key::PastLease(..) => EntityKind::PastLease,
+            Key::Run(..) => EntityKind::Run,
+            Key::Budget(..) => EntityKind::Budget,
         }
     }
 }
@@ -167,6 +171,8 @@ impl PageStart<'_> {
             Key::Memory(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Directive(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::PastLease(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::Run(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::Budget(repo, of) => PageStart { name: repo.as_str(), id: of.as_str(), number: 0 },
         }
     }
 }

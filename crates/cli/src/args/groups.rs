@@ -4,10 +4,11 @@ use clap::Command;
 use std::fmt::Write;
 
 /// Every command that help shows, in the order in which people meet them.
-pub const GROUPS: [(&str, &[&str]); 6] = [
+pub const GROUPS: [(&str, &[&str]); 7] = [
     ("Work", &["task", "note", "lease", "gate", "with", "snapshot", "decision"]),
     ("People and agents", &["agent", "whoami", "memory", "directive"]),
-    ("Look", &["status", "log", "event", "report", "guard"]),
+    ("Agents at work", &["run", "runs", "cost", "budget"]),
+    ("Look", &["status", "why", "log", "event", "report", "guard"]),
     (
         "Set up",
         &[
@@ -23,7 +24,7 @@ pub const GROUPS: [(&str, &[&str]); 6] = [
             "help",
         ],
     ),
-    ("Connect agents", &["mcp", "serve", "token", "prime"]),
+    ("Serve people and agents", &["up", "serve", "link", "token", "mcp", "prime"]),
     ("Other tools", &["import", "export", "sync", "contract", "collab", "neo", "rpc"]),
 ];
 

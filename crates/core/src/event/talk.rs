@@ -1,5 +1,6 @@
 //! The fields of events about reviews, evidence, questions, agents and notes.
 
+use crate::budget::{Per, Scope};
 use crate::command::{ReportStatus, ReportedFile, ReportedIssue, ReportedLine};
 use crate::decision::{
     Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType, Proposal,
@@ -134,6 +135,9 @@ pub struct DecisionAsked {
     /// The task that the answer `yes` makes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposes: Option<Box<Proposal>>,
+    /// The budget that is used up, and for which period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Box<(Scope, Per)>>,
 }
 
 impl DecisionAsked {
@@ -150,6 +154,7 @@ impl DecisionAsked {
             purpose: DecisionPurpose::Question,
             expires_at: None,
             proposes: None,
+            budget: None,
         }
     }
 }

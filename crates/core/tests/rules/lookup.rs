@@ -42,6 +42,14 @@ impl World {
                 let lease = state.past_leases.get(&(repo.clone(), *id));
                 lease.cloned().map(|lease| Entity::PastLease(Box::new(lease)))
             }
+            Key::Run(repo, id) => {
+                let run = state.runs.get(&(repo.clone(), *id));
+                run.cloned().map(|run| Entity::Run(Box::new(run)))
+            }
+            Key::Budget(repo, scope) => {
+                let budget = state.budgets.get(&(repo.clone(), scope.clone()));
+                budget.cloned().map(|budget| Entity::Budget(Box::new(budget)))
+            }
         }
     }
 

@@ -59,6 +59,14 @@ impl Data {
                 let lease = state.past_leases.get(&(repo.clone(), *id));
                 lease.cloned().map(Box::new).map(Entity::PastLease)
             }
+            Key::Run(repo, id) => {
+                let run = state.runs.get(&(repo.clone(), *id));
+                run.cloned().map(Box::new).map(Entity::Run)
+            }
+            Key::Budget(repo, scope) => {
+                let budget = state.budgets.get(&(repo.clone(), scope.clone()));
+                budget.cloned().map(Box::new).map(Entity::Budget)
+            }
         }
     }
 
@@ -72,6 +80,8 @@ impl Data {
         keys.extend(state.memories.keys().cloned().map(|(repo, id)| Key::Memory(repo, id)));
         keys.extend(state.directives.keys().cloned().map(|(repo, id)| Key::Directive(repo, id)));
         keys.extend(state.past_leases.keys().cloned().map(|(repo, id)| Key::PastLease(repo, id)));
+        keys.extend(state.runs.keys().cloned().map(|(repo, id)| Key::Run(repo, id)));
+        keys.extend(state.budgets.keys().cloned().map(|(repo, scope)| Key::Budget(repo, scope)));
         keys.sort();
         keys
     }
@@ -149,6 +159,10 @@ impl Data {
             }
             Key::PastLease(repo, id) => {
                 copy(&(repo.clone(), *id), &from.past_leases, &mut self.state.past_leases);
+            }
+            Key::Run(repo, id) => copy(&(repo.clone(), *id), &from.runs, &mut self.state.runs),
+            Key::Budget(repo, scope) => {
+                copy(&(repo.clone(), scope.clone()), &from.budgets, &mut self.state.budgets);
             }
         }
     }

@@ -10,6 +10,7 @@ mod load;
 mod memories;
 mod pool;
 mod query;
+mod runs;
 mod schema;
 mod sql;
 #[cfg(test)]

@@ -214,6 +214,8 @@ fn page_of(
         EntityKind::Memory => link.query(sql::MEMORIES_AFTER, values![name, number, limit]),
         EntityKind::Directive => link.query(sql::DIRECTIVES_AFTER, values![name, number, limit]),
         EntityKind::PastLease => link.query(sql::PAST_LEASES_AFTER, values![name, number, limit]),
+        EntityKind::Run => link.query(sql::RUNS_AFTER, values![name, number, limit]),
+        EntityKind::Budget => link.query(sql::BUDGETS_AFTER, values![name, id, limit]),
     }?;
     found.iter().map(|row| rows::keyed(kind, row)).collect()
 }

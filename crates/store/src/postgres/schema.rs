@@ -13,6 +13,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (2, include_str!("migrations/0002_memory.sql")),
     (3, include_str!("migrations/0003_fold_case.sql")),
     (4, include_str!("migrations/0004_past_leases.sql")),
+    (5, include_str!("migrations/0005_runs.sql")),
 ];
 
 /// The schema that this build writes.

@@ -10,6 +10,7 @@ mod lock;
 mod memories;
 mod netfs;
 mod query;
+mod runs;
 mod schema;
 mod sql;
 mod task_row;

@@ -236,5 +236,9 @@ fn page_of(
         EntityKind::Memory => by_number(sql::MEMORIES_AFTER),
         EntityKind::Directive => by_number(sql::DIRECTIVES_AFTER),
         EntityKind::PastLease => by_number(sql::PAST_LEASES_AFTER),
+        EntityKind::Run => by_number(sql::RUNS_AFTER),
+        EntityKind::Budget => {
+            collect(conn, sql::BUDGETS_AFTER, params![name, from.id, limit], read)
+        }
     }
 }

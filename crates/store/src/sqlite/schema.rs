@@ -12,6 +12,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (3, include_str!("migrations/0003_memory.sql")),
     (4, include_str!("migrations/0004_fold_case.sql")),
     (5, include_str!("migrations/0005_past_leases.sql")),
+    (6, include_str!("migrations/0006_runs.sql")),
 ];
 
 /// The schema that this build writes.
