@@ -245,10 +245,7 @@ pub(crate) fn render(
         decide::Answer::Leases(ids) => settle(tx, facts, |facts| {
             Ok(Answer::Leases(LeasesAnswer { leases: leases(facts, repo, ids)? }))
         }),
-        decide::Answer::Released(ids) => {
-            let released = ids.iter().map(ToString::to_string).collect();
-            Ok(Answer::Released(ReleasedAnswer { released }))
-        }
+        decide::Answer::Released(ids) => Ok(released(ids)),
         decide::Answer::Agent(id) => agent(tx, facts, repo, id),
         decide::Answer::Decision(id) => settle(tx, facts, |facts| {
             let decision = facts.decision(repo, *id)?.ok_or_else(|| lost("decision"))?;
@@ -295,6 +292,11 @@ pub(crate) fn render(
         }
         decide::Answer::Swept => Ok(Answer::Swept(SweptAnswer::default())),
     }
+}
+
+fn released(ids: &[LeaseId]) -> Answer {
+    let released = ids.iter().map(ToString::to_string).collect();
+    Answer::Released(ReleasedAnswer { released })
 }
 
 fn lost(what: &str) -> Refusal {
