@@ -30,6 +30,8 @@ const ELSEWHERE: &[(Code, &str)] = &[
     (Code::NetworkFileSystem, "store: the file is on a network file system"),
     (Code::RunFailed, "command line: a run that was waited for"),
     (Code::TimedOut, "engine: a wait in vain"),
+    (Code::Unauthenticated, "server: no credential, or one that is not good"),
+    (Code::Scope, "server: a token that does not reach so far"),
     (Code::UnknownName, "doors: a name that nobody knows"),
     (Code::Unconfirmed, "store: the standby did not confirm in time"),
     (Code::Untrusted, "project: a file of the repository names what this user has not trusted"),
