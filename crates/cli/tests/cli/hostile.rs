@@ -105,6 +105,7 @@ budget set H --usd 1
 budget set agent:developer --usd 1
 budget list
 budget clear H
+link
 note progress H --task T1
 note H H
 event emit {\"event\":\"commit_pushed\",\"task\":\"T1\",\"text\":\"\\u001b]52;c;eA==\\u0007\\u202e\"}
