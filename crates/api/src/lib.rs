@@ -5,12 +5,14 @@
 
 mod input;
 mod output;
+mod post;
 mod rendering;
 mod step;
 mod table;
 
 pub use input::*;
 pub use output::*;
+pub use post::*;
 pub use rendering::{RenderTask, Rendering};
 pub use step::{Several, TaskStep};
 pub use table::{Door, Kind, Operation, Row, TABLE, op, row};

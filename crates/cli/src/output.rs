@@ -8,6 +8,7 @@ use crate::pager;
 use crate::terminal::{Ink, Outlet, escaped, neutral, paint, shown};
 use crate::wording::CommandLine;
 use anstream::{AutoStream, ColorChoice};
+use comity_core::brief::NewsItem;
 use comity_core::refusal::{Code, Refusal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,6 +25,8 @@ pub struct Reply {
     pub exit: u8,
     /// Whether a long answer may go through a pager: it only shows something.
     paged: bool,
+    /// What is new for the caller, beside the answer.
+    news: Vec<NewsItem>,
 }
 
 /// An answer that is made JSON or words of, whichever is wanted.
@@ -66,6 +69,7 @@ impl Reply {
             notes: Vec::new(),
             exit: 0,
             paged: false,
+            news: Vec::new(),
         }
     }
 
@@ -76,12 +80,13 @@ impl Reply {
             notes: Vec::new(),
             exit: 0,
             paged: false,
+            news: Vec::new(),
         }
     }
 
     /// Nothing more to print: the command has written its own stream.
     pub fn printed() -> Reply {
-        Reply { answer: None, notes: Vec::new(), exit: 0, paged: false }
+        Reply { answer: None, notes: Vec::new(), exit: 0, paged: false, news: Vec::new() }
     }
 
     /// Lets a long answer go through a pager.
@@ -101,6 +106,16 @@ impl Reply {
         self
     }
 
+    pub fn has_answer(&self) -> bool {
+        self.answer.is_some()
+    }
+
+    /// Adds what is new for the caller.
+    pub fn news(mut self, news: Vec<NewsItem>) -> Reply {
+        self.news = news;
+        self
+    }
+
     pub fn exit(mut self, status: u8) -> Reply {
         self.exit = status;
         self
@@ -110,7 +125,10 @@ impl Reply {
 pub fn reply(reply: &Reply, json: bool) -> ExitCode {
     let made = match &reply.answer {
         None => Ok(None),
-        Some(answer) if json => answer.json().map(|line| Some(line + "\n")),
+        Some(answer) if json => answer
+            .json()
+            .and_then(|line| with_news(line, &reply.news))
+            .map(|line| Some(line + "\n")),
         Some(answer) => answer.words(&Screen::detect()).map(Some),
     };
     let written = match made {
@@ -123,6 +141,9 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
     for note in &reply.notes {
         remark(note);
     }
+    if !json {
+        reply.news.iter().for_each(|item| remark(&human::post::news_line(item)));
+    }
     match written {
         Ok(()) => ExitCode::from(reply.exit),
         // Whoever read us has seen enough; what was done is done.
@@ -131,6 +152,17 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
             let message = format!("cannot write the answer: {error}");
             refusal(&Refusal::new(Code::Internal, message), json)
         }
+    }
+}
+
+/// Adds news to an answer that is one JSON object; others have no place for it.
+fn with_news(line: String, news: &[NewsItem]) -> Result<String, serde_json::Error> {
+    match line.strip_suffix('}').filter(|_| !news.is_empty() && line.starts_with('{')) {
+        Some(open) => {
+            let comma = if open == "{" { "" } else { "," };
+            Ok(format!("{open}{comma}\"news\":{}}}", serde_json::to_string(news)?))
+        }
+        None => Ok(line),
     }
 }
 

@@ -4,10 +4,12 @@
 
 mod body;
 mod memory;
+mod post;
 mod talk;
 
 pub use body::*;
 pub use memory::*;
+pub use post::*;
 pub use talk::*;
 
 use crate::ids::{AgentId, RepoName, Seq, TaskId};
@@ -122,6 +124,10 @@ events! {
     EventsLost(EventsLost) => "events_lost";
     ClockCorrected(ClockCorrected) => "clock_corrected";
     RepositorySet(RepositorySet) => "repository_set";
+    ChangeNoted(ChangeNoted) => "change_noted";
+    MessageSent(MessageSent) => "message_sent";
+    PadWritten(Box<PadWritten>) => "pad_written";
+    InterfacePublished(Box<InterfacePublished>) => "interface_published";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

@@ -183,6 +183,7 @@ pub enum Entity {
     Agent(crate::agent::Agent),
     Memory(Box<crate::memory::Memory>),
     Directive(Box<crate::directive::Directive>),
+    Post(Box<crate::post::Post>),
 }
 
 /// How stores fill in the facts.
@@ -226,6 +227,9 @@ impl Facts {
             }
             (Key::Directive(repo, id), Some(Entity::Directive(directive))) => {
                 self.state.directives.insert((repo, id), *directive);
+            }
+            (Key::Post(repo, id), Some(Entity::Post(post))) => {
+                self.state.posts.insert((repo, id), *post);
             }
             (_, found) => assert!(found.is_none(), "BUG: an entity under the key of another kind"),
         }
@@ -309,6 +313,10 @@ impl Facts {
             Key::Decision(..) => matches!(placed.draft.event, Event::DecisionAsked(_)),
             Key::Memory(..) => matches!(placed.draft.event, Event::MemoryWritten(_)),
             Key::Directive(..) => matches!(placed.draft.event, Event::DirectiveCreated(_)),
+            Key::Post(..) => matches!(
+                placed.draft.event,
+                Event::ChangeNoted(_) | Event::MessageSent(_) | Event::Merged(_)
+            ),
             Key::Repo(_) | Key::Agent(_) => true,
         };
         // Changing what was never loaded would look like a deletion to the store.

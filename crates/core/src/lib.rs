@@ -6,6 +6,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod brief;
 pub mod chain;
 pub mod command;
 pub mod decide;
@@ -22,10 +23,13 @@ pub mod limits;
 pub mod memory;
 pub mod namesake;
 pub mod nearest;
+pub mod news;
 pub mod observed;
 pub mod origin;
+pub mod pad;
 pub mod pattern;
 pub mod policy;
+pub mod post;
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "`touched` names every event; each entity takes the few events that change it"

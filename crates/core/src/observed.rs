@@ -141,6 +141,8 @@ pub struct MergeSeen {
     pub merged: String,
     /// Whether it contains the submitted commit, or an equal patch.
     pub contains: bool,
+    /// The files that the work changed; empty where that could not be seen.
+    pub files: Vec<String>,
 }
 
 /// What has to be looked at before a command can be decided.

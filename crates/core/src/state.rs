@@ -7,7 +7,8 @@ use crate::event::Placed;
 use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
 use crate::lease::Lease;
 use crate::memory::Memory;
-use crate::project::{agent, correct, counters, decision, directive, lease, memory, task, touched};
+use crate::post::{Post, PostId};
+use crate::project::{agent, correct, counters, decision, directive, lease, memory, post, task, touched};
 use crate::task::Task;
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ pub enum Key {
     Agent(AgentId),
     Memory(RepoName, MemoryId),
     Directive(RepoName, DirectiveId),
+    Post(RepoName, PostId),
 }
 
 /// Everything that is projected from the log.
@@ -34,6 +36,7 @@ pub struct State {
     pub agents: BTreeMap<AgentId, Agent>,
     pub memories: BTreeMap<(RepoName, MemoryId), Memory>,
     pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
+    pub posts: BTreeMap<(RepoName, PostId), Post>,
 }
 
 impl State {
@@ -74,6 +77,9 @@ impl State {
                 }
                 Key::Directive(repo, id) => {
                     step(&mut self.directives, (repo.clone(), *id), |it| directive(it, placed));
+                }
+                Key::Post(repo, id) => {
+                    step(&mut self.posts, (repo.clone(), id.clone()), |it| post(it, id, placed));
                 }
             }
         }

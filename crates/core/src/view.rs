@@ -1,8 +1,10 @@
 //! Entities in the shapes that users and programs hold on to.
 
 mod memory;
+mod post;
 
 pub use memory::{DirectiveView, MemoryView, directive, memory};
+pub use post::{InterfaceView, MessageView, PadView, interface, message, pad};
 
 use crate::agent::Agent;
 use crate::decide::{REVIEW_GATE, gate_state, required_gates};

@@ -4,7 +4,7 @@ use crate::batch::settle;
 use crate::view::event;
 use comity_api::{
     AgentAnswer, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer, GateAnswer,
-    LeasesAnswer, MemoryAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer,
+    InterfaceAnswer, LeasesAnswer, MemoryAnswer, ToldAnswer, PadAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer,
 };
 use comity_core::chain::Stored;
 use comity_core::command::Request;
@@ -14,6 +14,7 @@ use comity_core::facts::{Facts, Ruling};
 use comity_core::ids::{AgentId, LeaseId, RepoName, TaskId};
 use comity_core::limits;
 use comity_core::policy::Policy;
+use comity_core::post::PostKind;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
 use comity_core::time::Millis;
@@ -40,6 +41,9 @@ pub enum Answer {
     Memory(Box<MemoryAnswer>),
     Directive(Box<DirectiveAnswer>),
     Event(Box<EventAnswer>),
+    Message(ToldAnswer),
+    Pad(Box<PadAnswer>),
+    Interface(Box<InterfaceAnswer>),
     Swept(SweptAnswer),
 }
 
@@ -89,6 +93,9 @@ outputs! {
     Memory(MemoryAnswer): |answer: Box<MemoryAnswer>| *answer;
     Directive(DirectiveAnswer): |answer: Box<DirectiveAnswer>| *answer;
     Event(EventAnswer): |answer: Box<EventAnswer>| *answer;
+    Message(ToldAnswer): |answer| answer;
+    Pad(PadAnswer): |answer: Box<PadAnswer>| *answer;
+    Interface(InterfaceAnswer): |answer: Box<InterfaceAnswer>| *answer;
     Swept(SweptAnswer): |answer| answer;
 }
 
@@ -232,7 +239,8 @@ pub(crate) fn render(
             Ok(Answer::Claim(Box::new(claimed(facts, repo, id, leases, policy)?)))
         }),
         decide::Answer::Leases(ids) => settle(tx, facts, |facts| {
-            Ok(Answer::Leases(LeasesAnswer { leases: leases(facts, repo, ids)? }))
+            let leases = leases(facts, repo, ids)?;
+            Ok(Answer::Leases(LeasesAnswer { leases, brief: None }))
         }),
         decide::Answer::Released(ids) => {
             let released = ids.iter().map(ToString::to_string).collect();
@@ -264,6 +272,22 @@ pub(crate) fn render(
             let stored = events.get(*place).ok_or_else(|| lost("event"))?;
             Ok(Answer::Event(Box::new(EventAnswer { event: event(stored) })))
         }
+        decide::Answer::Post(id) => settle(tx, facts, |facts| {
+            let post = facts.post(repo, id)?.ok_or_else(|| lost("post"))?;
+            Ok(match post.kind {
+                PostKind::Pad => {
+                    let pad = view::pad(post.id.name(), Some(post));
+                    Answer::Pad(Box::new(PadAnswer { pad }))
+                }
+                PostKind::Interface => {
+                    let interface = view::interface(post);
+                    Answer::Interface(Box::new(InterfaceAnswer { interface, diff: None }))
+                }
+                PostKind::Change | PostKind::Message => {
+                    Answer::Message(ToldAnswer { message: view::message(post) })
+                }
+            })
+        }),
         decide::Answer::Swept => Ok(Answer::Swept(SweptAnswer::default())),
     }
 }
@@ -300,6 +324,7 @@ fn claimed(
         branch: task.branch.clone(),
         checkout: None,
         mission: mission_of(facts, task)?,
+        brief: None,
     })
 }
 

@@ -194,7 +194,8 @@ fn holder(facts: &Facts, entity: &Entity) -> Ruling<Option<String>> {
         | Entity::Decision(_)
         | Entity::Agent(_)
         | Entity::Memory(_)
-        | Entity::Directive(_) => Ok(None),
+        | Entity::Directive(_)
+        | Entity::Post(_) => Ok(None),
     }
 }
 

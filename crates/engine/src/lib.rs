@@ -5,6 +5,7 @@ pub mod redact;
 
 mod answer;
 mod batch;
+mod brief;
 mod caller;
 mod claim_wait;
 mod collab;
@@ -17,8 +18,10 @@ mod intake;
 mod memory_queries;
 mod mend;
 mod namesake;
+mod news;
 mod observer;
 mod pages;
+mod posts;
 mod questions;
 mod read;
 mod readers;

@@ -6,9 +6,9 @@ use crate::caller::Caller;
 use crate::pages::{id_after, limit, number_after, page};
 use crate::task_lists::task_has;
 use comity_api::{
-    AgentAnswer, AgentFilter, AgentsPage, CheckPaths, ConflictView, DecisionAnswer, DecisionFilter,
+    AgentAnswer, AgentFilter, AskBrief, BriefedTask, AgentsPage, CheckPaths, ConflictView, DecisionAnswer, DecisionFilter,
     DecisionsPage, EventFilter, EventsPage, GatesAnswer, HeadAnswer, LeaseFilter, LeasesPage,
-    MissionAnswer, PathView, PathsAnswer, Since, SuggestAgents, SuggestionsAnswer, TaskAnswer,
+    MissionAnswer, PathView, PathsAnswer, Since, SuggestAgents, SuggestionsAnswer,
     TaskFilter, WhyAnswer,
 };
 use comity_core::decide::{conflicts, find_decision, find_task, not_found, sweep};
@@ -58,9 +58,12 @@ impl<'a> Reader<'a> {
         Ok(Reader { tx, facts, policy, caller, changed })
     }
 
-    pub(crate) fn task(&mut self, id: &str) -> Result<TaskAnswer, Refusal> {
+    /// Shows a task with the whole brief for it.
+    pub(crate) fn briefed(&mut self, id: &str) -> Result<BriefedTask, Refusal> {
         let task = self.find(id)?;
-        Ok(TaskAnswer { task: self.task_view(&task)? })
+        let asked = AskBrief { task: Some(task.id.to_string()), ..AskBrief::default() };
+        let brief = Some(self.asked_brief(&asked)?);
+        Ok(BriefedTask { task: self.task_view(&task)?, brief })
     }
 
     pub(crate) fn mission(&mut self, id: &str) -> Result<MissionAnswer, Refusal> {

@@ -9,6 +9,7 @@ use crate::caller::Caller;
 use crate::claim_wait::Claimer;
 use crate::hub::Hub;
 use crate::intake::{Intake, Prepared};
+use crate::news::Offers;
 use crate::read::Reader;
 use crate::readers::Readers;
 use crate::redact::RedactOptions;
@@ -57,6 +58,8 @@ struct Shared {
     intake: Arc<Intake>,
     url: String,
     access: Access,
+    /// What was offered to callers and is not confirmed yet.
+    offers: Mutex<Offers>,
 }
 
 enum Access {
@@ -75,7 +78,7 @@ impl Service {
     pub fn inline(store: Box<dyn Store>, settings: Settings) -> Result<Service, Refusal> {
         let intake = intake(&settings, store.as_ref())?;
         let (url, access) = (store.url(), Access::Inline(Mutex::new(store)));
-        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access }) })
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, offers: Mutex::default() }) })
     }
 
     /// Puts the rules before a store for many callers: one writer, a few readers, one hub.
@@ -90,7 +93,7 @@ impl Service {
         let writer = Writer::start(store, settings.clone())?;
         let claimer = Claimer::default();
         let access = Access::Started { writer, readers, hub, claimer };
-        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access }) })
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, offers: Mutex::default() }) })
     }
 
     /// Ends the threads of a started service: what is queued is finished, whoever waits is told. When this returns, the
@@ -220,6 +223,11 @@ impl Service {
             }
             Access::Started { writer, .. } => writer.with_store(work),
         }
+    }
+
+    /// Returns what was offered to callers through this service.
+    pub(crate) fn offers(&self) -> &Mutex<Offers> {
+        &self.shared.offers
     }
 
     /// Returns the hub of a started service.

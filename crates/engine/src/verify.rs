@@ -28,8 +28,18 @@ const ENTITIES_PER_PASS: usize = 100_000;
 /// Names that are shared at a time.
 const NAMES_MAX: usize = 10_000;
 /// Events that bring an entity into being that stays.
-const CREATIONS: [&str; 5] =
-    ["task_created", "decision_asked", "agent_registered", "memory_written", "directive_created"];
+const CREATIONS: [&str; 10] = [
+    "task_created",
+    "decision_asked",
+    "agent_registered",
+    "memory_written",
+    "directive_created",
+    "change_noted",
+    "merged",
+    "message_sent",
+    "pad_written",
+    "interface_published",
+];
 /// Problems listed; beyond that they are only counted.
 const PROBLEMS_MAX: usize = 100;
 
@@ -162,7 +172,7 @@ fn apply(
 }
 
 fn size(state: &State) -> usize {
-    let kept = state.memories.len() + state.directives.len();
+    let kept = state.memories.len() + state.directives.len() + state.posts.len();
     state.tasks.len() + state.leases.len() + state.decisions.len() + state.agents.len() + kept
 }
 
@@ -253,6 +263,10 @@ fn take(state: &mut State, key: &Key) -> Option<Entity> {
             let directive = state.directives.remove(&(repo.clone(), *id));
             directive.map(|directive| Entity::Directive(Box::new(directive)))
         }
+        Key::Post(repo, id) => {
+            let post = state.posts.remove(&(repo.clone(), id.clone()));
+            post.map(|post| Entity::Post(Box::new(post)))
+        }
     }
 }
 
@@ -264,6 +278,7 @@ fn keys(state: &State) -> Vec<Key> {
     keys.extend(state.agents.keys().cloned().map(Key::Agent));
     keys.extend(state.memories.keys().map(|(repo, id)| Key::Memory(repo.clone(), *id)));
     keys.extend(state.directives.keys().map(|(repo, id)| Key::Directive(repo.clone(), *id)));
+    keys.extend(state.posts.keys().map(|(repo, id)| Key::Post(repo.clone(), id.clone())));
     keys
 }
 
@@ -276,6 +291,7 @@ fn name(key: &Key) -> String {
         Key::Agent(id) => format!("agent {id}"),
         Key::Memory(repo, id) => format!("memory {id} of {repo}"),
         Key::Directive(repo, id) => format!("directive {id} of {repo}"),
+        Key::Post(repo, id) => format!("post {id} of {repo}"),
     }
 }
 
@@ -370,5 +386,6 @@ fn count<'a>(rebuilt: &'a mut Rebuilt, key: &Key) -> &'a mut usize {
         Key::Agent(_) => &mut rebuilt.agents,
         Key::Memory(..) => &mut rebuilt.memories,
         Key::Directive(..) => &mut rebuilt.directives,
+        Key::Post(..) => &mut rebuilt.posts,
     }
 }

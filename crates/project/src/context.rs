@@ -17,7 +17,7 @@ use comity_core::via::Via;
 use comity_engine::{Caller, Handler, Observer, Service};
 use comity_store::postgres::{OpenOptions, PgStore};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a caller asked for. What it leaves out comes from the environment (`COMITY_ROOT`, `COMITY_STORE`, `COMITY_REPO`,
 /// `COMITY_AGENT`, `COMITY_FENCE`), from the settings, or from where the process is.
@@ -51,6 +51,8 @@ pub struct Context {
     fence: Option<Fence>,
     key: Option<String>,
     environment: Environment,
+    /// The service that was opened first.
+    opened: Arc<OnceLock<Service>>,
 }
 
 impl Context {
@@ -152,6 +154,7 @@ impl Context {
             key: asked.key.clone(),
             cwd: cwd.clone(),
             environment: environment.clone(),
+            opened: Arc::default(),
             root,
             config,
             store,
@@ -185,7 +188,14 @@ impl Context {
 
     /// Opens the store, with the rules before it.
     pub fn service(&self, access: Access) -> Result<Service, Refusal> {
-        self.service_at(&self.store, access)
+        let service = self.service_at(&self.store, access)?;
+        self.opened.get_or_init(|| service.clone());
+        Ok(service)
+    }
+
+    /// Returns the service that a command has opened, if it has opened one.
+    pub fn opened(&self) -> Option<&Service> {
+        self.opened.get()
     }
 
     /// Opens another store with the same rules before it.

@@ -4,12 +4,13 @@ use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
     ClaimWish, Command, FileAction, ImportedTask, IssueKind, LeaseChange, MemoryChanges,
-    NewDirective, NewMemory, NewTask, PlannedTask, Question, ReportStatus, ReportedEvidence,
+    NewDirective, NewInterface, NewMemory, NewTask, PadWrite, PlannedTask, Question, ReportStatus, ReportedEvidence,
     ReportedIssue, ReportedLine, StepVerb, Submission, TaskVerb, WorkReport,
 };
 use comity_core::decision::DecisionOption;
 use comity_core::directive::Trigger;
 use comity_core::directive_duration::End;
+use comity_core::event::PadChange;
 use comity_core::ids::AgentId;
 use comity_core::memory::MemoryType;
 use comity_core::observed::{ClaimSeen, FileChange, MergeSeen, Observed, WorkSeen};
@@ -68,6 +69,7 @@ pub(crate) fn seen(command: &Command, sight: &Sight, chance: &mut Chance) -> Obs
         task_version,
         merged: "0bad1dea".to_owned(),
         contains: chance.percent(90),
+        files: Vec::new(),
     });
     Observed { claim: wanted.claim.then_some(claim), work, merge, ..Observed::default() }
 }
@@ -444,7 +446,34 @@ fn keep(task: &str, chance: &mut Chance) -> Command {
     let life = |chance: &mut Chance| {
         chance.percent(60).then(|| Millis::from_secs(chance.between(1, 7200)))
     };
-    match chance.below(9) {
+    match chance.below(14) {
+        9 => Command::NoteChange {
+            text: "renamed it".to_owned(),
+            paths: vec![pattern(chance)],
+            task: chance.percent(50).then(|| task.to_owned()),
+        },
+        10 => Command::Tell {
+            to: chance.pick(&["all", "critic", task]).map_or("all", |to| to).to_owned(),
+            text: "look".to_owned(),
+        },
+        11 => Command::PadWrite(Box::new(PadWrite {
+            scope: chance.percent(50).then(|| task.to_owned()),
+            text: format!("line {}", chance.below(9)),
+            how: if chance.percent(50) {
+                PadChange::Append
+            } else {
+                PadChange::Section(format!("Part {}", chance.below(3)))
+            },
+            if_match: chance.percent(20).then(|| chance.below(9)),
+        })),
+        12 => Command::InterfacePublish(Box::new(NewInterface {
+            name: format!("api-{}", chance.below(3)),
+            text: format!("fn f{}()", chance.below(9)),
+            paths: vec![pattern(chance)],
+            audience: chance.percent(50).then(|| task.to_owned()).into_iter().collect(),
+            task: chance.percent(50).then(|| task.to_owned()),
+            if_match: None,
+        })),
         0..=2 => Command::MemoryWrite(Box::new(NewMemory {
             text: format!("it happened {} times", chance.below(5)),
             kind: chance.pick(&MemoryType::ALL).copied().unwrap_or(MemoryType::Fact),

@@ -147,7 +147,7 @@ impl<R: TaskRow> CommitCache<R> {
     }
 
     fn keep_state(&mut self, state: State) {
-        let State { repos, tasks, leases, decisions, agents, memories, directives } = state;
+        let State { repos, tasks, leases, decisions, agents, memories, directives, posts } = state;
         for (id, counters) in repos {
             self.entities.put(Key::Repo(id), Entity::Repo(counters));
         }
@@ -168,6 +168,9 @@ impl<R: TaskRow> CommitCache<R> {
         }
         for ((repo, id), directive) in directives {
             self.entities.put(Key::Directive(repo, id), Entity::Directive(Box::new(directive)));
+        }
+        for ((repo, id), post) in posts {
+            self.entities.put(Key::Post(repo, id), Entity::Post(Box::new(post)));
         }
     }
 }

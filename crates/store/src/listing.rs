@@ -3,6 +3,8 @@
 use crate::rows::EntityKind;
 use crate::{EventQuery, TaskQuery};
 use comity_core::facts::Entity;
+use comity_core::ids::Seq;
+use comity_core::post::PostId;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
@@ -99,6 +101,13 @@ fn merge_statuses<E>(
     Ok(all)
 }
 
+/// Puts what was found at several places in order, the newest first and each once.
+pub fn newest(mut found: Vec<(Seq, PostId)>) -> Vec<(Seq, PostId)> {
+    found.sort_by(|one, other| other.cmp(one));
+    found.dedup();
+    found
+}
+
 pub fn soonest(mut due: Vec<(Timestamp, Key)>, limit: usize) -> Vec<Key> {
     due.sort();
     due.truncate(limit);
@@ -123,7 +132,7 @@ pub fn last_before<E>(
 }
 
 impl EntityKind {
-    const ALL: [EntityKind; 7] = [
+    const ALL: [EntityKind; 8] = [
         EntityKind::Repo,
         EntityKind::Task,
         EntityKind::Lease,
@@ -131,6 +140,7 @@ impl EntityKind {
         EntityKind::Agent,
         EntityKind::Memory,
         EntityKind::Directive,
+        EntityKind::Post,
     ];
 
     fn of(key: &Key) -> EntityKind {
@@ -142,6 +152,7 @@ impl EntityKind {
             Key::Agent(_) => EntityKind::Agent,
             Key::Memory(..) => EntityKind::Memory,
             Key::Directive(..) => EntityKind::Directive,
+            Key::Post(..) => EntityKind::Post,
         }
     }
 }
@@ -164,6 +175,7 @@ impl PageStart<'_> {
             Key::Agent(id) => PageStart { name: id.as_str(), ..PageStart::default() },
             Key::Memory(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Directive(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::Post(repo, id) => PageStart { name: repo.as_str(), id: id.as_str(), number: 0 },
         }
     }
 }

@@ -36,6 +36,7 @@ pub(crate) enum EntityKind {
     Agent,
     Memory,
     Directive,
+    Post,
 }
 
 fn valid<T, E: From<BadRow>>(parsed: Result<T, Refusal>) -> Result<T, E> {
@@ -181,6 +182,10 @@ pub(crate) fn keyed<R: Columns>(kind: EntityKind, row: &R) -> Result<(Key, Entit
             let it: Box<comity_core::directive::Directive> = entity(row, 0)?;
             (Key::Directive(it.repo.clone(), it.id), Entity::Directive(it))
         }
+        EntityKind::Post => {
+            let it: Box<comity_core::post::Post> = entity(row, 0)?;
+            (Key::Post(it.repo.clone(), it.id.clone()), Entity::Post(it))
+        }
     })
 }
 
@@ -193,8 +198,8 @@ pub(crate) fn due<R: Columns>(kind: EntityKind, row: &R) -> Result<(Timestamp, K
         EntityKind::Decision => Key::Decision(repo, DecisionId(number(row, 2)?)),
         EntityKind::Memory => Key::Memory(repo, MemoryId(number(row, 2)?)),
         EntityKind::Directive => Key::Directive(repo, DirectiveId(number(row, 2)?)),
-        EntityKind::Repo | EntityKind::Agent => {
-            return Err(BadRow("repositories and agents are never due".to_owned()).into());
+        EntityKind::Repo | EntityKind::Agent | EntityKind::Post => {
+            return Err(BadRow("repositories, agents and posts are never due".to_owned()).into());
         }
     };
     Ok((time(row, 0)?, key))

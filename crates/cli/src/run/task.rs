@@ -2,13 +2,14 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
+use super::post::say_how;
 use super::{edit, execute, reply, show, task_fields, text, words};
 use crate::args::{CreateArgs, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
 use crate::human;
 use crate::output::{Reply, Words};
 use crate::wording;
 use comity_api::{
-    Assign, Block, ById, CheckItem, Claim, ClaimAnswer, Depend, Done, Handoff, Link, Operation,
+    Assign, Block, BriefedTask, ById, CheckItem, Claim, ClaimAnswer, Depend, Done, Handoff, Link, Operation,
     Several, Start, Subtask, TaskAnswer, TaskFilter, TaskStep, TaskVerbInput, TasksAnswer,
     Transition, UndoStep, op,
 };
@@ -107,11 +108,16 @@ fn shown(context: &Context, ids: Vec<String>, json: bool) -> Result<Reply, Refus
     }
     let mut tasks = Vec::new();
     for id in ids {
-        tasks.push(service.call::<op::TaskShow>(&caller, id)?.task);
+        let mut shown = service.call::<op::TaskShow>(&caller, id)?;
+        say_how(shown.brief.as_mut(), &[shown.task.id.clone()]);
+        tasks.push(shown);
     }
     Ok(match <[_; 1]>::try_from(tasks) {
-        Ok([task]) => Reply::new(TaskAnswer { task }, human::task::line),
-        Err(tasks) => Reply::new(TasksAnswer { tasks, next: None }, human::task::lines),
+        Ok([task]) => Reply::new(task, human::task::briefed),
+        Err(tasks) => {
+            let tasks = tasks.into_iter().map(|it| it.task).collect();
+            Reply::new(TasksAnswer { tasks, next: None }, human::task::lines)
+        }
     })
 }
 
@@ -165,7 +171,8 @@ fn take_over(
 fn claim(context: &Context, wish: Claim) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
     let mut answered = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)?;
-    let ClaimAnswer { task, mission, branch, checkout, .. } = &mut answered.output;
+    let ClaimAnswer { task, mission, branch, checkout, brief, .. } = &mut answered.output;
+    say_how(brief.as_mut(), &[task.id.clone()]);
     if let Some(branch) = branch {
         let way = crate::env::observer(context).checkout(branch);
         *checkout = way.and_then(|way| wording::checkout(&way, branch));
@@ -290,7 +297,9 @@ fn handoff(
 ) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
     let input = Handoff { id, subtask: subtask.map(str::to_owned) };
-    let TaskAnswer { task } = service.call::<op::TaskHandoff>(&context.caller(), input)?;
+    let BriefedTask { task, mut brief } =
+        service.call::<op::TaskHandoff>(&context.caller(), input)?;
+    say_how(brief.as_mut(), &[task.id.clone()]);
     let text = comity_protocol::collab::handoff(&task, subtask, plan);
-    Ok(Reply::text(json!({"task": task, "handoff": &text}), text))
+    Ok(Reply::text(json!({"task": task, "handoff": &text, "brief": brief}), text))
 }

@@ -85,6 +85,10 @@ fn check_command(command: &Command) -> Check {
         Command::AnswerTask(given) => answers(given),
         Command::Intervene { feedback, .. } => said("feedback", feedback),
         Command::Note { kind, text, .. } => note(kind, text),
+        Command::NoteChange { text, paths, .. } => super::posts::check_change(text, paths),
+        Command::Tell { to, text } => super::posts::check_message(to, text),
+        Command::PadWrite(given) => super::posts::check_pad(given),
+        Command::InterfacePublish(given) => super::posts::check_interface(given),
         Command::EmitEvent { event } => emitted(event),
         Command::Depend { .. }
         | Command::Undo { .. }
@@ -114,7 +118,7 @@ fn described(skills: Option<&Vec<String>>, about: &Map<String, Value>) -> Check 
     context(about)
 }
 
-fn said(what: &str, text: &str) -> Check {
+pub(super) fn said(what: &str, text: &str) -> Check {
     present(what, text)?;
     long(what, text)
 }
@@ -503,7 +507,7 @@ fn distinct<'t>(what: &str, list: impl Iterator<Item = &'t str>) -> Check {
     Ok(())
 }
 
-fn patterns(what: &str, list: &[String]) -> Check {
+pub(super) fn patterns(what: &str, list: &[String]) -> Check {
     at_most(what, list.len(), limits::PATTERNS_MAX, "entries")?;
     for text in list {
         Pattern::parse(text).map_err(|error| {

@@ -47,7 +47,7 @@ pub fn due_at(facts: &Facts, key: &Key, policy: &Policy) -> Option<Timestamp> {
         }
         Key::Memory(repo, id) => facts.state.memories.get(&(repo.clone(), *id))?.expires_at,
         Key::Directive(repo, id) => facts.state.directives.get(&(repo.clone(), *id))?.removed_at(),
-        Key::Repo(_) | Key::Agent(_) => None,
+        Key::Repo(_) | Key::Agent(_) | Key::Post(..) => None,
     }
 }
 
@@ -103,7 +103,7 @@ pub fn sweep(facts: &Facts, policy: &Policy) -> Ruling<Swept> {
                 let gone = facts.directive(repo, *id)?.filter(due);
                 sweeper.swept.events.extend(gone.map(super::directives::expired));
             }
-            Key::Decision(..) | Key::Repo(_) | Key::Agent(_) => {}
+            Key::Decision(..) | Key::Repo(_) | Key::Agent(_) | Key::Post(..) => {}
         }
     }
     sweeper.reclaim_stale_leases()?;

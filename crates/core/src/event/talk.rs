@@ -1,5 +1,6 @@
 //! The fields of events about reviews, evidence, questions, agents and notes.
 
+use super::ChangeNoted;
 use crate::command::{ReportStatus, ReportedFile, ReportedIssue, ReportedLine};
 use crate::decision::{
     Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType, Proposal,
@@ -62,6 +63,9 @@ pub struct Merged {
     /// Why a person says that it is finished without a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmerged: Option<String>,
+    /// What whoever works nearby should know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<ChangeNoted>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@ use crate::ids::{AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, Rep
 use crate::lease::Lease;
 use crate::memory::Memory;
 use crate::pattern::CaseRule;
+use crate::post::{Post, PostId};
 use crate::state::Key;
 use crate::status::Status;
 use crate::task::{Claim, Task};
@@ -66,6 +67,11 @@ impl Facts {
     pub fn directive(&self, repo: &RepoName, id: DirectiveId) -> Ruling<Option<&Directive>> {
         self.need_key(Key::Directive(repo.clone(), id))?;
         Ok(self.state.directives.get(&(repo.clone(), id)))
+    }
+
+    pub fn post(&self, repo: &RepoName, id: &PostId) -> Ruling<Option<&Post>> {
+        self.need_key(Key::Post(repo.clone(), id.clone()))?;
+        Ok(self.state.posts.get(&(repo.clone(), id.clone())))
     }
 
     pub fn agent(&self, id: &AgentId) -> Ruling<Option<&Agent>> {

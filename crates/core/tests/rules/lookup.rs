@@ -38,6 +38,10 @@ impl World {
                 let directive = state.directives.get(&(repo.clone(), *id));
                 directive.cloned().map(|directive| Entity::Directive(Box::new(directive)))
             }
+            Key::Post(repo, id) => {
+                let post = state.posts.get(&(repo.clone(), id.clone()));
+                post.cloned().map(|post| Entity::Post(Box::new(post)))
+            }
         }
     }
 

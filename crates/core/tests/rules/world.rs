@@ -131,6 +131,7 @@ pub fn good_eyes(command: &Command, task: Option<&Task>) -> Observed {
         task_version: version,
         merged: merged.unwrap_or("0bad1dea").to_owned(),
         contains: true,
+        files: Vec::new(),
     });
     Observed { claim: wanted.claim.then_some(claim), work, merge, ..Observed::default() }
 }
@@ -356,6 +357,7 @@ impl World {
                 Key::Directive(repo, id) => {
                     copy(&(repo, id), &from.directives, &mut to.directives);
                 }
+                Key::Post(repo, id) => copy(&(repo, id), &from.posts, &mut to.posts),
             }
         }
     }

@@ -138,7 +138,7 @@ impl Served {
         };
         let note = |kind: &str| -> Result<(), Refusal> {
             let (kind, text) = (kind.to_owned(), needed(text.clone(), "text")?);
-            let input = WriteNote { kind, text, task: task.clone() };
+            let input = WriteNote { kind, text, task: task.clone(), paths: Vec::new() };
             self.service.call::<op::Note>(&caller, input).map(drop)
         };
         let step = |step: StepVerb| -> Result<(), Refusal> {

@@ -55,6 +55,10 @@ impl Data {
                 let directive = state.directives.get(&(repo.clone(), *id));
                 directive.cloned().map(Box::new).map(Entity::Directive)
             }
+            Key::Post(repo, id) => {
+                let post = state.posts.get(&(repo.clone(), id.clone()));
+                post.cloned().map(Box::new).map(Entity::Post)
+            }
         }
     }
 
@@ -67,6 +71,7 @@ impl Data {
         keys.extend(state.agents.keys().cloned().map(Key::Agent));
         keys.extend(state.memories.keys().cloned().map(|(repo, id)| Key::Memory(repo, id)));
         keys.extend(state.directives.keys().cloned().map(|(repo, id)| Key::Directive(repo, id)));
+        keys.extend(state.posts.keys().cloned().map(|(repo, id)| Key::Post(repo, id)));
         keys.sort();
         keys
     }
@@ -141,6 +146,9 @@ impl Data {
             }
             Key::Directive(repo, id) => {
                 copy(&(repo.clone(), *id), &from.directives, &mut self.state.directives);
+            }
+            Key::Post(repo, id) => {
+                copy(&(repo.clone(), id.clone()), &from.posts, &mut self.state.posts);
             }
         }
     }

@@ -156,6 +156,9 @@ impl Loader<'_> {
             Key::Directive(repo, id) => {
                 (sql::DIRECTIVE, values![repo.as_str().to_owned(), rows::signed(id.0)])
             }
+            Key::Post(repo, id) => {
+                (sql::POST, values![repo.as_str().to_owned(), id.as_str().to_owned()])
+            }
         };
         ops.push(Op::new(text, given));
     }
@@ -229,6 +232,7 @@ impl Loader<'_> {
             Key::Agent(_) => Entity::Agent(rows::entity(row, 0)?),
             Key::Memory(..) => Entity::Memory(rows::entity(row, 0)?),
             Key::Directive(..) => Entity::Directive(rows::entity(row, 0)?),
+            Key::Post(..) => Entity::Post(rows::entity(row, 0)?),
         };
         facts.put(key.clone(), Some(entity));
         Ok(())

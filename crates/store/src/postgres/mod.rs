@@ -8,6 +8,7 @@ mod integrity;
 mod link;
 mod load;
 mod memories;
+mod posts;
 mod pool;
 mod query;
 mod schema;

@@ -7,11 +7,15 @@ use crate::StoreError;
 use comity_core::chain::Hash;
 use std::time::Duration;
 
+/// The migration that needs more than statements.
+const POSTS: i64 = 4;
+
 /// Every released migration, in order. A released one is never edited.
 const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("migrations/0001_initial.sql")),
     (2, include_str!("migrations/0002_memory.sql")),
     (3, include_str!("migrations/0003_fold_case.sql")),
+    (POSTS, include_str!("migrations/0004_posts.sql")),
 ];
 
 /// The schema that this build writes.
@@ -99,6 +103,9 @@ fn apply_missing(link: &Link, names: &Names) -> Result<(), DbError> {
     }
     for (version, text) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {
         link.batch(text)?;
+        if *version == POSTS {
+            super::posts::place_memories(link)?;
+        }
         let checksum = Hash::of(text.as_bytes()).to_string();
         link.query(SET_APPLIED, values![*version, checksum])?;
     }

@@ -4,6 +4,7 @@
 use super::error::DbError;
 use super::link::{Link, Op, values};
 use super::memories::DirtyMemories;
+use super::posts::DirtyPosts;
 use super::sql;
 use super::{TaskEdges, TaskRows};
 use crate::commit_cache::CommitCache;
@@ -154,6 +155,7 @@ impl<'a> Writer<'a> {
         self.leases(&dirty);
         self.decisions(&dirty)?;
         self.kept(&dirty.kept)?;
+        self.posts(&dirty.posts)?;
         self.moved(rows);
         Ok(())
     }
@@ -257,7 +259,7 @@ impl<'a> Writer<'a> {
                 Key::Decision(repo, id) => decisions.push((repo, signed(id.0), due)),
                 Key::Memory(repo, id) => memories.push((repo, signed(id.0), due)),
                 Key::Directive(repo, id) => directives.push((repo, signed(id.0), due)),
-                Key::Repo(_) | Key::Agent(_) => {}
+                Key::Repo(_) | Key::Agent(_) | Key::Post(..) => {}
             }
         }
         if !tasks.is_empty() {
@@ -419,6 +421,7 @@ struct DirtyRows<'r> {
     decisions: Vec<(&'r Decision, Option<i64>)>,
     gone_decisions: Vec<(&'r RepoName, DecisionId)>,
     kept: DirtyMemories<'r>,
+    posts: DirtyPosts<'r>,
 }
 
 impl<'r> DirtyRows<'r> {
@@ -450,6 +453,10 @@ impl<'r> DirtyRows<'r> {
             Key::Directive(repo, id) => match state.directives.get(&(repo.clone(), *id)) {
                 Some(directive) => self.kept.directives.push((directive, due)),
                 None => self.kept.gone_directives.push((repo, *id)),
+            },
+            Key::Post(repo, id) => match state.posts.get(&(repo.clone(), id.clone())) {
+                Some(post) => self.posts.posts.push(post),
+                None => self.posts.gone.push((repo, id)),
             },
         }
     }

@@ -141,6 +141,11 @@ impl Loader<'_> {
                     Ok(Entity::Directive(rows::entity(row, 0)?))
                 })
             }
+            Key::Post(repo, id) => {
+                self.first(sql::POST, params![repo.as_str(), id.as_str()], |row| {
+                    Ok(Entity::Post(rows::entity(row, 0)?))
+                })
+            }
         }
     }
 

@@ -8,6 +8,7 @@ mod kept_head;
 mod load;
 mod lock;
 mod memories;
+mod posts;
 mod netfs;
 mod query;
 mod schema;

@@ -2,6 +2,7 @@
 
 use super::error::DbError;
 use super::memories;
+use super::posts;
 use super::sql;
 use super::task_row::{self, TaskRow, TaskRows};
 use crate::commit_cache::CommitCache;
@@ -160,6 +161,10 @@ fn row(
             Some(directive) => memories::set_directive(conn, directive, due),
             None => run(conn, sql::DELETE_DIRECTIVE, params![repo.as_str(), signed(id.0)]),
         },
+        Key::Post(repo, id) => match state.posts.get(&(repo.clone(), id.clone())) {
+            Some(post) => posts::set(conn, post),
+            None => posts::delete(conn, repo, id),
+        },
     }
 }
 
@@ -181,7 +186,7 @@ fn set_due(conn: &Connection, key: &Key, due: Option<Timestamp>) -> Result<(), D
         Key::Directive(repo, id) => {
             run(conn, sql::SET_DIRECTIVE_DUE, params![repo.as_str(), signed(id.0), due])
         }
-        Key::Repo(_) | Key::Agent(_) => Ok(()),
+        Key::Repo(_) | Key::Agent(_) | Key::Post(..) => Ok(()),
     }
 }
 
@@ -243,6 +248,8 @@ pub(super) fn clear_projections(conn: &Connection) -> Result<(), DbError> {
         "memories",
         "memory_words",
         "directives",
+        "posts",
+        "post_places",
     ] {
         conn.execute(&format!("DELETE FROM {table}"), [])?;
     }
