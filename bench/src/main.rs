@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "measurements run other programs")]
 
 mod beside;
+mod brief;
 mod cli;
 mod fill;
 mod lease;
@@ -43,9 +44,10 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 10] = [
+const SECTIONS: [(&str, Section); 11] = [
     ("write", write::run),
     ("lease", lease::run),
+    ("brief", brief::run),
     ("log", log::run),
     ("redact", redact::run),
     ("sim", sim::run),

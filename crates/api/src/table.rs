@@ -208,9 +208,9 @@ table! {
     Tell "tell" Write Note ALL, TellText => ToldAnswer, "Send a short text to an agent, a task, a role or all; it is delivered once";
     PadShow "pad.show" Read none ALL, PadOf => PadAnswer, "Show the page that those on a piece of work share";
     PadAppend "pad.append" Write Note ALL, AppendToPad => PadAnswer, "Add a text at the end of the shared page";
-    PadWrite "pad.write" Write Note ALL, WritePad => PadAnswer, "Replace the shared page, or one section of it";
+    PadWrite "pad.write" Write Note PEOPLE, WritePad => PadAnswer, "Replace the shared page, or one section of it";
     PadHistory "pad.history" Read none PEOPLE, PadOf => PadVersions, "Show the versions of the shared page, the newest first";
-    InterfacePublish "interface.publish" Write Note ALL, NewInterface => InterfaceAnswer, "Publish a version of an interface that two sides build against";
+    InterfacePublish "interface.publish" Write Note PEOPLE, NewInterface => InterfaceAnswer, "Publish a version of an interface that two sides build against";
     InterfaceShow "interface.show" Read none ALL, ShowInterface => InterfaceAnswer, "Show an interface";
     InterfaceList "interface.list" Read none ALL, ListInterfaces => InterfacesPage, "List interfaces";
     Brief "brief" Read none ALL, AskBrief => BriefAnswer, "Show what others left for whoever works on these paths or on a task";

@@ -83,6 +83,12 @@ impl Service {
         Ok(self.give(caller, Asked::Fresh(at_hand))?.brief)
     }
 
+    /// Tells whether something was offered to a caller through this service that is not confirmed yet.
+    pub fn has_offers(&self, caller: &Caller) -> bool {
+        let place = (caller.actor.clone(), caller.repo.clone());
+        self.offers().lock().unwrap_or_else(PoisonError::into_inner).contains_key(&place)
+    }
+
     /// Notes that the answers have arrived that brought the caller something through this service.
     pub fn delivered(&self, caller: &Caller) -> Result<(), Refusal> {
         let place = (caller.actor.clone(), caller.repo.clone());

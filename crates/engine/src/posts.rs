@@ -58,7 +58,7 @@ impl Service {
     }
 
     /// Adds the brief to leases that were granted, or refused because others have them.
-    pub(crate) fn brief_of_leases(
+    pub fn brief_of_leases(
         &self,
         caller: &Caller,
         paths: Vec<String>,

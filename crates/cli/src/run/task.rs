@@ -9,12 +9,13 @@ use crate::human;
 use crate::output::{Reply, Words};
 use crate::wording;
 use comity_api::{
-    Assign, Block, BriefedTask, ById, CheckItem, Claim, ClaimAnswer, Depend, Done, Handoff, Link, Operation,
+    AskBrief, Assign, Block, BriefedTask, ById, CheckItem, Claim, ClaimAnswer, Depend, Done, Handoff, Link, Operation,
     Several, Start, Subtask, TaskAnswer, TaskFilter, TaskStep, TaskVerbInput, TasksAnswer,
     Transition, UndoStep, op,
 };
 use comity_bridge::contract::{self, AskedFor, Named};
 use comity_bridge::mission;
+use comity_core::brief::Brief;
 use comity_core::command::{NewTask, StepVerb, Submission};
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
@@ -177,7 +178,8 @@ fn claim(context: &Context, wish: Claim) -> Result<Reply, Refusal> {
         let way = crate::env::observer(context).checkout(branch);
         *checkout = way.and_then(|way| wording::checkout(&way, branch));
     }
-    let written = mission::write(context, task, mission);
+    let whole = whole_brief(&service, context, &task.id);
+    let written = mission::write(context, task, mission, whole.as_ref());
     let reply = reply(answered, human::task::claim);
     // The claim stands even when what goes with it cannot be written.
     Ok(match written {
@@ -185,6 +187,14 @@ fn claim(context: &Context, wish: Claim) -> Result<Reply, Refusal> {
         Err(failed) => reply
             .note(format!("note: comity could not write the mission's files: {}", failed.message)),
     })
+}
+
+/// Returns the whole brief for a task, for the file that its mission names.
+pub(super) fn whole_brief(service: &Service, context: &Context, id: &str) -> Option<Brief> {
+    let asked = AskBrief { task: Some(id.to_owned()), ..AskBrief::default() };
+    let mut brief = service.call::<op::Brief>(&context.caller(), asked).ok()?.brief;
+    say_how(Some(&mut brief), &[id.to_owned()]);
+    Some(brief)
 }
 
 fn submit(context: &Context, args: SubmitArgs) -> Result<Reply, Refusal> {

@@ -10,6 +10,7 @@ mod backups;
 mod bad_input;
 mod beginnings;
 mod branches;
+mod brief;
 mod clocks;
 mod collab;
 mod comfort;
