@@ -7,6 +7,7 @@ mod input;
 mod output;
 mod post;
 mod rendering;
+mod runs;
 mod step;
 mod table;
 
@@ -14,5 +15,6 @@ pub use input::*;
 pub use output::*;
 pub use post::*;
 pub use rendering::{RenderTask, Rendering};
+pub use runs::*;
 pub use step::{Several, TaskStep};
 pub use table::{Door, Kind, Operation, Row, TABLE, op, row};

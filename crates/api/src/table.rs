@@ -4,6 +4,7 @@ use crate::input::*;
 use crate::output::*;
 use crate::post::*;
 use crate::rendering::RenderTask;
+use crate::runs::*;
 use crate::step::Several;
 use comity_core::command::{NewDirective, NewInterface, NewMemory, NewTask, Question, Submission};
 use comity_core::role::Verb;
@@ -187,6 +188,7 @@ table! {
     GateList "gate.list" Read none PEOPLE, ById => GatesAnswer, "List the gates of a task";
     GateRecord "gate.record" Write Record ALL, RecordGate => GateAnswer, "Record evidence for a gate";
     GateWaive "gate.waive" Write Waive PEOPLE, WaiveGate => TaskAnswer, "Waive a gate, with a reason";
+    GateRun "gate.run" Write Record LOCAL, RunGates => RunGatesAnswer, "Run gates in a clean clone of the commit, and record what they say";
     DecisionAsk "decision.ask" Write Ask ALL, Question => DecisionAnswer, "Ask a question";
     DecisionList "decision.list" Read none ALL, DecisionFilter => DecisionsPage, "List questions";
     DecisionShow "decision.show" Read none ALL, ById => DecisionAnswer, "Show a question";

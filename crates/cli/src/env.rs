@@ -13,6 +13,7 @@ use comity_guard::GitObserver;
 use comity_project::identity::Client;
 use comity_project::{Context, Environment, Machine};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -145,6 +146,12 @@ fn name_of(uid: u32) -> Option<String> {
         (fields.nth(1)?.parse() == Ok(uid) && !name.is_empty()).then(|| name.to_owned())
     };
     table.lines().find_map(entry)
+}
+
+/// Returns the words after the hidden command that keeps the processes of a command together.
+pub fn child_words() -> Option<Vec<OsString>> {
+    let mut words = std::env::args_os().skip(1);
+    (words.next()? == comity_guard::child::WORD).then(|| words.collect())
 }
 
 /// Returns where this program is.

@@ -24,6 +24,9 @@ mod wording;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(words) = env::child_words() {
+        return ExitCode::from(comity_guard::child::main(&words));
+    }
     if let Some(words) = completion::asked() {
         return completion::run(words);
     }

@@ -27,6 +27,8 @@ pub struct Reply {
     paged: bool,
     /// What is new for the caller, beside the answer.
     news: Vec<NewsItem>,
+    /// The refusal that comes beside the answer.
+    refusal: Option<Refusal>,
 }
 
 /// An answer that is made JSON or words of, whichever is wanted.
@@ -70,6 +72,7 @@ impl Reply {
             exit: 0,
             paged: false,
             news: Vec::new(),
+            refusal: None,
         }
     }
 
@@ -81,12 +84,20 @@ impl Reply {
             exit: 0,
             paged: false,
             news: Vec::new(),
+            refusal: None,
         }
     }
 
     /// Nothing more to print: the command has written its own stream.
     pub fn printed() -> Reply {
-        Reply { answer: None, notes: Vec::new(), exit: 0, paged: false, news: Vec::new() }
+        Reply {
+            answer: None,
+            notes: Vec::new(),
+            exit: 0,
+            paged: false,
+            news: Vec::new(),
+            refusal: None,
+        }
     }
 
     /// Lets a long answer go through a pager.
@@ -113,6 +124,12 @@ impl Reply {
     /// Adds what is new for the caller.
     pub fn news(mut self, news: Vec<NewsItem>) -> Reply {
         self.news = news;
+        self
+    }
+
+    /// Adds a refusal: the answer tells all that was found, the refusal what is wrong with it.
+    pub fn refused(mut self, refusal: Refusal) -> Reply {
+        self.refusal = Some(refusal);
         self
     }
 
@@ -143,6 +160,9 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
     }
     if !json {
         reply.news.iter().for_each(|item| remark(&human::post::news_line(item)));
+    }
+    if let (Ok(()), Some(refused)) = (&written, &reply.refusal) {
+        return refusal(refused, json);
     }
     match written {
         Ok(()) => ExitCode::from(reply.exit),

@@ -5,9 +5,7 @@ use crate::ids::{AgentId, RepoName, TaskId};
 use crate::limits::{BRIEF_BYTES_MAX, BRIEF_ENTRIES_MAX, EXCERPT_BYTES_MAX};
 use crate::memory::{GLOBAL_SCOPE, Memory};
 use crate::pattern::{CaseRule, Pattern, overlap};
-use crate::post::{
-    PlaceKind, Post, PostKind, Recipient, memories_of, place_of, places_near,
-};
+use crate::post::{PlaceKind, Post, PostKind, Recipient, memories_of, place_of, places_near};
 use crate::role::Role;
 use crate::time::Timestamp;
 use crate::view::MemoryView;

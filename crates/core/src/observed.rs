@@ -27,6 +27,22 @@ pub struct RunSeen {
     /// Whether the settings name another command for the gate.
     pub is_other_command: bool,
     pub tree: TreeSeen,
+    /// What the log keeps of a run for a gate that comity made by itself.
+    pub report: Option<RunReport>,
+}
+
+/// How a run for a gate went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RunReport {
+    /// The status that a shell reports.
+    pub exit_code: i32,
+    pub duration_ms: u64,
+    /// The command, or the name of a check that is built in.
+    pub command: String,
+    /// The hash of all settings that the run depends on.
+    pub config_hash: String,
+    /// The end of the output, without secrets.
+    pub output_tail: String,
 }
 
 /// Tells whether a command that was run is the shell command that the settings name: handed to `sh -c` as it is, or, where
@@ -42,6 +58,8 @@ pub fn is_same_command(set: &str, run: &[&str]) -> bool {
 /// What a work tree was like while a command ran in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TreeSeen {
+    /// It was made of the commit for this run alone.
+    Fresh,
     /// It had exactly what its commit has.
     Clean,
     /// One of the files that differed from the commit.
@@ -57,7 +75,7 @@ impl RunSeen {
     pub fn doubt(&self) -> Option<String> {
         let doubt = match &self.tree {
             _ if self.is_other_command => "the settings name another command for the gate".into(),
-            TreeSeen::Clean => return None,
+            TreeSeen::Fresh | TreeSeen::Clean => return None,
             TreeSeen::Changed(path) => format!("the work tree has uncommitted changes ({path})"),
             TreeSeen::Moved => "another commit was checked out while the command ran".into(),
             TreeSeen::Unknown => "git could not tell what the command ran on".into(),
@@ -67,7 +85,11 @@ impl RunSeen {
 
     /// Returns how far the evidence of the run is to be trusted.
     pub fn tier(&self) -> Tier {
-        if self.doubt().is_none() { Tier::Observed } else { Tier::Claimed }
+        match (self.doubt(), &self.tree) {
+            (Some(_), _) => Tier::Claimed,
+            (None, TreeSeen::Fresh) => Tier::Verified,
+            (None, _) => Tier::Observed,
+        }
     }
 }
 

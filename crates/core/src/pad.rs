@@ -33,7 +33,10 @@ pub fn sections(text: &str) -> Vec<Section<'_>> {
     starts
         .iter()
         .zip(ends)
-        .map(|((start, name), end)| Section { name, text: text.get(*start..end).unwrap_or_default() })
+        .map(|((start, name), end)| Section {
+            name,
+            text: text.get(*start..end).unwrap_or_default(),
+        })
         .filter(|section| !section.text.is_empty())
         .collect()
 }
@@ -118,11 +121,10 @@ mod tests {
     #[test]
     fn each_section_knows_the_version_of_its_last_change() {
         let first = changed_sections("", PAGE, BTreeMap::new(), 1);
-        assert_eq!(first.into_iter().collect::<Vec<_>>(), [
-            (String::new(), 1),
-            ("Open".to_owned(), 1),
-            ("Plan".to_owned(), 1)
-        ]);
+        assert_eq!(
+            first.into_iter().collect::<Vec<_>>(),
+            [(String::new(), 1), ("Open".to_owned(), 1), ("Plan".to_owned(), 1)]
+        );
         let known = changed_sections("", PAGE, BTreeMap::new(), 1);
         let page = with_section(PAGE, "Plan", "two");
         let second = changed_sections(PAGE, &page, known, 2);

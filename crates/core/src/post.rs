@@ -292,7 +292,8 @@ mod tests {
     }
 
     fn path() -> impl Strategy<Value = String> {
-        let segment = prop_oneof![Just("a"), Just("B"), Just("b"), Just("*"), Just("**"), Just("a*")];
+        let segment =
+            prop_oneof![Just("a"), Just("B"), Just("b"), Just("*"), Just("**"), Just("a*")];
         proptest::collection::vec(segment, 1..5).prop_map(|segments| segments.join("/"))
     }
 

@@ -68,6 +68,12 @@ codes! {
     NeedsMissing => "needs-missing", 3, 422, say("say what is needed with ").ask("needs", "TEXT");
     /// Gates or checklist items are not met.
     GateUnmet => "gate-unmet", 3, 409, say("record evidence with ").quote(op("gate.record")).say(", or let a critic or a person waive it");
+    /// comity ran a gate, and the gate failed.
+    GateFailed => "gate-failed", 3, 409, "read the end of the output, mend the work and run the gate again";
+    /// comity could not run a gate to its end; this says nothing about the work.
+    CouldNotRun => "could-not-run", 3, 409, say("mend the command of the gate in the settings, then run it again");
+    /// The work and the branch that it goes into change the same lines.
+    MergeConflict => "merge-conflict", 3, 409, "rebase the work onto the branch, settle the conflict and submit it again";
     /// Nobody approves their own work.
     SelfReview => "self-review", 3, 403, "let another critic or a person review it";
     /// The role may not do this.

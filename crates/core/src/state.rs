@@ -8,7 +8,9 @@ use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, 
 use crate::lease::Lease;
 use crate::memory::Memory;
 use crate::post::{Post, PostId};
-use crate::project::{agent, correct, counters, decision, directive, lease, memory, post, task, touched};
+use crate::project::{
+    agent, correct, counters, decision, directive, lease, memory, post, task, touched,
+};
 use crate::task::Task;
 use std::collections::BTreeMap;
 

@@ -4,7 +4,8 @@ use crate::batch::settle;
 use crate::view::event;
 use comity_api::{
     AgentAnswer, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer, GateAnswer,
-    InterfaceAnswer, LeasesAnswer, MemoryAnswer, ToldAnswer, PadAnswer, ReleasedAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer,
+    InterfaceAnswer, LeasesAnswer, MemoryAnswer, PadAnswer, ReleasedAnswer, SubmitAnswer,
+    SweptAnswer, TaskAnswer, TasksAnswer, ToldAnswer,
 };
 use comity_core::chain::Stored;
 use comity_core::command::Request;

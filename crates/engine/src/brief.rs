@@ -94,7 +94,8 @@ impl Reader<'_> {
         let mut tasks = Vec::new();
         for (repo, id) in self.tx.held_by(&me, HELD_MAX)? {
             if repo == self.caller.repo {
-                let task = settle(self.tx, &mut self.facts, |facts| Ok(facts.task(&repo, &id)?.cloned()))?;
+                let task =
+                    settle(self.tx, &mut self.facts, |facts| Ok(facts.task(&repo, &id)?.cloned()))?;
                 let is_held = |task: &Task| task.claim.as_ref().is_some_and(|it| it.agent == me);
                 tasks.extend(task.filter(is_held));
             }
@@ -220,7 +221,10 @@ impl Reader<'_> {
         Ok(cut(all, room, &how))
     }
 
-    fn pad_of(&mut self, task: Option<&Task>) -> Result<Option<comity_core::brief::PadHead>, Refusal> {
+    fn pad_of(
+        &mut self,
+        task: Option<&Task>,
+    ) -> Result<Option<comity_core::brief::PadHead>, Refusal> {
         let repo = self.caller.repo.clone();
         settle(self.tx, &mut self.facts, |facts| {
             let scope = pad_scope(facts, &repo, task.map(|task| task.id.as_str()))?;
@@ -241,7 +245,8 @@ impl Reader<'_> {
             if !seen.insert(id) {
                 continue;
             }
-            let memory = settle(self.tx, &mut self.facts, |facts| Ok(facts.memory(&repo, id)?.cloned()))?;
+            let memory =
+                settle(self.tx, &mut self.facts, |facts| Ok(facts.memory(&repo, id)?.cloned()))?;
             let Some(memory) = memory.filter(|it| !it.is_expired(now) && scope.recalls(it)) else {
                 continue;
             };
@@ -262,8 +267,10 @@ impl Reader<'_> {
         let repo = self.caller.repo.clone();
         let mut lines = Vec::new();
         for id in ids.into_iter().rev().take(LOOK_MAX) {
-            let asked = settle(self.tx, &mut self.facts, |facts| Ok(facts.decision(&repo, id)?.cloned()))?;
-            let settled = |state| matches!(state, DecisionState::Answered | DecisionState::Defaulted);
+            let asked =
+                settle(self.tx, &mut self.facts, |facts| Ok(facts.decision(&repo, id)?.cloned()))?;
+            let settled =
+                |state| matches!(state, DecisionState::Answered | DecisionState::Defaulted);
             let Some(asked) = asked.filter(|asked| settled(asked.state)) else { continue };
             let answer = [asked.answer.as_deref(), asked.text.as_deref()];
             let answer = answer.into_iter().flatten().collect::<Vec<_>>().join(": ");
@@ -296,7 +303,8 @@ impl Reader<'_> {
                     }
                     continue;
                 }
-                let about = lease.claim_of.as_ref().map(|id| self.task_by_id(id)).transpose()?.flatten();
+                let about =
+                    lease.claim_of.as_ref().map(|id| self.task_by_id(id)).transpose()?.flatten();
                 found.push(Neighbour {
                     agent,
                     task,

@@ -7,11 +7,10 @@ use crate::service::Service;
 use crate::stream::{Sink, Stop, StreamHandler};
 use comity_api::{
     AppendToPad, BriefAnswer, BriefedTask, ClaimAnswer, EventAnswer, InterfaceAnswer, Operation,
-    PadAnswer, Row, Several, SweptAnswer, TaskAnswer, TaskStep, TaskVerbInput, WriteNote, WritePad, op,
+    PadAnswer, Row, Several, SweptAnswer, TaskAnswer, TaskStep, TaskVerbInput, WriteNote, WritePad,
+    op,
 };
-use comity_core::command::{
-    CHANGE_NOTE, ClaimWish, Command, NewInterface, Submission, TaskVerb,
-};
+use comity_core::command::{CHANGE_NOTE, ClaimWish, Command, NewInterface, Submission, TaskVerb};
 use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
 use comity_protocol::neotx::named::Named;

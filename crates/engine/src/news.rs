@@ -3,19 +3,19 @@
 //! Whoever answers offers it, and confirms it when the answer is out. The cursor of each agent is kept like a remembered
 //! answer: outside the log, on every store, and carried along when a store moves.
 
+use crate::batch::settle;
 use crate::brief::{AtHand, Extent, Found, LOOK_MAX};
 use crate::caller::Caller;
 use crate::read::Reader;
 use crate::service::Service;
-use crate::batch::settle;
 use comity_core::brief::{Brief, NewsItem, Room, Scope, news_item};
 use comity_core::chain::Hash;
 use comity_core::facts::Saved;
 use comity_core::ids::{AgentId, RepoName, Seq};
 use comity_core::limits::{BRIEF_BYTES_MAX, BRIEF_ENTRIES_MAX};
 use comity_core::news::Cursor;
-use comity_core::post::{PostId, PostKind};
 use comity_core::policy::Policy;
+use comity_core::post::{PostId, PostKind};
 use comity_core::refusal::{Code, Refusal};
 use comity_store::{Changes, Rows, Store, WriteTx};
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,8 +9,8 @@ use crate::pages::limit;
 use crate::read::Reader;
 use crate::service::Service;
 use comity_api::{
-    InterfaceAnswer, InterfacesPage, LeasesAnswer, ListInterfaces, PadAnswer, PadVersions, PadVersion,
-    ShowInterface,
+    InterfaceAnswer, InterfacesPage, LeasesAnswer, ListInterfaces, PadAnswer, PadVersion,
+    PadVersions, ShowInterface,
 };
 use comity_core::brief::Brief;
 use comity_core::chain::Stored;

@@ -6,10 +6,10 @@ use crate::caller::Caller;
 use crate::pages::{id_after, limit, number_after, page};
 use crate::task_lists::task_has;
 use comity_api::{
-    AgentAnswer, AgentFilter, AskBrief, BriefedTask, AgentsPage, CheckPaths, ConflictView, DecisionAnswer, DecisionFilter,
-    DecisionsPage, EventFilter, EventsPage, GatesAnswer, HeadAnswer, LeaseFilter, LeasesPage,
-    MissionAnswer, PathView, PathsAnswer, Since, SuggestAgents, SuggestionsAnswer,
-    TaskFilter, WhyAnswer,
+    AgentAnswer, AgentFilter, AgentsPage, AskBrief, BriefedTask, CheckPaths, ConflictView,
+    DecisionAnswer, DecisionFilter, DecisionsPage, EventFilter, EventsPage, GatesAnswer,
+    HeadAnswer, LeaseFilter, LeasesPage, MissionAnswer, PathView, PathsAnswer, Since,
+    SuggestAgents, SuggestionsAnswer, TaskFilter, WhyAnswer,
 };
 use comity_core::decide::{conflicts, find_decision, find_task, not_found, sweep};
 use comity_core::decision::Decision;

@@ -4,7 +4,7 @@
 //! thread writes, a few connections read, one thread wakes whoever waits.
 
 use crate::answer::Reply;
-use crate::batch::{Tries, run_batch};
+use crate::batch::{Tries, open_facts, run_batch, settle};
 use crate::caller::Caller;
 use crate::claim_wait::Claimer;
 use crate::hub::Hub;
@@ -15,6 +15,7 @@ use crate::readers::Readers;
 use crate::redact::RedactOptions;
 use crate::writer::{Done, Writer};
 use comity_core::command::Request;
+use comity_core::decide::decide;
 use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
@@ -78,7 +79,9 @@ impl Service {
     pub fn inline(store: Box<dyn Store>, settings: Settings) -> Result<Service, Refusal> {
         let intake = intake(&settings, store.as_ref())?;
         let (url, access) = (store.url(), Access::Inline(Mutex::new(store)));
-        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, offers: Mutex::default() }) })
+        Ok(Service {
+            shared: Arc::new(Shared { settings, intake, url, access, offers: Mutex::default() }),
+        })
     }
 
     /// Puts the rules before a store for many callers: one writer, a few readers, one hub.
@@ -93,7 +96,9 @@ impl Service {
         let writer = Writer::start(store, settings.clone())?;
         let claimer = Claimer::default();
         let access = Access::Started { writer, readers, hub, claimer };
-        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, offers: Mutex::default() }) })
+        Ok(Service {
+            shared: Arc::new(Shared { settings, intake, url, access, offers: Mutex::default() }),
+        })
     }
 
     /// Ends the threads of a started service: what is queued is finished, whoever waits is told. When this returns, the
@@ -123,6 +128,17 @@ impl Service {
     pub fn execute(&self, request: Request) -> Result<Reply, Refusal> {
         let prepared = self.shared.intake.prepare(request)?;
         self.run_prepared(vec![prepared]).pop().unwrap_or_else(no_answer)
+    }
+
+    /// Asks the rules what they would say to a command now, and changes nothing. Whoever is about to do something that
+    /// takes long, or cannot be taken back, asks first.
+    pub fn would(&self, request: Request) -> Result<(), Refusal> {
+        let request = self.shared.intake.prepare(request)?.request;
+        let policy = &self.shared.settings.policy;
+        self.read_stored(|tx| {
+            let mut facts = open_facts(tx, policy, 0)?;
+            settle(tx, &mut facts, |facts| decide(facts, &request, policy).map(drop))
+        })
     }
 
     /// Queues a command and returns at once. `done` is called exactly once: with the answer after the commit, on a thread

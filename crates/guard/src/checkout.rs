@@ -3,6 +3,7 @@
 use crate::base_branch::Standing;
 use crate::git::Git;
 use crate::observer::GitObserver;
+use comity_project::git::Refs;
 use std::path::{Path, PathBuf};
 
 /// What has to be done so that a branch is checked out.
@@ -28,9 +29,12 @@ impl GitObserver {
         let tree = self.tree.as_ref()?;
         let git = Git::at(tree);
         let reference = format!("refs/heads/{branch}");
-        // The full name in each line: a pattern finds what is below it, too.
-        let lines = git.lines(&["for-each-ref", "--format=%(refname) %(worktreepath)", &reference]);
-        let held = lines.iter().find_map(|line| line.strip_prefix(&format!("{reference} ")));
+        let held = match Refs::of(tree) {
+            Some(refs) => {
+                refs.commit(&reference).map(|_| refs.holder(&reference).unwrap_or_default())
+            }
+            None => holder(&git, &reference),
+        };
         let Some(holder) = held else {
             let standing = Standing::of(&git, self.base.as_deref()).ok()?;
             // Only in a repository without a commit can a branch be checked out that does not exist.
@@ -39,14 +43,21 @@ impl GitObserver {
             }
             return Some(Checkout::Create { from: standing.base });
         };
-        let holder = Path::new(holder);
         Some(match () {
             () if holder.as_os_str().is_empty() => Checkout::Switch,
-            () if is_same(holder, tree) => Checkout::Here,
+            () if is_same(&holder, tree) => Checkout::Here,
             () if !holder.exists() => Checkout::Forget,
-            () => Checkout::TakeFrom(holder.to_owned()),
+            () => Checkout::TakeFrom(holder),
         })
     }
+}
+
+/// Asks git whether a branch exists, and for the work tree that has it; an empty path where none has it.
+fn holder(git: &Git, reference: &str) -> Option<PathBuf> {
+    // The full name in each line: a pattern finds what is below it, too.
+    let lines = git.lines(&["for-each-ref", "--format=%(refname) %(worktreepath)", reference]);
+    let holder = lines.iter().find_map(|line| line.strip_prefix(&format!("{reference} ")));
+    holder.map(PathBuf::from)
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {

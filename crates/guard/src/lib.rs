@@ -3,19 +3,23 @@
 mod base_branch;
 mod check;
 mod checkout;
+pub mod child;
 pub mod deps;
 pub mod diff;
+mod gates;
 pub mod git;
 mod hook;
 mod message;
 mod observer;
 mod push;
+mod secrets;
 mod span;
 mod staged;
 mod work_tree;
 
 pub use check::{Guard, register};
 pub use checkout::Checkout;
+pub use gates::{CheckSettings, Runner, register as register_runs};
 pub use hook::{Hook, HookAnswer, HookClient, HookEvent, Moment};
 pub use message::{Messages, register as register_messages};
 pub use observer::GitObserver;

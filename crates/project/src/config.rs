@@ -1,5 +1,7 @@
 //! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
 
+use crate::detect;
+use crate::gates::{GateCommand, GateRuns, GateTable, GatesTable};
 use crate::plain_file;
 use crate::root::{Root, SETTINGS_DIR};
 use crate::store::{self, Place};
@@ -12,7 +14,6 @@ use comity_core::pattern::Pattern;
 use comity_core::policy::{Policy, Undeclared};
 use comity_core::refusal::Refusal;
 use comity_core::role::{Role, Verb};
-use comity_core::task::Tier;
 use comity_core::time::Millis;
 use comity_core::write_guard::{self, FreeFiles};
 use comity_engine::Settings;
@@ -77,19 +78,6 @@ enum Registration {
 #[serde(default, deny_unknown_fields)]
 struct AgentsTable {
     registration: Registration,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct GatesTable {
-    required: Vec<String>,
-    min_tier: Option<Tier>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct GateTable {
-    command: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -212,6 +200,26 @@ impl Config {
         self.gate.get(gate)?.command.as_deref()
     }
 
+    /// Returns the gates that have a command, by name.
+    pub fn gate_commands(&self) -> Result<Vec<GateCommand>, Problem> {
+        let gates = self.gate.iter().map(|(name, table)| table.gate(name));
+        let gates: Result<Vec<_>, _> = gates.collect();
+        Ok(gates?.into_iter().flatten().collect())
+    }
+
+    /// Returns how gates are run.
+    pub fn gate_runs(&self) -> Result<GateRuns, Problem> {
+        Ok(self.gates.runs()?)
+    }
+
+    /// Returns these settings with the gates, the guard and the roles of others. What checks a piece of work comes from the
+    /// base branch and not from the checkout, which may be that very work.
+    #[must_use]
+    pub fn checked_by(self, base: Config) -> Config {
+        let Config { gates, gate, guard, roles, .. } = base;
+        Config { gates, gate, guard, roles, ..self }
+    }
+
     /// Returns what the engine is to go by.
     pub fn settings(&self) -> Result<Settings, Problem> {
         let defaults = Policy::default();
@@ -219,6 +227,8 @@ impl Config {
             RepoName::parse(repo)
                 .map_err(|refusal| Problem::new("project.repo", refusal.message))?;
         }
+        self.gate_commands()?;
+        self.gate_runs()?;
         let limits = &self.limits;
         let policy = Policy {
             max_attempts: at_least_one("limits.max_attempts", limits.max_attempts)?
@@ -255,7 +265,12 @@ impl Config {
     /// Returns every value of these settings that has power, and so needs the user's trust before it is used. A setting
     /// that is a command or a token is named here, and whoever uses it calls `Context::require_trust`.
     pub fn powers(&self, root: &Root) -> Result<Vec<Power>, Refusal> {
-        Ok(self.store_power(root)?.into_iter().collect())
+        let gates = self.gate_commands()?.into_iter().filter(|gate| !detect::is_own(gate));
+        let gates = gates.map(|gate| {
+            let (kind, value) = (format!("gate.{}", gate.name), gate.power());
+            Power { root: root.dir.clone(), kind, value }
+        });
+        Ok(self.store_power(root)?.into_iter().chain(gates).collect())
     }
 
     /// Returns the store if it is not at the root's own default place.
@@ -382,6 +397,12 @@ impl Problem {
     }
 }
 
+impl From<(String, String)> for Problem {
+    fn from((key, message): (String, String)) -> Problem {
+        Problem { key, message }
+    }
+}
+
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Refusal {
         Refusal::input(format!("config key {}: {}", problem.key, problem.message))
@@ -477,7 +498,7 @@ mod tests {
         assert_eq!(settings.policy.max_attempts, 5);
         assert_eq!(settings.policy.default_ttl, Millis::from_secs(3600));
         assert_eq!(settings.policy.blocked_grace, Millis::from_secs(172_800));
-        assert_eq!(settings.policy.min_tier, Tier::Observed);
+        assert_eq!(settings.policy.min_tier, comity_core::task::Tier::Observed);
         assert!(settings.policy.registration_required);
         assert!(settings.policy.extra_permissions.contains(&(Role::Critic, Verb::Done)));
         assert!(!settings.redact.emails);

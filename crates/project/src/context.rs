@@ -227,6 +227,20 @@ impl Context {
         file.parent().map_or_else(|| self.root.dir.clone(), Path::to_owned)
     }
 
+    /// Returns the directory for what can be made again; none where the environment names none.
+    pub fn cache(&self) -> Option<PathBuf> {
+        let dir = |name: &str| {
+            let dir = PathBuf::from(self.environment.own(name)?);
+            dir.is_absolute().then_some(dir)
+        };
+        let caches = dir("XDG_CACHE_HOME").or_else(|| Some(dir("HOME")?.join(".cache")))?;
+        Some(caches.join("comity"))
+    }
+
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
     pub fn store_url(&self) -> String {
         self.store.url()
     }

@@ -8,7 +8,9 @@ pub mod backup;
 pub mod clients;
 mod config;
 mod context;
-mod git;
+pub mod detect;
+mod gates;
+pub mod git;
 pub mod identity;
 mod machine;
 mod owner;
@@ -22,6 +24,7 @@ pub mod trust;
 
 pub use config::{Config, WriteSettings};
 pub use context::{Asked, Context};
+pub use gates::{GateCommand, GateRuns};
 pub use machine::{Environment, Machine};
 pub use paths::{Mapper, escape};
 pub use root::{Root, SETTINGS_DIR};

@@ -1,6 +1,8 @@
 //! Making a directory a project: its settings, and what git leaves alone.
 
 use crate::config::Config;
+use crate::detect;
+use crate::plain_file;
 use crate::root::SETTINGS_DIR;
 use crate::store;
 use comity_core::refusal::{Code, Refusal};
@@ -11,6 +13,9 @@ pub(crate) const DEFAULT_CONFIG: &str = include_str!("default_config.toml");
 /// Keeps a store that lies in the settings' directory out of commits.
 const GITIGNORE: &str = "# comity's own files; config.toml is meant to be committed\n\
     comity.db*\n";
+
+/// The largest manifest that gates are looked for in.
+const MANIFEST_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// What was done. A file that was there before is kept as it is.
 pub struct Written {
@@ -39,7 +44,8 @@ pub fn write(root: &Path, store: Option<&str>, cwd: &Path) -> Result<Written, Re
 
 /// Tells whether settings are as they are written for a new project.
 pub fn is_first_settings(text: &str) -> bool {
-    text == DEFAULT_CONFIG
+    let own = |line: &&str| !detect::is_own_line(line.trim_end());
+    text.split_inclusive('\n').filter(own).eq(DEFAULT_CONFIG.split_inclusive('\n'))
 }
 
 fn settings_text(root: &Path, store: Option<&str>, cwd: &Path) -> String {
@@ -53,7 +59,10 @@ fn settings_text(root: &Path, store: Option<&str>, cwd: &Path) -> String {
         let value = toml::Value::String(format!("sqlite:{}", place.display()));
         text = text.replace("# url = \"sqlite:PATH\"", &format!("url = {value}"));
     }
-    text
+    let read = |name: &str| plain_file::read_text(&root.join(name), MANIFEST_BYTES_MAX).ok();
+    let gates = detect::detect(&read);
+    let lines: String = gates.iter().map(|gate| detect::line(gate) + "\n").collect();
+    text.replace("\n[gate]\n", &format!("\n[gate]\n{lines}"))
 }
 
 /// Writes a file that is not there yet; tells whether it did.

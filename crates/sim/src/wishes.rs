@@ -4,8 +4,8 @@ use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
     ClaimWish, Command, FileAction, ImportedTask, IssueKind, LeaseChange, MemoryChanges,
-    NewDirective, NewInterface, NewMemory, NewTask, PadWrite, PlannedTask, Question, ReportStatus, ReportedEvidence,
-    ReportedIssue, ReportedLine, StepVerb, Submission, TaskVerb, WorkReport,
+    NewDirective, NewInterface, NewMemory, NewTask, PadWrite, PlannedTask, Question, ReportStatus,
+    ReportedEvidence, ReportedIssue, ReportedLine, StepVerb, Submission, TaskVerb, WorkReport,
 };
 use comity_core::decision::DecisionOption;
 use comity_core::directive::Trigger;

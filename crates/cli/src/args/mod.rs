@@ -153,7 +153,10 @@ pub enum Command {
     #[command(about = help::<op::Brief>(), after_help = "Example:\n  comity brief T7\n  comity brief src/auth")]
     Brief(Deferred<BriefArgs>),
     /// Read and write the page that those on a piece of work share
-    #[command(subcommand, after_help = "Example:\n  comity pad append 'The old parser stays until T7 is done'")]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity pad append 'The old parser stays until T7 is done'"
+    )]
     Pad(Deferred<PadCommand>),
     /// Publish and read interfaces that two sides build against
     #[command(

@@ -136,6 +136,14 @@ pub enum GateCommand {
         #[arg(long)]
         new: bool,
     },
+    #[command(about = help::<op::GateRun>(), after_help = "Example:\n  comity gate run T1 test clippy")]
+    Run {
+        /// The task, or the beginning of its id
+        id: String,
+        /// The gates (default: those that are required, else all that have a command)
+        #[arg(value_name = "GATE")]
+        gates: Vec<String>,
+    },
     #[command(about = help::<op::GateWaive>(), after_help = "Example:\n  comity gate waive T1 bench --reason 'no hot path touched'")]
     Waive {
         /// The task, or the beginning of its id

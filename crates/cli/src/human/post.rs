@@ -125,7 +125,10 @@ pub fn brief_words(brief: &Brief, screen: &Screen) -> String {
     }
     for it in &brief.interfaces {
         let new = if it.changed { ", new to you" } else { "" };
-        entry("interface", format!("{} version {}{new} ({})", it.name, it.version, it.paths.join(" ")));
+        entry(
+            "interface",
+            format!("{} version {}{new} ({})", it.name, it.version, it.paths.join(" ")),
+        );
     }
     for it in &brief.decisions {
         entry("decision", format!("{} {}: {}", it.id, it.question, it.answer));

@@ -7,7 +7,7 @@ use super::task::mark;
 use super::words::{BAD, BOLD, BUSY, DIM, GOOD, PLAIN, ago, left, more, paint, short_sha};
 use comity_api::{
     AgentAnswer, AgentsPage, GateAnswer, GatesAnswer, LeasesAnswer, LeasesPage, PathsAnswer,
-    ReleasedAnswer, SuggestionsAnswer,
+    ReleasedAnswer, RunGatesAnswer, SuggestionsAnswer,
 };
 use comity_core::view::{AgentView, LeaseView};
 
@@ -182,4 +182,28 @@ pub fn gates(answer: &GatesAnswer, screen: &Screen) -> String {
         ]);
     }
     table.render(screen)
+}
+
+/// Shows how gates went; of those that did not pass, the end of what they printed.
+pub fn ran(answer: &RunGatesAnswer, _: &Screen) -> String {
+    let mut out = String::new();
+    for run in &answer.gates {
+        let style = if run.result == "pass" { GOOD } else { BAD };
+        let seconds = std::time::Duration::from_millis(run.duration_ms).as_secs_f32();
+        let tier = run.gate.tier.as_deref().filter(|_| run.problem.is_none()).unwrap_or("-");
+        let word = paint(style, &format!("{:<13}", run.result));
+        out.push_str(&format!("{word}  {}  {tier}  {seconds:.1} s\n", run.gate.name));
+        if run.result != "pass" {
+            for line in run.problem.as_deref().into_iter().chain(run.output_tail.lines()) {
+                out.push_str(&format!("    {line}\n"));
+            }
+        }
+    }
+    let short = short_sha(&answer.commit);
+    let from = match &answer.settings.commit {
+        Some(base) => format!("the base branch at {}", short_sha(base)),
+        None => "the root's checkout".to_owned(),
+    };
+    let about = format!("{} at {short}; settings from {from}", answer.task);
+    out + &paint(DIM, &about) + "\n"
 }

@@ -88,7 +88,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Task(command) => task::run(context()?, *command.0, global.json),
         Command::Lease(command) => lease::run(context()?, *command.0),
         Command::Agent(command) => team::agent(context()?, *command.0),
-        Command::Gate(command) => team::gate(context()?, *command.0),
+        Command::Gate(command) => team::gate(context()?, *command.0, global.json),
         Command::Decision(command) => decision::run(context()?, *command.0, global.json),
         Command::Note(args) => post::note(context()?, *args.0),
         Command::Tell(args) => post::tell(context()?, *args.0),
@@ -292,6 +292,8 @@ mod tests {
         let observer = crate::env::observer(&context);
         let guard = comity_guard::Guard { context: context.clone(), observer };
         comity_guard::register(&guard, &mut handlers);
+        let runner = super::team::runner(&context, true).unwrap();
+        comity_guard::register_runs(&runner, &mut handlers);
         comity_bridge::register(&comity_bridge::Bridge { context, service }, &mut handlers);
         let mut count: BTreeMap<&str, usize> = TABLE.iter().map(|row| (row.name, 0)).collect();
         assert_eq!(count.len(), TABLE.len(), "names are unique");

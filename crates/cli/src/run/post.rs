@@ -77,7 +77,9 @@ pub(super) fn brief(context: &Context, args: BriefArgs) -> Result<Reply, Refusal
             let task = AskBrief { task: Some(one.clone()), limit, ..AskBrief::default() };
             match context.ask::<op::Brief>(task) {
                 // What is no task is a path, unless it can only be meant as a task.
-                Err(refusal) if refusal.code == Code::NotFound && TaskId::numbered(one).is_none() => {
+                Err(refusal)
+                    if refusal.code == Code::NotFound && TaskId::numbered(one).is_none() =>
+                {
                     let paths = context.mapper().patterns(&args.about)?;
                     context.ask::<op::Brief>(AskBrief { paths, limit, ..AskBrief::default() })?
                 }

@@ -4,7 +4,8 @@ use crate::args::Global;
 use crate::env;
 use crate::output::Reply;
 use comity_api::{
-    AskBrief, ById, DecisionFilter, LeaseFilter, ListDirectives, ListMemories, Operation, TaskFilter, op,
+    AskBrief, ById, DecisionFilter, LeaseFilter, ListDirectives, ListMemories, Operation,
+    TaskFilter, op,
 };
 use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};

@@ -9,9 +9,9 @@ use crate::human;
 use crate::output::{Reply, Words};
 use crate::wording;
 use comity_api::{
-    AskBrief, Assign, Block, BriefedTask, ById, CheckItem, Claim, ClaimAnswer, Depend, Done, Handoff, Link, Operation,
-    Several, Start, Subtask, TaskAnswer, TaskFilter, TaskStep, TaskVerbInput, TasksAnswer,
-    Transition, UndoStep, op,
+    AskBrief, Assign, Block, BriefedTask, ById, CheckItem, Claim, ClaimAnswer, Depend, Done,
+    Handoff, Link, Operation, Several, Start, Subtask, TaskAnswer, TaskFilter, TaskStep,
+    TaskVerbInput, TasksAnswer, Transition, UndoStep, op,
 };
 use comity_bridge::contract::{self, AskedFor, Named};
 use comity_bridge::mission;

@@ -2,18 +2,20 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{execute, show};
+use super::{call, execute, show};
 use crate::args::{AgentCommand, GateCommand, Verdict};
-use crate::human;
-use crate::output::Reply;
+use crate::output::{self, Reply};
+use crate::{env, human};
 use comity_api::{
-    AgentFilter, ById, Nothing, RecordGate, RegisterAgent, SuggestAgents, WaiveGate, op,
+    AgentFilter, ById, Nothing, RecordGate, RegisterAgent, RunGates, SuggestAgents, WaiveGate, op,
 };
-use comity_core::refusal::Refusal;
+use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Deliverable;
+use comity_guard::Runner;
 use comity_guard::git::{Git, snapshot};
 use comity_project::Context;
 use std::path::Path;
+use std::sync::Arc;
 
 pub(super) fn agent(context: &Context, command: AgentCommand) -> Result<Reply, Refusal> {
     match command {
@@ -38,7 +40,24 @@ pub(super) fn agent(context: &Context, command: AgentCommand) -> Result<Reply, R
     }
 }
 
-pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Refusal> {
+/// Returns what runs commands of the project. Programs that read JSON hear nothing of the progress, unless somebody
+/// looks.
+pub(super) fn runner(context: &Context, json: bool) -> Result<Runner, Refusal> {
+    let is_heard = !json || output::progress_is_seen();
+    Ok(Runner {
+        context: context.clone(),
+        observer: env::observer(context),
+        program: env::program()?,
+        stop: env::stop_flag()?,
+        say: Arc::new(move |text| {
+            if is_heard {
+                output::remark(text);
+            }
+        }),
+    })
+}
+
+pub(super) fn gate(context: &Context, command: GateCommand, json: bool) -> Result<Reply, Refusal> {
     match command {
         GateCommand::List { id } => show::<op::GateList>(context, ById { id }, human::team::gates),
         GateCommand::Record { id, gate, verdict, report, commit, new } => {
@@ -50,6 +69,20 @@ pub(super) fn gate(context: &Context, command: GateCommand) -> Result<Reply, Ref
             let pass = verdict == Verdict::Pass;
             let input = RecordGate { id, gate, pass, report, commit, new };
             execute::<op::GateRecord>(context, input, human::team::gate)
+        }
+        GateCommand::Run { id, gates } => {
+            let runner = runner(context, json)?;
+            let input = RunGates { id, gates };
+            let done = call::<op::GateRun>(&runner, &context.caller(), input, human::team::ran);
+            // Whoever reads the answer sees how every gate went, also when that is a refusal.
+            match done {
+                Err(refusal) if refusal.details.contains_key("gates") => {
+                    let gates = serde_json::from_value(refusal.details.clone().into())
+                        .map_err(|error| Refusal::new(Code::Internal, format!("BUG: {error}")))?;
+                    Ok(Reply::new(gates, human::team::ran).refused(refusal))
+                }
+                done => done,
+            }
         }
         GateCommand::Waive { id, gate, reason } => {
             let input = WaiveGate { id, gate, reason };

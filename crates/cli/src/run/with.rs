@@ -14,8 +14,8 @@ use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Deliverable;
 use comity_core::view::{GateView, TaskView};
 use comity_engine::{Caller, Service};
-use comity_guard::Before;
-use comity_guard::git::snapshot;
+use comity_guard::git::{Git, snapshot};
+use comity_guard::{Before, CheckSettings};
 use comity_project::Context;
 use comity_project::store::Access;
 use serde_json::{Value, json};
@@ -63,7 +63,8 @@ pub(super) fn run(context: &Context, args: &WithArgs, json: bool) -> Result<Repl
     }
     if let (Some(gate), Some(held), Some(before)) = (&args.gate, &held, &before) {
         let tree = observer.after_run(before);
-        let run = RunSeen { is_other_command: is_other(context, gate, args), tree };
+        let is_other_command = is_other(context, gate, args)?;
+        let run = RunSeen { is_other_command, tree, report: None };
         record(context, &service, (&held.task, gate), (before, run), &ended, &mut recorded);
     }
     let kept = match (&held, holder) {
@@ -143,12 +144,14 @@ fn run_alive(
 }
 
 /// Tells whether the settings name another command for a gate.
-fn is_other(context: &Context, gate: &str, args: &WithArgs) -> bool {
+fn is_other(context: &Context, gate: &str, args: &WithArgs) -> Result<bool, Refusal> {
     let words: Option<Vec<&str>> = args.command.iter().map(|word| word.to_str()).collect();
-    context
-        .config
-        .gate_command(gate)
-        .is_some_and(|set| !words.as_deref().is_some_and(|command| is_same_command(set, command)))
+    let config = match context.git_tree() {
+        Some(tree) => CheckSettings::of(context, &Git::at(tree))?.config,
+        None => context.config.clone(),
+    };
+    let is_set = |set: &str| words.as_deref().is_some_and(|words| is_same_command(set, words));
+    Ok(config.gate_command(gate).is_some_and(|set| !is_set(set)))
 }
 
 fn record(

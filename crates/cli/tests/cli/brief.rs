@@ -25,7 +25,11 @@ fn a_claim_brings_what_others_left_and_nothing_twice() {
     by(&sandbox, "w2", &["note", "change", "renamed parse to read", "--path", "src/**"]);
     by(&sandbox, "w2", &["note", "change", "new chapter", "--path", "docs"]);
     by(&sandbox, "w2", &["tell", "w1", "look at zone.rs"]);
-    by(&sandbox, "w2", &["memory", "write", "needs a database", "--type", "fact", "--scope", "src/a.rs"]);
+    by(
+        &sandbox,
+        "w2",
+        &["memory", "write", "needs a database", "--type", "fact", "--scope", "src/a.rs"],
+    );
     let claim = by(&sandbox, "w1", &["task", "claim", "T1"]);
     let brief = &claim["brief"];
     assert_eq!(texts(&brief["changes"]), ["renamed parse to read"]);
@@ -53,8 +57,7 @@ fn a_refused_lease_brings_the_brief_too() {
     let sandbox = project();
     by(&sandbox, "w1", &["task", "claim", "T1"]);
     by(&sandbox, "w1", &["note", "change", "half done", "--path", "src/a.rs"]);
-    let (error, exit) =
-        sandbox.comity().by("w2").args(&["lease", "acquire", "src/a.rs"]).refusal();
+    let (error, exit) = sandbox.comity().by("w2").args(&["lease", "acquire", "src/a.rs"]).refusal();
     assert_eq!((error["code"].as_str(), exit), (Some("lease-held"), 3));
     let brief = &error["details"]["brief"];
     assert_eq!(texts(&brief["changes"]), ["half done"]);
@@ -92,8 +95,12 @@ fn a_pad_is_written_section_by_section() {
     let (error, exit) = sandbox.comity().args(&["pad", "write", "plan.md"]).refusal();
     assert_eq!((error["code"].as_str(), exit), (Some("version-mismatch"), 3));
     let history = sandbox.json(&["pad", "history"]);
-    let versions: Vec<u64> =
-        history["versions"].as_array().unwrap().iter().filter_map(|v| v["version"].as_u64()).collect();
+    let versions: Vec<u64> = history["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|v| v["version"].as_u64())
+        .collect();
     assert_eq!(versions, [3, 2, 1]);
     let claim = by(&sandbox, "w1", &["task", "claim", "T1"]);
     assert_eq!(claim["brief"]["pad"]["version"], 3);
@@ -104,7 +111,8 @@ fn an_interface_has_versions_and_an_owner() {
     let sandbox = project();
     by(&sandbox, "w1", &["task", "claim", "T1"]);
     sandbox.write("api.ts", "f(): void\n");
-    let args = ["interface", "publish", "api", "api.ts", "--path", "src/a.rs", "--for", "src/web/**"];
+    let args =
+        ["interface", "publish", "api", "api.ts", "--path", "src/a.rs", "--for", "src/web/**"];
     assert_eq!(by(&sandbox, "w1", &args)["interface"]["version"], 1);
     sandbox.write("api.ts", "f(): string\n");
     let (error, exit) =
@@ -119,7 +127,8 @@ fn an_interface_has_versions_and_an_owner() {
     assert!(diff.contains("-f(): void\n+f(): string\n"), "{diff}");
     let first = sandbox.json(&["interface", "show", "api", "--version", "1"]);
     assert_eq!(first["interface"]["text"], "f(): void\n");
-    let list = |path: &str| sandbox.json(&["interface", "list", "--path", path])["interfaces"].clone();
+    let list =
+        |path: &str| sandbox.json(&["interface", "list", "--path", path])["interfaces"].clone();
     assert_eq!(list("src/web/x.ts").as_array().unwrap().len(), 1);
     assert_eq!(list("docs").as_array().unwrap().len(), 0);
     let lease = by(&sandbox, "w3", &["lease", "acquire", "src/web/x.ts"]);

@@ -72,6 +72,7 @@ task requeue T1 --reason H
 task transition T1 in_progress --reason H
 task transition T1 H
 lease acquire src/H --purpose H
+gate run T1 H
 lease acquire docs/ --purpose H
 lease check docs/H
 lease renew H

@@ -22,6 +22,7 @@ mod doctor;
 mod evasions;
 mod finding;
 mod foreign_files;
+mod gates;
 mod git_work;
 mod guard_hook;
 mod handed_out;

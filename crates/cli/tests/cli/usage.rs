@@ -33,7 +33,6 @@ fn commands_that_are_not_there_yet_are_unknown() {
         let (error, exit) = sandbox.comity().args(&[command]).refusal();
         assert_eq!((error["code"].as_str(), exit), (Some("invalid-input"), 2), "{command}");
     }
-    assert_eq!(sandbox.comity().args(&["gate", "run", "T1"]).done().exit, 2);
     assert_eq!(sandbox.comity().args(&["--url", "http://x", "status"]).done().exit, 2);
 }
 

@@ -16,10 +16,25 @@ use crate::refusal::Refusal;
 use crate::role::{Role, Verb};
 use crate::status::Status;
 use crate::task::{CheckState, Gate, Task, Tier};
+use crate::word_enum::word_enum;
 use serde_json::{Value, json};
 
 /// The gate that approval itself meets.
 pub const REVIEW_GATE: &str = "review";
+
+word_enum! {
+    /// A gate that comity checks without a command of the project.
+    pub enum BuiltIn {
+        /// No added line has a secret.
+        Secrets => "secrets",
+        /// The work meets the constraints of its task.
+        Constraints => "constraints",
+        /// The work leaves alone what others leased.
+        Guard => "guard",
+        /// The messages of the commits follow the template.
+        CommitTemplate => "commit-template",
+    }
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Missing {
@@ -122,7 +137,8 @@ pub fn known_gate<'g>(
     policy: &'g Policy,
 ) -> Result<(), Refusal> {
     let set = policy.required_gates.iter().chain(&policy.gates).map(String::as_str);
-    let known: Vec<&str> = of_task.chain(set).collect();
+    let built_in = BuiltIn::ALL.iter().map(|gate| gate.as_str());
+    let known: Vec<&str> = of_task.chain(set).chain(built_in).collect();
     if known.contains(&gate) {
         return Ok(());
     }
@@ -243,6 +259,7 @@ impl Rule<'_> {
             commit: commit.cloned(),
             round: task.round,
             report: report.cloned(),
+            run: self.request.observed.run.as_ref().and_then(|run| run.report.clone()),
         };
         self.push(Some(&task.id), Event::TestsRun(body));
         Ok(())

@@ -38,7 +38,7 @@ pub use directives::find_directive;
 pub use edit::unknown_name;
 pub use foreseen::foreseen;
 pub use gates::{
-    Missing, REVIEW_GATE, checklist_missing, gate_state, known_gate, missing_for_approval,
+    BuiltIn, Missing, REVIEW_GATE, checklist_missing, gate_state, known_gate, missing_for_approval,
     required_gates,
 };
 pub use handed_in::{DEPS_GATE, Violation, examine, refuse_work, shared_words};

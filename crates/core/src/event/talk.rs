@@ -6,7 +6,7 @@ use crate::decision::{
     Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType, Proposal,
 };
 use crate::ids::{AgentId, DecisionId, Seq};
-use crate::observed::SharedWith;
+use crate::observed::{RunReport, SharedWith};
 use crate::role::Role;
 use crate::status::Status;
 use crate::task::{CheckState, Tier};
@@ -82,6 +82,9 @@ pub struct TestsRun {
     pub commit: Option<String>,
     pub round: u32,
     pub report: Option<String>,
+    /// How the run went, where comity ran the gate itself. Its fields stand beside the others.
+    #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunReport>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -12,6 +12,9 @@ use comity_core::status::Status;
 /// Codes that the core names but only other parts give.
 const ELSEWHERE: &[(Code, &str)] = &[
     (Code::IdempotencyMismatch, "engine: the same key with other input"),
+    (Code::GateFailed, "guard: a gate that comity ran"),
+    (Code::CouldNotRun, "guard: a gate that comity could not run"),
+    (Code::MergeConflict, "guard: work that cannot be merged"),
     (Code::EtagMismatch, "rpc and sync: a file changed since it was read"),
     (Code::ContractInvalid, "protocol: a contract does not validate"),
     (Code::StoreUnavailable, "store: cannot be reached, or busy for too long"),

@@ -4,8 +4,8 @@ use crate::verbs::{question, task, texts};
 use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OBSERVER, OTHER, PLANNER, WATCHER, World};
 use comity_core::command::{
     ClaimWish, Command, ConstraintChanges, GivenAnswer, ImportedTask, IssueKind, LeaseChange,
-    MemoryChanges, NewDirective, NewInterface, NewMemory, NewTask, PadWrite, PlannedTask, Question, ReportStatus,
-    ReportedIssue, Request, StepVerb, Submission, TaskAnswers, TaskVerb, WorkReport,
+    MemoryChanges, NewDirective, NewInterface, NewMemory, NewTask, PadWrite, PlannedTask, Question,
+    ReportStatus, ReportedIssue, Request, StepVerb, Submission, TaskAnswers, TaskVerb, WorkReport,
 };
 use comity_core::directive::Trigger;
 use comity_core::directive_duration::End;
@@ -344,17 +344,23 @@ fn posting() -> impl Strategy<Value = Command> {
             paths.push("src".to_owned());
             Command::NoteChange { text: text(), paths, task }
         }),
-        any_of(&["all", "critic", IMPL, "T1", "nobody"]).prop_map(move |to| {
-            Command::Tell { to: to.to_owned(), text: text() }
-        }),
+        any_of(&["all", "critic", IMPL, "T1", "nobody"])
+            .prop_map(move |to| { Command::Tell { to: to.to_owned(), text: text() } }),
         (how, version(), proptest::option::of(id())).prop_map(move |(how, if_match, scope)| {
             Command::PadWrite(Box::new(PadWrite { scope, text: text(), how, if_match }))
         }),
-        (files(), version(), proptest::option::of(id())).prop_map(move |(paths, if_match, task)| {
-            Command::InterfacePublish(Box::new(NewInterface {
-                name: "api".into(), text: text(), paths, audience: vec!["T1".into()], task, if_match,
-            }))
-        }),
+        (files(), version(), proptest::option::of(id())).prop_map(
+            move |(paths, if_match, task)| {
+                Command::InterfacePublish(Box::new(NewInterface {
+                    name: "api".into(),
+                    text: text(),
+                    paths,
+                    audience: vec!["T1".into()],
+                    task,
+                    if_match,
+                }))
+            }
+        ),
     ]
 }
 

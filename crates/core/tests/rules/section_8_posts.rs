@@ -119,14 +119,20 @@ fn rule_8_the_pad_of_a_task_is_that_of_its_nearest_parent_epic_or_initiative() {
         new
     };
     world.by(ANN).creates(with(|new| new.initiative = Some("launch".into()))).accepted();
-    world.by(ANN).creates(with(|new| {
-        new.initiative = Some("launch".into());
-        new.epic = Some("7".into());
-    })).accepted();
-    world.by(ANN).creates(with(|new| {
-        new.epic = Some("7".into());
-        new.parent = Some("T1".into());
-    })).accepted();
+    world
+        .by(ANN)
+        .creates(with(|new| {
+            new.initiative = Some("launch".into());
+            new.epic = Some("7".into());
+        }))
+        .accepted();
+    world
+        .by(ANN)
+        .creates(with(|new| {
+            new.epic = Some("7".into());
+            new.parent = Some("T1".into());
+        }))
+        .accepted();
     world.by(ANN).creates(task("alone")).accepted();
     let scope = |world: &World, text: Option<&str>| {
         world.read(|facts| comity_core::decide::pad_scope(facts, &world.repo, text))
@@ -208,8 +214,7 @@ fn rule_8_work_that_lands_is_a_change_notice() {
     // What git saw counts before what was declared, in directories where it is too much.
     world.by(ANN).creates(task("Move all")).accepted();
     land(&mut world, "T2");
-    let done =
-        Command::Done { id: "T2".into(), merged: None, unmerged: false, reason: None };
+    let done = Command::Done { id: "T2".into(), merged: None, unmerged: false, reason: None };
     world
         .by(ANN)
         .does_seeing(done, |seen| {

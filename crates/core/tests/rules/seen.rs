@@ -4,9 +4,9 @@ use crate::verbs::{task, texts};
 use crate::world::{ANN, CRITIC, Expect, IMPL, INTEGRATOR, OTHER, World};
 use comity_core::command::{Command, FileAction, NewTask, ReportStatus, ReportedFile, Submission};
 use comity_core::decide::{Answer, HandedIn};
-use comity_core::event::Event;
+use comity_core::event::{Event, TestsRun, Verdict};
 use comity_core::observed::{
-    CommitSeen, FileChange, NewDependency, RunSeen, SharedWith, TreeSeen, WorkSeen,
+    CommitSeen, FileChange, NewDependency, RunReport, RunSeen, SharedWith, TreeSeen, WorkSeen,
 };
 use comity_core::policy::Undeclared;
 use comity_core::refusal::{Code, Refusal};
@@ -351,11 +351,14 @@ fn rule_3_2_only_a_door_can_have_seen_a_gate_pass() {
     w.by(IMPL).does(record()).accepted();
     let tier = |w: &World| w.task("T1").gate("tests").unwrap().evidence.as_ref().unwrap().tier;
     assert_eq!(tier(&w), Tier::Claimed);
-    let run = |is_other_command, tree| Some(RunSeen { is_other_command, tree });
+    let run = |is_other_command, tree| Some(RunSeen { is_other_command, tree, report: None });
     w.by(IMPL).does_seeing(record(), |seen| seen.run = run(false, TreeSeen::Clean)).accepted();
     assert_eq!(tier(&w), Tier::Observed);
+    w.by(IMPL).does_seeing(record(), |seen| seen.run = run(false, TreeSeen::Fresh)).accepted();
+    assert_eq!(tier(&w), Tier::Verified, "the clone was made of the commit for this run");
     for doubtful in [
         run(true, TreeSeen::Clean),
+        run(true, TreeSeen::Fresh),
         run(false, TreeSeen::Changed("src/a.rs".into())),
         run(false, TreeSeen::Moved),
         run(false, TreeSeen::Unknown),
@@ -364,4 +367,32 @@ fn rule_3_2_only_a_door_can_have_seen_a_gate_pass() {
         w.by(IMPL).does_seeing(record(), |seen| seen.run = doubtful).accepted();
         assert_eq!(tier(&w), Tier::Claimed);
     }
+}
+
+#[test]
+fn the_log_keeps_how_a_run_went_and_reads_events_that_have_none_of_it() {
+    let report = RunReport {
+        exit_code: 1,
+        duration_ms: 20,
+        command: "make test".to_owned(),
+        config_hash: "ab".to_owned(),
+        output_tail: "oh".to_owned(),
+    };
+    let body = TestsRun {
+        gate: "tests".to_owned(),
+        result: Verdict::Fail,
+        tier: Tier::Verified,
+        commit: None,
+        round: 1,
+        report: None,
+        run: None,
+    };
+    let old = Event::TestsRun(body.clone());
+    let text = String::from_utf8(old.encode().unwrap()).unwrap();
+    assert!(!text.contains("exit_code"), "{text}");
+    assert_eq!(Event::decode("tests_run", text.as_bytes()).unwrap(), old);
+    let new = Event::TestsRun(TestsRun { run: Some(report), ..body });
+    let text = String::from_utf8(new.encode().unwrap()).unwrap();
+    assert!(text.contains(r#","exit_code":1,"duration_ms":20,"command":"make test","#), "{text}");
+    assert_eq!(Event::decode("tests_run", text.as_bytes()).unwrap(), new);
 }

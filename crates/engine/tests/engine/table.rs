@@ -225,6 +225,10 @@ fn rule_1_who_lacks_the_verb_of_a_row_is_refused_by_its_rule() {
     let mut left: BTreeSet<&str> = samples.keys().copied().collect();
     for row in TABLE.iter().filter(|row| row.kind == Kind::Write && !is_for_every_role(row)) {
         let Some(verb) = row.verb else { continue };
+        // What needs a checkout is tried by the command line's tests.
+        if !handlers(&busy_world()).rows().any(|own| own.name == row.name) {
+            continue;
+        }
         assert!(!verb.roles().contains(&Role::Observer), "{verb}: another role must be tried");
         let input = samples.get(row.name).unwrap_or_else(|| panic!("no sample of {}", row.name));
         left.remove(row.name);

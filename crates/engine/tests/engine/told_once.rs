@@ -134,7 +134,8 @@ impl Scene {
                 let patterns = vec![PATHS[*path].to_owned()];
                 let input = AcquireLeases { patterns, ..AcquireLeases::default() };
                 self.reads(lost, |service| {
-                    let answer = Handler::<op::LeaseAcquire>::handle(service, &caller(READER), input);
+                    let answer =
+                        Handler::<op::LeaseAcquire>::handle(service, &caller(READER), input);
                     of_brief(&answer.unwrap().output.brief.unwrap())
                 });
             }
@@ -200,7 +201,8 @@ impl Scene {
             })
         };
         let input = comity_api::EventFilter { limit: Some(500), ..Default::default() };
-        let events = self.world.engine.call::<op::EventList>(&caller(READER), input).unwrap().events;
+        let events =
+            self.world.engine.call::<op::EventList>(&caller(READER), input).unwrap().events;
         let paths = |event: &comity_api::EventView| -> Vec<String> {
             serde_json::from_value(event.fields["paths"].clone()).unwrap()
         };
@@ -295,7 +297,8 @@ fn every_store_tells_the_same_things_once() {
 #[test]
 fn more_than_fits_into_a_brief_comes_with_the_next_answers() {
     let mut world = World::memory();
-    let new = NewTask { title: "work".to_owned(), files: vec!["src".to_owned()], ..NewTask::default() };
+    let new =
+        NewTask { title: "work".to_owned(), files: vec!["src".to_owned()], ..NewTask::default() };
     world.run("human:ann", Command::CreateTask(Box::new(new)));
     for n in 0..30 {
         let (text, paths) = (format!("change {n}"), vec![format!("src/{n}.rs")]);

@@ -72,6 +72,10 @@ impl Git {
         Git { dir: dir.to_owned(), settings, extra: Vec::new() }
     }
 
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Sets a variable, such as one that names another index than the work tree's own.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<OsString>) -> Git {

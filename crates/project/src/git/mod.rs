@@ -2,9 +2,11 @@
 
 mod ini;
 mod place;
+mod refs;
 
 pub use ini::Ini;
 pub use place::{Place, remote_name};
+pub use refs::Refs;
 
 use crate::plain_file;
 use std::path::Path;

@@ -405,7 +405,13 @@ impl What {
     fn is_one(self) -> bool {
         matches!(
             self,
-            What::Status | What::Task | What::Why | What::Paths | What::Decision | What::Pad | What::Brief
+            What::Status
+                | What::Task
+                | What::Why
+                | What::Paths
+                | What::Decision
+                | What::Pad
+                | What::Brief
         )
     }
 }

@@ -297,9 +297,8 @@ impl ReadTx for Tx<'_> {
         let posts = state.posts.values().filter(|post| post.repo == *repo);
         let posts = posts.map(|post| (post.seq, post.id.clone(), post.places()));
         let memories = state.memories.values().filter(|memory| memory.repo == *repo);
-        let memories = memories.map(|memory| {
-            (memory.source.event, PostId::of_memory(memory.id), memory.places())
-        });
+        let memories = memories
+            .map(|memory| (memory.source.event, PostId::of_memory(memory.id), memory.places()));
         let all: Vec<_> = posts.chain(memories).collect();
         let mut found = Vec::new();
         for place in places {

@@ -72,8 +72,7 @@ impl Writer<'_> {
             bodies,
         ];
         self.add(sql::SET_POSTS, given);
-        let placed =
-            list.iter().map(|it| (it.repo.as_str(), it.id.clone(), it.seq, it.places()));
+        let placed = list.iter().map(|it| (it.repo.as_str(), it.id.clone(), it.seq, it.places()));
         self.places(&placed.collect::<Vec<_>>());
         Ok(())
     }
@@ -88,10 +87,8 @@ impl Writer<'_> {
     }
 
     fn places(&mut self, list: &[Placed<'_>]) {
-        let (of, ids): (Vec<String>, Vec<String>) = list
-            .iter()
-            .map(|(repo, id, ..)| ((*repo).to_owned(), id.as_str().to_owned()))
-            .unzip();
+        let (of, ids): (Vec<String>, Vec<String>) =
+            list.iter().map(|(repo, id, ..)| ((*repo).to_owned(), id.as_str().to_owned())).unzip();
         self.add(sql::DELETE_PLACES, values![of, ids]);
         let (mut repos, mut places) = (Vec::new(), Vec::new());
         let (mut seqs, mut ids) = (Vec::new(), Vec::new());
@@ -145,4 +142,5 @@ pub(super) fn mismatches(link: &Link) -> Result<Vec<String>, DbError> {
 }
 
 const MISPLACED: &str = "places of posts and memories differ from their content";
-const ALL_PLACES: &str = "SELECT repo, place, seq, id FROM post_places ORDER BY repo, place, seq, id";
+const ALL_PLACES: &str =
+    "SELECT repo, place, seq, id FROM post_places ORDER BY repo, place, seq, id";

@@ -99,7 +99,9 @@ pub(super) fn mismatches(conn: &Connection) -> Result<Vec<String>, DbError> {
     }
     let misplaced = super::posts::misplaced(conn)?;
     if misplaced != 0 {
-        found.push(format!("{misplaced} posts or memories have places that differ from their content"));
+        found.push(format!(
+            "{misplaced} posts or memories have places that differ from their content"
+        ));
     }
     Ok(found)
 }

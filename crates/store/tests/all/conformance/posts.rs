@@ -70,7 +70,12 @@ pub(super) fn posts_and_memories_are_found_at_their_places(world: &mut World) ->
 }
 
 pub(super) fn posts_are_listed_since_an_event(world: &mut World) -> Outcome {
-    world.commit(vec![change("a"), interface("api", 1, "b"), elsewhere(change("a")), change("c")])?;
+    world.commit(vec![
+        change("a"),
+        interface("api", 1, "b"),
+        elsewhere(change("a")),
+        change("c"),
+    ])?;
     let mut tx = world.store.read()?;
     let api = (Seq(2), PostId::named(PostKind::Interface, "api"));
     let found = tx.posts_since(&repo(), Seq(0), 9)?;

@@ -1,0 +1,214 @@
+// What a person does with the dashboard, in a real browser against a real server.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sleep, World } from "./harness.mjs";
+
+let world, page;
+before(async () => { world = await World.start(); page = await world.person(); page.setDefaultTimeout(8000); });
+after(async () => { await world?.stop(); });
+const card = (id, column) => page.locator(`${column ? `[data-column=${column}] ` : ""}[data-task="${id}"]`);
+const create = (title, ...more) => world.run("human:ann", "task", "create", title, ...more).task.id;
+
+test("a link opens the page once, and its key leaves the address", async () => {
+  const link = world.link();
+  const context = await world.browser.newContext();
+  await world.pages(context);
+  const first = await context.newPage();
+  await first.goto(link);
+  await first.waitForSelector(".rail");
+  assert.equal(new URL(first.url()).hash, "");
+  await first.reload();
+  await first.waitForSelector(".rail");
+  const foreign = await world.browser.newContext();
+  await world.pages(foreign);
+  const other = await foreign.newPage();
+  await other.goto(link);
+  await other.waitForSelector("text=This page needs a link");
+});
+
+test("an empty store says which commands fill it", async () => {
+  await world.open(page, "/inbox");
+  await page.waitForSelector("text=Three commands fill this page");
+  await world.open(page, "/board");
+  await page.waitForSelector("text=No tasks yet.");
+});
+
+test("a task that is created elsewhere appears by itself", async () => {
+  await world.open(page, "/board");
+  const id = create("Parse dates", "--file", "src/dates.rs");
+  await card(id, "queued").waitFor();
+});
+
+test("an answer wakes the process that waits for it", async () => {
+  const id = create("Store keys");
+  world.run("codex:1", "task", "claim", id, "--start");
+  await world.open(page, "/inbox");
+  const asks = world.begin("codex:1", "decision", "ask", "Keep the table, or drop it?", "--task", id, "--option", "keep:Keep it", "--option", "drop:Drop it", "--wait");
+  const item = page.locator("[data-decision=D1]");
+  await item.waitFor();
+  await item.locator("[data-option=drop]").click();
+  const { status, out, err } = await asks.ended;
+  assert.equal(status, 0, err);
+  assert.equal(JSON.parse(out).decision.answer, "drop");
+  await page.waitForSelector(".item.was");
+  await page.mouse.move(2, 2);
+  await item.waitFor({ state: "detached", timeout: 8000 });
+});
+
+test("the keyboard alone: choose, send, go to the board, move a card", async () => {
+  const id = create("Write the parser");
+  const asks = world.begin("codex:2", "decision", "ask", "Which of the two?", "--option", "a:The first", "--option", "b:The second", "--wait");
+  await world.open(page, "/inbox");
+  await page.waitForSelector("[data-decision=D2]");
+  await page.keyboard.press("j");
+  await page.keyboard.press("2");
+  assert.equal(await page.locator("[data-decision=D2] [aria-pressed=true]").getAttribute("data-option"), "b");
+  await page.keyboard.press("Enter");
+  assert.equal(JSON.parse((await asks.ended).out).decision.answer, "b");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("g");
+  await page.keyboard.press("b");
+  await card(id, "queued").waitFor();
+  for (let i = 0; i < 20 && await page.evaluate(() => document.activeElement?.dataset?.task) !== id; i++) await page.keyboard.press("j");
+  assert.equal(await page.evaluate(() => document.activeElement?.dataset?.task), id);
+  await page.keyboard.press("m");
+  await page.waitForSelector("[role=menu]");
+  await page.keyboard.press("Enter");
+  await card(id, "working").waitFor();
+});
+
+test("a legal drag moves the card, an illegal one says why in the rule's words", async () => {
+  const id = create("Drag me");
+  await world.open(page, "/board");
+  await card(id, "queued").waitFor();
+  await page.dragAndDrop(`[data-task="${id}"]`, "[data-column=done]");
+  await page.waitForSelector(".card-box .refused");
+  assert.match(await page.locator(".card-box .refused").innerText(), new RegExp(id));
+  assert.equal(world.run("human:ann", "task", "show", id).task.status, "queued");
+  await page.dragAndDrop(`[data-task="${id}"]`, "[data-column=working]");
+  await card(id, "working").waitFor();
+  assert.equal(world.run("human:ann", "task", "show", id).task.status, "in_progress");
+});
+
+test("a drop that wants words opens the panel and asks for them", async () => {
+  const id = create("Needs an account");
+  await card(id, "queued").waitFor();
+  await page.dragAndDrop(`[data-task="${id}"]`, "[data-column=blocked]");
+  await page.waitForSelector(`[data-panel=${id}] textarea`);
+  await page.keyboard.type("a test account");
+  await page.keyboard.press("Control+Enter");
+  await card(id, "blocked").waitFor();
+  assert.equal(world.run("human:ann", "task", "show", id).task.needs, "a test account");
+});
+
+test("review: the diff is shown, lines are quoted, changes are requested, and approving meets the gate", async () => {
+  const id = create("Round half to even");
+  world.submit(id, "codex:3", "round.rs");
+  await world.open(page, `/task/${id}?review=1`);
+  await page.waitForSelector("text=round.rs");
+  await page.locator("text=Quote hunk").click();
+  await page.locator(".review-files >> text=Request changes").click();
+  const reason = page.locator("textarea[name=reason]");
+  await reason.waitFor();
+  assert.match(await reason.inputValue(), /round\.rs:1\n> \+ pub fn/);
+  await reason.focus();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("Test it.");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector(".state.changes");
+  assert.match(world.run("human:ann", "task", "show", id).task.feedback.text, /Test it\./);
+
+  const other = create("Name the field");
+  world.submit(other, "codex:4", "field.rs");
+  await world.open(page, "/inbox");
+  const row = page.locator(`[data-task="${other}"][data-kind=review]`);
+  await row.waitFor();
+  await row.focus();
+  await page.keyboard.press("a");
+  await page.waitForSelector(".item.was");
+  assert.equal(world.run("human:ann", "task", "show", other).task.status, "approved");
+});
+
+test("a refusal is shown where it was asked for, with its hint", async () => {
+  const id = create("Gate it", "--gate", "test");
+  world.submit(id, "codex:5", "gate.rs");
+  await world.open(page, "/inbox");
+  const row = page.locator(`[data-task="${id}"][data-kind=review]`);
+  await row.waitFor();
+  const approve = row.locator("[data-verb='task.approve']");
+  if (await approve.count()) {
+    await approve.click();
+    await row.locator(".refused").waitFor();
+  }
+  assert.equal(world.run("human:ann", "task", "show", id).task.status, "review");
+});
+
+test("`c` makes a task", async () => {
+  await world.open(page, "/board");
+  await page.locator("body").click({ position: { x: 700, y: 80 } });
+  await page.keyboard.press("c");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.type("Made in the browser");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("[data-panel] h1:has-text('Made in the browser')");
+  const found = world.run("human:ann", "task", "list", "--search", "browser").tasks;
+  assert.equal(found[0].title, "Made in the browser");
+});
+
+test("markup in texts stays text", async () => {
+  const evil = "<img src=x onerror=\"window.hit=1\"><script>window.hit=1</script>";
+  const id = create(evil, "--description", evil, "--label", "x", "--dod", evil);
+  world.run("codex:6", "task", "claim", id, "--start");
+  world.run("codex:6", "note", "progress", evil, "--task", id);
+  world.begin("codex:6", "decision", "ask", evil, "--task", id, "--context", evil, "--option", `a:${evil}`);
+  await sleep(300);
+  for (const path of ["/inbox", "/board", `/task/${id}`, "/agents", "/more", "/more?tab=decisions", "/timeline"]) {
+    await world.open(page, path);
+    await sleep(300);
+    assert.equal(await page.evaluate(() => window.hit), undefined, path);
+    assert.equal(await page.locator("img").count(), 0, path);
+  }
+});
+
+test("the past: one event back on every page, read-only, and back to now", async () => {
+  const id = create("Not there yet");
+  await world.open(page, "/board");
+  await card(id, "queued").waitFor();
+  await page.keyboard.press("[");
+  await page.waitForSelector(".band");
+  await card(id).waitFor({ state: "detached" });
+  assert.equal(await page.locator("text=New task").count(), 0);
+  assert.match(page.url(), /at=\d+/);
+  await page.keyboard.press("g");
+  await page.keyboard.press("a");
+  await page.waitForSelector(".agents-page .band");
+  await page.keyboard.press("n");
+  await page.waitForSelector(".band", { state: "detached" });
+  await page.keyboard.press("g");
+  await page.keyboard.press("b");
+  await card(id, "queued").waitFor();
+});
+
+test("nothing moves under the pointer: new cards wait behind a pill", async () => {
+  await world.open(page, "/board");
+  await page.locator("[data-column=queued] .cards").hover();
+  const before = await page.locator("[data-column=queued] [data-task]").first().boundingBox();
+  const id = create("Comes in above", "--priority", "P0");
+  await page.waitForSelector(".pill:has-text('1 new')");
+  assert.deepEqual(await page.locator("[data-column=queued] [data-task]").first().boundingBox(), before);
+  await page.locator(".pill").click();
+  await card(id, "queued").waitFor();
+});
+
+test("letter keys can be turned off", async () => {
+  await world.open(page, "/more?tab=settings");
+  await page.locator("text=Letters are keys").click();
+  await world.open(page, "/board");
+  await page.keyboard.press("c");
+  await sleep(200);
+  assert.equal(await page.locator("dialog").count(), 0);
+  await world.open(page, "/more?tab=settings");
+  await page.locator("text=Letters are keys").click();
+});
+
+test("no page complained", () => { assert.deepEqual(page.problems.filter((text) => !/40[49] /.test(text)), []); });
