@@ -68,7 +68,9 @@ impl Scope {
         }
         let meant = |to: &Recipient| match to {
             Recipient::Path(path) => self.touches(path),
-            name => self.names().contains(name),
+            Recipient::All | Recipient::Role(_) | Recipient::Task(_) | Recipient::Agent(_) => {
+                self.names().contains(to)
+            }
         };
         match post.kind {
             PostKind::Change => post.paths.iter().any(|path| self.touches(path)),

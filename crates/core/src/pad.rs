@@ -79,7 +79,7 @@ pub fn with_section(old: &str, name: &str, body: &str) -> String {
 pub fn changed_sections(
     old: &str,
     new: &str,
-    known: BTreeMap<String, u64>,
+    known: &BTreeMap<String, u64>,
     version: u64,
 ) -> BTreeMap<String, u64> {
     let before = joined(old);
@@ -120,14 +120,14 @@ mod tests {
 
     #[test]
     fn each_section_knows_the_version_of_its_last_change() {
-        let first = changed_sections("", PAGE, BTreeMap::new(), 1);
+        let first = changed_sections("", PAGE, &BTreeMap::new(), 1);
         assert_eq!(
             first.into_iter().collect::<Vec<_>>(),
             [(String::new(), 1), ("Open".to_owned(), 1), ("Plan".to_owned(), 1)]
         );
-        let known = changed_sections("", PAGE, BTreeMap::new(), 1);
+        let known = changed_sections("", PAGE, &BTreeMap::new(), 1);
         let page = with_section(PAGE, "Plan", "two");
-        let second = changed_sections(PAGE, &page, known, 2);
+        let second = changed_sections(PAGE, &page, &known, 2);
         assert_eq!((second["Plan"], second["Open"], second[""]), (2, 1, 1));
     }
 

@@ -158,7 +158,9 @@ impl Post {
         for to in &self.to {
             match to {
                 Recipient::Path(path) => places_of_path(kind, path, &mut places),
-                to => drop(places.insert(place_of(kind, to))),
+                Recipient::All | Recipient::Role(_) | Recipient::Task(_) | Recipient::Agent(_) => {
+                    places.insert(place_of(kind, to));
+                }
             }
         }
         places
@@ -280,7 +282,7 @@ mod tests {
 
     #[test]
     fn ids_are_ordered_by_kind_and_by_place_in_the_log() {
-        let mut ids = vec![
+        let mut ids = [
             PostId::named(PostKind::Pad, "global"),
             PostId::at(PostKind::Change, Seq(10)),
             PostId::named(PostKind::Interface, "api"),

@@ -15,7 +15,7 @@ use comity_core::facts::{Facts, Ruling};
 use comity_core::ids::{AgentId, LeaseId, RepoName, TaskId};
 use comity_core::limits;
 use comity_core::policy::Policy;
-use comity_core::post::PostKind;
+use comity_core::post::{Post, PostKind};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
 use comity_core::time::Millis;
@@ -34,7 +34,7 @@ pub enum Answer {
     Submitted(Box<SubmitAnswer>),
     Tasks(TasksAnswer),
     Claim(Box<ClaimAnswer>),
-    Leases(LeasesAnswer),
+    Leases(Box<LeasesAnswer>),
     Released(ReleasedAnswer),
     Agent(AgentAnswer),
     Decision(Box<DecisionAnswer>),
@@ -86,7 +86,7 @@ macro_rules! outputs {
 }
 
 outputs! {
-    Leases(LeasesAnswer): |answer| answer;
+    Leases(LeasesAnswer): |answer: Box<LeasesAnswer>| *answer;
     Released(ReleasedAnswer): |answer| answer;
     Agent(AgentAnswer): |answer| answer;
     Decision(DecisionAnswer): |answer: Box<DecisionAnswer>| *answer;
@@ -241,7 +241,7 @@ pub(crate) fn render(
         }),
         decide::Answer::Leases(ids) => settle(tx, facts, |facts| {
             let leases = leases(facts, repo, ids)?;
-            Ok(Answer::Leases(LeasesAnswer { leases, brief: None }))
+            Ok(Answer::Leases(Box::new(LeasesAnswer { leases, brief: None })))
         }),
         decide::Answer::Released(ids) => {
             let released = ids.iter().map(ToString::to_string).collect();
@@ -274,22 +274,25 @@ pub(crate) fn render(
             Ok(Answer::Event(Box::new(EventAnswer { event: event(stored) })))
         }
         decide::Answer::Post(id) => settle(tx, facts, |facts| {
-            let post = facts.post(repo, id)?.ok_or_else(|| lost("post"))?;
-            Ok(match post.kind {
-                PostKind::Pad => {
-                    let pad = view::pad(post.id.name(), Some(post));
-                    Answer::Pad(Box::new(PadAnswer { pad }))
-                }
-                PostKind::Interface => {
-                    let interface = view::interface(post);
-                    Answer::Interface(Box::new(InterfaceAnswer { interface, diff: None }))
-                }
-                PostKind::Change | PostKind::Message => {
-                    Answer::Message(ToldAnswer { message: view::message(post) })
-                }
-            })
+            Ok(posted(facts.post(repo, id)?.ok_or_else(|| lost("post"))?))
         }),
         decide::Answer::Swept => Ok(Answer::Swept(SweptAnswer::default())),
+    }
+}
+
+fn posted(post: &Post) -> Answer {
+    match post.kind {
+        PostKind::Pad => {
+            let pad = view::pad(post.id.name(), Some(post));
+            Answer::Pad(Box::new(PadAnswer { pad }))
+        }
+        PostKind::Interface => {
+            let interface = view::interface(post);
+            Answer::Interface(Box::new(InterfaceAnswer { interface, diff: None }))
+        }
+        PostKind::Change | PostKind::Message => {
+            Answer::Message(ToldAnswer { message: view::message(post) })
+        }
     }
 }
 

@@ -79,13 +79,17 @@ impl Reader<'_> {
 
     /// Returns what the caller holds: its tasks, and the paths of its leases.
     pub(crate) fn held(&mut self) -> Result<AtHand, Refusal> {
-        let (repo, me) = (self.caller.repo.clone(), self.caller.actor.clone());
-        let leases = settle(self.tx, &mut self.facts, |facts| {
-            let own = facts.leases_of(&repo, &me)?;
-            Ok(own.iter().map(|lease| lease.path.clone()).collect::<Vec<_>>())
-        })?;
         let task = self.held_tasks()?.pop().map(|task| task.id);
-        Ok(AtHand { task, paths: leases })
+        Ok(AtHand { task, paths: self.leased()? })
+    }
+
+    /// Returns the paths that the caller has leased here.
+    fn leased(&mut self) -> Result<Vec<String>, Refusal> {
+        let (repo, me) = (self.caller.repo.clone(), self.caller.actor.clone());
+        settle(self.tx, &mut self.facts, |facts| {
+            let own = facts.leases_of(&repo, &me)?;
+            Ok(own.iter().map(|lease| lease.path.clone()).collect())
+        })
     }
 
     /// Returns the tasks that the caller holds here, the one claimed last at the end.
@@ -106,8 +110,8 @@ impl Reader<'_> {
 
     /// Returns whom something would have to concern: the caller, with what it holds.
     pub(crate) fn own_scope(&mut self) -> Result<Scope, Refusal> {
-        let held = self.held()?;
-        let mut scope = self.scope(&AtHand { task: None, paths: held.paths })?;
+        let paths = self.leased()?;
+        let mut scope = self.scope(&AtHand { task: None, paths })?;
         for task in self.held_tasks()? {
             self.add_paths(&mut scope, &task.files)?;
             scope.tasks.push(task.id);
@@ -315,7 +319,7 @@ impl Reader<'_> {
                 });
             }
         }
-        found.sort_by(|one, other| other.since.cmp(&one.since));
+        found.sort_by_key(|it| std::cmp::Reverse(it.since));
         found.iter_mut().for_each(|it| it.paths.truncate(FEW));
         Ok(found)
     }

@@ -7,7 +7,8 @@ use crate::args::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs
 use crate::human;
 use crate::output::Reply;
 use comity_api::{
-    AppendToPad, AskBrief, ListInterfaces, PadOf, ShowInterface, TellText, WriteNote, WritePad, op,
+    AppendToPad, AskBrief, ById, ListInterfaces, PadOf, ShowInterface, TellText, WriteNote,
+    WritePad, op,
 };
 use comity_core::brief::Brief;
 use comity_core::command::NewInterface;
@@ -72,27 +73,32 @@ pub(super) fn tell(context: &Context, args: TellArgs) -> Result<Reply, Refusal> 
 
 pub(super) fn brief(context: &Context, args: BriefArgs) -> Result<Reply, Refusal> {
     let limit = args.limit.map(usize::from);
-    let mut answer = match args.about.as_slice() {
-        [one] if TaskId::parse(one).is_ok() || TaskId::numbered(one).is_some() => {
-            let task = AskBrief { task: Some(one.clone()), limit, ..AskBrief::default() };
-            match context.ask::<op::Brief>(task) {
-                // What is no task is a path, unless it can only be meant as a task.
-                Err(refusal)
-                    if refusal.code == Code::NotFound && TaskId::numbered(one).is_none() =>
-                {
-                    let paths = context.mapper().patterns(&args.about)?;
-                    context.ask::<op::Brief>(AskBrief { paths, limit, ..AskBrief::default() })?
-                }
-                found => found?,
-            }
-        }
-        about => {
-            let paths = context.mapper().patterns(about)?;
-            context.ask::<op::Brief>(AskBrief { paths, limit, ..AskBrief::default() })?
-        }
+    let of_task = |id: &str| AskBrief { task: Some(id.to_owned()), limit, ..AskBrief::default() };
+    let of_paths = |about: &[String]| -> Result<AskBrief, Refusal> {
+        Ok(AskBrief { paths: context.mapper().patterns(about)?, limit, ..AskBrief::default() })
     };
+    let asked = match args.about.as_slice() {
+        [one] if is_number(one) => of_task(one),
+        [one] if TaskId::parse(one).is_ok() && is_task(context, one)? => of_task(one),
+        about => of_paths(about)?,
+    };
+    let mut answer = context.ask::<op::Brief>(asked)?;
     say_how(Some(&mut answer.brief), &args.about);
     Ok(Reply::new(answer, human::post::brief).paged())
+}
+
+/// Tells whether a word can only mean a task: `7`, `t7` or `T7`.
+fn is_number(word: &str) -> bool {
+    TaskId::numbered(&word.replacen('T', "t", 1)).is_some()
+}
+
+/// Tells whether there is a task of that id; otherwise a word is a path.
+fn is_task(context: &Context, id: &str) -> Result<bool, Refusal> {
+    match context.ask::<op::TaskWhy>(ById { id: id.to_owned() }) {
+        Ok(_) => Ok(true),
+        Err(refusal) if refusal.code == Code::NotFound => Ok(false),
+        Err(refusal) => Err(refusal),
+    }
 }
 
 /// Words how to get what a brief leaves out.

@@ -26,6 +26,7 @@ pub fn check(request: &Request) -> Check {
     check_command(&request.command)
 }
 
+#[expect(clippy::too_many_lines, reason = "one line or two for each command")]
 fn check_command(command: &Command) -> Check {
     match command {
         Command::CreateTask(new) => new_task(new),

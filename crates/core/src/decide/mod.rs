@@ -209,6 +209,7 @@ struct Rule<'a> {
 }
 
 impl<'a> Rule<'a> {
+    #[expect(clippy::too_many_lines, reason = "one line or two for each command")]
     fn dispatch(&mut self, command: &'a Command) -> Ruling<Answer> {
         match command {
             Command::CreateTask(new) => self.create_task(new),

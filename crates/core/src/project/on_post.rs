@@ -69,7 +69,7 @@ pub fn post(before: Option<Post>, id: &PostId, placed: &Placed) -> Option<Post> 
                 PadChange::Section(name) => pad::with_section(old, name, &e.text),
             };
             let known = before.as_ref().map(|post| post.sections.clone()).unwrap_or_default();
-            let sections = pad::changed_sections(old, &text, known, e.version);
+            let sections = pad::changed_sections(old, &text, &known, e.version);
             let history = with_seq(before.as_ref(), placed.seq);
             Post { version: e.version, text, sections, history, ..new(PostKind::Pad) }
         }

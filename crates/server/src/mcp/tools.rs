@@ -17,6 +17,7 @@ use comity_core::command::{
     CHANGE_NOTE, NewMemory, NewTask, Question, ReportStatus, StepVerb, Submission, WorkReport,
 };
 use comity_core::ids::Fence;
+use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_engine::{Answered, Caller, Handler, Service};
@@ -91,6 +92,10 @@ impl Served {
         let Answered { mut output, mut remarks } =
             Handler::<op::TaskClaim>::handle(&self.service, &caller, wish)?;
         let brief = self.whole_brief(&caller, &output.task.id);
+        if let Some(more) = output.brief.as_mut().and_then(|brief| brief.more.as_mut()) {
+            let call = json!({"what": "brief", "id": output.task.id, "limit": PAGE_MAX});
+            more.how = format!("look_up {call}");
+        }
         // The claim stands even when the files that its mission names cannot be written.
         let written =
             mission::write(&self.context, &output.task, &mut output.mission, brief.as_ref());
@@ -370,31 +375,31 @@ impl Served {
                     self.answer::<op::MemoryList>(caller, input)
                 }
             },
-            What::Pad => {
-                let scope = given.id.clone();
-                self.answer::<op::PadShow>(caller, PadOf { scope })
-            }
-            What::Interface => match given.id.clone() {
-                Some(name) => {
-                    let input = ShowInterface { name, version: None, diff: false };
-                    self.answer::<op::InterfaceShow>(caller, input)
-                }
-                None => {
-                    let path = self.context.root_mapper().patterns(&given.paths)?.pop();
-                    let input = ListInterfaces { path, limit, after };
-                    self.answer::<op::InterfaceList>(caller, input)
-                }
-            },
-            What::Brief => {
-                let paths = self.context.root_mapper().patterns(&given.paths)?;
-                let (task, limit) = (given.id.clone(), given.limit);
-                self.answer::<op::Brief>(caller, AskBrief { task, paths, limit })
-            }
+            What::Pad | What::Interface | What::Brief => self.look_at_posts(caller, given, limit),
             What::Agents => self.answer::<op::AgentList>(caller, AgentFilter { limit, after }),
             What::Events => {
                 let task = given.id.clone();
                 let input = EventFilter { task, limit, after, ..EventFilter::default() };
                 self.answer::<op::EventList>(caller, input)
+            }
+        }
+    }
+    /// Reads what agents left for each other.
+    fn look_at_posts(&self, caller: &Caller, given: &LookUp, limit: Option<usize>) -> ToolAnswer {
+        let paths = self.context.root_mapper().patterns(&given.paths)?;
+        let (id, after) = (given.id.clone(), given.after.clone());
+        match (given.what, id) {
+            (What::Pad, scope) => self.answer::<op::PadShow>(caller, PadOf { scope }),
+            (What::Interface, Some(name)) => {
+                let input = ShowInterface { name, version: None, diff: false };
+                self.answer::<op::InterfaceShow>(caller, input)
+            }
+            (What::Interface, None) => {
+                let input = ListInterfaces { path: paths.into_iter().next(), limit, after };
+                self.answer::<op::InterfaceList>(caller, input)
+            }
+            (_, task) => {
+                self.answer::<op::Brief>(caller, AskBrief { task, paths, limit: given.limit })
             }
         }
     }
