@@ -55,7 +55,8 @@ fn file_system(path: &Path) -> String {
         .to_owned()
 }
 
-fn sync_latency() -> Outcome<(f64, f64)> {
+/// Returns the median and the 99th percentile of appending a page and syncing it, in milliseconds.
+pub fn sync_latency() -> Outcome<(f64, f64)> {
     let mut file = tempfile::tempfile()?;
     let mut times = Vec::new();
     for _ in 0..SYNCS {

@@ -9,9 +9,11 @@ mod beside;
 mod brief;
 mod cli;
 mod fill;
+mod guard;
 mod lease;
 mod log;
 mod machine;
+mod mcp;
 mod postgres;
 mod process;
 mod raw;
@@ -44,7 +46,7 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 11] = [
+const SECTIONS: [(&str, Section); 13] = [
     ("write", write::run),
     ("lease", lease::run),
     ("brief", brief::run),
@@ -53,6 +55,8 @@ const SECTIONS: [(&str, Section); 11] = [
     ("sim", sim::run),
     ("cli", cli::run),
     ("rpc", rpc::run),
+    ("mcp", mcp::run),
+    ("guard", guard::run_all),
     ("postgres", postgres::run),
     ("postgres-past", postgres::run_past),
     ("postgres-queues", postgres::run_queues),
@@ -76,6 +80,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
         return match step.as_str() {
             "postgres" => postgres::step(rest),
             "postgres-queue" => postgres::queue_step(rest),
+            mcp::BARE => mcp::serve_bare(rest),
             _ => log::step(step, rest),
         };
     }

@@ -20,7 +20,12 @@ pub struct Usage {
 
 /// Runs a process that must succeed; what it prints goes nowhere.
 pub fn run(command: &mut Command) -> Outcome<Usage> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    run_with(command, Stdio::null())
+}
+
+/// Does the same with something to read.
+pub fn run_with(command: &mut Command, input: Stdio) -> Outcome<Usage> {
+    command.stdin(input).stdout(Stdio::null()).stderr(Stdio::piped());
     let start = Instant::now();
     let child = command.spawn()?;
     let pid = Pid::from_raw(i32::try_from(child.id())?).ok_or("a process without a number")?;

@@ -1,6 +1,6 @@
 //! Files of a collaboration/ tree: reading never crashes, and what was read is written and read back the same.
 #![no_main]
-use comity_protocol::collab::{Kind, check_commit_message, document, edits, pretty, read, read_v1};
+use comity_protocol::collab::{StateFile as Kind, check_commit_message, document, edits, pretty, read, read_v1};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -18,5 +18,8 @@ fuzz_target!(|text: &str| {
     if let Some(tree) = check(text, kind("neo-task"), Mode::Full).tree {
         let _ = new_task(text, &tree, None);
     }
-    let _ = (HandOver::parse(text), read_plan(text), title_beside(text), safety::read_pushes(text));
+    if let Ok(value) = serde_json::from_str(text) {
+        let _ = HandOver::of(&value);
+    }
+    let _ = (read_plan(text), title_beside(text), safety::read_pushes(text));
 });

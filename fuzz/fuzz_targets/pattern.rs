@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|texts: (&str, &str, &str)| {
     for rule in [CaseRule::Sensitive, CaseRule::Insensitive] {
-        let read = |text| Pattern::parse_with(text, rule).ok();
+        let read = |text: &str| Pattern::parse_with(text, rule).ok();
         let (Some(a), Some(b)) = (read(texts.0), read(texts.1)) else { return };
         for pattern in [&a, &b] {
             assert_eq!(read(pattern.as_str()).as_ref(), Some(pattern));

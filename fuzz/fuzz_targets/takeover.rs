@@ -2,9 +2,10 @@
 #![no_main]
 use comity_core::time::Timestamp;
 use comity_protocol::contract::{KINDS, Mode, check};
+use comity_protocol::neotx::changes::Base;
 use comity_protocol::neotx::lines::{Change, Lines};
 use comity_protocol::neotx::records::Record;
-use comity_protocol::neotx::{effect, merge, resume, take};
+use comity_protocol::neotx::{effect, resume, take};
 use comity_protocol::plan::Earlier;
 use comity_protocol::{beads, taskmaster};
 use libfuzzer_sys::fuzz_target;
@@ -20,8 +21,7 @@ fuzz_target!(|data: &[u8]| {
     let now = Timestamp::from_ms(1_767_225_600_000);
     let read: Vec<Record> = lines.records().into_iter().cloned().collect();
     for record in &read {
-        let none = merge::merge(record, record, None, &[]);
-        assert!(none.change.is_empty() && none.stays.is_empty());
+        assert!(Base::of(record, record).changed_there(record, record).is_empty());
         let change = Change { unset: vec!["context".to_owned()], ..Change::default() };
         lines.change(record.text("id").unwrap_or_default(), &change);
         let _ = take::decision(record, now);
@@ -35,5 +35,5 @@ fuzz_target!(|data: &[u8]| {
             let _ = kind.report.map(|report| report(tree));
         }
     }
-    let _ = resume::parse(text);
+    let _ = resume::read(text);
 });

@@ -275,10 +275,59 @@ async function guard(name, port) {
   }
 }
 
+/** What may become of the guard between two calls, and what the model has to read then. */
+const BROKEN = {
+  missing: { why: /comity/, breaks: (project, programs) => fs.rmSync(path.join(programs, 'comity')) },
+  killed: { why: /comity|hook/i, breaks: (project, programs) => script(path.join(programs, 'comity'), 'kill -9 $$') },
+  slow: {
+    why: /3 seconds|cannot answer/,
+    breaks: (project) => spawn('flock', [path.join(project.root, '.git/comity/comity.db.lock'), 'sleep', '30'], { stdio: 'ignore' }),
+  },
+  storeless: { why: /store/, breaks: (project) => fs.rmSync(path.join(project.root, '.git/comity'), { recursive: true }) },
+};
+
+function script(file, text) {
+  fs.rmSync(file);
+  fs.writeFileSync(file, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+}
+
+/** A guard that cannot answer stops the write, and says why. */
+async function broken(name, how, port) {
+  const project = new Project();
+  const running = [];
+  try {
+    const [steps, log] = ['script.json', 'requests.jsonl'].map((file) => path.join(project.dir, file));
+    const [, write] = WRITES[name](project.root);
+    fs.writeFileSync(steps, JSON.stringify([write, { text: 'DONE' }]));
+    running.push((await start(process.execPath, [path.join(here, 'model.mjs'), String(port), steps, log])).child);
+    const programs = path.join(project.dir, 'bin');
+    fs.mkdirSync(programs);
+    fs.symlinkSync(comity, path.join(programs, 'comity'));
+    project.by('human:ann', 'init', '--clients', name === 'codex' ? 'codex' : 'claude', '--approve-tools', '--no-hooks');
+    const { why, breaks } = BROKEN[how];
+    const child = breaks(project, programs);
+    if (child?.kill) running.push(child);
+    const began = Date.now();
+    await guarded[name](project, `http://127.0.0.1:${port}`, `${programs}:${process.env.PATH}`);
+    const took = Date.now() - began;
+    const seen = fs.readFileSync(log, 'utf8').trim().split('\n').at(-1);
+    assert.ok(!fs.existsSync(path.join(project.root, 'src/free.rs')), `${name}, guard ${how}: nothing was written`);
+    const last = JSON.stringify((JSON.parse(seen).messages ?? JSON.parse(seen).input).at(-1));
+    assert.match(last, why, `${name}, guard ${how}: the model was told why`);
+    console.log(`${name}, guard ${how}: the write was stopped (${took} ms for the whole session)`);
+  } finally {
+    for (const child of running) child.kill();
+    if (process.env.COMITY_KEEP) console.log(project.dir);
+    else fs.rmSync(project.dir, { recursive: true, force: true });
+  }
+}
+
 let port = 18940;
 const only = process.argv[4]?.split(',') ?? Object.keys(clients);
 for (const name of only) {
   const ways = ['claude-code', 'codex'].includes(name) ? ['stdio', 'http'] : ['stdio'];
   for (const over of ways) await check(name, over, (port += 1));
-  if (guarded[name]) await guard(name, (port += 1));
+  if (!guarded[name]) continue;
+  await guard(name, (port += 1));
+  for (const how of Object.keys(BROKEN)) await broken(name, how, (port += 1));
 }

@@ -4,8 +4,14 @@ import { after, before, test } from "node:test";
 import { sleep, World } from "./harness.mjs";
 
 let world, page;
-before(async () => { world = await World.start(); page = await world.person(); page.setDefaultTimeout(8000); });
-after(async () => { await world?.stop(); });
+before(async () => {
+  world = await World.start();
+  page = await world.person();
+  page.setDefaultTimeout(8000);
+});
+after(async () => {
+  await world?.stop();
+});
 const card = (id, column) => page.locator(`${column ? `[data-column=${column}] ` : ""}[data-task="${id}"]`);
 const create = (title, ...more) => world.run("human:ann", "task", "create", title, ...more).task.id;
 
@@ -43,7 +49,19 @@ test("an answer wakes the process that waits for it", async () => {
   const id = create("Store keys");
   world.run("codex:1", "task", "claim", id, "--start");
   await world.open(page, "/inbox");
-  const asks = world.begin("codex:1", "decision", "ask", "Keep the table, or drop it?", "--task", id, "--option", "keep:Keep it", "--option", "drop:Drop it", "--wait");
+  const asks = world.begin(
+    "codex:1",
+    "decision",
+    "ask",
+    "Keep the table, or drop it?",
+    "--task",
+    id,
+    "--option",
+    "keep:Keep it",
+    "--option",
+    "drop:Drop it",
+    "--wait",
+  );
   const item = page.locator("[data-decision=D1]");
   await item.waitFor();
   await item.locator("[data-option=drop]").click();
@@ -57,7 +75,17 @@ test("an answer wakes the process that waits for it", async () => {
 
 test("the keyboard alone: choose, send, go to the board, move a card", async () => {
   const id = create("Write the parser");
-  const asks = world.begin("codex:2", "decision", "ask", "Which of the two?", "--option", "a:The first", "--option", "b:The second", "--wait");
+  const asks = world.begin(
+    "codex:2",
+    "decision",
+    "ask",
+    "Which of the two?",
+    "--option",
+    "a:The first",
+    "--option",
+    "b:The second",
+    "--wait",
+  );
   await world.open(page, "/inbox");
   await page.waitForSelector("[data-decision=D2]");
   await page.keyboard.press("j");
@@ -69,7 +97,8 @@ test("the keyboard alone: choose, send, go to the board, move a card", async () 
   await page.keyboard.press("g");
   await page.keyboard.press("b");
   await card(id, "queued").waitFor();
-  for (let i = 0; i < 20 && await page.evaluate(() => document.activeElement?.dataset?.task) !== id; i++) await page.keyboard.press("j");
+  for (let i = 0; i < 20 && (await page.evaluate(() => document.activeElement?.dataset?.task)) !== id; i++)
+    await page.keyboard.press("j");
   assert.equal(await page.evaluate(() => document.activeElement?.dataset?.task), id);
   await page.keyboard.press("m");
   await page.waitForSelector("[role=menu]");
@@ -143,6 +172,70 @@ test("a refusal is shown where it was asked for, with its hint", async () => {
   assert.equal(world.run("human:ann", "task", "show", id).task.status, "review");
 });
 
+test("what was just done can be taken back while a rule allows it", async () => {
+  const id = create("Give me up");
+  world.run("codex:7", "task", "claim", id, "--start");
+  world.run("codex:7", "task", "block", id, "--needs", "patience");
+  await world.open(page, "/inbox");
+  const row = page.locator(`[data-task="${id}"][data-kind=blocked]`);
+  await row.locator("[data-verb='task.abandon']").click();
+  const why = row.locator("textarea");
+  if (await why.count()) {
+    await why.fill("not wanted");
+    await page.keyboard.press("Control+Enter");
+  }
+  await page.waitForSelector(".item.was");
+  assert.equal(world.run("human:ann", "task", "show", id).task.status, "abandoned");
+  await page.locator(".item.was >> text=Undo").click();
+  await page.waitForSelector(".item.was", { state: "detached" });
+  assert.notEqual(world.run("human:ann", "task", "show", id).task.status, "abandoned");
+});
+
+test("a person waives a gate in the panel, checks an item off, and approves", async () => {
+  const id = create("Waive it", "--gate", "slow", "--dod", "It is documented", "--file", "waive.rs");
+  world.submit(id, "codex:8", "waive.rs");
+  await world.open(page, `/task/${id}`);
+  await page.locator("[data-panel] button:text-is('Waive')").click();
+  await page.keyboard.type("the machine is gone");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector("text=waived");
+  await page.locator("text=Check off").click();
+  const approve = page.locator("[data-verb=approve]");
+  await approve.waitFor();
+  await approve.click();
+  await page.waitForSelector(".state.approved");
+  assert.equal(world.run("human:ann", "task", "show", id).task.status, "approved");
+});
+
+test("tree: a person sees who holds a path and why, and releases it", async () => {
+  world.run("codex:9", "lease", "acquire", "src/held.rs");
+  await world.open(page, "/tree?path=src/held.rs");
+  await page.waitForSelector("tr.held:has-text('codex:9')");
+  await page.locator(".side >> text=Release").click();
+  await page.waitForSelector("tr.held:has-text('held.rs')", { state: "detached" });
+  assert.equal(world.run("human:ann", "lease", "list").leases.filter((lease) => lease.path === "src/held.rs").length, 0);
+});
+
+test("agents: a person gives a role", async () => {
+  await world.open(page, "/agents");
+  await page.locator("[aria-label^='Role of codex:9']").click();
+  await page.locator("[role=menuitem]:has-text('Critic')").click();
+  await page.waitForSelector("tr:has-text('codex:9'):has-text('Critic')");
+  assert.ok(world.run("human:ann", "agent", "show", "codex:9").agent.roles.includes("critic"));
+});
+
+test("timeline: the playhead is moved by keys, and every mark is a link", async () => {
+  await world.open(page, "/timeline?range=1h");
+  await page.locator("[role=slider][aria-label^='Moment']").focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForSelector(".band");
+  await page.keyboard.press("n");
+  await page.waitForSelector(".band", { state: "detached" });
+  await page.locator(".lanes a[href*='/task/']").first().focus();
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("[data-panel]");
+});
+
 test("`c` makes a task", async () => {
   await world.open(page, "/board");
   await page.locator("body").click({ position: { x: 700, y: 80 } });
@@ -156,7 +249,7 @@ test("`c` makes a task", async () => {
 });
 
 test("markup in texts stays text", async () => {
-  const evil = "<img src=x onerror=\"window.hit=1\"><script>window.hit=1</script>";
+  const evil = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';
   const id = create(evil, "--description", evil, "--label", "x", "--dod", evil);
   world.run("codex:6", "task", "claim", id, "--start");
   world.run("codex:6", "note", "progress", evil, "--task", id);
@@ -211,4 +304,9 @@ test("letter keys can be turned off", async () => {
   await page.locator("text=Letters are keys").click();
 });
 
-test("no page complained", () => { assert.deepEqual(page.problems.filter((text) => !/40[49] /.test(text)), []); });
+test("no page complained", () => {
+  assert.deepEqual(
+    page.problems.filter((text) => !/40[49] /.test(text)),
+    [],
+  );
+});

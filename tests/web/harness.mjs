@@ -10,11 +10,23 @@ export const PACKAGES = process.env.COMITY_WEB_PACKAGES;
 const { chromium } = await import(join(PACKAGES, "node_modules/playwright-core/index.mjs"));
 
 export const PAGES = ["/inbox", "/board", "/tree", "/agents", "/timeline", "/flow", "/more"];
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
-const freePort = () => new Promise((done) => {
-  const probe = createServer().listen(0, "127.0.0.1", () => { const { port } = probe.address(); probe.close(() => done(port)); });
-});
+const freePort = () =>
+  new Promise((done) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => done(port));
+    });
+  });
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class World {
@@ -42,34 +54,63 @@ export class World {
     return { PATH, LANG, HOME: this.home, GIT_CONFIG_NOSYSTEM: "1", TZ: "UTC" };
   }
   git(...args) {
-    const done = spawnSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.org", ...args], { cwd: this.dir, env: this.environment, encoding: "utf8" });
+    const done = spawnSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.org", ...args], {
+      cwd: this.dir,
+      env: this.environment,
+      encoding: "utf8",
+    });
     if (done.status !== 0) throw new Error(`git ${args.join(" ")}: ${done.stderr}`);
     return done.stdout.trim();
   }
-  commit(message) { this.git("add", "-A"); this.git("commit", "-q", "--allow-empty", "-m", message); }
+  commit(message) {
+    this.git("add", "-A");
+    this.git("commit", "-q", "--allow-empty", "-m", message);
+  }
 
   /** Runs a command as somebody and gives its answer; a refusal is thrown. */
   run(who, ...args) {
-    const done = spawnSync(COMITY, [...args, "--json"], { cwd: this.dir, env: { ...this.environment, COMITY_AGENT: who }, encoding: "utf8" });
+    const done = spawnSync(COMITY, [...args, "--json"], {
+      cwd: this.dir,
+      env: { ...this.environment, COMITY_AGENT: who },
+      encoding: "utf8",
+    });
     if (done.status !== 0) throw new Error(`comity ${args.join(" ")}: ${done.stderr || done.stdout}`);
     return done.stdout.trim() ? JSON.parse(done.stdout) : null;
   }
   /** Starts a command that goes on, such as one that waits. */
   begin(who, ...args) {
-    const child = spawn(COMITY, [...args, "--json"], { cwd: this.dir, env: { ...this.environment, COMITY_AGENT: who }, stdio: ["ignore", "pipe", "pipe"] });
-    let out = "", err = "";
-    child.stdout.on("data", (data) => { out += data; });
-    child.stderr.on("data", (data) => { err += data; });
+    const child = spawn(COMITY, [...args, "--json"], {
+      cwd: this.dir,
+      env: { ...this.environment, COMITY_AGENT: who },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let out = "",
+      err = "";
+    child.stdout.on("data", (data) => {
+      out += data;
+    });
+    child.stderr.on("data", (data) => {
+      err += data;
+    });
     child.ended = new Promise((done) => child.on("exit", (status) => done({ status, out, err, at: Date.now() })));
     return child;
   }
   async serve() {
-    this.server = spawn(COMITY, ["serve", "--json", "--listen", `127.0.0.1:${this.port}`], { cwd: this.dir, env: { ...this.environment, COMITY_AGENT: "human:ann" }, stdio: ["ignore", "pipe", "pipe"] });
+    this.server = spawn(COMITY, ["serve", "--json", "--listen", `127.0.0.1:${this.port}`], {
+      cwd: this.dir,
+      env: { ...this.environment, COMITY_AGENT: "human:ann" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let err = "";
-    this.server.stderr.on("data", (data) => { err += data; });
+    this.server.stderr.on("data", (data) => {
+      err += data;
+    });
     const line = await new Promise((done, fail) => {
       let out = "";
-      this.server.stdout.on("data", (data) => { out += data; if (out.includes("\n")) done(out.split("\n")[0]); });
+      this.server.stdout.on("data", (data) => {
+        out += data;
+        if (out.includes("\n")) done(out.split("\n")[0]);
+      });
       this.server.on("exit", (status) => fail(new Error(`the server ended with ${status}: ${err}`)));
     });
     this.server.removeAllListeners("exit");
@@ -80,16 +121,33 @@ export class World {
     this.server.kill("SIGTERM");
     await ended;
   }
-  link(who = "human:ann") { return this.run(who, "link").url; }
+  link(who = "human:ann") {
+    return this.run(who, "link").url;
+  }
 
   /** A browser of its own, signed in. */
-  async person({ width = 1440, height = 900, scheme = "light", who = "human:ann", bypassCSP = false, reducedMotion = "no-preference" } = {}) {
-    const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: scheme, timezoneId: "UTC", bypassCSP, reducedMotion });
+  async person({
+    width = 1440,
+    height = 900,
+    scheme = "light",
+    who = "human:ann",
+    bypassCSP = false,
+    reducedMotion = "no-preference",
+  } = {}) {
+    const context = await this.browser.newContext({
+      viewport: { width, height },
+      colorScheme: scheme,
+      timezoneId: "UTC",
+      bypassCSP,
+      reducedMotion,
+    });
     await this.pages(context);
     const page = await context.newPage();
     page.problems = [];
     page.on("pageerror", (problem) => page.problems.push(problem.message));
-    page.on("console", (message) => { if (message.type() === "error") page.problems.push(message.text()); });
+    page.on("console", (message) => {
+      if (message.type() === "error") page.problems.push(message.text());
+    });
     await page.goto(this.link(who));
     await page.waitForSelector(".rail");
     return page;
@@ -99,13 +157,18 @@ export class World {
     const dist = process.env.COMITY_WEB_DIST;
     if (!dist) return;
     const types = { ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
-    await context.route((url) => !url.pathname.startsWith("/api/"), (route) => {
-      const { pathname } = new URL(route.request().url());
-      const file = extname(pathname) ? pathname : "/index.html";
-      return route.fulfill({ path: join(dist, file), contentType: types[extname(file)] ?? "text/html" });
-    });
+    await context.route(
+      (url) => !url.pathname.startsWith("/api/"),
+      (route) => {
+        const { pathname } = new URL(route.request().url());
+        const file = extname(pathname) ? pathname : "/index.html";
+        return route.fulfill({ path: join(dist, file), contentType: types[extname(file)] ?? "text/html" });
+      },
+    );
   }
-  to(path) { return this.url + path; }
+  to(path) {
+    return this.url + path;
+  }
   async open(page, path) {
     await page.goto(this.to(path));
     await page.waitForSelector("main h1");

@@ -3,16 +3,23 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sleep, World } from "./harness.mjs";
 import { writeFileSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 
-/** The figures hold on a quiet machine; a busy one may take this many times as long. */
-const SLACK = Number(process.env.COMITY_WEB_SLACK ?? "1");
+/** The figures hold on a quiet machine. Where more wants to run than there are cores, each thing waits that much longer. */
+const slack = () => Number(process.env.COMITY_WEB_SLACK ?? Math.max(1, (2 * loadavg()[0]) / availableParallelism()));
 
 let world, page;
-before(async () => { world = await World.start({ serve: "rate = 0" }); page = await world.person(); page.setDefaultTimeout(15000); });
-after(async () => { await world?.stop(); });
+before(async () => {
+  world = await World.start({ serve: "rate = 0" });
+  page = await world.person();
+  page.setDefaultTimeout(15000);
+});
+after(async () => {
+  await world?.stop();
+});
 const streams = async () => {
-  const token = world.token ??= world.run("human:ann", "token", "create", "--agent", "script:meter").token.secret;
+  const token = (world.token ??= world.run("human:ann", "token", "create", "--agent", "script:meter").token.secret);
   const text = await (await fetch(world.to("/metrics"), { headers: { Authorization: `Bearer ${token}` } })).text();
   return Number(/^comity_streams(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1]);
 };
@@ -82,12 +89,12 @@ test("a change elsewhere is visible in 200 ms", async () => {
   for (let i = 0; i < 20; i++) {
     const { task } = world.run("human:ann", "task", "update", id, "--title", `Watch me ${i}`);
     await page.waitForFunction((title) => title in window.seen, task.title);
-    took.push(await page.evaluate((title) => window.seen[title], task.title) - Date.parse(task.updated_at));
+    took.push((await page.evaluate((title) => window.seen[title], task.title)) - Date.parse(task.updated_at));
   }
   took.sort((a, b) => a - b);
   const p95 = took[Math.floor(took.length * 0.95) - 1];
   console.log(`a change elsewhere: p50 ${took[10]} ms, p95 ${p95} ms`);
-  assert.ok(p95 <= 200 * SLACK, `p95 ${p95} ms`);
+  assert.ok(p95 <= 200 * slack(), `p95 ${p95} ms`);
 });
 
 test("2,000 tasks: first content in a second, few nodes, and the last card can be reached", async () => {
@@ -103,10 +110,13 @@ test("2,000 tasks: first content in a second, few nodes, and the last card can b
   const took = Date.now() - began;
   const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
   console.log(`2,000 tasks: first card after ${took} ms, ${nodes} elements`);
-  assert.ok(took <= 1000 * SLACK, `${took} ms`);
+  assert.ok(took <= 1000 * slack(), `${took} ms`);
   assert.ok(nodes < 6000);
   const cards = page.locator("[data-column=queued] .cards");
-  for (let i = 0; i < 3; i++) { await cards.evaluate((box) => box.scrollTo(0, box.scrollHeight)); await sleep(200); }
+  for (let i = 0; i < 3; i++) {
+    await cards.evaluate((box) => box.scrollTo(0, box.scrollHeight));
+    await sleep(200);
+  }
   await page.waitForSelector("text=Task 1999 of many");
 });
 
@@ -115,16 +125,24 @@ test("10,000 events without a task over 50 ms", async () => {
   await page.waitForSelector("[data-column=queued] [data-task]");
   await page.evaluate(() => {
     window.long = [];
-    new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.long.push(Math.round(entry.duration)); }).observe({ type: "longtask" });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) window.long.push(Math.round(entry.duration));
+    }).observe({ type: "longtask" });
   });
   const token = world.run("human:ann", "token", "create", "--agent", "script:noisy").token.secret;
-  const send = () => fetch(world.to("/api/v1/notes"), { method: "POST", headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" }, body: JSON.stringify({ type: "progress", text: "still at it" }) });
+  const send = () =>
+    fetch(world.to("/api/v1/notes"), {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ type: "progress", text: "still at it" }),
+    });
   const first = await send();
   assert.ok(first.ok, await first.text());
-  for (let i = 0; i < 10000; i += 64) await Promise.all(Array.from({ length: 64 }, send)).then((all) => Promise.all(all.map((one) => one.arrayBuffer())));
+  for (let i = 0; i < 10000; i += 64)
+    await Promise.all(Array.from({ length: 64 }, send)).then((all) => Promise.all(all.map((one) => one.arrayBuffer())));
   const { id } = world.run("human:ann", "task", "create", "After the storm", "--priority", "P0").task;
   await page.waitForSelector(`[data-task="${id}"]`);
   const long = await page.evaluate(() => window.long);
   console.log(`10,000 events: ${long.length} tasks over 50 ms${long.length ? `, the longest ${Math.max(...long)} ms` : ""}`);
-  assert.ok(Math.max(0, ...long) <= 50 * SLACK, `${long}`);
+  assert.ok(Math.max(0, ...long) <= 50 * slack(), `${long}`);
 });

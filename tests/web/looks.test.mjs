@@ -7,7 +7,12 @@ import { PAGES, PACKAGES, sleep, World } from "./harness.mjs";
 
 const axe = readFileSync(join(PACKAGES, "node_modules/axe-core/axe.min.js"), "utf8");
 const shots = process.env.COMITY_WEB_SHOTS;
-const SCREENS = [["light", 1440, 900], ["dark", 1440, 900], ["light", 390, 844], ["dark", 390, 844]];
+const SCREENS = [
+  ["light", 1440, 900],
+  ["dark", 1440, 900],
+  ["light", 390, 844],
+  ["dark", 390, 844],
+];
 
 let world, pages;
 before(async () => {
@@ -15,7 +20,22 @@ before(async () => {
   const make = (...args) => world.run("human:ann", "task", "create", ...args).task.id;
   const waiting = make("Store keys as 128-bit values", "--file", "src/keys.rs", "--priority", "P1");
   world.run("codex:4f21ab90", "task", "claim", waiting, "--start");
-  world.run("codex:4f21ab90", "decision", "ask", "Keep the table for one release, or drop it now?", "--task", waiting, "--option", "keep:Keep it", "--option", "drop:Drop it", "--context", "Two services still read `keys_v1`.", "--expires", "40m");
+  world.run(
+    "codex:4f21ab90",
+    "decision",
+    "ask",
+    "Keep the table for one release, or drop it now?",
+    "--task",
+    waiting,
+    "--option",
+    "keep:Keep it",
+    "--option",
+    "drop:Drop it",
+    "--context",
+    "Two services still read `keys_v1`.",
+    "--expires",
+    "40m",
+  );
   const review = make("Round half to even", "--gate", "test", "--dod", "No float in the money path");
   world.submit(review, "claude-code:7f3a9c21", "round.rs");
   make("Show who approved", "--depends-on", review);
@@ -24,9 +44,20 @@ before(async () => {
   world.run("gemini:a7730b5e", "task", "block", blocked, "--needs", "a test account");
   world.run("codex:4f21ab90", "memory", "write", "Rates come from the day of booking", "--type", "fact");
   world.run("human:ann", "directive", "create", "Write the test first");
-  pages = [...PAGES, `/task/${review}`, `/task/${review}?review=1`, "/more?tab=memories", "/more?tab=directives", "/more?tab=settings", "/board?at=5", `/timeline?range=1h`];
+  pages = [
+    ...PAGES,
+    `/task/${review}`,
+    `/task/${review}?review=1`,
+    "/more?tab=memories",
+    "/more?tab=directives",
+    "/more?tab=settings",
+    "/board?at=5",
+    `/timeline?range=1h`,
+  ];
 });
-after(async () => { await world?.stop(); });
+after(async () => {
+  await world?.stop();
+});
 
 for (const [scheme, width, height] of SCREENS) {
   test(`${scheme}, ${width} px: no serious problem, nothing wider than the screen, nothing shifts`, async () => {
@@ -36,7 +67,9 @@ for (const [scheme, width, height] of SCREENS) {
       await page.waitForSelector("main h1");
       await page.evaluate(() => {
         window.shift = 0;
-        new PerformanceObserver((list) => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value; }).observe({ type: "layout-shift", buffered: true });
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+        }).observe({ type: "layout-shift", buffered: true });
       });
       await sleep(600);
       if (shots) {
@@ -45,11 +78,18 @@ for (const [scheme, width, height] of SCREENS) {
       }
       const shift = await page.evaluate(() => window.shift);
       assert.ok(shift < 0.02, `${path} shifts by ${shift}`);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than ${width} px`);
+      assert.ok(
+        await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+        `${path} is wider than ${width} px`,
+      );
       await page.evaluate(axe);
       const { violations } = await page.evaluate(() => window.axe.run(document));
       const serious = violations.filter((one) => one.impact === "serious" || one.impact === "critical");
-      assert.deepEqual(serious.map((one) => `${one.id}: ${one.nodes[0].target} ${one.nodes[0].failureSummary}`), [], path);
+      assert.deepEqual(
+        serious.map((one) => `${one.id}: ${one.nodes[0].target} ${one.nodes[0].failureSummary}`),
+        [],
+        path,
+      );
     }
     await page.context().close();
   });
@@ -78,7 +118,10 @@ test("with reduced motion nothing is animated", async () => {
   await page.evaluate(() => {
     window.animated = 0;
     const animate = Element.prototype.animate;
-    Element.prototype.animate = function (...args) { window.animated += 1; return animate.apply(this, args); };
+    Element.prototype.animate = function (...args) {
+      window.animated += 1;
+      return animate.apply(this, args);
+    };
   });
   world.run("human:ann", "task", "update", "T3", "--title", "Show who approved it");
   await page.waitForSelector("text=Show who approved it");

@@ -8,7 +8,8 @@ import { scene } from "./scene.mjs";
 
 const DIST = fileURLToPath(new URL("../dist", import.meta.url));
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
-const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export function serve(port) {
   const world = scene();
@@ -16,13 +17,36 @@ export function serve(port) {
   let seq = 4812;
   const tell = (cards, event) => {
     seq += 1;
-    const message = { seq, cards, gone: [], columns: world.columns, tasks: world.cards.length, ready: 6, inbox: world.items.length, changed: ["inbox", "tree", "crew"] };
+    const message = {
+      seq,
+      cards,
+      gone: [],
+      columns: world.columns,
+      tasks: world.cards.length,
+      ready: 6,
+      inbox: world.items.length,
+      changed: ["inbox", "tree", "crew"],
+    };
     const log = { seq, ts: new Date(world.now()).toISOString(), v: 1, repo: "acme/ledger", prev: "", hash: "", ...event };
-    for (const stream of streams) stream.write(`event: cards\ndata: ${JSON.stringify(message)}\n\nevent: log\nid: ${seq}\ndata: ${JSON.stringify(log)}\n\n`);
+    for (const stream of streams)
+      stream.write(`event: cards\ndata: ${JSON.stringify(message)}\n\nevent: log\nid: ${seq}\ndata: ${JSON.stringify(log)}\n\n`);
   };
-  const json = (response, status, body) => { response.writeHead(status, { "Content-Type": status < 400 ? "application/json" : "application/problem+json" }); response.end(JSON.stringify(body)); };
-  const refuse = (response, status, code, detail) => json(response, status, { type: "about:blank", title: code, status, code, detail, hint: null, details: {} });
-  const MOVES = { start: "working", submit: "review", approve: "approved", done: "done", block: "blocked", unblock: "queued", release: "queued", "request-changes": "working" };
+  const json = (response, status, body) => {
+    response.writeHead(status, { "Content-Type": status < 400 ? "application/json" : "application/problem+json" });
+    response.end(JSON.stringify(body));
+  };
+  const refuse = (response, status, code, detail) =>
+    json(response, status, { type: "about:blank", title: code, status, code, detail, hint: null, details: {} });
+  const MOVES = {
+    start: "working",
+    submit: "review",
+    approve: "approved",
+    done: "done",
+    block: "blocked",
+    unblock: "queued",
+    release: "queued",
+    "request-changes": "working",
+  };
 
   async function api(request, response, url) {
     const [, , , kind, id, what] = url.pathname.split("/").map(decodeURIComponent);
@@ -37,26 +61,41 @@ export function serve(port) {
     if (request.method === "POST") {
       const card = kind === "tasks" ? world.card(id) : undefined;
       if (card && MOVES[what]) {
-        if (!world.verbs(id).some((verb) => verb.verb === what && verb.allowed)) return refuse(response, 409, "invalid-transition", `${id} cannot ${what} now`);
-        Object.assign(card, { column: MOVES[what], status: MOVES[what] === "working" ? "in_progress" : MOVES[what], since: new Date(world.now()).toISOString(), version: card.version + 1, strip: null });
+        if (!world.verbs(id).some((verb) => verb.verb === what && verb.allowed))
+          return refuse(response, 409, "invalid-transition", `${id} cannot ${what} now`);
+        Object.assign(card, {
+          column: MOVES[what],
+          status: MOVES[what] === "working" ? "in_progress" : MOVES[what],
+          since: new Date(world.now()).toISOString(),
+          version: card.version + 1,
+          strip: null,
+        });
         const place = world.items.findIndex((item) => item.task === id);
         if (place >= 0) world.items.splice(place, 1);
         tell([card], { event: "status_changed", agent: "human:you", task: id });
         return json(response, 200, { task: card });
       }
       if (kind === "decisions" && what === "answer") {
-        const place = world.items.findIndex((item) => item.decision?.id === id || item.actions.some((action) => action.path.includes(id)));
+        const place = world.items.findIndex(
+          (item) => item.decision?.id === id || item.actions.some((action) => action.path.includes(id)),
+        );
         const [item] = place >= 0 ? world.items.splice(place, 1) : [];
         const card = item?.task ? world.card(item.task) : undefined;
         if (card) card.strip = null;
         tell(card ? [card] : [], { event: "decision_answered", agent: "human:you", task: item?.task ?? null });
-        setTimeout(() => tell(card ? [card] : [], { event: "note", agent: item?.agent ?? "codex:1", task: item?.task ?? null }), 400);
+        setTimeout(
+          () => tell(card ? [card] : [], { event: "note", agent: item?.agent ?? "codex:1", task: item?.task ?? null }),
+          400,
+        );
         return json(response, 200, { decision: { id } });
       }
       return json(response, 200, {});
     }
     if (kind === "tasks" && what === "verbs") return json(response, 200, world.verbs(id));
-    if (kind === "tasks" && what === "panel") { const panel = world.panel(url, id); return panel ? json(response, 200, panel) : refuse(response, 404, "not-found", `There is no task ${id}`); }
+    if (kind === "tasks" && what === "panel") {
+      const panel = world.panel(url, id);
+      return panel ? json(response, 200, panel) : refuse(response, 404, "not-found", `There is no task ${id}`);
+    }
     if (kind === "tasks" && what === "diff") return json(response, 200, world.diff());
     if (typeof world[kind] === "function") return json(response, 200, world[kind](url));
     return refuse(response, 404, "not-found", "Nothing is here");
@@ -77,7 +116,9 @@ export function serve(port) {
       response.end();
     }
   });
-  return new Promise((done) => server.listen(port, "127.0.0.1", () => done({ server, tell, world, port: server.address().port, streams })));
+  return new Promise((done) =>
+    server.listen(port, "127.0.0.1", () => done({ server, tell, world, port: server.address().port, streams })),
+  );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

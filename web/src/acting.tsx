@@ -2,17 +2,27 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { act, asProblem, get, post, type Refusal } from "./api";
+import { act, asProblem, post, type Refusal } from "./api";
 import { capital } from "./format";
 import { link } from "./live";
 import { feed, mayAct } from "./store";
 import { rich } from "./ui/text";
-import type { Action, Item, Verb } from "./types";
+import type { Action, Item } from "./types";
 
 export const canAct = (): boolean => mayAct.value && link.value.up;
 
 /** A row that the reader has dealt with: it stays struck for a while, and says what happened next. */
-export interface Struck { item: Item; place: number; said: string; task: string | null; agent: string | null; seq: number; undo: boolean; at: number; over: boolean }
+export interface Struck {
+  item: Item;
+  place: number;
+  said: string;
+  task: string | null;
+  agent: string | null;
+  seq: number;
+  undo: boolean;
+  at: number;
+  over: boolean;
+}
 export const struck = signal<ReadonlyMap<string, Struck>>(new Map());
 const STRUCK_MS = 5_000;
 
@@ -26,28 +36,52 @@ function setStruck(key: string, row: Struck | null): void {
 export async function doItem(item: Item, place: number, action: Action, extra: Record<string, unknown>): Promise<void> {
   await act(action.method, action.path, { ...action.body, ...extra });
   const seq = feed.peek().at(-1)?.seq ?? 0;
-  const row: Struck = { item, place, said: action.label, task: item.task, agent: item.agent, seq, undo: false, at: Date.now(), over: false };
+  const row: Struck = {
+    item,
+    place,
+    said: action.label,
+    task: item.task,
+    agent: item.agent,
+    seq,
+    undo: false,
+    at: Date.now(),
+    over: false,
+  };
   setStruck(item.key, row);
   setTimeout(() => setStruck(item.key, null), STRUCK_MS);
   if (!item.task || item.decision) return;
   // Whether the last command can be taken back is a rule of the server's.
-  const verbs = await get<Verb[]>(`/tasks/${item.task}/verbs`).catch(() => []);
+  const may = await act("POST", `/tasks/${encodeURIComponent(item.task)}/undo`, {}, true).then(
+    () => true,
+    () => false,
+  );
   const now = struck.peek().get(item.key);
-  if (now && verbs.some((verb) => verb.verb === "undo" && verb.allowed)) setStruck(item.key, { ...now, undo: true });
+  if (now && may) setStruck(item.key, { ...now, undo: true });
 }
 export async function undo(key: string, task: string): Promise<void> {
   await post(`/tasks/${task}/undo`);
   setStruck(key, null);
 }
 
-export interface Doing { busy: boolean; refusal: Refusal | null; run: (work: () => Promise<unknown>) => Promise<boolean>; clear: () => void }
+export interface Doing {
+  busy: boolean;
+  refusal: Refusal | null;
+  run: (work: () => Promise<unknown>) => Promise<boolean>;
+  clear: () => void;
+}
 export function useDoing(): Doing {
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<Refusal | null>(null);
   const alive = useRef(true);
-  useEffect(() => () => { alive.current = false; }, []);
+  useEffect(
+    () => () => {
+      alive.current = false;
+    },
+    [],
+  );
   return {
-    busy, refusal,
+    busy,
+    refusal,
     clear: () => setRefusal(null),
     run: async (work) => {
       setBusy(true);
@@ -65,28 +99,64 @@ export function useDoing(): Doing {
   };
 }
 
-export const Refused = ({ refusal }: { refusal: Refusal | null }) => refusal &&
-  <p class="refused" role="alert"><svg class="g14 failed" aria-hidden="true"><use href="#failed" /></svg><span>{rich(refusal.message)}{refusal.hint && <span class="muted"> {rich(refusal.hint)}</span>}</span></p>;
+export const Refused = ({ refusal }: { refusal: Refusal | null }) =>
+  refusal && (
+    <p class="refused" role="alert">
+      <svg class="g14 failed" aria-hidden="true">
+        <use href="#failed" />
+      </svg>
+      <span>
+        {rich(refusal.message)}
+        {refusal.hint && <span class="muted"> {rich(refusal.hint)}</span>}
+      </span>
+    </p>
+  );
 
 const QUESTION: Record<string, string> = {
-  reason: "Why?", needs: "What does it need?", text: "What should be said?", to: "Whom?", agent: "Which agent?", commit: "Which commit?", answer: "Your answer",
+  reason: "Why?",
+  needs: "What does it need?",
+  text: "What should be said?",
+  to: "Whom?",
+  agent: "Which agent?",
+  commit: "Which commit?",
+  answer: "Your answer",
 };
 /** The words that an action wants before it is sent. */
-export function Wants({ title, fields, first, send, cancel }: {
-  title: string; fields: string[]; first?: string; send: (values: Record<string, string>) => Promise<unknown>; cancel: () => void; children?: ComponentChildren;
+export function Wants({
+  title,
+  fields,
+  first,
+  send,
+  cancel,
+}: {
+  title: string;
+  fields: string[];
+  first?: string;
+  send: (values: Record<string, string>) => Promise<unknown>;
+  cancel: () => void;
+  children?: ComponentChildren;
 }) {
   const doing = useDoing();
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => { form.current?.querySelector("textarea")?.focus(); }, []);
+  useEffect(() => {
+    form.current?.querySelector("textarea")?.focus();
+  }, []);
   const submit = (event: Event): void => {
     event.preventDefault();
     if (!form.current || doing.busy) return;
     const values = Object.fromEntries([...new FormData(form.current)].map(([key, value]) => [key, String(value).trim()]));
     if (fields.some((field) => !values[field])) return;
-    void doing.run(() => send(values)).then((done) => { if (done) cancel(); });
+    void doing
+      .run(() => send(values))
+      .then((done) => {
+        if (done) cancel();
+      });
   };
   const keys = (event: KeyboardEvent): void => {
-    if (event.key === "Escape") { event.stopPropagation(); cancel(); }
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      cancel();
+    }
     if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) submit(event);
   };
   return (
@@ -94,11 +164,23 @@ export function Wants({ title, fields, first, send, cancel }: {
       {fields.map((field) => (
         <label key={field}>
           <span>{QUESTION[field] ?? capital(field.replaceAll("_", " "))}</span>
-          <textarea name={field} rows={field === "reason" && first ? 6 : 2} required defaultValue={field === "reason" ? first ?? "" : ""} />
+          <textarea
+            name={field}
+            rows={field === "reason" && first ? 6 : 2}
+            required
+            defaultValue={field === "reason" ? (first ?? "") : ""}
+          />
         </label>
       ))}
       <Refused refusal={doing.refusal} />
-      <div class="row"><button class="btn edge" disabled={doing.busy}>{title}</button><button class="btn" type="button" onClick={cancel}>Cancel</button></div>
+      <div class="row">
+        <button class="btn edge" disabled={doing.busy}>
+          {title}
+        </button>
+        <button class="btn" type="button" onClick={cancel}>
+          Cancel
+        </button>
+      </div>
     </form>
   );
 }

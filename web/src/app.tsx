@@ -18,7 +18,7 @@ import { TimelinePage } from "./pages/timeline";
 import { TreePage } from "./pages/tree";
 import { go, here, type Page, route, toPage } from "./route";
 import { nextTheme, theme } from "./settings";
-import { at, board, clock, inboxOf, lastEvent, newerEvents, past, resource, startStore } from "./store";
+import { at, board, inboxOf, lastEvent, newerEvents, past, present, resource, startStore } from "./store";
 import { TaskPanel } from "./task/panel";
 import type { StatusAnswer } from "./types";
 import { useAnswer } from "./ui/hooks";
@@ -27,19 +27,41 @@ import { Icon } from "./ui/shapes";
 import { Command, Problem } from "./ui/states";
 
 const RAIL: [Page, string, string][] = [
-  ["inbox", "Inbox", "g i"], ["board", "Board", "g b"], ["tree", "Tree", "g t"], ["agents", "Agents", "g a"],
-  ["timeline", "Timeline", "g l"], ["flow", "Flow", "g f"], ["more", "More", "g m"],
+  ["inbox", "Inbox", "g i"],
+  ["board", "Board", "g b"],
+  ["tree", "Tree", "g t"],
+  ["agents", "Agents", "g a"],
+  ["timeline", "Timeline", "g l"],
+  ["flow", "Flow", "g f"],
+  ["more", "More", "g m"],
 ];
 
 function Rail() {
   const count = useAnswer(inboxOf())?.count ?? 0;
   return (
     <nav class="rail" aria-label="Pages">
-      <a class="brand" href={toPage("inbox")} aria-label="comity"><svg width="24" height="24" aria-hidden="true"><use href="#mark" /></svg></a>
+      <a class="brand" href={toPage("inbox")} aria-label="comity">
+        <svg width="24" height="24" aria-hidden="true">
+          <use href="#mark" />
+        </svg>
+      </a>
       {RAIL.map(([page, title, keys]) => (
-        <a key={page} class="to" href={toPage(page)} title={`${title} (${keys})`} aria-current={route.value.page === page ? "page" : undefined}>
-          <svg aria-hidden="true"><use href={`#p-${page}`} /></svg>{title}
-          {page === "inbox" && count > 0 && <span class="badge" title={`${plural(count, "thing needs", "things need")} you`}>{count}</span>}
+        <a
+          key={page}
+          class="to"
+          href={toPage(page)}
+          title={`${title} (${keys})`}
+          aria-current={route.value.page === page ? "page" : undefined}
+        >
+          <svg aria-hidden="true">
+            <use href={`#p-${page}`} />
+          </svg>
+          {title}
+          {page === "inbox" && count > 0 && (
+            <span class="badge" title={`${plural(count, "thing needs", "things need")} you`}>
+              {count}
+            </span>
+          )}
         </a>
       ))}
     </nav>
@@ -51,14 +73,29 @@ const QUIET_MS = 2_000;
 function Live() {
   const { up, since } = link.value;
   // The clock is read for its tick alone: it may be the server's.
-  const gone = clock.value ? Date.now() - since : 0;
+  const gone = present.value ? Date.now() - since : 0;
   if (!up && board.value && gone >= QUIET_MS) {
-    return <span class="live push" role="status"><Icon name="ring" tone="changes" /><b>Reconnecting</b><span>, {duration(gone / 1000)} old</span></span>;
+    return (
+      <span class="live push" role="status">
+        <Icon name="ring" tone="changes" />
+        <b>Reconnecting</b>
+        <span>, {duration(gone / 1000)} old</span>
+      </span>
+    );
   }
   const last = lastEvent.value;
-  const said = past.value ? ` · ${plural(newerEvents.value, "newer event")}`
-    : last ? ` · last event ${duration((clock.value - Date.parse(last.ts)) / 1000)} ago` : "";
-  return <span class="live push"><Icon name="dot" tone="done" /><b>Live</b><span class="seq">{said}</span></span>;
+  const said = past.value
+    ? ` · ${plural(newerEvents.value, "newer event")}`
+    : last
+      ? ` · last event ${duration((present.value - Date.parse(last.ts)) / 1000)} ago`
+      : "";
+  return (
+    <span class="live push">
+      <Icon name="dot" tone="done" />
+      <b>Live</b>
+      <span class="seq">{said}</span>
+    </span>
+  );
 }
 
 const FILTER_MS = 150;
@@ -72,16 +109,29 @@ function Filter() {
     const timer = setTimeout(() => go(here({ q: text }), true), FILTER_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  useEffect(() => { if (open) document.getElementById("filter")?.focus(); }, [open]);
+  useEffect(() => {
+    if (open) document.getElementById("filter")?.focus();
+  }, [open]);
   return (
     <>
-      <label class={`field filter ${open ? "is-open" : ""}`} >
+      <label class={`field filter ${open ? "is-open" : ""}`}>
         <Icon name="search" />
-        <input id="filter" type="search" value={text} placeholder="Filter, for example is:stuck or agent:codex" aria-label="Filter" autocomplete="off" spellcheck={false}
-          onInput={(event) => setText(event.currentTarget.value)} onBlur={() => setOpen(false)} />
+        <input
+          id="filter"
+          type="search"
+          value={text}
+          placeholder="Filter, for example is:stuck or agent:codex"
+          aria-label="Filter"
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onBlur={() => setOpen(false)}
+        />
         <kbd>/</kbd>
       </label>
-      <button class="icon-btn only-phone" type="button" aria-label="Filter" onClick={() => setOpen(!open)}><Icon name="search" large /></button>
+      <button class="icon-btn only-phone" type="button" aria-label="Filter" onClick={() => setOpen(!open)}>
+        <Icon name="search" large />
+      </button>
     </>
   );
 }
@@ -90,8 +140,26 @@ function Repo() {
   const repos = useAnswer(resource<StatusAnswer>("/status"))?.repos ?? [];
   const name = board.value?.repo ?? "";
   if (repos.length < 2) return <span class="repo">{name}</span>;
-  const choices = repos.map((repo) => ({ key: repo, label: repo, run: () => { location.href = `/${route.peek().page}?repo=${encodeURIComponent(repo)}`; } }));
-  return <span class="repo"><Menu label="Repository" button={<>{name} <Icon name="down" /></>} choices={choices} /></span>;
+  const choices = repos.map((repo) => ({
+    key: repo,
+    label: repo,
+    run: () => {
+      location.href = `/${route.peek().page}?repo=${encodeURIComponent(repo)}`;
+    },
+  }));
+  return (
+    <span class="repo">
+      <Menu
+        label="Repository"
+        button={
+          <>
+            {name} <Icon name="down" />
+          </>
+        }
+        choices={choices}
+      />
+    </span>
+  );
 }
 
 const THEME = { system: "as the system", light: "light", dark: "dark" };
@@ -100,7 +168,15 @@ const Top = () => (
     <Repo />
     <Filter />
     <Live />
-    <button class="icon-btn" type="button" aria-label={`Theme: ${THEME[theme.value]}`} title={`Theme: ${THEME[theme.value]}`} onClick={nextTheme}><Icon name="theme" large /></button>
+    <button
+      class="icon-btn"
+      type="button"
+      aria-label={`Theme: ${THEME[theme.value]}`}
+      title={`Theme: ${THEME[theme.value]}`}
+      onClick={nextTheme}
+    >
+      <Icon name="theme" large />
+    </button>
     <code class="who muted">{session.value?.me ?? "read only"}</code>
   </header>
 );
@@ -113,16 +189,35 @@ export function Band() {
   return (
     <div class="band" role="status">
       <Icon name="clock" tone="changes" />
-      <span><strong>{moment ? `As of ${when(moment.ts, clock.value)}, seq ${moment.seq}.` : `As of ${/^\d+$/.test(at.value ?? "") ? `seq ${at.value}` : clockTime(at.value ?? "")}.`}</strong><span class="desk"> Every page shows this moment and is read-only.</span></span>
+      <span>
+        <strong>
+          {moment
+            ? `As of ${when(moment.ts, present.value)}, seq ${moment.seq}.`
+            : `As of ${/^\d+$/.test(at.value ?? "") ? `seq ${at.value}` : clockTime(at.value ?? "")}.`}
+        </strong>
+        <span class="desk"> Every page shows this moment and is read-only.</span>
+      </span>
       <span class="push" />
-      {same !== false && <span class="muted small desk"><kbd>[</kbd> <kbd>]</kbd> step</span>}
-      <button class="btn edge" type="button" onClick={() => go(here({ at: null }))}>Back to now <kbd>n</kbd></button>
+      {same !== false && (
+        <span class="muted small desk">
+          <kbd>[</kbd> <kbd>]</kbd> step
+        </span>
+      )}
+      <button class="btn edge" type="button" onClick={() => go(here({ at: null }))}>
+        Back to now <kbd>n</kbd>
+      </button>
     </div>
   );
 }
 
 const PAGE: Record<Page, () => ComponentChildren> = {
-  inbox: InboxPage, board: BoardPage, tree: TreePage, agents: Agents, timeline: TimelinePage, flow: FlowPage, more: More,
+  inbox: InboxPage,
+  board: BoardPage,
+  tree: TreePage,
+  agents: Agents,
+  timeline: TimelinePage,
+  flow: FlowPage,
+  more: More,
 };
 
 function Shell() {
@@ -147,7 +242,9 @@ function Door({ refusal }: { refusal: Refusal }) {
   const locked = refusal.status === 401 || refusal.status === 403;
   return (
     <main class="door">
-      <svg width="32" height="32" aria-hidden="true"><use href="#mark" /></svg>
+      <svg width="32" height="32" aria-hidden="true">
+        <use href="#mark" />
+      </svg>
       {locked ? (
         <>
           <h1>This page needs a link</h1>
@@ -155,7 +252,9 @@ function Door({ refusal }: { refusal: Refusal }) {
           <Command text="comity link" />
           <p class="muted">{refusal.message}</p>
         </>
-      ) : <Problem refusal={refusal} retry={() => location.reload()} />}
+      ) : (
+        <Problem refusal={refusal} retry={() => location.reload()} />
+      )}
     </main>
   );
 }
@@ -166,20 +265,25 @@ export function App() {
   const [open, setOpen] = useState(false);
   useEffect(() => {
     const begin = (): void => {
-      openSession().then(() => {
-        refuse(null);
-        startStore();
-        startAttention();
-        startMoving();
-        setOpen(true);
-      }, (problem: unknown) => {
-        const one = asProblem(problem);
-        refuse(one);
-        if (one.status === 0 || one.status >= 500) setTimeout(begin, RETRY_MS);
-      });
+      openSession().then(
+        () => {
+          refuse(null);
+          startStore();
+          startAttention();
+          startMoving();
+          setOpen(true);
+        },
+        (problem: unknown) => {
+          const one = asProblem(problem);
+          refuse(one);
+          if (one.status === 0 || one.status >= 500) setTimeout(begin, RETRY_MS);
+        },
+      );
     };
     begin();
-    return effect(() => { document.documentElement.dataset["page"] = route.value.page; });
+    return effect(() => {
+      document.documentElement.dataset["page"] = route.value.page;
+    });
   }, []);
   if (locked.value) return <Door refusal={new Refusal("unauthenticated", "The session of this browser has ended.", null, 401)} />;
   if (refusal && !open) return <Door refusal={refusal} />;

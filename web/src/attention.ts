@@ -12,7 +12,9 @@ export function startAttention(): void {
     const inbox = inboxOf().data.value;
     const count = inbox?.count ?? 0;
     const { task, page } = route.value;
-    document.title = [`${task ?? capital(page)}${count ? ` (${count})` : ""}`, board.value?.repo, "comity"].filter(Boolean).join(" · ");
+    document.title = [`${task ?? capital(page)}${count ? ` (${count})` : ""}`, board.value?.repo, "comity"]
+      .filter(Boolean)
+      .join(" · ");
     document.querySelector<HTMLLinkElement>("link[rel=icon]")?.setAttribute("href", count ? "/icon-needs.svg" : "/icon.svg");
   });
   effect(() => {
@@ -23,7 +25,10 @@ export function startAttention(): void {
       told.add(item.key);
       if (!first && notify.peek() && "Notification" in window && Notification.permission === "granted") {
         const note = new Notification(item.title, { body: item.reason ?? "", tag: item.key, icon: "/icon-needs.svg" });
-        note.onclick = () => { window.focus(); note.close(); };
+        note.onclick = () => {
+          window.focus();
+          note.close();
+        };
       }
     }
     first = false;

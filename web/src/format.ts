@@ -1,6 +1,8 @@
 // Times, ages and names as the pages write them.
 
-const MINUTE = 60, HOUR = 3600, DAY = 86400;
+const MINUTE = 60,
+  HOUR = 3600,
+  DAY = 86400;
 
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
@@ -20,14 +22,29 @@ export const clockTime = (ts: string | number): string => {
 };
 
 const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+const MONTHS = [
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
+];
 export const monthName = (ts: string | number): string => MONTHS[new Date(ts).getMonth()] ?? "";
 
 /** A time as short as it can be said: today's as a clock time, another day's with its day. */
 export function when(ts: string | number, now: number): string {
-  const d = new Date(ts), today = new Date(now);
+  const d = new Date(ts),
+    today = new Date(now);
   if (d.toDateString() === today.toDateString()) return clockTime(ts);
-  const day = Math.abs(now - d.getTime()) < 6 * DAY * 1000 ? WEEKDAYS[d.getDay()] : `${d.getDate()} ${MONTHS[d.getMonth()]?.slice(0, 3)}`;
+  const day =
+    Math.abs(now - d.getTime()) < 6 * DAY * 1000 ? WEEKDAYS[d.getDay()] : `${d.getDate()} ${MONTHS[d.getMonth()]?.slice(0, 3)}`;
   return `${day} ${clockTime(ts)}`;
 }
 
@@ -42,7 +59,8 @@ export const plural = (n: number, one: string, many = `${one}s`): string => `${n
 export const shortSha = (sha: string): string => sha.slice(0, 7);
 export const fileName = (path: string): string => path.split("/").filter(Boolean).pop() ?? path;
 /** A clause as a sentence: a capital unless it begins with a name, and a full stop. */
-export const sentence = (text: string): string => (/^[a-z]+ /.test(text) ? capital(text) : text) + (/[.!?”"]$/.test(text) ? "" : ".");
+export const sentence = (text: string): string =>
+  (/^[a-z]+ /.test(text) ? capital(text) : text) + (/[.!?”"]$/.test(text) ? "" : ".");
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 export const millis = (ts: string): number => Date.parse(ts);
 

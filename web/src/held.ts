@@ -6,9 +6,19 @@ import { useEffect, useReducer, useRef } from "preact/hooks";
 /** A list that is scrolled further than this stands still. */
 const SCROLLED_PX = 80;
 
-export interface Held { shown: string[]; fresh: number; release: () => void }
+export interface Held {
+  shown: string[];
+  fresh: number;
+  release: () => void;
+}
 
-export function useHeld(ids: string[], box: RefObject<HTMLElement | null>, scroller: () => Element | null, dragging = false, own: string | null = null): Held {
+export function useHeld(
+  ids: string[],
+  box: RefObject<HTMLElement | null>,
+  scroller: () => Element | null,
+  dragging = false,
+  own: string | null = null,
+): Held {
   const shown = useRef<string[]>([]);
   const pointer = useRef(false);
   // Kept by the event: asking the element while drawing would make the browser lay the page out each time.
@@ -17,17 +27,25 @@ export function useHeld(ids: string[], box: RefObject<HTMLElement | null>, scrol
   const forced = useRef(false);
 
   useEffect(() => {
-    const element = box.current, scrolls = scroller();
+    const element = box.current,
+      scrolls = scroller();
     if (!element) return;
-    const later = (): void => { setTimeout(() => again(null), 0); };
+    const later = (): void => {
+      setTimeout(() => again(null), 0);
+    };
     const scroll = (): void => {
       const now = (scrolls?.scrollTop ?? 0) > SCROLLED_PX;
       if (scrolled.current === now) return;
       scrolled.current = now;
       later();
     };
-    const enter = (event: PointerEvent): void => { if (event.pointerType === "mouse") pointer.current = true; };
-    const leave = (): void => { pointer.current = false; later(); };
+    const enter = (event: PointerEvent): void => {
+      if (event.pointerType === "mouse") pointer.current = true;
+    };
+    const leave = (): void => {
+      pointer.current = false;
+      later();
+    };
     element.addEventListener("pointerenter", enter);
     element.addEventListener("pointerleave", leave);
     element.addEventListener("focusout", later);
@@ -40,7 +58,9 @@ export function useHeld(ids: string[], box: RefObject<HTMLElement | null>, scrol
     };
   }, [box.current]);
 
-  const still = !forced.current && shown.current.length > 0 &&
+  const still =
+    !forced.current &&
+    shown.current.length > 0 &&
     (pointer.current || dragging || scrolled.current || !!box.current?.contains(document.activeElement));
   forced.current = false;
   // What the reader moved goes where it was put, also under the pointer.
@@ -50,6 +70,10 @@ export function useHeld(ids: string[], box: RefObject<HTMLElement | null>, scrol
   return {
     shown: shown.current,
     fresh: still && !moved ? ids.filter((id) => !present.has(id)).length : 0,
-    release: () => { forced.current = true; scroller()?.scrollTo({ top: 0 }); again(null); },
+    release: () => {
+      forced.current = true;
+      scroller()?.scrollTo({ top: 0 });
+      again(null);
+    },
   };
 }

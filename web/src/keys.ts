@@ -30,11 +30,17 @@ function move(by: number): void {
 function across(by: number): void {
   const columns = [...document.querySelectorAll<HTMLElement>("[data-column]")].filter((column) => rows(column).length > 0);
   const current = document.activeElement?.closest<HTMLElement>("[data-column]");
-  if (!current) { focusRow(rows(scope())[0]); return; }
+  if (!current) {
+    focusRow(rows(scope())[0]);
+    return;
+  }
   const list = rows(current);
   const place = list.findIndex((row) => row.contains(document.activeElement));
   const next = columns[columns.indexOf(current) + by];
-  if (next) { const there = rows(next); focusRow(there[Math.min(place, there.length - 1)]); }
+  if (next) {
+    const there = rows(next);
+    focusRow(there[Math.min(place, there.length - 1)]);
+  }
 }
 
 /** One event earlier or later. The newest event is now. */
@@ -54,18 +60,31 @@ const typing = (target: EventTarget | null): boolean =>
 
 /** Tells the focused item what was pressed; it listens with `onKeyAct`. */
 export class KeyAct extends CustomEvent<{ key: string }> {
-  constructor(key: string) { super("keyact", { detail: { key }, bubbles: true, cancelable: true }); }
+  constructor(key: string) {
+    super("keyact", { detail: { key }, bubbles: true, cancelable: true });
+  }
 }
 const ACTS = new Set(["a", "r", "m", "y", "Enter", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
 
 function escape(event: KeyboardEvent): void {
-  if (dialog.peek()) { dialog.value = null; return; }
-  if (typing(event.target)) { (event.target as HTMLElement).blur(); return; }
-  if (route.peek().query.get("review")) { go(here({ review: null })); return; }
+  if (dialog.peek()) {
+    dialog.value = null;
+    return;
+  }
+  if (typing(event.target)) {
+    (event.target as HTMLElement).blur();
+    return;
+  }
+  if (route.peek().query.get("review")) {
+    go(here({ review: null }));
+    return;
+  }
   const { task } = route.peek();
   if (task) {
     go(closeTask());
-    requestAnimationFrame(() => focusRow(document.querySelector<HTMLElement>(`[data-nav][data-task="${CSS.escape(task)}"]`) ?? undefined));
+    requestAnimationFrame(() =>
+      focusRow(document.querySelector<HTMLElement>(`[data-nav][data-task="${CSS.escape(task)}"]`) ?? undefined),
+    );
     return;
   }
   if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
@@ -74,7 +93,10 @@ function escape(event: KeyboardEvent): void {
 function pressed(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
   const { key } = event;
-  if (key === "Escape") { escape(event); return; }
+  if (key === "Escape") {
+    escape(event);
+    return;
+  }
   if (typing(event.target) || dialog.peek()) return;
   const target = event.target instanceof Element ? event.target : null;
   if (key === "Enter" && target?.matches("a, button, summary") && !target.matches("[data-nav]")) return;
@@ -90,20 +112,55 @@ function pressed(event: KeyboardEvent): void {
   chord = 0;
   if (ACTS.has(key)) {
     const focused = document.activeElement?.closest("[data-nav]") ?? document.querySelector("[data-panel]");
-    if (focused && !focused.dispatchEvent(new KeyAct(key))) { done(); return; }
+    if (focused && !focused.dispatchEvent(new KeyAct(key))) {
+      done();
+      return;
+    }
   }
   switch (key) {
-    case "g": chord = Date.now(); break;
-    case "j": done(); move(1); break;
-    case "k": done(); move(-1); break;
-    case "h": done(); across(-1); break;
-    case "l": done(); across(1); break;
-    case "/": done(); document.querySelector<HTMLInputElement>("#filter")?.focus(); break;
-    case "c": done(); dialog.value = "create"; break;
-    case "?": done(); dialog.value = "keys"; break;
-    case "[": done(); step(-1); break;
-    case "]": done(); step(1); break;
-    case "n": done(); go(here({ at: null })); break;
+    case "g":
+      chord = Date.now();
+      break;
+    case "j":
+      done();
+      move(1);
+      break;
+    case "k":
+      done();
+      move(-1);
+      break;
+    case "h":
+      done();
+      across(-1);
+      break;
+    case "l":
+      done();
+      across(1);
+      break;
+    case "/":
+      done();
+      document.querySelector<HTMLInputElement>("#filter")?.focus();
+      break;
+    case "c":
+      done();
+      dialog.value = "create";
+      break;
+    case "?":
+      done();
+      dialog.value = "keys";
+      break;
+    case "[":
+      done();
+      step(-1);
+      break;
+    case "]":
+      done();
+      step(1);
+      break;
+    case "n":
+      done();
+      go(here({ at: null }));
+      break;
   }
 }
 export const startKeys = (): void => document.addEventListener("keydown", pressed);

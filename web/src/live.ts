@@ -4,7 +4,10 @@ import { signal } from "@preact/signals";
 import { address } from "./api";
 import { type Message, readStream, StreamRefused } from "./stream";
 
-export interface Link { up: boolean; since: number }
+export interface Link {
+  up: boolean;
+  since: number;
+}
 /** The server knows this browser no longer: its session has ended. */
 export const locked = signal(false);
 export const link = signal<Link>({ up: false, since: Date.now() });
@@ -12,8 +15,16 @@ export const link = signal<Link>({ up: false, since: Date.now() });
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 
-interface Told { from: "leader"; messages?: Message[]; link?: Link; opened?: boolean; locked?: boolean }
-interface Hello { from: "tab" }
+interface Told {
+  from: "leader";
+  messages?: Message[];
+  link?: Link;
+  opened?: boolean;
+  locked?: boolean;
+}
+interface Hello {
+  from: "tab";
+}
 
 export interface Listener {
   /** Resolves when this tab knows where the stream has to begin. */
@@ -25,10 +36,18 @@ export interface Listener {
   reopened(): void;
 }
 
-const pause = (ms: number, stop: AbortSignal): Promise<void> => new Promise((done) => {
-  const timer = setTimeout(done, ms);
-  stop.addEventListener("abort", () => { clearTimeout(timer); done(); }, { once: true });
-});
+const pause = (ms: number, stop: AbortSignal): Promise<void> =>
+  new Promise((done) => {
+    const timer = setTimeout(done, ms);
+    stop.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        done();
+      },
+      { once: true },
+    );
+  });
 
 export function startLive(repo: string | null, listener: Listener): () => void {
   const name = `comity-stream:${repo ?? ""}`;
@@ -69,10 +88,19 @@ export function startLive(repo: string | null, listener: Listener): () => void {
     while (!stop.signal.aborted) {
       let retry: number | null = null;
       try {
-        await readStream(address("/events/stream"), String(listener.lastSeq()), stop.signal, () => { wait = FIRST_PAUSE_MS; opened(); }, (messages) => {
-          listener.take(messages);
-          channel.postMessage({ from: "leader", messages } satisfies Told);
-        });
+        await readStream(
+          address("/events/stream"),
+          String(listener.lastSeq()),
+          stop.signal,
+          () => {
+            wait = FIRST_PAUSE_MS;
+            opened();
+          },
+          (messages) => {
+            listener.take(messages);
+            channel.postMessage({ from: "leader", messages } satisfies Told);
+          },
+        );
       } catch (problem) {
         if (problem instanceof StreamRefused && problem.retryAfter) retry = problem.retryAfter * 1000;
         if (problem instanceof StreamRefused && problem.status === 401) {
@@ -91,5 +119,8 @@ export function startLive(repo: string | null, listener: Listener): () => void {
   // Without locks (a plain address that is not this machine's) every tab reads for itself.
   if (navigator.locks) void navigator.locks.request(name, { signal: stop.signal }, lead).catch(() => undefined);
   else void lead();
-  return () => { stop.abort(); channel.close(); };
+  return () => {
+    stop.abort();
+    channel.close();
+  };
 }

@@ -3,7 +3,11 @@ import { batch, signal } from "@preact/signals";
 
 export const PAGES = ["inbox", "board", "tree", "agents", "timeline", "flow", "more"] as const;
 export type Page = (typeof PAGES)[number];
-export interface Route { page: Page; task: string | null; query: URLSearchParams }
+export interface Route {
+  page: Page;
+  task: string | null;
+  query: URLSearchParams;
+}
 
 const isPage = (word: string | null): word is Page => PAGES.includes(word as Page);
 
@@ -66,11 +70,15 @@ export function closeTask(): string {
 export function go(to: string, replace = false): void {
   if (replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
-  batch(() => { route.value = parse(new URL(location.href)); });
+  batch(() => {
+    route.value = parse(new URL(location.href));
+  });
 }
 
 export function startRouting(): void {
-  addEventListener("popstate", () => { route.value = parse(new URL(location.href)); });
+  addEventListener("popstate", () => {
+    route.value = parse(new URL(location.href));
+  });
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const link = event.target instanceof Element ? event.target.closest("a") : null;

@@ -2,10 +2,18 @@
 import { effect, signal } from "@preact/signals";
 
 function stored(key: string): string | null {
-  try { return localStorage.getItem(key); } catch { return null; }
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
 }
 function store(key: string, value: string): void {
-  try { localStorage.setItem(key, value); } catch { /* it holds until the tab closes */ }
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    /* it holds until the tab closes */
+  }
 }
 
 export type Theme = "system" | "light" | "dark";
@@ -30,7 +38,10 @@ export function startSettings(): void {
 
 /** The browser asks the reader; without a yes the setting stays off. */
 export async function askToNotify(): Promise<void> {
-  if (notify.value) { notify.value = false; return; }
+  if (notify.value) {
+    notify.value = false;
+    return;
+  }
   if (!("Notification" in window)) return;
-  notify.value = await Notification.requestPermission() === "granted";
+  notify.value = (await Notification.requestPermission()) === "granted";
 }

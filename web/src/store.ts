@@ -1,7 +1,7 @@
 // What this tab knows. All pages read it, and the stream alone changes it, so no two of them disagree.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { address, ask, asProblem, type Refusal, session } from "./api";
-import { startLive } from "./live";
+import { link, startLive } from "./live";
 import { route } from "./route";
 import type { Message } from "./stream";
 import type { Board, Card, CardsMessage, Column, Inbox, LogEvent, PresenceMessage } from "./types";
@@ -14,20 +14,35 @@ export class Resource<T> {
   private running = false;
   private again = false;
   private last = 0;
+  private took = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   readers = 0;
 
-  constructor(readonly url: string, private readonly seen?: (value: T) => void) {}
+  constructor(
+    readonly url: string,
+    private readonly seen?: (value: T) => void,
+  ) {}
 
-  /** Asks now; while an answer is awaited, asks once more after it. At most one question in `REFRESH_MS`. */
+  /** Asks now; while an answer is awaited, asks once more after it. What takes the server long, or nobody looks at, is asked for less often. */
   refresh(): void {
-    if (this.running) { this.again = true; return; }
-    const wait = this.last + REFRESH_MS - performance.now();
+    if (this.running) {
+      this.again = true;
+      return;
+    }
+    const wait = this.last + Math.max(document.hidden ? HIDDEN_MS : REFRESH_MS, REST * this.took) - performance.now();
     if (wait > 0 && this.data.peek()) {
-      this.timer ??= setTimeout(() => { this.timer = undefined; this.refresh(); }, wait);
+      this.timer ??= setTimeout(() => {
+        this.timer = undefined;
+        this.refresh();
+      }, wait);
       return;
     }
     void this.load();
+  }
+  /** Asks without saying what is known: time alone may have changed the answer. */
+  forget(): void {
+    this.etag = null;
+    this.refresh();
   }
   async load(): Promise<void> {
     this.running = true;
@@ -36,17 +51,28 @@ export class Resource<T> {
       const fresh = await ask<T>(this.url, this.etag);
       if (fresh) {
         this.etag = fresh.etag;
-        batch(() => { this.data.value = fresh.value; this.error.value = null; this.seen?.(fresh.value); });
+        batch(() => {
+          this.data.value = fresh.value;
+          this.error.value = null;
+          this.seen?.(fresh.value);
+        });
       } else this.error.value = null;
     } catch (problem) {
       this.error.value = asProblem(problem);
     } finally {
       this.running = false;
-      if (this.again) { this.again = false; this.refresh(); }
+      this.took = performance.now() - this.last;
+      if (this.again) {
+        this.again = false;
+        this.refresh();
+      }
     }
   }
 }
 const REFRESH_MS = 250;
+const HIDDEN_MS = 2_000;
+/** The server rests this many times as long as its last answer took. */
+const REST = 4;
 
 const kept = new Map<string, Resource<unknown>>();
 /** Answers that nobody shows are forgotten beyond this number. */
@@ -77,19 +103,37 @@ const withAbandoned = computed(() => /\bis:abandoned\b/.test(route.value.query.g
 
 /** How far the server's clock is ahead of this one. */
 let ahead = 0;
-export const clock = signal(Date.now());
-export const serverNow = (): number => Date.now() + ahead;
-const setClock = (now: string): void => { ahead = Date.parse(now) - Date.now(); clock.value = serverNow(); };
-export const startClock = (): void => { setInterval(() => { clock.value = serverNow(); }, 1000); };
+/** The server's time, second by second. */
+export const present = signal(Date.now());
+const setClock = (now: string): void => {
+  ahead = Date.parse(now) - Date.now();
+  present.value = Date.now() + ahead;
+};
+export const startClock = (): void => {
+  setInterval(() => {
+    present.value = Date.now() + ahead;
+  }, 1000);
+};
+/** The time that the pages count from: the present, or the moment of the past that they show. */
+export const clock = computed(() => {
+  const moment = past.value ? board.value?.at?.ts : undefined;
+  return moment ? Date.parse(moment) : present.value;
+});
 
 // --- board --------------------------------------------------------------------------------------------------------
 
 export interface BoardState {
-  seq: number; repo: string; tasks: number; ready: number; columns: Column[]; cards: ReadonlyMap<string, Card>; at: Board["at"]; more: boolean;
+  seq: number;
+  repo: string;
+  tasks: number;
+  ready: number;
+  columns: Column[];
+  cards: ReadonlyMap<string, Card>;
+  at: Board["at"];
+  more: boolean;
 }
 export const board = signal<BoardState | null>(null);
 export const boardError = signal<Refusal | null>(null);
-export const inboxCount = signal<number | null>(null);
 export const lastEvent = signal<{ seq: number; ts: string } | null>(null);
 export const seen = signal<ReadonlyMap<string, string>>(new Map());
 /** The newest events that this tab saw, newest last. */
@@ -102,9 +146,15 @@ let boardLoading: Promise<void> | null = null;
 
 function setBoard(answer: Board): void {
   batch(() => {
-    setClock(answer.now);
+    if (!answer.at) setClock(answer.now);
     board.value = {
-      seq: answer.seq, repo: answer.repo, tasks: answer.tasks, ready: answer.ready, columns: answer.columns, at: answer.at, more: answer.more,
+      seq: answer.seq,
+      repo: answer.repo,
+      tasks: answer.tasks,
+      ready: answer.ready,
+      columns: answer.columns,
+      at: answer.at,
+      more: answer.more,
       cards: new Map(answer.cards.map((card) => [card.id, card])),
     };
     boardError.value = null;
@@ -116,7 +166,8 @@ function setBoard(answer: Board): void {
 const RETRY_MS = 2_000;
 export function loadBoard(): Promise<void> {
   boardLoading ??= (async () => {
-    const moment = at.peek(), given = withAbandoned.peek();
+    const moment = at.peek(),
+      given = withAbandoned.peek();
     // What the stream says while the answer is on its way is applied after it.
     if (moment === null) held ??= [];
     try {
@@ -135,31 +186,48 @@ export function loadBoard(): Promise<void> {
       if (refusal.status === 0 || refusal.status >= 500) setTimeout(() => void loadBoard(), RETRY_MS);
     }
     if (moment !== at.peek() || given !== withAbandoned.peek()) setTimeout(() => void loadBoard());
-  })().finally(() => { boardLoading = null; });
+  })().finally(() => {
+    boardLoading = null;
+  });
   return boardLoading;
 }
 /** A page that opens in the past still follows the present: it counts what came later. */
 async function findHead(): Promise<void> {
   const fresh = await ask<Board>(address("/board"), null);
   if (!fresh) return;
+  setClock(fresh.value.now);
   headSeq = fresh.value.seq;
   lastEvent.value = fresh.value.last_event;
 }
 let firstLoad: () => void = () => undefined;
-const loaded = new Promise<void>((done) => { firstLoad = done; });
+const loaded = new Promise<void>((done) => {
+  firstLoad = done;
+});
 
 // Messages are applied once a frame: a storm of events draws as often as one.
 let pending: Message[] = [];
 let scheduled = false;
 function take(messages: Message[]): void {
-  if (held) { held.push(...messages); return; }
+  if (held) {
+    held.push(...messages);
+    return;
+  }
   pending.push(...messages);
-  if (scheduled || !pending.length) return;
-  scheduled = true;
-  // A hidden tab gets no frames, but its title still counts.
-  if (document.hidden) setTimeout(drain, 50);
-  else requestAnimationFrame(drain);
+  if (!scheduled && pending.length) schedule();
 }
+/** In the next frame; a hidden tab gets none, but its title still counts. */
+function schedule(): void {
+  scheduled = true;
+  let ran = false;
+  const run = (): void => {
+    if (ran) return;
+    ran = true;
+    drain();
+  };
+  requestAnimationFrame(run);
+  setTimeout(run, FRAMELESS_MS);
+}
+const FRAMELESS_MS = 250;
 
 /** How long one frame may read messages; the rest waits for the next. */
 const BUDGET_MS = 6;
@@ -167,9 +235,9 @@ function drain(): void {
   const began = performance.now();
   const changed = new Set<string>();
   const tasks = new Set<string>();
+  const events: LogEvent[] = [];
   batch(() => {
     let cards: Map<string, Card> | null = null;
-    const events: LogEvent[] = [];
     let read = 0;
     for (const message of pending) {
       if (read > 0 && performance.now() - began > BUDGET_MS) break;
@@ -178,14 +246,12 @@ function drain(): void {
         const body = JSON.parse(message.data) as CardsMessage;
         for (const name of body.changed) changed.add(name);
         for (const card of body.cards) tasks.add(card.id);
-        if (past.peek()) { inboxCount.value = body.inbox; continue; }
         const state = board.peek();
         if (!state || state.at || body.seq < state.seq) continue;
         cards ??= new Map(state.cards);
         for (const card of body.cards) cards.set(card.id, card);
         for (const id of body.gone) cards.delete(id);
         board.value = { ...state, seq: body.seq, tasks: body.tasks, ready: body.ready, columns: body.columns, cards };
-        inboxCount.value = body.inbox;
       } else if (message.event === "log") {
         const event = JSON.parse(message.data) as LogEvent;
         if (event.seq <= headSeq) continue;
@@ -206,9 +272,9 @@ function drain(): void {
       feed.value = [...feed.peek(), ...events].slice(-FEED);
     }
   });
-  scheduled = pending.length > 0;
-  if (scheduled) requestAnimationFrame(drain);
-  invalidate(changed, tasks);
+  scheduled = false;
+  if (pending.length) schedule();
+  invalidate(changed, tasks, events);
 }
 
 function presence(body: PresenceMessage, cards: Map<string, Card> | null): Map<string, Card> | null {
@@ -227,12 +293,19 @@ function presence(body: PresenceMessage, cards: Map<string, Card> | null): Map<s
   return changed;
 }
 
+/** Answers that change with events of one kind; the empty beginning is every event's. */
+const ABOUT: Record<string, string> = { why: "", decisions: "decision", memories: "memory", directives: "directive" };
+
 /** Asks again for what changed and is shown. The past does not change. */
-function invalidate(changed: ReadonlySet<string>, tasks: ReadonlySet<string>): void {
+function invalidate(changed: ReadonlySet<string>, tasks: ReadonlySet<string>, events: readonly LogEvent[]): void {
   for (const [url, one] of kept) {
     if (/[?&]at=/.test(url)) continue;
     const [, name = "", id = ""] = /^\/api\/v1\/([a-z]+)(?:\/([^/?]+))?/.exec(url) ?? [];
-    const stale = name === "tasks" ? tasks.has(decodeURIComponent(id)) : changed.has(name) || (name === "why" && changed.size > 0);
+    const about = ABOUT[name];
+    const stale =
+      name === "tasks"
+        ? tasks.has(decodeURIComponent(id)) || (events.length > 0 && url.includes("/panel"))
+        : changed.has(name) || (about !== undefined && events.some((event) => event.event.startsWith(about)));
     if (!stale) continue;
     if (one.readers > 0) one.refresh();
     else kept.delete(url);
@@ -249,15 +322,36 @@ export function reload(): void {
 }
 
 export const newerEvents = computed(() => {
-  const shown = board.value?.at?.seq, last = lastEvent.value?.seq;
+  const shown = board.value?.at?.seq,
+    last = lastEvent.value?.seq;
   return shown !== undefined && last !== undefined ? Math.max(0, last - shown) : 0;
 });
 
 export const inboxOf = (): Resource<Inbox> => resource<Inbox>("/inbox", { at: at.value });
 export const mayAct = computed(() => session.value?.csrf != null && !past.value);
 
+/** Some things become true by waiting alone: silence, a decision past half of its time. Nothing in the stream says so. */
+const ROUND_MS = 30_000;
+const BY_TIME = /^\/api\/v1\/(inbox|crew|tree)(\?|$)/;
+function startRounds(): void {
+  setInterval(() => {
+    if (past.peek() || !link.peek().up) return;
+    for (const [url, one] of kept) if (one.readers > 0 && BY_TIME.test(url) && !/[?&]at=/.test(url)) one.forget();
+  }, ROUND_MS);
+  let before: { seq: number; items: string } | null = null;
+  effect(() => {
+    const inbox = inboxOf().data.value;
+    if (!inbox || inbox.at) return;
+    const items = inbox.items.map((item) => item.kind + item.key).join();
+    // An item came or went without an event: the strips on the cards are as old as the last one.
+    if (before && before.seq === inbox.seq && before.items !== items) void loadBoard();
+    before = { seq: inbox.seq, items };
+  });
+}
+
 export function startStore(): void {
   startClock();
+  startRounds();
   startLive(route.peek().query.get("repo"), { ready: loaded, lastSeq: () => headSeq, take, reopened: reload });
   effect(() => {
     void [at.value, withAbandoned.value];

@@ -454,6 +454,10 @@ inputs! {
     CheckWork {
         /// The task; the one that the caller holds where none is given.
         id: Option<String>,
+        /// What the work is compared with; where it began when none is given.
+        base: Option<String>,
+        /// The commit that is checked; the work tree as it is when none is given.
+        head: Option<String>,
     }
     CheckPush {
         /// What git tells a pre-push hook on its standard input.

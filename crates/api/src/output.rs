@@ -4,6 +4,7 @@
 use comity_core::brief::Brief;
 use comity_core::event::PadChange;
 use comity_core::hint::Hint;
+use comity_core::land::LeaseViolation;
 use comity_core::observed::{FileChange, SharedWith};
 use comity_core::status::Status;
 use comity_core::time::Timestamp;
@@ -42,6 +43,9 @@ answers! {
         /// Other live claims in the same work tree; the check may include their work.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shared_with: Vec<SharedWith>,
+        /// Changes of files that others had leased, which the settings or a waiver let pass.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        violations: Vec<LeaseViolation>,
     }
     /// A task with what was asked about it and what happened to it, the newest first.
     StoryAnswer {
@@ -116,6 +120,12 @@ answers! {
     Suggestion { agent: String, score: i64, reason: String, }
     DecisionsPage { decisions: Vec<DecisionView>, next: Option<String>, }
     DecisionAnswer { decision: DecisionView, }
+    /// A question that was answered.
+    AnsweredDecision {
+        decision: DecisionView,
+        /// The task that the answer made, where the question proposed one.
+        task: Option<TaskView>,
+    }
     MemoriesPage { memories: Vec<MemoryView>, next: Option<String>, }
     MemoryAnswer { memory: MemoryView, }
     DirectivesPage { directives: Vec<DirectiveView>, next: Option<String>, }
@@ -191,11 +201,18 @@ answers! {
         base: Option<String>,
         commit: Option<String>,
         files: Vec<FileChange>,
-        /// Empty: work with a violation is refused.
-        violations: Vec<String>,
+        /// Changes of files that others had leased, which the settings or a waiver let pass: any other work with a violation is
+        /// refused.
+        violations: Vec<LeaseViolation>,
     }
     /// The files of the next commit. A person is told of leases of others and may go on; `ok` is false then.
-    StagedAnswer { ok: bool, files: Vec<String>, }
+    StagedAnswer {
+        ok: bool,
+        files: Vec<String>,
+        /// What a person is told of, and what the settings only warn of.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        violations: Vec<Value>,
+    }
     /// A push that is allowed.
     PushAnswer { ok: bool, remote: Option<String>, refs: Vec<String>, }
     /// A commit message that fits the template; any other is refused.
@@ -293,7 +310,8 @@ impl SyncReport {
 
 impl SubmitAnswer {
     pub fn of_task(task: TaskView) -> SubmitAnswer {
-        SubmitAnswer { task, undeclared: Vec::new(), shared_with: Vec::new() }
+        let (undeclared, shared_with, violations) = (Vec::new(), Vec::new(), Vec::new());
+        SubmitAnswer { task, undeclared, shared_with, violations }
     }
 }
 
@@ -322,6 +340,7 @@ pub struct Rebuilt {
     pub directives: usize,
     pub leases: usize,
     pub memories: usize,
+    pub past_leases: usize,
     #[serde(default)]
     pub posts: usize,
     pub repos: usize,

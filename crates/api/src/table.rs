@@ -159,6 +159,7 @@ table! {
     TaskRequestChanges "task.request-changes" Write RequestChanges ALL, TaskVerbInput => TaskAnswer, "Send the work back for changes";
     TaskMerge "task.merge" Write Merge PEOPLE, TaskVerbInput => TaskAnswer, "Start to merge approved work";
     TaskDone "task.done" Write Done PEOPLE, Done => TaskAnswer, "Finish a task";
+    TaskLand "task.land" Write Merge LOCAL, LandTask => LandAnswer, "Merge approved work into its branch, check the result, and finish the task";
     TaskBlock "task.block" Write Block ALL, Block => TaskAnswer, "Block a task until it gets what it needs";
     TaskAnswerQuestions "task.answer" Write AnswerForPlanner PEOPLE, AnswerTask => TaskAnswer, "Answer the questions of a blocked task";
     TaskIntervene "task.intervene" Write none PEOPLE, Intervene => TaskAnswer, "Look at a stuck task, or say how it continues";
@@ -192,7 +193,7 @@ table! {
     DecisionAsk "decision.ask" Write Ask ALL, Question => DecisionAnswer, "Ask a question";
     DecisionList "decision.list" Read none ALL, DecisionFilter => DecisionsPage, "List questions";
     DecisionShow "decision.show" Read none ALL, ById => DecisionAnswer, "Show a question";
-    DecisionAnswerOne "decision.answer" Write AnswerForPlanner PEOPLE, AnswerDecision => DecisionAnswer, "Answer a question";
+    DecisionAnswerOne "decision.answer" Write AnswerForPlanner PEOPLE, AnswerDecision => AnsweredDecision, "Answer a question";
     DecisionWait "decision.wait" Read none PEOPLE, WaitForDecision => DecisionAnswer, "Wait for an answer";
     MemoryWrite "memory.write" Write Remember ALL, NewMemory => MemoryAnswer, "Write a memory";
     MemoryList "memory.list" Read none ALL, ListMemories => MemoriesPage, "List memories";
@@ -223,10 +224,11 @@ table! {
     ContractRender "contract.render" Read none PEOPLE, RenderTask => RenderedTask, "Write a task as a contract";
     ContractApply "contract.apply" Write none PEOPLE, ApplyContract => AppliedAnswer, "Carry out what the report of an agent asks for";
     ContractSchema "contract.schema" Read none PEOPLE, ContractOfKind => SchemaAnswer, "Print the JSON Schema of a kind of contract";
-    GuardCheck "guard.check" Read none LOCAL, CheckWork => GuardAnswer, "Check this work tree against the constraints of a task";
+    GuardCheck "guard.check" Read none LOCAL, CheckWork => GuardAnswer, "Check work against the constraints of its task and the leases of others";
     GuardPush "guard.push" Read none LOCAL, CheckPush => PushAnswer, "Refuse pushes of agents to protected branches, as git's pre-push hook";
     GuardStaged "guard.staged" Read none LOCAL, Nothing => StagedAnswer, "Check the files of the next commit against the leases of others";
     GuardCommit "guard.commit" Read none PEOPLE, CheckMessage => MessageAnswer, "Check a commit message against the template type(task-id): summary";
+    Snapshot "snapshot" Read none LOCAL, TakeSnapshot => SnapshotsAnswer, "Keep the uncommitted work of this work tree as a commit, without touching it";
     Log "log" Read none PEOPLE, LogFilter => EventsPage, "Show what happened, the newest first";
     LogVerify "log.verify" Read none PEOPLE, Nothing => VerifyAnswer, "Check the hash chain of the log, and the state against the log";
     LogRebuild "log.rebuild" Write Reclaim LOCAL, Nothing => RebuildAnswer, "Rebuild the state from the log";

@@ -220,11 +220,27 @@ fn globals(line: &[String]) -> crate::args::Global {
     cli.map(|cli| cli.global).unwrap_or_default()
 }
 
-/// Returns what makes a shell's script ask comity, before it falls back to commands and options.
-pub fn script(shell: &str) -> &'static str {
+/// Makes the script of commands and options ask comity first: for ids, statuses and other words.
+pub fn script(shell: &str, options: &str) -> String {
     match shell {
-        "bash" => {
-            r#"
+        "bash" => format!("{options}{BASH}"),
+        // An autoloaded file is one function, which has to be ours.
+        "zsh" => {
+            let end = options.rfind("\nif [ \"$funcstack[1]\"").unwrap_or(options.len());
+            let options = options.get(..end).unwrap_or(options);
+            options.replacen("\n_comity() {", "\n_comity_options() {", 1) + ZSH
+        }
+        _ => {
+            let asking = |line: &str| match line.ends_with(" -r") {
+                true => format!("{line} -a '(__comity_values)'\n"),
+                false => format!("{line}\n"),
+            };
+            options.lines().map(asking).collect::<String>() + FISH
+        }
+    }
+}
+
+const BASH: &str = r#"
 _comity_with_ids() {
     local found
     found=$("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1)
@@ -235,30 +251,34 @@ _comity_with_ids() {
     _comity "$@"
 }
 complete -F _comity_with_ids -o bashdefault -o default comity
-"#
-        }
-        "zsh" => {
-            r#"
-_comity_with_ids() {
+"#;
+
+const ZSH: &str = r#"
+_comity() {
     local -a found
     found=("${(@f)$(comity __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
     if [ -n "$found[1]" ]; then
-        found=("${(@)found//:/\:}")
-        found=("${(@)found//$'	'/:}")
+        found=("${(@)found//:/\\:}")
+        found=("${(@)found//$'\t'/:}")
         _describe 'value' found
         return
     fi
+    _comity_options "$@"
+}
+if [ "$funcstack[1]" = "_comity" ]; then
     _comity "$@"
-}
-if [ "$funcstack[1]" != "_comity" ]; then
-    compdef _comity_with_ids comity
+else
+    compdef _comity comity
 fi
-"#
-        }
-        _ => {
-            "
-complete -c comity -a '(comity __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
-"
-        }
-    }
-}
+"#;
+
+const FISH: &str = "
+function __comity_values
+    comity __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null
+end
+function __comity_knows
+    set -g __comity_found (__comity_values)
+    test (count $__comity_found) -gt 0
+end
+complete -c comity -n __comity_knows -f -a '$__comity_found'
+";

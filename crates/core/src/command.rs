@@ -133,6 +133,13 @@ pub enum Command {
         unmerged: bool,
         reason: Option<String>,
     },
+    /// Finish a task whose work comity merged: what `merge` and `done` do, all or none.
+    Land {
+        id: String,
+        /// The commit that has the work merged.
+        merged: String,
+        reason: Option<String>,
+    },
     /// Stop until something is given.
     Block {
         id: String,

@@ -36,6 +36,8 @@ pub enum Need {
     Preferred(RepoName, AgentId),
     /// Every live lease whose literal prefix lies on the way to, at, or below this one.
     LeasesNear(RepoName, String),
+    /// Every live lease that lies near one of these paths, and every lease there that ended after this place in the log.
+    HeldNear(RepoName, Seq, Vec<String>),
     /// Every live lease of this owner.
     LeasesOf(RepoName, AgentId),
     /// Every task that depends on this one.
@@ -183,6 +185,7 @@ pub enum Entity {
     Agent(crate::agent::Agent),
     Memory(Box<crate::memory::Memory>),
     Directive(Box<crate::directive::Directive>),
+    PastLease(Box<crate::lease::PastLease>),
     Post(Box<crate::post::Post>),
 }
 
@@ -227,6 +230,9 @@ impl Facts {
             }
             (Key::Directive(repo, id), Some(Entity::Directive(directive))) => {
                 self.state.directives.insert((repo, id), *directive);
+            }
+            (Key::PastLease(repo, id), Some(Entity::PastLease(lease))) => {
+                self.state.past_leases.insert((repo, id), *lease);
             }
             (Key::Post(repo, id), Some(Entity::Post(post))) => {
                 self.state.posts.insert((repo, id), *post);
@@ -313,6 +319,8 @@ impl Facts {
             Key::Decision(..) => matches!(placed.draft.event, Event::DecisionAsked(_)),
             Key::Memory(..) => matches!(placed.draft.event, Event::MemoryWritten(_)),
             Key::Directive(..) => matches!(placed.draft.event, Event::DirectiveCreated(_)),
+            // Only the end of a lease names it.
+            Key::PastLease(..) => true,
             Key::Post(..) => matches!(
                 placed.draft.event,
                 Event::ChangeNoted(_) | Event::MessageSent(_) | Event::Merged(_)

@@ -1,6 +1,6 @@
 //! A lease: the hold of one owner on the paths of one pattern, for a time.
 
-use crate::ids::{AgentId, Fence, LeaseId, RepoName, TaskId};
+use crate::ids::{AgentId, Fence, LeaseId, RepoName, Seq, TaskId};
 use crate::time::{Millis, Timestamp};
 use crate::word_enum::word_enum;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ word_enum! {
     }
 }
 
-/// A live lease. One that has ended is not kept; the log remembers it.
+/// A live lease. One that has ended is a [`PastLease`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lease {
     pub repo: RepoName,
@@ -36,4 +36,27 @@ pub struct Lease {
     pub renewed_at: Timestamp,
     /// How long it lives without a sign of life.
     pub ttl: Millis,
+    /// It was granted when its paths had been changed already, or when nobody could see whether they were.
+    #[serde(default)]
+    pub late: bool,
+}
+
+/// A lease that has ended: whose paths it were, and from when to when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PastLease {
+    pub repo: RepoName,
+    pub id: LeaseId,
+    pub path: String,
+    pub mode: LeaseMode,
+    pub owner: AgentId,
+    pub claim_of: Option<TaskId>,
+    pub fence: Fence,
+    pub acquired_at: Timestamp,
+    pub late: bool,
+    /// The event that ended it.
+    pub ended: Seq,
+    /// When it ended; one that ran out ended before anybody noticed.
+    pub ended_at: Timestamp,
+    /// It ran out.
+    pub expired: bool,
 }

@@ -17,6 +17,7 @@ pub mod event;
 pub mod facts;
 pub mod hint;
 pub mod ids;
+pub mod land;
 pub mod last_report;
 pub mod lease;
 pub mod limits;

@@ -56,6 +56,8 @@ pub const PRIORITY_MAX: u64 = (1 << 53) - 1;
 pub const DIRECTIVE_KEPT: Millis = Millis::from_secs(86_400);
 /// Deepest nesting of a JSON value that a caller may report.
 pub const JSON_DEPTH_MAX: usize = 32;
+/// Violations of the land rule that an event keeps. One is enough to refuse; the rest tells how much there is to mend.
+pub const VIOLATIONS_MAX: usize = 50;
 /// Leases that an agent gets by writing files. From then on it writes free files without one.
 pub const AUTOMATIC_LEASES_MAX: usize = 200;
 /// Longest message or change notice, in bytes.

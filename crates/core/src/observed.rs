@@ -1,11 +1,12 @@
 //! What a door saw with its own eyes. No caller can state any of it: nothing here is read from a text, and no `Command`
 //! reaches it.
 
-use crate::command::{Command, FileAction, ReportStatus, Submission};
+use crate::command::{Command, FileAction, LeaseChange, ReportStatus, Submission, TaskVerb};
 use crate::status::Status;
 use crate::task::Tier;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// What was seen for one request; the default is that nothing was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +14,7 @@ pub struct Observed {
     pub claim: Option<ClaimSeen>,
     pub work: Option<WorkSeen>,
     pub merge: Option<MergeSeen>,
+    pub lease: Option<LeaseSeen>,
     /// Why the work or the merge could not be seen, in a sentence without its full stop.
     pub unseen: Option<String>,
     /// The run of a command that evidence in the request comes from. Evidence without a run is claimed.
@@ -112,6 +114,8 @@ pub struct WorkSeen {
     /// What the files were compared with.
     pub base: String,
     pub files: Vec<FileChange>,
+    /// Paths among them that are as they were in the last submission: this round did not change them.
+    pub as_submitted: BTreeSet<String>,
     /// Changed files that comity itself writes. They count for nobody and may be listed.
     pub written_by_comity: Vec<String>,
     /// The first commits that were made since the claim, newest first.
@@ -123,6 +127,23 @@ pub struct WorkSeen {
     pub is_on_branch: bool,
     /// Other live claims in the same work tree, when it has the same branch checked out.
     pub shared_with: Vec<SharedWith>,
+}
+
+impl WorkSeen {
+    /// Lists the paths that this round changed: both names of a file that was moved.
+    pub fn changed_in_round(&self) -> impl Iterator<Item = &str> {
+        let names = self.files.iter().flat_map(|file| file.moved_from.iter().chain([&file.path]));
+        names.filter(|path| !self.as_submitted.contains(*path)).map(String::as_str)
+    }
+}
+
+/// What git says of files that are about to be leased.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeaseSeen {
+    /// Paths that differ from where the caller's round began.
+    pub changed: Vec<String>,
+    /// The caller holds several tasks and did not say which one the lease is for.
+    pub is_ambiguous: bool,
 }
 
 /// A file that differs between two commits.
@@ -163,12 +184,14 @@ pub struct MergeSeen {
     pub merged: String,
     /// Whether it contains the submitted commit, or an equal patch.
     pub contains: bool,
+    /// Paths that the merge commit changes beyond the work that was handed in.
+    pub added: Vec<String>,
     /// The files that the work changed; empty where that could not be seen.
     pub files: Vec<String>,
 }
 
 /// What has to be looked at before a command can be decided.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wanted<'a> {
     /// A claim may be made.
     pub claim: bool,
@@ -176,6 +199,10 @@ pub struct Wanted<'a> {
     pub work: Option<Cow<'a, Submission>>,
     /// The task is finished; the commit that is said to have the work, if one is named.
     pub merge: Option<Option<&'a str>>,
+    /// These patterns are leased.
+    pub lease: Option<&'a [String]>,
+    /// A claim ends without its work handed in: what is not committed has to be kept first.
+    pub keep: bool,
 }
 
 impl Wanted<'_> {
@@ -204,11 +231,19 @@ impl Command {
         let nothing = Wanted::default();
         match self {
             Command::Claim(_) | Command::Start { .. } => Wanted { claim: true, ..nothing },
+            Command::Lease(LeaseChange::Acquire { patterns, .. }) => {
+                Wanted { lease: Some(patterns), ..nothing }
+            }
             Command::Submit(given) => {
                 let status = given.report.as_ref().map(|report| report.status);
                 let hands_in = status.is_none_or(|status| status == ReportStatus::Completed);
-                Wanted { work: hands_in.then_some(Cow::Borrowed(given)), ..nothing }
+                let work = hands_in.then_some(Cow::Borrowed(given));
+                Wanted { work, keep: !hands_in, ..nothing }
             }
+            Command::Move {
+                verb: TaskVerb::Release | TaskVerb::Fail | TaskVerb::Abandon, ..
+            } => Wanted { keep: true, ..nothing },
+            Command::Land { merged, .. } => Wanted { merge: Some(Some(merged)), ..nothing },
             Command::Done { merged, unmerged: false, .. } => {
                 Wanted { merge: Some(merged.as_deref()), ..nothing }
             }
@@ -220,13 +255,12 @@ impl Command {
                     Wanted { work: Some(Cow::Owned(given)), ..nothing }
                 }
                 Status::Done => Wanted { merge: Some(None), ..nothing },
-                Status::Queued
-                | Status::ChangesRequested
-                | Status::Approved
-                | Status::Merging
-                | Status::Blocked
-                | Status::Failed
-                | Status::Abandoned => nothing,
+                Status::Queued | Status::Failed | Status::Abandoned => {
+                    Wanted { keep: true, ..nothing }
+                }
+                Status::ChangesRequested | Status::Approved | Status::Merging | Status::Blocked => {
+                    nothing
+                }
             },
             Command::Several { steps, .. } => steps.iter().fold(nothing, |all, step| {
                 let one = step.wants_seen();
@@ -234,6 +268,8 @@ impl Command {
                     claim: all.claim || one.claim,
                     work: all.work.or(one.work),
                     merge: all.merge.or(one.merge),
+                    lease: None,
+                    keep: all.keep || one.keep,
                 }
             }),
             _ => nothing,

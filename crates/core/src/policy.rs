@@ -1,6 +1,8 @@
 //! What a project may set: limits on attempts, required gates, wider roles, the branch pattern.
 
+use crate::ids::AgentId;
 use crate::pattern::CaseRule;
+use crate::refusal::{Code, Refusal};
 use crate::role::{Role, Verb};
 use crate::task::Tier;
 use crate::time::Millis;
@@ -15,6 +17,16 @@ pub enum Undeclared {
     #[default]
     Warn,
     Refuse,
+}
+
+/// What happens to work that changes what another owner had leased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Land {
+    #[default]
+    Refuse,
+    Warn,
+    Off,
 }
 
 /// A project's settings, as far as rules depend on them.
@@ -46,6 +58,7 @@ pub struct Policy {
     /// Whether the project itself names the branches of tasks, so that work belongs there and nowhere else.
     pub names_branches: bool,
     pub undeclared: Undeclared,
+    pub land: Land,
     /// Whether paths differ only by case are the same, as on the store's file system.
     pub fold_case: bool,
 }
@@ -67,9 +80,19 @@ impl Default for Policy {
             has_git: true,
             names_branches: false,
             undeclared: Undeclared::Warn,
+            land: Land::Refuse,
             fold_case: false,
         }
     }
+}
+
+/// An agent changes no setting of the project: the settings are what its work is held to.
+pub fn may_set(actor: &AgentId) -> Result<(), Refusal> {
+    if actor.is_person() || actor.is_script() {
+        return Ok(());
+    }
+    let text = format!("an agent ({actor}) cannot change the project's settings");
+    Err(Refusal::new(Code::HumanOnly, text))
 }
 
 impl Policy {
@@ -81,5 +104,26 @@ impl Policy {
         roles.iter().any(|role| {
             verb.roles().contains(role) || self.extra_permissions.contains(&(*role, verb))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_changes_no_settings() {
+        for (actor, may) in [
+            ("human:ann", true),
+            ("script:ann", true),
+            ("ada", false),
+            ("claude-code:3f2a9c1d", false),
+        ] {
+            let ruling = may_set(&AgentId::parse(actor).unwrap());
+            assert_eq!(
+                ruling.map_err(|refusal| refusal.code),
+                may.then_some(()).ok_or(Code::HumanOnly)
+            );
+        }
     }
 }

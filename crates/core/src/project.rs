@@ -12,9 +12,9 @@ pub use on_post::post;
 
 use crate::agent::{Agent, Counters};
 use crate::decision::{Decision, DecisionState};
-use crate::event::{Event, Placed, TakenOver};
+use crate::event::{Event, Held, Placed, TakenOver};
 use crate::ids::{LeaseId, RepoName};
-use crate::lease::Lease;
+use crate::lease::{Lease, PastLease};
 use crate::state::Key;
 use crate::task::Task;
 use on_task::{change_task, new_task};
@@ -33,9 +33,10 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
             keys.push(Key::Lease(repo(), e.lock_id));
         }
         Event::LeaseRenewed(e) => keys.push(Key::Lease(repo(), e.lock_id)),
-        Event::LeaseReleased(e) => keys.push(Key::Lease(repo(), e.lock_id)),
+        Event::LeaseReleased(e) => keys.extend(ended(&draft.repo, e.lock_id, e.held.as_ref())),
         Event::LocksReclaimed(e) => {
-            keys.extend(e.locks.iter().map(|lock| Key::Lease(repo(), lock.lock_id)));
+            let each = e.locks.iter();
+            keys.extend(each.flat_map(|lock| ended(&draft.repo, lock.lock_id, lock.held.as_ref())));
         }
         Event::DecisionAsked(e) => {
             keys.push(Key::Repo(repo()));
@@ -96,6 +97,12 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         keys.push(Key::Task(repo(), task.clone()));
     }
     keys
+}
+
+/// The end of a lease leaves a record of it, if the event says how it was held.
+fn ended(repo: &RepoName, id: LeaseId, held: Option<&Held>) -> impl Iterator<Item = Key> {
+    let past = held.map(|_| Key::PastLease(repo.clone(), id));
+    std::iter::once(Key::Lease(repo.clone(), id)).chain(past)
 }
 
 fn taken_over(event: &TakenOver, repo: &RepoName) -> Vec<Key> {
@@ -179,6 +186,7 @@ pub fn lease(before: Option<Lease>, id: LeaseId, placed: &Placed) -> Option<Leas
                 acquired_at: e.since.unwrap_or(placed.ts),
                 renewed_at: e.since.unwrap_or(placed.ts),
                 ttl: e.ttl,
+                late: e.late,
             });
         }
         Event::LeaseRenewed(e) => e,
@@ -193,6 +201,33 @@ pub fn lease(before: Option<Lease>, id: LeaseId, placed: &Placed) -> Option<Leas
         lease.claim_of = None;
     }
     Some(lease)
+}
+
+/// Projects the end of a lease. Nothing changes it any more.
+pub fn past_lease(before: Option<PastLease>, id: LeaseId, placed: &Placed) -> Option<PastLease> {
+    let (path, owner, claim_of, held) = match &placed.draft.event {
+        Event::LeaseReleased(e) => (&e.path, &e.owner, &e.claim_of, &e.held),
+        Event::LocksReclaimed(e) => {
+            let Some(lock) = e.locks.iter().find(|lock| lock.lock_id == id) else { return before };
+            (&lock.path, &e.owner, &lock.claim_of, &lock.held)
+        }
+        _ => return before,
+    };
+    let Some(held) = held else { return before };
+    Some(PastLease {
+        repo: placed.draft.repo.clone(),
+        id,
+        path: path.clone(),
+        mode: held.mode,
+        owner: owner.clone(),
+        claim_of: claim_of.clone(),
+        fence: held.fence,
+        acquired_at: held.since,
+        late: held.late,
+        ended: placed.seq,
+        ended_at: held.expired_at.unwrap_or(placed.ts),
+        expired: held.expired_at.is_some(),
+    })
 }
 
 pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {

@@ -5,11 +5,11 @@ use crate::decision::Decision;
 use crate::directive::Directive;
 use crate::event::Placed;
 use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
-use crate::lease::Lease;
+use crate::lease::{Lease, PastLease};
 use crate::memory::Memory;
 use crate::post::{Post, PostId};
 use crate::project::{
-    agent, correct, counters, decision, directive, lease, memory, post, task, touched,
+    agent, correct, counters, decision, directive, lease, memory, past_lease, post, task, touched,
 };
 use crate::task::Task;
 use std::collections::BTreeMap;
@@ -24,6 +24,7 @@ pub enum Key {
     Agent(AgentId),
     Memory(RepoName, MemoryId),
     Directive(RepoName, DirectiveId),
+    PastLease(RepoName, LeaseId),
     Post(RepoName, PostId),
 }
 
@@ -38,6 +39,7 @@ pub struct State {
     pub agents: BTreeMap<AgentId, Agent>,
     pub memories: BTreeMap<(RepoName, MemoryId), Memory>,
     pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
+    pub past_leases: BTreeMap<(RepoName, LeaseId), PastLease>,
     pub posts: BTreeMap<(RepoName, PostId), Post>,
 }
 
@@ -79,6 +81,10 @@ impl State {
                 }
                 Key::Directive(repo, id) => {
                     step(&mut self.directives, (repo.clone(), *id), |it| directive(it, placed));
+                }
+                Key::PastLease(repo, id) => {
+                    let place = (repo.clone(), *id);
+                    step(&mut self.past_leases, place, |it| past_lease(it, *id, placed));
                 }
                 Key::Post(repo, id) => {
                     step(&mut self.posts, (repo.clone(), id.clone()), |it| post(it, id, placed));

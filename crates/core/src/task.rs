@@ -4,7 +4,8 @@ mod gate;
 
 pub use gate::{CheckState, ChecklistItem, Evidence, Gate, Tier, Waiver};
 
-use crate::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, TaskId};
+use crate::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, Seq, TaskId};
+use crate::land::LandRecord;
 use crate::limits;
 use crate::refusal::Refusal;
 use crate::role::Role;
@@ -146,6 +147,15 @@ impl Feedback {
     }
 }
 
+/// A round that was handed in: who worked on what from when to when, as the land rule asks it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandedInRound {
+    pub land: LandRecord,
+    pub commit: Option<String>,
+    /// The event that handed it in.
+    pub seq: Seq,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     pub needs: String,
@@ -249,6 +259,9 @@ pub struct Task {
     /// The life of the last claim. An assignee has that long to take up work that was sent back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_ttl: Option<Millis>,
+    /// The round that was handed in last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_in: Option<HandedInRound>,
     pub steps: Vec<Step>,
     /// Every decision asked for it.
     pub decisions: Vec<DecisionId>,

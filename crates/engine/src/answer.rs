@@ -3,9 +3,9 @@
 use crate::batch::settle;
 use crate::view::event;
 use comity_api::{
-    AgentAnswer, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer, GateAnswer,
-    InterfaceAnswer, LeasesAnswer, MemoryAnswer, PadAnswer, ReleasedAnswer, SubmitAnswer,
-    SweptAnswer, TaskAnswer, TasksAnswer, ToldAnswer,
+    AgentAnswer, AnsweredDecision, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer,
+    GateAnswer, InterfaceAnswer, LeasesAnswer, MemoryAnswer, PadAnswer, ReleasedAnswer,
+    SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer, ToldAnswer,
 };
 use comity_core::chain::Stored;
 use comity_core::command::Request;
@@ -38,6 +38,7 @@ pub enum Answer {
     Released(ReleasedAnswer),
     Agent(AgentAnswer),
     Decision(Box<DecisionAnswer>),
+    Answered(Box<AnsweredDecision>),
     Gate(Box<GateAnswer>),
     Memory(Box<MemoryAnswer>),
     Directive(Box<DirectiveAnswer>),
@@ -90,6 +91,7 @@ outputs! {
     Released(ReleasedAnswer): |answer| answer;
     Agent(AgentAnswer): |answer| answer;
     Decision(DecisionAnswer): |answer: Box<DecisionAnswer>| *answer;
+    Answered(AnsweredDecision): |answer: Box<AnsweredDecision>| *answer;
     Gate(GateAnswer): |answer: Box<GateAnswer>| *answer;
     Memory(MemoryAnswer): |answer: Box<MemoryAnswer>| *answer;
     Directive(DirectiveAnswer): |answer: Box<DirectiveAnswer>| *answer;
@@ -222,7 +224,9 @@ pub(crate) fn render(
         decide::Answer::HandedIn(id, said) => settle(tx, facts, |facts| {
             let task = view::task(facts, task(facts, repo, id)?, policy, Some(caller))?;
             let (undeclared, shared_with) = (said.undeclared.clone(), said.shared_with.clone());
-            Ok(Answer::Submitted(Box::new(SubmitAnswer { task, undeclared, shared_with })))
+            let violations = said.violations.clone();
+            let answer = SubmitAnswer { task, undeclared, shared_with, violations };
+            Ok(Answer::Submitted(Box::new(answer)))
         }),
         decide::Answer::Tasks(ids) => settle(tx, facts, |facts| {
             let mut tasks = Vec::new();
@@ -252,6 +256,15 @@ pub(crate) fn render(
             let decision = facts.decision(repo, *id)?.ok_or_else(|| lost("decision"))?;
             let decision = view::decision(decision);
             Ok(Answer::Decision(Box::new(DecisionAnswer { decision })))
+        }),
+        decide::Answer::Answered(id, made) => settle(tx, facts, |facts| {
+            let decision = facts.decision(repo, *id)?.ok_or_else(|| lost("decision"))?;
+            let decision = view::decision(decision);
+            let made = match made {
+                Some(id) => Some(view::task(facts, task(facts, repo, id)?, policy, Some(caller))?),
+                None => None,
+            };
+            Ok(Answer::Answered(Box::new(AnsweredDecision { decision, task: made })))
         }),
         decide::Answer::Memory(id) => settle(tx, facts, |facts| {
             let memory = facts.memory(repo, *id)?.ok_or_else(|| lost("memory"))?;

@@ -195,6 +195,7 @@ fn holder(facts: &Facts, entity: &Entity) -> Ruling<Option<String>> {
         | Entity::Agent(_)
         | Entity::Memory(_)
         | Entity::Directive(_)
+        | Entity::PastLease(_)
         | Entity::Post(_) => Ok(None),
     }
 }

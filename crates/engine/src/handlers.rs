@@ -231,7 +231,6 @@ handlers! {
         DirectiveShow(reader, input) => reader.directive(&input.id);
         EventList(reader, input) => reader.events(&input);
         ContractRender(reader, input) => reader.rendered(&input);
-        LogHead(reader, input) => reader.head();
         Status(reader, input) => crate::status::status(reader);
     }
     writes {
@@ -330,12 +329,15 @@ crate::handlers_of! { Service, register_own {
         let command = Command::InterfacePublish(Box::new(NewInterface { task, ..input }));
         answered::<InterfaceAnswer>(service, caller, command)
     };
+    // Where the log ends does not depend on what has expired.
+    LogHead(service, _caller, _input) => service.log_head().map(Answered::from);
     TaskUndo(service, caller, input) => service.undo(caller, input.id.as_deref());
     LeaseAcquire(service, caller, input) => {
         let (wait, paths, command) = (input.wait, input.patterns.clone(), Command::from(input));
         let reply = match wait {
             Some(wait) => {
-                service.execute_waiting(&caller.request(command), wait).map(Answered::from)
+                let (request, observer) = (caller.request(command), caller.observer.as_ref());
+                service.execute_waiting(&request, observer, wait).map(Answered::from)
             }
             None => service.run(caller, command),
         };

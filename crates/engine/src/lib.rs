@@ -15,6 +15,7 @@ mod handlers;
 mod hub;
 mod idempotency;
 mod intake;
+mod land;
 mod memory_queries;
 mod mend;
 mod namesake;

@@ -6,7 +6,8 @@ use crate::read::Reader;
 use crate::service::Service;
 use comity_api::{AgentFilter, TaskFilter};
 use comity_core::command::{Command, Request};
-use comity_core::decide::{branch_name, shared_words, unknown_name};
+use comity_core::decide::{branch_name, land_words, shared_words, unknown_name};
+use comity_core::ids::AgentId;
 use comity_core::limits::PAGE_MAX;
 use comity_core::nearest::nearest;
 use comity_core::observed::{Observed, SharedWith, Wanted};
@@ -15,6 +16,7 @@ use comity_core::status::Status;
 use comity_core::task::{Deliverable, Task};
 use comity_core::view::TaskView;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// How often a command is looked at anew when its task changed meanwhile.
 const LOOKS_MAX: usize = 2;
@@ -31,6 +33,8 @@ pub struct Look<'a> {
     pub task: Option<&'a Task>,
     /// Other live claims on code in the caller's work tree.
     pub beside: &'a [SharedWith],
+    /// The work that a lease may be for: the task that is named, else every code task that the caller holds.
+    pub rounds: &'a [Task],
 }
 
 /// What an observer saw, and what it wants to say beside it.
@@ -144,8 +148,9 @@ impl Service {
             stands.push(self.what_stands(request, command, wanted)?);
         }
         let mut looks = Vec::new();
-        for (wanted, (task, beside)) in wanted.into_iter().zip(&stands) {
-            looks.push(Look { request, wanted, task: task.as_ref(), beside });
+        for (wanted, stands) in wanted.into_iter().zip(&stands) {
+            let Stands { task, beside, rounds } = stands;
+            looks.push(Look { request, wanted, task: task.as_ref(), beside, rounds });
         }
         let mut all: Vec<Observed> = Vec::new();
         let mut remarks = Vec::new();
@@ -186,6 +191,39 @@ impl Service {
         }
     }
 
+    /// Looks at the files that a request wants to lease, right before it is tried: they may have changed while it waited.
+    pub(crate) fn with_lease_seen(
+        &self,
+        request: Request,
+        observer: Option<&Arc<dyn Observer>>,
+    ) -> Result<Request, Refusal> {
+        let Some(observer) = observer else { return Ok(request) };
+        let wanted = request.command.wants_seen();
+        if wanted.lease.is_none() {
+            return Ok(request);
+        }
+        let Stands { task, beside, rounds } =
+            self.what_stands(&request, &request.command, &wanted)?;
+        let (task, beside, rounds) = (task.as_ref(), &*beside, &*rounds);
+        let observed =
+            observer.observe(&Look { request: &request, wanted, task, beside, rounds })?;
+        Ok(Request { observed: observed.observed, ..request })
+    }
+
+    /// Asks what the rules would say to a command of a caller now, after its observer has looked. Nothing is changed.
+    pub fn would_run(&self, caller: &Caller, command: Command) -> Result<(), Refusal> {
+        let request = caller.request(command);
+        let Some(observer) = &caller.observer else { return self.would(request) };
+        let wanted = request.command.wants_seen();
+        let Stands { task, beside, rounds } =
+            self.what_stands(&request, &request.command, &wanted)?;
+        let (task, beside, rounds) = (task.as_ref(), &*beside, &*rounds);
+        let look = Look { request: &request, wanted, task, beside, rounds };
+        let observed = observer.observe(&look)?.observed;
+        observer.refused(&look, &observed);
+        self.would(Request { observed, ..request.clone() })
+    }
+
     /// Says when work is handed in from the branch that comity named for another task.
     fn another_tasks_branch(
         &self,
@@ -217,20 +255,36 @@ impl Service {
         request: &Request,
         command: &Command,
         wanted: &Wanted<'_>,
-    ) -> Result<(Option<Task>, Vec<SharedWith>), Refusal> {
-        if wanted.work.is_none() && wanted.merge.is_none() {
-            return Ok((None, Vec::new()));
+    ) -> Result<Stands, Refusal> {
+        let is_needed = wanted.work.is_some() || wanted.merge.is_some() || wanted.keep;
+        if !is_needed && wanted.lease.is_none() {
+            return Ok(Stands::default());
         }
         self.read(&Caller::of(request), |reader| {
-            let Some(id) = command.task_ref() else { return Ok((None, Vec::new())) };
-            let Ok(task) = reader.find(id) else { return Ok((None, Vec::new())) };
-            let beside = match wanted.work {
-                Some(_) => reader.claims_beside(request, &task)?,
-                None => Vec::new(),
+            let task = command.task_ref().map(|id| reader.find(id)).transpose();
+            let Ok(task) = task else { return Ok(Stands::default()) };
+            if wanted.lease.is_some() {
+                let rounds = match task {
+                    Some(task) => vec![task],
+                    None => reader.held_code(&request.actor)?,
+                };
+                return Ok(Stands { rounds, ..Stands::default() });
+            }
+            let beside = match (&task, &wanted.work) {
+                (Some(task), Some(_)) => reader.claims_beside(request, task)?,
+                _ => Vec::new(),
             };
-            Ok((Some(task), beside))
+            Ok(Stands { task, beside, rounds: Vec::new() })
         })
     }
+}
+
+/// What an observer is shown of the store.
+#[derive(Default)]
+struct Stands {
+    task: Option<Task>,
+    beside: Vec<SharedWith>,
+    rounds: Vec<Task>,
 }
 
 /// What somebody who reads words should know of work that was handed in.
@@ -241,10 +295,22 @@ fn remarks_on(reply: &Reply) -> Vec<String> {
         remarks.push(format!("note: the task did not declare {}", answer.undeclared.join(", ")));
     }
     remarks.extend(shared_words(&answer.shared_with).map(|words| format!("note: {words}")));
+    let found = &answer.violations;
+    remarks.extend(found.first().map(|first| format!("warning: {}", land_words(first, found))));
     remarks
 }
 
 impl Reader<'_> {
+    /// Lists the code tasks that an agent holds in the repository of the call.
+    fn held_code(&mut self, agent: &AgentId) -> Result<Vec<Task>, Refusal> {
+        let statuses = vec![Status::Claimed, Status::InProgress];
+        let assignee = Some(agent.clone());
+        let filter = TaskFilter { statuses, assignee, ..TaskFilter::default() };
+        let mut held = self.task_rows(&filter, 0, CLAIMS_MAX)?.0;
+        held.retain(|task| task.deliverable == Deliverable::Code && task.claim.is_some());
+        Ok(held)
+    }
+
     /// Lists other live claims on code that were made in the work tree of a request.
     fn claims_beside(
         &mut self,

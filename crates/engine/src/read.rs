@@ -8,8 +8,8 @@ use crate::task_lists::task_has;
 use comity_api::{
     AgentAnswer, AgentFilter, AgentsPage, AskBrief, BriefedTask, CheckPaths, ConflictView,
     DecisionAnswer, DecisionFilter, DecisionsPage, EventFilter, EventsPage, GatesAnswer,
-    HeadAnswer, LeaseFilter, LeasesPage, MissionAnswer, PathView, PathsAnswer, Since,
-    SuggestAgents, SuggestionsAnswer, TaskFilter, WhyAnswer,
+    LeaseFilter, LeasesPage, MissionAnswer, PathView, PathsAnswer, Since, SuggestAgents,
+    SuggestionsAnswer, TaskFilter, WhyAnswer,
 };
 use comity_core::decide::{conflicts, find_decision, find_task, not_found, sweep};
 use comity_core::decision::Decision;
@@ -82,12 +82,6 @@ impl<'a> Reader<'a> {
         let decision =
             settle(self.tx, &mut self.facts, |facts| find_decision(facts, repo, id).cloned())?;
         Ok(DecisionAnswer { decision: view::decision(&decision) })
-    }
-
-    pub(crate) fn head(&mut self) -> Result<HeadAnswer, Refusal> {
-        let head = self.tx.head()?;
-        let ts = (head.seq.0 > 0).then_some(head.ts);
-        Ok(HeadAnswer { seq: head.seq.0, hash: head.hash.to_string(), ts })
     }
 
     pub(crate) fn find(&mut self, id: &str) -> Result<Task, Refusal> {

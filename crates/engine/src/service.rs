@@ -14,6 +14,7 @@ use crate::read::Reader;
 use crate::readers::Readers;
 use crate::redact::RedactOptions;
 use crate::writer::{Done, Writer};
+use comity_api::HeadAnswer;
 use comity_core::command::Request;
 use comity_core::decide::decide;
 use comity_core::policy::Policy;
@@ -277,6 +278,13 @@ impl Service {
     /// Runs the database's own integrity check; an empty answer is a healthy one.
     pub fn integrity(&self) -> Result<Vec<String>, Refusal> {
         self.with_store(|store| Ok(store.integrity()?))
+    }
+
+    /// Returns where the log ends.
+    pub fn log_head(&self) -> Result<HeadAnswer, Refusal> {
+        let head = self.read_stored(|tx| Ok(tx.head()?))?;
+        let ts = (head.seq.0 > 0).then_some(head.ts);
+        Ok(HeadAnswer { seq: head.seq.0, hash: head.hash.to_string(), ts })
     }
 
     /// Returns the time by the store's clock.

@@ -172,7 +172,8 @@ fn apply(
 }
 
 fn size(state: &State) -> usize {
-    let kept = state.memories.len() + state.directives.len() + state.posts.len();
+    let kept = state.memories.len() + state.directives.len() + state.past_leases.len();
+    let kept = kept + state.posts.len();
     state.tasks.len() + state.leases.len() + state.decisions.len() + state.agents.len() + kept
 }
 
@@ -263,6 +264,10 @@ fn take(state: &mut State, key: &Key) -> Option<Entity> {
             let directive = state.directives.remove(&(repo.clone(), *id));
             directive.map(|directive| Entity::Directive(Box::new(directive)))
         }
+        Key::PastLease(repo, id) => {
+            let lease = state.past_leases.remove(&(repo.clone(), *id));
+            lease.map(|lease| Entity::PastLease(Box::new(lease)))
+        }
         Key::Post(repo, id) => {
             let post = state.posts.remove(&(repo.clone(), id.clone()));
             post.map(|post| Entity::Post(Box::new(post)))
@@ -278,6 +283,7 @@ fn keys(state: &State) -> Vec<Key> {
     keys.extend(state.agents.keys().cloned().map(Key::Agent));
     keys.extend(state.memories.keys().map(|(repo, id)| Key::Memory(repo.clone(), *id)));
     keys.extend(state.directives.keys().map(|(repo, id)| Key::Directive(repo.clone(), *id)));
+    keys.extend(state.past_leases.keys().map(|(repo, id)| Key::PastLease(repo.clone(), *id)));
     keys.extend(state.posts.keys().map(|(repo, id)| Key::Post(repo.clone(), id.clone())));
     keys
 }
@@ -291,6 +297,7 @@ fn name(key: &Key) -> String {
         Key::Agent(id) => format!("agent {id}"),
         Key::Memory(repo, id) => format!("memory {id} of {repo}"),
         Key::Directive(repo, id) => format!("directive {id} of {repo}"),
+        Key::PastLease(repo, id) => format!("ended lease {id} of {repo}"),
         Key::Post(repo, id) => format!("post {id} of {repo}"),
     }
 }
@@ -386,6 +393,7 @@ fn count<'a>(rebuilt: &'a mut Rebuilt, key: &Key) -> &'a mut usize {
         Key::Agent(_) => &mut rebuilt.agents,
         Key::Memory(..) => &mut rebuilt.memories,
         Key::Directive(..) => &mut rebuilt.directives,
+        Key::PastLease(..) => &mut rebuilt.past_leases,
         Key::Post(..) => &mut rebuilt.posts,
     }
 }

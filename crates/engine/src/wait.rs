@@ -6,6 +6,7 @@ use crate::answer::{Reply, shortest_ttl};
 use crate::batch::settle;
 use crate::caller::Caller;
 use crate::hub::{Interest, Wait, Woken};
+use crate::observer::Observer;
 use crate::service::{Service, WeakService};
 use crate::stream::{Sink, Stop};
 use crate::view;
@@ -24,6 +25,7 @@ use comity_core::time::{Millis, Timestamp};
 use comity_core::view::decision as decision_view;
 use comity_store::EventQuery;
 use serde_json::json;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -84,19 +86,25 @@ enum Look {
 
 impl Service {
     /// Runs a command that may run into a lease, and tries again until the time is up.
-    pub fn execute_waiting(&self, request: &Request, timeout: Millis) -> Result<Reply, Refusal> {
+    pub fn execute_waiting(
+        &self,
+        request: &Request,
+        observer: Option<&Arc<dyn Observer>>,
+        timeout: Millis,
+    ) -> Result<Reply, Refusal> {
         if self.hub().is_some() {
             check_may_wait()?;
             let (reply, answer) = sync_channel(1);
             let done: Done = Box::new(move |outcome| drop(reply.send(outcome)));
-            self.submit_waiting(request.clone(), timeout, done)?;
+            self.submit_waiting(request.clone(), observer.cloned(), timeout, done)?;
             return answer.recv().map_err(|_| stopped())?;
         }
         let caller = Caller::of(request);
         let mut watch = self.watch()?;
         let mut patience = Patience::start(Some(timeout), self.beat_every(&caller)?);
         loop {
-            let refusal = match self.execute(request.clone()) {
+            let seen = self.with_lease_seen(request.clone(), observer)?;
+            let refusal = match self.execute(seen) {
                 Err(refusal) if refusal.code == Code::LeaseHeld => refusal,
                 other => return other,
             };
@@ -115,13 +123,14 @@ impl Service {
     pub fn submit_waiting(
         &self,
         request: Request,
+        observer: Option<Arc<dyn Observer>>,
         timeout: Millis,
         done: Done,
     ) -> Result<(), Refusal> {
         let caller = Caller::of(&request);
         let patience = Patience::start(Some(timeout), self.beat_every(&caller)?);
         let (service, done) = (self.weak(), Owed::new(done));
-        LeaseWait { service, caller, request, timeout, patience, done }.attempt();
+        LeaseWait { service, caller, request, observer, timeout, patience, done }.attempt();
         Ok(())
     }
 
@@ -337,6 +346,7 @@ struct LeaseWait {
     service: WeakService,
     caller: Caller,
     request: Request,
+    observer: Option<Arc<dyn Observer>>,
     timeout: Millis,
     patience: Patience,
     done: Owed<Reply>,
@@ -357,7 +367,10 @@ impl LeaseWait {
             Ok(since) => since,
             Err(refusal) => return self.done.answer(Err(refusal)),
         };
-        let request = self.request.clone();
+        let request = match service.with_lease_seen(self.request.clone(), self.observer.as_ref()) {
+            Ok(request) => request,
+            Err(refusal) => return self.done.answer(Err(refusal)),
+        };
         service.submit(request, Box::new(move |outcome| self.tried(since, outcome)));
     }
 

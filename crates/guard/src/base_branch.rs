@@ -54,6 +54,15 @@ impl Standing {
     }
 }
 
+/// Returns the name of the base branch where the settings have none.
+pub(crate) fn name(git: &Git) -> Option<String> {
+    let remote = git.line(&["symbolic-ref", "--quiet", REMOTE_HEAD]);
+    let remote =
+        remote.and_then(|name| Some(name.strip_prefix("refs/remotes/origin/")?.to_owned()));
+    let usual = || USUAL.iter().find(|name| git.branch_commit(name).is_some());
+    remote.or_else(|| usual().map(|name| (*name).to_owned()))
+}
+
 /// The refs of a branch, the local one first.
 fn places(name: &str) -> [String; 2] {
     [format!("refs/heads/{name}"), format!("refs/remotes/origin/{name}")]

@@ -3,14 +3,14 @@
 use crate::git::{Git, NewFiles, WorkTree, snapshot};
 use crate::observer::{GitObserver, HandedIn};
 use comity_api::{ById, CheckWork, GuardAnswer, op};
-use comity_core::decide::{examine, refuse_work};
+use comity_core::decide::{examine, land_words, refuse_landing, refuse_work};
 use comity_core::hint::{op as operation, say};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::{Deliverable, Task};
-use comity_engine::{Caller, Service};
+use comity_engine::{Answered, Caller, Service};
 use comity_project::Context;
 use comity_project::store::Access;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The handlers of operations on a work tree. The store is opened only where a task has to be read: a hook goes on without it.
@@ -18,10 +18,12 @@ use std::sync::Arc;
 pub struct Guard {
     pub context: Context,
     pub observer: Arc<GitObserver>,
+    /// The index of the commit that is being made, where git names one to its hook.
+    pub index: Option<PathBuf>,
 }
 
 comity_engine::handlers_of! { Guard, register {
-    GuardCheck(guard, caller, input) => guard.check(caller, input);
+    GuardCheck(guard, caller, input) => guard.check(caller, &input);
     GuardPush(guard, caller, input) => guard.push(caller, input);
     GuardStaged(guard, caller, _input) => guard.staged(caller);
 } }
@@ -32,8 +34,8 @@ impl Guard {
     }
 
     /// Checks the work tree as it is, committed or not.
-    fn check(&self, caller: &Caller, input: CheckWork) -> Result<GuardAnswer, Refusal> {
-        let id = input.id.map_or_else(|| self.held(caller), Ok)?;
+    fn check(&self, caller: &Caller, input: &CheckWork) -> Result<Answered<GuardAnswer>, Refusal> {
+        let id = input.id.clone().map_or_else(|| self.held(caller), Ok)?;
         let service = self.service()?;
         let task = service.task(caller, &id)?;
         let Some(tree) = &self.observer.tree else {
@@ -49,19 +51,31 @@ impl Guard {
             violations: Vec::new(),
         };
         if task.deliverable != Deliverable::Code {
-            return Ok(answer);
+            return Ok(answer.into());
         }
         let git = Git::at(tree);
-        let (commit, is_snapshot) = what_is_there(&git, tree, &task)?;
-        let work = HandedIn { commit, branch: git.branch(), is_snapshot };
+        let (commit, is_snapshot) = match &input.head {
+            Some(name) => (git.named_commit(name)?, false),
+            None => what_is_there(&git, tree, &task)?,
+        };
+        let base = input.base.as_deref().map(|name| git.named_commit(name)).transpose()?;
+        let work = HandedIn { commit, branch: git.branch(), is_snapshot, base };
         let work = self.observer.seen(&task, &work)?;
         let violations = examine(&task, &work, None, &service.settings().policy);
         if let Some(refusal) = refuse_work(&task, &work, &violations) {
             return Err(refusal);
         }
+        let policy = &service.settings().policy;
+        let paths: Vec<&str> = work.changed_in_round().collect();
+        let found = service.land_violations(caller, &task, &paths)?;
+        if let Some(refusal) = refuse_landing(&task, &found, policy) {
+            return Err(refusal);
+        }
+        let said = found.first().map(|first| format!("warning: {}", land_words(first, &found)));
+        answer.violations = found;
         (answer.base, answer.commit, answer.files) =
             (Some(work.base), Some(work.commit), work.files);
-        Ok(answer)
+        Ok(Answered { output: answer, remarks: said.into_iter().collect() })
     }
 
     /// Returns the one task that the caller holds.

@@ -3,10 +3,12 @@
 use crate::base_branch::Standing;
 use crate::diff::{Change, changes, text_at};
 use crate::git::{self, Containment, Git, NewFiles, WorkTree};
-use crate::{deps, span};
+use crate::landing::Journal;
+use crate::{deps, land, span, wip};
 use comity_core::command::{Command, Submission};
 use comity_core::hint::say;
-use comity_core::observed::{FileChange, MergeSeen, Observed, WorkSeen};
+use comity_core::ids::TaskId;
+use comity_core::observed::{FileChange, MergeSeen, Observed, Wanted, WorkSeen};
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Task};
@@ -35,6 +37,8 @@ pub struct HandedIn {
     pub commit: String,
     pub branch: Option<String>,
     pub is_snapshot: bool,
+    /// What it is compared with, where the caller says so; else where the work began.
+    pub base: Option<String>,
 }
 
 /// Why something could not be seen.
@@ -54,11 +58,26 @@ impl Observer for GitObserver {
     fn observe(&self, look: &Look<'_>) -> Result<Seen, Refusal> {
         let mut seen = Seen::default();
         let Some(tree) = &self.tree else { return Ok(seen) };
+        if look.wanted.keep {
+            seen.remarks.extend(self.kept(look, tree));
+        }
+        if look.wanted.claim && self.head_counts {
+            seen.remarks.extend(wip::before_claim(tree));
+        }
+        if (Wanted { keep: false, ..look.wanted.clone() }).is_nothing() {
+            return Ok(seen);
+        }
         let git = Git::at(tree);
         let standing = Standing::of(&git, self.base.as_deref())?;
         let observed = &mut seen.observed;
         if look.wanted.claim {
             observed.claim = standing.claim(&git);
+        }
+        if let Some(patterns) = look.wanted.lease {
+            let (host, owner) = (look.request.via.host.as_deref(), &look.request.actor);
+            let base = self.base.as_deref();
+            let seen = land::lease_seen(tree, base, look.rounds, host, patterns, owner);
+            observed.lease = Some(seen);
         }
         let Some(task) = look.task else { return Ok(seen) };
         let is_code = task.deliverable == Deliverable::Code;
@@ -77,12 +96,13 @@ impl Observer for GitObserver {
         if let Some(named) = look.wanted.merge
             && (named.is_some() || submitted.is_some())
         {
-            match merge(tree, &standing, submitted, named) {
-                Ok((merged, contains)) => {
+            match merge(tree, &standing, &task.id, submitted, named) {
+                Ok((merged, contains, added)) => {
                     let task_version = task.version;
                     let files = submitted.map(|commit| landed(&git, commit, &merged));
                     let files = files.unwrap_or_default();
-                    observed.merge = Some(MergeSeen { task_version, merged, contains, files });
+                    observed.merge =
+                        Some(MergeSeen { task_version, merged, contains, added, files });
                 }
                 Err(blind) => observed.unseen = Some(blind.reason()?),
             }
@@ -98,6 +118,9 @@ impl Observer for GitObserver {
         seen: &Observed,
         task_now: Option<&TaskView>,
     ) -> Vec<String> {
+        if let Some(tree) = self.tree.as_deref().filter(|_| self.head_counts) {
+            wip::claim_changed(tree, seen);
+        }
         let Some((tree, task, commit)) = self.snapshot(look, seen) else { return Vec::new() };
         let taken = task_now.and_then(|task| task.commit.as_deref());
         if taken != Some(commit) {
@@ -125,6 +148,17 @@ impl Blind {
 }
 
 impl GitObserver {
+    /// Keeps what is not committed of a task whose claim is about to end. Nothing that goes wrong here keeps it from ending.
+    fn kept(&self, look: &Look<'_>, tree: &Path) -> Option<String> {
+        let task = look.task?;
+        let claim = task.claim.as_ref()?;
+        if claim.host.is_none() || claim.host != look.request.via.host {
+            return None;
+        }
+        let place = wip::own_tree(tree, claim.workspace.as_deref()?)?;
+        wip::kept_of(task.id.as_str(), &place)
+    }
+
     fn snapshot<'s>(
         &'s self,
         look: &Look<'s>,
@@ -181,7 +215,7 @@ impl GitObserver {
         handed_in: &HandedIn,
     ) -> Result<WorkSeen, Blind> {
         let git = Git::at(tree);
-        let HandedIn { commit, branch, is_snapshot } = handed_in;
+        let HandedIn { commit, branch, is_snapshot, .. } = handed_in;
         let tip = if *is_snapshot { standing.head.as_deref() } else { Some(commit.as_str()) };
         let claim = task.claim.as_ref();
         let now = standing.claim(&git);
@@ -192,6 +226,7 @@ impl GitObserver {
             let at = claimed_at.unwrap_or("the base of the claim");
             Blind::Unseen(format!("git does not have {at}, the commit where the work began"))
         })?;
+        let base = handed_in.base.clone().unwrap_or(base);
         let all = changes(&git, &base, commit).ok_or_else(|| {
             Blind::Unseen(format!("git cannot compare {base} with {commit}; fetch what is missing"))
         })?;
@@ -210,13 +245,15 @@ impl GitObserver {
             }
             _ => Vec::new(),
         };
+        let files: Vec<FileChange> = all.into_iter().map(|change| change.file).collect();
         Ok(WorkSeen {
             task_version: task.version,
+            as_submitted: land::as_submitted(&git, task, commit, &files),
             is_on_branch: is_on_branch(&git, standing, handed_in),
             commit: commit.clone(),
             branch: branch.clone(),
             base,
-            files: all.into_iter().map(|change| change.file).collect(),
+            files,
             written_by_comity: written.into_iter().map(|change| change.file.path).collect(),
             commits,
             new_dependencies,
@@ -252,7 +289,7 @@ fn of_branch(git: &Git, standing: &Standing, task: &Task) -> Result<HandedIn, Bl
         let shown = comity_core::ids::shorten(&branch);
         Blind::Unseen(format!("the branch of the claim, {shown}, has no commit of its own"))
     })?;
-    Ok(HandedIn { commit, branch: Some(branch), is_snapshot: false })
+    Ok(HandedIn { commit, branch: Some(branch), is_snapshot: false, base: None })
 }
 
 /// Finds what is handed in: what the caller names, else what is checked out.
@@ -276,7 +313,7 @@ fn handed_in(
             ));
         }
         let commit = git::snapshot(tree, task.id.as_str())?;
-        return Ok(HandedIn { commit, branch, is_snapshot: true });
+        return Ok(HandedIn { commit, branch, is_snapshot: true, base: None });
     }
     let given = match is_said {
         true => known(git, said, remarks),
@@ -301,7 +338,7 @@ fn handed_in(
             head
         }
     };
-    Ok(HandedIn { commit, branch, is_snapshot: false })
+    Ok(HandedIn { commit, branch, is_snapshot: false, base: None })
 }
 
 /// What is seen counts more than what is said: names of a report that git does not know are remarked and not taken.
@@ -355,13 +392,14 @@ fn landed(git: &Git, submitted: &str, merged: &str) -> Vec<String> {
     seen.into_iter().map(|change| change.file.path).collect()
 }
 
-/// Finds the merged commit, and whether it has the submitted one, if there is one.
+/// Finds the merged commit, whether it has the submitted one, if there is one, and what the merge adds to that.
 fn merge(
     tree: &Path,
     standing: &Standing,
+    task: &TaskId,
     submitted: Option<&str>,
     name: Option<&str>,
-) -> Result<(String, bool), Blind> {
+) -> Result<(String, bool, Vec<String>), Blind> {
     let git = Git::at(tree);
     let merged = match name {
         Some(name) => named(&git, name)?,
@@ -369,10 +407,24 @@ fn merge(
             Blind::Unseen("there is no base branch; give the merged commit".to_owned())
         })?,
     };
-    let Some(submitted) = submitted else { return Ok((merged, true)) };
+    let Some(submitted) = submitted else { return Ok((merged, true, Vec::new())) };
+    let added = || {
+        land::added_by_merge(&git, submitted, &merged).ok_or_else(|| {
+            Blind::Unseen(format!("git cannot tell what the merge of {submitted} changed"))
+        })
+    };
+    // What comity itself made of the work has it, also where a squash or a rebase left no equal patch.
+    let made = git.commit(submitted).and_then(|work| Journal::of(task).read(&git, &work));
+    if made.is_some_and(|(_, made)| made == merged) {
+        let added = added()?;
+        return Ok((merged, true, added));
+    }
     match git::containment(tree, submitted, &merged) {
-        Containment::Contained => Ok((merged, true)),
-        Containment::Missing => Ok((merged, false)),
+        Containment::Contained => {
+            let added = added()?;
+            Ok((merged, true, added))
+        }
+        Containment::Missing => Ok((merged, false, Vec::new())),
         Containment::Unknown => {
             let shown = comity_core::ids::shorten(submitted);
             Err(Blind::Unseen(format!("git knows no commit {shown} here; fetch it first")))

@@ -4,15 +4,25 @@ use crate::base_branch::Standing;
 use crate::check::Guard;
 use crate::git::Git;
 use crate::span::has_work;
-use comity_api::{CheckPush, PushAnswer};
+use comity_api::{CheckPush, EmitEvent, PushAnswer, op};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::{Deliverable, Task};
-use comity_engine::Caller;
+use comity_engine::{Answered, Caller};
+use comity_project::store::Access;
 use comity_protocol::neomjs::safety::{Push, protected_pushes, read_pushes};
+use serde_json::{Map, json};
+
+/// Commits of one push that the log names.
+const PUSHED_MAX: usize = 50;
 
 impl Guard {
-    /// Refuses a push of an agent to a protected branch; a person may.
-    pub(crate) fn push(&self, caller: &Caller, input: CheckPush) -> Result<PushAnswer, Refusal> {
+    /// Refuses a push of an agent to a protected branch; a person may. Whoever is no known agent may be a person behind an
+    /// editor, and is warned.
+    pub(crate) fn push(
+        &self,
+        caller: &Caller,
+        input: CheckPush,
+    ) -> Result<Answered<PushAnswer>, Refusal> {
         let pushes = read_pushes(&input.text).map_err(|line| {
             let shown: String = line.chars().take(100).collect();
             Refusal::input(format!("{shown:?} is not a line that git gives a pre-push hook"))
@@ -20,17 +30,60 @@ impl Guard {
         })?;
         let (config, actor) = (&self.context.config, &caller.actor);
         let hit = protected_pushes(&pushes, &config.protected_branches());
-        if !hit.is_empty() && !actor.is_person() {
-            let message = format!("{actor} may not push to {} directly", hit.join(", "));
+        let (mut remarks, is_agent) = (Vec::new(), !actor.is_person() && !actor.is_script());
+        let message = format!("{actor} may not push to {} directly", hit.join(", "));
+        if !hit.is_empty() && actor.is_script() {
+            remarks.push(format!("warning: {message}, if it is an agent"));
+        }
+        if !hit.is_empty() && is_agent {
             return Err(Refusal::new(Code::HumanOnly, message)
                 .hint("push another branch and open a pull request")
                 .detail("branches", hit));
         }
-        if config.names_branches() && !actor.is_person() {
+        if config.names_branches() && is_agent {
             self.under_its_name(caller, &pushes)?;
         }
+        self.tell_pushed(caller, &pushes, input.remote.as_deref());
         let refs = pushes.into_iter().map(|push| push.remote).collect();
-        Ok(PushAnswer { ok: true, remote: input.remote, refs })
+        Ok(Answered { output: PushAnswer { ok: true, remote: input.remote, refs }, remarks })
+    }
+
+    /// Writes into the log which commits are pushed, as far as the remote is not known to have them. A push does not fail for it.
+    fn tell_pushed(&self, caller: &Caller, pushes: &[Push], remote: Option<&str>) {
+        let Some(tree) = &self.observer.tree else { return };
+        let Ok(service) = self.context.service(Access::Write) else { return };
+        let git = Git::at(tree);
+        let known = format!("--remotes={}", remote.unwrap_or("*"));
+        let mut left = PUSHED_MAX;
+        for push in pushes.iter().filter(|push| push.commit.bytes().any(|byte| byte != b'0')) {
+            let most = format!("--max-count={left}");
+            let args = ["log", "--format=%H %s", &most, &push.commit, "--not", &known];
+            for line in git.lines(&args) {
+                let (sha, summary) = line.split_once(' ').unwrap_or((&line, ""));
+                let branch = push.branch().unwrap_or(&push.remote);
+                let mut event = Map::new();
+                event.insert("event".to_owned(), json!("commit_pushed"));
+                event.insert("task".to_owned(), json!(self.task_of(caller, branch)));
+                event.insert("sha".to_owned(), json!(sha));
+                event.insert("summary".to_owned(), json!(summary));
+                event.insert("branch".to_owned(), json!(branch));
+                event.insert("remote".to_owned(), json!(remote));
+                event.retain(|_, value| !value.is_null());
+                let _ = service.call::<op::EventEmit>(caller, EmitEvent { event });
+                left = left.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Returns the task of the caller whose branch this is.
+    fn task_of(&self, caller: &Caller, branch: &str) -> Option<String> {
+        let service = self.service().ok()?;
+        let held = self.all_held(caller).ok()?;
+        let is_of = |id: &String| {
+            let task = service.task(caller, id).ok();
+            task.is_some_and(|task| task.branch.as_deref() == Some(branch))
+        };
+        held.into_iter().find(is_of)
     }
 
     /// Refuses a push of work under another name than the task's, where the project names the branches. What the caller

@@ -11,7 +11,7 @@ use comity_core::hint::{op, say};
 use comity_core::ids::RepoName;
 use comity_core::lease::LeaseMode;
 use comity_core::pattern::Pattern;
-use comity_core::policy::{Policy, Undeclared};
+use comity_core::policy::{Land, Policy, Undeclared};
 use comity_core::refusal::Refusal;
 use comity_core::role::{Role, Verb};
 use comity_core::time::Millis;
@@ -41,6 +41,7 @@ pub struct Config {
     watchdog: WatchdogTable,
     branch: BranchTable,
     guard: GuardTable,
+    commit: CommitTable,
     redact: RedactTable,
     labels: LabelsTable,
     serve: ServeTable,
@@ -106,9 +107,40 @@ struct BranchTable {
 #[serde(default, deny_unknown_fields)]
 struct GuardTable {
     undeclared: Undeclared,
+    land: Land,
     leases: FreeFiles,
     lease_mode: LeaseMode,
     protected: Option<Vec<String>>,
+    max_commit_files: Option<u64>,
+    max_commit_lines: Option<u64>,
+    max_pr_lines: Option<u64>,
+    size: Size,
+}
+
+/// What happens to a commit that is larger than the project wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Size {
+    #[default]
+    Warn,
+    Refuse,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct CommitTable {
+    template: bool,
+}
+
+/// What a commit is held to.
+#[derive(Clone, Copy, Debug)]
+pub struct CommitSettings {
+    pub max_commit_files: Option<u64>,
+    pub max_commit_lines: Option<u64>,
+    pub max_pr_lines: Option<u64>,
+    pub refuses_size: bool,
+    /// Messages follow the template.
+    pub template: bool,
 }
 
 /// What the guard does when an agent writes a file.
@@ -249,6 +281,7 @@ impl Config {
             has_git: defaults.has_git,
             names_branches: self.names_branches(),
             undeclared: self.guard.undeclared,
+            land: self.guard.land,
             fold_case: self.project.fold_case,
         };
         let redact = RedactOptions {
@@ -311,6 +344,18 @@ impl Config {
             shared: self.guard.lease_mode == LeaseMode::Shared,
             protected: names.iter().map(read).collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Returns what a commit is held to.
+    pub fn commits(&self) -> CommitSettings {
+        let guard = &self.guard;
+        CommitSettings {
+            max_commit_files: guard.max_commit_files,
+            max_commit_lines: guard.max_commit_lines,
+            max_pr_lines: guard.max_pr_lines,
+            refuses_size: guard.size == Size::Refuse,
+            template: self.commit.template,
+        }
     }
 
     /// Tells whether the project itself names the branches of tasks, so that work belongs there and nowhere else.

@@ -15,13 +15,13 @@ pub mod identity;
 mod machine;
 mod owner;
 mod paths;
-pub mod plain_file;
 mod root;
 pub mod settings_file;
 pub mod setup;
 pub mod store;
 pub mod trust;
 
+pub use comity_store::plain_file;
 pub use config::{Config, WriteSettings};
 pub use context::{Asked, Context};
 pub use gates::{GateCommand, GateRuns};

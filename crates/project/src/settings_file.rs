@@ -2,7 +2,9 @@
 
 use crate::config::{Config, find_key};
 use crate::setup::{self, DEFAULT_CONFIG, failed};
+use comity_core::ids::AgentId;
 use comity_core::nearest::nearest;
+use comity_core::policy::may_set;
 use comity_core::refusal::{Code, Refusal};
 use std::io::Write;
 use std::path::Path;
@@ -122,7 +124,12 @@ fn unknown(key: &str) -> Refusal {
 }
 
 /// Sets one setting and keeps all else in the file as it is, comments included.
-pub fn set(root: &Path, key: &str, text: &str) -> Result<Setting, Refusal> {
+pub fn set(actor: &AgentId, root: &Path, key: &str, text: &str) -> Result<Setting, Refusal> {
+    may_set(actor)?;
+    put(root, key, text)
+}
+
+fn put(root: &Path, key: &str, text: &str) -> Result<Setting, Refusal> {
     setup::write(root, None, root)?;
     let before = text_of(root)?;
     let mut document = document(&before)?;
@@ -207,7 +214,7 @@ mod tests {
         // Words of one's own for labels only make sense together.
         for Known { key, example, .. } in all.iter().filter(|one| !one.key.starts_with("labels.")) {
             let text = plain(example);
-            let set = set(dir.path(), key, &text).unwrap_or_else(|bad| panic!("{key}: {bad:?}"));
+            let set = put(dir.path(), key, &text).unwrap_or_else(|bad| panic!("{key}: {bad:?}"));
             assert_eq!(set.value.as_deref(), Some(text.as_str()), "{key}");
         }
     }
@@ -220,11 +227,11 @@ mod tests {
         let file = Config::path(root);
         let text = "# ours\n[limits]\nttl = \"10m\" # short\n\n[gates]\nrequired = [] # none\n";
         std::fs::write(&file, text).unwrap();
-        assert_eq!(set(root, "limits.ttl", "30m").unwrap().line, Some(3));
-        set(root, "gates.required", "tests, lint").unwrap();
-        set(root, "roles.critic", "fly").unwrap_err();
-        set(root, "roles.critic", "[\"done\"]").unwrap();
-        set(root, "project.fold_case", "true").unwrap();
+        assert_eq!(put(root, "limits.ttl", "30m").unwrap().line, Some(3));
+        put(root, "gates.required", "tests, lint").unwrap();
+        put(root, "roles.critic", "fly").unwrap_err();
+        put(root, "roles.critic", "[\"done\"]").unwrap();
+        put(root, "project.fold_case", "true").unwrap();
         let wanted = "# ours\n[limits]\nttl = \"30m\" # short\n\n[gates]\nrequired = [\"tests\", \"lint\"] # none\n";
         let now = std::fs::read_to_string(&file).unwrap();
         assert!(now.starts_with(wanted), "{now}");
@@ -236,20 +243,20 @@ mod tests {
     fn an_unknown_key_and_a_wrong_value_change_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
-        let refused = set(root, "limits.tll", "1h").unwrap_err();
+        let refused = put(root, "limits.tll", "1h").unwrap_err();
         assert_eq!(
             refused.details.get("nearest").and_then(|near| near.as_str()),
             Some("limits.ttl")
         );
         let before = std::fs::read_to_string(Config::path(root)).unwrap();
-        let refused = set(root, "limits.ttl", "soon").unwrap_err();
+        let refused = put(root, "limits.ttl", "soon").unwrap_err();
         assert!(
             refused.message.starts_with("limits.ttl cannot be \"soon\": "),
             "{}",
             refused.message
         );
-        assert!(set(root, "limits.max_attempts", "many").is_err());
-        assert!(set(root, "ttl", "1h").is_err() && get(root, "limits.nope").is_err());
+        assert!(put(root, "limits.max_attempts", "many").is_err());
+        assert!(put(root, "ttl", "1h").is_err() && get(root, "limits.nope").is_err());
         assert_eq!(std::fs::read_to_string(Config::path(root)).unwrap(), before);
     }
 }

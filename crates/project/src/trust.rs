@@ -9,10 +9,10 @@ use crate::owner;
 use comity_core::hint::{Hint, op, say};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Timestamp;
-use comity_store::{Clock, SystemClock};
+use comity_store::{Clock, SystemClock, plain_file};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub const STORE: &str = "store";
 pub const ROOT: &str = "root";
 
 /// The largest list that is read.
-const LIST_BYTES_MAX: u64 = 4 * 1024 * 1024;
+const LIST_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Nobody but the user reads the list or looks into its directory.
 const FILE_MODE: u32 = 0o600;
 const DIR_MODE: u32 = 0o700;
@@ -91,7 +91,7 @@ impl Trust {
     /// Returns all that this user trusts, in the order in which it was trusted.
     pub fn list(&self) -> Result<Vec<Trusted>, Refusal> {
         let Some(path) = &self.file else { return Ok(Vec::new()) };
-        let file = match File::open(path) {
+        let file = match plain_file::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(unusable(path, &error)),
@@ -101,14 +101,9 @@ impl Trust {
             return Err(unusable(path, &"others may have written it")
                 .hint("look at the file, then make it yours with mode 0600, or remove it"));
         }
-        if !meta.is_file() || meta.len() > LIST_BYTES_MAX {
-            return Err(unusable(path, &"it is no list of trusted values"));
-        }
-        let mut text = String::new();
-        file.take(LIST_BYTES_MAX)
-            .read_to_string(&mut text)
-            .map_err(|error| unusable(path, &error))?;
-        let list: List = serde_json::from_str(&text).map_err(|error| unusable(path, &error))?;
+        let text =
+            plain_file::read_all(file, LIST_BYTES_MAX).map_err(|error| unusable(path, &error))?;
+        let list: List = serde_json::from_slice(&text).map_err(|error| unusable(path, &error))?;
         Ok(list.trusted)
     }
 
@@ -260,6 +255,19 @@ mod tests {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o620)).unwrap();
         let refusal = trust.require(&wanted).unwrap_err();
         assert!(refusal.message.contains("others may have written it"), "{}", refusal.message);
+    }
+
+    #[test]
+    fn a_list_that_is_no_plain_file_is_refused_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let (trust, file) = (trust(dir.path()), dir.path().join("comity/trust.json"));
+        std::fs::create_dir(dir.path().join("comity")).unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(FILE_MODE);
+        rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert!(trust.require(&power("/a", "x")).is_err());
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+        assert!(trust.require(&power("/a", "x")).is_err());
     }
 
     #[test]

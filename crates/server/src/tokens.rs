@@ -157,7 +157,10 @@ impl Tokens {
         person(caller)?;
         let token = self.change(|kept| {
             let at = kept.tokens.iter().position(|token| token.id == id);
-            let unknown = || Refusal::new(Code::NotFound, format!("there is no token {id:?}"));
+            let unknown = || {
+                Refusal::new(Code::NotFound, format!("there is no token {id:?}"))
+                    .hint("list the tokens")
+            };
             Ok(kept.tokens.remove(at.ok_or_else(unknown)?))
         })?;
         report(service, caller, "token_revoked", &token)?;

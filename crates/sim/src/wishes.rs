@@ -13,7 +13,7 @@ use comity_core::directive_duration::End;
 use comity_core::event::PadChange;
 use comity_core::ids::AgentId;
 use comity_core::memory::MemoryType;
-use comity_core::observed::{ClaimSeen, FileChange, MergeSeen, Observed, WorkSeen};
+use comity_core::observed::{ClaimSeen, FileChange, LeaseSeen, MergeSeen, Observed, WorkSeen};
 use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
@@ -69,9 +69,14 @@ pub(crate) fn seen(command: &Command, sight: &Sight, chance: &mut Chance) -> Obs
         task_version,
         merged: "0bad1dea".to_owned(),
         contains: chance.percent(90),
+        added: if chance.percent(10) { vec!["src/b.rs".to_owned()] } else { Vec::new() },
         files: Vec::new(),
     });
-    Observed { claim: wanted.claim.then_some(claim), work, merge, ..Observed::default() }
+    let lease = wanted.lease.map(|_| LeaseSeen {
+        changed: if chance.percent(20) { vec!["src/a.rs".to_owned()] } else { Vec::new() },
+        is_ambiguous: chance.percent(5),
+    });
+    Observed { claim: wanted.claim.then_some(claim), work, merge, lease, ..Observed::default() }
 }
 
 const PATTERNS: [&str; 16] = [
@@ -241,6 +246,9 @@ fn integrate(sight: &Sight, chance: &mut Chance) -> Command {
     match sight.in_status(Status::Approved, chance) {
         Some(id) if chance.percent(20) => {
             Command::Done { id, merged: None, unmerged: false, reason: None }
+        }
+        Some(id) if chance.percent(30) => {
+            Command::Land { id, merged: "0bad1dea".to_owned(), reason: None }
         }
         Some(id) => TaskVerb::Merge.on(id, None),
         None => Command::Heartbeat,

@@ -147,7 +147,18 @@ impl<R: TaskRow> CommitCache<R> {
     }
 
     fn keep_state(&mut self, state: State) {
-        let State { repos, tasks, leases, decisions, agents, memories, directives, posts } = state;
+        // Nobody looks up one ended lease.
+        let State {
+            repos,
+            tasks,
+            leases,
+            decisions,
+            agents,
+            memories,
+            directives,
+            past_leases: _,
+            posts,
+        } = state;
         for (id, counters) in repos {
             self.entities.put(Key::Repo(id), Entity::Repo(counters));
         }

@@ -11,6 +11,7 @@ mod error;
 mod listing;
 pub mod memory;
 pub mod neo;
+pub mod plain_file;
 pub mod postgres;
 mod rows;
 pub mod sqlite;

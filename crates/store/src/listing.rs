@@ -132,7 +132,7 @@ pub fn last_before<E>(
 }
 
 impl EntityKind {
-    const ALL: [EntityKind; 8] = [
+    const ALL: [EntityKind; 9] = [
         EntityKind::Repo,
         EntityKind::Task,
         EntityKind::Lease,
@@ -140,6 +140,7 @@ impl EntityKind {
         EntityKind::Agent,
         EntityKind::Memory,
         EntityKind::Directive,
+        EntityKind::PastLease,
         EntityKind::Post,
     ];
 
@@ -152,6 +153,7 @@ impl EntityKind {
             Key::Agent(_) => EntityKind::Agent,
             Key::Memory(..) => EntityKind::Memory,
             Key::Directive(..) => EntityKind::Directive,
+            Key::PastLease(..) => EntityKind::PastLease,
             Key::Post(..) => EntityKind::Post,
         }
     }
@@ -175,6 +177,7 @@ impl PageStart<'_> {
             Key::Agent(id) => PageStart { name: id.as_str(), ..PageStart::default() },
             Key::Memory(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Directive(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::PastLease(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Post(repo, id) => PageStart { name: repo.as_str(), id: id.as_str(), number: 0 },
         }
     }

@@ -6,12 +6,13 @@ use comity_core::facts::{Entity, Saved};
 use comity_core::ids::{
     AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, Seq, TaskId,
 };
-use comity_core::lease::{Lease, LeaseMode};
+use comity_core::lease::{Lease, LeaseMode, PastLease};
 use comity_core::refusal::Refusal;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::time::{Millis, Timestamp};
 use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
 
 /// Why a row cannot be read.
 #[derive(Debug)]
@@ -36,6 +37,7 @@ pub(crate) enum EntityKind {
     Agent,
     Memory,
     Directive,
+    PastLease,
     Post,
 }
 
@@ -128,6 +130,25 @@ pub(crate) fn lease<R: Columns>(row: &R, repo: RepoName) -> Result<Lease, R::Err
         acquired_at: time(row, 8)?,
         renewed_at: time(row, 9)?,
         ttl: Millis::from_ms(row.int(10)?),
+        late: row.flag(11)?,
+    })
+}
+
+pub(crate) fn past_lease<R: Columns>(row: &R) -> Result<PastLease, R::Error> {
+    let fence = Fence::new(number(row, 6)?);
+    Ok(PastLease {
+        repo: repo(row, 0)?,
+        id: LeaseId(number(row, 1)?),
+        path: text(row, 2)?.to_owned(),
+        mode: if row.flag(3)? { LeaseMode::Shared } else { LeaseMode::Exclusive },
+        owner: agent_id(row, 4)?,
+        claim_of: valid(row.text(5)?.map(TaskId::parse).transpose())?,
+        fence: fence.ok_or_else(|| BadRow("a grant has fence 0".to_owned()))?,
+        acquired_at: time(row, 7)?,
+        late: row.flag(8)?,
+        ended: Seq(number(row, 9)?),
+        ended_at: time(row, 10)?,
+        expired: row.flag(11)?,
     })
 }
 
@@ -182,6 +203,10 @@ pub(crate) fn keyed<R: Columns>(kind: EntityKind, row: &R) -> Result<(Key, Entit
             let it: Box<comity_core::directive::Directive> = entity(row, 0)?;
             (Key::Directive(it.repo.clone(), it.id), Entity::Directive(it))
         }
+        EntityKind::PastLease => {
+            let it = past_lease(row)?;
+            (Key::PastLease(it.repo.clone(), it.id), Entity::PastLease(Box::new(it)))
+        }
         EntityKind::Post => {
             let it: Box<comity_core::post::Post> = entity(row, 0)?;
             (Key::Post(it.repo.clone(), it.id.clone()), Entity::Post(it))
@@ -198,8 +223,8 @@ pub(crate) fn due<R: Columns>(kind: EntityKind, row: &R) -> Result<(Timestamp, K
         EntityKind::Decision => Key::Decision(repo, DecisionId(number(row, 2)?)),
         EntityKind::Memory => Key::Memory(repo, MemoryId(number(row, 2)?)),
         EntityKind::Directive => Key::Directive(repo, DirectiveId(number(row, 2)?)),
-        EntityKind::Repo | EntityKind::Agent | EntityKind::Post => {
-            return Err(BadRow("repositories, agents and posts are never due".to_owned()).into());
+        EntityKind::Repo | EntityKind::Agent | EntityKind::PastLease | EntityKind::Post => {
+            return Err(BadRow("this kind of row is never due".to_owned()).into());
         }
     };
     Ok((time(row, 0)?, key))
@@ -208,6 +233,17 @@ pub(crate) fn due<R: Columns>(kind: EntityKind, row: &R) -> Result<(Timestamp, K
 /// Turns a number into what a database keeps; numbers beyond its range do not occur.
 pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Returns the places where a pattern may begin that covers one of these paths: the root, the directories on the way, and
+/// the paths themselves.
+pub(crate) fn ways_to<'p>(paths: &[&'p str]) -> BTreeSet<&'p str> {
+    let mut at = BTreeSet::from([""]);
+    for path in paths {
+        at.extend(path.match_indices('/').filter_map(|(at, _)| path.get(..at)));
+        at.insert(path);
+    }
+    at
 }
 
 /// Turns a limit into what a database takes.

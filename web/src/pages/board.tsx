@@ -31,32 +31,57 @@ const columns = computed(() => {
 });
 
 const GROUPS: Record<string, (card: Card) => string> = {
-  agent: (card) => card.agent ?? "nobody", label: (card) => card.labels[0] ?? "no label", priority: (card) => card.priority,
-  epic: (card) => card.epic ?? "no epic", initiative: (card) => card.initiative ?? "no initiative",
+  agent: (card) => card.agent ?? "nobody",
+  label: (card) => card.labels[0] ?? "no label",
+  priority: (card) => card.priority,
+  epic: (card) => card.epic ?? "no epic",
+  initiative: (card) => card.initiative ?? "no initiative",
 };
 
 function Cards({ column, cards }: { column: ColumnShape; cards: Card[] }) {
   const box = useRef<HTMLDivElement>(null);
-  const scroller = (): Element | null => (matchMedia("(max-width: 639px)").matches ? document.querySelector("main.page") : box.current);
+  const scroller = (): Element | null =>
+    matchMedia("(max-width: 639px)").matches ? document.querySelector("main.page") : box.current;
   const group = GROUPS[route.value.query.get("group") ?? ""];
   const sorted = group ? [...cards].sort((a, b) => group(a).localeCompare(group(b)) || byRank(a, b)) : cards;
-  const held = useHeld(sorted.map((card) => card.id), box, scroller, drag.value !== null, ownMove.value);
+  const held = useHeld(
+    sorted.map((card) => card.id),
+    box,
+    scroller,
+    drag.value !== null,
+    ownMove.value,
+  );
   const all = board.value?.cards;
   let before: string | null = null;
   const heads = new Map<string, string>();
-  if (group) for (const card of sorted) { const name = group(card); if (name !== before) heads.set(card.id, name); before = name; }
+  if (group)
+    for (const card of sorted) {
+      const name = group(card);
+      if (name !== before) heads.set(card.id, name);
+      before = name;
+    }
   return (
     <div class="cards" ref={box}>
-      {held.fresh > 0 && <button class="pill" type="button" onClick={held.release}>{held.fresh} new</button>}
-      <Windowed ids={held.shown} guess={86} gap={4} scroller={scroller} row={(id) => {
-        const card = all?.get(id);
-        return (
-          <>
-            {heads.has(id) && <h3 class="group-head">{heads.get(id)}</h3>}
-            {card ? <CardView key={id} card={card} away={card.column !== column.name} /> : null}
-          </>
-        );
-      }} />
+      {held.fresh > 0 && (
+        <button class="pill" type="button" onClick={held.release}>
+          {held.fresh} new
+        </button>
+      )}
+      <Windowed
+        ids={held.shown}
+        guess={86}
+        gap={4}
+        scroller={scroller}
+        row={(id) => {
+          const card = all?.get(id);
+          return (
+            <>
+              {heads.has(id) && <h3 class="group-head">{heads.get(id)}</h3>}
+              {card ? <CardView key={id} card={card} away={card.column !== column.name} /> : null}
+            </>
+          );
+        }}
+      />
     </div>
   );
 }
@@ -69,29 +94,78 @@ function Column({ column, tab }: { column: ColumnShape; tab: boolean }) {
   const light = lit(column.name);
   const note = column.name === "queued" ? `${board.value?.ready ?? 0} ready` : column.name === "done" ? "24 h" : null;
   return (
-    <section class={`col ${tab ? "is-tab" : ""} ${light ? `lit-${light}` : ""} ${over > 0 && drag.value ? "is-over" : ""}`} aria-label={column.title} data-column={column.name}
-      onDragEnter={(event) => { if (drag.peek()) { event.preventDefault(); setOver(over + 1); } }}
+    <section
+      class={`col ${tab ? "is-tab" : ""} ${light ? `lit-${light}` : ""} ${over > 0 && drag.value ? "is-over" : ""}`}
+      aria-label={column.title}
+      data-column={column.name}
+      onDragEnter={(event) => {
+        if (drag.peek()) {
+          event.preventDefault();
+          setOver(over + 1);
+        }
+      }}
       onDragLeave={() => setOver(Math.max(0, over - 1))}
-      onDragOver={(event) => { if (drag.peek()) event.preventDefault(); }}
-      onDrop={(event) => { event.preventDefault(); setOver(0); void dropOn(column.name, column.title); }}>
-      <h2><Icon name={look.icon} tone={look.tone} />{column.title} <span class="n">{shown}</span>{note && <span class="note">{note}</span>}</h2>
+      onDragOver={(event) => {
+        if (drag.peek()) event.preventDefault();
+      }}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(0);
+        void dropOn(column.name, column.title);
+      }}
+    >
+      <h2>
+        <Icon name={look.icon} tone={look.tone} />
+        {column.title} <span class="n">{shown}</span>
+        {note && <span class="note">{note}</span>}
+      </h2>
       <Cards column={column} cards={cards} />
     </section>
   );
 }
 
 const Legend = () => (
-  <span class="legend">{(["verified", "observed", "claimed", "failed", "open"] as const).map((mark) => <span key={mark}><GateDot mark={mark} />{mark}</span>)}</span>
+  <span class="legend">
+    {(["verified", "observed", "claimed", "failed", "open"] as const).map((mark) => (
+      <span key={mark}>
+        <GateDot mark={mark} />
+        {mark}
+      </span>
+    ))}
+  </span>
 );
 
 function Tools() {
   const group = route.value.query.get("group") ?? "none";
-  const choices = ["none", ...Object.keys(GROUPS)].map((name) => ({ key: name, label: name, run: () => go(here({ group: name === "none" ? null : name })) }));
+  const choices = ["none", ...Object.keys(GROUPS)].map((name) => ({
+    key: name,
+    label: name,
+    run: () => go(here({ group: name === "none" ? null : name })),
+  }));
   return (
     <div class="tools">
       <Legend />
-      <Menu label="Group by" button={<>Group: {group} <Icon name="down" /></>} choices={choices} />
-      {canAct() && <button class="btn" type="button" onClick={() => { dialog.value = "create"; }}><Icon name="plus" />New task</button>}
+      <Menu
+        label="Group by"
+        button={
+          <>
+            Group: {group} <Icon name="down" />
+          </>
+        }
+        choices={choices}
+      />
+      {canAct() && (
+        <button
+          class="btn"
+          type="button"
+          onClick={() => {
+            dialog.value = "create";
+          }}
+        >
+          <Icon name="plus" />
+          New task
+        </button>
+      )}
     </div>
   );
 }
@@ -104,19 +178,52 @@ export function BoardPage() {
     <>
       <div class="head">
         <h1>Board</h1>
-        {now && <p class="sum">{found !== null ? `${found} of ${plural(now.tasks, "task")}` : plural(now.tasks, "task")}, {now.ready} ready to claim{now.more && <>. <b>Only the first {now.cards.size} are shown.</b></>}</p>}
+        {now && (
+          <p class="sum">
+            {found !== null ? `${found} of ${plural(now.tasks, "task")}` : plural(now.tasks, "task")}, {now.ready} ready to claim
+            {now.more && (
+              <>
+                . <b>Only the first {now.cards.size} are shown.</b>
+              </>
+            )}
+          </p>
+        )}
         <Tools />
       </div>
       {!now && boardError.value && <Problem refusal={boardError.value} retry={() => void loadBoard()} />}
-      {!now && !boardError.value && <div class="board">{["queued", "working", "review", "approved", "blocked", "done"].map((name) => <section key={name} class="col"><Outline rows={4} tall /></section>)}</div>}
+      {!now && !boardError.value && (
+        <div class="board">
+          {["queued", "working", "review", "approved", "blocked", "done"].map((name) => (
+            <section key={name} class="col">
+              <Outline rows={4} tall />
+            </section>
+          ))}
+        </div>
+      )}
       {now && now.tasks === 0 && <Empty command={'comity task create "Say what should be done"'}>No tasks yet.</Empty>}
-      {now && found === 0 && now.tasks > 0 && <Empty>Nothing matches {words.value.join(" ")}. <button class="btn" type="button" onClick={() => go(here({ q: null }))}>Clear</button></Empty>}
+      {now && found === 0 && now.tasks > 0 && (
+        <Empty>
+          Nothing matches {words.value.join(" ")}.{" "}
+          <button class="btn" type="button" onClick={() => go(here({ q: null }))}>
+            Clear
+          </button>
+        </Empty>
+      )}
       {now && now.tasks > 0 && found !== 0 && (
         <>
           <nav class="tabs" aria-label="Columns">
-            {now.columns.map((column) => <a key={column.name} href={here({ col: column.name })} aria-current={tab === column.name ? "true" : undefined}><b>{words.value.length ? columns.value.get(column.name)?.length ?? 0 : column.count}</b>{column.title}</a>)}
+            {now.columns.map((column) => (
+              <a key={column.name} href={here({ col: column.name })} aria-current={tab === column.name ? "true" : undefined}>
+                <b>{words.value.length ? (columns.value.get(column.name)?.length ?? 0) : column.count}</b>
+                {column.title}
+              </a>
+            ))}
           </nav>
-          <div class="board">{now.columns.map((column) => <Column key={column.name} column={column} tab={column.name === tab} />)}</div>
+          <div class="board">
+            {now.columns.map((column) => (
+              <Column key={column.name} column={column} tab={column.name === tab} />
+            ))}
+          </div>
         </>
       )}
     </>

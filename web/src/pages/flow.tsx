@@ -14,8 +14,21 @@ function Behind() {
   if (!ids.length) return null;
   return (
     <section class="behind" aria-label="Tasks behind this mark">
-      <h2>{route.value.query.get("mark")} <span class="muted">{plural(ids.length, "task")}</span> <a class="btn tiny" href={here({ tasks: null, mark: null })}>Close</a></h2>
-      <ul>{ids.map((id) => <li key={id}><a href={toTask(id)}><span class="id">{id}</span> {board.value?.cards.get(id)?.title ?? ""}</a></li>)}</ul>
+      <h2>
+        {route.value.query.get("mark")} <span class="muted">{plural(ids.length, "task")}</span>{" "}
+        <a class="btn tiny" href={here({ tasks: null, mark: null })}>
+          Close
+        </a>
+      </h2>
+      <ul>
+        {ids.map((id) => (
+          <li key={id}>
+            <a href={toTask(id)}>
+              <span class="id">{id}</span> {board.value?.cards.get(id)?.title ?? ""}
+            </a>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
@@ -26,14 +39,52 @@ function Plots({ flow }: { flow: Flow }) {
   const top = flow.refused[0];
   return (
     <div class="plots">
-      <figure class="plot"><h2>Lead time</h2><p>Created to done. p50: half take less. p85: 85 of 100 do.</p><Percentiles name="Lead time" days={flow.lead} /></figure>
-      <figure class="plot"><h2>Cycle time</h2><p>Claimed to done, reviews included.</p><Percentiles name="Cycle time" days={flow.cycle} /></figure>
-      <figure class="plot"><h2>Work in progress</h2><p>At the end of each day. Today {inProgress}.</p><Stack days={flow.wip} /></figure>
-      <figure class="plot"><h2>Blocked hours by reason</h2><p>{flow.blocked_hours} h in {plural(flow.days, "day")}.</p>
-        <Bars tone="blocked" unit="hours" rows={flow.blocked.map((one) => ({ label: one.reason, value: one.hours, tasks: one.tasks }))} none="Nothing was blocked." /></figure>
-      <figure class="plot"><h2>Refused writes by path</h2><p>{flow.refused_total} in {plural(flow.days, "day")}{top && `, ${top.count} of them on one file`}.</p>
-        <Bars tone="failed" unit="refused writes" mono rows={flow.refused.map((one) => ({ label: one.path, value: one.count, tasks: one.tasks }))} none="No write was refused." /></figure>
-      <figure class="plot"><h2>Review rounds</h2><p>{flow.first_pass === null ? "Nothing was approved yet." : `${flow.first_pass} of 100 tasks pass the first review.`}</p><Columns rows={flow.rounds} /></figure>
+      <figure class="plot">
+        <h2>Lead time</h2>
+        <p>Created to done. p50: half take less. p85: 85 of 100 do.</p>
+        <Percentiles name="Lead time" days={flow.lead} />
+      </figure>
+      <figure class="plot">
+        <h2>Cycle time</h2>
+        <p>Claimed to done, reviews included.</p>
+        <Percentiles name="Cycle time" days={flow.cycle} />
+      </figure>
+      <figure class="plot">
+        <h2>Work in progress</h2>
+        <p>At the end of each day. Today {inProgress}.</p>
+        <Stack days={flow.wip} />
+      </figure>
+      <figure class="plot">
+        <h2>Blocked hours by reason</h2>
+        <p>
+          {flow.blocked_hours} h in {plural(flow.days, "day")}.
+        </p>
+        <Bars
+          tone="blocked"
+          unit="hours"
+          rows={flow.blocked.map((one) => ({ label: one.reason, value: one.hours, tasks: one.tasks }))}
+          none="Nothing was blocked."
+        />
+      </figure>
+      <figure class="plot">
+        <h2>Refused writes by path</h2>
+        <p>
+          {flow.refused_total} in {plural(flow.days, "day")}
+          {top && `, ${top.count} of them on one file`}.
+        </p>
+        <Bars
+          tone="failed"
+          unit="refused writes"
+          mono
+          rows={flow.refused.map((one) => ({ label: one.path, value: one.count, tasks: one.tasks }))}
+          none="No write was refused."
+        />
+      </figure>
+      <figure class="plot">
+        <h2>Review rounds</h2>
+        <p>{flow.first_pass === null ? "Nothing was approved yet." : `${flow.first_pass} of 100 tasks pass the first review.`}</p>
+        <Columns rows={flow.rounds} />
+      </figure>
     </div>
   );
 }
@@ -46,12 +97,37 @@ export function FlowPage() {
     <>
       <div class="head">
         <h1>Flow</h1>
-        {flow && <p class="sum"><b>{plural(flow.done, "task")} done in {plural(flow.days, "day")}.</b> {flow.headline}</p>}
-        <div class="tools"><nav class="seg" aria-label="Days">{DAYS.map((one) => <a key={one} href={here({ days: String(one), tasks: null, mark: null })} aria-current={one === days ? "true" : undefined}>{one} d</a>)}</nav></div>
+        {flow && (
+          <p class="sum">
+            <b>
+              {plural(flow.done, "task")} done in {plural(flow.days, "day")}.
+            </b>{" "}
+            {flow.headline}
+          </p>
+        )}
+        <div class="tools">
+          <nav class="seg" aria-label="Days">
+            {DAYS.map((one) => (
+              <a
+                key={one}
+                href={here({ days: String(one), tasks: null, mark: null })}
+                aria-current={one === days ? "true" : undefined}
+              >
+                {one} d
+              </a>
+            ))}
+          </nav>
+        </div>
       </div>
       <Behind />
       <Loaded from={from} rows={6} tall>
-        {(value) => value.lead.length + value.wip.length === 0 ? <Empty>Nothing has flowed yet. Plots appear with the first finished task.</Empty> : <Plots flow={value} />}
+        {(value) =>
+          value.lead.length + value.wip.length === 0 ? (
+            <Empty>Nothing has flowed yet. Plots appear with the first finished task.</Empty>
+          ) : (
+            <Plots flow={value} />
+          )
+        }
       </Loaded>
     </>
   );

@@ -12,12 +12,14 @@ function Shares({ parts, label }: { parts: [tone: string, count: number][]; labe
   return (
     <svg width={WIDTH} height="6" viewBox={`0 0 ${WIDTH} 8`} preserveAspectRatio="none" role="img" aria-label={label}>
       {total === 0 && <rect class="fl-line" width={WIDTH} height="8" rx="2" />}
-      {parts.filter(([, count]) => count > 0).map(([tone, count], _, all) => {
-        const width = (WIDTH - 3 * (all.length - 1)) * count / total;
-        const mark = <rect key={tone} class={tone} x={x} width={width} height="8" rx="2" />;
-        x += width + 3;
-        return mark;
-      })}
+      {parts
+        .filter(([, count]) => count > 0)
+        .map(([tone, count], _, all) => {
+          const width = ((WIDTH - 3 * (all.length - 1)) * count) / total;
+          const mark = <rect key={tone} class={tone} x={x} width={width} height="8" rx="2" />;
+          x += width + 3;
+          return mark;
+        })}
     </svg>
   );
 }
@@ -25,10 +27,37 @@ function Shares({ parts, label }: { parts: [tone: string, count: number][]; labe
 function Wanted({ file }: { file: AsideShape["wanted"][number] }) {
   return (
     <>
-      <p><a href={toPage("tree", { path: file.path })}><code><b>{file.path}</b></code></a></p>
       <p>
-        {file.held_by && <>Held by <code title={file.held_by}>{shortAgent(file.held_by)}</code>{file.task && <> for <TaskId id={file.task} /></>}. </>}
-        {file.wanted_by.length > 0 && <>{file.wanted_by.map((id, index) => <>{index > 0 && ", "}<TaskId id={id} /></>)} {file.wanted_by.length === 1 ? "is" : "are"} next. </>}
+        <a href={toPage("tree", { path: file.path })}>
+          <code>
+            <b>{file.path}</b>
+          </code>
+        </a>
+      </p>
+      <p>
+        {file.held_by && (
+          <>
+            Held by <code title={file.held_by}>{shortAgent(file.held_by)}</code>
+            {file.task && (
+              <>
+                {" "}
+                for <TaskId id={file.task} />
+              </>
+            )}
+            .{" "}
+          </>
+        )}
+        {file.wanted_by.length > 0 && (
+          <>
+            {file.wanted_by.map((id, index) => (
+              <>
+                {index > 0 && ", "}
+                <TaskId id={id} />
+              </>
+            ))}{" "}
+            {file.wanted_by.length === 1 ? "is" : "are"} next.{" "}
+          </>
+        )}
         {file.refused_24h > 0 && <>{plural(file.refused_24h, "write")} refused in 24 h.</>}
       </p>
     </>
@@ -40,39 +69,102 @@ export function Aside({ aside }: { aside: AsideShape }) {
   return (
     <aside class="now" aria-label="Right now">
       <section>
-        <h2>At work <span>{aside.agents.at_work} of {aside.agents.total}</span></h2>
+        <h2>
+          At work{" "}
+          <span>
+            {aside.agents.at_work} of {aside.agents.total}
+          </span>
+        </h2>
         {at_work.length === 0 && <p>Nobody works right now.</p>}
         <ul>
           {at_work.map((one) => (
             <li key={`${one.agent}${one.task}`}>
-              <a class="one-line" href={toTask(one.task)} title={one.note ?? undefined}>{one.title}</a>
-              <code title={one.agent}>{shortAgent(one.agent)}</code><span class="id">{one.task}</span>
+              <a class="one-line" href={toTask(one.task)} title={one.note ?? undefined}>
+                {one.title}
+              </a>
+              <code title={one.agent}>{shortAgent(one.agent)}</code>
+              <span class="id">{one.task}</span>
             </li>
           ))}
         </ul>
       </section>
       {wanted.length > 0 && (
         <section>
-          <h2>Wanted by several <span>{plural(wanted.length, "file")}</span></h2>
-          {wanted.slice(0, 3).map((file) => <Wanted key={file.path} file={file} />)}
+          <h2>
+            Wanted by several <span>{plural(wanted.length, "file")}</span>
+          </h2>
+          {wanted.slice(0, 3).map((file) => (
+            <Wanted key={file.path} file={file} />
+          ))}
         </section>
       )}
       {merging.length > 0 && (
         <section>
-          <h2>Merging <span>{plural(merging.length, "task")}</span></h2>
-          <p>{merging.map((one, index) => <>{index > 0 && ", "}<TaskId id={one.task} />{one.agent && <> by <code>{shortAgent(one.agent)}</code></>}, <Age since={one.since} /></>)}</p>
+          <h2>
+            Merging <span>{plural(merging.length, "task")}</span>
+          </h2>
+          <p>
+            {merging.map((one, index) => (
+              <>
+                {index > 0 && ", "}
+                <TaskId id={one.task} />
+                {one.agent && (
+                  <>
+                    {" "}
+                    by <code>{shortAgent(one.agent)}</code>
+                  </>
+                )}
+                , <Age since={one.since} />
+              </>
+            ))}
+          </p>
         </section>
       )}
       <section>
-        <h2>Done in 24 h <span>{plural(done.tasks, "task")}</span></h2>
-        {done.tasks > 0 && <p><Shares parts={[["fl-done", done.verified], ["fl-done part", done.partly], ["fl-changes part", done.waived]]} label={`${done.verified} verified, ${done.partly} partly, ${done.waived} waived`} /></p>}
-        <p>{done.tasks === 0 ? "Nothing yet." : <><b>{done.verified}</b> all verified, <b>{done.partly}</b> partly, <b>{done.waived}</b> with a <a href={toPage("board", { q: "column:done is:waived" })}>waived gate</a></>}</p>
+        <h2>
+          Done in 24 h <span>{plural(done.tasks, "task")}</span>
+        </h2>
+        {done.tasks > 0 && (
+          <p>
+            <Shares
+              parts={[
+                ["fl-done", done.verified],
+                ["fl-done part", done.partly],
+                ["fl-changes part", done.waived],
+              ]}
+              label={`${done.verified} verified, ${done.partly} partly, ${done.waived} waived`}
+            />
+          </p>
+        )}
+        <p>
+          {done.tasks === 0 ? (
+            "Nothing yet."
+          ) : (
+            <>
+              <b>{done.verified}</b> all verified, <b>{done.partly}</b> partly, <b>{done.waived}</b> with a{" "}
+              <a href={toPage("board", { q: "column:done is:waived" })}>waived gate</a>
+            </>
+          )}
+        </p>
       </section>
       <section>
         <h2>Trust</h2>
         <p>
-          {log.ok === false ? <b class="failed">The log does not verify</b> : log.verified_at ? <>Log verified <Age since={log.verified_at} /> ago</> : capital("log not verified yet")}
-          , {log.events.toLocaleString("en")} events{log.head && <>, head <code title={log.head}>{log.head.slice(0, 4)}</code></>}
+          {log.ok === false ? (
+            <b class="failed">The log does not verify</b>
+          ) : log.verified_at ? (
+            <>
+              Log verified <Age since={log.verified_at} /> ago
+            </>
+          ) : (
+            capital("log not verified yet")
+          )}
+          , {log.events.toLocaleString("en")} events
+          {log.head && (
+            <>
+              , head <code title={log.head}>{log.head.slice(0, 4)}</code>
+            </>
+          )}
         </p>
       </section>
     </aside>

@@ -1,7 +1,7 @@
 // The rows of the inbox: the open question, one line for everything else, and what was just dealt with.
 import { useRef, useState } from "preact/hooks";
 import { canAct, doItem, Refused, type Struck, undo, useDoing, Wants } from "../acting";
-import { clockTime, duration, sentence, shortAgent } from "../format";
+import { capital, clockTime, duration, sentence, shortAgent } from "../format";
 import { go, toPage, toTask } from "../route";
 import { clock, feed } from "../store";
 import type { Action, Item } from "../types";
@@ -16,7 +16,10 @@ export function openItem(item: Item): void {
 }
 
 const attributes = (item: Item): Record<string, string> => ({
-  "data-nav": "", "data-kind": item.kind, ...(item.task ? { "data-task": item.task } : {}), ...(item.decision ? { "data-decision": item.id } : {}),
+  "data-nav": "",
+  "data-kind": item.kind,
+  ...(item.task ? { "data-task": item.task } : {}),
+  ...(item.decision ? { "data-decision": item.id } : {}),
 });
 
 /** Actions, and the form of the one that wants words first. */
@@ -24,17 +27,35 @@ function useActions(item: Item, place: number) {
   const doing = useDoing();
   const [wanting, want] = useState<Action | null>(null);
   const choose = (action: Action, extra: Record<string, unknown> = {}): void => {
-    if (action.method === "GET") { openItem(item); return; }
+    if (action.method === "GET") {
+      openItem(item);
+      return;
+    }
     if (!canAct() || doing.busy) return;
-    if (action.wants.length && !action.wants.every((field) => field in extra)) { want(action); return; }
+    if (action.wants.length && !action.wants.every((field) => field in extra)) {
+      want(action);
+      return;
+    }
     void doing.run(() => doItem(item, place, action, extra));
   };
   const form = wanting && (
-    <Wants title={wanting.label} fields={wanting.wants} cancel={() => want(null)} send={(values) => doItem(item, place, wanting, values)} />
+    <Wants
+      title={wanting.label}
+      fields={wanting.wants}
+      cancel={() => want(null)}
+      send={(values) => doItem(item, place, wanting, values)}
+    />
   );
   return { doing, choose, form };
 }
-const named = (item: Item, operation: string): Action | undefined => item.actions.find((action) => action.operation === operation);
+/** An option without a label is its key; those of an approval have words of their own. */
+const KEYS: Record<string, string> = { approved: "Approve", approved_with_changes: "With changes", rejected: "Reject" };
+const labelOf = (action: Action): string => {
+  const key = action.body["answer"];
+  return action.label === key ? (KEYS[action.label] ?? capital(action.label.replaceAll("_", " "))) : action.label;
+};
+const named = (item: Item, operation: string): Action | undefined =>
+  item.actions.find((action) => action.operation === operation);
 
 export function Ask({ item, place }: { item: Item; place: number }) {
   const box = useRef<HTMLElement>(null);
@@ -52,48 +73,117 @@ export function Ask({ item, place }: { item: Item; place: number }) {
   const free = (): void => {
     const text = words();
     const picked = chosen === null ? undefined : answers[chosen];
-    if (picked) { answer(picked); return; }
-    if (!text) { note.current?.focus(); return; }
-    send({ label: `“${text}”`, operation: "decision.answer", method: "POST", path: `/api/v1/decisions/${item.id}/answer`, body: { answer: text }, wants: [], note: null });
+    if (picked) {
+      answer(picked);
+      return;
+    }
+    if (!text) {
+      note.current?.focus();
+      return;
+    }
+    send({
+      label: `“${text}”`,
+      operation: "decision.answer",
+      method: "POST",
+      path: `/api/v1/decisions/${item.id}/answer`,
+      body: { answer: text },
+      wants: [],
+      note: null,
+    });
   };
   useKeyAct(box, (key) => {
     const digit = Number(key);
-    if (digit >= 1 && digit <= answers.length) { choose(digit - 1); return true; }
+    if (digit >= 1 && digit <= answers.length) {
+      choose(digit - 1);
+      return true;
+    }
     if (key === "Enter") {
       const picked = chosen === null ? undefined : answers[chosen];
       if (picked) answer(picked);
       else openItem(item);
       return true;
     }
-    if (key === "y") { copyText(item.id); return true; }
+    if (key === "y") {
+      copyText(item.id);
+      return true;
+    }
     return false;
   });
   const look = kindLook(item.kind);
   return (
     <article class="ask" ref={box} tabIndex={0} aria-label={`Decision ${item.id}`} {...attributes(item)}>
       <p class="line">
-        <span class={`state ${look.tone}`}><Icon name={look.icon} tone={look.tone} />{item.word}</span>
-        <span class="for"><code>{item.id}</code>{item.task && <> for <TaskId id={item.task} /></>} {item.about}</span>
+        <span class={`state ${look.tone}`}>
+          <Icon name={look.icon} tone={look.tone} />
+          {item.word}
+        </span>
+        <span class="for">
+          <code>{item.id}</code>
+          {item.task && (
+            <>
+              {" "}
+              for <TaskId id={item.task} />
+            </>
+          )}{" "}
+          {item.about}
+        </span>
         {item.deadline && (
-          <span class="due">{item.left !== null && <Ring share={item.left} tone="due-ring" label="of the time is left" />}<Left until={item.deadline} /> left</span>
+          <span class={`due ${item.kind === "decision_due" ? "" : "is-far"}`}>
+            {item.left !== null && <Ring share={item.left} tone="due-ring" label="of the time is left" />}
+            <Left until={item.deadline} /> left
+          </span>
         )}
       </p>
       <h2>{item.title}</h2>
-      {(item.decision?.context || item.reason) && <p class="ctx">{item.decision?.context && rich(item.decision.context)} {item.reason && <>{rich(sentence(`${item.reason}, ${duration((clock.value - Date.parse(item.since)) / 1000)}`))}</>}</p>}
+      {(item.decision?.context || item.reason) && (
+        <p class="ctx">
+          {item.decision?.context && rich(item.decision.context)}{" "}
+          {item.reason && <>{rich(sentence(`${item.reason}, ${duration((clock.value - Date.parse(item.since)) / 1000)}`))}</>}
+        </p>
+      )}
       {answers.length > 0 && (
         <div class="opts">
           {answers.map((action, index) => (
-            <button key={action.label} class="opt" type="button" disabled={!canAct() || doing.busy} aria-pressed={chosen === index} data-option={String(action.body["answer"])}
-              aria-keyshortcuts={String(index + 1)} onClick={() => answer(action)}>
-              <kbd>{index + 1}</kbd><b>{action.label}</b>{action.note && <span>{action.note}</span>}
+            <button
+              key={action.label}
+              class="opt"
+              type="button"
+              disabled={!canAct() || doing.busy}
+              aria-pressed={chosen === index}
+              data-option={String(action.body["answer"])}
+              aria-keyshortcuts={String(index + 1)}
+              onClick={() => answer(action)}
+            >
+              <kbd>{index + 1}</kbd>
+              <b>{labelOf(action)}</b>
+              {action.note && <span>{action.note}</span>}
             </button>
           ))}
         </div>
       )}
-      <form class="reply" onSubmit={(event) => { event.preventDefault(); free(); }}>
-        <input ref={note} class="field" type="text" placeholder={answers.length ? "Add a note, then choose" : "Answer in your own words"} aria-label={answers.length ? "A note for the answer" : "Your answer"} disabled={!canAct()} />
-        <button class="btn" disabled={!canAct() || doing.busy}>Send</button>
-        {others.map((action) => <button key={action.label} class="btn" type="button" disabled={!canAct()} onClick={() => send(action)}>{action.label}</button>)}
+      <form
+        class="reply"
+        onSubmit={(event) => {
+          event.preventDefault();
+          free();
+        }}
+      >
+        <input
+          ref={note}
+          class="field"
+          type="text"
+          placeholder={answers.length ? "Add a note, then choose" : "Answer in your own words"}
+          aria-label={answers.length ? "A note for the answer" : "Your answer"}
+          disabled={!canAct()}
+        />
+        <button class="btn" disabled={!canAct() || doing.busy}>
+          Send
+        </button>
+        {others.map((action) => (
+          <button key={action.label} class="btn" type="button" disabled={!canAct()} onClick={() => send(action)}>
+            {action.label}
+          </button>
+        ))}
       </form>
       {form}
       <Refused refusal={doing.refusal} />
@@ -104,9 +194,32 @@ export function Ask({ item, place }: { item: Item; place: number }) {
 function Meta({ item }: { item: Item }) {
   const said = item.reason && rich(item.reason);
   if (item.decision) {
-    return <p class="meta"><code>{item.id}</code>{item.task && <> for <TaskId id={item.task} /></>}{said && <> · {said}</>}{item.deadline && <> · answer by {clockTime(item.deadline)}</>}</p>;
+    return (
+      <p class="meta">
+        <code>{item.id}</code>
+        {item.task && (
+          <>
+            {" "}
+            for <TaskId id={item.task} />
+          </>
+        )}
+        {said && <> · {said}</>}
+        {item.deadline && <> · answer by {clockTime(item.deadline)}</>}
+      </p>
+    );
   }
-  return <p class="meta">{item.task && <TaskId id={item.task} />}{item.task && said && " · "}{said}{item.kind === "silent" && item.deadline && Date.parse(item.deadline) > clock.value && <>; frees itself in <Left until={item.deadline} /></>}</p>;
+  return (
+    <p class="meta">
+      {item.task && <TaskId id={item.task} />}
+      {item.task && said && " · "}
+      {said}
+      {item.kind === "silent" && item.deadline && Date.parse(item.deadline) > clock.value && (
+        <>
+          ; frees itself in <Left until={item.deadline} />
+        </>
+      )}
+    </p>
+  );
 }
 
 export function Row({ item, place, open }: { item: Item; place: number; open: () => void }) {
@@ -116,7 +229,10 @@ export function Row({ item, place, open }: { item: Item; place: number; open: ()
   useTint(box, `${item.reason}${item.gates.map((gate) => gate.mark).join()}`);
   useKeyAct(box, (key) => {
     const digit = Number(key);
-    if (digit >= 1 && digit <= item.actions.length) { pick(digit - 1); return true; }
+    if (digit >= 1 && digit <= item.actions.length) {
+      pick(digit - 1);
+      return true;
+    }
     if (key === "Enter") {
       const picked = chosen === null ? undefined : item.actions[chosen];
       if (picked) choose(picked);
@@ -125,18 +241,34 @@ export function Row({ item, place, open }: { item: Item; place: number; open: ()
       return true;
     }
     const wanted = key === "a" ? named(item, "task.approve") : key === "r" ? named(item, "task.request-changes") : undefined;
-    if (wanted) { choose(wanted); return true; }
-    if (key === "y") { copyText(item.id); return true; }
+    if (wanted) {
+      choose(wanted);
+      return true;
+    }
+    if (key === "y") {
+      copyText(item.id);
+      return true;
+    }
     return false;
   });
   const look = kindLook(item.kind);
   return (
     <article class="item" ref={box} tabIndex={0} aria-label={`${item.word}: ${item.title}`} {...attributes(item)}>
-      <span class={`kind state ${look.tone}`}><Icon name={look.icon} tone={look.tone} />{item.word}</span>
+      <span class={`kind state ${look.tone}`}>
+        <Icon name={look.icon} tone={look.tone} />
+        {item.word}
+      </span>
       <div class="body">
         <p class="title">
-          {item.decision ? <button type="button" class="as-text" onClick={open}>{item.title}</button>
-            : item.task ? <a href={toTask(item.task)}>{rich(item.title)}</a> : rich(item.title)}
+          {item.decision ? (
+            <button type="button" class="as-text" onClick={open}>
+              {item.title}
+            </button>
+          ) : item.task ? (
+            <a href={toTask(item.task)}>{rich(item.title)}</a>
+          ) : (
+            rich(item.title)
+          )}
         </p>
         <Meta item={item} />
         {item.gates.length > 0 && <GateWords gates={item.gates} />}
@@ -145,12 +277,24 @@ export function Row({ item, place, open }: { item: Item; place: number; open: ()
       </div>
       <div class="acts">
         {item.actions.map((action, index) => (
-          <button key={action.label} class="btn" type="button" title={action.note ?? undefined} aria-pressed={chosen === index ? true : undefined}
+          <button
+            key={action.label}
+            class="btn"
+            type="button"
+            title={action.note ?? undefined}
+            aria-pressed={chosen === index ? true : undefined}
             data-option={action.operation === "decision.answer" ? String(action.body["answer"]) : undefined}
-            data-verb={action.operation} disabled={action.method !== "GET" && (!canAct() || doing.busy)} onClick={() => choose(action)}>{action.label}</button>
+            data-verb={action.operation}
+            disabled={action.method !== "GET" && (!canAct() || doing.busy)}
+            onClick={() => choose(action)}
+          >
+            {labelOf(action)}
+          </button>
         ))}
       </div>
-      <span class="age"><Age since={item.since} /></span>
+      <span class="age">
+        <Age since={item.since} />
+      </span>
     </article>
   );
 }
@@ -161,14 +305,36 @@ export function StruckRow({ item, row }: { item: Item; row: Struck | null }) {
   const next = row && feed.value.find((event) => event.seq > row.seq && event.task === row.task && event.agent === row.agent);
   return (
     <article class="item was" aria-label={`Settled: ${item.title}`}>
-      <span class="kind state"><Icon name="approved" />{row ? item.decision ? "Answered" : "Done" : "Settled"}</span>
-      <div class="body"><p class="title">{item.title}</p><Refused refusal={doing.refusal} /></div>
+      <span class="kind state">
+        <Icon name="approved" />
+        {row ? (item.decision ? "Answered" : "Done") : "Settled"}
+      </span>
+      <div class="body">
+        <p class="title">{item.title}</p>
+        <Refused refusal={doing.refusal} />
+      </div>
       <div class="acts small">
-        <span>{row ? <>You said {row.said.charAt(0).toLowerCase() + row.said.slice(1)}{next && row.agent && <>, <code>{shortAgent(row.agent)}</code> went on</>}</> : "It no longer needs you"}</span>
-        {row?.undo && row.task && <button class="btn" type="button" onClick={() => void doing.run(() => undo(item.key, row.task as string))}>Undo</button>}
+        <span>
+          {row ? (
+            <>
+              You said {row.said.charAt(0).toLowerCase() + row.said.slice(1)}
+              {next && row.agent && (
+                <>
+                  , <code>{shortAgent(row.agent)}</code> went on
+                </>
+              )}
+            </>
+          ) : (
+            "It no longer needs you"
+          )}
+        </span>
+        {row?.undo && row.task && (
+          <button class="btn" type="button" onClick={() => void doing.run(() => undo(item.key, row.task as string))}>
+            Undo
+          </button>
+        )}
       </div>
       <span class="age">{row && duration((clock.value - row.at) / 1000)}</span>
     </article>
   );
 }
-

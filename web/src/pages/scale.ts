@@ -4,7 +4,10 @@ import { clockTime } from "../format";
 const STEPS_MIN = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080];
 const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
-export interface Tick { ts: number; label: string }
+export interface Tick {
+  ts: number;
+  label: string;
+}
 /** Round local times between two instants, at most `most` of them. Midnights say their day. */
 export function timeTicks(from: number, to: number, most: number): Tick[] {
   const minutes = (to - from) / 60000;
@@ -14,7 +17,8 @@ export function timeTicks(from: number, to: number, most: number): Tick[] {
   const found: Tick[] = [];
   for (let ts = first.getTime(); ts <= to; ts += step * 60000) {
     if (ts < from) continue;
-    const date = new Date(ts), midnight = date.getHours() === 0 && date.getMinutes() === 0;
+    const date = new Date(ts),
+      midnight = date.getHours() === 0 && date.getMinutes() === 0;
     const day = minutes > 8 * 1440 ? `${date.getDate()}.${date.getMonth() + 1}.` : WEEKDAYS[date.getDay()];
     found.push({ ts, label: step >= 1440 ? `${day}` : midnight ? `${day} ${clockTime(ts)}` : clockTime(ts) });
   }
@@ -25,7 +29,7 @@ export function timeTicks(from: number, to: number, most: number): Tick[] {
 export function numberTicks(top: number, about = 4, least = 0): number[] {
   const rough = Math.max(top, 1e-9) / about;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 4, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? 10 * power;
+  const step = [1, 2, 2.5, 4, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? 10 * power;
   const whole = Math.max(step, least);
   const count = Math.max(1, Math.ceil(top / whole - 1e-9));
   return Array.from({ length: count + 1 }, (_, index) => Number((index * whole).toFixed(6)));

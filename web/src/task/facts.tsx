@@ -8,7 +8,14 @@ import { Icon, type STATUS } from "../ui/shapes";
 import { rich, TaskId, Time } from "../ui/text";
 
 type Row = [string, preact.ComponentChildren];
-const link = (url: string): preact.ComponentChildren => (/^https?:\/\//.test(url) ? <a href={url} rel="noreferrer" target="_blank">{url.replace(/^.*\/(?:pull|merge_requests)\//, "#").replace(/^https?:\/\//, "")}</a> : url);
+const link = (url: string): preact.ComponentChildren =>
+  /^https?:\/\//.test(url) ? (
+    <a href={url} rel="noreferrer" target="_blank">
+      {url.replace(/^.*\/(?:pull|merge_requests)\//, "#").replace(/^https?:\/\//, "")}
+    </a>
+  ) : (
+    url
+  );
 
 function rows({ task, card, children }: Panel): Row[] {
   const found: [string, preact.ComponentChildren | null | false][] = [
@@ -23,7 +30,16 @@ function rows({ task, card, children }: Panel): Row[] {
     ["Needs", task.needs && rich(task.needs)],
     ["Labels", task.labels.length > 0 && task.labels.join(", ")],
     ["Parent", task.parent && <TaskId id={task.parent} />],
-    ["Parts", children.length > 0 && children.map((id, index) => <Fragment key={id}>{index > 0 && ", "}<TaskId id={id} /></Fragment>)],
+    [
+      "Parts",
+      children.length > 0 &&
+        children.map((id, index) => (
+          <Fragment key={id}>
+            {index > 0 && ", "}
+            <TaskId id={id} />
+          </Fragment>
+        )),
+    ],
     ["Initiative", task.initiative],
     ["Epic", task.epic],
     ["Delivers", task.deliverable !== "code" && task.deliverable],
@@ -33,32 +49,74 @@ function rows({ task, card, children }: Panel): Row[] {
 }
 
 const ITEM: Record<string, { icon: keyof typeof STATUS | "q-w" | "queued" | "approved"; tone: string }> = {
-  met: { icon: "approved", tone: "done" }, failed: { icon: "failed", tone: "failed" }, waived: { icon: "approved", tone: "changes" }, open: { icon: "queued", tone: "queued" },
+  met: { icon: "approved", tone: "done" },
+  failed: { icon: "failed", tone: "failed" },
+  waived: { icon: "approved", tone: "changes" },
+  open: { icon: "queued", tone: "queued" },
 };
 
 function Contract({ panel }: { panel: Panel }) {
   const doing = useDoing();
   const { task } = panel;
   const limits = [
-    task.constraints.max_files !== null && `at most ${plural(task.constraints.max_files, "file")}`, task.constraints.no_new_deps && "no new dependencies",
-    task.constraints.no_git_commit && "no commits", task.constraints.allow_delete.length > 0 && `may delete ${task.constraints.allow_delete.join(", ")}`,
-  ].filter((word): word is string => !!word).join(", ");
+    task.constraints.max_files !== null && `at most ${plural(task.constraints.max_files, "file")}`,
+    task.constraints.no_new_deps && "no new dependencies",
+    task.constraints.no_git_commit && "no commits",
+    task.constraints.allow_delete.length > 0 && `may delete ${task.constraints.allow_delete.join(", ")}`,
+  ]
+    .filter((word): word is string => !!word)
+    .join(", ");
   if (!task.dod.length && !task.requirements.length && !limits && !task.files.length) return null;
-  const check = (index: number): void => void doing.run(() => post(`/tasks/${encodeURIComponent(task.id)}/check`, { item: String(index + 1) }));
+  const check = (index: number): void =>
+    void doing.run(() => post(`/tasks/${encodeURIComponent(task.id)}/check`, { item: String(index + 1) }));
   return (
     <section class="sec">
       <h2>Contract</h2>
-      {task.requirements.length > 0 && <ul class="check">{task.requirements.map((text) => <li key={text}><Icon name="right" tone="queued" /><span>{rich(text)}</span></li>)}</ul>}
+      {task.requirements.length > 0 && (
+        <ul class="check">
+          {task.requirements.map((text) => (
+            <li key={text}>
+              <Icon name="right" tone="queued" />
+              <span>{rich(text)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
       <ul class="check">
         {task.dod.map((item, index) => {
           const look = ITEM[item.state] ?? { icon: "queued", tone: "queued" };
           const open = item.state === "open" && canAct() && task.status === "review";
-          return <li key={item.text}><Icon name={look.icon} tone={look.tone} /><span>{rich(item.text)}{item.state === "waived" && <span class="muted"> (waived{item.by && ` by ${item.by}`})</span>}{open && <button class="btn tiny" type="button" disabled={doing.busy} onClick={() => check(index)}>Check off</button>}</span></li>;
+          return (
+            <li key={item.text}>
+              <Icon name={look.icon} tone={look.tone} />
+              <span>
+                {rich(item.text)}
+                {item.state === "waived" && <span class="muted"> (waived{item.by && ` by ${item.by}`})</span>}
+                {open && (
+                  <button class="btn tiny" type="button" disabled={doing.busy} onClick={() => check(index)}>
+                    Check off
+                  </button>
+                )}
+              </span>
+            </li>
+          );
         })}
       </ul>
       <Refused refusal={doing.refusal} />
       {limits && <p class="small muted">{capital(limits)}</p>}
-      {task.files.length > 0 && <p class="small muted">Declared: {task.files.map((file, index) => <Fragment key={file}>{index > 0 && ", "}<a href={toPage("tree", { path: file })}><code>{file}</code></a></Fragment>)}</p>}
+      {task.files.length > 0 && (
+        <p class="small muted">
+          Declared:{" "}
+          {task.files.map((file, index) => (
+            <Fragment key={file}>
+              {index > 0 && ", "}
+              <a href={toPage("tree", { path: file })}>
+                <code>{file}</code>
+              </a>
+            </Fragment>
+          ))}
+        </p>
+      )}
     </section>
   );
 }
@@ -68,23 +126,72 @@ export function Facts({ panel }: { panel: Panel }) {
   const lastEnd = ended[0]?.ended_at;
   return (
     <>
-      <section class="sec"><dl class="facts">{rows(panel).map(([name, value]) => <Fragment key={name}><dt>{name}</dt><dd>{value}</dd></Fragment>)}</dl></section>
+      <section class="sec">
+        <dl class="facts">
+          {rows(panel).map(([name, value]) => (
+            <Fragment key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </Fragment>
+          ))}
+        </dl>
+      </section>
       <Contract panel={panel} />
       <section class="sec">
-        <h2>Leases <span>{leases.length ? `${leases.length} live` : "none live"}</span></h2>
-        {leases.map((lease) => <p key={lease.lock_id} class="small"><a href={toPage("tree", { path: lease.path })}><code>{lease.path}</code></a> <span class="muted">until <Time ts={lease.expires_at} /></span></p>)}
-        {ended.length > 0 && lastEnd && <p class="small muted">{plural(ended.length, "lease")} ended, the last at {clockTime(lastEnd)}: {ended.slice(0, 6).map((lease, index) => <Fragment key={lease.lock_id}>{index > 0 && ", "}<code title={lease.path}>{fileName(lease.path)}</code></Fragment>)}</p>}
+        <h2>
+          Leases <span>{leases.length ? `${leases.length} live` : "none live"}</span>
+        </h2>
+        {leases.map((lease) => (
+          <p key={lease.lock_id} class="small">
+            <a href={toPage("tree", { path: lease.path })}>
+              <code>{lease.path}</code>
+            </a>{" "}
+            <span class="muted">
+              until <Time ts={lease.expires_at} />
+            </span>
+          </p>
+        ))}
+        {ended.length > 0 && lastEnd && (
+          <p class="small muted">
+            {plural(ended.length, "lease")} ended, the last at {clockTime(lastEnd)}:{" "}
+            {ended.slice(0, 6).map((lease, index) => (
+              <Fragment key={lease.lock_id}>
+                {index > 0 && ", "}
+                <code title={lease.path}>{fileName(lease.path)}</code>
+              </Fragment>
+            ))}
+          </p>
+        )}
       </section>
       {decisions.length > 0 && (
         <section class="sec">
           <h2>Decisions</h2>
-          {decisions.map((one) => <p key={one.id} class="small"><code class="muted">{one.id}</code> {one.question} <span class="muted">{one.state === "open" ? "Open." : `${one.answer ?? ""}${one.text ? `: ${one.text}` : ""}, said ${one.answered_by ?? "nobody"}${one.answered_at ? ` at ${clockTime(one.answered_at)}` : ""}.`}</span></p>)}
+          {decisions.map((one) => (
+            <p key={one.id} class="small">
+              <code class="muted">{one.id}</code> {one.question}{" "}
+              <span class="muted">
+                {one.state === "open"
+                  ? "Open."
+                  : `${one.answer ?? ""}${one.text ? `: ${one.text}` : ""}, said ${one.answered_by ?? "nobody"}${one.answered_at ? ` at ${clockTime(one.answered_at)}` : ""}.`}
+              </span>
+            </p>
+          ))}
         </section>
       )}
       {memories.length > 0 && (
         <section class="sec">
-          <h2>Memories <span>for these paths</span></h2>
-          {memories.map((one) => <p key={one.id} class="small"><code class="muted">{one.id}</code> {rich(one.text)} <span class="muted">{capital(one.type)}{one.source?.task && `, from ${one.source.task}`}.</span></p>)}
+          <h2>
+            Memories <span>for these paths</span>
+          </h2>
+          {memories.map((one) => (
+            <p key={one.id} class="small">
+              <code class="muted">{one.id}</code> {rich(one.text)}{" "}
+              <span class="muted">
+                · {capital(one.type)}
+                {one.source?.task && `, from ${one.source.task}`}.
+              </span>
+            </p>
+          ))}
         </section>
       )}
     </>

@@ -2,7 +2,7 @@
 import { clockTime, plural } from "../format";
 import { here, toPage } from "../route";
 import { clock } from "../store";
-import type { Panel, Span } from "../types";
+import type { Line, Panel, Span } from "../types";
 import { Icon, markLook, STATUS } from "../ui/shapes";
 import { rich, Time } from "../ui/text";
 import { timeTicks } from "../pages/scale";
@@ -14,32 +14,74 @@ function Spans({ panel }: { panel: Panel }) {
   const first = spans[0];
   if (!first) return null;
   const now = panel.at ? Date.parse(panel.at.ts) : Math.floor(clock.value / 60000) * 60000;
-  const from = Date.parse(first.from), closed = spans.at(-1)?.to;
+  const from = Date.parse(first.from),
+    closed = spans.at(-1)?.to;
   const to = Math.max(from + 60000, closed ? Date.parse(closed) : now);
-  const x = (ts: number): number => 2 + (ts - from) / (to - from) * (WIDTH - 6);
-  const label = (span: Span): string => (span.round && span.column === "working" ? `round ${span.round}` : STATUS[span.status].word.toLowerCase());
+  const x = (ts: number): number => 2 + ((ts - from) / (to - from)) * (WIDTH - 6);
+  const label = (span: Span): string =>
+    span.round && span.column === "working" ? `round ${span.round}` : STATUS[span.status].word.toLowerCase();
   const answered = panel.decisions.filter((one) => one.answered_at);
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label={`States of ${panel.task.id}: ${spans.map((span) => `${label(span)} from ${clockTime(span.from)}`).join(", ")}`}>
+    <div
+      class="scroll-x"
+      tabIndex={0}
+      role="region"
+      aria-label={`States of ${panel.task.id}: ${spans.map((span) => `${label(span)} from ${clockTime(span.from)}`).join(", ")}`}
+    >
       <svg width={WIDTH} height="56" viewBox={`0 0 ${WIDTH} 56`} aria-hidden="true">
         {spans.map((span) => {
-          const a = x(Date.parse(span.from)), width = Math.max(2.5, x(span.to ? Date.parse(span.to) : to) - a - 1.5), look = STATUS[span.status];
+          const a = x(Date.parse(span.from)),
+            width = Math.max(2.5, x(span.to ? Date.parse(span.to) : to) - a - 1.5),
+            look = STATUS[span.status];
           return (
             <g key={span.from + span.status}>
               <title>{`${label(span)} from ${clockTime(span.from)}`}</title>
               <rect class={`wa-${look.tone}`} x={a} y="12" width={width} height="20" rx="3" />
               <rect class={`fl-${look.tone}`} x={a} y="12" width="2" height="20" rx="1" />
-              {width > 24 && <svg x={a + 7} y="16" width="12" height="12" class={look.tone}><use href={`#${look.icon}`} /></svg>}
-              {width > 32 + label(span).length * 6 && <text class="ax-t" x={a + 24} y="26">{label(span)}</text>}
+              {width > 24 && (
+                <svg x={a + 7} y="16" width="12" height="12" class={look.tone}>
+                  <use href={`#${look.icon}`} />
+                </svg>
+              )}
+              {width > 32 + label(span).length * 6 && (
+                <text class="ax-t" x={a + 24} y="26">
+                  {label(span)}
+                </text>
+              )}
             </g>
           );
         })}
-        {timeTicks(from, to, 6).map((tick) => <g key={tick.ts}><path class="gl" d={`M${x(tick.ts)} 34v5`} /><text class={`ax ${x(tick.ts) > WIDTH - 20 ? "end" : "mid"}`} x={x(tick.ts)} y="52">{tick.label}</text></g>)}
-        {answered.map((one) => <svg key={one.id} x={x(Date.parse(one.answered_at as string)) - 5} y="0" width="10" height="10"><use href="#decision" /></svg>)}
+        {timeTicks(from, to, 6).map((tick) => (
+          <g key={tick.ts}>
+            <path class="gl" d={`M${x(tick.ts)} 34v5`} />
+            <text class={`ax ${x(tick.ts) > WIDTH - 20 ? "end" : "mid"}`} x={x(tick.ts)} y="52">
+              {tick.label}
+            </text>
+          </g>
+        ))}
+        {answered.map((one) => (
+          <svg key={one.id} x={x(Date.parse(one.answered_at as string)) - 5} y="0" width="10" height="10">
+            <use href="#decision" />
+          </svg>
+        ))}
       </svg>
     </div>
   );
 }
+
+/** A change of status that came with the line beside it says nothing new. */
+const worth = (lines: Line[]): Line[] =>
+  lines.filter(
+    (line) =>
+      line.event !== "status_changed" ||
+      !lines.some(
+        (other) =>
+          other.event !== "status_changed" &&
+          other.ts === line.ts &&
+          other.who === line.who &&
+          (line.reason === null || other.reason === line.reason),
+      ),
+  );
 
 export function History({ panel }: { panel: Panel }) {
   return (
@@ -47,18 +89,30 @@ export function History({ panel }: { panel: Panel }) {
       <h2>How it came here {panel.folded > 0 && <span>{plural(panel.folded, "lease renewal")} folded</span>}</h2>
       <Spans panel={panel} />
       <ul class="evs">
-        {panel.history.map((line) => {
+        {worth(panel.history).map((line) => {
           const look = markLook(line.mark);
           return (
             <li key={line.seq}>
-              <span class="muted"><Time ts={line.ts} /></span>
+              <span class="muted">
+                <Time ts={line.ts} />
+              </span>
               <Icon name={look.icon} tone={look.tone} />
-              <span><code>{line.who}</code> {rich(line.what)}{line.reason && <>: “{rich(line.reason)}”</>} <a class="muted" href={here({ at: String(line.seq) })} title="Show this moment">· seq {line.seq}</a></span>
+              <span>
+                <code>{line.who}</code> {rich(line.what)}
+                {line.reason && <>: “{rich(line.reason)}”</>}{" "}
+                <a class="muted" href={here({ at: String(line.seq) })} title="Show this moment">
+                  · seq {line.seq}
+                </a>
+              </span>
             </li>
           );
         })}
       </ul>
-      {panel.more && <p class="small muted"><a href={toPage("more", { tab: "activity", task: panel.task.id })}>All events of {panel.task.id}</a></p>}
+      {panel.more && (
+        <p class="small muted">
+          <a href={toPage("more", { tab: "activity", task: panel.task.id })}>All events of {panel.task.id}</a>
+        </p>
+      )}
     </section>
   );
 }

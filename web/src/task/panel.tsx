@@ -57,22 +57,53 @@ export function Verbs({ panel, quoted }: { panel: Panel; quoted?: string }) {
     <div ref={box}>
       {allowed.length > 0 && (
         <div class="verbs">
-          {[...allowed].sort((a, b) => order(a) - order(b)).map((verb) => (
-            <button key={verb.verb} type="button" class={`btn ${weight(verb)}`} data-verb={verb.verb} disabled={!canAct() || doing.busy} onClick={() => choose(verb)}>
-              {verb.label}{KEY[verb.verb] && <kbd>{KEY[verb.verb]}</kbd>}
-            </button>
-          ))}
+          {[...allowed]
+            .sort((a, b) => order(a) - order(b))
+            .map((verb) => (
+              <button
+                key={verb.verb}
+                type="button"
+                class={`btn ${weight(verb)}`}
+                data-verb={verb.verb}
+                disabled={!canAct() || doing.busy}
+                onClick={() => choose(verb)}
+              >
+                {verb.label}
+                {KEY[verb.verb] && <kbd>{KEY[verb.verb]}</kbd>}
+              </button>
+            ))}
         </div>
       )}
       {wanting && (
-        <Wants key={wanting.verb} title={wanting.label} fields={wanting.wants} {...(quoted ? { first: quoted } : {})}
-          send={(values) => send(wanting, values)} cancel={() => go(here({ verb: null }), true)} />
+        <Wants
+          key={wanting.verb}
+          title={wanting.label}
+          fields={wanting.wants}
+          {...(quoted ? { first: quoted } : {})}
+          send={(values) => send(wanting, values)}
+          cancel={() => go(here({ verb: null }), true)}
+        />
       )}
       <Refused refusal={doing.refusal} />
       {not.length > 0 && !panel.at && (
         <details class="notnow">
-          <summary>Not now, because: {not.slice(0, 3).map((verb, index) => <span key={verb.verb}>{index > 0 && ", "}<b>{verb.label.toLowerCase()}</b></span>)}{not.length > 3 && ` and ${not.length - 3} more`}</summary>
-          <ul>{not.map((verb) => <li key={verb.verb}><b>{verb.label}</b>: {rich(verb.why ?? "")}</li>)}</ul>
+          <summary>
+            Not now, because:{" "}
+            {not.slice(0, 3).map((verb, index) => (
+              <span key={verb.verb}>
+                {index > 0 && ", "}
+                <b>{verb.label.toLowerCase()}</b>
+              </span>
+            ))}
+            {not.length > 3 && ` and ${not.length - 3} more`}
+          </summary>
+          <ul>
+            {not.map((verb) => (
+              <li key={verb.verb}>
+                <b>{verb.label}</b>: {rich(verb.why ?? "")}
+              </li>
+            ))}
+          </ul>
         </details>
       )}
     </div>
@@ -84,7 +115,9 @@ function neighbour(id: string, by: number): string | undefined {
   const cards = board.peek()?.cards;
   const card = cards?.get(id);
   if (!cards || !card) return undefined;
-  const list = [...cards.values()].filter((one) => one.column === card.column).sort((a, b) => a.rank - b.rank || a.number - b.number);
+  const list = [...cards.values()]
+    .filter((one) => one.column === card.column)
+    .sort((a, b) => a.rank - b.rank || a.number - b.number);
   return list[list.indexOf(card) + by]?.id;
 }
 
@@ -93,14 +126,29 @@ function Head({ panel }: { panel: Panel }) {
   return (
     <div class="panel-head">
       <div class="bar">
-        <State look={STATUS[task.status]}>{STATUS[task.status].word}</State><span>·</span><code>{task.id}</code><span>·</span>
-        <span class={`pri ${task.priority <= "P1" ? "hi" : ""}`}>{task.priority}</span><span>·</span><span><Age since={card.since} /> in this state</span>
+        <State look={STATUS[task.status]}>{STATUS[task.status].word}</State>
+        <span>·</span>
+        <code>{task.id}</code>
+        <span>·</span>
+        <span class={`pri ${task.priority <= "P1" ? "hi" : ""}`}>{task.priority}</span>
+        <span>·</span>
+        <span>
+          <Age since={card.since} /> in this state
+        </span>
         <span class="push" />
-        {position && <span class="desk">{position.place} of {position.of} in {position.column} <kbd>j</kbd> <kbd>k</kbd></span>}
-        <a class="icon-btn" href={closeTask()} aria-label="Close (Esc)"><Icon name="close" large /></a>
+        {position && (
+          <span class="desk">
+            {position.place} of {position.of} in {position.column} <kbd>j</kbd> <kbd>k</kbd>
+          </span>
+        )}
+        <a class="icon-btn" href={closeTask()} aria-label="Close (Esc)">
+          <Icon name="close" large />
+        </a>
       </div>
       <h1 id="panel-title">{task.title}</h1>
-      <p class="because">{rich([why.summary, ...why.reasons.filter((reason) => reason !== why.summary)].map(sentence).join(" "))}</p>
+      <p class="because">
+        {rich([why.summary, ...why.reasons.filter((reason) => reason !== why.summary)].map(sentence).join(" "))}
+      </p>
       <Verbs panel={panel} />
     </div>
   );
@@ -112,37 +160,69 @@ export function TaskPanel({ id, reviewing }: { id: string; reviewing: boolean })
   const from = resource<Panel>(`/tasks/${encodeURIComponent(id)}/panel`, { at: at.value });
   useEffect(() => {
     box.current?.focus({ preventScroll: true });
-    return () => { if (opener instanceof HTMLElement && opener.isConnected && !route.peek().task) opener.focus({ preventScroll: true }); };
+    return () => {
+      if (opener instanceof HTMLElement && opener.isConnected && !route.peek().task) opener.focus({ preventScroll: true });
+    };
   }, []);
   useKeyAct(box, (key) => {
-    if (key === "y") { copyText(id); return true; }
+    if (key === "y") {
+      copyText(id);
+      return true;
+    }
     return false;
   });
   const keys = (event: KeyboardEvent): void => {
     if ((event.key !== "j" && event.key !== "k") || event.target !== box.current || event.metaKey || event.ctrlKey) return;
     const next = neighbour(id, event.key === "j" ? 1 : -1);
-    if (next) { event.preventDefault(); event.stopPropagation(); go(toTask(next, { verb: null }), true); }
+    if (next) {
+      event.preventDefault();
+      event.stopPropagation();
+      go(toTask(next, { verb: null }), true);
+    }
   };
   return (
-    <section class={`panel ${reviewing ? "is-review" : ""}`} role="dialog" aria-modal={false} aria-label={`Task ${id}`} data-panel={id} tabIndex={-1} ref={box} onKeyDown={keys}>
+    <section
+      class={`panel ${reviewing ? "is-review" : ""}`}
+      role="dialog"
+      aria-modal={false}
+      aria-label={`Task ${id}`}
+      data-panel={id}
+      tabIndex={-1}
+      ref={box}
+      onKeyDown={keys}
+    >
       <Loaded from={from} rows={6} tall>
-        {(panel) => reviewing ? <Review panel={panel} /> : (
-          <>
-            <Head panel={panel} />
-            <div class="cols" tabIndex={0} role="region" aria-label="Details">
-              <div>
-                {panel.task.description && <section class="sec"><p class="described">{rich(panel.task.description)}</p></section>}
-                <Gates panel={panel} />
-                <Graph panel={panel} />
-                <History panel={panel} />
-                <DiffSection panel={panel} />
+        {(panel) =>
+          reviewing ? (
+            <Review panel={panel} />
+          ) : (
+            <>
+              <Head panel={panel} />
+              <div class="cols" tabIndex={0} role="region" aria-label="Details">
+                <div>
+                  {panel.task.description && (
+                    <section class="sec">
+                      <p class="described">{rich(panel.task.description)}</p>
+                    </section>
+                  )}
+                  <Gates panel={panel} />
+                  <Graph panel={panel} />
+                  <History panel={panel} />
+                  <DiffSection panel={panel} />
+                </div>
+                <div>
+                  <Facts panel={panel} />
+                </div>
               </div>
-              <div><Facts panel={panel} /></div>
-            </div>
-          </>
-        )}
+            </>
+          )
+        }
       </Loaded>
-      {from.error.value && !from.data.value && <a class="icon-btn alone" href={closeTask()} aria-label="Close (Esc)"><Icon name="close" large /></a>}
+      {from.error.value && !from.data.value && (
+        <a class="icon-btn alone" href={closeTask()} aria-label="Close (Esc)">
+          <Icon name="close" large />
+        </a>
+      )}
     </section>
   );
 }

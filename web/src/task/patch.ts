@@ -1,11 +1,20 @@
 // A unified diff as lines with numbers.
 
-export interface PatchLine { kind: "add" | "del" | "same"; text: string; old: number | null; new: number | null }
-export interface Hunk { head: string; lines: PatchLine[] }
+export interface PatchLine {
+  kind: "add" | "del" | "same";
+  text: string;
+  old: number | null;
+  new: number | null;
+}
+export interface Hunk {
+  head: string;
+  lines: PatchLine[];
+}
 
 export function parsePatch(patch: string): Hunk[] {
   const hunks: Hunk[] = [];
-  let before = 0, after = 0;
+  let before = 0,
+    after = 0;
   for (const line of patch.replace(/\n$/, "").split("\n")) {
     const start = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(line);
     if (start) {

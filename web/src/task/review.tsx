@@ -15,7 +15,19 @@ import { type Hunk, parsePatch, SIGN } from "./patch";
 type Chosen = ReadonlySet<string>;
 const lineKey = (file: number, hunk: number, line: number): string => `${file}.${hunk}.${line}`;
 
-function HunkView({ hunk, at: [file, index], path, chosen, toggle }: { hunk: Hunk; at: [number, number]; path: string; chosen: Chosen; toggle: (keys: string[], on?: boolean) => void }) {
+function HunkView({
+  hunk,
+  at: [file, index],
+  path,
+  chosen,
+  toggle,
+}: {
+  hunk: Hunk;
+  at: [number, number];
+  path: string;
+  chosen: Chosen;
+  toggle: (keys: string[], on?: boolean) => void;
+}) {
   const box = useRef<HTMLElement>(null);
   const keys = hunk.lines.map((_, line) => lineKey(file, index, line));
   const all = keys.every((key) => chosen.has(key));
@@ -30,13 +42,24 @@ function HunkView({ hunk, at: [file, index], path, chosen, toggle }: { hunk: Hun
   };
   return (
     <section class="hunk" ref={box} tabIndex={0} data-nav aria-label={`${path}, ${hunk.head}`}>
-      <div class="hunk-head"><span class="one-line">{hunk.head}</span><button class="btn tiny push" type="button" aria-pressed={all} onClick={() => toggle(keys, !all)}>{all ? "Quoted" : "Quote hunk"}</button></div>
+      <div class="hunk-head">
+        <span class="one-line">{hunk.head}</span>
+        <button class="btn tiny push" type="button" aria-pressed={all} onClick={() => toggle(keys, !all)}>
+          {all ? "Quoted" : "Quote hunk"}
+        </button>
+      </div>
       <div class="code" onClick={click} tabIndex={0} role="group" aria-label={`Lines of ${path}`}>
         {hunk.lines.map((line, number) => {
           const key = keys[number] as string;
           return (
             <div key={key} class={`${line.kind} ${chosen.has(key) ? "is-chosen" : ""}`}>
-              <span class="no" data-line={key} title="Quote this line">{line.old ?? ""}</span><span class="no" data-line={key}>{line.new ?? ""}</span>{SIGN[line.kind]} {line.text}
+              <span class="no" data-line={key} title="Quote this line">
+                {line.old ?? ""}
+              </span>
+              <span class="no" data-line={key}>
+                {line.new ?? ""}
+              </span>
+              {SIGN[line.kind]} {line.text}
             </div>
           );
         })}
@@ -47,15 +70,19 @@ function HunkView({ hunk, at: [file, index], path, chosen, toggle }: { hunk: Hun
 
 function quote(files: DiffFile[], hunks: Hunk[][], chosen: Chosen): string {
   const parts: string[] = [];
-  for (const [f, file] of files.entries()) for (const [h, hunk] of (hunks[f] ?? []).entries()) {
-    let open = false;
-    for (const [l, line] of hunk.lines.entries()) {
-      if (!chosen.has(lineKey(f, h, l))) { open = false; continue; }
-      if (!open) parts.push(`${parts.length ? "\n" : ""}${file.path}:${line.new ?? line.old ?? ""}`);
-      parts.push(`> ${SIGN[line.kind]} ${line.text}`);
-      open = true;
+  for (const [f, file] of files.entries())
+    for (const [h, hunk] of (hunks[f] ?? []).entries()) {
+      let open = false;
+      for (const [l, line] of hunk.lines.entries()) {
+        if (!chosen.has(lineKey(f, h, l))) {
+          open = false;
+          continue;
+        }
+        if (!open) parts.push(`${parts.length ? "\n" : ""}${file.path}:${line.new ?? line.old ?? ""}`);
+        parts.push(`> ${SIGN[line.kind]} ${line.text}`);
+        open = true;
+      }
     }
-  }
   return parts.length ? `${parts.join("\n")}\n\n` : "";
 }
 
@@ -64,7 +91,9 @@ function Body({ panel, diff }: { panel: Panel; diff: Diff }) {
   const hunks = useMemo(() => diff.files.map((file) => parsePatch(file.patch)), [diff]);
   const toggle = (keys: string[], on?: boolean): void => {
     const next = new Set(chosen);
-    for (const key of keys) if (on ?? !next.has(key)) next.add(key); else next.delete(key);
+    for (const key of keys)
+      if (on ?? !next.has(key)) next.add(key);
+      else next.delete(key);
     choose(next);
   };
   const quoted = quote(diff.files, hunks, chosen);
@@ -72,17 +101,61 @@ function Body({ panel, diff }: { panel: Panel; diff: Diff }) {
   return (
     <div class="review-mode">
       <nav class="review-files" aria-label="Files of the change">
-        <p class="small muted">{plural(diff.files.length, "file")}, {counts(diff)}, {bytes(diff.bytes)}{diff.cut && ". The rest is cut: look at the branch."}</p>
-        <ul>{diff.files.map((file, index) => <li key={file.path}><a href={`#file-${index}`} onClick={(event) => { event.preventDefault(); document.getElementById(`file-${index}`)?.scrollIntoView(); }}><span class="one-line" title={file.path}>{file.path}</span><span class="muted">{file.binary ? "binary" : counts(file)}</span></a></li>)}</ul>
-        <p class="small muted desk"><kbd>j</kbd> <kbd>k</kbd> hunks, <kbd>Enter</kbd> quotes one</p>
-        {chosen.size > 0 && <p class="small">{plural(chosen.size, "line")} quoted. {may && <button class="btn tiny" type="button" onClick={() => go(here({ verb: "request-changes" }), true)}>Request changes</button>} <button class="btn tiny" type="button" onClick={() => choose(new Set())}>Clear</button></p>}
+        <p class="small muted">
+          {plural(diff.files.length, "file")}, {counts(diff)}, {bytes(diff.bytes)}
+          {diff.cut && ". The rest is cut: look at the branch."}
+        </p>
+        <ul>
+          {diff.files.map((file, index) => (
+            <li key={file.path}>
+              <a
+                href={`#file-${index}`}
+                onClick={(event) => {
+                  event.preventDefault();
+                  document.getElementById(`file-${index}`)?.scrollIntoView();
+                }}
+              >
+                <span class="one-line" title={file.path}>
+                  {file.path}
+                </span>
+                <span class="muted">{file.binary ? "binary" : counts(file)}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+        <p class="small muted desk">
+          <kbd>j</kbd> <kbd>k</kbd> hunks, <kbd>Enter</kbd> quotes one
+        </p>
+        {chosen.size > 0 && (
+          <p class="small">
+            {plural(chosen.size, "line")} quoted.{" "}
+            {may && (
+              <button class="btn tiny" type="button" onClick={() => go(here({ verb: "request-changes" }), true)}>
+                Request changes
+              </button>
+            )}{" "}
+            <button class="btn tiny" type="button" onClick={() => choose(new Set())}>
+              Clear
+            </button>
+          </p>
+        )}
       </nav>
       <div class="review-diff">
         <Verbs panel={panel} quoted={quoted} />
         {diff.files.map((file, index) => (
           <section key={file.path} id={`file-${index}`} class="diff" aria-label={file.path}>
-            <h2 class="file"><span>{file.old_path ? `${file.old_path} → ` : ""}{file.path}</span><span class="push muted">{file.status}, {file.binary ? "binary" : counts(file)}</span></h2>
-            {(hunks[index] ?? []).map((hunk, place) => <HunkView key={place} hunk={hunk} at={[index, place]} path={file.path} chosen={chosen} toggle={toggle} />)}
+            <h2 class="file">
+              <span>
+                {file.old_path ? `${file.old_path} → ` : ""}
+                {file.path}
+              </span>
+              <span class="push muted">
+                {file.status}, {file.binary ? "binary" : counts(file)}
+              </span>
+            </h2>
+            {(hunks[index] ?? []).map((hunk, place) => (
+              <HunkView key={place} hunk={hunk} at={[index, place]} path={file.path} chosen={chosen} toggle={toggle} />
+            ))}
           </section>
         ))}
       </div>
@@ -96,11 +169,19 @@ export function Review({ panel }: { panel: Panel }) {
     <>
       <div class="panel-head review-head">
         <div class="bar">
-          <Icon name="review" tone="review" /><code>{panel.task.id}</code><strong class="one-line">{panel.task.title}</strong><span class="push" /><GateWords gates={panel.card.gates} />
-          <a class="icon-btn" href={here({ review: null })} aria-label="Leave review mode (Esc)"><Icon name="close" large /></a>
+          <Icon name="review" tone="review" />
+          <code>{panel.task.id}</code>
+          <strong class="one-line">{panel.task.title}</strong>
+          <span class="push" />
+          <GateWords gates={panel.card.gates} />
+          <a class="icon-btn" href={here({ review: null })} aria-label="Leave review mode (Esc)">
+            <Icon name="close" large />
+          </a>
         </div>
       </div>
-      <Loaded from={from} rows={8} tall>{(diff) => <Body panel={panel} diff={diff} />}</Loaded>
+      <Loaded from={from} rows={8} tall>
+        {(diff) => <Body panel={panel} diff={diff} />}
+      </Loaded>
     </>
   );
 }

@@ -7,7 +7,9 @@ import type { Resource } from "../store";
 export function useAnswer<T>(from: Resource<T>): T | null {
   useEffect(() => {
     from.readers += 1;
-    return () => { from.readers -= 1; };
+    return () => {
+      from.readers -= 1;
+    };
   }, [from]);
   return from.data.value;
 }
@@ -19,7 +21,10 @@ export function useKeyAct(box: RefObject<HTMLElement | null>, handle: (key: stri
   useEffect(() => {
     const element = box.current;
     const listen = (event: Event): void => {
-      if (event instanceof KeyAct && latest.current(event.detail.key)) { event.preventDefault(); event.stopPropagation(); }
+      if (event instanceof KeyAct && latest.current(event.detail.key)) {
+        event.preventDefault();
+        event.stopPropagation();
+      }
     };
     element?.addEventListener("keyact", listen);
     return () => element?.removeEventListener("keyact", listen);
@@ -35,7 +40,10 @@ export function useTint(box: RefObject<HTMLElement | null>, version: unknown): v
     before.current = version;
     const element = box.current;
     if (!element || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-    element.animate([{ backgroundColor: "var(--wash-working)", offset: 0 }], { duration: TINT_MS, easing: "cubic-bezier(.2, 0, 0, 1)" });
+    element.animate([{ backgroundColor: "var(--wash-working)", offset: 0 }], {
+      duration: TINT_MS,
+      easing: "cubic-bezier(.2, 0, 0, 1)",
+    });
   }, [version]);
 }
 

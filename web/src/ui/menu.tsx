@@ -2,13 +2,21 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 
-export interface Choice { key: string; label: ComponentChildren; note?: string; disabled?: boolean; run: () => void }
+export interface Choice {
+  key: string;
+  label: ComponentChildren;
+  note?: string;
+  disabled?: boolean;
+  run: () => void;
+}
 
 export function Choices({ choices, label, close }: { choices: Choice[]; label: string; close: () => void }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     box.current?.querySelector<HTMLElement>("button:not([disabled])")?.focus();
-    const outside = (event: Event): void => { if (event.target instanceof Node && !box.current?.contains(event.target)) close(); };
+    const outside = (event: Event): void => {
+      if (event.target instanceof Node && !box.current?.contains(event.target)) close();
+    };
     document.addEventListener("pointerdown", outside);
     return () => document.removeEventListener("pointerdown", outside);
   }, []);
@@ -25,21 +33,60 @@ export function Choices({ choices, label, close }: { choices: Choice[]; label: s
   return (
     <div class="menu" role="menu" aria-label={label} ref={box} onKeyDown={keys}>
       {choices.map((choice) => (
-        <button key={choice.key} role="menuitem" type="button" disabled={choice.disabled} onClick={() => { close(); choice.run(); }}>
-          <span>{choice.label}</span>{choice.note && <span class="muted">{choice.note}</span>}
+        <button
+          key={choice.key}
+          role="menuitem"
+          type="button"
+          disabled={choice.disabled}
+          onClick={() => {
+            close();
+            choice.run();
+          }}
+        >
+          <span>{choice.label}</span>
+          {choice.note && <span class="muted">{choice.note}</span>}
         </button>
       ))}
     </div>
   );
 }
 
-export function Menu({ label, button, choices, icon = false }: { label: string; button: ComponentChildren; choices: Choice[]; icon?: boolean }) {
+export function Menu({
+  label,
+  button,
+  choices,
+  icon = false,
+}: {
+  label: string;
+  button: ComponentChildren;
+  choices: Choice[];
+  icon?: boolean;
+}) {
   const [open, set] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);
   return (
     <span class="menu-box">
-      <button ref={opener} class={icon ? "icon-btn" : "btn"} type="button" aria-haspopup="menu" aria-expanded={open} aria-label={icon ? label : undefined} onClick={() => set(!open)}>{button}</button>
-      {open && <Choices choices={choices} label={label} close={() => { set(false); opener.current?.focus(); }} />}
+      <button
+        ref={opener}
+        class={icon ? "icon-btn" : "btn"}
+        type="button"
+        aria-haspopup="menu"
+        aria-expanded={open}
+        aria-label={icon ? label : undefined}
+        onClick={() => set(!open)}
+      >
+        {button}
+      </button>
+      {open && (
+        <Choices
+          choices={choices}
+          label={label}
+          close={() => {
+            set(false);
+            opener.current?.focus();
+          }}
+        />
+      )}
     </span>
   );
 }

@@ -16,7 +16,9 @@ export function Outline({ rows = 3, tall = false }: { rows?: number; tall?: bool
   }, []);
   return (
     <div class={`outline ${tall ? "tall" : ""} ${shown ? "" : "not-yet"}`} role="status" aria-label="Loading">
-      {Array.from({ length: rows }, (_, row) => <div key={row} class="bar" />)}
+      {Array.from({ length: rows }, (_, row) => (
+        <div key={row} class="bar" />
+      ))}
     </div>
   );
 }
@@ -28,7 +30,13 @@ export function Problem({ refusal, retry }: { refusal: Refusal; retry?: () => vo
       <div>
         <p>{rich(refusal.message)}</p>
         {refusal.hint && <p class="muted">{rich(refusal.hint)}</p>}
-        {retry && <p><button class="btn" type="button" onClick={retry}>Retry</button></p>}
+        {retry && (
+          <p>
+            <button class="btn" type="button" onClick={retry}>
+              Retry
+            </button>
+          </p>
+        )}
       </div>
     </div>
   );
@@ -36,16 +44,42 @@ export function Problem({ refusal, retry }: { refusal: Refusal; retry?: () => vo
 
 export function Command({ text }: { text: string }) {
   const [copied, set] = useState(false);
-  const copy = (): void => void navigator.clipboard?.writeText(text).then(() => { set(true); setTimeout(() => set(false), 2000); });
-  return <span class="command"><code>{text}</code><button class="btn" type="button" onClick={copy}>{copied ? "Copied" : "Copy"}</button></span>;
+  const copy = (): void =>
+    void navigator.clipboard?.writeText(text).then(() => {
+      set(true);
+      setTimeout(() => set(false), 2000);
+    });
+  return (
+    <span class="command">
+      <code>{text}</code>
+      <button class="btn" type="button" onClick={copy}>
+        {copied ? "Copied" : "Copy"}
+      </button>
+    </span>
+  );
 }
 
-export const Empty = ({ children, command }: { children: ComponentChildren; command?: string }) =>
-  <div class="empty"><p>{children}</p>{command && <Command text={command} />}</div>;
+export const Empty = ({ children, command }: { children: ComponentChildren; command?: string }) => (
+  <div class="empty">
+    <p>{children}</p>
+    {command && <Command text={command} />}
+  </div>
+);
 
 /** The answer once it is there; until then its outline; the refusal in its place where there is none. */
-export function Loaded<T>({ from, rows, tall, children }: { from: Resource<T>; rows?: number; tall?: boolean; children: (value: T) => ComponentChildren }) {
-  const value = useAnswer(from), error = from.error.value;
+export function Loaded<T>({
+  from,
+  rows,
+  tall,
+  children,
+}: {
+  from: Resource<T>;
+  rows?: number;
+  tall?: boolean;
+  children: (value: T) => ComponentChildren;
+}) {
+  const value = useAnswer(from),
+    error = from.error.value;
   if (error && (!value || error.status === 404)) return <Problem refusal={error} retry={() => from.refresh()} />;
   if (!value) return <Outline rows={rows ?? 3} tall={tall ?? false} />;
   return <>{children(value)}</>;

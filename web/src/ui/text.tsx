@@ -4,9 +4,14 @@ import { duration, when } from "../format";
 import { toTask } from "../route";
 import { clock } from "../store";
 
-const TOKEN = /\b(\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*Z)|`([^`\n]+)`|\b(T\d+)\b|\b([DLMR]\d+)\b|\b([a-z][a-z0-9.-]*:[a-z0-9][\w.-]{2,})\b|((?:[\w.@-]+\/)+[\w.@*-]+\.\w+|(?:[\w.@-]+\/)+\*\*)/g;
+const TOKEN =
+  /\b(\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*Z)|`([^`\n]+)`|\b(T\d+)\b|\b([DLMR]\d+)\b|\b([a-z][a-z0-9.-]*:[a-z0-9][\w.-]{2,})\b|((?:[\w.@-]+\/)+[\w.@*-]+\.\w+|(?:[\w.@-]+\/)+\*\*)/g;
 
-export const TaskId = ({ id }: { id: string }) => <a class="id" href={toTask(id)}>{id}</a>;
+export const TaskId = ({ id }: { id: string }) => (
+  <a class="id" href={toTask(id)}>
+    {id}
+  </a>
+);
 
 export function rich(text: string): ComponentChildren {
   const parts: ComponentChildren[] = [];
@@ -15,7 +20,12 @@ export function rich(text: string): ComponentChildren {
     const [whole, time, code, task, other, agent, path] = match;
     parts.push(text.slice(end, match.index));
     if (time) parts.push(<Time ts={time} />);
-    else if (task) parts.push(<a class="code" href={toTask(task)}>{task}</a>);
+    else if (task)
+      parts.push(
+        <a class="code" href={toTask(task)}>
+          {task}
+        </a>,
+      );
     else parts.push(<code>{code ?? other ?? agent ?? path}</code>);
     end = match.index + whole.length;
   }
@@ -26,4 +36,8 @@ export function rich(text: string): ComponentChildren {
 /** How long ago; minutes tick by themselves. */
 export const Age = ({ since }: { since: string }) => <>{duration((clock.value - Date.parse(since)) / 1000)}</>;
 export const Left = ({ until }: { until: string }) => <>{duration((Date.parse(until) - clock.value) / 1000)}</>;
-export const Time = ({ ts }: { ts: string }) => <time dateTime={ts} title={new Date(ts).toLocaleString()}>{when(ts, clock.value)}</time>;
+export const Time = ({ ts }: { ts: string }) => (
+  <time dateTime={ts} title={new Date(ts).toLocaleString()}>
+    {when(ts, clock.value)}
+  </time>
+);

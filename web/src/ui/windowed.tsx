@@ -5,7 +5,13 @@ import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 const WHOLE = 60;
 const BEYOND_PX = 600;
 
-interface Props { ids: string[]; guess: number; gap: number; scroller: () => Element | null; row: (id: string) => ComponentChildren }
+interface Props {
+  ids: string[];
+  guess: number;
+  gap: number;
+  scroller: () => Element | null;
+  row: (id: string) => ComponentChildren;
+}
 
 export function Windowed({ ids, guess, gap, scroller, row }: Props) {
   const box = useRef<HTMLDivElement>(null);
@@ -16,14 +22,21 @@ export function Windowed({ ids, guess, gap, scroller, row }: Props) {
 
   const height = (id: string): number => (heights.current.get(id) ?? guess) + gap;
   const reach = (): [number, number] => {
-    const view = scroller()?.getBoundingClientRect(), list = box.current?.getBoundingClientRect();
+    const view = scroller()?.getBoundingClientRect(),
+      list = box.current?.getBoundingClientRect();
     if (!view || !list) return [0, Math.min(ids.length, WHOLE / 2)];
-    const from = view.top - list.top - BEYOND_PX, to = view.bottom - list.top + BEYOND_PX;
-    let y = 0, first = 0, last = ids.length;
+    const from = view.top - list.top - BEYOND_PX,
+      to = view.bottom - list.top + BEYOND_PX;
+    let y = 0,
+      first = 0,
+      last = ids.length;
     for (let i = 0; i < ids.length; i++) {
       const next = y + height(ids[i] as string);
       if (next < from) first = i + 1;
-      if (y > to) { last = i; break; }
+      if (y > to) {
+        last = i;
+        break;
+      }
       y = next;
     }
     return [Math.min(first, ids.length), last];
@@ -39,11 +52,15 @@ export function Windowed({ ids, guess, gap, scroller, row }: Props) {
     scrolls.addEventListener("scroll", look, { passive: true });
     addEventListener("resize", look);
     look();
-    return () => { scrolls.removeEventListener("scroll", look); removeEventListener("resize", look); };
+    return () => {
+      scrolls.removeEventListener("scroll", look);
+      removeEventListener("resize", look);
+    };
   }, [long, ids]);
   useLayoutEffect(() => {
     if (!long) return;
-    for (const child of box.current?.querySelectorAll<HTMLElement>("[data-row]") ?? []) heights.current.set(child.dataset["row"] as string, child.offsetHeight);
+    for (const child of box.current?.querySelectorAll<HTMLElement>("[data-row]") ?? [])
+      heights.current.set(child.dataset["row"] as string, child.offsetHeight);
   });
 
   if (!long) return <>{ids.map(row)}</>;
@@ -53,7 +70,11 @@ export function Windowed({ ids, guess, gap, scroller, row }: Props) {
   return (
     <div class="windowed" ref={box}>
       <div style={{ height: `${sum(0, first)}px` }} />
-      {ids.slice(first, last).map((id) => <div key={id} data-row={id} class="windowed-row">{row(id)}</div>)}
+      {ids.slice(first, last).map((id) => (
+        <div key={id} data-row={id} class="windowed-row">
+          {row(id)}
+        </div>
+      ))}
       <div style={{ height: `${sum(last, ids.length)}px` }} />
     </div>
   );

@@ -260,7 +260,7 @@ impl Syncer {
             if !text.is_empty() {
                 let mut file = match out.take() {
                     Some(file) => file,
-                    None => Appender::open(&path)?,
+                    None => Appender::open(&self.tree, &path)?,
                 };
                 file.append(&text)?;
                 out = Some(file);
@@ -277,7 +277,7 @@ impl Syncer {
             self.history.save()?;
             self.report.written.push(path.display().to_string());
         } else if !path.exists() {
-            Tree::append(&path)?;
+            self.tree.append(&path)?;
             self.history.progress.events = Mark::set(&path, 0);
         }
         Ok(())
@@ -290,7 +290,7 @@ impl Syncer {
         if Tree::is_there(&self.tree.events()).is_err() || !self.is_plain(&path)? {
             return Ok(());
         }
-        let tag = Tree::read(&path)?.map(|bytes| etag(&bytes));
+        let tag = self.tree.read(&path)?.map(|bytes| etag(&bytes));
         let progress = &self.history.progress;
         if progress.log_seq == progress.events_seq && tag.as_ref() == Some(&progress.log_tag) {
             return Ok(());
@@ -298,9 +298,9 @@ impl Syncer {
         let text = self.log_text()?;
         // The log is made from the events alone; an edit of it is nobody's.
         if let Published::Overtaken(displaced) =
-            Tree::publish(&path, text.as_bytes(), tag.as_deref())?
+            self.tree.publish(&path, text.as_bytes(), tag.as_deref())?
         {
-            let _ = std::fs::remove_file(displaced);
+            self.tree.remove(&displaced);
         }
         self.history.progress.log_seq = self.history.progress.events_seq;
         self.history.progress.log_tag = etag(text.as_bytes());
@@ -311,7 +311,7 @@ impl Syncer {
     /// Makes the log from `events.jsonl`; a line that is no event is passed over. How a task stands is not taken from
     /// lines, which anybody may write.
     fn log_text(&mut self) -> Result<String, Refusal> {
-        let bytes = Tree::read(&self.tree.events())?.unwrap_or_default();
+        let bytes = self.tree.read(&self.tree.events())?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let event = |line: &str| -> Option<Map<String, Value>> {
             read_json(line).ok()?.as_object().cloned()
@@ -338,9 +338,9 @@ struct Appender<'p> {
 }
 
 impl Appender<'_> {
-    fn open(path: &Path) -> Result<Appender<'_>, Refusal> {
+    fn open<'p>(tree: &Tree, path: &'p Path) -> Result<Appender<'p>, Refusal> {
         let wrong = |error: std::io::Error| failed("open", path, &error);
-        let mut file = Tree::append(path)?;
+        let mut file = tree.append(path)?;
         let began = file.metadata().map_err(wrong)?.len();
         let mut last = [b'\n'];
         if let Some(at) = began.checked_sub(1) {

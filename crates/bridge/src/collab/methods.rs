@@ -85,7 +85,7 @@ impl Collab {
         let first = syncer.once(false);
         say(&tell, &first);
         first?;
-        let tree = Tree { dir };
+        let tree = Tree::new(dir, &context.root.dir);
         let history = History::open(&context.beside_store(), &tree)?;
         let service = context.service(Access::Write)?;
         let exporter = Exporter::start(syncer, Arc::clone(&tell))?;
@@ -180,7 +180,7 @@ impl Collab {
 
     pub fn file_text(&self, path: &Path) -> Result<FileText, Failure> {
         self.export_now()?;
-        let bytes = Tree::read(path)?.unwrap_or_default();
+        let bytes = self.tree.read(path)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok(FileText { text, etag: etag(&bytes) })
     }
@@ -188,7 +188,7 @@ impl Collab {
     /// What the file holds; where it cannot be read, what it would hold.
     pub fn state_file(&mut self, kind: Kind) -> Result<StateData, Failure> {
         self.export_now()?;
-        let bytes = Tree::read(&self.tree.state(kind)).ok().flatten().unwrap_or_default();
+        let bytes = self.tree.read(&self.tree.state(kind)).ok().flatten().unwrap_or_default();
         if let Ok(data) = read_json(&String::from_utf8_lossy(&bytes)) {
             return Ok(StateData { data, etag: etag(&bytes) });
         }

@@ -49,7 +49,7 @@ impl Syncer {
         let Bridge { context, service } = bridge.clone();
         // What others wrote is not done under the grant and the key of who syncs.
         let caller = Caller { fence: None, key: None, ..caller.clone() };
-        let tree = Tree::at(dir);
+        let tree = Tree::at(dir, &context.root.dir);
         let history = History::open(&context.beside_store(), &tree)?;
         let (report, said) = (SyncReport::default(), BTreeMap::new());
         Ok(Syncer { context, service, caller, tree, history, report, imports: None, said })
@@ -103,10 +103,10 @@ impl Syncer {
 
     /// The successor keeps other things under the same names: of such a tree nothing is read and nothing written.
     pub(super) fn is_ours_to_read(&self) -> Result<(), Refusal> {
-        self.tree.has_no_links(&self.context.root.dir)?;
+        self.tree.has_no_links()?;
         let path = self.tree.state(Kind::Locks);
         // What cannot be read is said when it is looked at.
-        let bytes = Tree::read(&path).ok().flatten().unwrap_or_default();
+        let bytes = self.tree.read(&path).ok().flatten().unwrap_or_default();
         match serde_json::from_slice::<Value>(&bytes) {
             Ok(Value::Array(_)) => Err(Refusal::input(format!(
                 "{} is a list: this is a kyros-praxis tree, which comity does not read; nothing is changed",
@@ -121,13 +121,13 @@ impl Syncer {
     fn recover(&mut self) -> Result<(), Refusal> {
         for kind in Kind::ALL {
             for path in Tree::left_behind(&self.tree.state(kind)) {
-                let taken = match Syncer::found(kind, &path)?.transpose() {
+                let taken = match self.found(kind, &path)?.transpose() {
                     Ok(None) => continue,
                     Ok(Some(file)) => self.take_edits(kind, &file)?,
                     Err(_) => false,
                 };
                 if taken {
-                    let _ = std::fs::remove_file(&path);
+                    self.tree.remove(&path);
                 } else {
                     // Half of our own text, or half of somebody's: who wrote it may want to see it.
                     self.set_aside(kind, &path)?;
@@ -161,7 +161,7 @@ impl Syncer {
                 }
                 jitter(round);
             }
-            match Syncer::found(kind, &path)?.transpose() {
+            match self.found(kind, &path)?.transpose() {
                 Ok(file) => return Ok(Some(file)),
                 Err(found) => problems = found,
             }
@@ -171,8 +171,12 @@ impl Syncer {
     }
 
     /// Reads a state file, or says why it cannot be read; none when it is not there.
-    fn found(kind: Kind, path: &Path) -> Result<Option<Result<Found, Vec<String>>>, Refusal> {
-        let bytes = match Tree::read(path) {
+    fn found(
+        &self,
+        kind: Kind,
+        path: &Path,
+    ) -> Result<Option<Result<Found, Vec<String>>>, Refusal> {
+        let bytes = match self.tree.read(path) {
             Ok(None) => return Ok(None),
             Ok(Some(bytes)) => bytes,
             Err(refusal) if refusal.code == Code::InvalidInput => {
@@ -231,7 +235,7 @@ impl Syncer {
     /// Tells whether somebody brought an older tree back, as `git checkout` and `git stash` do.
     fn tree_is_older(&self) -> Result<bool, Refusal> {
         for kind in [Kind::Tasks, Kind::Agents] {
-            let bytes = Tree::read(&self.tree.state(kind)).ok().flatten().unwrap_or_default();
+            let bytes = self.tree.read(&self.tree.state(kind)).ok().flatten().unwrap_or_default();
             if bytes.is_empty() || self.history.is_older(kind, &etag(&bytes)) {
                 return Ok(true);
             }
@@ -432,7 +436,7 @@ impl Syncer {
         if file.is_some_and(|file| file.bytes == next) {
             return Ok(None);
         }
-        let displaced = match Tree::publish(&path, next, tag.as_deref())? {
+        let displaced = match self.tree.publish(&path, next, tag.as_deref())? {
             Published::Done => {
                 self.report.written.push(path.display().to_string());
                 return Ok(None);
@@ -444,16 +448,16 @@ impl Syncer {
             if round > 0 {
                 jitter(round);
             }
-            match Syncer::found(kind, &displaced)?.transpose() {
+            match self.found(kind, &displaced)?.transpose() {
                 Ok(theirs) => {
-                    let _ = std::fs::remove_file(&displaced);
+                    self.tree.remove(&displaced);
                     return Ok(theirs);
                 }
                 Err(found) => problems = found,
             }
         }
         // It stays as they left it.
-        Tree::put_back(&path, &displaced, &etag(next))?;
+        self.tree.put_back(&path, &displaced, &etag(next))?;
         self.complain(&path, &problems);
         Ok(None)
     }
@@ -496,7 +500,7 @@ impl Syncer {
         self.is_ours_to_read()?;
         for kind in Kind::ALL {
             let path = self.tree.state(kind);
-            let known = match Tree::read(&path) {
+            let known = match self.tree.read(&path) {
                 Ok(bytes) => bytes.is_none_or(|bytes| self.history.knows(kind, &etag(&bytes))),
                 Err(refusal) if refusal.code == Code::InvalidInput => false,
                 Err(refusal) => return Err(refusal),

@@ -3,7 +3,9 @@
 use comity_core::refusal::{Code, Refusal};
 use comity_project::plain_file;
 use comity_protocol::collab::{StateFile as Kind, etag};
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, unlinkat};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, mkdirat, openat, renameat, renameat_with, unlinkat,
+};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -17,6 +19,9 @@ pub const FILE_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Who may read and write a new file, before the process's own mask.
 const NEW_MODE: Mode = Mode::from_raw_mode(0o666);
 
+/// The same of a new directory.
+const NEW_DIR_MODE: Mode = Mode::from_raw_mode(0o777);
+
 /// What the name of a file has that waits to take the place of another.
 const MARK: &str = ".comity-";
 
@@ -27,6 +32,9 @@ pub type Sight = Vec<(PathBuf, Option<(u64, u64, i64, i64)>)>;
 #[derive(Clone, Debug)]
 pub struct Tree {
     pub dir: PathBuf,
+    /// Where the way to it begins that a repository may have laid: the project's root, else the tree itself. No link
+    /// below it is followed, also none that is put there meanwhile.
+    base: PathBuf,
 }
 
 /// What became of a replacement.
@@ -39,11 +47,16 @@ pub enum Published {
 }
 
 impl Tree {
+    pub fn new(dir: PathBuf, root: &Path) -> Tree {
+        let base = if dir.starts_with(root) { root.to_owned() } else { dir.clone() };
+        Tree { dir, base }
+    }
+
     /// Names the tree in a directory: the directory itself, or `collaboration/` in it when that is where it is.
-    pub fn at(dir: &Path) -> Tree {
+    pub fn at(dir: &Path, root: &Path) -> Tree {
         let inner = dir.join("collaboration");
         let here = dir.join("state").is_dir() || !inner.join("state").is_dir();
-        Tree { dir: if here { dir.to_owned() } else { inner } }
+        Tree::new(if here { dir.to_owned() } else { inner }, root)
     }
 
     pub fn state(&self, kind: Kind) -> PathBuf {
@@ -72,7 +85,7 @@ impl Tree {
             Some((name, _)) => name,
             None => name,
         };
-        let (named, tree) = (file.with_file_name(name), Tree { dir: dir.to_owned() });
+        let (named, tree) = (file.with_file_name(name), Tree::new(dir.to_owned(), dir));
         let is_state = Kind::ALL.into_iter().any(|kind| tree.state(kind) == named);
         (is_state || tree.events() == named || tree.log() == named).then_some(dir)
     }
@@ -114,25 +127,55 @@ impl Tree {
         .hint("put a plain file there, or take it away"))
     }
 
-    /// Sees that no directory of the tree is a link: what is written below it would be written elsewhere. What lies in
-    /// the project's root comes with the repository, so the way from there to the tree has none, either.
-    pub fn has_no_links(&self, root: &Path) -> Result<(), Refusal> {
-        let inside = self.dir.ancestors().take_while(|dir| *dir != root && dir.starts_with(root));
-        let own = ["state", "events", "events/agents", "logs"].map(|name| self.dir.join(name));
-        for dir in own.iter().map(PathBuf::as_path).chain(inside) {
-            if std::fs::symlink_metadata(dir).is_ok_and(|found| found.is_symlink()) {
-                return Err(is_link(dir));
-            }
+    /// Sees that no directory of the tree is a link, before anything is read: what is written below it would be written
+    /// elsewhere. What lies in the project's root comes with the repository, so the way from there has none, either.
+    pub fn has_no_links(&self) -> Result<(), Refusal> {
+        ["state", "events", "events/agents", "logs"].iter().try_for_each(|name| {
+            self.open(&self.dir.join(name), false).map(drop).or_else(|refusal| {
+                // What is not there yet is made without links.
+                if refusal.code == Code::InvalidInput { Err(refusal) } else { Ok(()) }
+            })
+        })
+    }
+
+    /// Opens a directory of the tree step by step. A link on the way is refused: it may lead anywhere.
+    fn open(&self, dir: &Path, make: bool) -> Result<OwnedFd, Refusal> {
+        let steps = dir.strip_prefix(&self.base).unwrap_or(Path::new(""));
+        if make {
+            let base = &self.base;
+            std::fs::create_dir_all(base).map_err(|error| failed("make", base, &error))?;
         }
-        Ok(())
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let mut at = self.base.clone();
+        let mut open = rustix::fs::open(&at, flags, Mode::empty())
+            .map_err(|error| failed("open", &at, &error.into()))?;
+        for step in steps {
+            at.push(step);
+            if make
+                && let Err(error) = mkdirat(&open, step, NEW_DIR_MODE)
+                && error != Errno::EXIST
+            {
+                return Err(failed("make", &at, &error.into()));
+            }
+            open = match openat(&open, step, flags | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(next) => next,
+                Err(Errno::LOOP | Errno::NOTDIR) => return Err(is_link(&at)),
+                Err(error) => return Err(failed("open", &at, &error.into())),
+            };
+        }
+        Ok(open)
+    }
+
+    fn directory(&self, path: &Path) -> Result<OwnedFd, Refusal> {
+        self.open(path.parent().unwrap_or(path), false)
     }
 
     /// Reads a file of a tree; one that is not there is none.
-    pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
+    pub fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
         if !Tree::is_there(path)? {
             return Ok(None);
         }
-        let (dir, name) = (directory(path)?, name_of(path));
+        let (dir, name) = (self.directory(path)?, name_of(path));
         let read = |file| plain_file::read_all(file, FILE_BYTES_MAX);
         match plain_file::open_in(&dir, &name).and_then(read) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -145,24 +188,21 @@ impl Tree {
         }
     }
 
-    /// Makes the directory of a file and returns it, open: no link, and none is put in its place meanwhile.
-    pub fn make_room(path: &Path) -> Result<OwnedFd, Refusal> {
-        let dir = path.parent().unwrap_or(path);
-        if let Some(tree) = dir.parent() {
-            std::fs::create_dir_all(tree).map_err(|error| failed("make", tree, &error))?;
+    /// Makes the directory of a file and returns it, open.
+    fn make_room(&self, path: &Path) -> Result<OwnedFd, Refusal> {
+        self.open(path.parent().unwrap_or(path), true)
+    }
+
+    /// Takes a file of the tree away, if it is there.
+    pub fn remove(&self, path: &Path) {
+        if let Ok(dir) = self.directory(path) {
+            let _ = unlinkat(&dir, name_of(path), AtFlags::empty());
         }
-        match std::fs::create_dir(dir) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                return Err(failed("make", dir, &error));
-            }
-            _ => {}
-        }
-        directory(path)
     }
 
     /// Opens a file of a tree to add to it; makes it where there is none.
-    pub fn append(path: &Path) -> Result<File, Refusal> {
-        let dir = Tree::make_room(path)?;
+    pub fn append(&self, path: &Path) -> Result<File, Refusal> {
+        let dir = self.make_room(path)?;
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW;
         let file = openat(&dir, name_of(path), flags | OFlags::CLOEXEC, NEW_MODE);
         file.map(File::from).map_err(|error| failed("open", path, &error.into()))
@@ -174,13 +214,14 @@ impl Tree {
     /// The old and the new file change places, so that what somebody wrote in between is in our hands and not
     /// gone.
     pub fn publish(
+        &self,
         path: &Path,
         bytes: &[u8],
         expected: Option<&str>,
     ) -> Result<Published, Refusal> {
-        let dir = Tree::make_room(path)?;
+        let dir = self.make_room(path)?;
         let temporary = written_beside(&dir, path, bytes)?;
-        let done = Tree::swap(&dir, path, &temporary, expected);
+        let done = self.swap(&dir, path, &temporary, expected);
         if !matches!(done, Ok(Published::Overtaken(_))) {
             // What was displaced is known.
             let _ = unlinkat(&dir, name_of(&temporary), AtFlags::empty());
@@ -189,6 +230,7 @@ impl Tree {
     }
 
     fn swap(
+        &self,
         dir: &OwnedFd,
         path: &Path,
         temporary: &Path,
@@ -201,7 +243,7 @@ impl Tree {
             Err(Errno::NOENT) => {
                 return match rename(RenameFlags::NOREPLACE) {
                     Ok(()) => Ok(Published::Done),
-                    Err(Errno::EXIST) => Tree::swap(dir, path, temporary, expected),
+                    Err(Errno::EXIST) => self.swap(dir, path, temporary, expected),
                     Err(_) => plain_rename(dir, temporary, path),
                 };
             }
@@ -211,7 +253,7 @@ impl Tree {
             }
             Err(error) => return Err(failed("replace", path, &error.into())),
         }
-        match Tree::read(temporary) {
+        match self.read(temporary) {
             Ok(Some(displaced)) if expected == Some(etag(&displaced).as_str()) => {
                 Ok(Published::Done)
             }
@@ -239,15 +281,15 @@ impl Tree {
 
     /// Puts a displaced file back into its place, where ours is. What somebody wrote there meanwhile stays beside it,
     /// to be found by the next look.
-    pub fn put_back(path: &Path, displaced: &Path, ours: &str) -> Result<(), Refusal> {
-        let dir = directory(path)?;
+    pub fn put_back(&self, path: &Path, displaced: &Path, ours: &str) -> Result<(), Refusal> {
+        let dir = self.directory(path)?;
         let (old, name) = (name_of(displaced), name_of(path));
         if renameat_with(&dir, &old, &dir, &name, RenameFlags::EXCHANGE).is_err() {
             return renameat(&dir, &old, &dir, &name)
                 .map_err(|error| failed("put back", path, &error.into()));
         }
-        if Tree::read(displaced)?.is_some_and(|bytes| etag(&bytes) == ours) {
-            let _ = std::fs::remove_file(displaced);
+        if self.read(displaced)?.is_some_and(|bytes| etag(&bytes) == ours) {
+            let _ = unlinkat(&dir, &old, AtFlags::empty());
         }
         Ok(())
     }
@@ -261,17 +303,6 @@ fn plain_rename(dir: &OwnedFd, temporary: &Path, path: &Path) -> Result<Publishe
 
 fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-/// Opens the directory of a file of a tree. A link is refused: it may lead anywhere.
-fn directory(path: &Path) -> Result<OwnedFd, Refusal> {
-    let dir = path.parent().unwrap_or(path);
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
-    match rustix::fs::open(dir, flags, Mode::empty()) {
-        Ok(found) => Ok(found),
-        Err(Errno::LOOP | Errno::NOTDIR) => Err(is_link(dir)),
-        Err(error) => Err(failed("open", dir, &error.into())),
-    }
 }
 
 fn is_link(dir: &Path) -> Refusal {
@@ -327,5 +358,34 @@ mod tests {
         assert_eq!(dir("collaboration/events/agents/ada.jsonl"), None, "agents write these");
         assert_eq!(dir("collaboration/state/notes.json"), None);
         assert_eq!(dir("tasks.json"), None);
+    }
+
+    #[test]
+    fn a_directory_that_becomes_a_link_on_the_way_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (root, victim) = (place.path().join("root"), place.path().join("victim"));
+        std::fs::create_dir_all(victim.join("tree/state")).unwrap();
+        std::fs::create_dir(&root).unwrap();
+        let tree = Tree::new(root.join("a/tree"), &root);
+        let file = tree.state(Kind::Tasks);
+        assert_eq!(tree.publish(&file, b"[]", None).unwrap(), Published::Done);
+        tree.has_no_links().unwrap();
+        // After the look, somebody exchanges a directory between the root and the tree for a link.
+        std::fs::rename(root.join("a"), root.join("b")).unwrap();
+        std::os::unix::fs::symlink(&victim, root.join("a")).unwrap();
+        let refused =
+            |done: Result<(), Refusal>| assert_eq!(done.unwrap_err().code, Code::InvalidInput);
+        refused(tree.publish(&file, b"[1]", None).map(drop));
+        refused(tree.append(&tree.events()).map(drop));
+        refused(tree.publish(&tree.log(), b"x", None).map(drop));
+        std::fs::write(victim.join("tree/state/tasks.json"), "theirs").unwrap();
+        refused(tree.read(&file).map(drop));
+        tree.remove(&file);
+        assert_eq!(std::fs::read(victim.join("tree/state/tasks.json")).unwrap(), b"theirs");
+        assert_eq!(std::fs::read_dir(victim.join("tree")).unwrap().count(), 1);
+        refused(tree.has_no_links());
+        // The way to a tree outside the root is its caller's own.
+        let outside = Tree::new(root.join("a/tree"), Path::new("/nowhere"));
+        assert_eq!(outside.read(&file).unwrap().unwrap(), b"theirs");
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// Every command that help shows, in the order in which people meet them.
 pub const GROUPS: [(&str, &[&str]); 7] = [
-    ("Work", &["task", "note", "lease", "gate", "with", "decision"]),
+    ("Work", &["task", "note", "lease", "gate", "with", "snapshot", "decision"]),
     ("People and agents", &["agent", "whoami", "memory", "directive"]),
     ("Tell each other", &["brief", "tell", "pad", "interface"]),
     ("Look", &["status", "log", "event", "report", "guard"]),

@@ -40,7 +40,9 @@ pub use neo::{
 pub use post::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs, TellArgs};
 pub use serve::TokenCommand;
 pub use shorthand::{expanded, instead};
-pub use task::{ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
+pub use task::{
+    LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
+};
 pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
 pub use values::{colour, fence};
@@ -215,6 +217,12 @@ pub enum Command {
     /// Show who comity takes you for, why, and what you hold
     #[command(after_help = "Example:\n  comity whoami")]
     Whoami,
+    #[command(about = help::<op::Snapshot>(), after_help = "Example:\n  comity snapshot --list")]
+    Snapshot {
+        /// List what is kept, of all work trees
+        #[arg(long)]
+        list: bool,
+    },
     #[command(about = help::<op::Watchdog>(), after_help = "Example:\n  comity watchdog --once")]
     Watchdog {
         /// Run once instead of continuously

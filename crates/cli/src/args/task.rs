@@ -36,7 +36,11 @@ pub enum TaskCommand {
         ids: Vec<String>,
     },
     #[command(about = help::<op::TaskWhy>(), after_help = "Example:\n  comity task why T1")]
-    Why(IdArgs),
+    Why {
+        /// The task, or the beginning of its id; several are explained one after the other
+        #[arg(id = "id", value_name = "ID", required = true)]
+        ids: Vec<String>,
+    },
     #[command(about = help::<op::TaskUpdate>(), after_help = "Example:\n  comity task update T1 --priority P0 --if-match 3")]
     Update(Deferred<UpdateArgs>),
     #[command(about = help::<op::TaskDepend>(), after_help = "Example:\n  comity task depend T2 --on T1")]
@@ -131,6 +135,8 @@ pub enum TaskCommand {
         #[arg(long, requires = "reason", conflicts_with = "merged")]
         unmerged: bool,
     },
+    #[command(about = help::<op::TaskLand>(), after_help = "Example:\n  comity task land T1 --strategy squash")]
+    Land(LandArgs),
     #[command(about = help::<op::TaskBlock>(), after_help = "Example:\n  comity task block T1 --needs 'a decision' \
         --question 'Which calendar?'")]
     Block {
@@ -270,13 +276,6 @@ pub struct SubmitArgs {
     pub empty: bool,
 }
 
-/// A task.
-#[derive(Debug, Args)]
-pub struct IdArgs {
-    /// The task, or the beginning of its id
-    pub id: String,
-}
-
 /// Tasks, and the reason for what happens to them.
 #[derive(Debug, Args)]
 pub struct VerbArgs {
@@ -339,4 +338,32 @@ pub struct ListArgs {
     pub all: bool,
     #[command(flatten)]
     pub page: PageArgs,
+}
+
+/// What lands, and how.
+#[derive(Debug, Args)]
+pub struct LandArgs {
+    /// The task, or the beginning of its id
+    pub id: String,
+    /// The branch that gets the work (default: the base branch)
+    #[arg(long, value_name = "BRANCH")]
+    pub into: Option<String>,
+    /// How the work becomes part of the branch
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    pub strategy: LandStrategy,
+    /// Push the branch to its remote afterwards, with your own git settings
+    #[arg(long)]
+    pub push: bool,
+}
+
+/// How work becomes part of a branch.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+pub enum LandStrategy {
+    /// A merge commit
+    #[default]
+    Merge,
+    /// One commit with all changes
+    Squash,
+    /// Each commit anew on top of the branch
+    Rebase,
 }

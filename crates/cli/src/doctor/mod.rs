@@ -1,8 +1,10 @@
 //! `comity doctor`: real checks, each with a verdict and what to do about it.
 
 mod checks;
+mod clients;
 mod server;
 mod store;
+mod trial;
 
 use crate::args::Global;
 use crate::human::count;
@@ -87,13 +89,14 @@ pub fn run(global: &Global, fix: bool) -> Result<Reply, Refusal> {
     let mut checks = vec![checks::git()];
     let found = crate::env::machine().and_then(|machine| {
         checks.push(checks::identity(&machine));
-        Context::find(&machine, &global.asked())
+        Ok((Context::find(&machine, &global.asked())?, machine))
     });
     match found {
-        Ok(context) => {
+        Ok((context, machine)) => {
             checks.push(checks::project(&context));
             checks.push(checks::settings(&context));
             checks.extend(store::checks(&context, fix));
+            checks.extend(clients::checks(&context, &machine));
         }
         Err(refusal) => checks.push(Check::fail("project", &refusal)),
     }

@@ -3,7 +3,7 @@
 use super::Screen;
 use super::table::{Table, plain};
 use super::words::{BOLD, BUSY, DIM, GOOD, PLAIN, WARN, ago, left, more, paint, wrap};
-use comity_api::{DecisionAnswer, DecisionsPage};
+use comity_api::{AnsweredDecision, DecisionAnswer, DecisionsPage};
 use comity_core::view::DecisionView;
 
 pub fn list(answer: &DecisionsPage, screen: &Screen) -> String {
@@ -30,7 +30,20 @@ pub fn list(answer: &DecisionsPage, screen: &Screen) -> String {
 }
 
 pub fn full(answer: &DecisionAnswer, screen: &Screen) -> String {
-    let decision = &answer.decision;
+    whole(&answer.decision, screen)
+}
+
+/// The question with its answer, and the task that the answer made.
+pub fn answered(answer: &AnsweredDecision, screen: &Screen) -> String {
+    let mut out = whole(&answer.decision, screen);
+    if let Some(task) = &answer.task {
+        let made = format!("{} {}", task.id, task.title);
+        out.push_str(&wrap(&format!("The answer made {made}"), "  ", screen.columns));
+    }
+    out
+}
+
+fn whole(decision: &DecisionView, screen: &Screen) -> String {
     let mut out = format!("{}  {}\n", paint(BOLD, &decision.id), decision.state);
     out.push_str(&wrap(&decision.question, "  ", screen.columns));
     if let Some(context) = &decision.context {

@@ -2,7 +2,7 @@
 
 use super::Screen;
 use super::table::{Table, plain};
-use super::words::{BOLD, DIM, WARN, count, paint};
+use super::words::{BOLD, WARN, count, paint, wrap};
 use comity_api::{ImportReport, NeoExport};
 use comity_protocol::plan::LeftOut;
 
@@ -39,8 +39,8 @@ pub fn import(report: &ImportReport, screen: &Screen) -> String {
     if !report.left_out.is_empty() {
         out.push_str(&format!("\n{}\n", paint(WARN, "Not imported:")));
         for LeftOut { item, what, why } in report.left_out.iter().take(LINES_MAX) {
-            let why = paint(DIM, &format!("— {why}"));
-            out.push_str(&format!("  {}  {what} {why}\n", paint(BOLD, item)));
+            let told = wrap(&format!("- {item}: {what} — {why}"), "    ", screen.columns);
+            out.push_str(&format!("  {}", told.trim_start()));
         }
         out.push_str(&rest(report.left_out.len()));
     }

@@ -1,6 +1,6 @@
 //! The log's health in words.
 
-use super::words::{BAD, BOLD, DIM, GOOD, ago, count, cut, more, paint, width};
+use super::words::{BAD, BOLD, DIM, GOOD, ago, count, cut, more, paint, width, wrap};
 use super::{Screen, story};
 use crate::local_time::date_and_time;
 use comity_api::{EventView, EventsPage, HeadAnswer, RebuildAnswer, SweptAnswer, VerifyAnswer};
@@ -68,7 +68,7 @@ pub fn verify(answer: &VerifyAnswer, _: &Screen) -> String {
     out
 }
 
-pub fn rebuild(answer: &RebuildAnswer, _: &Screen) -> String {
+pub fn rebuild(answer: &RebuildAnswer, screen: &Screen) -> String {
     let rebuilt = &answer.rebuilt;
     let parts = [
         count(rebuilt.agents, "agent", "agents"),
@@ -79,7 +79,8 @@ pub fn rebuild(answer: &RebuildAnswer, _: &Screen) -> String {
         count(rebuilt.repos, "repository", "repositories"),
         count(rebuilt.tasks, "task", "tasks"),
     ];
-    format!("Rebuilt {} from {} events\n", parts.join(", "), answer.events)
+    let said = format!("Rebuilt {} from {} events", parts.join(", "), answer.events);
+    wrap(&said, "", screen.columns)
 }
 
 pub fn sweep(answer: &SweptAnswer, _: &Screen) -> String {

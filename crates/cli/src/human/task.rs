@@ -9,7 +9,10 @@ use super::words::{
 };
 use crate::terminal::Ink;
 use crate::wording::CommandLine;
-use comity_api::{BriefedTask, ClaimAnswer, SubmitAnswer, TaskAnswer, TasksAnswer, WhyAnswer};
+use comity_api::{
+    BriefedTask, ClaimAnswer, LandAnswer, SnapshotsAnswer, SubmitAnswer, TaskAnswer, TasksAnswer,
+    WhyAnswer,
+};
 use comity_core::decide::REVIEW_GATE;
 use comity_core::status::Status;
 use comity_core::task::CheckState;
@@ -311,8 +314,28 @@ impl From<WhyAnswer> for Explained {
     }
 }
 
+/// Explanations of several tasks, in the order they were asked for.
+#[derive(Serialize, Deserialize)]
+pub struct SeveralExplained {
+    tasks: Vec<Explanation>,
+}
+
+impl From<Vec<Explained>> for SeveralExplained {
+    fn from(each: Vec<Explained>) -> SeveralExplained {
+        SeveralExplained { tasks: each.into_iter().map(|one| one.why).collect() }
+    }
+}
+
+pub fn why_each(answer: &SeveralExplained, screen: &Screen) -> String {
+    let told: Vec<String> = answer.tasks.iter().map(|why| explanation(why, screen)).collect();
+    told.join("\n")
+}
+
 pub fn why(answer: &Explained, screen: &Screen) -> String {
-    let why = &answer.why;
+    explanation(&answer.why, screen)
+}
+
+fn explanation(why: &Explanation, screen: &Screen) -> String {
     let mut out = format!("{}\n", paint(BOLD, &why.summary));
     for reason in &why.reasons {
         let wrapped = wrap(reason, "    ", screen.columns);
@@ -322,4 +345,21 @@ pub fn why(answer: &Explained, screen: &Screen) -> String {
         out.push_str(&format!("Next: {}\n", paint(BUSY, &why.next)));
     }
     out
+}
+
+pub fn landed(answer: &LandAnswer, screen: &Screen) -> String {
+    let (merged, branch) = (short_sha(&answer.merged), &answer.branch);
+    let pushed = if answer.pushed { ", pushed" } else { "" };
+    let gates: Vec<&str> = answer.gates.iter().map(|gate| gate.name.as_str()).collect();
+    let gates = match gates.is_empty() {
+        true => String::new(),
+        false => format!("; passed there: {}", gates.join(", ")),
+    };
+    let line = one_line(&answer.task, screen);
+    line + &paint(DIM, &format!("landed on {branch} as {merged}{pushed}{gates}")) + "\n"
+}
+
+pub fn snapshots(answer: &SnapshotsAnswer, _: &Screen) -> String {
+    let all = answer.snapshot.iter().chain(&answer.snapshots);
+    all.map(|one| format!("{}  {}  {}\n", short_sha(&one.commit), one.at, one.name)).collect()
 }

@@ -30,7 +30,7 @@ pub(super) fn run(
             Ok(Reply::text(json!({"setting": one}), words))
         }
         ConfigCommand::Set { key, value } => {
-            let one = shown(global, settings_file::set(root, &key, &value)?)?;
+            let one = shown(global, settings_file::set(&context.actor, root, &key, &value)?)?;
             let words = format!("{} = {}\n", one.key, one.value.as_deref().unwrap_or_default());
             Ok(Reply::text(json!({"setting": one}), words))
         }

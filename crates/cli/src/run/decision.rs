@@ -29,7 +29,7 @@ pub(super) fn run(
         }
         DecisionCommand::Answer { id, answer } => {
             let input = AnswerDecision { id, answer };
-            execute::<op::DecisionAnswerOne>(context, input, human::decision::full)
+            execute::<op::DecisionAnswerOne>(context, input, human::decision::answered)
         }
         DecisionCommand::Wait { id, timeout } => {
             // Refuses a decision that is not there without making a store for it.

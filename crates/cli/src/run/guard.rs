@@ -6,22 +6,24 @@ use super::{call, text};
 use crate::args::{Global, GuardCommand};
 use crate::env;
 use crate::human::Screen;
-use crate::output::Reply;
+use crate::output::{self, Reply};
 use comity_api::{CheckMessage, CheckPush, CheckWork, GuardAnswer, Nothing, op};
 use comity_core::refusal::Refusal;
 use comity_guard::{Guard, Messages};
+use std::path::PathBuf;
 
 pub(super) fn run(global: &Global, command: GuardCommand) -> Result<Reply, Refusal> {
     let guard = || {
         let context = env::project(global)?;
         let observer = env::observer(&context);
-        Ok::<_, Refusal>(Guard { context, observer })
+        let index = env::var("GIT_INDEX_FILE")?.map(PathBuf::from);
+        Ok::<_, Refusal>(Guard { context, observer, index })
     };
     match command {
-        GuardCommand::Check { id } => {
+        GuardCommand::Check { id, base, head } => {
             let guard = guard()?;
             let caller = guard.context.caller();
-            call::<op::GuardCheck>(&guard, &caller, CheckWork { id }, checked)
+            call::<op::GuardCheck>(&guard, &caller, CheckWork { id, base, head }, checked)
         }
         GuardCommand::Push { remote } => {
             let (text, guard) = (text::contract("-")?, guard()?);
@@ -29,17 +31,31 @@ pub(super) fn run(global: &Global, command: GuardCommand) -> Result<Reply, Refus
             call::<op::GuardPush>(&guard, &guard.context.caller(), input, |_, _| String::new())
         }
         GuardCommand::Hook { client } => Ok(super::hook::run(global, client)),
-        GuardCommand::Commit { message_file: None } => {
+        GuardCommand::Commit { message_file: None, .. } => {
             let guard = guard()?;
             let caller = guard.context.caller();
             call::<op::GuardStaged>(&guard, &caller, Nothing {}, |_, _| String::new())
         }
-        GuardCommand::Commit { message_file: Some(message_file) } => {
+        GuardCommand::Commit { hook: true, .. } if !has_template(global) => Ok(Reply::printed()),
+        GuardCommand::Commit { message_file: Some(message_file), hook } => {
             let input = CheckMessage { message: text::message(&message_file)? };
             let caller = env::caller_alone()?;
-            call::<op::GuardCommit>(&Messages, &caller, input, |_, _| String::new())
+            let checked = call::<op::GuardCommit>(&Messages, &caller, input, |_, _| String::new());
+            match checked {
+                // A person is told and may go on.
+                Err(refusal) if hook && !env::is_agent() => {
+                    output::remark(&format!("warning: {}", refusal.message));
+                    Ok(Reply::printed())
+                }
+                done => done,
+            }
         }
     }
+}
+
+/// Tells whether the project wants messages to follow the template. Where nothing is set up, it wants nothing.
+fn has_template(global: &Global) -> bool {
+    env::project(global).is_ok_and(|context| context.config.commits().template)
 }
 
 fn checked(answer: &GuardAnswer, _: &Screen) -> String {

@@ -7,12 +7,15 @@ use crate::args::{Global, HookedClient};
 use crate::output::{self, Reply};
 use crate::wording::CommandLine;
 use crate::{env, terminal};
-use comity_core::refusal::Refusal;
+use comity_core::hint::{op, say};
+use comity_core::refusal::{Code, Refusal};
 use comity_guard::{Hook, HookAnswer, HookClient, HookEvent, Moment};
 use comity_project::Context;
 use comity_project::identity::Said;
 use serde_json::json;
 use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The exit status that stops a tool, in both clients.
@@ -29,15 +32,15 @@ pub(super) fn run(global: &Global, client: HookedClient) -> Reply {
         HookedClient::Claude => HookClient::Claude,
         HookedClient::Codex => HookClient::Codex,
     };
+    let watch = Deadline::start();
     let mut text = String::new();
     let read = std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text);
     let event = match read.map_err(|error| error.to_string()).and_then(|_| HookEvent::read(&text)) {
         Ok(event) => event,
+        Err(_) if is_of_another_moment(&text) => return Reply::printed(),
         Err(reason) => return denied(&reason),
     };
-    if event.moment == Moment::Before {
-        give_up_in_time();
-    }
+    watch.is_at(event.moment);
     match answer(global, client, &event) {
         Ok(answer) => reply(answer, &event),
         Err(refusal) if event.moment == Moment::Before => {
@@ -47,13 +50,33 @@ pub(super) fn run(global: &Global, client: HookedClient) -> Reply {
     }
 }
 
-/// Ends the process with a no when no answer was found in time.
-fn give_up_in_time() {
-    std::thread::spawn(|| {
-        std::thread::sleep(DEADLINE);
-        output::remark("comity: the guard found no answer within 3 seconds; try again");
-        std::process::exit(DENY.into());
-    });
+/// Tells whether an input that cannot be read is surely not about a tool that is still to run: only there a no is of use.
+fn is_of_another_moment(text: &str) -> bool {
+    const OTHERS: [&str; 4] = ["PostToolUse", "Stop", "SessionStart", "SessionEnd"];
+    !text.contains("PreToolUse") && OTHERS.iter().any(|name| text.contains(name))
+}
+
+/// Ends the process when no answer was found in time: with a no, unless it is known that no tool waits for the answer.
+struct Deadline(Arc<AtomicBool>);
+
+impl Deadline {
+    fn start() -> Deadline {
+        let denies = Arc::new(AtomicBool::new(true));
+        let shared = Arc::clone(&denies);
+        std::thread::spawn(move || {
+            std::thread::sleep(DEADLINE);
+            if !shared.load(Ordering::SeqCst) {
+                return;
+            }
+            output::remark("comity: the guard found no answer within 3 seconds; try again");
+            std::process::exit(DENY.into());
+        });
+        Deadline(denies)
+    }
+
+    fn is_at(&self, moment: Moment) {
+        self.0.store(moment == Moment::Before, Ordering::SeqCst);
+    }
 }
 
 fn answer(global: &Global, client: HookClient, event: &HookEvent) -> Result<HookAnswer, Refusal> {
@@ -64,6 +87,12 @@ fn answer(global: &Global, client: HookClient, event: &HookEvent) -> Result<Hook
     let Some(mut context) = Context::find_if_any(&machine, &global.asked())? else {
         return Ok(HookAnswer::default());
     };
+    // A guard that made a store of its own would know no leases, and let everything pass.
+    if !context.store.exists() {
+        let text = format!("there is no store at {}", context.store_url());
+        let hint = say("a person runs ").quote(op("init")).say(" or brings the store back");
+        return Err(Refusal::new(Code::StoreUnavailable, text).hint(hint));
+    }
     let said = Said {
         client: Some(client.identity().to_owned()),
         session: event.agent.clone().or_else(|| event.session.clone()),
@@ -75,7 +104,7 @@ fn answer(global: &Global, client: HookClient, event: &HookEvent) -> Result<Hook
         (context.actor, context.actor_because, context.via) =
             (known.actor, known.because, known.via);
     }
-    Hook::new(&context)?.answer(event)
+    Hook::new(&env::seeing(context))?.answer(event)
 }
 
 fn reply(answer: HookAnswer, event: &HookEvent) -> Reply {

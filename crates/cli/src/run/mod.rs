@@ -31,10 +31,12 @@ mod words;
 mod writing;
 
 use crate::args::{Cli, Command, CompletionShell, Global, at_once};
+use crate::human;
 use crate::output::{self, Reply, Words};
-use comity_api::Operation;
+use comity_api::{Operation, TakeSnapshot, op};
 use comity_core::refusal::Refusal;
 use comity_engine::{Answered, Caller, CommandOutput, Handler, Service};
+use comity_guard::Snapshots;
 use comity_project::Context;
 use comity_project::store::Access;
 use serde::Serialize;
@@ -120,6 +122,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Import(command) => import::import(context()?, *command.0),
         Command::Export(command) => import::export(context()?, *command.0),
         Command::Sync(command) => collab::sync(context()?, *command.0, global.json),
+        Command::Snapshot { list } => snapshot(context()?, list),
         Command::Watchdog { once } => watchdog::run(context()?, once, global.json),
     }
 }
@@ -141,6 +144,12 @@ where
 
 /// Operations that need the holder and may end its claim: the fence that came with them was that claim's.
 const ENDS_CLAIM: [&str; 4] = ["task.submit", "task.block", "task.fail", "task.release"];
+
+fn snapshot(context: &Context, list: bool) -> Result<Reply, Refusal> {
+    let snapshots = Snapshots { tree: context.git_tree().cloned() };
+    let input = TakeSnapshot { list };
+    call::<op::Snapshot>(&snapshots, &context.caller(), input, human::task::snapshots)
+}
 
 /// Calls an operation of guard or bridge, and shows its answer with its remarks.
 fn call<O>(
@@ -190,7 +199,7 @@ fn completions(shell: CompletionShell) -> Reply {
     };
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut at_once(Cli::command), "comity", &mut script);
-    let script = String::from_utf8_lossy(&script).into_owned() + crate::completion::script(name);
+    let script = crate::completion::script(name, &String::from_utf8_lossy(&script));
     Reply::text(json!({"shell": name, "script": &script}), script)
 }
 
@@ -290,10 +299,12 @@ mod tests {
         comity_engine::register(&service, &mut handlers);
         comity_guard::register_messages(&comity_guard::Messages, &mut handlers);
         let observer = crate::env::observer(&context);
-        let guard = comity_guard::Guard { context: context.clone(), observer };
+        let guard = comity_guard::Guard { context: context.clone(), observer, index: None };
         comity_guard::register(&guard, &mut handlers);
         let runner = super::team::runner(&context, true).unwrap();
         comity_guard::register_runs(&runner, &mut handlers);
+        let tree = context.git_tree().cloned();
+        comity_guard::register_snapshots(&comity_guard::Snapshots { tree }, &mut handlers);
         comity_bridge::register(&comity_bridge::Bridge { context, service }, &mut handlers);
         let mut count: BTreeMap<&str, usize> = TABLE.iter().map(|row| (row.name, 0)).collect();
         assert_eq!(count.len(), TABLE.len(), "names are unique");

@@ -3,15 +3,18 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::post::say_how;
-use super::{edit, execute, reply, show, task_fields, text, words};
-use crate::args::{CreateArgs, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs};
+use super::{call, edit, execute, reply, show, task_fields, team, text, words};
+use crate::args::{
+    CreateArgs, LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
+};
 use crate::human;
+use crate::human::task::{Explained, SeveralExplained};
 use crate::output::{Reply, Words};
 use crate::wording;
 use comity_api::{
     AskBrief, Assign, Block, BriefedTask, ById, CheckItem, Claim, ClaimAnswer, Depend, Done,
-    Handoff, Link, Operation, Several, Start, Subtask, TaskAnswer, TaskFilter, TaskStep,
-    TaskVerbInput, TasksAnswer, Transition, UndoStep, op,
+    Handoff, LandTask, Link, Operation, Several, Start, Strategy, Subtask, TaskAnswer, TaskFilter,
+    TaskStep, TaskVerbInput, TasksAnswer, Transition, UndoStep, op,
 };
 use comity_bridge::contract::{self, AskedFor, Named};
 use comity_bridge::mission;
@@ -30,7 +33,7 @@ pub(super) fn run(context: &Context, command: TaskCommand, json: bool) -> Result
         TaskCommand::Create(args) => create(context, *args.0),
         TaskCommand::List(args) => list(context, *args.0),
         TaskCommand::Show { ids } => shown(context, ids, json),
-        TaskCommand::Why(args) => explained(context, args.id),
+        TaskCommand::Why { ids } => explained(context, ids),
         TaskCommand::Update(args) => task_fields::update(context, *args.0),
         TaskCommand::Depend { ids, on, remove } => {
             let input = |id| Depend { id, on: on.clone(), remove, awaits_unknown: false };
@@ -59,6 +62,7 @@ pub(super) fn run(context: &Context, command: TaskCommand, json: bool) -> Result
             let input = |id| Done { id, merged: merged.clone(), unmerged, reason: reason.clone() };
             each::<op::TaskDone>(context, ids, input, TaskStep::Done, human::task::line)
         }
+        TaskCommand::Land(args) => land(context, args, json),
         TaskCommand::Breakdown { file, epic } => words::breakdown(context, &file, epic.as_ref()),
         TaskCommand::Answer { id, text, comment } => words::answer(context, id, text, comment),
         TaskCommand::Intervene { id, feedback } => words::intervene(context, id, feedback),
@@ -122,9 +126,16 @@ fn shown(context: &Context, ids: Vec<String>, json: bool) -> Result<Reply, Refus
     })
 }
 
-fn explained(context: &Context, id: String) -> Result<Reply, Refusal> {
-    let answer = context.ask::<op::TaskWhy>(ById { id })?;
-    Ok(Reply::new(human::task::Explained::from(answer), human::task::why))
+/// Explains tasks, all or none.
+fn explained(context: &Context, ids: Vec<String>) -> Result<Reply, Refusal> {
+    let (service, caller) = (context.service(Access::Read)?, context.caller());
+    let told = ids.into_iter().map(|id| service.call::<op::TaskWhy>(&caller, ById { id }));
+    let told: Vec<Explained> =
+        told.map(|why| why.map(Explained::from)).collect::<Result<_, _>>()?;
+    Ok(match <[_; 1]>::try_from(told) {
+        Ok([one]) => Reply::new(one, human::task::why),
+        Err(several) => Reply::new(SeveralExplained::from(several), human::task::why_each),
+    })
 }
 
 fn create(context: &Context, args: CreateArgs) -> Result<Reply, Refusal> {
@@ -189,6 +200,16 @@ fn claim(context: &Context, wish: Claim) -> Result<Reply, Refusal> {
     })
 }
 
+fn land(context: &Context, args: LandArgs, json: bool) -> Result<Reply, Refusal> {
+    let strategy = match args.strategy {
+        LandStrategy::Merge => Strategy::Merge,
+        LandStrategy::Squash => Strategy::Squash,
+        LandStrategy::Rebase => Strategy::Rebase,
+    };
+    let input = LandTask { id: args.id, into: args.into, strategy, push: args.push };
+    let runner = team::runner(context, json)?;
+    call::<op::TaskLand>(&runner, &context.caller(), input, human::task::landed)
+}
 /// Returns the whole brief for a task, for the file that its mission names.
 pub(super) fn whole_brief(service: &Service, context: &Context, id: &str) -> Option<Brief> {
     let asked = AskBrief { task: Some(id.to_owned()), ..AskBrief::default() };

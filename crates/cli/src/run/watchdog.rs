@@ -5,6 +5,7 @@ use crate::human::{self, Screen};
 use crate::output::{self, Reply};
 use comity_api::{Nothing, op};
 use comity_core::refusal::Refusal;
+use comity_guard::InDanger;
 use comity_project::Context;
 use comity_project::store::Access;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -18,7 +19,14 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 pub(super) fn run(context: &Context, once: bool, json: bool) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
-    let sweep = || service.call::<op::Watchdog>(&context.caller(), Nothing {});
+    let mut in_danger = InDanger::default();
+    let mut sweep = || {
+        // Work is kept before its claim ends.
+        for said in in_danger.keep(context, &service, &context.caller())? {
+            output::remark(&said);
+        }
+        service.call::<op::Watchdog>(&context.caller(), Nothing {})
+    };
     if once {
         return Ok(Reply::new(sweep()?, human::log::sweep));
     }

@@ -1,7 +1,6 @@
 //! Pager, completion, settings and manual pages.
 
 use crate::sandbox::Sandbox;
-use std::process::Command;
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(5);
@@ -95,33 +94,6 @@ fn completion_makes_no_store_and_fails_in_silence() {
 }
 
 #[test]
-fn bash_completes_commands_options_and_ids() {
-    let sandbox = Sandbox::new();
-    sandbox.json(&["new", "Parse dates"]);
-    sandbox.write("c.bash", &sandbox.comity().args(&["completions", "bash"]).done().stdout);
-    let binary = env!("CARGO_BIN_EXE_comity");
-    let complete = |line: &str| {
-        let words: Vec<&str> = line.split(' ').collect();
-        let words_given = words.join("' '");
-        let last = words.len() - 1;
-        let script = format!(
-            "source c.bash; COMP_WORDS=('{binary}' {}); COMP_CWORD={last}; \
-             _comity_with_ids '{binary}' '{}' '{}'; echo \"${{COMPREPLY[@]}}\"",
-            words_given.split_once("' ").map(|(_, rest)| format!("{rest}'")).unwrap_or_default(),
-            words[last],
-            words[last.saturating_sub(1)],
-        );
-        let mut bash = Command::new("bash");
-        bash.args(["-c", &script]).current_dir(&sandbox.root).env("HOME", sandbox.outside());
-        let output = bash.output().unwrap();
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
-    assert_eq!(complete("comity task show T"), "T1");
-    assert_eq!(complete("comity task request-"), "request-changes");
-    assert_eq!(complete("comity task claim --no-l"), "--no-lease");
-}
-
-#[test]
 fn settings_are_listed_shown_and_set_with_their_origin() {
     let sandbox = Sandbox::new();
     sandbox.json(&["init"]);
@@ -144,6 +116,14 @@ fn settings_are_listed_shown_and_set_with_their_origin() {
     assert_eq!((exit, &error["details"]["nearest"]), (2, &"limits.ttl".into()));
     assert_eq!(sandbox.refused(&["config", "set", "limits.ttl", "soon"]).1, 2);
     assert_eq!(sandbox.refused(&["config", "get", "nope"]).1, 2);
+    // Agents read the settings, and are held to them.
+    let agent = |args: &[&str]| sandbox.comity().by("ada").args(args);
+    assert_eq!(agent(&["config", "get", "limits.ttl"]).json()["setting"]["value"], "30m");
+    let (error, exit) = agent(&["config", "set", "gates.min_tier", "claimed"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("human-only"), 3));
+    let person =
+        sandbox.comity().by("human:ann").args(&["config", "set", "gates.required", "tests"]);
+    assert_eq!(person.json()["setting"]["value"], "[\"tests\"]");
     let text = std::fs::read_to_string(sandbox.root.join(".comity/config.toml")).unwrap();
     assert!(text.contains("# ttl = \"15m\"") && text.contains("ttl = \"30m\""), "{text}");
 }

@@ -146,3 +146,45 @@ fn names_that_comity_itself_uses_are_reserved() {
     }
     sandbox.json(&["watchdog", "--once"]);
 }
+
+#[test]
+fn rule_4_6_the_fence_of_an_ended_claim_stops_nothing_that_needs_no_holder() {
+    let sandbox = with_tasks(&["One", "Two"]);
+    let fence =
+        sandbox.comity().by("ada").args(&["task", "claim", "T1"]).json()["fence"].to_string();
+    let ada = |args: &[&str]| sandbox.comity().by("ada").env("COMITY_FENCE", &fence).args(args);
+    let alive = ada(&["task", "subtask", "T1", "start", "read"]).done();
+    assert!(alive.exit == 0 && !alive.stderr.contains("has ended"), "{alive:?}");
+    let released = ada(&["task", "release", "T1"]).done();
+    assert!(released.stderr.contains("the claim of COMITY_FENCE has ended"), "{released:?}");
+    for args in [
+        &["task", "claim", "T2"][..],
+        &["task", "create", "Three"],
+        &["agent", "heartbeat"],
+        &["note", "progress", "on we go"],
+        &["lease", "acquire", "docs/"],
+    ] {
+        assert_eq!(ada(args).done().exit, 0, "{args:?}");
+    }
+    let (error, exit) = ada(&["task", "start", "T2"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("stale-fence"), 3));
+}
+
+#[test]
+fn rule_2_2_a_claim_waits_until_something_is_ready_or_says_why_nothing_is() {
+    let sandbox = with_tasks(&["One"]);
+    sandbox.comity().by("bob").args(&["task", "claim", "T1"]).json();
+    let claim = |wait: &str| sandbox.comity().by("ada").args(&["task", "claim", "--wait", wait]);
+    let (error, exit) = claim("1s").refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("timed-out"), 6));
+    let nothing = sandbox.comity().by("ada").args(&["task", "claim"]).refusal().0;
+    assert_eq!(error["details"]["reasons"], nothing["details"]["reasons"], "{error} {nothing}");
+    let waiting = claim("60s").args(&["--json"]).spawn();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let begun = std::time::Instant::now();
+    ann(&sandbox, &["task", "create", "Two"]);
+    let done = waiting.wait_with_output().unwrap();
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30), "it was woken");
+    let answer: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(answer["task"]["id"], "T2");
+}

@@ -263,6 +263,10 @@ fn a_store_that_others_can_read_is_made_private_with_everything_beside_it() {
     let sandbox = project();
     let files = ["db", "db-wal", "db-shm"].map(|end| store(&sandbox).with_extension(end));
     for open in &files {
+        // SQLite itself makes an empty log private again.
+        if files[1].metadata().unwrap().len() == 0 {
+            sandbox.json(&["note", "progress", "Half of it"]);
+        }
         for file in &files {
             assert!(file.exists(), "{}", file.display());
             std::fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();
@@ -296,4 +300,114 @@ fn a_store_that_may_not_be_written_is_a_failure() {
     let found = doctor(&sandbox, &[]);
     assert!(found.is_broken());
     assert_eq!(found.state("store"), "fail");
+}
+
+/// The sandbox's PATH with the binary under test in it, as `comity`.
+fn with_comity() -> String {
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_comity")).parent().unwrap();
+    format!("{}:{}", binary.display(), std::env::var("PATH").unwrap())
+}
+
+fn doctor_of_clients(sandbox: &Sandbox, path: &str) -> Found {
+    let call = sandbox.comity().env("PATH", path).args(&["doctor", "--json"]).done();
+    Found { answer: serde_json::from_str(&call.stdout).unwrap(), exit: call.exit }
+}
+
+#[test]
+fn registered_servers_are_started_and_hooks_are_fed_a_sample() {
+    let sandbox = project();
+    assert_eq!(
+        doctor(&sandbox, &[]).text("clients", "message"),
+        "comity is registered with no agent client"
+    );
+    sandbox.json(&["init", "--clients", "claude,codex,gemini,opencode,cursor,vscode"]);
+    let before = (sandbox.head(), sandbox.json(&["lease", "list"])["leases"].clone());
+    let found = doctor_of_clients(&sandbox, &with_comity());
+    let said: Vec<&str> = found.answer["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|check| check["name"] == "clients")
+        .map(|check| check["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "claude: 10 tools from .mcp.json; its hooks answer",
+            "codex: 10 tools from .codex/config.toml; its hooks answer",
+            "gemini: 10 tools from .gemini/settings.json; it has no hooks",
+            "opencode: 10 tools from opencode.json; it has no hooks",
+            "cursor: 10 tools from .cursor/mcp.json; it has no hooks",
+            "vscode: 10 tools from .vscode/mcp.json; it has no hooks",
+        ]
+    );
+    assert_eq!((found.wrong(), found.exit), (vec!["codex"], 0), "{}", found.answer);
+    assert!(found.text("codex", "message").contains("skips 4"), "{}", found.answer);
+    assert_eq!(
+        (sandbox.head(), sandbox.json(&["lease", "list"])["leases"].clone()),
+        before,
+        "a trial writes nothing"
+    );
+}
+
+#[test]
+fn what_is_missing_around_clients_is_named() {
+    let sandbox = project();
+    sandbox.json(&["init", "--clients", "claude", "--no-hooks"]);
+    let tree = sandbox.worktree("side");
+    let found = doctor_of_clients(&sandbox, &with_comity());
+    assert_eq!(found.wrong(), ["worktrees", "git hooks"], "{}", found.answer);
+    assert!(found.text("worktrees", "message").contains(tree.to_str().unwrap()));
+    assert!(found.text("git hooks", "message").contains("pre-commit"));
+    sandbox.git(&sandbox.root, &["config", "core.hooksPath", "elsewhere"]);
+    let found = doctor_of_clients(&sandbox, &with_comity());
+    assert!(found.text("git hooks", "hint").contains("elsewhere/pre-commit"), "{}", found.answer);
+    std::fs::remove_file(sandbox.root.join(".claude/settings.json")).unwrap();
+    let found = doctor_of_clients(&sandbox, "/usr/bin:/bin");
+    let clients: Vec<&Value> = found.answer["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|check| check["name"] == "clients" && check["state"] == "warn")
+        .collect();
+    assert!(
+        clients[0]["message"].as_str().unwrap().contains("no directory of PATH"),
+        "{clients:?}"
+    );
+    assert!(
+        clients[1]["message"].as_str().unwrap().contains(".claude/settings.json"),
+        "{clients:?}"
+    );
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_a_failure_and_no_other_program_of_the_repository_is_started() {
+    let sandbox = project();
+    sandbox.json(&["init", "--clients", "claude", "--no-hooks"]);
+    let programs = sandbox.outside().join("bin");
+    std::fs::create_dir(&programs).unwrap();
+    let fake = programs.join("comity");
+    std::fs::write(&fake, "#!/bin/sh\necho 'no such thing' >&2\nexit 7\n").unwrap();
+    std::fs::set_permissions(&fake, Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let found = doctor_of_clients(&sandbox, &path);
+    assert_eq!((found.state("clients"), found.exit), ("fail", 1), "{}", found.answer);
+    assert!(found.text("clients", "message").contains("no such thing"), "{}", found.answer);
+    // What a repository names itself is not started: it is no longer comity's entry.
+    let evil = sandbox.outside().join("evil");
+    std::fs::write(&evil, format!("#!/bin/sh\ntouch {}/pwned\n", sandbox.outside().display()))
+        .unwrap();
+    std::fs::set_permissions(&evil, Permissions::from_mode(0o755)).unwrap();
+    let text = std::fs::read_to_string(sandbox.root.join(".mcp.json")).unwrap();
+    sandbox.write(
+        ".mcp.json",
+        &text.replace("\"comity\",", &format!("{:?},", evil.display().to_string())),
+    );
+    let found = doctor_of_clients(&sandbox, &with_comity());
+    assert!(!sandbox.outside().join("pwned").exists());
+    assert!(
+        found.answer["checks"].to_string().contains("not as comity writes them"),
+        "{}",
+        found.answer
+    );
 }

@@ -124,6 +124,20 @@ fn a_guard_that_cannot_answer_says_no_before_a_tool_and_nothing_after_it() {
 }
 
 #[test]
+fn a_store_that_is_gone_means_no_and_is_not_made_anew() {
+    let sandbox = project();
+    std::fs::remove_dir_all(sandbox.root.join(".git/comity")).unwrap();
+    let before = edit(&sandbox, "aaaaaaaa-1", "src/a.rs");
+    assert_eq!(before.exit, 2);
+    assert!(before.stderr.contains("there is no store at"), "{}", before.stderr);
+    assert_eq!(bash(&sandbox, "aaaaaaaa-1", "PostToolUse").exit, 0);
+    assert!(!sandbox.root.join(".git/comity/comity.db").exists());
+    // Where comity was never set up, it has nothing to say.
+    std::fs::remove_dir_all(sandbox.root.join(".comity")).unwrap();
+    assert_eq!(edit(&sandbox, "aaaaaaaa-1", "src/a.rs").exit, 0);
+}
+
+#[test]
 fn a_setting_says_whether_free_files_are_leased() {
     let sandbox = project();
     sandbox.write(".comity/config.toml", "[guard]\nleases = \"required\"\n");
@@ -135,4 +149,56 @@ fn a_setting_says_whether_free_files_are_leased() {
     sandbox.write(".comity/config.toml", "[guard]\nlease_mode = \"shared\"\n");
     assert_eq!(edit(&sandbox, "s-11111111", "x.rs").exit, 0);
     assert_eq!(sandbox.json(&["lease", "list"])["leases"][0]["mode"], "shared");
+}
+
+#[test]
+fn what_the_holder_does_in_the_same_work_tree_is_the_holders() {
+    let sandbox = project();
+    sandbox.write("src/a.rs", "one\n");
+    sandbox.commit(&sandbox.root, "A file");
+    let holder = |event: &str| {
+        hook(&sandbox, "b-22222222", event, "Edit", &json!({"file_path": "src/a.rs"}))
+    };
+    assert_eq!(holder("PreToolUse").exit, 0, "leased to who writes first");
+    assert_eq!(holder("PostToolUse").exit, 0);
+    // An edit of the holder begins and ends while the other one's command runs, and one more is still open.
+    assert_eq!(bash(&sandbox, "s-11111111", "PreToolUse").exit, 0);
+    holder("PreToolUse");
+    sandbox.write("src/a.rs", "two\n");
+    holder("PostToolUse");
+    assert_eq!(bash(&sandbox, "s-11111111", "PostToolUse").stdout, "");
+    holder("PreToolUse");
+    assert_eq!(bash(&sandbox, "s-11111111", "PreToolUse").exit, 0);
+    sandbox.write("src/a.rs", "three\n");
+    assert_eq!(bash(&sandbox, "s-11111111", "PostToolUse").stdout, "");
+    holder("PostToolUse");
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    assert_eq!(bash(&sandbox, "s-11111111", "PreToolUse").exit, 0);
+    sandbox.write("src/a.rs", "four\n");
+    let told = bash(&sandbox, "s-11111111", "PostToolUse").stdout;
+    assert!(told.contains("src/a.rs"), "nobody else was at work: {told:?}");
+}
+
+#[test]
+fn a_refusal_is_noted_once_a_minute_and_the_end_of_a_turn_notes_what_was_written() {
+    let sandbox = project();
+    sandbox.comity().by("bob").args(&["lease", "acquire", "src/"]).json();
+    for _ in 0..3 {
+        assert_eq!(edit(&sandbox, "s-11111111", "src/a.rs").exit, 2);
+    }
+    assert_eq!(edit(&sandbox, "s-11111111", "src/b.rs").exit, 2);
+    assert_eq!(edit(&sandbox, "t-33333333", "src/a.rs").exit, 2);
+    let count = |name: &str| {
+        let events = sandbox.json(&["event", "list", "--type", name]);
+        events["events"].as_array().unwrap().len()
+    };
+    assert_eq!(count("write_refused"), 3);
+    assert_eq!(bash(&sandbox, "s-11111111", "PreToolUse").exit, 0);
+    sandbox.write("src/a.rs", "written\n");
+    let done = bash(&sandbox, "s-11111111", "Stop");
+    assert_eq!((done.exit, done.stdout.as_str()), (0, ""));
+    assert_eq!(count("write_seen"), 1);
+    let broken = "{\"hook_event_name\": \"Stop\", ";
+    let call = sandbox.comity().args(&["guard", "hook", "--client", "codex"]).stdin(broken).done();
+    assert_eq!(call.exit, 0, "a client may repeat a turn for ever");
 }

@@ -3,6 +3,7 @@
 use crate::sandbox::Sandbox;
 use comity_api::TABLE;
 use regex::Regex;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// OSC 52 (the clipboard) with both of its ends, a title, blinking text, C1, DEL, direction, invisible formats, tags.
@@ -73,6 +74,8 @@ task transition T1 in_progress --reason H
 task transition T1 H
 lease acquire src/H --purpose H
 gate run T1 H
+task land T1 --into H
+snapshot --list
 lease acquire docs/ --purpose H
 lease check docs/H
 lease renew H
@@ -130,7 +133,18 @@ report board
 report log --output H
 import beads issues.jsonl
 import beads H
-import neo H
+import neo decision answer D3 H
+neo decision answer H H
+neo task update H --status H
+neo directive show I2
+neo directive show H
+neo directive toggle I2
+neo directive delete H
+neo memory recent
+neo memory stats
+neo memory update H H
+neo memory forget H
+neo H
 import taskmaster tasks.json
 import collab H
 import v1 H
@@ -143,6 +157,8 @@ watchdog --once
 init
 doctor
 store copy H H
+store backup H
+store restore H
 neo log progress H
 neo logs --short
 neo decision create H --context H
@@ -161,11 +177,37 @@ neo H
 collab create-task --title H --description H
 collab list-tasks
 collab emit-event H
+collab acquire-lease docs/x ada H
+collab renew-lease H H
+collab release-lease H H
+collab update-task T1 --description H
+collab update-task H --title H
+collab transition-task T1 blocked --needs H --reason H
+collab transition-task H H
+collab generate-log
 config list
 config get H
 config set branch.pattern H
 config set project.base H
 man H
+token create --agent H
+token create --agent ada
+token list
+token revoke H
+prime
+trust
+trust --list
+trust --remove
+--root H trust
+--root evil trust --list
+--root evil trust
+--root evil status
+with --task T1 --gate H -- true
+with --task H -- true
+with -- H
+with --task T1 --gate tests -- false
+serve --listen H
+serve --listen 127.0.0.1:0
 __complete task show T
 completions bash
 completions H
@@ -194,6 +236,50 @@ fn steers(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Calls that read what another program sends them, and what is sent: `H` is hostile text, as JSON.
+fn fed() -> Vec<(&'static str, Vec<Value>)> {
+    let tool = |name: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
+    let method = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": "H", "method": method, "params": params});
+    let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "H", "version": "H"}});
+    let hello = || {
+        vec![
+            method("initialize", client.clone()),
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        ]
+    };
+    let mut mcp = hello();
+    mcp.extend([
+        tool("create_task", json!({"title": "H", "description": "H"})),
+        tool("look_up", json!({"what": "tasks"})),
+        tool("look_up", json!({"what": "task", "id": "H"})),
+        tool("look_up", json!({"what": "task", "id": "T1"})),
+        tool("record", json!({"kind": "progress", "text": "H"})),
+        tool("H", json!({})),
+        method("prompts/get", json!({"name": "start_work"})),
+        method("resources/read", json!({"uri": "comity://task/T1"})),
+        method("H", json!({})),
+    ]);
+    let rpc = vec![
+        method("collab.create_task", json!({"title": "H", "description": "H"})),
+        method("collab.list_tasks", json!({})),
+        method("collab.get_task", json!({"id": "H"})),
+        method("H", json!({})),
+        json!("H"),
+    ];
+    let hook = vec![json!({"session_id": "H", "hook_event_name": "H", "cwd": "H", "source": "H"})];
+    let edit = vec![
+        json!({"session_id": "H", "hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": {"file_path": "docs/H"}}),
+    ];
+    vec![
+        ("rpc", rpc),
+        ("mcp --client codex", mcp),
+        ("prime --hook", hook.clone()),
+        ("prime --hook --client H", hook),
+        ("guard hook --client claude", edit.clone()),
+        ("guard hook --client codex", edit),
+    ]
+}
+
 /// A project whose every text is as hostile as the rules let it be.
 fn hostile() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -210,8 +296,29 @@ fn hostile() -> Sandbox {
     let title = serde_json::to_string(HOSTILE).unwrap();
     sandbox.write("issues.jsonl", &format!("{{\"id\":\"bd-1\",\"title\":{title},\"status\":\"open\",\"description\":{title},\"odd\":{title}}}\n"));
     sandbox.write("tasks.json", &format!("{{\"tasks\":[{{\"id\":1,\"title\":{title},\"description\":{title},\"status\":\"pending\"}}]}}"));
+    // A repository whose settings want a store and commands of its own.
+    sandbox.write(
+        "evil/.comity/config.toml",
+        &format!("[store]\nurl = {title}\n[gate.tests]\ncommand = {title}\n"),
+    );
     sandbox.write(&format!("src/{HOSTILE}.rs").replace('\u{2028}', ""), "fn main() {}\n");
     sandbox
+}
+
+#[test]
+fn every_command_is_walked() {
+    let page = include_str!("../../../../docs/reference/commands.md");
+    let commands: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("## comity ")).collect();
+    let fed = fed();
+    let walked: Vec<&str> = CALLS.lines().chain(fed.iter().map(|(call, _)| *call)).collect();
+    for command in &commands {
+        let is_group = commands.iter().any(|other| other.starts_with(&format!("{command} ")));
+        let is_walked =
+            walked.iter().any(|call| format!("{call} ").starts_with(&format!("{command} ")));
+        // The demonstration has texts of its own only.
+        assert!(is_group || is_walked || *command == "demo", "add `{command}` to CALLS");
+    }
 }
 
 #[test]
@@ -240,10 +347,13 @@ fn no_command_prints_a_control_character_of_somebody_elses_text_on_a_terminal() 
             for json in [false, true] {
                 let args: Vec<String> = call.iter().map(|arg| arg.replace('H', text)).collect();
                 let args: Vec<&str> = args.iter().map(String::as_str).collect();
-                let mut line = sandbox.comity().by("human:ann").args(&args);
+                // What stands after `--` is another program's.
+                let place = args.iter().position(|arg| *arg == "--").unwrap_or(args.len());
+                let mut args = args;
                 if json {
-                    line = line.args(&["--json"]);
+                    args.insert(place, "--json");
                 }
+                let line = sandbox.comity().by("human:ann").args(&args);
                 let printed = line.on_terminal(80, Duration::from_secs(2));
                 seen += printed.len();
                 let rest = if json { printed.clone() } else { without_colours(&printed) };
@@ -252,11 +362,41 @@ fn no_command_prints_a_control_character_of_somebody_elses_text_on_a_terminal() 
             }
         }
     }
+    for (call, lines) in fed() {
+        for text in [HOSTILE, MILD] {
+            let args: Vec<String> = call.split(' ').map(|arg| arg.replace('H', text)).collect();
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let input: String = lines.iter().map(|line| hostile_line(line, text)).collect();
+            let who = if call.starts_with("rpc") { "human:ann" } else { "ada" };
+            let line = sandbox.comity().by(who).args(&args);
+            let printed = line.fed_on_terminal(&input, Duration::from_secs(2));
+            seen += printed.len();
+            // MCP is a client's wire, written by its library: JSON keeps escape sequences out, and that is all.
+            let is_wire = call.starts_with("mcp");
+            let counts = |c: &char| {
+                if is_wire {
+                    c.is_ascii_control() && *c != '\n' && *c != '\u{7f}'
+                } else {
+                    steers(*c)
+                }
+            };
+            let found: Vec<char> = printed.chars().filter(counts).collect();
+            assert!(found.is_empty(), "{call}: {found:?} in {printed:?}");
+        }
+    }
     // The walk saw what was written: the escape's own words are there, made harmless.
     assert!(seen > 20_000, "{seen}");
     let log = sandbox.comity().by("human:ann").args(&["report", "log"]);
     let log = log.on_terminal(80, Duration::from_secs(2));
     assert!(log.contains("\u{fffd}") && log.contains("52;c;"), "{log}");
+}
+
+/// A message with hostile text in it, on a line of its own.
+fn hostile_line(message: &Value, text: &str) -> String {
+    let text = serde_json::to_string(text).unwrap();
+    let words = Regex::new(r#""((?:[^"]*/)?)H""#).unwrap();
+    let inner = text.trim_matches('"').replace('$', "$$");
+    format!("{}\n", words.replace_all(&message.to_string(), format!("\"${{1}}{inner}\"")))
 }
 
 #[test]

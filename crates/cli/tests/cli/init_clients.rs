@@ -14,7 +14,10 @@ fn init_registers_the_clients_that_are_named_and_remove_restores_every_byte() {
     assert_eq!(sandbox.git(&sandbox.root, &["status", "--porcelain"]), "");
     let done = sandbox.json(&["init", "--clients", "claude,codex"]);
     assert_eq!(done["files"]["created"], dry["files"]["created"]);
-    assert_eq!(done["hooks"]["installed"], serde_json::json!(["pre-commit", "pre-push"]));
+    assert_eq!(
+        done["hooks"]["installed"],
+        serde_json::json!(["pre-commit", "commit-msg", "pre-push"])
+    );
     let again = sandbox.json(&["init", "--clients", "claude,codex"]);
     assert_eq!(again["files"]["changed"].as_array().unwrap().len(), 0);
     assert_eq!(again["hooks"]["installed"].as_array().unwrap().len(), 0);
@@ -67,7 +70,7 @@ fn an_agents_commit_to_anothers_file_is_stopped_and_a_persons_is_told() {
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let (done, said) = commit("eve");
-    assert!(!done && said.contains("mine ran") && said.contains("bob has leased"), "{said}");
+    assert!(!done && said.contains("mine ran") && said.contains("leased to bob"), "{said}");
     let (done, said) = commit("bob");
     assert!(done, "{said}");
     sandbox.write("src/a.rs", "y\n");

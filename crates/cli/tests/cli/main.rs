@@ -6,6 +6,7 @@
 )]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a helper that fails fails its test")]
 
+mod attempts;
 mod backups;
 mod bad_input;
 mod beginnings;
@@ -14,6 +15,7 @@ mod brief;
 mod clocks;
 mod collab;
 mod comfort;
+mod commit_hooks;
 mod constraints;
 mod contracts;
 mod crew;
@@ -33,6 +35,7 @@ mod idempotency;
 mod identity;
 mod imports;
 mod init_clients;
+mod landing;
 mod lost_events;
 mod mcp;
 mod memory;
@@ -52,11 +55,14 @@ mod screens;
 mod serve;
 mod server;
 mod shapes;
+mod shells;
 mod stories;
 mod streams;
 mod texts;
+mod tool_screens;
 mod trust;
 mod under_fire;
 mod usage;
 mod whose_work;
+mod wip;
 mod with;

@@ -102,10 +102,10 @@ fn a_yes_to_what_a_scout_found_makes_the_task() {
         let args = ["decision", "answer", id, answer];
         sandbox.comity().by("human:ann").args(&args).json()
     };
-    answer("D3", "no");
+    assert_eq!(answer("D3", "no")["task"], json!(null));
     answer("D2", "later");
     assert_eq!(sandbox.json(&["task", "list", "--all"])["tasks"], json!([]));
-    answer("D1", "yes: soon");
+    assert_eq!(answer("D1", "yes: soon")["task"]["id"], "T1");
     let tasks = sandbox.json(&["task", "list", "--all"])["tasks"].clone();
     assert_eq!(tasks.as_array().unwrap().len(), 1, "{tasks}");
     let task = sandbox.json(&["task", "show", "T1"])["task"].clone();

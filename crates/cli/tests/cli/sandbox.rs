@@ -169,10 +169,17 @@ impl Sandbox {
             (r"\b\d\d:\d\d:\d\d\b", "hh:mm:ss"),
             (r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b", "yyyy-mm-dd hh:mm"),
             (r"\b[0-9a-f]{10}\b", "[short-sha]"),
-            (r"\b(just now|\d+s ago)", "just now"),
+            (r"\b(just now|\d+s ago)( {2} *)?", "just now$2"),
+            // A column is as wide as its widest entry.
+            (r"just now {3,}", "just now  "),
             (r"\d+ MiB free", "[n] MiB free"),
             (r"\b14m \d+s\b", "15m"),
             (r"git        \d+\.\d+", "git        [version]"),
+            (r"\b(mem|dec|dir)_[0-9a-f]{8}(-?[0-9a-f]+)?", "${1}_[id]"),
+            (r"\bcmty_\w+", "cmty_[secret]"),
+            (r"\(\d+ bytes\)", "([n] bytes)"),
+            (r"Wrote \d+ pages", "Wrote [n] pages"),
+            (r"\b\d+:\d\d:\d\d [AP]M", "hh:mm:ss"),
         ] {
             out = Regex::new(pattern).unwrap().replace_all(&out, with).into_owned();
         }
@@ -247,6 +254,12 @@ impl Call {
         Terminal::new(columns).run(self.command, most)
     }
 
+    /// The same for a program that reads this on stdin: only its output is the terminal's.
+    pub fn fed_on_terminal(self, text: &str, most: Duration) -> String {
+        let terminal = Terminal::new(80);
+        terminal.show(self.stdin(text).command, most)
+    }
+
     /// Runs it to the end.
     pub fn done(mut self) -> Done {
         Done::from(self.command.output().unwrap())
@@ -305,7 +318,13 @@ impl Terminal {
         if command.get_envs().all(|(name, _)| name != "TERM") {
             command.env("TERM", "xterm");
         }
-        command.stdin(self.stream()).stdout(self.stream()).stderr(self.stream());
+        command.stdin(self.stream());
+        self.show(command, most)
+    }
+
+    /// Runs a command with its output on it.
+    fn show(self, mut command: Command, most: Duration) -> String {
+        command.stdout(self.stream()).stderr(self.stream());
         let mut child = command.spawn().unwrap();
         drop((command, self.theirs));
         let mut ours = File::from(self.ours);

@@ -3,7 +3,7 @@
 use crate::sandbox::Sandbox;
 
 /// A project with a bit of everything.
-fn busy() -> Sandbox {
+pub fn busy() -> Sandbox {
     let sandbox = Sandbox::new();
     let by = |agent: &str, args: &[&str]| sandbox.comity().by(agent).args(args).json();
     by("human:ann", &["agent", "register", "cleo", "--role", "critic", "--skill", "rust"]);
@@ -212,31 +212,51 @@ task delete T1
 watchdog --once
 ";
 
+/// Shows calls one after the other, as a person. A line is split at blanks; what is longer than the screen fails.
+pub fn record(sandbox: &Sandbox, columns: usize, lines: &str) -> String {
+    let (mut seen, mut wide) = (String::new(), Vec::new());
+    // Hashes, what programs read, Markdown, and the forms of other tools come in one piece.
+    let whole = [
+        "log verify",
+        "log head",
+        "contract",
+        "task intervene",
+        "store",
+        "prime",
+        "report",
+        "neo",
+        "collab",
+        "token create",
+    ];
+    for line in lines.lines() {
+        let words = line.split(' ').take_while(|word| *word != "--");
+        let own = line.split(' ').skip_while(|word| *word != "--");
+        let args: Vec<&str> = words.chain(["--as", "human:ann"]).chain(own).collect();
+        let screen = sandbox.screen_of(columns, &args);
+        if !whole.iter().any(|front| line.starts_with(front)) {
+            for shown in screen.lines().filter(|shown| !shown.contains("[dir]")) {
+                let width = unicode_width::UnicodeWidthStr::width(shown);
+                let words = shown.split_whitespace().count();
+                let begun = shown.trim_start();
+                // What is said beside an answer is one line, so that it can be found and copied whole.
+                let said = ["hint:", "note:", "error[", "kept back:"]
+                    .iter()
+                    .any(|front| begun.starts_with(front));
+                if width > columns && words > 1 && !said {
+                    wide.push(format!("{line}: {width} columns: {shown}"));
+                }
+            }
+        }
+        seen.push_str(&format!("$ comity {line}\n{screen}\n"));
+    }
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
+    seen
+}
+
 #[test]
 fn every_human_output_fits_80_and_120_columns() {
     for columns in [80, 120] {
-        let sandbox = busy();
-        let mut seen = String::new();
-        for line in SEEN.lines() {
-            let mut args: Vec<&str> = line.split(' ').collect();
-            args.extend(["--as", "human:ann"]);
-            let screen = sandbox.screen_of(columns, &args);
-            // Hashes and what other programs read come in one piece.
-            let whole = ["log verify", "log head", "contract", "task intervene"];
-            if !whole.iter().any(|front| line.starts_with(front)) {
-                for shown in screen.lines().filter(|shown| !shown.contains("[dir]")) {
-                    let width = unicode_width::UnicodeWidthStr::width(shown);
-                    let words = shown.split_whitespace().count();
-                    let hint =
-                        shown.trim_start().starts_with("hint:") || shown.starts_with("error[");
-                    assert!(
-                        width <= columns || words < 2 || hint,
-                        "{line}: {width} columns\n{screen}"
-                    );
-                }
-            }
-            seen.push_str(&format!("$ comity {line}\n{screen}\n"));
-        }
+        let seen = record(&busy(), columns, SEEN);
         insta::assert_snapshot!(format!("all_at_{columns}"), seen);
     }
 }
@@ -246,9 +266,14 @@ fn colours_say_nothing_that_words_do_not_and_suit_light_and_dark() {
     let sandbox = busy();
     let mut all = String::new();
     let inks = regex::Regex::new("\u{1b}\\[([0-9;]*)m").unwrap();
-    for args in
-        [&["status"][..], &["task", "list"], &["task", "show", "T1"], &["task", "show", "T9"]]
-    {
+    sandbox
+        .write("issues.jsonl", include_str!("../../../protocol/tests/golden/beads/issues.jsonl"));
+    let looked_at = "status|task list|task show T1|task why T2|task show T9|lease list|agent list|gate list T1|\
+                     decision list|decision show D1|log|whoami|config list|doctor|trust --list|log verify|\
+                     import beads issues.jsonl --dry-run";
+    for line in looked_at.split('|') {
+        let args: Vec<&str> = line.split(' ').collect();
+        let args = args.as_slice();
         let call = sandbox.comity().by("human:ann").env("COMITY_COLUMNS", "80");
         let coloured = call.args(args).args(&["--color", "always"]).done();
         let call = sandbox.comity().by("human:ann").env("COMITY_COLUMNS", "80");
@@ -261,6 +286,7 @@ fn colours_say_nothing_that_words_do_not_and_suit_light_and_dark() {
         }
         let bare = sandbox.normal(&inks.replace_all(&coloured, ""));
         assert_eq!(bare, sandbox.normal(&format!("{}{}", plain.stdout, plain.stderr)));
+        all.push_str(&format!("$ comity {line}\n"));
         all.push_str(&sandbox.normal(&inks.replace_all(&coloured, "‹$1›")));
     }
     insta::assert_snapshot!("coloured", all);

@@ -153,4 +153,10 @@ fn several_tasks_are_shown_together_or_not_at_all() {
     let words = sandbox.screen(&["task", "show", "T1", "T2"]);
     assert!(words.contains("Parse dates") && words.contains("Print dates"), "{words}");
     assert_eq!(sandbox.refused(&["task", "show", "T1", "T9"]), ("not-found".to_owned(), 4));
+    let why = sandbox.json(&["task", "why", "t1", "2"]);
+    assert_eq!((&why["tasks"][0]["id"], &why["tasks"][1]["ready"]), (&"T1".into(), &true.into()));
+    assert_eq!(sandbox.json(&["task", "why", "T1"])["why"]["id"], "T1");
+    let words = sandbox.screen(&["task", "why", "T1", "T2"]);
+    assert!(words.contains("T1 ") && words.contains("T2 "), "{words}");
+    assert_eq!(sandbox.refused(&["task", "why", "T1", "T9"]), ("not-found".to_owned(), 4));
 }

@@ -363,6 +363,7 @@ impl<'a> Rule<'a> {
                     fence,
                     ttl,
                     since: None,
+                    late: false,
                 }),
             );
         }

@@ -9,7 +9,7 @@ use crate::decision::{
 use crate::event::{DecisionAnswered, DecisionAsked, Draft, Event, StatusChanged};
 use crate::facts::{Facts, Ruling};
 use crate::hint::say;
-use crate::ids::{AgentId, DecisionId};
+use crate::ids::{AgentId, DecisionId, TaskId};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
@@ -63,16 +63,14 @@ impl<'a> Rule<'a> {
             state: DecisionState::Answered,
         };
         self.push(decision.task.as_ref(), Event::DecisionAnswered(body));
-        if key == PROPOSAL_KEY {
-            self.make_proposed(decision)?;
-        }
+        let made = if key == PROPOSAL_KEY { self.make_proposed(decision)? } else { None };
         self.follow_answer(decision, &key)?;
-        Ok(Answer::Decision(decision.id))
+        Ok(Answer::Answered(decision.id, made))
     }
 
     /// Makes the task that a question proposes; the task names the question.
-    fn make_proposed(&mut self, decision: &Decision) -> Ruling<()> {
-        let Some(proposed) = &decision.proposes else { return Ok(()) };
+    fn make_proposed(&mut self, decision: &Decision) -> Ruling<Option<TaskId>> {
+        let Some(proposed) = &decision.proposes else { return Ok(None) };
         let named = ("decision".to_owned(), decision.id.to_string().into());
         let new = NewTask {
             title: proposed.title.clone(),
@@ -81,8 +79,8 @@ impl<'a> Rule<'a> {
             context: std::iter::once(named).collect(),
             ..NewTask::default()
         };
-        self.make_task(&new, Verb::Assign, false)?;
-        Ok(())
+        let (id, _) = self.make_task(&new, Verb::Assign, false)?;
+        Ok(Some(id))
     }
 
     /// The addressee or a person answers; the asker does not, unless a person.

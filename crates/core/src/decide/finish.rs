@@ -44,6 +44,7 @@ impl<'a> Rule<'a> {
             .into());
         }
         self.require(Verb::Merge)?;
+        self.lands(task)?;
         self.step(task, Status::Merging, reason)?;
         Ok(Answer::Task(task.id.clone()))
     }
@@ -66,16 +67,18 @@ impl<'a> Rule<'a> {
         }
         self.require(Verb::Done)?;
         self.children_finished(task)?;
-        let sha = if unmerged {
+        let (sha, violations) = if unmerged {
             self.require_person("finish a task without a merge")?;
-            None
+            (None, Vec::new())
         } else {
-            self.merged(task, merged)?
+            let sha = self.merged(task, merged)?;
+            let added = self.request.observed.merge.as_ref().map(|seen| seen.added.as_slice());
+            (sha, self.merge_lands(task, added.unwrap_or_default())?)
         };
         if task.deliverable == Deliverable::Code || sha.is_some() {
             let unmerged = reason.filter(|_| unmerged).cloned();
             let change = self.landed(task, sha.as_ref());
-            let body = Merged { sha, branch: task.branch.clone(), unmerged, change };
+            let body = Merged { sha, branch: task.branch.clone(), unmerged, violations, change };
             self.push(Some(&task.id), Event::Merged(body));
         }
         // Loaded here so that what this unblocks is visible to the next command of the same batch.

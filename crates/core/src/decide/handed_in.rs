@@ -184,7 +184,7 @@ fn off_branch(work: &WorkSeen, wanted: &str) -> Option<Violation> {
     Some(Violation::new("branch", None, message))
 }
 
-fn covered(path: &str, patterns: &[Pattern]) -> bool {
+pub(super) fn covered(path: &str, patterns: &[Pattern]) -> bool {
     RepoPath::parse(&spelled(path))
         .is_ok_and(|path| patterns.iter().any(|pattern| pattern.covers(&path)))
 }

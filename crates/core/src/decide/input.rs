@@ -40,16 +40,14 @@ fn check_command(command: &Command) -> Check {
             words("skill", &wish.skills)?;
             optional(wish.ttl.as_ref(), ttl)
         }
-        Command::Start { ttl: life, reason: why, .. } => {
-            optional(life.as_ref(), ttl)?;
-            reason(why.as_ref())
-        }
+        Command::Start { ttl, reason, .. } => started(ttl.as_ref(), reason.as_ref()),
         Command::Link { provider, key, value, .. } => link(provider, key, value),
         Command::Submit(submission) => handed_in(submission),
         Command::Move { reason: why, .. } => reason(why.as_ref()),
         Command::Done { merged, unmerged, reason, .. } => {
             finished(merged.as_ref(), *unmerged, reason.as_ref())
         }
+        Command::Land { merged, reason, .. } => finished(Some(merged), false, reason.as_ref()),
         Command::Block { needs, questions, reason, retry_after, .. } => {
             optional(retry_after.as_ref(), |time| wait("retry-after", time))?;
             texts("question", questions)?;
@@ -102,6 +100,11 @@ fn check_command(command: &Command) -> Check {
         | Command::DirectiveTrigger { .. }
         | Command::DirectiveDelete { .. } => Ok(()),
     }
+}
+
+fn started(life: Option<&Millis>, why: Option<&String>) -> Check {
+    optional(life, ttl)?;
+    reason(why)
 }
 
 fn lease_for(owner: &AgentId, command: &LeaseChange) -> Check {

@@ -2,7 +2,7 @@
 
 use super::{Answer, Rule};
 use crate::command::LeaseChange;
-use crate::event::{Event, FileLocked, LeaseReleased, LeaseRenewed};
+use crate::event::{Event, FileLocked, Held, LeaseReleased, LeaseRenewed};
 use crate::facts::{Facts, Ruling};
 use crate::hint::{op, say};
 use crate::ids::{AgentId, Fence, LeaseId, RepoName, TaskId};
@@ -10,6 +10,7 @@ use crate::lease::{Lease, LeaseMode};
 use crate::pattern::{Pattern, overlap, surely_apart};
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
+use crate::task::Task;
 use crate::time::{Millis, Timestamp};
 use serde_json::json;
 
@@ -115,13 +116,21 @@ pub(super) fn released(lease: &Lease, reason: Option<String>) -> Event {
         owner: lease.owner.clone(),
         claim_of: lease.claim_of.clone(),
         reason,
+        held: Some(held(lease)),
     })
+}
+
+/// Says how a lease was held, for the event that ends it.
+pub(super) fn held(lease: &Lease) -> Held {
+    let Lease { mode, fence, acquired_at, late, .. } = *lease;
+    Held { mode, fence, since: acquired_at, late, expired_at: None }
 }
 
 /// What a lease is asked for with.
 struct Wish<'w> {
     task: Option<&'w TaskId>,
-    claim_of: Option<&'w TaskId>,
+    /// The task whose claim it belongs to.
+    claim_of: Option<&'w Task>,
     purpose: Option<&'w String>,
     ttl: Option<Millis>,
     mode: LeaseMode,
@@ -211,13 +220,7 @@ impl<'a> Rule<'a> {
             self.list_bound("leases of one claim", claim.leases.len() + patterns.len())?;
         }
         self.reclaim_rivals(&patterns, mode)?;
-        let wish = Wish {
-            task: task.map(|task| &task.id),
-            claim_of: claim_of.map(|task| &task.id),
-            purpose,
-            ttl,
-            mode,
-        };
+        let wish = Wish { task: task.map(|task| &task.id), claim_of, purpose, ttl, mode };
         self.grant_leases(&patterns, &wish)
     }
 
@@ -233,8 +236,7 @@ impl<'a> Rule<'a> {
                     continue;
                 }
                 ended.push(lease.id);
-                let life = facts.lease_life(lease)?;
-                self.append(super::sweep::reclaimed_alone(lease, life));
+                self.append(super::sweep::reclaimed_alone(facts, lease)?);
             }
         }
         Ok(())
@@ -256,12 +258,18 @@ impl<'a> Rule<'a> {
         let mut next = self.facts.counters(&self.request.repo)?.leases;
         let mut ids = Vec::new();
         for pattern in patterns {
-            if let Some(own) = self.own_lease(pattern)? {
-                let ttl = wish.ttl.unwrap_or(own.ttl);
+            let own = self.own_lease(pattern)?;
+            if let Some(own) = own.filter(|own| own.mode == wish.mode) {
                 ids.push(own.id);
-                self.push_renewal(own, ttl, wish.mode);
+                self.push_renewal(own, wish.ttl.unwrap_or(own.ttl));
                 continue;
             }
+            // Exclusive or shared is said once for the whole life of a lease: what it kept others from can be told later.
+            let before = own.and_then(|own| own.claim_of.as_ref());
+            if let Some(own) = own {
+                self.push(before, released(own, Some(format!("now {}", wish.mode.as_str()))));
+            }
+            let claim_of = wish.claim_of.map(|task| &task.id).or(before);
             next += 1;
             let seq = self.next_seq();
             let fence =
@@ -273,14 +281,26 @@ impl<'a> Rule<'a> {
                 mode: wish.mode,
                 owner: self.owner().clone(),
                 purpose: wish.purpose.cloned().or_else(|| wish.task.map(ToString::to_string)),
-                claim_of: wish.claim_of.cloned(),
+                claim_of: claim_of.cloned(),
                 fence,
                 ttl: wish.ttl.unwrap_or(self.policy.default_ttl),
                 since: self.since,
+                late: self.is_late(pattern, wish.claim_of),
             });
-            self.push(wish.claim_of.or(wish.task), event);
+            self.push(claim_of.or(wish.task), event);
         }
         Ok(Answer::Leases(ids))
+    }
+
+    /// Tells whether a lease comes too late to excuse changes: some were made already, or nobody could see whether they were.
+    fn is_late(&self, pattern: &Pattern, claim_of: Option<&Task>) -> bool {
+        let Some(seen) = &self.request.observed.lease else {
+            let has_round = claim_of.and_then(|task| task.claim.as_ref()?.base.as_ref()).is_some();
+            return self.policy.has_git && (has_round || self.owner.is_some());
+        };
+        let covered =
+            |path: &String| super::handed_in::covered(path, std::slice::from_ref(pattern));
+        seen.is_ambiguous || seen.changed.iter().any(covered)
     }
 
     /// The same owner asking for the same pattern gets its lease renewed.
@@ -294,13 +314,13 @@ impl<'a> Rule<'a> {
         Ok(None)
     }
 
-    fn push_renewal(&mut self, lease: &Lease, ttl: Millis, mode: LeaseMode) {
+    fn push_renewal(&mut self, lease: &Lease, ttl: Millis) {
         let event = Event::LeaseRenewed(LeaseRenewed {
             lock_id: lease.id,
             path: lease.path.clone(),
             owner: lease.owner.clone(),
             ttl,
-            mode,
+            mode: lease.mode,
             detached_from: None,
             since: self.since,
         });
@@ -338,7 +358,7 @@ impl<'a> Rule<'a> {
         }
         let leases = self.owned(texts)?;
         for lease in &leases {
-            self.push_renewal(lease, ttl.unwrap_or(lease.ttl), lease.mode);
+            self.push_renewal(lease, ttl.unwrap_or(lease.ttl));
         }
         Ok(Answer::Leases(leases.iter().map(|lease| lease.id).collect()))
     }

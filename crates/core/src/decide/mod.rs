@@ -18,6 +18,7 @@ mod gates;
 mod handed_in;
 mod import;
 mod input;
+mod land;
 mod leases;
 mod memories;
 mod mend;
@@ -44,6 +45,7 @@ pub use gates::{
 pub use handed_in::{DEPS_GATE, Violation, examine, refuse_work, shared_words};
 pub use import::{kept_back, kept_state};
 pub use input::{check as check_input, check_filter};
+pub use land::{land_words, refuse_landing};
 pub use leases::{Conflict, conflicts};
 pub use memories::find_memory;
 pub use posts::{find_interface, pad_scope};
@@ -54,6 +56,7 @@ use crate::directive::Directive;
 use crate::event::{AgentRegistered, Draft, Event, StatusChanged};
 use crate::facts::{Facts, Need, Ruling};
 use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
+use crate::land::LeaseViolation;
 use crate::memory::Memory;
 use crate::observed::SharedWith;
 use crate::policy::Policy;
@@ -82,6 +85,8 @@ pub enum Answer {
     Released(Vec<LeaseId>),
     Agent(AgentId),
     Decision(DecisionId),
+    /// A question that was answered, and the task that the answer made.
+    Answered(DecisionId, Option<TaskId>),
     Memory(MemoryId),
     Forgotten(Box<Memory>),
     Directive(DirectiveId),
@@ -99,6 +104,8 @@ pub struct HandedIn {
     pub undeclared: Vec<String>,
     /// Other live claims that the check was shared with.
     pub shared_with: Vec<SharedWith>,
+    /// Changes of files that others had leased, which the settings or a waiver let pass.
+    pub violations: Vec<LeaseViolation>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -236,6 +243,7 @@ impl<'a> Rule<'a> {
             Command::Done { id, merged, unmerged, reason } => {
                 self.done(id, merged.as_ref(), *unmerged, reason.as_ref())
             }
+            Command::Land { id, merged, reason } => self.land(id, merged, reason.as_ref()),
             Command::Block { id, needs, questions, retry_after, reason } => {
                 self.block(id, needs.as_ref(), questions, *retry_after, reason.as_ref())
             }
@@ -400,6 +408,7 @@ impl Command {
             | Command::Move { id, .. }
             | Command::Undo { id, .. }
             | Command::Done { id, .. }
+            | Command::Land { id, .. }
             | Command::Block { id, .. }
             | Command::Check { id, .. }
             | Command::Subtask { id, .. }

@@ -2,12 +2,14 @@
 //!
 //! Every mutation applies this first, as actor `watchdog`; every read sees the state as if it had.
 
+use super::leases::held;
 use super::queue::with_consequence;
 use super::stop::{Wear, by_watchdog, choice, exhausted};
 use crate::decision::{Decision, DecisionPurpose, DecisionState};
 use crate::directive::Directive;
 use crate::event::{
-    DecisionAnswered, DecisionExpired, Draft, Event, LocksReclaimed, ReclaimedLock, StatusChanged,
+    DecisionAnswered, DecisionExpired, Draft, Event, Held, LocksReclaimed, ReclaimedLock,
+    StatusChanged,
 };
 use crate::facts::{Facts, Ruling};
 use crate::ids::{AgentId, DecisionId, RepoName, TaskId};
@@ -47,7 +49,7 @@ pub fn due_at(facts: &Facts, key: &Key, policy: &Policy) -> Option<Timestamp> {
         }
         Key::Memory(repo, id) => facts.state.memories.get(&(repo.clone(), *id))?.expires_at,
         Key::Directive(repo, id) => facts.state.directives.get(&(repo.clone(), *id))?.removed_at(),
-        Key::Repo(_) | Key::Agent(_) | Key::Post(..) => None,
+        Key::Repo(_) | Key::Agent(_) | Key::PastLease(..) | Key::Post(..) => None,
     }
 }
 
@@ -103,7 +105,11 @@ pub fn sweep(facts: &Facts, policy: &Policy) -> Ruling<Swept> {
                 let gone = facts.directive(repo, *id)?.filter(due);
                 sweeper.swept.events.extend(gone.map(super::directives::expired));
             }
-            Key::Decision(..) | Key::Repo(_) | Key::Agent(_) | Key::Post(..) => {}
+            Key::Decision(..)
+            | Key::Repo(_)
+            | Key::Agent(_)
+            | Key::PastLease(..)
+            | Key::Post(..) => {}
         }
     }
     sweeper.reclaim_stale_leases()?;
@@ -217,7 +223,7 @@ impl<'a> Sweeper<'a> {
         let mut locks = Vec::new();
         for id in &claim.leases {
             if let Some(lease) = self.facts.lease(&task.repo, *id)? {
-                locks.push(reclaimed(lease));
+                locks.push(reclaimed(self.facts, lease)?);
             }
         }
         let body = LocksReclaimed { owner: claim.agent.clone(), last_seen: Some(life), locks };
@@ -279,11 +285,10 @@ impl<'a> Sweeper<'a> {
     fn reclaim_stale_leases(&mut self) -> Ruling<()> {
         for ((repo, owner, claim_of), leases) in std::mem::take(&mut self.stale) {
             let gone: Vec<_> = self.reclaimed_already(&repo);
-            let locks: Vec<ReclaimedLock> = leases
-                .iter()
-                .filter(|lease| !gone.contains(&lease.id))
-                .map(|lease| reclaimed(lease))
-                .collect();
+            let mut locks: Vec<ReclaimedLock> = Vec::new();
+            for lease in leases.iter().filter(|lease| !gone.contains(&lease.id)) {
+                locks.push(reclaimed(self.facts, lease)?);
+            }
             let Some(first) = leases.first().filter(|_| !locks.is_empty()) else { continue };
             let life = self.facts.lease_life(first)?;
             let body = LocksReclaimed { owner, last_seen: Some(life), locks };
@@ -352,13 +357,20 @@ impl<'a> Sweeper<'a> {
 }
 
 /// Ends one lease that has run out.
-pub(super) fn reclaimed_alone(lease: &Lease, last_seen: Timestamp) -> Draft {
-    let (owner, locks) = (lease.owner.clone(), vec![reclaimed(lease)]);
-    let body = LocksReclaimed { owner, last_seen: Some(last_seen), locks };
+pub(super) fn reclaimed_alone(facts: &Facts, lease: &Lease) -> Ruling<Draft> {
+    let (owner, locks) = (lease.owner.clone(), vec![reclaimed(facts, lease)?]);
+    let body = LocksReclaimed { owner, last_seen: Some(facts.lease_life(lease)?), locks };
     let task = lease.claim_of.clone();
-    Draft::by_watchdog(lease.repo.clone(), task, Event::LocksReclaimed(body))
+    Ok(Draft::by_watchdog(lease.repo.clone(), task, Event::LocksReclaimed(body)))
 }
 
-fn reclaimed(lease: &Lease) -> ReclaimedLock {
-    ReclaimedLock { lock_id: lease.id, path: lease.path.clone(), claim_of: lease.claim_of.clone() }
+/// A lease that ran out ended then, and not when it was noticed.
+fn reclaimed(facts: &Facts, lease: &Lease) -> Ruling<ReclaimedLock> {
+    let expired_at = Some(facts.lease_expiry(lease)?.min(facts.moment.now));
+    Ok(ReclaimedLock {
+        lock_id: lease.id,
+        path: lease.path.clone(),
+        claim_of: lease.claim_of.clone(),
+        held: Some(Held { expired_at, ..held(lease) }),
+    })
 }

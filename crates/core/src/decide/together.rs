@@ -104,6 +104,23 @@ impl Rule<'_> {
         })
     }
 
+    /// Finishes work that comity merged, by the rules of `merge` and `done`. A fence that comes with it must be live.
+    pub(super) fn land(
+        &mut self,
+        id: &str,
+        merged: &str,
+        reason: Option<&String>,
+    ) -> Ruling<Answer> {
+        let task = self.held_task(id)?;
+        let id = task.id.to_string();
+        let mut ahead = self.ahead();
+        if task.status != Status::Merging {
+            self.in_turn(&mut ahead, TaskVerb::Merge.on(&id, reason.cloned()))?;
+        }
+        let (merged, reason) = (Some(merged.to_owned()), reason.cloned());
+        self.in_turn(&mut ahead, Command::Done { id, merged, unmerged: false, reason })
+    }
+
     /// Answers several questions of one task.
     pub(super) fn answer_task(&mut self, given: &TaskAnswers) -> Ruling<Answer> {
         let task = self.task(&given.id)?;

@@ -99,9 +99,14 @@ impl<'a> Rule<'a> {
         self.require_holder(task)?;
         let work = self.work_seen(task)?.cloned();
         let mut said = HandedIn::default();
+        let mut land = None;
         if let Some(work) = &work {
             said.undeclared = self.judge_work(task, work, submission)?;
             said.shared_with.clone_from(&work.shared_with);
+            land = self.land_record(task, work)?;
+        }
+        if let Some(land) = &land {
+            said.violations.clone_from(&land.violations);
         }
         if submission.keep_leases {
             self.detach_leases(task)?;
@@ -126,6 +131,7 @@ impl<'a> Rule<'a> {
             round: task.round,
             undeclared: said.undeclared.clone(),
             shared_with: said.shared_with.clone(),
+            land,
         };
         self.push(Some(&task.id), Event::ReviewRequested(request));
         self.step(task, Status::Review, submission.reason.as_ref())?;

@@ -212,6 +212,22 @@ pub struct FileLocked {
     /// When it was taken elsewhere; none is when it was granted here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
+    /// Its paths had been changed already, or nobody could see whether they were. It excuses no change.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub late: bool,
+}
+
+/// How a lease was held that ends. An event of an older comity does not say it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    pub mode: LeaseMode,
+    pub fence: Fence,
+    pub since: Timestamp,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub late: bool,
+    /// When it ran out; none when it was released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expired_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -237,6 +253,8 @@ pub struct LeaseReleased {
     pub owner: AgentId,
     pub claim_of: Option<TaskId>,
     pub reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
 }
 
 /// Leases, and a claim with them, ended because their owner showed no sign of life.
@@ -252,4 +270,6 @@ pub struct ReclaimedLock {
     pub lock_id: LeaseId,
     pub path: String,
     pub claim_of: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
 }

@@ -6,6 +6,7 @@ use crate::decision::{
     Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType, Proposal,
 };
 use crate::ids::{AgentId, DecisionId, Seq};
+use crate::land::{LandRecord, LeaseViolation};
 use crate::observed::{RunReport, SharedWith};
 use crate::role::Role;
 use crate::status::Status;
@@ -28,6 +29,9 @@ pub struct ReviewRequested {
     /// Other live claims in the same work tree on the same branch: the check was shared with them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_with: Vec<SharedWith>,
+    /// What the land rule found. An event of an older comity, or one without git, does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub land: Option<LandRecord>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,6 +67,9 @@ pub struct Merged {
     /// Why a person says that it is finished without a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmerged: Option<String>,
+    /// What the merge added to files that others had leased, where the settings only warn of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<LeaseViolation>,
     /// What whoever works nearby should know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<ChangeNoted>,

@@ -4,8 +4,10 @@ use super::{Facts, Halt, Need, PREFIX_MATCHES_MAX, Presence, Ruling, Saved, plac
 use crate::agent::{Agent, Counters};
 use crate::decision::Decision;
 use crate::directive::Directive;
-use crate::ids::{AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, TaskId};
-use crate::lease::Lease;
+use crate::ids::{
+    AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, Seq, TaskId,
+};
+use crate::lease::{Lease, PastLease};
 use crate::memory::Memory;
 use crate::pattern::CaseRule;
 use crate::post::{Post, PostId};
@@ -204,6 +206,20 @@ impl Facts {
     ) -> Ruling<impl Iterator<Item = &Lease>> {
         self.need(Need::LeasesNear(repo.clone(), prefix.to_owned()))?;
         Ok(self.leases_in(repo))
+    }
+
+    /// Returns the leases near some paths: the live ones, and those that ended after a place in the log.
+    pub fn held_near(
+        &self,
+        repo: &RepoName,
+        after: Seq,
+        paths: &[String],
+    ) -> Ruling<(Vec<&Lease>, Vec<&PastLease>)> {
+        self.need(Need::HeldNear(repo.clone(), after, paths.to_vec()))?;
+        let from = (repo.clone(), LeaseId(0));
+        let past = self.state.past_leases.range(from..).take_while(|((of, _), _)| of == repo);
+        let past = past.map(|(_, lease)| lease).filter(|lease| lease.ended > after);
+        Ok((self.leases_in(repo).collect(), past.collect()))
     }
 
     pub fn leases_of(&self, repo: &RepoName, owner: &AgentId) -> Ruling<Vec<&Lease>> {

@@ -11,7 +11,8 @@ use crate::limits::WORKERS_MAX;
 use crate::role::Role;
 use crate::status::Status;
 use crate::task::{
-    Block, ChecklistItem, Claim, Evidence, Feedback, Gate, Step, Task, Waiver, Worker,
+    Block, ChecklistItem, Claim, Evidence, Feedback, Gate, HandedInRound, Step, Task, Waiver,
+    Worker,
 };
 use serde_json::{Map, Value};
 
@@ -65,6 +66,7 @@ pub(super) fn new_task(id: crate::ids::TaskId, e: &TaskCreated, placed: &Placed)
         workers: Vec::new(),
         feedback: None,
         last_ttl: None,
+        handed_in: None,
         created_by: placed.draft.agent.clone(),
         created_at: placed.ts,
         updated_at: placed.ts,
@@ -176,6 +178,10 @@ fn submit(task: &mut Task, e: &ReviewRequested, placed: &Placed) {
     task.pr = e.pr.clone().or(task.pr.take());
     task.reviewer = e.reviewer.clone();
     task.review_taken = false;
+    if let Some(land) = &e.land {
+        let (land, commit) = (land.clone(), e.commit.clone());
+        task.handed_in = Some(HandedInRound { land, commit, seq: placed.seq });
+    }
 }
 
 fn ask(task: &mut Task, e: &DecisionAsked) {

@@ -38,6 +38,10 @@ impl World {
                 let directive = state.directives.get(&(repo.clone(), *id));
                 directive.cloned().map(|directive| Entity::Directive(Box::new(directive)))
             }
+            Key::PastLease(repo, id) => {
+                let lease = state.past_leases.get(&(repo.clone(), *id));
+                lease.cloned().map(|lease| Entity::PastLease(Box::new(lease)))
+            }
             Key::Post(repo, id) => {
                 let post = state.posts.get(&(repo.clone(), id.clone()));
                 post.cloned().map(|post| Entity::Post(Box::new(post)))
@@ -115,7 +119,17 @@ impl World {
             }
             Need::LeasesNear(repo, prefix) => {
                 // Exactly those that the contract names, so that a rule cannot rely on more.
-                self.put_leases(facts, |lease| lease.repo == *repo && is_near(lease, prefix));
+                self.put_leases(facts, |lease| lease.repo == *repo && is_near(&lease.path, prefix));
+            }
+            Need::HeldNear(repo, after, paths) => {
+                let near = |pattern: &str| paths.iter().any(|path| is_near(pattern, path));
+                self.put_leases(facts, |lease| lease.repo == *repo && near(&lease.path));
+                for lease in self.state.past_leases.values() {
+                    if lease.repo == *repo && lease.ended > *after && near(&lease.path) {
+                        let key = Key::PastLease(repo.clone(), lease.id);
+                        facts.put(key, Some(Entity::PastLease(Box::new(lease.clone()))));
+                    }
+                }
             }
             Need::LeasesOf(repo, owner) => {
                 self.put_leases(facts, |lease| lease.repo == *repo && lease.owner == *owner);
@@ -142,8 +156,8 @@ impl World {
     }
 }
 
-fn is_near(lease: &Lease, prefix: &str) -> bool {
-    let own = Pattern::parse(&lease.path).unwrap().literal_prefix().to_owned();
+fn is_near(pattern: &str, prefix: &str) -> bool {
+    let own = Pattern::parse(pattern).unwrap().literal_prefix().to_owned();
     let below = |path: &str, above: &str| {
         above.is_empty() || path == above || path.starts_with(&format!("{above}/"))
     };

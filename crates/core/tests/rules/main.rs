@@ -23,6 +23,7 @@ mod explain;
 mod history;
 mod imports_property;
 mod invariants;
+mod land;
 mod lookup;
 mod other_systems;
 mod properties;

@@ -152,6 +152,7 @@ fn work() -> impl Strategy<Value = Command> {
         2 => id().prop_map(|id| Command::Done {
             id, merged: None, unmerged: false, reason: None,
         }),
+        1 => id().prop_map(|id| Command::Land { id, merged: "0bad1dea".into(), reason: None }),
         2 => (id(), 0..3usize, proptest::option::of(1..2000i64)).prop_map(|(id, n, retry)| {
             let questions = texts(&["which?", "when?"][..n.min(2)]);
             let retry_after = retry.map(Millis::from_secs);

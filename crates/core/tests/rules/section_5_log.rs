@@ -184,6 +184,18 @@ fn rule_5_3_a_report_of_somebody_who_may_not_record_evidence_is_kept_but_does_no
 }
 
 #[test]
+fn rule_5_3_a_report_names_its_task_exactly() {
+    let mut w = World::new();
+    let id = Some("T-142".to_owned());
+    w.have_this(NewTask { id, gates: texts(&["tests"]), ..task("work") }, Status::InProgress);
+    let done = w.by(IMPL).emits_tests("T-14", "tests", "pass").accepted();
+    assert_eq!(done.names(), ["tests_run"], "the beginning of an id is another task");
+    assert_eq!(w.task("T-142").gate("tests").unwrap().evidence, None);
+    let done = w.by(IMPL).emits_tests("T-142", "tests", "pass").accepted();
+    assert_eq!(done.names(), ["tests_run", "tests_run"]);
+}
+
+#[test]
 fn rule_5_3_a_report_may_be_about_a_task_of_another_system() {
     let mut w = World::new();
     let done = w.by(IMPL).emits(json!({"event": "ci", "task": "GH#12"})).accepted();

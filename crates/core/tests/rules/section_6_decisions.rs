@@ -3,7 +3,9 @@
 use crate::verbs::question;
 use crate::world::{ANN, BOB, Expect, IMPL, OTHER, PLANNER, World, id};
 use comity_core::command::Question;
+use comity_core::decide::Answer;
 use comity_core::decision::{Addressee, DecisionOption, DecisionState, DecisionType, Proposal};
+use comity_core::ids::{DecisionId, TaskId};
 use comity_core::refusal::Code;
 use comity_core::status::Status;
 use comity_core::task::Priority;
@@ -163,7 +165,9 @@ fn the_answer_yes_makes_the_task_that_a_question_proposes() {
     w.by(IMPL).asks(asked()).accepted();
     w.by(IMPL).asks(asked()).accepted();
     w.by(ANN).answers("D1", "no").accepted();
-    w.by(ANN).answers("D2", "yes: soon").accepted();
+    let outcome = w.by(ANN).answers("D2", "yes: soon").accepted();
+    let (asked, made) = (DecisionId::parse("D2").unwrap(), TaskId::parse("T1").ok());
+    assert_eq!(outcome.answer, Answer::Answered(asked, made));
     let task = w.task("T1");
     assert_eq!((&*task.title, task.priority), ("Mask secrets", Priority::from_rank(0)));
     assert_eq!((task.status, &task.created_by), (Status::Queued, &id(ANN)));

@@ -2,13 +2,14 @@
 
 use crate::results::{report, submitted};
 use crate::verbs::task;
-use crate::world::{ANN, Expect, IMPL, OTHER, PLANNER, World};
+use crate::world::{ANN, CRITIC, Expect, IMPL, INTEGRATOR, OTHER, PLANNER, World};
 use comity_core::command::{
     Command, NewTask, PlannedTask, ReportStatus, ReportedEvidence, TaskVerb, WorkReport,
 };
 use comity_core::decide::Answer;
 use comity_core::decision::DecisionState;
 use comity_core::event::TaskLinked;
+use comity_core::observed::Observed;
 use comity_core::refusal::Code;
 use comity_core::status::Status;
 
@@ -278,4 +279,53 @@ fn a_task_is_made_together_with_its_references() {
     assert_eq!(w.task("T1").external_ids["github"]["issue"], "7");
     let wrong = NewTask { links: vec![link("7\n8")], ..task("broken") };
     w.by(ANN).creates(wrong).refused(Code::InvalidInput);
+}
+
+fn land(id: &str) -> Command {
+    Command::Land { id: id.to_owned(), merged: "0bad1dea".to_owned(), reason: None }
+}
+
+#[test]
+fn rule_3_4_landing_is_merging_and_finishing_at_once_by_the_rules_of_both() {
+    for status in [Status::Approved, Status::Merging] {
+        let mut w = World::new();
+        w.have_one(status);
+        w.by(IMPL).does(land("T1")).refused(Code::RoleForbidden);
+        let missing = |seen: &mut Observed| seen.merge.as_mut().unwrap().contains = false;
+        w.by(INTEGRATOR).does_seeing(land("T1"), missing).refused(Code::NotMerged);
+        w.blind = true;
+        w.by(INTEGRATOR).does(land("T1")).refused(Code::Unobserved);
+        w.blind = false;
+        assert_eq!(w.status("T1"), status, "nothing of it is done");
+        w.by(INTEGRATOR).does(land("T1")).accepted();
+        assert_eq!(w.status("T1"), Status::Done);
+        assert_eq!(w.task("T1").merged_sha.as_deref(), Some("0bad1dea"));
+    }
+    let mut w = World::new();
+    w.have_one(Status::Review);
+    w.by(ANN).does(land("T1")).refused(Code::InvalidTransition);
+}
+
+#[test]
+fn rule_4_6_a_landing_with_a_fence_needs_the_live_grant_of_its_task() {
+    let mut w = World::new();
+    w.have_one(Status::InProgress);
+    let fence = w.task("T1").claim.as_ref().unwrap().fence.get();
+    w.by(IMPL).submits("T1").unwrap();
+    w.by(CRITIC).approves("T1").unwrap();
+    w.by(INTEGRATOR).with_fence(fence).does(land("T1")).refused(Code::StaleFence);
+    w.by(INTEGRATOR).does(land("T1")).accepted();
+}
+
+#[test]
+fn what_ends_a_claim_without_its_work_wants_the_work_kept_first() {
+    let wants = |command: Command| command.wants_seen().keep;
+    for verb in [TaskVerb::Release, TaskVerb::Fail, TaskVerb::Abandon] {
+        assert!(wants(verb.on("T1", None)), "{verb:?}");
+    }
+    for status in [Status::Queued, Status::Failed, Status::Abandoned] {
+        let (id, reason) = ("T1".to_owned(), None);
+        assert!(wants(Command::Transition { id, status, reason, needs: None }), "{status}");
+    }
+    assert!(!wants(TaskVerb::Approve.on("T1", None)) && !wants(land("T1")));
 }

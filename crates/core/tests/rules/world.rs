@@ -9,7 +9,7 @@ use comity_core::event::{Draft, Event, Placed};
 use comity_core::facts::{Facts, Halt, Moment, Presence, Ruling};
 use comity_core::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, TaskId};
 use comity_core::lease::Lease;
-use comity_core::observed::{ClaimSeen, FileChange, MergeSeen, Observed, WorkSeen};
+use comity_core::observed::{ClaimSeen, FileChange, LeaseSeen, MergeSeen, Observed, WorkSeen};
 use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::role::Role;
@@ -131,9 +131,11 @@ pub fn good_eyes(command: &Command, task: Option<&Task>) -> Observed {
         task_version: version,
         merged: merged.unwrap_or("0bad1dea").to_owned(),
         contains: true,
+        added: Vec::new(),
         files: Vec::new(),
     });
-    Observed { claim: wanted.claim.then_some(claim), work, merge, ..Observed::default() }
+    let lease = wanted.lease.map(|_| LeaseSeen::default());
+    Observed { claim: wanted.claim.then_some(claim), work, merge, lease, ..Observed::default() }
 }
 
 #[derive(Clone)]
@@ -356,6 +358,9 @@ impl World {
                 Key::Memory(repo, id) => copy(&(repo, id), &from.memories, &mut to.memories),
                 Key::Directive(repo, id) => {
                     copy(&(repo, id), &from.directives, &mut to.directives);
+                }
+                Key::PastLease(repo, id) => {
+                    copy(&(repo, id), &from.past_leases, &mut to.past_leases);
                 }
                 Key::Post(repo, id) => copy(&(repo, id), &from.posts, &mut to.posts),
             }

@@ -130,7 +130,7 @@ fn take_in_turn(service: &Service, n: usize, told: &Sender<(usize, Result<Reply,
         drop(told.send((n, outcome)));
     });
     let wanted = request(&actor, acquire("src/"));
-    service.submit_waiting(wanted, Millis::from_secs(100), then).unwrap();
+    service.submit_waiting(wanted, None, Millis::from_secs(100), then).unwrap();
 }
 
 type Seen = Arc<Mutex<Vec<u64>>>;
@@ -261,7 +261,7 @@ fn a_full_queue_refuses_at_once_and_loses_nothing_that_it_took() {
     // One who waits has time: a full queue is no reason to give up.
     let (taken, lease) = channel();
     let wanted = request("agent-2", acquire("src/"));
-    place.service.submit_waiting(wanted, Millis::from_secs(100), tell(&taken)).unwrap();
+    place.service.submit_waiting(wanted, None, Millis::from_secs(100), tell(&taken)).unwrap();
     drop(held);
     for _ in 0..QUEUE {
         answers.recv_timeout(LONG).unwrap().unwrap();
@@ -294,7 +294,7 @@ fn stop_finishes_what_is_queued_tells_who_waits_and_ends_the_threads() {
     }
     let (taken, lease) = channel();
     let wanted = request("agent-2", acquire("src/"));
-    service.submit_waiting(wanted, Millis::from_secs(100), tell(&taken)).unwrap();
+    service.submit_waiting(wanted, None, Millis::from_secs(100), tell(&taken)).unwrap();
     let (events, followed) = channel();
     let sink = move |event: &comity_api::EventView| events.send(event.seq).is_ok();
     tail(&service, 1, &Stop::default(), sink).unwrap();
@@ -384,7 +384,7 @@ fn who_waits_does_not_keep_the_service_alive_and_is_told_when_it_ends() {
     service.when_settled(&caller("agent-1"), "D1", None, done).unwrap();
     let (taken, lease) = channel();
     let wanted = request("agent-2", acquire("src/"));
-    service.submit_waiting(wanted, Millis::from_secs(100), tell(&taken)).unwrap();
+    service.submit_waiting(wanted, None, Millis::from_secs(100), tell(&taken)).unwrap();
     drop(service);
     let outcome: Result<DecisionAnswer, Refusal> = woken.recv_timeout(LONG).unwrap();
     assert_eq!(outcome.unwrap_err().code, Code::StoreUnavailable);

@@ -80,12 +80,13 @@ fn rule_4_3_a_wait_for_a_lease_ends_when_it_is_released_or_when_the_time_is_up()
     let path = dir.path().join("comity.db");
     let engine = open(&path);
     engine.execute(request("agent-1", acquire())).unwrap();
-    let refusal =
-        engine.execute_waiting(&request("agent-2", acquire()), Millis::from_secs(1)).unwrap_err();
+    let refusal = engine
+        .execute_waiting(&request("agent-2", acquire()), None, Millis::from_secs(1))
+        .unwrap_err();
     assert_eq!(refusal.code, Code::TimedOut);
     assert_eq!(refusal.details["conflicts"][0]["held"]["owner"], "agent-1");
     let waiter = std::thread::spawn(move || {
-        open(&path).execute_waiting(&request("agent-2", acquire()), Millis::from_secs(30))
+        open(&path).execute_waiting(&request("agent-2", acquire()), None, Millis::from_secs(30))
     });
     std::thread::sleep(Duration::from_millis(300));
     let release = Command::Lease(LeaseChange::Release { ids: vec!["L1".to_owned()], all: false });

@@ -3,9 +3,7 @@
 use crate::git::Git;
 use crate::observer::{GitObserver, HandedIn};
 use crate::secrets;
-use comity_api::{CheckPaths, op};
-use comity_core::decide::{BuiltIn, examine};
-use comity_core::limits::PATTERNS_MAX;
+use comity_core::decide::{BuiltIn, examine, land_words};
 use comity_core::observed::WorkSeen;
 use comity_core::policy::Policy;
 use comity_core::refusal::{Code, Refusal};
@@ -18,13 +16,16 @@ use std::path::Path;
 const MESSAGES_MAX: &str = "--max-count=500";
 
 /// What the checks that are built in look at.
-pub(super) struct Checked<'a> {
+pub(crate) struct Checked<'a> {
     pub service: &'a Service,
     pub caller: &'a Caller,
     pub observer: &'a GitObserver,
     pub policy: &'a Policy,
     pub task: &'a Task,
     pub tree: &'a Path,
+    /// The work that was handed in, which checks that are built in look at.
+    pub work: &'a str,
+    /// The commit that commands run on.
     pub commit: &'a str,
 }
 
@@ -35,8 +36,8 @@ impl Checked<'_> {
             return Ok(Vec::new());
         }
         let is_snapshot = self.task.constraints.no_git_commit;
-        let (commit, branch) = (self.commit.to_owned(), self.task.branch.clone());
-        let work = HandedIn { commit, branch, is_snapshot };
+        let (commit, branch) = (self.work.to_owned(), self.task.branch.clone());
+        let work = HandedIn { commit, branch, is_snapshot, base: None };
         let work = self.observer.seen(self.task, &work)?;
         match gate {
             BuiltIn::Secrets => self.secrets(&work),
@@ -59,21 +60,9 @@ impl Checked<'_> {
     }
 
     fn leases(&self, work: &WorkSeen) -> Result<Vec<String>, Refusal> {
-        let mut found = Vec::new();
-        let moved = work.files.iter().filter_map(|file| file.moved_from.as_ref());
-        let paths: Vec<&String> = work.files.iter().map(|file| &file.path).chain(moved).collect();
-        for some in paths.chunks(PATTERNS_MAX) {
-            let paths = some.iter().map(|path| comity_project::escape(path)).collect();
-            let seen = self.service.call::<op::LeaseCheck>(self.caller, CheckPaths { paths })?;
-            for (path, seen) in some.iter().zip(seen.paths) {
-                found.extend(
-                    seen.conflicts
-                        .first()
-                        .map(|conflict| format!("{path}: {} has leased this", conflict.held.owner)),
-                );
-            }
-        }
-        Ok(found)
+        let paths: Vec<&str> = work.changed_in_round().collect();
+        let found = self.service.land_violations(self.caller, self.task, &paths)?;
+        Ok(found.iter().map(|one| land_words(one, std::slice::from_ref(one))).collect())
     }
 
     fn messages(&self, work: &WorkSeen) -> Result<Vec<String>, Refusal> {

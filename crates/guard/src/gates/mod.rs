@@ -1,10 +1,10 @@
 //! Gates that comity runs itself: each in a clean clone of the commit, with an environment that has no secrets.
 
-mod built_in;
+pub(crate) mod built_in;
 mod clone;
 mod evidence;
 mod keep;
-mod run;
+pub(crate) mod run;
 mod settings;
 
 pub use settings::CheckSettings;
@@ -46,6 +46,7 @@ pub struct Runner {
 
 comity_engine::handlers_of! { Runner, register {
     GateRun(runner, caller, input) => runner.run_gates(caller, &input);
+    TaskLand(runner, caller, input) => runner.land(caller, &input);
 } }
 
 impl Runner {
@@ -72,7 +73,8 @@ impl Runner {
         let tree = self.tree()?;
         let (runner, settings) = self.checking(tree)?;
         let service = runner.context.service(Access::Write)?;
-        let keyed = keyed(caller, input)?;
+        let about = format!("gate.run {} {}", input.id, input.gates.join(" "));
+        let keyed = keyed(caller, &about)?;
         if let Some(keyed) = &keyed
             && let Some(first) = service.remembered::<RunGatesAnswer>(keyed)?
         {
@@ -93,6 +95,7 @@ impl Runner {
             policy,
             task: &task,
             tree,
+            work: &subject.commit,
             commit: &subject.commit,
         };
         let ran = alive(&service, caller, &task, || runner.run_all(&checked, jobs, &mut remarks));
@@ -146,32 +149,46 @@ impl Runner {
             let gate = gate.ok_or_else(|| Refusal::new(Code::Internal, "BUG: no gate"))?;
             return Ok(ran.shown(gate));
         };
-        let redactor = Redactor::new(settings.redact.clone())
-            .map_err(|bad| Refusal::input(bad.to_string()))?;
-        let about = (task.id.as_str(), ran.name.as_str(), commit);
-        let now = service.store_time()?.ms();
-        let (text, left_out) = (&ran.text, ran.left_out);
-        let dir = self.context.beside_store();
-        let kept = evidence::keep(&dir, about, now, (text, left_out), &redactor)?;
+        let mut ran = ran;
+        let kept = self.keep_output(service, task, commit, &mut ran)?;
         let report = RunReport {
             exit_code,
             duration_ms: ran.duration_ms,
-            command: redactor.free_text(&ran.command).into_owned(),
+            command: ran.command.clone(),
             config_hash: ran.config_hash.clone(),
-            output_tail: kept.tail,
+            output_tail: ran.text.clone(),
         };
-        let mut ran = ran;
-        ran.text.clone_from(&report.output_tail);
         let seen =
             RunSeen { is_other_command: false, tree: ran.tree.clone(), report: Some(report) };
         let passes = ran.result == RunResult::Pass;
-        let mut input = evidence_of(task, &ran.name, passes, kept.report);
+        let mut input = evidence_of(task, &ran.name, passes, kept);
         input.commit = Some(commit.to_owned());
         let unkeyed = Caller { key: None, ..caller.clone() };
         let mut request = unkeyed.request(input.into());
         request.observed = Observed { run: Some(seen), ..Observed::default() };
         let gate = service.execute(request)?.take::<comity_api::GateAnswer>()?.gate;
         Ok(ran.shown(gate))
+    }
+}
+
+impl Runner {
+    /// Keeps what a run printed, and leaves the end of it, without secrets. Returns where it is.
+    pub(crate) fn keep_output(
+        &self,
+        service: &Service,
+        task: &Task,
+        commit: &str,
+        ran: &mut Ran,
+    ) -> Result<Option<String>, Refusal> {
+        let redactor = Redactor::new(service.settings().redact.clone())
+            .map_err(|bad| Refusal::input(bad.to_string()))?;
+        let about = (task.id.as_str(), ran.name.as_str(), commit);
+        let now = service.store_time()?.ms();
+        let dir = self.context.beside_store();
+        let kept = evidence::keep(&dir, about, now, (&ran.text, ran.left_out), &redactor)?;
+        ran.text = kept.tail;
+        ran.command = redactor.free_text(&ran.command).into_owned();
+        Ok(kept.report)
     }
 }
 
@@ -217,10 +234,10 @@ impl Drop for Subject {
     }
 }
 
-fn keyed(caller: &Caller, input: &RunGates) -> Result<Option<Keyed>, Refusal> {
+/// Binds the caller's key to what was asked.
+pub(crate) fn keyed(caller: &Caller, asked: &str) -> Result<Option<Keyed>, Refusal> {
     let Some(key) = &caller.key else { return Ok(None) };
-    let text = format!("gate.run {} {}", input.id, input.gates.join(" "));
-    Keyed::new(caller.clone(), key, &text).map(Some)
+    Keyed::new(caller.clone(), key, asked).map(Some)
 }
 
 /// Gives signs of life for the caller's claim while something runs.
@@ -247,7 +264,7 @@ pub(crate) fn alive<T>(
 }
 
 /// Finds how a gate is checked: by the command of the settings, else by what is built in.
-fn job(name: &str, commands: &[GateCommand]) -> Option<Job> {
+pub(crate) fn job(name: &str, commands: &[GateCommand]) -> Option<Job> {
     let command = commands.iter().find(|gate| gate.name == name).cloned().map(What::Command);
     let built_in = || BuiltIn::ALL.into_iter().find(|gate| gate.as_str() == name);
     let what = command.or_else(|| built_in().map(What::BuiltIn))?;

@@ -111,7 +111,7 @@ impl Ran {
 
 impl Runner {
     /// Runs gates, several at a time if the settings say so. They come back in their order.
-    pub(super) fn run_all(
+    pub(crate) fn run_all(
         &self,
         checked: &Checked<'_>,
         jobs: Vec<Job>,

@@ -190,6 +190,26 @@ impl Git {
     }
 }
 
+/// Variables that would lead a push elsewhere.
+const OF_A_REPOSITORY: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
+
+/// Pushes a branch for the user: the one call of git that runs the user's hooks and uses the user's credentials. Returns what
+/// git said when it failed.
+pub(crate) fn push(dir: &Path, remote: &str, branch: &str) -> Result<(), String> {
+    let mut command = Command::new("git");
+    for name in OF_A_REPOSITORY {
+        command.env_remove(name);
+    }
+    let reference = format!("refs/heads/{branch}");
+    let refs = format!("{reference}:{reference}");
+    command.current_dir(dir).args(["push", "--quiet", "--", remote, &refs]).stdin(Stdio::null());
+    match command.output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// Returns the names of git's own variables, which must not leak into the calls of git.
 fn git_variables() -> Vec<OsString> {
     let is_git = |name: &OsStr| {

@@ -4,6 +4,7 @@ mod call;
 mod commit;
 mod work_tree;
 
+pub(crate) use call::push;
 pub use call::{Git, version};
 pub use commit::{Containment, containment, hold, keep, let_go, snapshot};
 pub use work_tree::{NewFiles, WorkTree};

@@ -4,6 +4,7 @@ use super::Git;
 use comity_core::command::FileAction;
 use comity_core::observed::FileChange;
 use comity_core::pattern::spell_path;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -92,6 +93,23 @@ impl WorkTree {
             Some(FileChange { path: spell_path(path), action, moved_from: None })
         };
         Some(output.stdout.split(|byte| *byte == 0).filter_map(read).collect())
+    }
+
+    /// Lists the files that are not as a commit has them, new ones among them; of these paths only, where some are named. None
+    /// when git cannot tell.
+    pub fn differs_from(&self, commit: &str, only: &[String]) -> Option<BTreeSet<String>> {
+        let git = self.git.clone().with("GIT_LITERAL_PATHSPECS", "1");
+        let alone = "--ignore-submodules=dirty";
+        let known = ["diff", "--name-only", "-z", "--no-renames", alone, commit, "--"];
+        let new = ["ls-files", "-z", "--others", "--exclude-standard", "--"];
+        let mut found = BTreeSet::new();
+        for args in [&known[..], &new[..]] {
+            let args: Vec<&str> =
+                args.iter().copied().chain(only.iter().map(String::as_str)).collect();
+            let output = git.output(&args).filter(|output| output.status.success())?;
+            found.extend(crate::land::spelled(&output.stdout));
+        }
+        Some(found)
     }
 
     /// Writes all files as a tree and returns its id. Other repositories and work trees that lie inside of this one

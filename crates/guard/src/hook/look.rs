@@ -1,11 +1,11 @@
 //! A look at a work tree: which files differ from the last look. It sees what a shell command wrote.
 
 use crate::git::Git;
+use comity_core::chain::Hash;
 use comity_core::refusal::{Code, Refusal};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ const FILES_MAX: usize = 10_000;
 type Sight = (i64, i64, u64, u64, u32);
 
 /// Everything that differs from the last commit, as it was at one look.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Look {
     head: Option<String>,
     files: BTreeMap<String, Option<Sight>>,
@@ -84,56 +84,110 @@ fn named(text: &str) -> Vec<String> {
     names
 }
 
-/// The last look at a work tree, kept beside the store. One process at a time has it.
-pub struct LastLook {
-    file: std::fs::File,
+/// What the hooks of one agent remember of one work tree, in a file beside the store. One process at a time has it.
+pub struct Memory {
+    /// Held until the end; the text itself is replaced as a whole.
+    _turn: std::fs::File,
+    place: PathBuf,
+    kept: Kept,
 }
 
-impl LastLook {
-    pub fn of(tree: &Path, looks: &Path) -> Result<LastLook, Refusal> {
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Kept {
+    look: Option<Look>,
+    /// When that look was taken, in milliseconds.
+    at: i64,
+    /// Tool calls that have begun and not ended.
+    open: u32,
+    /// When the last of them began or ended.
+    last_call: i64,
+    /// When a write of each file was refused last.
+    refused: BTreeMap<String, i64>,
+}
+
+/// How long a tool call counts that never ended, and how long a refusal of the same file is not written down again.
+const CALL_MS: i64 = 3_600_000;
+const REFUSAL_MS: i64 = 60_000;
+
+impl Memory {
+    pub fn of(looks: &Path, tree: &Path, agent: &str) -> Result<Memory, Refusal> {
+        let place = place(looks, tree, agent);
         let failed = |error: std::io::Error| {
-            Refusal::new(
-                Code::StoreReadOnly,
-                format!("cannot keep a look at {}: {error}", tree.display()),
-            )
+            let message = format!("cannot keep a look at {}: {error}", tree.display());
+            Refusal::new(Code::StoreReadOnly, message)
         };
         std::fs::create_dir_all(looks).map_err(failed)?;
         let mut options = std::fs::OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(place(tree, looks)).map_err(failed)?;
-        rustix::fs::flock(&file, FlockOperation::LockExclusive)
+        let turn = options.open(place.with_extension("lock")).map_err(failed)?;
+        rustix::fs::flock(&turn, FlockOperation::LockExclusive)
             .map_err(|error| failed(error.into()))?;
-        Ok(LastLook { file })
+        let kept = read(&place);
+        Ok(Memory { _turn: turn, place, kept })
     }
 
-    /// Returns the last look, unless there was none, and keeps this one.
-    pub fn replace(&mut self, look: &Look) -> Option<Look> {
-        let mut text = String::new();
-        let read = self.file.read_to_string(&mut text).ok();
-        let before = read.and_then(|_| serde_json::from_str(&text).ok());
-        // A look that cannot be kept is like none: the next one begins anew.
-        let _ = self.keep(look);
-        before
+    /// Returns the last look and when it was taken, unless there was none, and takes this one in its place.
+    pub fn replace(&mut self, look: Look, now: i64) -> Option<(Look, i64)> {
+        let before = self.kept.look.replace(look);
+        let at = std::mem::replace(&mut self.kept.at, now);
+        before.map(|before| (before, at))
     }
 
-    fn keep(&mut self, look: &Look) -> std::io::Result<()> {
-        let text = serde_json::to_string(look)?;
-        self.file.set_len(0)?;
-        self.file.rewind()?;
-        self.file.write_all(text.as_bytes())
+    /// Notes that a tool call begins or ends.
+    pub fn call(&mut self, begins: bool, now: i64) {
+        let open = if self.is_stale(now) { 0 } else { self.kept.open };
+        self.kept.open = if begins { open.saturating_add(1) } else { open.saturating_sub(1) };
+        self.kept.last_call = now;
+    }
+
+    /// Forgets calls that the client never ended, at the end of a turn.
+    pub fn no_calls(&mut self) {
+        self.kept.open = 0;
+    }
+
+    fn is_stale(&self, now: i64) -> bool {
+        now.saturating_sub(self.kept.last_call) > CALL_MS
+    }
+
+    /// Tells whether the refusal of a file is to be written down: once a minute is enough.
+    pub fn tells_refusal(&mut self, path: &str, now: i64) -> bool {
+        self.kept.refused.retain(|_, at| now.saturating_sub(*at) < REFUSAL_MS);
+        let tells = !self.kept.refused.contains_key(path);
+        if tells {
+            self.kept.refused.insert(path.to_owned(), now);
+        }
+        tells
+    }
+
+    /// Keeps it all. What cannot be kept is like nothing: the next look begins anew.
+    pub fn keep(self) {
+        let new = self.place.with_extension("new");
+        let text = serde_json::to_string(&self.kept).unwrap_or_default();
+        let _ = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &self.place));
     }
 }
 
-/// A name for a work tree that is a file name.
-fn place(tree: &Path, looks: &Path) -> PathBuf {
-    let name: String = tree
-        .display()
-        .to_string()
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' })
-        .collect();
-    let tail: String = name.chars().rev().take(180).collect::<Vec<_>>().into_iter().rev().collect();
-    looks.join(tail)
+/// Tells whether an agent had a tool call open in a work tree since a time: what changed there on its own files is its work.
+pub fn was_at_work(looks: &Path, tree: &Path, agent: &str, since: i64, now: i64) -> bool {
+    let kept = read(&place(looks, tree, agent));
+    let is_open = kept.open > 0 && now.saturating_sub(kept.last_call) <= CALL_MS;
+    is_open || kept.last_call >= since
+}
+
+fn read(place: &Path) -> Kept {
+    let text = std::fs::read_to_string(place).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// A name for a work tree and an agent that is a file name: its end can be read, and its digest tells it apart from all others.
+fn place(looks: &Path, tree: &Path, agent: &str) -> PathBuf {
+    let whole = format!("{}\n{agent}", tree.display());
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let end: String =
+        whole.chars().rev().take(60).map(plain).collect::<Vec<_>>().into_iter().rev().collect();
+    let digest: String = Hash::of(whole.as_bytes()).to_string().chars().take(16).collect();
+    looks.join(format!("{end}-{digest}"))
 }
 
 #[cfg(test)]

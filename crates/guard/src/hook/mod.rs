@@ -10,6 +10,7 @@ pub use event::{HookClient, HookEvent, Moment};
 
 use comity_api::{AcquireLeases, ById, CheckPaths, ConflictView, EmitEvent, PathView, op};
 use comity_core::hint::{op as operation, say};
+use comity_core::limits::AUTOMATIC_LEASES_MAX;
 use comity_core::pattern::Pattern;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::LeaseView;
@@ -17,9 +18,10 @@ use comity_core::write_guard::{WantedFile, WriteRuling, covers, may_write};
 use comity_engine::{Caller, Service};
 use comity_project::store::Access;
 use comity_project::{Context, WriteSettings};
-use look::{LastLook, Look};
-use serde_json::{Map, Value, json};
-use std::path::Path;
+use look::{Look, Memory, was_at_work};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The most files that one answer names.
 const NAMED_MAX: usize = 5;
@@ -64,14 +66,41 @@ impl<'a> Hook<'a> {
 
     fn before(&self, event: &HookEvent) -> Result<HookAnswer, Refusal> {
         let targets = self.targets(&event.files)?;
-        if let Some(refusal) = self.denied(&targets, event)? {
-            return Ok(HookAnswer { denied: Some(refusal), told: None });
-        }
+        let unleased = match self.denied(&targets, event)? {
+            Ok(unleased) => unleased,
+            Err(refusal) => return Ok(HookAnswer { denied: Some(refusal), told: None }),
+        };
+        self.note_call(true)?;
         if event.may_write_anything {
-            // What changed before this call is nobody's news: it only sets where the next look begins.
-            self.look()?;
+            // What changed before this call is nobody's news: it is written down, and sets where the next look begins.
+            let others = self.look()?;
+            self.report_seen(&others, None);
         }
-        Ok(HookAnswer::default())
+        let told = unleased.map(|path| {
+            format!(
+                "comity: {path} is free, but you have {AUTOMATIC_LEASES_MAX} leases already, so it was not leased to you. \
+                 Lease a directory instead of single files."
+            )
+        });
+        Ok(HookAnswer { denied: None, told })
+    }
+
+    /// Notes that a tool call of the agent begins or ends in its work tree.
+    fn note_call(&self, begins: bool) -> Result<(), Refusal> {
+        if let Some(mut memory) = self.memory()? {
+            memory.call(begins, now_ms());
+            memory.keep();
+        }
+        Ok(())
+    }
+
+    fn looks(&self) -> PathBuf {
+        self.context.beside_store().join("looks")
+    }
+
+    fn memory(&self) -> Result<Option<Memory>, Refusal> {
+        let Some(tree) = self.context.git_tree() else { return Ok(None) };
+        Memory::of(&self.looks(), tree, self.caller.actor.as_str()).map(Some)
     }
 
     /// Names the files as the project does. A file outside of it is none of comity's business.
@@ -87,15 +116,20 @@ impl<'a> Hook<'a> {
         Ok(targets)
     }
 
-    /// Returns why the files may not be written, all or none of them, or takes the leases that are missing.
-    fn denied(&self, targets: &[Target], event: &HookEvent) -> Result<Option<Refusal>, Refusal> {
+    /// Says why the files may not be written, all or none of them, or takes the leases that are missing; returns a file that
+    /// is written without one.
+    fn denied(
+        &self,
+        targets: &[Target],
+        event: &HookEvent,
+    ) -> Result<Result<Option<String>, Refusal>, Refusal> {
         if targets.is_empty() {
-            return Ok(None);
+            return Ok(Ok(None));
         }
         let paths = targets.iter().map(|target| target.path.clone()).collect();
         let seen = self.service.call::<op::LeaseCheck>(&self.caller, CheckPaths { paths })?.paths;
         let held = self.held()?;
-        let mut missing = Vec::new();
+        let (mut missing, mut unleased) = (Vec::new(), None);
         for (target, seen) in targets.iter().zip(&seen) {
             let file = WantedFile {
                 is_protected: covers(&self.settings.protected, &target.pattern),
@@ -104,28 +138,29 @@ impl<'a> Hook<'a> {
                 holder: (!seen.free).then(|| holder(seen)).flatten(),
             };
             match may_write(file, self.settings.free, held.leases) {
-                WriteRuling::Allowed | WriteRuling::AllowedUnleased => {}
+                WriteRuling::Allowed => {}
+                WriteRuling::AllowedUnleased => unleased = Some(target.path.clone()),
                 WriteRuling::AfterLease => missing.push(target),
                 WriteRuling::DeniedProtected => {
                     let message = format!("{} is protected", target.path);
                     let refusal = Refusal::new(Code::RoleForbidden, message)
                         .hint("agents write it only for a task that declares it; ask a person");
-                    return Ok(Some(self.refuse(event, target, None, refusal)));
+                    return Ok(Err(self.refuse(event, target, None, refusal)));
                 }
                 WriteRuling::DeniedHeld => {
                     let held = seen.conflicts.first().map(|conflict| &conflict.held);
-                    return Ok(Some(self.refuse(event, target, held, is_held(&target.path, held))));
+                    return Ok(Err(self.refuse(event, target, held, is_held(&target.path, held))));
                 }
                 WriteRuling::DeniedUnleased => {
                     let message = format!("you have no lease on {}", target.path);
                     let take = operation("lease.acquire").arg("patterns", &target.path);
                     let refusal = Refusal::new(Code::NotHolder, message)
                         .hint(say("take one first: ").quote(take));
-                    return Ok(Some(self.refuse(event, target, None, refusal)));
+                    return Ok(Err(self.refuse(event, target, None, refusal)));
                 }
             }
         }
-        self.lease(&missing, &held, event)
+        Ok(self.lease(&missing, &held, event)?.map_or(Ok(unleased), Err))
     }
 
     /// Leases free files to the task that declares them, else to the task that was claimed last, else to no task.
@@ -164,31 +199,35 @@ impl<'a> Hook<'a> {
         held: Option<&LeaseView>,
         refusal: Refusal,
     ) -> Refusal {
-        self.report("write_refused", &target.path, held, event);
+        let memory = self.memory().ok().flatten();
+        let tells = memory.is_none_or(|mut memory| {
+            let tells = memory.tells_refusal(&target.path, now_ms());
+            memory.keep();
+            tells
+        });
+        if tells {
+            self.report("write_refused", &target.path, held, Some(event));
+        }
         refusal
     }
 
     fn after(&self, event: &HookEvent) -> Result<HookAnswer, Refusal> {
-        if !event.may_write_anything && event.moment == Moment::After {
+        let is_edit = !event.may_write_anything && event.moment == Moment::After;
+        if is_edit {
+            self.note_call(false)?;
             return Ok(HookAnswer::default());
         }
-        let changed = self.look()?;
-        if changed.is_empty() {
-            return Ok(HookAnswer::default());
+        let others = self.look()?;
+        if let Some(mut memory) = self.memory()? {
+            match event.moment {
+                Moment::After => memory.call(false, now_ms()),
+                Moment::Before | Moment::Other => memory.no_calls(),
+            }
+            memory.keep();
         }
-        let paths: Vec<String> = changed.iter().map(|path| comity_project::escape(path)).collect();
-        let mut others = Vec::new();
-        for some in paths.chunks(comity_core::limits::PATTERNS_MAX) {
-            let input = CheckPaths { paths: some.to_vec() };
-            let seen = self.service.call::<op::LeaseCheck>(&self.caller, input)?.paths;
-            others.extend(seen.into_iter().filter(|path| !path.free && !path.mine));
-        }
+        self.report_seen(&others, Some(event));
         if others.is_empty() || event.moment == Moment::Other {
             return Ok(HookAnswer::default());
-        }
-        for seen in others.iter().take(NAMED_MAX) {
-            let held = seen.conflicts.first().map(|conflict| &conflict.held);
-            self.report("write_seen", &seen.path, held, event);
         }
         let named: Vec<String> = others
             .iter()
@@ -205,24 +244,47 @@ impl<'a> Hook<'a> {
         Ok(HookAnswer { denied: None, told: Some(told) })
     }
 
-    /// Looks at the caller's work tree, and returns what changed since the last look.
-    fn look(&self) -> Result<Vec<String>, Refusal> {
+    /// Looks at the caller's work tree, and returns what changed since its last look on files that others have leased. If the
+    /// holder was at work there meanwhile, the change is the holder's.
+    fn look(&self) -> Result<Vec<PathView>, Refusal> {
         let Some(tree) = self.context.git_tree() else { return Ok(Vec::new()) };
-        let mut last = LastLook::of(tree, &self.context.beside_store().join("looks"))?;
-        let now = Look::now(tree)?;
-        let Some(before) = last.replace(&now) else { return Ok(Vec::new()) };
-        Ok(before.changed(&now, tree).into_iter().collect())
+        let Some(mut memory) = self.memory()? else { return Ok(Vec::new()) };
+        let looked = Look::now(tree)?;
+        let now = now_ms();
+        let before = memory.replace(looked.clone(), now);
+        memory.keep();
+        let Some((before, since)) = before else { return Ok(Vec::new()) };
+        let changed = before.changed(&looked, tree);
+        let paths: Vec<String> = changed.iter().map(|path| comity_project::escape(path)).collect();
+        let mut others = Vec::new();
+        for some in paths.chunks(comity_core::limits::PATTERNS_MAX) {
+            let input = CheckPaths { paths: some.to_vec() };
+            let seen = self.service.call::<op::LeaseCheck>(&self.caller, input)?.paths;
+            others.extend(seen.into_iter().filter(|path| !path.free && !path.mine));
+        }
+        let looks = self.looks();
+        others.retain(|seen| {
+            !holder(seen).is_some_and(|agent| was_at_work(&looks, tree, agent, since, now))
+        });
+        Ok(others)
+    }
+
+    /// Writes down what a look found. Without an event nobody knows who wrote it.
+    fn report_seen(&self, others: &[PathView], event: Option<&HookEvent>) {
+        for seen in others.iter().take(NAMED_MAX) {
+            let held = seen.conflicts.first().map(|conflict| &conflict.held);
+            self.report("write_seen", &seen.path, held, event);
+        }
     }
 
     /// Writes down what the hook saw. The verdict does not depend on it.
-    fn report(&self, name: &str, path: &str, held: Option<&LeaseView>, event: &HookEvent) {
-        let mut fields = Map::new();
-        fields.insert("event".to_owned(), json!(name));
-        fields.insert("path".to_owned(), json!(path));
-        fields.insert("holder".to_owned(), held.map_or(Value::Null, |held| json!(held.owner)));
-        fields.insert("layer".to_owned(), json!("hook"));
-        fields.insert("tool".to_owned(), json!(event.tool));
-        let _ = self.service.call::<op::EventEmit>(&self.caller, EmitEvent { event: fields });
+    fn report(&self, name: &str, path: &str, held: Option<&LeaseView>, event: Option<&HookEvent>) {
+        let layer = if name == "write_seen" { "look" } else { "hook" };
+        let writer = event.map(|_| self.caller.actor.as_str());
+        let fields = json!({"event": name, "path": path, "holder": held.map(|held| &held.owner),
+            "layer": layer, "tool": event.map(|event| &event.tool), "writer": writer});
+        let Value::Object(event) = fields else { return };
+        let _ = self.service.call::<op::EventEmit>(&self.caller, EmitEvent { event });
     }
 
     fn held(&self) -> Result<Held, Refusal> {
@@ -261,6 +323,16 @@ impl Held {
     }
 }
 
+/// The clock of this host, by which the calls of its own clients are told apart.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "calls of clients on one host are told apart by its own clock"
+)]
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
 fn holder(seen: &PathView) -> Option<&str> {
     seen.conflicts.first().map(|ConflictView { held, .. }| held.owner.as_str())
 }
@@ -269,8 +341,11 @@ fn is_held(path: &str, held: Option<&LeaseView>) -> Refusal {
     let message = match held {
         None => format!("{path} is leased to somebody else"),
         Some(held) => format!(
-            "{path} is leased to {} ({}) until {}",
-            held.owner, held.lock_id, held.expires_at
+            "{path} is leased to {} ({}{}) until {}",
+            held.owner,
+            held.lock_id,
+            held.purpose.as_ref().map(|purpose| format!(", {purpose}")).unwrap_or_default(),
+            held.expires_at
         ),
     };
     let wait = operation("lease.acquire").arg("patterns", path).ask("wait", "DUR");

@@ -5,7 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Each hook with what it asks comity.
-const HOOKS: [(&str, &str); 2] = [("pre-commit", "guard commit"), ("pre-push", "guard push")];
+const HOOKS: [(&str, &str); 3] = [
+    ("pre-commit", "guard commit"),
+    ("commit-msg", "guard commit --hook"),
+    ("pre-push", "guard push"),
+];
 /// What was there before runs first, under this name.
 const FORMER: &str = "before-comity";
 /// How comity knows its own hooks.

@@ -7,6 +7,7 @@ mod change;
 mod git_hooks;
 mod json;
 mod record;
+mod registered;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ mod wanted;
 
 pub use change::Outcome;
 pub use git_hooks::{HookOutcome, install_hooks, remove_hooks};
+pub use registered::{Registered, registered, untrusted_by_codex};
 pub use wanted::AgentClient;
 
 use crate::machine::Environment;

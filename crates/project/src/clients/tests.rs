@@ -206,12 +206,12 @@ fn gits_hooks_run_what_was_there_first_and_come_off_again() {
     fs::set_permissions(hooks.join("pre-push"), mode).unwrap();
     let program = dir.path().join("no such 'program");
     let installed = install_hooks(dir.path(), None, &program, false).unwrap().installed;
-    assert_eq!(installed, ["pre-commit", "pre-push"]);
+    assert_eq!(installed, ["pre-commit", "commit-msg", "pre-push"]);
     assert!(install_hooks(dir.path(), None, &program, false).unwrap().installed.is_empty());
     assert_eq!(fs::read_to_string(hooks.join("pre-push.before-comity")).unwrap(), own);
     remove_hooks(dir.path(), false).unwrap();
     assert_eq!(fs::read_to_string(hooks.join("pre-push")).unwrap(), own);
     assert_eq!(fs::read_dir(&hooks).unwrap().count(), 1);
     let elsewhere = install_hooks(dir.path(), Some(".husky"), &program, false).unwrap();
-    assert!(elsewhere.installed.is_empty() && elsewhere.by_hand.len() == 2);
+    assert!(elsewhere.installed.is_empty() && elsewhere.by_hand.len() == 3);
 }

@@ -37,11 +37,16 @@ impl AgentClient {
     }
 
     /// The client's name in identities: `comity mcp --client NAME`.
-    const fn identity(self) -> &'static str {
+    pub const fn identity(self) -> &'static str {
         match self {
             AgentClient::Claude => "claude-code",
             other => other.name(),
         }
+    }
+
+    /// Whether the client asks comity before and after its tools.
+    pub const fn has_hooks(self) -> bool {
+        matches!(self, AgentClient::Claude | AgentClient::Codex)
     }
 
     /// A program with one of these names says that the client is installed.
@@ -129,7 +134,8 @@ pub(super) fn wanted(clients: &[AgentClient], approve: bool) -> Vec<Wanted> {
     files
 }
 
-fn of_client(client: AgentClient, approve: bool) -> Vec<Wanted> {
+/// The first file names comity's server.
+pub(super) fn of_client(client: AgentClient, approve: bool) -> Vec<Wanted> {
     let file = |path, what| Wanted { path, what };
     let args = json!(["mcp", "--client", client.identity()]);
     let server = json!({"command": "comity", "args": args});

@@ -1,12 +1,13 @@
 //! Tools that may wait: for a lease, or for an answer. Nobody who waits holds a thread.
 
 use super::args::{self, Ask, LeaseFiles};
-use super::tools::{ToolAnswer, ToolCall, json_of};
+use super::tools::{ToolAnswer, ToolCall, json_of, writes};
 use crate::Served;
 use crate::runtime::blocking;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
 use comity_engine::{Answered, Caller};
+use comity_project::store::Place;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -29,9 +30,11 @@ impl Served {
                 ("lease_files", true) => self.lease_waiting(call).await,
                 ("ask", true) => self.ask_waiting(call).await,
                 _ => {
+                    let is_quick = !writes(&call.tool) && self.is_local();
                     let served = self.clone();
-                    // Both on one thread: most calls take less time than the way to another.
-                    let both = blocking(move || Ok((served.run_tool(call), news()))).await;
+                    let both = move || Ok((served.run_tool(call), news()));
+                    // Both on one thread: a read of a file takes less time than the way to another.
+                    let both = if is_quick { both() } else { blocking(both).await };
                     return both.unwrap_or_else(|refusal| (Err(refusal), Vec::new()));
                 }
             };
@@ -44,6 +47,11 @@ impl Served {
                 (Err(refusal), Vec::new())
             }
         }
+    }
+
+    /// Tells whether reading waits for nobody: writers of a file do not stop its readers.
+    fn is_local(&self) -> bool {
+        matches!(self.context.store, Place::File(_))
     }
 
     fn patience(&self, seconds: Option<i64>) -> Millis {
@@ -59,8 +67,8 @@ impl Served {
             let (caller, input, seconds) = served.leases_wanted(call.caller, given)?;
             let tell = Box::new(move |outcome| drop(done.send(outcome)));
             let (patience, paths) = (served.patience(seconds), input.patterns.clone());
-            let request = caller.request(input.into());
-            served.service.submit_waiting(request, patience, tell)?;
+            let (request, observer) = (caller.request(input.into()), caller.observer.clone());
+            served.service.submit_waiting(request, observer, patience, tell)?;
             Ok((caller, paths))
         })
         .await

@@ -55,6 +55,10 @@ impl Data {
                 let directive = state.directives.get(&(repo.clone(), *id));
                 directive.cloned().map(Box::new).map(Entity::Directive)
             }
+            Key::PastLease(repo, id) => {
+                let lease = state.past_leases.get(&(repo.clone(), *id));
+                lease.cloned().map(Box::new).map(Entity::PastLease)
+            }
             Key::Post(repo, id) => {
                 let post = state.posts.get(&(repo.clone(), id.clone()));
                 post.cloned().map(Box::new).map(Entity::Post)
@@ -71,6 +75,7 @@ impl Data {
         keys.extend(state.agents.keys().cloned().map(Key::Agent));
         keys.extend(state.memories.keys().cloned().map(|(repo, id)| Key::Memory(repo, id)));
         keys.extend(state.directives.keys().cloned().map(|(repo, id)| Key::Directive(repo, id)));
+        keys.extend(state.past_leases.keys().cloned().map(|(repo, id)| Key::PastLease(repo, id)));
         keys.extend(state.posts.keys().cloned().map(|(repo, id)| Key::Post(repo, id)));
         keys.sort();
         keys
@@ -146,6 +151,9 @@ impl Data {
             }
             Key::Directive(repo, id) => {
                 copy(&(repo.clone(), *id), &from.directives, &mut self.state.directives);
+            }
+            Key::PastLease(repo, id) => {
+                copy(&(repo.clone(), *id), &from.past_leases, &mut self.state.past_leases);
             }
             Key::Post(repo, id) => {
                 copy(&(repo.clone(), id.clone()), &from.posts, &mut self.state.posts);

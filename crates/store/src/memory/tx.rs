@@ -66,6 +66,17 @@ impl<'a> Tx<'a> {
         }
     }
 
+    fn put_held(&self, facts: &mut Facts, repo: &RepoName, after: Seq, paths: &[String]) {
+        let near = |path: &str| paths.iter().any(|wanted| is_near(path, wanted));
+        self.put_leases(facts, |l| l.repo == *repo && near(&l.path));
+        for lease in self.data.state.past_leases.values() {
+            if lease.repo == *repo && lease.ended > after && near(&lease.path) {
+                let key = Key::PastLease(repo.clone(), lease.id);
+                facts.put(key, Some(Entity::PastLease(Box::new(lease.clone()))));
+            }
+        }
+    }
+
     fn put_entity(&self, facts: &mut Facts, key: &Key) {
         facts.put(key.clone(), self.data.entity(key));
         if let Key::Agent(id) = key {
@@ -132,8 +143,12 @@ impl<'a> Tx<'a> {
             Need::LeasesNear(repo, prefix) => {
                 let rule = facts.known_case_rule(repo);
                 let may_meet =
-                    |l: &Lease| !surely_apart(prefix, &l.path, rule) && is_near(l, prefix);
+                    |l: &Lease| !surely_apart(prefix, &l.path, rule) && is_near(&l.path, prefix);
                 self.put_leases(facts, |l| l.repo == *repo && may_meet(l));
+                facts.mark_answered(need.clone());
+            }
+            Need::HeldNear(repo, after, paths) => {
+                self.put_held(facts, repo, *after, paths);
                 facts.mark_answered(need.clone());
             }
             Need::LeasesOf(repo, owner) => {
@@ -166,8 +181,8 @@ impl<'a> Tx<'a> {
 }
 
 /// Tells whether a lease's literal prefix lies on the way to, at, or below this one.
-fn is_near(lease: &Lease, prefix: &str) -> bool {
-    let own = Pattern::prefix_of(&lease.path).unwrap_or_default();
+fn is_near(pattern: &str, prefix: &str) -> bool {
+    let own = Pattern::prefix_of(pattern).unwrap_or_default();
     is_at_or_below(&own, prefix) || is_at_or_below(prefix, &own)
 }
 

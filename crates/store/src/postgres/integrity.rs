@@ -53,7 +53,8 @@ const MISMATCHES: &[(&str, &str)] = &[
         "labels are missing",
     ),
 ];
-const LEASE_PLACES: &str = "SELECT prefix, path FROM leases ORDER BY repo, number";
+const LEASE_PLACES: &str =
+    "SELECT prefix, path FROM leases UNION ALL SELECT prefix, path FROM past_leases";
 
 fn counted(link: &Link, text: &'static str, meaning: &str) -> Result<Option<String>, DbError> {
     let rows = link.query(text, values![])?;

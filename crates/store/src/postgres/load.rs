@@ -11,7 +11,7 @@ use comity_core::facts::{
     Entity, Facts, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, WAITING_COUNT_MAX,
     candidate_page,
 };
-use comity_core::ids::{AgentId, Fence, RepoName, TaskId};
+use comity_core::ids::{AgentId, Fence, RepoName, Seq, TaskId};
 use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::pattern::surely_apart;
 use comity_core::state::Key;
@@ -91,6 +91,11 @@ impl Loader<'_> {
                 let given = values![text(repo.as_str()), rank, number, most];
                 ops.push(Op::new(sql::CANDIDATES, given));
             }
+            Need::HeldNear(repo, after, paths) => {
+                let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+                ops.push(leases_near(repo, &paths));
+                ops.push(past_leases_near(repo, *after, &paths));
+            }
             Need::LeasesOf(repo, owner) => {
                 let given = values![text(repo.as_str()), text(owner.as_str()), 0_i64, i64::MAX];
                 ops.push(Op::new(sql::LEASES_BY_OWNER, given));
@@ -156,6 +161,9 @@ impl Loader<'_> {
             Key::Directive(repo, id) => {
                 (sql::DIRECTIVE, values![repo.as_str().to_owned(), rows::signed(id.0)])
             }
+            Key::PastLease(repo, id) => {
+                (sql::PAST_LEASE, values![repo.as_str().to_owned(), rows::signed(id.0)])
+            }
             Key::Post(repo, id) => {
                 (sql::POST, values![repo.as_str().to_owned(), id.as_str().to_owned()])
             }
@@ -182,6 +190,14 @@ impl Loader<'_> {
                 facts.put_candidates(repo.clone(), *after, &places);
             }
             Need::LeasesOf(..) => leases(first, &[""], facts)?,
+            Need::HeldNear(..) => {
+                leases(first, &[""], facts)?;
+                for row in results.get(1).into_iter().flatten() {
+                    let lease = rows::past_lease(row)?;
+                    let key = Key::PastLease(lease.repo.clone(), lease.id);
+                    facts.put(key, Some(Entity::PastLease(Box::new(lease))));
+                }
+            }
             Need::Preferred(..) | Need::LeasesNear(..) => {}
             Need::Dependants(repo, id) => {
                 let ids = self.tasks(repo, first, facts)?;
@@ -232,6 +248,7 @@ impl Loader<'_> {
             Key::Agent(_) => Entity::Agent(rows::entity(row, 0)?),
             Key::Memory(..) => Entity::Memory(rows::entity(row, 0)?),
             Key::Directive(..) => Entity::Directive(rows::entity(row, 0)?),
+            Key::PastLease(..) => Entity::PastLease(Box::new(rows::past_lease(row)?)),
             Key::Post(..) => Entity::Post(rows::entity(row, 0)?),
         };
         facts.put(key.clone(), Some(entity));
@@ -346,14 +363,25 @@ fn leases_near(repo: &RepoName, prefixes: &[&str]) -> Op {
     if prefixes.contains(&"") {
         return Op::new(sql::LEASES_OF_REPO, values![repo]);
     }
-    let mut at = BTreeSet::from([""]);
-    for prefix in prefixes {
-        at.extend(prefix.match_indices('/').filter_map(|(at, _)| prefix.get(..at)));
-        at.insert(prefix);
+    let [at, low, high] = places_near(prefixes);
+    Op::new(sql::LEASES_NEAR, values![repo, at, low, high])
+}
+
+/// Finds leases near paths that ended after a place in the log.
+fn past_leases_near(repo: &RepoName, after: Seq, paths: &[&str]) -> Op {
+    let (repo, after) = (repo.as_str().to_owned(), rows::signed(after.0));
+    if paths.contains(&"") {
+        return Op::new(sql::PAST_LEASES_OF_REPO, values![repo, after]);
     }
-    let at: Vec<String> = at.into_iter().map(str::to_owned).collect();
+    let [at, low, high] = places_near(paths);
+    Op::new(sql::PAST_LEASES_NEAR, values![repo, at, low, high, after])
+}
+
+/// Returns where patterns near some paths begin: exactly there, or between two texts.
+fn places_near(prefixes: &[&str]) -> [Vec<String>; 3] {
+    let at = rows::ways_to(prefixes).into_iter().map(str::to_owned).collect();
     let below = |end: char| prefixes.iter().map(|it| format!("{it}{end}")).collect::<Vec<_>>();
-    Op::new(sql::LEASES_NEAR, values![repo, at, below('/'), below('0')])
+    [at, below('/'), below('0')]
 }
 
 /// Puts in leases, but for those that surely have nothing in common with any of these literal paths.

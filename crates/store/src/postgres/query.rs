@@ -225,6 +225,7 @@ fn page_of(
         EntityKind::Decision => link.query(sql::DECISIONS_AFTER, values![name, number, limit]),
         EntityKind::Memory => link.query(sql::MEMORIES_AFTER, values![name, number, limit]),
         EntityKind::Directive => link.query(sql::DIRECTIVES_AFTER, values![name, number, limit]),
+        EntityKind::PastLease => link.query(sql::PAST_LEASES_AFTER, values![name, number, limit]),
         EntityKind::Post => link.query(sql::POSTS_AFTER, values![name, id, limit]),
     }?;
     found.iter().map(|row| rows::keyed(kind, row)).collect()

@@ -8,14 +8,15 @@ use comity_core::chain::Hash;
 use std::time::Duration;
 
 /// The migration that needs more than statements.
-const POSTS: i64 = 4;
+const POSTS: i64 = 5;
 
 /// Every released migration, in order. A released one is never edited.
 const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("migrations/0001_initial.sql")),
     (2, include_str!("migrations/0002_memory.sql")),
     (3, include_str!("migrations/0003_fold_case.sql")),
-    (POSTS, include_str!("migrations/0004_posts.sql")),
+    (4, include_str!("migrations/0004_past_leases.sql")),
+    (POSTS, include_str!("migrations/0005_posts.sql")),
 ];
 
 /// The schema that this build writes.

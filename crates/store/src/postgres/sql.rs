@@ -30,7 +30,7 @@ macro_rules! event_filter {
 macro_rules! lease_columns {
     () => {
         "SELECT repo, number, path, shared, owner, purpose, claim_of, fence, acquired_at, \
-         renewed_at, ttl FROM leases "
+         renewed_at, ttl, late FROM leases "
     };
 }
 
@@ -300,6 +300,46 @@ pub(super) const LEASES_NEAR: &str = concat!(
     lease_columns!(),
     "WHERE repo = $1 AND prefix >= u.low AND prefix < u.high ORDER BY prefix) l"
 );
+macro_rules! past_lease_columns {
+    () => {
+        "SELECT repo, number, path, shared, owner, claim_of, fence, acquired_at, late, ended, \
+         ended_at, expired FROM past_leases "
+    };
+}
+
+pub(super) const PAST_LEASE: &str = concat!(
+    past_lease_columns!(),
+    "WHERE repo = $1 AND number >= $2 AND number <= $2 ORDER BY number"
+);
+pub(super) const PAST_LEASES_OF_REPO: &str =
+    concat!(past_lease_columns!(), "WHERE repo = $1 AND ended > $2");
+pub(super) const PAST_LEASES_NEAR: &str = concat!(
+    "SELECT l.* FROM unnest($2::text[]) u (prefix), LATERAL (",
+    past_lease_columns!(),
+    "WHERE repo = $1 AND prefix >= u.prefix AND prefix <= u.prefix AND ended > $5
+    ORDER BY prefix, past_leases.ended) l UNION ALL
+    SELECT l.* FROM unnest($3::text[], $4::text[]) u (low, high), LATERAL (",
+    past_lease_columns!(),
+    "WHERE repo = $1 AND prefix >= u.low AND prefix < u.high AND ended > $5
+    ORDER BY prefix, past_leases.ended) l"
+);
+pub(super) const PAST_LEASES_AFTER: &str = concat!(
+    past_lease_columns!(),
+    "WHERE (repo, number) > ($1, $2) ORDER BY repo, number LIMIT $3"
+);
+pub(super) const SET_PAST_LEASES: &str =
+    "INSERT INTO past_leases (repo, number, prefix, ended, path,
+    shared, owner, claim_of, fence, acquired_at, late, ended_at, expired)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::text[],
+    $6::boolean[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::boolean[],
+    $12::bigint[], $13::boolean[])
+    ON CONFLICT (repo, number) DO UPDATE SET prefix = excluded.prefix, ended = excluded.ended,
+    path = excluded.path, shared = excluded.shared, owner = excluded.owner,
+    claim_of = excluded.claim_of, fence = excluded.fence, acquired_at = excluded.acquired_at,
+    late = excluded.late, ended_at = excluded.ended_at, expired = excluded.expired";
+pub(super) const DELETE_PAST_LEASES: &str = "DELETE FROM past_leases t
+    USING unnest($1::text[], $2::bigint[]) u (repo, number)
+    WHERE t.repo = u.repo AND t.number = u.number";
 pub(super) const LEASES_FIRST_BELOW: &str = concat!(
     lease_columns!(),
     "WHERE repo = $1 AND prefix >= $2 AND prefix < $3 ORDER BY prefix, number LIMIT $4"
@@ -313,14 +353,14 @@ pub(super) const LEASES_BY_NUMBER: &str =
 pub(super) const LEASES_AFTER: &str =
     concat!(lease_columns!(), "WHERE (repo, number) > ($1, $2) ORDER BY repo, number LIMIT $3");
 pub(super) const SET_LEASES: &str = "INSERT INTO leases (repo, number, prefix, path, shared, owner,
-    purpose, claim_of, fence, acquired_at, renewed_at, ttl, due_at)
+    purpose, claim_of, fence, acquired_at, renewed_at, ttl, due_at, late)
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::boolean[],
     $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[],
-    $13::bigint[])
+    $13::bigint[], $14::boolean[])
     ON CONFLICT (repo, number) DO UPDATE SET prefix = excluded.prefix, path = excluded.path,
     shared = excluded.shared, owner = excluded.owner, purpose = excluded.purpose,
     claim_of = excluded.claim_of, fence = excluded.fence, acquired_at = excluded.acquired_at,
-    renewed_at = excluded.renewed_at, ttl = excluded.ttl,
+    renewed_at = excluded.renewed_at, ttl = excluded.ttl, late = excluded.late,
     due_at = CASE WHEN excluded.due_at = -1 THEN leases.due_at ELSE excluded.due_at END";
 pub(super) const DELETE_LEASES: &str = "DELETE FROM leases WHERE ctid = ANY(ARRAY(
     SELECT t.ctid FROM unnest($1::text[], $2::bigint[]) u (repo, number), LATERAL (
@@ -451,7 +491,7 @@ pub(super) const DELETE_PLACES: &str = "DELETE FROM post_places WHERE ctid = ANY
 pub(super) const CLEAR: &str = "DELETE FROM repos; DELETE FROM agents; DELETE FROM tasks; \
     DELETE FROM deps; DELETE FROM task_labels; DELETE FROM leases; DELETE FROM decisions; \
     DELETE FROM memories; DELETE FROM memory_words; DELETE FROM directives; \
-    DELETE FROM posts; DELETE FROM post_places";
+    DELETE FROM past_leases; DELETE FROM posts; DELETE FROM post_places";
 
 pub(super) const TASK_LISTS: TaskLists = TaskLists {
     of_label: TASKS_OF_LABEL,

@@ -34,6 +34,8 @@ const WANTED: &[(&str, &str, &[&str])] = &[
     ("SET_TASKS_DUE", sql::SET_TASKS_DUE, &["tasks_pkey"]),
     ("LEASE", sql::LEASE, &["leases_pkey"]),
     ("LEASES_NEAR", sql::LEASES_NEAR, &["leases_by_prefix"]),
+    ("PAST_LEASE", sql::PAST_LEASE, &["past_leases_pkey"]),
+    ("PAST_LEASES_NEAR", sql::PAST_LEASES_NEAR, &["past_leases_by_prefix"]),
     ("LEASES_BY_OWNER", sql::LEASES_BY_OWNER, &["leases_by_owner"]),
     ("LEASES_BY_NUMBER", sql::LEASES_BY_NUMBER, &["leases_pkey"]),
     ("LEASES_DUE", sql::LEASES_DUE, &["leases_due"]),
@@ -111,6 +113,8 @@ const FILL: &str = "INSERT INTO tasks (repo, id, number, status, priority, role,
     INSERT INTO deps SELECT 'a/b', 'T' || n, 'T' || n - 1 FROM generate_series(2, 20000) n;
     INSERT INTO leases SELECT 'a/b', n, 'src/' || n, 'src/' || n, false, 'ann', NULL, NULL, n, n, n, n, n
         FROM generate_series(1, 20000) n;
+    INSERT INTO past_leases SELECT 'a/b', n, 'src/' || n, n, 'src/' || n, false, 'ann', NULL, n, n, false,
+        n, false FROM generate_series(1, 20000) n;
     INSERT INTO decisions SELECT 'a/b', n, true, n, 'x' FROM generate_series(1, 20000) n;
     INSERT INTO memories SELECT 'a/b', n, 'fact', 'global', false, n, 'x' FROM generate_series(1, 20000) n;
     INSERT INTO memory_words SELECT 'a/b', 'w' || n % 100, n FROM generate_series(1, 20000) n;
@@ -120,7 +124,7 @@ const FILL: &str = "INSERT INTO tasks (repo, id, number, status, priority, role,
     INSERT INTO events SELECT n, n, 'note', 1, 'a/b', 'ann', 'T1', '', '', ''
         FROM generate_series(1, 20000) n";
 const EMPTY: &str = "DELETE FROM tasks; DELETE FROM task_labels; DELETE FROM deps; DELETE FROM leases; \
-    DELETE FROM decisions; DELETE FROM memories; DELETE FROM memory_words; DELETE FROM directives; \
+    DELETE FROM past_leases; DELETE FROM decisions; DELETE FROM memories; DELETE FROM memory_words; DELETE FROM directives; \
     DELETE FROM signs; DELETE FROM idempotency; DELETE FROM events";
 
 #[test]

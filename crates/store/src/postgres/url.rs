@@ -1,6 +1,6 @@
 //! Connection strings, and the `PG*` variables for what they leave out.
 
-use crate::StoreError;
+use crate::{StoreError, plain_file};
 use std::path::Path;
 use std::time::Duration;
 use tokio_postgres::Config;
@@ -126,11 +126,15 @@ fn one_host_each(url: &str) -> String {
     format!("{place}?{}", pairs.join("&"))
 }
 
+/// The largest file of passwords that is read.
+const PASSWORDS_BYTES_MAX: usize = 1024 * 1024;
+
 /// Finds the password in a file of `host:port:database:user:password` lines that only its owner reads.
 fn from_password_file(config: &Config, var: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     use std::os::unix::fs::PermissionsExt;
     let path = var("PGPASSFILE").or_else(|| Some(format!("{}/.pgpass", var("HOME")?)))?;
-    if std::fs::metadata(&path).ok()?.permissions().mode() & 0o077 != 0 {
+    let file = plain_file::open(Path::new(&path)).ok()?;
+    if file.metadata().ok()?.permissions().mode() & 0o077 != 0 {
         return None;
     }
     let host = match config.get_hosts().first()? {
@@ -141,7 +145,7 @@ fn from_password_file(config: &Config, var: &dyn Fn(&str) -> Option<String>) -> 
     let user = config.get_user().unwrap_or_default().to_owned();
     let database = config.get_dbname().unwrap_or(&user).to_owned();
     let wanted = [host, port, database, user];
-    let text = std::fs::read_to_string(&path).ok()?;
+    let text = String::from_utf8(plain_file::read_all(file, PASSWORDS_BYTES_MAX).ok()?).ok()?;
     text.lines().find_map(|line| {
         let fields: Vec<&str> = line.splitn(5, ':').collect();
         let fits = |(field, wanted): (&&str, &String)| *field == "*" || field == wanted;
@@ -203,6 +207,32 @@ mod tests {
         let url = "postgres://ann@/app?host=/run/a,/run/b&target_session_attrs=read-write";
         let hosts = ["/run/a", "/run/b"].map(|dir| Host::Unix(dir.into()));
         assert_eq!(read(url, &none).unwrap().get_hosts(), hosts);
+    }
+
+    #[test]
+    fn a_password_comes_from_a_plain_file_of_the_users_own() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("pgpass");
+        let name = file.display().to_string();
+        let var = |wanted: &str| (wanted == "PGPASSFILE").then(|| name.clone());
+        let password = || {
+            let config = read("postgres://ann@h/app", &var).unwrap();
+            config.get_password().map(|found| String::from_utf8_lossy(found).into_owned())
+        };
+        std::fs::write(&file, "other:*:*:*:no\nh:5432:app:ann:s3cret\n").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(password().as_deref(), Some("s3cret"));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(password(), None, "others may read it");
+        // A pipe that nobody writes to, and a file without an end, are not waited for.
+        std::fs::remove_file(&file).unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(password(), None);
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+        assert_eq!(password(), None);
     }
 
     #[test]

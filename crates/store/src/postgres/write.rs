@@ -13,7 +13,7 @@ use crate::transaction_time::ClockNote;
 use crate::{Changes, PRESENCE_LIFE, Rows};
 use comity_core::decision::{Decision, DecisionState};
 use comity_core::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, TaskId};
-use comity_core::lease::{Lease, LeaseMode};
+use comity_core::lease::{Lease, LeaseMode, PastLease};
 use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::pattern::Pattern;
 use comity_core::role::Role;
@@ -153,6 +153,7 @@ impl<'a> Writer<'a> {
         self.agents(&dirty)?;
         self.tasks(&dirty)?;
         self.leases(&dirty);
+        self.past_leases(&dirty);
         self.decisions(&dirty)?;
         self.kept(&dirty.kept)?;
         self.posts(&dirty.posts)?;
@@ -212,6 +213,7 @@ impl<'a> Writer<'a> {
                 list.iter().map(|(l, _)| l.renewed_at.ms()).collect::<Vec<_>>(),
                 list.iter().map(|(l, _)| l.ttl.ms()).collect::<Vec<_>>(),
                 list.iter().map(|(_, due)| *due).collect::<Vec<_>>(),
+                list.iter().map(|(l, _)| l.late).collect::<Vec<_>>(),
             ];
             self.add(sql::SET_LEASES, given);
             if list.iter().any(|(_, due)| *due == Some(KEEP)) {
@@ -221,6 +223,35 @@ impl<'a> Writer<'a> {
         if !dirty.gone_leases.is_empty() {
             let (repos, numbers) = numbered(dirty.gone_leases.iter().map(|(r, id)| (*r, id.0)));
             self.add(sql::DELETE_LEASES, values![repos, numbers]);
+        }
+    }
+
+    fn past_leases(&mut self, dirty: &DirtyRows<'_>) {
+        let list = &dirty.past_leases;
+        if !list.is_empty() {
+            let given = values![
+                list.iter().map(|l| l.repo.as_str().to_owned()).collect::<Vec<_>>(),
+                list.iter().map(|l| signed(l.id.0)).collect::<Vec<_>>(),
+                list.iter().map(|l| literal_prefix(&l.path)).collect::<Vec<_>>(),
+                list.iter().map(|l| signed(l.ended.0)).collect::<Vec<_>>(),
+                list.iter().map(|l| l.path.clone()).collect::<Vec<_>>(),
+                list.iter().map(|l| l.mode == LeaseMode::Shared).collect::<Vec<_>>(),
+                list.iter().map(|l| l.owner.as_str().to_owned()).collect::<Vec<_>>(),
+                list.iter()
+                    .map(|l| l.claim_of.as_ref().map(ToString::to_string))
+                    .collect::<Vec<_>>(),
+                list.iter().map(|l| signed(l.fence.get())).collect::<Vec<_>>(),
+                list.iter().map(|l| l.acquired_at.ms()).collect::<Vec<_>>(),
+                list.iter().map(|l| l.late).collect::<Vec<_>>(),
+                list.iter().map(|l| l.ended_at.ms()).collect::<Vec<_>>(),
+                list.iter().map(|l| l.expired).collect::<Vec<_>>(),
+            ];
+            self.add(sql::SET_PAST_LEASES, given);
+        }
+        if !dirty.gone_past_leases.is_empty() {
+            let gone = dirty.gone_past_leases.iter().map(|(r, id)| (*r, id.0));
+            let (repos, numbers) = numbered(gone);
+            self.add(sql::DELETE_PAST_LEASES, values![repos, numbers]);
         }
     }
 
@@ -259,7 +290,7 @@ impl<'a> Writer<'a> {
                 Key::Decision(repo, id) => decisions.push((repo, signed(id.0), due)),
                 Key::Memory(repo, id) => memories.push((repo, signed(id.0), due)),
                 Key::Directive(repo, id) => directives.push((repo, signed(id.0), due)),
-                Key::Repo(_) | Key::Agent(_) | Key::Post(..) => {}
+                Key::Repo(_) | Key::Agent(_) | Key::PastLease(..) | Key::Post(..) => {}
             }
         }
         if !tasks.is_empty() {
@@ -420,6 +451,8 @@ struct DirtyRows<'r> {
     gone_leases: Vec<(&'r RepoName, LeaseId)>,
     decisions: Vec<(&'r Decision, Option<i64>)>,
     gone_decisions: Vec<(&'r RepoName, DecisionId)>,
+    past_leases: Vec<&'r PastLease>,
+    gone_past_leases: Vec<(&'r RepoName, LeaseId)>,
     kept: DirtyMemories<'r>,
     posts: DirtyPosts<'r>,
 }
@@ -453,6 +486,10 @@ impl<'r> DirtyRows<'r> {
             Key::Directive(repo, id) => match state.directives.get(&(repo.clone(), *id)) {
                 Some(directive) => self.kept.directives.push((directive, due)),
                 None => self.kept.gone_directives.push((repo, *id)),
+            },
+            Key::PastLease(repo, id) => match state.past_leases.get(&(repo.clone(), *id)) {
+                Some(lease) => self.past_leases.push(lease),
+                None => self.gone_past_leases.push((repo, *id)),
             },
             Key::Post(repo, id) => match state.posts.get(&(repo.clone(), id.clone())) {
                 Some(post) => self.posts.posts.push(post),

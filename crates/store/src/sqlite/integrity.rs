@@ -107,7 +107,9 @@ pub(super) fn mismatches(conn: &Connection) -> Result<Vec<String>, DbError> {
 }
 
 fn leases_astray(conn: &Connection) -> Result<usize, DbError> {
-    let mut statement = conn.prepare("SELECT prefix, path FROM leases")?;
+    let mut statement = conn.prepare(
+        "SELECT prefix, path FROM leases UNION ALL SELECT prefix, path FROM past_leases",
+    )?;
     let mut rows = statement.query([])?;
     let mut astray = 0;
     while let Some(row) = rows.next()? {

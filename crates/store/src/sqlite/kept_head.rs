@@ -140,6 +140,43 @@ mod tests {
     }
 
     #[test]
+    fn a_line_torn_at_any_byte_never_says_that_events_are_gone() {
+        let ends = [head(9, "9"), head(10, "10"), head(11, "11")];
+        let lines = ends.each_ref().map(line);
+        for (old, new) in [(0, 1), (1, 2)] {
+            for at in 0..=LINE_BYTES {
+                // A crash leaves the beginning of the new line and the end of the old one, or the other way round.
+                for (front, back) in [(new, old), (old, new)] {
+                    let mut torn = lines[front].as_bytes()[..at].to_vec();
+                    torn.extend_from_slice(&lines[back].as_bytes()[at..]);
+                    // The store was synced before the line was begun.
+                    assert_eq!(gone(parse(&torn), &ends[new]), None, "{at}");
+                }
+                let mut zeroed = lines[new].clone().into_bytes();
+                zeroed[at..].fill(0);
+                assert_eq!(gone(parse(&zeroed), &ends[new]), None, "{at}");
+            }
+        }
+    }
+
+    #[test]
+    fn after_a_torn_line_the_next_commit_guards_the_log_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = dir.path().join("comity.db");
+        let mut kept = KeptHead::new(&db, false);
+        kept.follow(&head(4, "4"));
+        let whole = std::fs::read(path(&db)).unwrap();
+        for at in 0..whole.len() {
+            std::fs::write(path(&db), &whole[..at]).unwrap();
+            assert_eq!(read(&db), None, "{at}");
+            let mut next = KeptHead::new(&db, false);
+            next.check(&head(4, "4")).unwrap();
+            next.follow(&head(5, "5"));
+            assert!(matches!(next.check(&head(4, "4")), Err(StoreError::Gone(_))), "{at}");
+        }
+    }
+
+    #[test]
     fn a_log_that_ends_before_the_kept_head_has_lost_events_and_one_that_goes_on_has_not() {
         let kept = Some(Kept { seq: Seq(5), hash: Hash::of(b"5") });
         assert_eq!(gone(kept, &head(5, "5")), None);

@@ -10,7 +10,7 @@ use comity_core::facts::{
     Entity, Facts, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, Saved, WAITING_COUNT_MAX,
     candidate_page,
 };
-use comity_core::ids::{AgentId, Fence, RepoName, TaskId};
+use comity_core::ids::{AgentId, Fence, RepoName, Seq, TaskId};
 use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::pattern::surely_apart;
 use comity_core::state::Key;
@@ -48,6 +48,7 @@ impl Loader<'_> {
                 self.tasks_of(repo, sql::SENT_BACK, given, facts)?;
             }
             Need::LeasesNear(repo, prefix) => self.leases_near(repo, prefix, facts)?,
+            Need::HeldNear(repo, after, paths) => self.held_near(repo, *after, paths, facts)?,
             Need::LeasesOf(repo, owner) => {
                 let given = params![repo.as_str(), owner.as_str(), 0, i64::MAX];
                 self.leases_of(repo, "", sql::LEASES_BY_OWNER, given, facts)?;
@@ -141,6 +142,11 @@ impl Loader<'_> {
                     Ok(Entity::Directive(rows::entity(row, 0)?))
                 })
             }
+            Key::PastLease(repo, id) => {
+                self.first(sql::PAST_LEASE, params![repo.as_str(), rows::signed(id.0)], |row| {
+                    Ok(Entity::PastLease(Box::new(rows::past_lease(row)?)))
+                })
+            }
             Key::Post(repo, id) => {
                 self.first(sql::POST, params![repo.as_str(), id.as_str()], |row| {
                     Ok(Entity::Post(rows::entity(row, 0)?))
@@ -209,11 +215,51 @@ impl Loader<'_> {
         if prefix.is_empty() {
             return self.leases_of(repo, "", sql::LEASES_OF_REPO, params![repo.as_str()], facts);
         }
-        let above = prefix.match_indices('/').map(|(at, _)| prefix.get(..at).unwrap_or_default());
-        for at in std::iter::once("").chain(above).chain([prefix]) {
+        for at in rows::ways_to(&[prefix]) {
             self.leases_of(repo, prefix, sql::LEASES_AT, params![repo.as_str(), at], facts)?;
         }
         self.leases_of(repo, prefix, sql::LEASES_BELOW, params![repo.as_str(), prefix], facts)
+    }
+
+    /// Puts in the leases near some paths: the live ones, and those that ended after a place in the log.
+    fn held_near(
+        &self,
+        repo: &RepoName,
+        after: Seq,
+        paths: &[String],
+        facts: &mut Facts,
+    ) -> Result<(), DbError> {
+        let (name, after) = (repo.as_str(), rows::signed(after.0));
+        if paths.iter().any(String::is_empty) {
+            self.leases_of(repo, "", sql::LEASES_OF_REPO, params![name], facts)?;
+            return self.past_leases(sql::PAST_LEASES_OF_REPO, params![name, after], facts);
+        }
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        for at in rows::ways_to(&paths) {
+            self.leases_of(repo, "", sql::LEASES_AT, params![name, at], facts)?;
+            self.past_leases(sql::PAST_LEASES_AT, params![name, at, after], facts)?;
+        }
+        for path in paths {
+            self.leases_of(repo, "", sql::LEASES_BELOW, params![name, path], facts)?;
+            self.past_leases(sql::PAST_LEASES_BELOW, params![name, path, after], facts)?;
+        }
+        Ok(())
+    }
+
+    fn past_leases(
+        &self,
+        text: &str,
+        given: impl Params,
+        facts: &mut Facts,
+    ) -> Result<(), DbError> {
+        let mut statement = self.conn.prepare_cached(text)?;
+        let mut found = statement.query(given)?;
+        while let Some(row) = found.next()? {
+            let lease = rows::past_lease(row)?;
+            let key = Key::PastLease(lease.repo.clone(), lease.id);
+            facts.put(key, Some(Entity::PastLease(Box::new(lease))));
+        }
+        Ok(())
     }
 
     fn candidates(

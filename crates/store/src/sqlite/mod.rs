@@ -48,8 +48,9 @@ const FILE_MODE: u32 = 0o600;
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// The default of `OpenOptions::lock_wait`.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// When the write-ahead log is longer than this, a process that ends truncates it.
-const WAL_BYTES_MAX: u64 = 1 << 18;
+/// When the write-ahead log is longer than this, a process that ends truncates it. The tables of a new store alone take up
+/// half of it.
+const WAL_BYTES_MAX: u64 = 1 << 19;
 /// More than there are statements, so that no statement is compiled twice.
 const STATEMENTS_KEPT: usize = 128;
 

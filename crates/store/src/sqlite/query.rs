@@ -245,6 +245,7 @@ fn page_of(
         EntityKind::Decision => by_number(sql::DECISIONS_AFTER),
         EntityKind::Memory => by_number(sql::MEMORIES_AFTER),
         EntityKind::Directive => by_number(sql::DIRECTIVES_AFTER),
+        EntityKind::PastLease => by_number(sql::PAST_LEASES_AFTER),
         EntityKind::Post => collect(conn, sql::POSTS_AFTER, params![name, from.id, limit], read),
     }
 }

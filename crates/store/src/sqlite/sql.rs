@@ -38,7 +38,14 @@ macro_rules! event_filter {
 macro_rules! lease_columns {
     () => {
         "SELECT repo, number, path, shared, owner, purpose, claim_of, fence, acquired_at, \
-         renewed_at, ttl FROM leases "
+         renewed_at, ttl, late FROM leases "
+    };
+}
+
+macro_rules! past_lease_columns {
+    () => {
+        "SELECT repo, number, path, shared, owner, claim_of, fence, acquired_at, late, ended, \
+         ended_at, expired FROM past_leases "
     };
 }
 
@@ -214,14 +221,28 @@ statements! {
         "INDEXED BY leases_by_number WHERE (repo, number) > (?1, ?2)
         ORDER BY repo, number LIMIT ?3");
     SET_LEASE = "INSERT INTO leases (repo, prefix, number, path, shared, owner, purpose, claim_of,
-        fence, acquired_at, renewed_at, ttl, due_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+        fence, acquired_at, renewed_at, ttl, due_at, late)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?15)
         ON CONFLICT (repo, number) DO UPDATE SET prefix = excluded.prefix, path = excluded.path,
         shared = excluded.shared, owner = excluded.owner, purpose = excluded.purpose,
         claim_of = excluded.claim_of, fence = excluded.fence, acquired_at = excluded.acquired_at,
-        renewed_at = excluded.renewed_at, ttl = excluded.ttl,
+        renewed_at = excluded.renewed_at, ttl = excluded.ttl, late = excluded.late,
         due_at = iif(?14, excluded.due_at, due_at)";
     DELETE_LEASE = "DELETE FROM leases WHERE repo = ?1 AND number = ?2";
+    PAST_LEASE = concat!(past_lease_columns!(),
+        "INDEXED BY past_leases_by_number WHERE repo = ?1 AND number = ?2");
+    PAST_LEASES_AT = concat!(past_lease_columns!(),
+        "WHERE repo = ?1 AND prefix = ?2 AND ended > ?3");
+    PAST_LEASES_BELOW = concat!(past_lease_columns!(),
+        "WHERE repo = ?1 AND prefix >= ?2 || '/' AND prefix < ?2 || '0' AND ended > ?3");
+    PAST_LEASES_OF_REPO = concat!(past_lease_columns!(), "WHERE repo = ?1 AND ended > ?2");
+    PAST_LEASES_AFTER = concat!(past_lease_columns!(),
+        "INDEXED BY past_leases_by_number WHERE (repo, number) > (?1, ?2)
+        ORDER BY repo, number LIMIT ?3");
+    SET_PAST_LEASE = "INSERT OR REPLACE INTO past_leases (repo, prefix, ended, number, path, shared,
+        owner, claim_of, fence, acquired_at, late, ended_at, expired)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+    DELETE_PAST_LEASE = "DELETE FROM past_leases WHERE repo = ?1 AND number = ?2";
     SET_LEASE_DUE = "UPDATE leases SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
 
     DECISION = "SELECT body FROM decisions WHERE repo = ?1 AND number = ?2";

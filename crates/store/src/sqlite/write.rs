@@ -12,7 +12,7 @@ use crate::{Changes, PRESENCE_LIFE, Rows};
 use comity_core::chain::Stored;
 use comity_core::decision::{Decision, DecisionState};
 use comity_core::ids::Fence;
-use comity_core::lease::{Lease, LeaseMode};
+use comity_core::lease::{Lease, LeaseMode, PastLease};
 use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::pattern::Pattern;
 use comity_core::state::Key;
@@ -161,6 +161,10 @@ fn row(
             Some(directive) => memories::set_directive(conn, directive, due),
             None => run(conn, sql::DELETE_DIRECTIVE, params![repo.as_str(), signed(id.0)]),
         },
+        Key::PastLease(repo, id) => match state.past_leases.get(&(repo.clone(), *id)) {
+            Some(lease) => set_past_lease(conn, lease),
+            None => run(conn, sql::DELETE_PAST_LEASE, params![repo.as_str(), signed(id.0)]),
+        },
         Key::Post(repo, id) => match state.posts.get(&(repo.clone(), id.clone())) {
             Some(post) => posts::set(conn, post),
             None => posts::delete(conn, repo, id),
@@ -186,7 +190,7 @@ fn set_due(conn: &Connection, key: &Key, due: Option<Timestamp>) -> Result<(), D
         Key::Directive(repo, id) => {
             run(conn, sql::SET_DIRECTIVE_DUE, params![repo.as_str(), signed(id.0), due])
         }
-        Key::Repo(_) | Key::Agent(_) | Key::Post(..) => Ok(()),
+        Key::Repo(_) | Key::Agent(_) | Key::PastLease(..) | Key::Post(..) => Ok(()),
     }
 }
 
@@ -216,8 +220,28 @@ fn set_lease(
         lease.ttl.ms(),
         due.flatten().map(Timestamp::ms),
         due.is_some(),
+        lease.late,
     ];
     run(conn, sql::SET_LEASE, given)
+}
+
+fn set_past_lease(conn: &Connection, lease: &PastLease) -> Result<(), DbError> {
+    let given = params![
+        lease.repo.as_str(),
+        literal_prefix(&lease.path),
+        signed(lease.ended.0),
+        signed(lease.id.0),
+        lease.path,
+        lease.mode == LeaseMode::Shared,
+        lease.owner.as_str(),
+        lease.claim_of.as_ref().map(|id| id.as_str()),
+        signed(lease.fence.get()),
+        lease.acquired_at.ms(),
+        lease.late,
+        lease.ended_at.ms(),
+        lease.expired,
+    ];
+    run(conn, sql::SET_PAST_LEASE, given)
 }
 
 fn set_decision(
@@ -248,6 +272,7 @@ pub(super) fn clear_projections(conn: &Connection) -> Result<(), DbError> {
         "memories",
         "memory_words",
         "directives",
+        "past_leases",
         "posts",
         "post_places",
     ] {

@@ -5,7 +5,9 @@ use crate::args::{NeoAsk, NeoDecision};
 use crate::output::{self, Reply};
 use crate::run::import::bridge;
 use crate::terminal::neutral;
-use comity_api::{AnswerDecision, ById, DecisionAnswer, DecisionFilter, NeoQuestion, op};
+use comity_api::{
+    AnswerDecision, AnsweredDecision, ById, DecisionAnswer, DecisionFilter, NeoQuestion, op,
+};
 use comity_bridge::neo::{find, records};
 use comity_core::command::Question;
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
@@ -297,7 +299,7 @@ fn answer_one(context: &Context, id: &str, answer: String) -> Result<Reply, Refu
     let ours = find::decision(&service, &caller, id).map_err(|it| in_neos_words(it, id))?;
     let said = format!("Decision answered: {id} → \"{answer}\"");
     let input = AnswerDecision { id: ours, answer };
-    let DecisionAnswer { decision } = service
+    let AnsweredDecision { decision, .. } = service
         .call::<op::DecisionAnswerOne>(&caller, input)
         .map_err(|it| in_neos_words(it, id))?;
     let answer = json!({"decision": records::decision(&decision).map()});

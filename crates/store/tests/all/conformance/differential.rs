@@ -219,6 +219,11 @@ fn needs(chance: &mut Chance, given: &Given) -> Vec<Need> {
         Need::Candidates(repo(), Some(place)),
         Need::Preferred(repo(), who.clone()),
         Need::LeasesNear(repo(), chance.pick(&["", "src", "src/store", "docs/a/b"]).to_owned()),
+        Need::HeldNear(
+            repo(),
+            Seq(chance.below(100)),
+            vec![chance.pick(&["", "src", "src/store", "docs/a/b"]).to_owned()],
+        ),
         Need::LeasesOf(repo(), who.clone()),
         Need::Dependants(repo(), id.clone()),
         Need::Children(repo(), id.clone()),

@@ -2,7 +2,7 @@
 
 use super::world::{
     Extras, agent, claimed, created, done, elsewhere, fence, locked, other_repo, preferring,
-    registered, repo, repository_set, status, task_id, task_key, unlocked,
+    reclaimed, registered, repo, repository_set, status, task_id, task_key, unlocked,
 };
 use super::{Outcome, World};
 use comity_core::chain::Hash;
@@ -10,7 +10,7 @@ use comity_core::event::{Dependency, Draft, Event};
 use comity_core::facts::{
     CANDIDATE_PAGE, CANDIDATES_FIRST, Entity, Facts, Need, PREFIX_MATCHES_MAX, Saved,
 };
-use comity_core::ids::{LeaseId, TaskId};
+use comity_core::ids::{LeaseId, Seq, TaskId};
 use comity_core::pattern::{Pattern, overlap};
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -205,6 +205,42 @@ pub(super) fn a_task_waits_until_its_last_dependency_is_done(world: &mut World) 
     expect(vec![done("T4")], &["T1", "T3"], 0)?;
     // Both in one transaction, the dependant before what it depends on.
     expect(vec![depends("T3", "T1", true), done("T1")], &["T3"], 0)
+}
+
+pub(super) fn ended_leases_near_a_path_are_found_by_when_they_ended(world: &mut World) -> Outcome {
+    let paths = ["src", "src/a.rs", "src/*.rs", "srcx/b", "**/*.md", "lib/sub/x", "docs/a", "."];
+    let mut drafts = Vec::new();
+    for (path, n) in paths.iter().zip(1..) {
+        drafts.extend([locked(n, path, "ann", n), unlocked(n, path, "ann")]);
+    }
+    drafts.extend([locked(9, "src/a.rs", "bob", 30), locked(10, "src/live.rs", "bob", 31)]);
+    drafts.extend([elsewhere(locked(1, "src", "ann", 1)), elsewhere(unlocked(1, "src", "ann"))]);
+    world.commit(drafts)?;
+    let at = world.now();
+    let last = world.commit(vec![reclaimed(&[9], "src/a.rs", "bob", at)])?[0].seq;
+    let find = |world: &mut World, after: u64, wanted: &[&str]| -> Result<Vec<u64>, StoreError> {
+        let wanted: Vec<String> = wanted.iter().map(|path| (*path).to_owned()).collect();
+        let facts = world.load(&Need::HeldNear(repo(), Seq(after), wanted.clone()))?;
+        let (_, past) = facts.held_near(&repo(), Seq(after), &wanted).unwrap();
+        assert!(past.iter().all(|lease| lease.repo == repo() && lease.ended > Seq(after)));
+        Ok(past.iter().map(|lease| lease.id.0).collect())
+    };
+    // At the path, on the way to it, and below it; a pattern without a literal beginning may lie anywhere.
+    assert_eq!(find(world, 0, &["src/a.rs"])?, [1, 2, 3, 5, 8, 9]);
+    assert_eq!(find(world, 0, &["lib/sub"])?, [5, 6, 8]);
+    assert_eq!(find(world, 0, &["docs/a", "srcx/b/c"])?, [4, 5, 7, 8]);
+    assert_eq!(find(world, 0, &[""])?, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(find(world, last.0 - 1, &["src/a.rs"])?, [9]);
+    assert!(find(world, last.0, &["src/a.rs"])?.is_empty());
+    let paths = vec!["src/live.rs".to_owned()];
+    let facts = world.load(&Need::HeldNear(repo(), last, paths.clone()))?;
+    let (live, _) = facts.held_near(&repo(), last, &paths).unwrap();
+    assert_eq!(live.iter().map(|lease| lease.id.0).collect::<Vec<_>>(), [10]);
+    let facts = world.load(&Need::Entity(Key::PastLease(repo(), LeaseId(9))))?;
+    let past = &facts.state.past_leases[&(repo(), LeaseId(9))];
+    assert_eq!((past.ended, past.ended_at, past.expired), (last, at, true));
+    assert_eq!((past.owner.as_str(), &*past.path), ("bob", "src/a.rs"));
+    Ok(())
 }
 
 pub(super) fn leases_near_a_prefix_are_never_too_few(world: &mut World) -> Outcome {

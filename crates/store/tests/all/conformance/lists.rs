@@ -164,10 +164,13 @@ pub(super) fn entities_are_complete_and_in_the_order_of_their_keys(world: &mut W
     drafts.extend([directed(1), directed(2), elsewhere(written(1, "b", |_| ()))]);
     drafts.extend([elsewhere(created(1, |_| ())), elsewhere(locked(1, "q", "ann", 20))]);
     drafts.extend(claimed("T3", "ann", fence(30).get()));
+    for n in 21..=22 {
+        drafts.extend([locked(n, "gone", "ann", n), unlocked(n, "gone", "ann")]);
+    }
     world.commit(drafts)?;
     let mut tx = world.store.read()?;
     let all = tx.entities(None, 100)?;
-    assert_eq!(all.len(), 2 + 13 + 4 + 2 + 2 + 4 + 2);
+    assert_eq!(all.len(), 2 + 13 + 4 + 2 + 2 + 4 + 2 + 2);
     assert!(all.is_sorted_by(|(a, _), (b, _)| a < b));
     for size in [1, 2, 5, 13] {
         let mut paged: Vec<(Key, Entity)> = Vec::new();

@@ -52,6 +52,7 @@ cases! {
         a_prefix_finds_at_most_five_tasks, a_number_finds_its_task, work_that_was_sent_back_is_found_for_its_assignee,
         candidates_come_by_priority_and_number_page_by_page,
         a_task_waits_until_its_last_dependency_is_done, leases_near_a_prefix_are_never_too_few,
+        ended_leases_near_a_path_are_found_by_when_they_ended,
         what_many_claims_ask_for_is_found_for_each_of_them,
         leases_of_an_owner_are_complete, dependants_children_and_closure_are_complete,
         saved_answers_are_remembered_for_seven_days, saved_answers_are_listed_page_by_page,

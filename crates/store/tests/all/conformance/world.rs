@@ -4,8 +4,9 @@ use super::Opener;
 use comity_core::chain::Stored;
 use comity_core::decision::{Addressee, DecisionPurpose, DecisionState, DecisionType};
 use comity_core::event::{
-    AgentRegistered, DecisionAnswered, DecisionAsked, Draft, Event, FileLocked, LeaseReleased,
-    Placed, RepositorySet, StatusChanged, TaskClaimed, TaskCreated,
+    AgentRegistered, DecisionAnswered, DecisionAsked, Draft, Event, FileLocked, Held,
+    LeaseReleased, LocksReclaimed, Placed, ReclaimedLock, RepositorySet, StatusChanged,
+    TaskClaimed, TaskCreated,
 };
 use comity_core::facts::{Facts, Need, Saved};
 use comity_core::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, Seq, TaskId};
@@ -206,6 +207,7 @@ pub(super) fn locked(number: u64, path: &str, owner: &str, fence_number: u64) ->
         fence: fence(fence_number),
         ttl: Millis::from_secs(60),
         since: (number.is_multiple_of(7)).then(|| Timestamp::from_ms(1_000)),
+        late: number.is_multiple_of(11),
     };
     draft(None, Event::FileLocked(lock))
 }
@@ -215,10 +217,35 @@ pub(super) fn unlocked(number: u64, path: &str, owner: &str) -> Draft {
         lock_id: LeaseId(number),
         path: path.to_owned(),
         owner: agent(owner),
-        claim_of: None,
+        claim_of: (number.is_multiple_of(5)).then(|| task_id("T1")),
         reason: None,
+        held: Some(held(number)),
     };
     draft(None, Event::LeaseReleased(released))
+}
+
+/// How the lease of a number was held: as [`locked`] makes it.
+fn held(number: u64) -> Held {
+    Held {
+        mode: if number.is_multiple_of(2) { LeaseMode::Shared } else { LeaseMode::Exclusive },
+        fence: fence(number),
+        since: Timestamp::from_ms(1_000),
+        late: number.is_multiple_of(11),
+        expired_at: None,
+    }
+}
+
+/// Ends leases that ran out.
+pub(super) fn reclaimed(numbers: &[u64], path: &str, owner: &str, at: Timestamp) -> Draft {
+    let lock = |number: &u64| ReclaimedLock {
+        lock_id: LeaseId(*number),
+        path: path.to_owned(),
+        claim_of: None,
+        held: Some(Held { expired_at: Some(at), ..held(*number) }),
+    };
+    let locks = numbers.iter().map(lock).collect();
+    let body = LocksReclaimed { owner: agent(owner), last_seen: None, locks };
+    draft(None, Event::LocksReclaimed(body))
 }
 
 pub(super) fn asked(number: u64) -> Draft {

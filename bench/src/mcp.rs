@@ -1,0 +1,195 @@
+//! `comity mcp` beside a server of the same library whose tool does nothing: a read, and a durable claim.
+
+use crate::cli::{Project, binary, fill_tasks};
+use crate::process::STEP;
+use crate::stats::{at_fraction, median, ms};
+use crate::table::Table;
+use crate::{Outcome, Scale};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ServerCapabilities,
+    ServerConfig,
+};
+use rmcp::service::{RequestContext, RoleServer, ServiceExt};
+use rmcp::transport::io::stdio_pipes;
+use rmcp::{ErrorData, ServerHandler};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+/// The step that is the bare server.
+pub const BARE: &str = "mcp-bare";
+/// Calls that one client has under way.
+const AT_ONCE: [usize; 2] = [1, 16];
+/// The two servers take turns this often.
+const ROUNDS: usize = 5;
+/// Threads of the bare server, as many as comity's.
+const WORKERS: usize = 2;
+
+/// A server whose every tool answers with the same text.
+#[derive(Clone)]
+struct Bare {
+    answer: Value,
+}
+
+impl ServerHandler for Bare {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn call_tool(
+        &self,
+        _: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let mut result = CallToolResult::success(vec![ContentBlock::text(self.answer.to_string())]);
+        result.structured_content = Some(self.answer.clone());
+        Ok(result.into())
+    }
+}
+
+/// Serves on stdin and stdout until they are closed.
+pub fn serve_bare(arguments: &[String]) -> Outcome<()> {
+    let answer = serde_json::from_str(arguments.first().ok_or("an answer is missing")?)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
+    runtime.block_on(async {
+        Bare { answer }.serve(stdio_pipes()).await?.waiting().await?;
+        Ok(())
+    })
+}
+
+/// A running server and the client that talks to it.
+struct Server {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    next: u64,
+}
+
+impl Server {
+    fn start(mut command: Command) -> Outcome<Server> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().ok_or("no output")?);
+        let mut server = Server { child, input, output, next: 1 };
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "bench", "version": "1"}});
+        server
+            .send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}))?;
+        server.receive()?;
+        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        Ok(server)
+    }
+
+    fn send(&mut self, message: &Value) -> Outcome<()> {
+        let input = self.input.as_mut().ok_or("the server's input is closed")?;
+        input.write_all(format!("{message}\n").as_bytes())?;
+        Ok(input.flush()?)
+    }
+
+    fn receive(&mut self) -> Outcome<Value> {
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Outcome<u64> {
+        let id = self.next;
+        self.next += 1;
+        let params = json!({"name": tool, "arguments": arguments});
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))?;
+        Ok(id)
+    }
+
+    /// Makes calls, so many under way at once; returns how long each took, in milliseconds, and the last answer.
+    fn calls(&mut self, at_once: usize, tool: &str, all: &[Value]) -> Outcome<(Vec<f64>, Value)> {
+        let (mut begun, mut times) = (BTreeMap::new(), Vec::new());
+        let (mut left, mut last) = (all.iter(), Value::Null);
+        for arguments in left.by_ref().take(at_once) {
+            begun.insert(self.call(tool, arguments)?, Instant::now());
+        }
+        while !begun.is_empty() {
+            let answer = self.receive()?;
+            let now = Instant::now();
+            let id = answer.get("id").and_then(Value::as_u64).ok_or("an answer without an id")?;
+            let start = begun.remove(&id).ok_or("an answer to nothing")?;
+            times.push(ms(now.duration_since(start)));
+            if answer.pointer("/result/isError") == Some(&Value::Bool(true)) {
+                return Err(format!("refused: {answer}").into());
+            }
+            last = answer.pointer("/result/structuredContent").cloned().ok_or("no content")?;
+            if let Some(arguments) = left.next() {
+                begun.insert(self.call(tool, arguments)?, Instant::now());
+            }
+        }
+        Ok((times, last))
+    }
+
+    fn end(mut self) -> Outcome<()> {
+        drop(self.input.take());
+        self.child.wait()?;
+        Ok(())
+    }
+}
+
+/// Prints the section.
+pub fn run(scale: Scale) -> Outcome<()> {
+    let (reads, claims) = (scale.of(2_000, 200), scale.of(200, 20));
+    let project = Project::new(Some(binary()?))?;
+    fill_tasks(&project.store(), claims * ROUNDS * AT_ONCE.len() * 2, 1)?;
+    let mut command = project.comity("agent-00");
+    command.args(["mcp", "--client", "codex"]);
+    let mut comity = Server::start(command)?;
+    let look = json!({"what": "task", "id": "T1"});
+    let (_, answer) = comity.calls(1, "look_up", std::slice::from_ref(&look))?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([STEP, BARE, &answer.to_string()]);
+    let mut bare = Server::start(command)?;
+    let (sync, _) = crate::machine::sync_latency()?;
+    let mut table = Table::new(&[
+        "at once",
+        "bare p50 ms",
+        "read p50, p99 ms",
+        "read ÷ bare",
+        "claim p50, p99 ms",
+        "claim less 2 × bare, ms",
+        "one sync ms",
+    ]);
+    // Every fifth task waits for another one.
+    let mut tasks = (1_usize..).filter(|number| number % 5 != 0);
+    for at_once in AT_ONCE {
+        let [mut plain, mut read, mut claim] = [Vec::new(), Vec::new(), Vec::new()];
+        for _ in 0..ROUNDS {
+            let looks = vec![look.clone(); reads];
+            plain.extend(bare.calls(at_once, "look_up", &looks)?.0);
+            read.extend(comity.calls(at_once, "look_up", &looks)?.0);
+            let wanted = tasks.by_ref().take(claims);
+            let wanted: Vec<Value> =
+                wanted.map(|number| json!({"id": format!("T{number}")})).collect();
+            claim.extend(comity.calls(at_once, "claim_task", &wanted)?.0);
+        }
+        let (bare50, read50, claim50) = (median(&plain), median(&read), median(&claim));
+        let p99 = |times: &[f64]| at_fraction(times, 0.99);
+        table.row(vec![
+            at_once.to_string(),
+            format!("{bare50:.3}"),
+            format!("{read50:.3}, {:.3}", p99(&read)),
+            format!("{:.2}", read50 / bare50),
+            format!("{claim50:.2}, {:.2}", p99(&claim)),
+            format!("{:.2}", claim50 - 2.0 * bare50),
+            format!("{sync:.2}"),
+        ]);
+    }
+    comity.end()?;
+    bare.end()?;
+    table.print("mcp: tools over stdio beside a tool that does nothing");
+    println!(
+        "\nBoth servers use the same library, threads and pipes, and take turns. The bare tool answers with the text that \
+         `look_up` of a task answers with, and does nothing else. A claim answers after its commit is on the disk. One client has \
+         1 or 16 calls under way. Targets: read ÷ bare ≤ 2; a claim takes at most twice the bare tool's time and one sync."
+    );
+    Ok(())
+}
