@@ -30,28 +30,29 @@ const freePort = () =>
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class World {
-  static async start({ serve = "" } = {}) {
+  static async start({ serve = "", who = "human:ann", more = {}, served = true } = {}) {
     const world = new World();
+    Object.assign(world, { who, more });
     world.dir = mkdtempSync(join(tmpdir(), "comity-web-"));
     world.home = mkdtempSync(join(tmpdir(), "comity-home-"));
     world.port = await freePort();
     world.git("init", "-q", "-b", "main");
     writeFileSync(join(world.dir, "README.md"), "# A tool\n");
     world.commit("Begin");
-    world.run("human:ann", "init", "--clients", "none", "--no-hooks");
+    world.run(who, "init", "--clients", "none", "--no-hooks");
     if (serve) {
       const file = join(world.dir, ".comity/config.toml");
       writeFileSync(file, readFileSync(file, "utf8").replace("[serve]", `[serve]\n${serve}`));
     }
     world.commit("Set up");
-    await world.serve();
+    if (served) await world.serve();
     world.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
     return world;
   }
 
   get environment() {
     const { PATH, LANG } = process.env;
-    return { PATH, LANG, HOME: this.home, GIT_CONFIG_NOSYSTEM: "1", TZ: "UTC" };
+    return { PATH, LANG, HOME: this.home, GIT_CONFIG_NOSYSTEM: "1", TZ: "UTC", ...this.more };
   }
   git(...args) {
     const done = spawnSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.org", ...args], {
@@ -98,7 +99,7 @@ export class World {
   async serve() {
     this.server = spawn(COMITY, ["serve", "--json", "--listen", `127.0.0.1:${this.port}`], {
       cwd: this.dir,
-      env: { ...this.environment, COMITY_AGENT: "human:ann" },
+      env: { ...this.environment, COMITY_AGENT: this.who },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let err = "";
@@ -121,7 +122,7 @@ export class World {
     this.server.kill("SIGTERM");
     await ended;
   }
-  link(who = "human:ann") {
+  link(who = this.who) {
     return this.run(who, "link").url;
   }
 
@@ -130,7 +131,7 @@ export class World {
     width = 1440,
     height = 900,
     scheme = "light",
-    who = "human:ann",
+    who = this.who,
     bypassCSP = false,
     reducedMotion = "no-preference",
   } = {}) {

@@ -1,6 +1,5 @@
 // Doing something: the server is asked, and its refusal is shown where the reader asked.
 import { signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { act, asProblem, post, type Refusal } from "./api";
 import { capital } from "./format";
@@ -21,7 +20,6 @@ export interface Struck {
   seq: number;
   undo: boolean;
   at: number;
-  over: boolean;
 }
 export const struck = signal<ReadonlyMap<string, Struck>>(new Map());
 const STRUCK_MS = 5_000;
@@ -45,7 +43,6 @@ export async function doItem(item: Item, place: number, action: Action, extra: R
     seq,
     undo: false,
     at: Date.now(),
-    over: false,
   };
   setStruck(item.key, row);
   setTimeout(() => setStruck(item.key, null), STRUCK_MS);
@@ -134,7 +131,6 @@ export function Wants({
   first?: string;
   send: (values: Record<string, string>) => Promise<unknown>;
   cancel: () => void;
-  children?: ComponentChildren;
 }) {
   const doing = useDoing();
   const form = useRef<HTMLFormElement>(null);

@@ -350,6 +350,25 @@ inputs! {
         /// The task; the one that the caller changed last where none is given.
         id: Option<String>,
     }
+    /// Tasks on the board.
+    BoardFilter {
+        /// Also tasks that were abandoned.
+        abandoned: bool,
+    }
+    /// A stretch of time; the last four hours where nothing is given.
+    TimeWindow { from: Option<Timestamp>, to: Option<Timestamp>, }
+    FlowDays {
+        /// How many days, up to today.
+        days: Option<u32>,
+    }
+    TreePlace {
+        /// The directory whose files are listed; empty is the root.
+        under: Option<String>,
+    }
+    HistoryOf {
+        /// A task, a path, a commit, an agent, a lease or a decision.
+        of: String,
+    }
     /// A task and a reason, for the verbs that take no more.
     TaskVerbInput { id: String, reason: Option<String>, }
     TaskFilter {

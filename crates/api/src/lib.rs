@@ -3,18 +3,27 @@
 //! Pure: no I/O and no rule. The doors (command line, JSON-RPC, MCP, HTTP) read the table; `engine`, `guard` and
 //! `bridge` register the handlers of the rows that are theirs.
 
+mod fleet;
 mod input;
+#[macro_use]
 mod output;
+mod openapi;
+mod pages;
 mod post;
 mod rendering;
+mod route;
 mod runs;
 mod step;
 mod table;
 
+pub use fleet::*;
 pub use input::*;
+pub use openapi::openapi;
 pub use output::*;
+pub use pages::*;
 pub use post::*;
 pub use rendering::{RenderTask, Rendering};
+pub use route::{Method, Route, routes};
 pub use runs::*;
 pub use step::{Several, TaskStep};
 pub use table::{Door, Kind, Operation, Row, TABLE, op, row};

@@ -5,6 +5,7 @@ use comity_core::brief::Brief;
 use comity_core::event::PadChange;
 use comity_core::hint::Hint;
 use comity_core::land::LeaseViolation;
+use comity_core::money::Usd;
 use comity_core::observed::{FileChange, SharedWith};
 use comity_core::status::Status;
 use comity_core::time::Timestamp;
@@ -19,6 +20,7 @@ use comity_protocol::problem::Problems;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 macro_rules! answers {
     ($($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })*) => {
@@ -165,6 +167,10 @@ answers! {
         /// Tasks that somebody works on, by number.
         working: Vec<Working>,
         attention: Vec<Attention>,
+        /// How many live runs are in each state.
+        runs: BTreeMap<String, u64>,
+        /// What the runs of today cost, since midnight UTC.
+        spent_today_usd: Usd,
     }
     Working {
         id: String,
@@ -175,7 +181,7 @@ answers! {
         expires_at: Timestamp,
     }
     Attention {
-        /// `decision`, `exhausted`, `stuck`, `blocked`, `review`, `failed` or `merge`.
+        /// One of `comity_core::attention::Kind`.
         kind: String,
         id: String,
         /// The title of the task that it is about.
@@ -336,6 +342,7 @@ pub struct Reclaimed {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rebuilt {
     pub agents: usize,
+    pub budgets: usize,
     pub decisions: usize,
     pub directives: usize,
     pub leases: usize,
@@ -344,6 +351,7 @@ pub struct Rebuilt {
     #[serde(default)]
     pub posts: usize,
     pub repos: usize,
+    pub runs: usize,
     pub tasks: usize,
 }
 

@@ -1,15 +1,19 @@
 //! The one table of operations. Every door is checked against it.
 
+use crate::fleet::*;
 use crate::input::*;
 use crate::output::*;
+use crate::pages::*;
 use crate::post::*;
 use crate::rendering::RenderTask;
 use crate::runs::*;
 use crate::step::Several;
-use comity_core::command::{NewDirective, NewInterface, NewMemory, NewTask, Question, Submission};
+use comity_core::command::{
+    NewBudget, NewDirective, NewInterface, NewMemory, NewTask, Question, Submission,
+};
 use comity_core::role::Verb;
-use schemars::Schema;
 use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
 
 /// What an operation does to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,8 @@ pub struct Row {
     pub doors: &'static [Door],
     pub input: fn() -> Schema,
     pub output: fn() -> Schema,
+    /// Describes input and output with references to what the generator collects.
+    pub describe: fn(&mut SchemaGenerator) -> (Schema, Schema),
 }
 
 /// An operation by its type: what goes in and what comes out.
@@ -66,6 +72,8 @@ pub fn row(name: &str) -> Option<&'static Row> {
 }
 
 const ALL: &[Door] = &[Door::CommandLine, Door::Mcp, Door::Http];
+/// What only a page shows.
+const PAGES: &[Door] = &[Door::Http];
 const LOCAL: &[Door] = &[Door::CommandLine];
 const PEOPLE: &[Door] = &[Door::CommandLine, Door::Http];
 /// Of a task, several at once: the command line takes several ids, a method of JSON-RPC changes several fields.
@@ -112,6 +120,9 @@ macro_rules! table {
                         doors: $doors,
                         input: schema::<$input>,
                         output: schema::<$output>,
+                        describe: |schemas| {
+                            (schemas.subschema_for::<$input>(), schemas.subschema_for::<$output>())
+                        },
                     };
                     type Input = $input;
                     type Output = $output;
@@ -207,6 +218,15 @@ table! {
     DirectiveToggle "directive.toggle" Write Direct PEOPLE, ToggleDirective => DirectiveAnswer, "Switch a standing instruction on or off";
     DirectiveDelete "directive.delete" Write Direct PEOPLE, DeleteDirective => DirectiveAnswer, "Delete a standing instruction";
     DirectiveTrigger "directive.trigger" Write Trigger PEOPLE, TriggerDirective => DirectiveAnswer, "Record that you follow a standing instruction now";
+    Runs "runs" Read none PEOPLE, RunFilter => RunsPage, "List the runs of agents";
+    RunShow "run.show" Read none PEOPLE, ById => RunAnswer, "Show a run";
+    RunStop "run.stop" Write Dispatch PEOPLE, StopRun => RunAnswer, "Stop a run, and put its task back into the queue";
+    RunPause "run.pause" Write Dispatch PEOPLE, PauseRun => RunAnswer, "Pause a run";
+    RunResume "run.resume" Write Dispatch PEOPLE, ResumeRun => RunAnswer, "Continue a paused run";
+    Cost "cost" Read none PEOPLE, CostFilter => CostAnswer, "Show what the runs of agents cost";
+    BudgetSet "budget.set" Write Budget PEOPLE, NewBudget => BudgetsAnswer, "Set what runs may cost";
+    BudgetList "budget.list" Read none PEOPLE, Nothing => BudgetsAnswer, "List budgets, and what is used of them";
+    BudgetClear "budget.clear" Write Budget PEOPLE, ClearBudget => BudgetsAnswer, "Remove a budget";
     Note "note" Write Note ALL, WriteNote => EventAnswer, "Write a note into the log";
     Tell "tell" Write Note ALL, TellText => ToldAnswer, "Send a short text to an agent, a task, a role or all; it is delivered once";
     PadShow "pad.show" Read none ALL, PadOf => PadAnswer, "Show the page that those on a piece of work share";
@@ -245,5 +265,16 @@ table! {
     ExportCollab "export.collab" Read none LOCAL, Directory => SyncReport, "Write a collaboration/ tree";
     SyncCollab "sync.collab" Write none TREE, TreeDirectory => SyncReport, "Keep a collaboration/ tree and the store in sync";
     Status "status" Read none ALL, Nothing => StatusAnswer, "Show what is going on, who holds what, and what needs you";
+    Why "why" Read none PEOPLE, HistoryOf => HistoryAnswer, "Show how a task, path, commit, agent, lease or decision came to be";
+    Board "board" Read none PAGES, BoardFilter => BoardAnswer, "Show the board";
+    Inbox "inbox" Read none PAGES, Nothing => InboxAnswer, "Show what needs somebody, the most urgent first";
+    Timeline "timeline" Read none PAGES, TimeWindow => TimelineAnswer, "Show who did what when";
+    Flow "flow" Read none PAGES, FlowDays => FlowAnswer, "Show how long work takes, and what it waits for";
+    Tree "tree" Read none PAGES, TreePlace => TreeAnswer, "Show which paths are held";
+    Crew "crew" Read none PAGES, Nothing => CrewAnswer, "Show everybody who works here, and on what";
+    TaskPanel "task.panel" Read none PAGES, ById => PanelAnswer, "Show everything about a task";
+    TaskVerbs "task.verbs" Read none PAGES, ById => Vec<VerbView>, "List what the caller could do with a task now";
+    TaskEvidence "task.evidence" Read none PAGES, ById => EvidenceAnswer, "List the evidence of a task";
+    TaskDiff "task.diff" Read none PAGES, ById => DiffAnswer, "Show what the submitted work changes";
     Watchdog "watchdog" Write Reclaim LOCAL, Nothing => SweptAnswer, "End expired claims and leases, and apply deadlines";
 }

@@ -33,6 +33,12 @@ impl Bridge {
     }
 }
 
+impl comity_engine::Whereabouts for Bridge {
+    fn far(&self) -> Option<&std::sync::Arc<dyn comity_engine::Far>> {
+        self.service.far()
+    }
+}
+
 comity_engine::handlers_of! { Bridge, register {
     ContractApply(bridge, caller, input) => contract::apply(&bridge.service, caller, input);
     ImportBeads(bridge, caller, input) => {

@@ -34,6 +34,17 @@ pub struct Ended {
     pub not_started: Option<String>,
 }
 
+/// Opens a link in the user's browser; where there is none, the link is printed anyway.
+pub fn open(link: &str) {
+    let opened = Command::new("xdg-open")
+        .arg(link)
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    drop(opened);
+}
+
 /// Runs a command to its end.
 pub fn run(command: &[OsString]) -> Result<Ended, Refusal> {
     let [program, arguments @ ..] = command else {

@@ -154,6 +154,12 @@ pub fn child_words() -> Option<Vec<OsString>> {
     (words.next()? == comity_guard::child::WORD).then(|| words.collect())
 }
 
+/// Returns the job of the hidden command that keeps one run of an agent.
+pub fn keeper_job() -> Option<PathBuf> {
+    let mut words = std::env::args_os().skip(1);
+    (words.next()? == comity_fleet::WORD).then(|| words.next().map(PathBuf::from))?
+}
+
 /// Returns where this program is.
 pub fn program() -> Result<PathBuf, Refusal> {
     std::env::current_exe().map_err(|error| {

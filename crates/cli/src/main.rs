@@ -27,6 +27,12 @@ fn main() -> ExitCode {
     if let Some(words) = env::child_words() {
         return ExitCode::from(comity_guard::child::main(&words));
     }
+    if let Some(job) = env::keeper_job() {
+        return match run::keeper(&job) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(refusal) => output::refusal(&refusal, true),
+        };
+    }
     if let Some(words) = completion::asked() {
         return completion::run(words);
     }

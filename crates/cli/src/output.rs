@@ -8,6 +8,7 @@ use crate::pager;
 use crate::terminal::{Ink, Outlet, escaped, neutral, paint, shown};
 use crate::wording::CommandLine;
 use anstream::{AutoStream, ColorChoice};
+use comity_api::At;
 use comity_core::brief::NewsItem;
 use comity_core::refusal::{Code, Refusal};
 use serde::Serialize;
@@ -27,6 +28,8 @@ pub struct Reply {
     paged: bool,
     /// What is new for the caller, beside the answer.
     news: Vec<NewsItem>,
+    /// The moment of the past that it is about.
+    at: Option<At>,
     /// The refusal that comes beside the answer.
     refusal: Option<Refusal>,
 }
@@ -72,6 +75,7 @@ impl Reply {
             exit: 0,
             paged: false,
             news: Vec::new(),
+            at: None,
             refusal: None,
         }
     }
@@ -84,6 +88,7 @@ impl Reply {
             exit: 0,
             paged: false,
             news: Vec::new(),
+            at: None,
             refusal: None,
         }
     }
@@ -96,8 +101,15 @@ impl Reply {
             exit: 0,
             paged: false,
             news: Vec::new(),
+            at: None,
             refusal: None,
         }
+    }
+
+    /// Says which moment of the past it is about.
+    pub fn at(mut self, at: Option<At>) -> Reply {
+        self.at = at;
+        self
     }
 
     /// Lets a long answer go through a pager.
@@ -145,7 +157,8 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
         Some(answer) if json => answer
             .json()
             .and_then(|line| with_news(line, &reply.news))
-            .map(|line| Some(line + "\n")),
+            .and_then(|line| dated(line, reply.at))
+            .map(Some),
         Some(answer) => answer.words(&Screen::detect()).map(Some),
     };
     let written = match made {
@@ -184,6 +197,29 @@ fn with_news(line: String, news: &[NewsItem]) -> Result<String, serde_json::Erro
         }
         None => Ok(line),
     }
+}
+
+/// Adds the moment of the past that an answer is about.
+fn dated(line: String, at: Option<At>) -> Result<String, serde_json::Error> {
+    let Some(at) = at else { return Ok(line + "\n") };
+    let mut value: serde_json::Value = serde_json::from_str(&line)?;
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("at".to_owned(), serde_json::to_value(at)?);
+    }
+    Ok(format!("{value}\n"))
+}
+
+/// Prints the words of an answer that is followed by more.
+pub fn show(reply: &Reply) -> Result<(), Refusal> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Refusal::new(Code::Internal, format!("cannot write the answer: {error}"))
+    };
+    if let Some(answer) = &reply.answer {
+        let words = answer.words(&Screen::detect()).map_err(|error| failed(&error))?;
+        text(&words).map_err(|error| failed(&error))?;
+    }
+    reply.notes.iter().for_each(|note| remark(note));
+    Ok(())
 }
 
 /// Prints one JSON object on one line.

@@ -4,6 +4,7 @@ mod lease;
 mod memory;
 mod post;
 mod report;
+mod run;
 mod verb;
 mod wish;
 
@@ -14,6 +15,7 @@ pub use report::{
     Extra, FileAction, IssueKind, REASON_KEY, ReportStatus, ReportedEvidence, ReportedFile,
     ReportedIssue, ReportedLine, TIP_LEVEL, WorkReport, grave_lines,
 };
+pub use run::{ModelCall, NewBudget, NewRun, RunChange, RunEnd, RunProgress};
 pub use verb::TaskVerb;
 pub use wish::{
     ClaimWish, ConstraintChanges, GateVerdict, GivenAnswer, ImportedTask, NewTask, PlannedTask,
@@ -291,6 +293,14 @@ pub enum Command {
         /// The event: `event` and any fields.
         event: Map<String, Value>,
     },
+    /// Start an agent on a task.
+    RunDispatch(Box<NewRun>),
+    RunChange {
+        id: String,
+        change: RunChange,
+    },
+    /// Set what may be spent; without a limit, remove it.
+    BudgetSet(NewBudget),
     /// Go on, as a person, after the store was damaged. No door offers it as an operation: whoever mends the store
     /// looks at it first.
     Mend(Mend),

@@ -1,5 +1,6 @@
 //! A question with its options, deadline and answer.
 
+use crate::budget::{Per, Scope};
 use crate::ids::{AgentId, DecisionId, RepoName, TaskId};
 use crate::origin::Origin;
 use crate::refusal::{Code, Refusal};
@@ -45,6 +46,8 @@ pub enum DecisionPurpose {
     Exhausted,
     /// What to do with a task that stayed blocked past the grace period.
     Grace,
+    /// What to do with runs whose budget is used up.
+    Budget,
 }
 
 /// Who is asked.
@@ -143,6 +146,9 @@ pub struct Decision {
     /// The task that the answer `yes` makes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposes: Option<Box<Proposal>>,
+    /// The budget that is used up, and for which period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Box<(Scope, Per)>>,
 }
 
 pub const APPROVAL_KEYS: [&str; 3] = ["approved", "approved_with_changes", "rejected"];

@@ -5,11 +5,13 @@
 mod body;
 mod memory;
 mod post;
+mod run;
 mod talk;
 
 pub use body::*;
 pub use memory::*;
 pub use post::*;
+pub use run::*;
 pub use talk::*;
 
 use crate::ids::{AgentId, RepoName, Seq, TaskId};
@@ -128,6 +130,20 @@ events! {
     MessageSent(MessageSent) => "message_sent";
     PadWritten(Box<PadWritten>) => "pad_written";
     InterfacePublished(Box<InterfacePublished>) => "interface_published";
+    RunQueued(Box<RunQueued>) => "run_queued";
+    RunStarted(Box<RunStarted>) => "run_started";
+    RunProgressed(Box<RunProgressed>) => "run_progressed";
+    RunWaiting(RunWaiting) => "run_waiting";
+    RunPaused(RunPaused) => "run_paused";
+    RunResumed(RunResumed) => "run_resumed";
+    RunEnded(Box<RunEnded>) => "run_ended";
+    RunLost(RunLost) => "run_lost";
+    Checkpoint(Checkpoint) => "checkpoint";
+    BudgetSet(BudgetSet) => "budget_set";
+    BudgetReserved(BudgetReserved) => "budget_reserved";
+    BudgetSettled(Box<BudgetSettled>) => "budget_settled";
+    BudgetReleased(BudgetReleased) => "budget_released";
+    BudgetBreached(BudgetBreached) => "budget_breached";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

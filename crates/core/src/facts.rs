@@ -187,6 +187,8 @@ pub enum Entity {
     Directive(Box<crate::directive::Directive>),
     PastLease(Box<crate::lease::PastLease>),
     Post(Box<crate::post::Post>),
+    Run(Box<crate::run::Run>),
+    Budget(Box<crate::budget::Budget>),
 }
 
 /// How stores fill in the facts.
@@ -236,6 +238,12 @@ impl Facts {
             }
             (Key::Post(repo, id), Some(Entity::Post(post))) => {
                 self.state.posts.insert((repo, id), *post);
+            }
+            (Key::Run(repo, id), Some(Entity::Run(run))) => {
+                self.state.runs.insert((repo, id), *run);
+            }
+            (Key::Budget(repo, scope), Some(Entity::Budget(budget))) => {
+                self.state.budgets.insert((repo, scope), *budget);
             }
             (_, found) => assert!(found.is_none(), "BUG: an entity under the key of another kind"),
         }
@@ -325,6 +333,8 @@ impl Facts {
                 placed.draft.event,
                 Event::ChangeNoted(_) | Event::MessageSent(_) | Event::Merged(_)
             ),
+            Key::Run(..) => matches!(placed.draft.event, Event::RunQueued(_)),
+            Key::Budget(..) => false,
             Key::Repo(_) | Key::Agent(_) => true,
         };
         // Changing what was never loaded would look like a deletion to the store.

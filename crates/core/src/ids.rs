@@ -315,6 +315,10 @@ numbered_id!(
     /// A directive's id, `I<number>`.
     DirectiveId, "I"
 );
+numbered_id!(
+    /// A run's id, `R<number>`.
+    RunId, "R"
+);
 
 /// The place of an event in the log: 1, 2, 3, … without gaps.
 #[derive(

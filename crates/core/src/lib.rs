@@ -6,7 +6,9 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod attention;
 pub mod brief;
+pub mod budget;
 pub mod chain;
 pub mod command;
 pub mod decide;
@@ -22,6 +24,7 @@ pub mod last_report;
 pub mod lease;
 pub mod limits;
 pub mod memory;
+pub mod money;
 pub mod namesake;
 pub mod nearest;
 pub mod news;
@@ -39,6 +42,7 @@ pub mod project;
 pub mod ready;
 pub mod refusal;
 pub mod role;
+pub mod run;
 pub mod search;
 pub mod search_terms;
 pub mod state;

@@ -1,7 +1,9 @@
 //! What a door saw with its own eyes. No caller can state any of it: nothing here is read from a text, and no `Command`
 //! reaches it.
 
-use crate::command::{Command, FileAction, LeaseChange, ReportStatus, Submission, TaskVerb};
+use crate::command::{
+    Command, FileAction, LeaseChange, ReportStatus, RunChange, Submission, TaskVerb,
+};
 use crate::status::Status;
 use crate::task::Tier;
 use serde::{Deserialize, Serialize};
@@ -230,9 +232,11 @@ impl Command {
     pub fn wants_seen(&self) -> Wanted<'_> {
         let nothing = Wanted::default();
         match self {
-            Command::Claim(_) | Command::Start { .. } => Wanted { claim: true, ..nothing },
             Command::Lease(LeaseChange::Acquire { patterns, .. }) => {
                 Wanted { lease: Some(patterns), ..nothing }
+            }
+            Command::Claim(_) | Command::Start { .. } | Command::RunDispatch(_) => {
+                Wanted { claim: true, ..nothing }
             }
             Command::Submit(given) => {
                 let status = given.report.as_ref().map(|report| report.status);
@@ -262,19 +266,21 @@ impl Command {
                     nothing
                 }
             },
-            Command::Several { steps, .. } => steps.iter().fold(nothing, |all, step| {
-                let one = step.wants_seen();
-                Wanted {
-                    claim: all.claim || one.claim,
-                    work: all.work.or(one.work),
-                    merge: all.merge.or(one.merge),
-                    lease: None,
-                    keep: all.keep || one.keep,
-                }
-            }),
+            Command::Several { steps, .. } => wanted_by_all(steps),
+            Command::RunChange { change: RunChange::End(end), .. } => wanted_by_all(&end.steps),
             _ => nothing,
         }
     }
+}
+
+fn wanted_by_all(steps: &[Command]) -> Wanted<'_> {
+    steps.iter().map(Command::wants_seen).fold(Wanted::default(), |all, one| Wanted {
+        claim: all.claim || one.claim,
+        work: all.work.or(one.work),
+        merge: all.merge.or(one.merge),
+        lease: None,
+        keep: all.keep || one.keep,
+    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! What a project may set: limits on attempts, required gates, wider roles, the branch pattern.
 
+use crate::budget::{Cap, Per, Scope};
 use crate::ids::AgentId;
+use crate::money::Usd;
 use crate::pattern::CaseRule;
 use crate::refusal::{Code, Refusal};
 use crate::role::{Role, Verb};
 use crate::task::Tier;
 use crate::time::Millis;
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What happens to changed files that a task neither declared nor leased.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -27,6 +29,40 @@ pub enum Land {
     Refuse,
     Warn,
     Off,
+}
+/// What a project sets for runs and what they cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FleetPolicy {
+    /// Life of a run, and of its claim and leases, without a sign of life.
+    pub ttl: Millis,
+    /// Live runs of a repository, those that wait included.
+    pub queue: usize,
+    /// What is kept for a run that names no highest cost.
+    pub run_usd: Usd,
+    /// What a repository may spend a day, unless a budget says otherwise.
+    pub day_usd: Usd,
+    /// From which part of a budget on people are told, in percent.
+    pub alert_percent: u64,
+}
+
+impl Default for FleetPolicy {
+    fn default() -> FleetPolicy {
+        FleetPolicy {
+            ttl: Millis::from_secs(120),
+            queue: 50,
+            run_usd: Usd::from_micros(2_000_000),
+            day_usd: Usd::from_micros(50_000_000),
+            alert_percent: 80,
+        }
+    }
+}
+
+impl FleetPolicy {
+    /// Returns the caps that hold in a scope for which no budget is set.
+    pub fn default_caps(&self, scope: &Scope) -> BTreeMap<Per, Cap> {
+        let day = Cap { usd: Some(self.day_usd), runs: None };
+        (*scope == Scope::repo()).then_some((Per::Day, day)).into_iter().collect()
+    }
 }
 
 /// A project's settings, as far as rules depend on them.
@@ -59,6 +95,7 @@ pub struct Policy {
     pub names_branches: bool,
     pub undeclared: Undeclared,
     pub land: Land,
+    pub fleet: FleetPolicy,
     /// Whether paths differ only by case are the same, as on the store's file system.
     pub fold_case: bool,
 }
@@ -82,6 +119,7 @@ impl Default for Policy {
             undeclared: Undeclared::Warn,
             land: Land::Refuse,
             fold_case: false,
+            fleet: FleetPolicy::default(),
         }
     }
 }

@@ -4,11 +4,13 @@
 mod clock;
 mod on_memory;
 mod on_post;
+mod on_run;
 mod on_task;
 
 pub use clock::correct;
 pub use on_memory::{directive, memory};
 pub use on_post::post;
+pub use on_run::{budget, run};
 
 use crate::agent::{Agent, Counters};
 use crate::decision::{Decision, DecisionState};
@@ -72,6 +74,20 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         | Event::InterfacePublished(_) => {
             return on_post::touched(placed.seq, draft).into_iter().collect();
         }
+        Event::RunQueued(_)
+        | Event::RunStarted(_)
+        | Event::RunProgressed(_)
+        | Event::RunWaiting(_)
+        | Event::RunPaused(_)
+        | Event::RunResumed(_)
+        | Event::RunEnded(_)
+        | Event::RunLost(_)
+        | Event::Checkpoint(_)
+        | Event::BudgetSet(_)
+        | Event::BudgetReserved(_)
+        | Event::BudgetSettled(_)
+        | Event::BudgetReleased(_)
+        | Event::BudgetBreached(_) => return on_run::touched(draft),
         Event::TaskUpdated(_)
         | Event::TaskAssigned(_)
         | Event::TaskLinked(_)
@@ -253,6 +269,7 @@ pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {
             answered_at: None,
             origin: None,
             proposes: e.proposes.clone(),
+            budget: e.budget.clone(),
         });
     }
     let mut decision = before?;
@@ -279,6 +296,7 @@ pub fn task(before: Option<&mut Task>, placed: &Placed) -> Option<Task> {
     }
     let task = before?;
     change_task(task, placed);
+    on_run::free_review(task, &placed.draft.event);
     task.version += 1;
     task.updated_at = placed.ts;
     None

@@ -47,7 +47,7 @@ codes! {
     /// Several ids begin with this prefix.
     AmbiguousId => "ambiguous-id", 2, 400, "give more of the id";
     /// The idempotency key was used for another command.
-    IdempotencyMismatch => "idempotency-mismatch", 2, 422, "use a new key for a new command";
+    IdempotencyMismatch => "idempotency-mismatch", 2, 400, "use a new key for a new command";
     /// Nothing has that id.
     NotFound => "not-found", 4, 404, say("see what exists with ").quote(op("task.list"));
     /// A path or pattern overlaps a live lease of another owner.
@@ -55,7 +55,7 @@ codes! {
     /// The fence does not belong to a live grant.
     StaleFence => "stale-fence", 3, 409, say("that grant has ended: leave ").mention("fence").say(" and COMITY_FENCE out, or claim again and use the new fence");
     /// Somebody else holds the task, lease or review.
-    NotHolder => "not-holder", 3, 403, "only the holder or a person may do this";
+    NotHolder => "not-holder", 3, 409, "only the holder or a person may do this";
     /// The task cannot go from its status to this one.
     InvalidTransition => "invalid-transition", 3, 409, say("see ").quote(op("task.show").ask("id", "ID")).say(" for the current status");
     /// The task cannot be claimed now.
@@ -65,7 +65,7 @@ codes! {
     /// The dependency would close a cycle.
     DependencyCycle => "dependency-cycle", 3, 409, "remove one of the dependencies of the cycle";
     /// A task cannot be blocked without saying what it needs.
-    NeedsMissing => "needs-missing", 3, 422, say("say what is needed with ").ask("needs", "TEXT");
+    NeedsMissing => "needs-missing", 3, 409, say("say what is needed with ").ask("needs", "TEXT");
     /// Gates or checklist items are not met.
     GateUnmet => "gate-unmet", 3, 409, say("record evidence with ").quote(op("gate.record")).say(", or let a critic or a person waive it");
     /// comity ran a gate, and the gate failed.
@@ -81,7 +81,7 @@ codes! {
     /// The decision already has an answer.
     AlreadyAnswered => "already-answered", 3, 409, say("see ").quote(op("decision.show").ask("id", "ID"));
     /// The answer is not one of the options.
-    InvalidAnswer => "invalid-answer", 3, 422, "answer with KEY or 'KEY: text'";
+    InvalidAnswer => "invalid-answer", 3, 409, "answer with KEY or 'KEY: text'";
     /// The id is taken.
     DuplicateId => "duplicate-id", 3, 409, "choose another id, or leave it out to get one";
     /// A file changed since it was read.
@@ -91,7 +91,7 @@ codes! {
     /// A named limit is reached.
     LimitExceeded => "limit-exceeded", 3, 429, "finish or remove something first";
     /// A contract does not validate.
-    ContractInvalid => "contract-invalid", 3, 422, "fix the listed problems and send it again";
+    ContractInvalid => "contract-invalid", 3, 409, "fix the listed problems and send it again";
     /// The task has used up its attempts.
     AttemptsExhausted => "attempts-exhausted", 3, 409, "answer the decision that asks what to do with the task";
     /// The merged commit does not contain the submitted one.
@@ -100,6 +100,12 @@ codes! {
     NothingChanged => "nothing-changed", 3, 409, say("commit the work first; if there is nothing to change, say so with ").mention("empty").say(" and ").ask("reason", "TEXT");
     /// The work changed files that the task neither declared nor leased.
     UndeclaredFiles => "undeclared-files", 3, 409, say("declare the files with ").quote(op("task.update").ask("id", "ID").ask("file", "GLOB")).say(", lease them, or undo the changes");
+    /// An agent is at work on the task already.
+    RunLive => "run-live", 3, 409, say("wait for it, or stop it with ").quote(op("run.stop").ask("id", "ID"));
+    /// A run that was waited for did not succeed.
+    RunFailed => "run-failed", 3, 409, say("see ").quote(op("runs"));
+    /// A run does not fit into a budget.
+    BudgetExceeded => "budget-exceeded", 3, 409, say("see ").quote(op("budget.list")).say("; a person raises a budget with ").quote(op("budget.set"));
     /// comity could not look at the repository, and the rule needs that.
     Unobserved => "unobserved", 3, 409, "run the command inside a work tree of the repository";
     /// The name is not known.
@@ -109,11 +115,15 @@ codes! {
     /// Only a person may do this.
     HumanOnly => "human-only", 3, 403, "ask a person to do this";
     /// A file of a repository asks for something with power, or another user owns it, and this user has not trusted it.
-    Untrusted => "untrusted", 3, 403, say("look at the value; if you know it, run (a person, not an agent) ").quote(op("trust"));
+    Untrusted => "untrusted", 3, 409, say("look at the value; if you know it, run (a person, not an agent) ").quote(op("trust"));
+    /// The caller has not said who it is, or cannot prove it.
+    Unauthenticated => "unauthenticated", 3, 401, "send a token in the header Authorization, after the word Bearer, or open a new link";
+    /// The token does not reach so far.
+    Scope => "scope", 3, 403, "use a token that is not narrowed, or ask a person for one";
     /// The store cannot be reached, or it was busy for too long.
     StoreUnavailable => "store-unavailable", 5, 503, say("see ").quote(op("doctor")).say("; another process may hold the store");
     /// The disk is full.
-    StorageFull => "storage-full", 5, 507, "free space on the store's disk; nothing was changed";
+    StorageFull => "storage-full", 5, 503, "free space on the store's disk; nothing was changed";
     /// The store cannot be written.
     StoreReadOnly => "store-read-only", 5, 503, "make the store's directory writable for this user";
     /// Events that were acknowledged are gone from the store's log.

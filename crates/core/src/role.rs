@@ -82,6 +82,9 @@ verbs! {
     Forget => "forget", [Planner, Implementer, Critic, Integrator, Watchdog, Observer];
     Direct => "direct", [Planner, Implementer];
     Trigger => "trigger", [Planner, Implementer, Watchdog];
+    Dispatch => "dispatch", [Planner, Implementer];
+    Work => "work", [Watchdog];
+    Budget => "budget", [];
 }
 
 impl Verb {

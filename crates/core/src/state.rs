@@ -1,16 +1,19 @@
 //! Entities by key: the whole state in a model, or the part of it that a rule needs.
 
 use crate::agent::{Agent, Counters};
+use crate::budget::{Budget, Scope};
 use crate::decision::Decision;
 use crate::directive::Directive;
 use crate::event::Placed;
-use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
+use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, RunId, TaskId};
 use crate::lease::{Lease, PastLease};
 use crate::memory::Memory;
 use crate::post::{Post, PostId};
 use crate::project::{
-    agent, correct, counters, decision, directive, lease, memory, past_lease, post, task, touched,
+    agent, budget, correct, counters, decision, directive, lease, memory, past_lease, post, run,
+    task, touched,
 };
+use crate::run::Run;
 use crate::task::Task;
 use std::collections::BTreeMap;
 
@@ -26,6 +29,8 @@ pub enum Key {
     Directive(RepoName, DirectiveId),
     PastLease(RepoName, LeaseId),
     Post(RepoName, PostId),
+    Run(RepoName, RunId),
+    Budget(RepoName, Scope),
 }
 
 /// Everything that is projected from the log.
@@ -41,6 +46,8 @@ pub struct State {
     pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
     pub past_leases: BTreeMap<(RepoName, LeaseId), PastLease>,
     pub posts: BTreeMap<(RepoName, PostId), Post>,
+    pub runs: BTreeMap<(RepoName, RunId), Run>,
+    pub budgets: BTreeMap<(RepoName, Scope), Budget>,
 }
 
 impl State {
@@ -88,6 +95,13 @@ impl State {
                 }
                 Key::Post(repo, id) => {
                     step(&mut self.posts, (repo.clone(), id.clone()), |it| post(it, id, placed));
+                }
+                Key::Run(repo, id) => {
+                    step(&mut self.runs, (repo.clone(), *id), |it| run(it, placed));
+                }
+                Key::Budget(repo, scope) => {
+                    let place = (repo.clone(), scope.clone());
+                    step(&mut self.budgets, place, |it| budget(it, scope, placed));
                 }
             }
         }

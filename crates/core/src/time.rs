@@ -12,6 +12,17 @@ const MAX_MS: i64 = 253_402_300_799_999;
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// Counts the days in UTC since 1970.
+    pub fn day(self) -> i64 {
+        self.0.div_euclid(MS_PER_DAY)
+    }
+
+    /// Counts the months in UTC since the year 0.
+    pub fn month(self) -> i64 {
+        let (year, month, _) = civil_from_days(self.day());
+        year * 12 + month - 1
+    }
+
     /// Makes a timestamp, clamped into the range that RFC 3339 can write.
     pub fn from_ms(ms: i64) -> Timestamp {
         Timestamp(ms.clamp(0, MAX_MS))

@@ -2,9 +2,11 @@
 
 mod memory;
 mod post;
+mod run;
 
 pub use memory::{DirectiveView, MemoryView, directive, memory};
 pub use post::{InterfaceView, MessageView, PadView, interface, message, pad};
+pub use run::{BudgetState, BudgetView, Kept, RunView, SpentView, budget, run};
 
 use crate::agent::Agent;
 use crate::decide::{REVIEW_GATE, gate_state, required_gates};

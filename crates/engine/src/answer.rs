@@ -3,9 +3,9 @@
 use crate::batch::settle;
 use crate::view::event;
 use comity_api::{
-    AgentAnswer, AnsweredDecision, ClaimAnswer, DecisionAnswer, DirectiveAnswer, EventAnswer,
-    GateAnswer, InterfaceAnswer, LeasesAnswer, MemoryAnswer, PadAnswer, ReleasedAnswer,
-    SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer, ToldAnswer,
+    AgentAnswer, AnsweredDecision, BudgetsAnswer, ClaimAnswer, DecisionAnswer, DirectiveAnswer,
+    EventAnswer, GateAnswer, InterfaceAnswer, LeasesAnswer, MemoryAnswer, PadAnswer,
+    ReleasedAnswer, RunAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer, ToldAnswer,
 };
 use comity_core::chain::Stored;
 use comity_core::command::Request;
@@ -42,6 +42,8 @@ pub enum Answer {
     Gate(Box<GateAnswer>),
     Memory(Box<MemoryAnswer>),
     Directive(Box<DirectiveAnswer>),
+    Run(Box<RunAnswer>),
+    Budget(Box<BudgetsAnswer>),
     Event(Box<EventAnswer>),
     Message(ToldAnswer),
     Pad(Box<PadAnswer>),
@@ -95,6 +97,8 @@ outputs! {
     Gate(GateAnswer): |answer: Box<GateAnswer>| *answer;
     Memory(MemoryAnswer): |answer: Box<MemoryAnswer>| *answer;
     Directive(DirectiveAnswer): |answer: Box<DirectiveAnswer>| *answer;
+    Run(RunAnswer): |answer: Box<RunAnswer>| *answer;
+    Budget(BudgetsAnswer): |answer: Box<BudgetsAnswer>| *answer;
     Event(EventAnswer): |answer: Box<EventAnswer>| *answer;
     Message(ToldAnswer): |answer| answer;
     Pad(PadAnswer): |answer: Box<PadAnswer>| *answer;
@@ -206,6 +210,11 @@ impl Reply {
     }
 }
 
+fn submitted(task: TaskView, said: decide::HandedIn) -> SubmitAnswer {
+    let decide::HandedIn { undeclared, shared_with, violations } = said;
+    SubmitAnswer { task, undeclared, shared_with, violations }
+}
+
 /// Makes the answer to a command whose own events are given.
 pub(crate) fn render(
     tx: &mut (impl ReadTx + ?Sized),
@@ -223,10 +232,7 @@ pub(crate) fn render(
         }),
         decide::Answer::HandedIn(id, said) => settle(tx, facts, |facts| {
             let task = view::task(facts, task(facts, repo, id)?, policy, Some(caller))?;
-            let (undeclared, shared_with) = (said.undeclared.clone(), said.shared_with.clone());
-            let violations = said.violations.clone();
-            let answer = SubmitAnswer { task, undeclared, shared_with, violations };
-            Ok(Answer::Submitted(Box::new(answer)))
+            Ok(Answer::Submitted(Box::new(submitted(task, said.clone()))))
         }),
         decide::Answer::Tasks(ids) => settle(tx, facts, |facts| {
             let mut tasks = Vec::new();
@@ -247,10 +253,7 @@ pub(crate) fn render(
             let leases = leases(facts, repo, ids)?;
             Ok(Answer::Leases(Box::new(LeasesAnswer { leases, brief: None })))
         }),
-        decide::Answer::Released(ids) => {
-            let released = ids.iter().map(ToString::to_string).collect();
-            Ok(Answer::Released(ReleasedAnswer { released }))
-        }
+        decide::Answer::Released(ids) => Ok(released(ids)),
         decide::Answer::Agent(id) => agent(tx, facts, repo, id),
         decide::Answer::Decision(id) => settle(tx, facts, |facts| {
             let decision = facts.decision(repo, *id)?.ok_or_else(|| lost("decision"))?;
@@ -282,6 +285,15 @@ pub(crate) fn render(
             let directive = view::directive(directive);
             Ok(Answer::Directive(Box::new(DirectiveAnswer { directive })))
         }
+        decide::Answer::Run(id) => settle(tx, facts, |facts| {
+            let run = facts.run(repo, *id)?.ok_or_else(|| lost("run"))?;
+            Ok(Answer::Run(Box::new(RunAnswer { run: view::run(run) })))
+        }),
+        decide::Answer::Budget(scope) => settle(tx, facts, |facts| {
+            let budget = facts.budget(repo, scope)?.ok_or_else(|| lost("budget"))?;
+            let budgets = view::budget(budget, &policy.fleet, facts.moment.now);
+            Ok(Answer::Budget(Box::new(BudgetsAnswer { budgets })))
+        }),
         decide::Answer::Event(place) => {
             let stored = events.get(*place).ok_or_else(|| lost("event"))?;
             Ok(Answer::Event(Box::new(EventAnswer { event: event(stored) })))
@@ -307,6 +319,11 @@ fn posted(post: &Post) -> Answer {
             Answer::Message(ToldAnswer { message: view::message(post) })
         }
     }
+}
+
+fn released(ids: &[LeaseId]) -> Answer {
+    let released = ids.iter().map(ToString::to_string).collect();
+    Answer::Released(ReleasedAnswer { released })
 }
 
 fn lost(what: &str) -> Refusal {

@@ -211,9 +211,9 @@ impl Reader<'_> {
                 .map(|it| interface_line(&it.post, extent == Extent::Unread && it.unread.is_some()))
                 .collect(),
             changes: changes.iter().map(|it| change_line(&it.post, it.is_repeated())).collect(),
-            memories: self.memories_for(scope)?,
+            memories: self.recalled_for(scope)?,
             decisions: self.decisions_for(task.as_ref())?,
-            neighbours: self.neighbours(scope)?,
+            neighbours: self.holders_near(scope)?,
             messages: messages.iter().map(|it| message_line(&it.post, it.is_repeated())).collect(),
             more: None,
         };
@@ -238,7 +238,7 @@ impl Reader<'_> {
     }
 
     /// Finds the memories about what is at hand, then those about everything, each the newest first.
-    fn memories_for(&mut self, scope: &Scope) -> Result<Vec<view::MemoryView>, Refusal> {
+    fn recalled_for(&mut self, scope: &Scope) -> Result<Vec<view::MemoryView>, Refusal> {
         let repo = scope.repo.clone();
         let mut ids = self.tx.posts_at(&repo, &scope.memory_places(), FEW)?;
         ids.extend(self.tx.posts_at(&repo, &[memories_of(GLOBAL_SCOPE)], FEW)?);
@@ -285,7 +285,7 @@ impl Reader<'_> {
     }
 
     /// Finds who else is at work in the directories at hand, by their live leases.
-    fn neighbours(&mut self, scope: &Scope) -> Result<Vec<Neighbour>, Refusal> {
+    fn holders_near(&mut self, scope: &Scope) -> Result<Vec<Neighbour>, Refusal> {
         let parent = |path: &Pattern| {
             path.literal_prefix().rsplit_once('/').map(|(above, _)| above.to_owned())
         };

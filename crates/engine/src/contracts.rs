@@ -29,6 +29,8 @@ fn schema(input: &ContractOfKind) -> Result<SchemaAnswer, Refusal> {
     Ok(SchemaAnswer { kind: kind.name.to_owned(), schema: (kind.schema)() })
 }
 
+impl crate::Whereabouts for Contracts {}
+
 crate::handlers_of! { Contracts, register {
     ContractValidate(contracts, caller, input) => validate(&input);
     ContractSchema(contracts, caller, input) => schema(&input);

@@ -196,6 +196,8 @@ fn holder(facts: &Facts, entity: &Entity) -> Ruling<Option<String>> {
         | Entity::Memory(_)
         | Entity::Directive(_)
         | Entity::PastLease(_)
+        | Entity::Run(_)
+        | Entity::Budget(_)
         | Entity::Post(_) => Ok(None),
     }
 }

@@ -144,6 +144,11 @@ macro_rules! handlers_of {
                 $crate::Answered<<comity_api::op::$row as comity_api::Operation>::Output>,
                 comity_core::refusal::Refusal,
             > {
+                if let Some(answer) =
+                    $crate::far_call::<comity_api::op::$row>(self, $caller, &$input)
+                {
+                    return answer;
+                }
                 let $it = self;
                 let _ = (&$it, $caller, &$input);
                 let answer: Result<_, comity_core::refusal::Refusal> = $answer;
@@ -229,9 +234,21 @@ handlers! {
         MemorySearch(reader, input) => reader.search(&input);
         DirectiveList(reader, input) => reader.directives(&input);
         DirectiveShow(reader, input) => reader.directive(&input.id);
+        Runs(reader, input) => reader.runs(&input);
+        RunShow(reader, input) => reader.run(&input.id);
+        Cost(reader, input) => reader.cost(&input);
+        BudgetList(reader, input) => reader.budgets();
         EventList(reader, input) => reader.events(&input);
         ContractRender(reader, input) => reader.rendered(&input);
         Status(reader, input) => crate::status::status(reader);
+        Board(reader, input) => reader.board(&input);
+        Inbox(reader, input) => reader.inbox();
+        Timeline(reader, input) => reader.timeline(&input);
+        Flow(reader, input) => reader.flow(&input);
+        Crew(reader, input) => reader.crew();
+        TaskPanel(reader, input) => reader.panel(&input);
+        TaskVerbs(reader, input) => reader.verbs(&input);
+        TaskEvidence(reader, input) => reader.evidence(&input);
     }
     writes {
         TaskCreate(input) => Command::CreateTask(Box::new(input));
@@ -276,6 +293,11 @@ handlers! {
         DirectiveToggle(input) => input;
         DirectiveDelete(input) => input;
         DirectiveTrigger(input) => input;
+        RunStop(input) => input;
+        RunPause(input) => input;
+        RunResume(input) => input;
+        BudgetSet(input) => Command::BudgetSet(input);
+        BudgetClear(input) => input;
         Tell(input) => input;
         EventEmit(input) => input;
     }

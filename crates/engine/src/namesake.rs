@@ -50,7 +50,7 @@ impl Service {
                 let held = tx.held_by(&caller.actor, HELD_MAX)?;
                 match held.is_empty() {
                     true => Ok(Vec::new()),
-                    false => Reader::open(tx, policy, caller)?.acts_on(&held),
+                    false => Reader::open(tx, policy, caller, self.memo())?.acts_on(&held),
                 }
             })
             .ok()?;

@@ -7,7 +7,7 @@ use crate::batch::settle;
 use crate::brief::{AtHand, Extent, Found, LOOK_MAX};
 use crate::caller::Caller;
 use crate::read::Reader;
-use crate::service::Service;
+use crate::service::{Memo, Service};
 use comity_core::brief::{Brief, NewsItem, Room, Scope, news_item};
 use comity_core::chain::Hash;
 use comity_core::facts::Saved;
@@ -152,7 +152,9 @@ fn change<T>(
     work: impl FnOnce(&mut Reader<'_>, Cursor) -> Result<(T, Option<Cursor>), Refusal>,
 ) -> Result<T, Refusal> {
     let mut tx: Box<dyn WriteTx + '_> = store.write()?;
-    let mut reader = Reader::open(tx.as_mut(), policy, caller)?;
+    // No page is folded here, so that there is nothing to remember for the next one.
+    let memo = Memo::default();
+    let mut reader = Reader::open(tx.as_mut(), policy, caller, &memo)?;
     let before = cursor(&mut reader)?;
     let (answer, after) = work(&mut reader, before)?;
     let facts = reader.facts;

@@ -4,6 +4,7 @@ use crate::answer::{holds, mission_of};
 use crate::batch::{open_facts, settle};
 use crate::caller::Caller;
 use crate::pages::{id_after, limit, number_after, page};
+use crate::service::Memo;
 use crate::task_lists::task_has;
 use comity_api::{
     AgentAnswer, AgentFilter, AgentsPage, AskBrief, BriefedTask, CheckPaths, ConflictView,
@@ -41,6 +42,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) caller: &'a Caller,
     /// What the sweep changed in the copy.
     pub(crate) changed: BTreeSet<Key>,
+    pub(crate) memo: &'a Memo,
 }
 
 impl<'a> Reader<'a> {
@@ -48,6 +50,7 @@ impl<'a> Reader<'a> {
         tx: &'a mut dyn ReadTx,
         policy: &'a Policy,
         caller: &'a Caller,
+        memo: &'a Memo,
     ) -> Result<Reader<'a>, Refusal> {
         let mut facts = open_facts(tx, policy, DUE_MAX)?;
         let swept = settle(tx, &mut facts, |facts| sweep(facts, policy))?;
@@ -55,7 +58,7 @@ impl<'a> Reader<'a> {
             facts.apply(draft);
         }
         let changed = facts.take_dirty();
-        Ok(Reader { tx, facts, policy, caller, changed })
+        Ok(Reader { tx, facts, policy, caller, changed, memo })
     }
 
     /// Shows a task with the whole brief for it.

@@ -7,6 +7,8 @@ use crate::answer::Reply;
 use crate::batch::{Tries, open_facts, run_batch, settle};
 use crate::caller::Caller;
 use crate::claim_wait::Claimer;
+use crate::far::Far;
+use crate::fold::Folds;
 use crate::hub::Hub;
 use crate::intake::{Intake, Prepared};
 use crate::news::Offers;
@@ -14,7 +16,7 @@ use crate::read::Reader;
 use crate::readers::Readers;
 use crate::redact::RedactOptions;
 use crate::writer::{Done, Writer};
-use comity_api::HeadAnswer;
+use comity_api::{At, HeadAnswer};
 use comity_core::command::Request;
 use comity_core::decide::decide;
 use comity_core::policy::Policy;
@@ -60,8 +62,21 @@ struct Shared {
     intake: Arc<Intake>,
     url: String,
     access: Access,
+    memo: Memo,
+}
+
+/// What a service remembers between questions.
+#[derive(Default)]
+pub(crate) struct Memo {
+    pub(crate) folds: Folds,
     /// What was offered to callers and is not confirmed yet.
-    offers: Mutex<Offers>,
+    pub(crate) offers: Mutex<Offers>,
+    /// When the log was checked last, and whether it was found whole.
+    pub(crate) verified: Mutex<Option<(Timestamp, bool)>>,
+    /// The moment of the past that everything is answered for.
+    pub(crate) at: Option<At>,
+    /// The server that answers operations instead.
+    pub(crate) far: Option<Arc<dyn Far>>,
 }
 
 enum Access {
@@ -80,9 +95,36 @@ impl Service {
     pub fn inline(store: Box<dyn Store>, settings: Settings) -> Result<Service, Refusal> {
         let intake = intake(&settings, store.as_ref())?;
         let (url, access) = (store.url(), Access::Inline(Mutex::new(store)));
-        Ok(Service {
-            shared: Arc::new(Shared { settings, intake, url, access, offers: Mutex::default() }),
-        })
+        let memo = Memo::default();
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, memo }) })
+    }
+
+    /// Puts the rules before the copy of a store as it was at a moment.
+    pub(crate) fn of_the_past(
+        store: Box<dyn Store>,
+        settings: Settings,
+        at: At,
+    ) -> Result<Service, Refusal> {
+        let intake = intake(&settings, store.as_ref())?;
+        let (url, access) = (store.url(), Access::Inline(Mutex::new(store)));
+        let memo = Memo { at: Some(at), ..Memo::default() };
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, memo }) })
+    }
+
+    /// Puts a server in the place of a store.
+    pub(crate) fn elsewhere(
+        store: Box<dyn Store>,
+        settings: Settings,
+        far: Arc<dyn Far>,
+    ) -> Result<Service, Refusal> {
+        let intake = intake(&settings, store.as_ref())?;
+        let (url, access) = (store.url(), Access::Inline(Mutex::new(store)));
+        let memo = Memo { far: Some(far), ..Memo::default() };
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, memo }) })
+    }
+
+    pub(crate) fn memo(&self) -> &Memo {
+        &self.shared.memo
     }
 
     /// Puts the rules before a store for many callers: one writer, a few readers, one hub.
@@ -97,9 +139,8 @@ impl Service {
         let writer = Writer::start(store, settings.clone())?;
         let claimer = Claimer::default();
         let access = Access::Started { writer, readers, hub, claimer };
-        Ok(Service {
-            shared: Arc::new(Shared { settings, intake, url, access, offers: Mutex::default() }),
-        })
+        let memo = Memo::default();
+        Ok(Service { shared: Arc::new(Shared { settings, intake, url, access, memo }) })
     }
 
     /// Ends the threads of a started service: what is queued is finished, whoever waits is told. When this returns, the
@@ -215,7 +256,8 @@ impl Service {
         caller: &Caller,
         mut look: impl FnMut(&mut Reader<'_>) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
-        self.read_stored(|tx| look(&mut Reader::open(tx, &self.shared.settings.policy, caller)?))
+        let (policy, memo) = (&self.shared.settings.policy, self.memo());
+        self.read_stored(|tx| look(&mut Reader::open(tx, policy, caller, memo)?))
     }
 
     /// Returns a caller's `via` as the log gets it.
@@ -244,7 +286,7 @@ impl Service {
 
     /// Returns what was offered to callers through this service.
     pub(crate) fn offers(&self) -> &Mutex<Offers> {
-        &self.shared.offers
+        &self.shared.memo.offers
     }
 
     /// Returns the hub of a started service.

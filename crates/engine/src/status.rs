@@ -3,8 +3,6 @@
 use crate::batch::settle;
 use crate::read::Reader;
 use comity_api::{Attention, Counts, StatusAnswer, TaskFilter, Working};
-use comity_core::decision::DecisionPurpose;
-use comity_core::hint::op;
 use comity_core::limits;
 use comity_core::refusal::Refusal;
 use comity_core::state::Key;
@@ -27,46 +25,38 @@ pub(crate) fn status(reader: &mut Reader<'_>) -> Result<StatusAnswer, Refusal> {
     }
     let leases = reader.live_leases(None, None, usize::MAX)?.len();
     let open = reader.decision_rows(false, None, OPEN_MAX)?;
-    let mut attention = Vec::new();
-    for decision in open.iter().take(ATTENTION_MAX) {
-        let kind = match decision.purpose {
-            DecisionPurpose::Question => "decision",
-            DecisionPurpose::Exhausted => "exhausted",
-            DecisionPurpose::Grace => "stuck",
-        };
-        let to = decision.to.as_str();
-        let about = decision.task.as_ref().map(|id| reader.find(id.as_str())).transpose()?;
-        attention.push(Attention {
-            kind: kind.to_owned(),
-            id: decision.id.to_string(),
-            title: about.map(|task| task.title),
-            reason: format!("{} asks {to}: {}", decision.asked_by, decision.question),
-            since: decision.created_at,
-            next: op("decision.answer").id(&decision.id).ask("answer", "ANSWER").into(),
-        });
+    let attention = attention(reader)?;
+    let mut runs: BTreeMap<String, u64> = BTreeMap::new();
+    for run in &reader.live_runs()? {
+        *runs.entry(run.state.to_string()).or_default() += 1;
     }
-    attention.extend(clock(reader));
-    attention.extend(waiting_tasks(reader)?);
+    let spent_today_usd = reader.spent_today()?;
     let working = working(reader)?;
     let decisions_open = open.len();
     let counts = Counts(counts.into_iter().collect());
-    Ok(StatusAnswer { counts, agents, leases, decisions_open, working, attention })
+    Ok(StatusAnswer {
+        counts,
+        agents,
+        leases,
+        decisions_open,
+        working,
+        attention,
+        runs,
+        spent_today_usd,
+    })
 }
 
-/// Says that nothing expires because the log is ahead of the clock.
-fn clock(reader: &Reader<'_>) -> Option<Attention> {
-    let moment = reader.facts.moment;
-    let ahead = moment.ahead();
-    (ahead > limits::CLOCK_SLACK).then(|| Attention {
-        kind: "clock".to_owned(),
-        id: "log".to_owned(),
-        title: None,
-        reason: format!(
-            "the log is {ahead} ahead of the clock, so nothing expires; if the clock is right, a person lets doctor fix the log"
-        ),
-        since: moment.clock,
-        next: op("doctor").flag("fix").into(),
-    })
+/// Lists what needs the caller, so many of each kind.
+fn attention(reader: &mut Reader<'_>) -> Result<Vec<Attention>, Refusal> {
+    let mut found: Vec<Attention> = Vec::new();
+    for item in reader.attention()? {
+        let kind = item.kind.to_string();
+        if found.iter().filter(|known| known.kind == kind).count() < ATTENTION_MAX {
+            let (id, title, reason) = (item.id, item.title, item.reason);
+            found.push(Attention { kind, id, title, reason, since: item.since, next: item.next });
+        }
+    }
+    Ok(found)
 }
 
 /// Counts by status as it is in effect: what the sweep changed is moved to where it would be.
@@ -115,40 +105,4 @@ fn working(reader: &mut Reader<'_>) -> Result<Vec<Working>, Refusal> {
         });
     }
     Ok(working)
-}
-
-fn waiting_tasks(reader: &mut Reader<'_>) -> Result<Vec<Attention>, Refusal> {
-    let mut found = Vec::new();
-    for (status, kind) in [
-        (Status::Blocked, "blocked"),
-        (Status::Review, "review"),
-        (Status::Failed, "failed"),
-        (Status::Approved, "merge"),
-        (Status::ChangesRequested, "sent_back"),
-    ] {
-        let filter = TaskFilter { statuses: vec![status], ..TaskFilter::default() };
-        let (tasks, _) = reader.task_rows(&filter, 0, ATTENTION_MAX)?;
-        for task in tasks.into_iter().take(ATTENTION_MAX) {
-            let detail = match (&task.block, &task.last_error) {
-                (Some(block), _) => format!("{} needs: {}", task.title, block.needs),
-                (None, Some(error)) if status == Status::Failed => {
-                    format!("{}: {error}", task.title)
-                }
-                _ => match task.feedback.as_ref().filter(|_| status == Status::ChangesRequested) {
-                    Some(feedback) => format!("{}: {}", task.title, feedback.words()),
-                    None => format!("{} is in {status}", task.title),
-                },
-            };
-            let next = reader.why(task.id.as_str())?.why.next;
-            found.push(Attention {
-                kind: kind.to_owned(),
-                id: task.id.to_string(),
-                title: Some(task.title),
-                reason: detail,
-                since: task.updated_at,
-                next,
-            });
-        }
-    }
-    Ok(found)
 }

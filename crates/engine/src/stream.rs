@@ -1,6 +1,7 @@
 //! Operations that answer with one output after the other: handlers of the rows that are streams.
 
 use crate::caller::Caller;
+use crate::far::Whereabouts;
 use crate::service::Service;
 use comity_api::{EventView, Operation, TailEvents, op};
 use comity_core::ids::Seq;
@@ -61,6 +62,9 @@ impl StreamHandler<op::EventTail> for Service {
         mut sink: Sink<EventView>,
         stop: &Stop,
     ) -> Result<(), Refusal> {
+        if let Some(far) = self.far() {
+            return far.follow(input.from, &mut sink, stop);
+        }
         let after = match input.from {
             Some(seq) => Seq(seq.saturating_sub(1)),
             None => self.read_stored(|tx| Ok(tx.head()?.seq))?,

@@ -28,12 +28,13 @@ const ENTITIES_PER_PASS: usize = 100_000;
 /// Names that are shared at a time.
 const NAMES_MAX: usize = 10_000;
 /// Events that bring an entity into being that stays.
-const CREATIONS: [&str; 10] = [
+const CREATIONS: [&str; 11] = [
     "task_created",
     "decision_asked",
     "agent_registered",
     "memory_written",
     "directive_created",
+    "run_queued",
     "change_noted",
     "merged",
     "message_sent",
@@ -155,6 +156,18 @@ fn replay(
     Ok(state)
 }
 
+/// Replays events that are at hand.
+pub(crate) fn replayed(events: &[Stored]) -> Result<State, Refusal> {
+    const WHOLE: Part = Part { number: 0, of: 1 };
+    let (mut state, mut findings) = (State::default(), Findings::default());
+    let mut reader = EventReader::default();
+    events.iter().for_each(|stored| apply(&mut state, &mut reader, stored, WHOLE, &mut findings));
+    match findings.problems.into_iter().next() {
+        None => Ok(state),
+        Some(problem) => Err(Refusal::new(Code::Internal, problem)),
+    }
+}
+
 fn apply(
     state: &mut State,
     reader: &mut EventReader,
@@ -173,7 +186,7 @@ fn apply(
 
 fn size(state: &State) -> usize {
     let kept = state.memories.len() + state.directives.len() + state.past_leases.len();
-    let kept = kept + state.posts.len();
+    let kept = kept + state.posts.len() + state.runs.len() + state.budgets.len();
     state.tasks.len() + state.leases.len() + state.decisions.len() + state.agents.len() + kept
 }
 
@@ -272,6 +285,14 @@ fn take(state: &mut State, key: &Key) -> Option<Entity> {
             let post = state.posts.remove(&(repo.clone(), id.clone()));
             post.map(|post| Entity::Post(Box::new(post)))
         }
+        Key::Run(repo, id) => {
+            let run = state.runs.remove(&(repo.clone(), *id));
+            run.map(|run| Entity::Run(Box::new(run)))
+        }
+        Key::Budget(repo, scope) => {
+            let budget = state.budgets.remove(&(repo.clone(), scope.clone()));
+            budget.map(|budget| Entity::Budget(Box::new(budget)))
+        }
     }
 }
 
@@ -285,6 +306,8 @@ fn keys(state: &State) -> Vec<Key> {
     keys.extend(state.directives.keys().map(|(repo, id)| Key::Directive(repo.clone(), *id)));
     keys.extend(state.past_leases.keys().map(|(repo, id)| Key::PastLease(repo.clone(), *id)));
     keys.extend(state.posts.keys().map(|(repo, id)| Key::Post(repo.clone(), id.clone())));
+    keys.extend(state.runs.keys().map(|(repo, id)| Key::Run(repo.clone(), *id)));
+    keys.extend(state.budgets.keys().map(|(repo, of)| Key::Budget(repo.clone(), of.clone())));
     keys
 }
 
@@ -299,6 +322,8 @@ fn name(key: &Key) -> String {
         Key::Directive(repo, id) => format!("directive {id} of {repo}"),
         Key::PastLease(repo, id) => format!("ended lease {id} of {repo}"),
         Key::Post(repo, id) => format!("post {id} of {repo}"),
+        Key::Run(repo, id) => format!("run {id} of {repo}"),
+        Key::Budget(repo, scope) => format!("budget {scope} of {repo}"),
     }
 }
 
@@ -395,5 +420,7 @@ fn count<'a>(rebuilt: &'a mut Rebuilt, key: &Key) -> &'a mut usize {
         Key::Directive(..) => &mut rebuilt.directives,
         Key::PastLease(..) => &mut rebuilt.past_leases,
         Key::Post(..) => &mut rebuilt.posts,
+        Key::Run(..) => &mut rebuilt.runs,
+        Key::Budget(..) => &mut rebuilt.budgets,
     }
 }

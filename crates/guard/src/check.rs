@@ -22,6 +22,8 @@ pub struct Guard {
     pub index: Option<PathBuf>,
 }
 
+impl comity_engine::Whereabouts for Guard {}
+
 comity_engine::handlers_of! { Guard, register {
     GuardCheck(guard, caller, input) => guard.check(caller, &input);
     GuardPush(guard, caller, input) => guard.push(caller, input);

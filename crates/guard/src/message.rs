@@ -22,6 +22,8 @@ fn check(input: &CheckMessage) -> Result<MessageAnswer, Refusal> {
         .detail("problems", list))
 }
 
+impl comity_engine::Whereabouts for Messages {}
+
 comity_engine::handlers_of! { Messages, register {
     GuardCommit(messages, caller, input) => check(&input);
 } }

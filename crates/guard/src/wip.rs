@@ -8,7 +8,7 @@ use comity_core::observed::Observed;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_core::time::{Millis, Timestamp};
-use comity_engine::{Answered, Caller, Service};
+use comity_engine::{Answered, Caller, Service, Whereabouts};
 use comity_project::Context;
 use comity_store::{Clock, SystemClock};
 use std::collections::BTreeSet;
@@ -28,6 +28,9 @@ pub struct Snapshots {
     /// The work tree that the caller is in.
     pub tree: Option<PathBuf>,
 }
+
+/// A snapshot is of the caller's own work tree, wherever the store is.
+impl Whereabouts for Snapshots {}
 
 comity_engine::handlers_of! { Snapshots, register {
     Snapshot(it, caller, input) => it.handle_one(&input);

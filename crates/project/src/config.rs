@@ -1,6 +1,7 @@
 //! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
 
 use crate::detect;
+use crate::fleet::{self, AgentSettings, AgentTable, BudgetTable, Driver, DriverTable, FleetTable};
 use crate::gates::{GateCommand, GateRuns, GateTable, GatesTable};
 use crate::plain_file;
 use crate::root::{Root, SETTINGS_DIR};
@@ -27,6 +28,9 @@ use std::path::{Component, Path, PathBuf};
 /// The largest file that is read.
 const CONFIG_BYTES_MAX: usize = 1024 * 1024;
 
+/// Requests a second that a caller of the server may send when nothing is set.
+const SERVE_RATE: u32 = 50;
+
 /// A project's settings as they are written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -45,12 +49,17 @@ pub struct Config {
     redact: RedactTable,
     labels: LabelsTable,
     serve: ServeTable,
+    fleet: FleetTable,
+    budget: BudgetTable,
+    drivers: BTreeMap<String, DriverTable>,
+    agent: BTreeMap<String, AgentTable>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ServeTable {
     open_read: bool,
+    rate: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -172,6 +181,11 @@ impl Config {
         self.serve.open_read
     }
 
+    /// Returns how many requests a second a caller of the server may send; 0 is any number.
+    pub fn serve_rate(&self) -> u32 {
+        self.serve.rate.unwrap_or(SERVE_RATE)
+    }
+
     pub fn path(root: &Path) -> PathBuf {
         root.join(SETTINGS_DIR).join("config.toml")
     }
@@ -261,6 +275,9 @@ impl Config {
         }
         self.gate_commands()?;
         self.gate_runs()?;
+        self.drivers()?;
+        self.max_duration()?;
+        self.agent.keys().try_for_each(|name| self.agent(name).map(drop))?;
         let limits = &self.limits;
         let policy = Policy {
             max_attempts: at_least_one("limits.max_attempts", limits.max_attempts)?
@@ -283,6 +300,7 @@ impl Config {
             undeclared: self.guard.undeclared,
             land: self.guard.land,
             fold_case: self.project.fold_case,
+            fleet: fleet::policy(&self.fleet, &self.budget)?,
         };
         let redact = RedactOptions {
             emails: self.redact.emails.unwrap_or(true),
@@ -303,7 +321,33 @@ impl Config {
             let (kind, value) = (format!("gate.{}", gate.name), gate.power());
             Power { root: root.dir.clone(), kind, value }
         });
-        Ok(self.store_power(root)?.into_iter().chain(gates).collect())
+        let drivers = self.drivers()?.into_iter().map(|driver| {
+            let (kind, value) = (driver.key(), driver.power());
+            Power { root: root.dir.clone(), kind, value }
+        });
+        Ok(self.store_power(root)?.into_iter().chain(gates).chain(drivers).collect())
+    }
+
+    fn tables(&self) -> fleet::Tables<'_> {
+        let (fleet, drivers, agent) = (Some(&self.fleet), Some(&self.drivers), Some(&self.agent));
+        fleet::Tables { fleet, drivers, agent }
+    }
+
+    /// Returns the drivers that are set, by name.
+    pub fn drivers(&self) -> Result<Vec<Driver>, Problem> {
+        self.tables().all_drivers()
+    }
+
+    /// Returns what is set for the runs of an agent.
+    pub fn agent(&self, name: &str) -> Result<AgentSettings, Problem> {
+        let settings = self.tables().of_agent(name)?;
+        let driver = settings.driver.or_else(|| self.tables().default_driver());
+        Ok(AgentSettings { driver, ..settings })
+    }
+
+    /// Returns how long a run works at most.
+    pub fn max_duration(&self) -> Result<Millis, Problem> {
+        self.tables().max_duration()
     }
 
     /// Returns the store if it is not at the root's own default place.
@@ -437,7 +481,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn new(key: &str, message: impl Into<String>) -> Problem {
+    pub(crate) fn new(key: &str, message: impl Into<String>) -> Problem {
         Problem { key: key.to_owned(), message: message.into() }
     }
 }
@@ -458,7 +502,7 @@ fn at_least_one(key: &str, value: Option<u32>) -> Result<Option<u32>, Problem> {
     if value == Some(0) { Err(Problem::new(key, "must be at least 1")) } else { Ok(value) }
 }
 
-fn duration(key: &str, text: &Option<String>) -> Result<Option<Millis>, Problem> {
+pub(crate) fn duration(key: &str, text: &Option<String>) -> Result<Option<Millis>, Problem> {
     let Some(text) = text else { return Ok(None) };
     let bad = || format!("{text:?} is not a duration such as 90s, 15m, 24h or 7d");
     Millis::parse(text).map(Some).ok_or_else(|| Problem::new(key, bad()))

@@ -1,6 +1,7 @@
 //! Everything that a command needs to know about where it runs and for whom.
 
 use crate::config::Config;
+use crate::far::Server;
 use crate::identity::{Known, Said};
 use crate::machine::{Environment, Machine};
 use crate::paths::Mapper;
@@ -14,7 +15,7 @@ use comity_core::hint::{Hint, op, say};
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::via::Via;
-use comity_engine::{Caller, Handler, Observer, Service};
+use comity_engine::{Caller, Far, Handler, Moment, Observer, Service};
 use comity_store::postgres::{OpenOptions, PgStore};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -29,6 +30,10 @@ pub struct Asked {
     pub actor: Option<String>,
     pub fence: Option<Fence>,
     pub key: Option<String>,
+    /// The moment of the past that is asked about: a seq or a time.
+    pub at: Option<String>,
+    /// The server that is asked in the place of the store.
+    pub url: Option<String>,
 }
 
 #[derive(Clone)]
@@ -53,6 +58,8 @@ pub struct Context {
     environment: Environment,
     /// The service that was opened first.
     opened: Arc<OnceLock<Service>>,
+    at: Option<Moment>,
+    far: Option<Arc<dyn Far>>,
 }
 
 impl Context {
@@ -123,7 +130,8 @@ impl Context {
             None => otherwise.map(|root| root.check_owner(machine).map(|()| root)).transpose()?,
         };
         // A working directory that is no project gives nothing but a place to stand.
-        let here = || store_given.is_some().then(|| Root::plain(cwd));
+        let far = far(environment, asked)?;
+        let here = || (store_given.is_some() || far.is_some()).then(|| Root::plain(cwd));
         let root = found.or_else(here).ok_or_else(|| no_project(cwd))?;
         let config = Config::load(&root.dir)?;
         let store = match store_given {
@@ -152,6 +160,8 @@ impl Context {
             fence_from_env: asked.fence.is_none() && fence_of_environment.is_some(),
             fence: asked.fence.or(fence_of_environment),
             key: asked.key.clone(),
+            at: asked.at.as_deref().map(Moment::parse).transpose()?,
+            far,
             cwd: cwd.clone(),
             environment: environment.clone(),
             opened: Arc::default(),
@@ -188,14 +198,30 @@ impl Context {
 
     /// Opens the store, with the rules before it.
     pub fn service(&self, access: Access) -> Result<Service, Refusal> {
+        let writes = access == Access::Write;
+        if writes && self.at.is_some() {
+            return Err(Refusal::input("the past cannot be changed")
+                .hint(Hint::default().say("leave ").mention("at").say(" out")));
+        }
+        if let Some(far) = &self.far {
+            return Service::over(far.clone(), self.config.settings()?);
+        }
         let service = self.service_at(&self.store, access)?;
+        if let Some(moment) = self.at {
+            return service.at(moment);
+        }
         self.opened.get_or_init(|| service.clone());
         Ok(service)
     }
 
-    /// Returns the service that a command has opened, if it has opened one.
+    /// Returns the service of the store as it is now that a command has opened, if it has opened one.
     pub fn opened(&self) -> Option<&Service> {
         self.opened.get()
+    }
+
+    /// Tells whether a server answers in the place of the store.
+    pub fn is_far(&self) -> bool {
+        self.far.is_some()
     }
 
     /// Opens another store with the same rules before it.
@@ -225,6 +251,11 @@ impl Context {
             Place::Server(_) => self.root.default_store(),
         };
         file.parent().map_or_else(|| self.root.dir.clone(), Path::to_owned)
+    }
+
+    /// Returns the socket of the server of this project.
+    pub fn socket(&self) -> PathBuf {
+        self.root.default_store().with_file_name("serve.sock")
     }
 
     /// Returns the directory for what can be made again; none where the environment names none.
@@ -348,6 +379,25 @@ fn store_of_files(
         owner::check(&[path], &[&root.dir, dir], environment)?;
     }
     Ok(place)
+}
+
+/// Finds the server that is asked in the place of the store.
+fn far(environment: &Environment, asked: &Asked) -> Result<Option<Arc<dyn Far>>, Refusal> {
+    let given = match &asked.url {
+        Some(url) => Some(url.clone()),
+        None => match environment.own("COMITY_URL").filter(|url| !url.is_empty()) {
+            Some(url) => Some(url),
+            None => {
+                let socket = environment.own("COMITY_SOCKET").filter(|path| !path.is_empty());
+                socket.map(|path| format!("unix:{path}"))
+            }
+        },
+    };
+    let Some(url) = given else { return Ok(None) };
+    let token = environment.own("COMITY_TOKEN").filter(|token| !token.is_empty());
+    let repo = asked.repo.clone().or_else(|| environment.own("COMITY_REPO"));
+    let server = Server::new(&url, token, repo, asked.at.clone())?;
+    Ok(Some(Arc::new(server)))
 }
 
 fn sessions_of(root: &Root) -> PathBuf {

@@ -68,14 +68,19 @@ pub struct Trust {
     environment: Environment,
 }
 
+/// Returns the directory of the user's own settings, outside every repository.
+pub(crate) fn user_settings(environment: &Environment) -> Option<PathBuf> {
+    let dir = |name: &str| {
+        let dir = PathBuf::from(environment.own(name)?);
+        dir.is_absolute().then_some(dir)
+    };
+    let settings = dir("XDG_CONFIG_HOME").or_else(|| Some(dir("HOME")?.join(".config")));
+    settings.map(|settings| settings.join("comity"))
+}
+
 impl Trust {
     pub fn of(environment: &Environment) -> Trust {
-        let dir = |name: &str| {
-            let dir = PathBuf::from(environment.own(name)?);
-            dir.is_absolute().then_some(dir)
-        };
-        let settings = dir("XDG_CONFIG_HOME").or_else(|| Some(dir("HOME")?.join(".config")));
-        let file = settings.map(|settings| settings.join("comity").join("trust.json"));
+        let file = user_settings(environment).map(|settings| settings.join("trust.json"));
         Trust { file, environment: environment.clone() }
     }
 

@@ -7,6 +7,7 @@ pub mod brief_text;
 pub mod collab;
 pub mod contract;
 pub mod document;
+pub mod driver;
 pub mod labels;
 pub mod markdown;
 pub mod mission;

@@ -4,12 +4,14 @@
 //! runtime that is in here.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+mod beside;
 mod http;
 mod mcp;
 mod runtime;
+pub mod sessions;
 pub mod tokens;
 
-pub use http::{Listening, serve};
+pub use http::{Listen, Listening, REMARKS_HEADER, link, serve};
 pub use mcp::serve_stdio;
 
 use comity_core::hint::{op, say};

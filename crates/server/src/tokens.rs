@@ -1,7 +1,8 @@
-//! Tokens: who calls over HTTP. They are kept beside the store, outside the log, as hashes; the log says that they were
-//! made and revoked.
+//! Tokens: who calls over HTTP, and how far it reaches. They are kept beside the store, outside the log, as hashes; the log
+//! says that they were made and revoked.
 
-use comity_api::{EmitEvent, RegisterAgent, op};
+use crate::beside::{Beside, hash, secret};
+use comity_api::{EmitEvent, Kind, RegisterAgent, Row, op};
 use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::role::Role;
@@ -10,20 +11,53 @@ use comity_core::via::Via;
 use comity_engine::{Caller, Service};
 use comity_project::Context;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use sha2::{Digest, Sha256};
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use serde_json::{Value, json};
 
 /// What every token begins with, so that people and scanners know it.
 const PREFIX: &str = "cmty_";
-const SECRET_BYTES: usize = 32;
 /// Tokens that are kept at once.
 const TOKENS_MAX: usize = 1_000;
 /// How long a token is good for when nothing else is said.
 pub const LIFE: Millis = Millis::from_secs(30 * 86_400);
+
+/// How far a token reaches; empty lists and absent values leave it as far as its agent reaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Scope {
+    /// The one task that it may change.
+    pub task: Option<String>,
+    /// The verbs that it may use, as operations name them: `claim`, `submit`, `approve`.
+    pub verbs: Vec<String>,
+}
+
+impl Scope {
+    /// Refuses what the token does not reach. Reading is never narrowed.
+    pub fn check(&self, row: &Row, input: &Value) -> Result<(), Refusal> {
+        if row.kind != Kind::Write {
+            return Ok(());
+        }
+        let verb = row.name.rsplit('.').next().unwrap_or(row.name);
+        if !self.verbs.is_empty() && !self.verbs.iter().any(|known| known == verb) {
+            let message = format!("this token is only for: {}", self.verbs.join(", "));
+            return Err(Refusal::new(Code::Scope, message).detail("verbs", json!(self.verbs)));
+        }
+        let Some(task) = &self.task else { return Ok(()) };
+        // Of a task, its own id; of everything else, the task that it is about.
+        let key = if row.name.starts_with("task.") || row.name.starts_with("gate.") {
+            "id"
+        } else {
+            "task"
+        };
+        let named = input.get(key).and_then(Value::as_str);
+        match named.is_some_and(|named| named == task) || row.name == "agent.heartbeat" {
+            true => Ok(()),
+            false => {
+                let message = format!("this token is only for {task}");
+                Err(Refusal::new(Code::Scope, message).detail("task", task.as_str()))
+            }
+        }
+    }
+}
 
 /// A token as it is kept: everything but its secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +67,8 @@ pub struct Token {
     pub created_by: AgentId,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
+    #[serde(default)]
+    pub scope: Scope,
     hash: String,
 }
 
@@ -41,6 +77,8 @@ pub struct Token {
 pub struct TokenView {
     pub id: String,
     pub agent: String,
+    pub task: Option<String>,
+    pub verbs: Vec<String>,
     pub created_by: String,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
@@ -66,6 +104,7 @@ pub struct NewToken {
     /// Roles that the agent gets; none leaves them as they are.
     pub roles: Vec<Role>,
     pub expires: Option<Millis>,
+    pub scope: Scope,
 }
 
 /// Whom a request over HTTP comes from.
@@ -74,6 +113,7 @@ pub struct Holder {
     pub agent: AgentId,
     /// The id of the token.
     pub token: String,
+    pub scope: Scope,
 }
 
 impl Holder {
@@ -84,10 +124,10 @@ impl Holder {
     }
 }
 
-/// The file of a project's tokens.
+/// The tokens of a project.
 #[derive(Clone)]
 pub struct Tokens {
-    file: PathBuf,
+    kept: Beside<Kept>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -99,7 +139,7 @@ struct Kept {
 
 impl Tokens {
     pub fn of(context: &Context) -> Tokens {
-        Tokens { file: context.beside_store().join("tokens.json") }
+        Tokens { kept: Beside::at(context.beside_store().join("tokens.json")) }
     }
 
     /// Makes a token for an agent. Only a person may.
@@ -109,19 +149,24 @@ impl Tokens {
         caller: &Caller,
         new: NewToken,
     ) -> Result<TokenAnswer, Refusal> {
-        person(caller)?;
+        person(caller, "handles tokens")?;
         if new.agent.is_person() {
             return Err(Refusal::input("a token names an agent, not a person"));
         }
+        check_verbs(&new.scope.verbs)?;
+        let mut scope = new.scope;
+        if let Some(task) = &mut scope.task {
+            *task = service.task(caller, task)?.id.to_string();
+        }
         let now = service.store_time()?;
-        let secret = secret().map_err(|error| failed("make a secret", &error))?;
+        let secret = format!("{PREFIX}{}", secret()?);
         if !new.roles.is_empty() {
             let (id, roles) = (new.agent.clone(), new.roles);
             let input = RegisterAgent { id, roles, skills: Vec::new() };
             service.call::<op::AgentRegister>(caller, input)?;
         }
         let expires_at = now.plus(new.expires.unwrap_or(LIFE));
-        let token = self.change(|kept| {
+        let token = self.kept.change(|kept| {
             kept.tokens.retain(|token| token.expires_at > now);
             if kept.tokens.len() >= TOKENS_MAX {
                 let message = format!("there are {TOKENS_MAX} tokens already");
@@ -134,6 +179,7 @@ impl Tokens {
                 created_by: caller.actor.clone(),
                 created_at: now,
                 expires_at,
+                scope,
                 hash: hash(&secret),
             };
             kept.tokens.push(token.clone());
@@ -144,8 +190,9 @@ impl Tokens {
     }
 
     pub fn list(&self, caller: &Caller) -> Result<TokensAnswer, Refusal> {
-        person(caller)?;
-        Ok(TokensAnswer { tokens: self.read()?.tokens.iter().map(view).collect(), next: None })
+        person(caller, "handles tokens")?;
+        let tokens = self.kept.read()?.tokens.iter().map(view).collect();
+        Ok(TokensAnswer { tokens, next: None })
     }
 
     pub fn revoke(
@@ -154,8 +201,8 @@ impl Tokens {
         caller: &Caller,
         id: &str,
     ) -> Result<TokenAnswer, Refusal> {
-        person(caller)?;
-        let token = self.change(|kept| {
+        person(caller, "handles tokens")?;
+        let token = self.kept.change(|kept| {
             let at = kept.tokens.iter().position(|token| token.id == id);
             let unknown = || {
                 Refusal::new(Code::NotFound, format!("there is no token {id:?}"))
@@ -170,54 +217,44 @@ impl Tokens {
     /// Finds who holds a token that is good now.
     pub fn holder(&self, secret: &str, now: Timestamp) -> Result<Option<Holder>, Refusal> {
         let wanted = hash(secret);
-        let kept = self.read()?;
+        let kept = self.kept.read()?;
         let found = kept.tokens.iter().find(|token| token.hash == wanted);
         let good = found.filter(|token| token.expires_at > now);
-        Ok(good.map(|token| Holder { agent: token.agent.clone(), token: token.id.clone() }))
-    }
-
-    fn read(&self) -> Result<Kept, Refusal> {
-        match std::fs::read(&self.file) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|error| failed(&format!("read {}", self.file.display()), &error)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Kept::default()),
-            Err(error) => Err(failed(&format!("read {}", self.file.display()), &error)),
-        }
-    }
-
-    /// Changes the file in one step, one process at a time.
-    fn change<T>(&self, work: impl FnOnce(&mut Kept) -> Result<T, Refusal>) -> Result<T, Refusal> {
-        let cannot = |error: &dyn std::fmt::Display| {
-            failed(&format!("write {}", self.file.display()), error)
-        };
-        let lock = owned(&self.file.with_extension("lock")).map_err(|error| cannot(&error))?;
-        let turn = rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive);
-        turn.map_err(|error| cannot(&error))?;
-        let mut kept = self.read()?;
-        let done = work(&mut kept)?;
-        let text = serde_json::to_vec(&kept).map_err(|error| cannot(&error))?;
-        let new = self.file.with_extension("new");
-        let write = || -> std::io::Result<()> {
-            let mut file = owned(&new)?;
-            file.set_len(0)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            std::fs::rename(&new, &self.file)
-        };
-        write().map_err(|error| cannot(&error))?;
-        Ok(done)
+        Ok(good.map(|token| Holder {
+            agent: token.agent.clone(),
+            token: token.id.clone(),
+            scope: token.scope.clone(),
+        }))
     }
 }
 
-/// Opens a file that nobody else can read.
-fn owned(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)
+/// Refuses verbs that no operation has.
+fn check_verbs(verbs: &[String]) -> Result<(), Refusal> {
+    let writes = comity_api::TABLE.iter().filter(|row| row.kind == Kind::Write);
+    let known: Vec<&str> =
+        writes.map(|row| row.name.rsplit('.').next().unwrap_or(row.name)).collect();
+    match verbs.iter().find(|verb| !known.contains(&verb.as_str())) {
+        None => Ok(()),
+        Some(verb) => {
+            let nearest = comity_core::nearest::nearest(verb, known.iter().copied());
+            let refusal =
+                Refusal::new(Code::UnknownName, format!("no operation has the verb {verb:?}"));
+            Err(match nearest {
+                Some(near) => refusal
+                    .hint(format!("did you mean {near:?}?"))
+                    .detail("nearest", near.to_owned()),
+                None => refusal,
+            })
+        }
+    }
 }
 
 fn view(token: &Token) -> TokenView {
     TokenView {
         id: token.id.clone(),
         agent: token.agent.to_string(),
+        task: token.scope.task.clone(),
+        verbs: token.scope.verbs.clone(),
         created_by: token.created_by.to_string(),
         created_at: token.created_at,
         expires_at: token.expires_at,
@@ -225,11 +262,12 @@ fn view(token: &Token) -> TokenView {
     }
 }
 
-fn person(caller: &Caller) -> Result<(), Refusal> {
+/// Refuses whoever is no person.
+pub fn person(caller: &Caller, does: &str) -> Result<(), Refusal> {
     match caller.actor.is_person() {
         true => Ok(()),
         false => {
-            let message = format!("only a person handles tokens, and you are {}", caller.actor);
+            let message = format!("only a person {does}, and you are {}", caller.actor);
             Err(Refusal::new(Code::HumanOnly, message))
         }
     }
@@ -238,26 +276,8 @@ fn person(caller: &Caller) -> Result<(), Refusal> {
 /// Writes into the log that a token was made or revoked.
 fn report(service: &Service, caller: &Caller, event: &str, token: &Token) -> Result<(), Refusal> {
     let said = json!({"event": event, "id": token.id, "holder": token.agent,
-                      "expires_at": token.expires_at});
+                      "scope": token.scope, "expires_at": token.expires_at});
     let event = said.as_object().cloned().unwrap_or_default();
     let caller = Caller { key: None, fence: None, ..caller.clone() };
     service.call::<op::EventEmit>(&caller, EmitEvent { event }).map(drop)
-}
-
-fn secret() -> std::io::Result<String> {
-    let mut bytes = [0; SECRET_BYTES];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(format!("{PREFIX}{}", hex(&bytes)))
-}
-
-fn hash(secret: &str) -> String {
-    hex(&Sha256::digest(secret.as_bytes()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn failed(what: &str, error: &dyn std::fmt::Display) -> Refusal {
-    Refusal::new(Code::StoreUnavailable, format!("comity cannot {what}: {error}"))
 }

@@ -1,10 +1,12 @@
 //! The auditor: the properties that never bend, checked from outside the rules.
 
+use comity_core::budget::{Budget, Scope};
 use comity_core::chain::Stored;
 use comity_core::facts::Entity;
-use comity_core::ids::Seq;
+use comity_core::ids::{AgentId, Seq};
 use comity_core::lease::{Lease, LeaseMode};
 use comity_core::pattern::{Pattern, overlap};
+use comity_core::run::Run;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_store::{EventQuery, ReadTx, StoreError};
@@ -167,6 +169,7 @@ pub(crate) fn check_rows(tx: &mut dyn ReadTx) -> Result<(), Violation> {
     let mut leases: Vec<Lease> = Vec::new();
     let mut claimed: BTreeSet<comity_core::ids::LeaseId> = BTreeSet::new();
     let mut after: Option<Key> = None;
+    let mut fleet = Fleet::default();
     loop {
         let rows = tx.entities(after.as_ref(), 1000)?;
         let Some((last, _)) = rows.last() else { break };
@@ -177,14 +180,18 @@ pub(crate) fn check_rows(tx: &mut dyn ReadTx) -> Result<(), Violation> {
                     if let Some(broken) = task.broken_invariant() {
                         return Err(violation(broken));
                     }
+                    fleet.holders.extend(task.claim.iter().map(|claim| claim.agent.clone()));
                     claimed
                         .extend(task.claim.iter().flat_map(|claim| claim.leases.iter().copied()));
                 }
                 Entity::Lease(lease) => leases.push(*lease),
+                Entity::Run(run) => fleet.runs.push(*run),
+                Entity::Budget(budget) => fleet.budgets.push(*budget),
                 _ => {}
             }
         }
     }
+    fleet.check()?;
     one_holder(&leases)?;
     for lease in &leases {
         if lease.claim_of.is_some() != claimed.contains(&lease.id) {
@@ -192,6 +199,47 @@ pub(crate) fn check_rows(tx: &mut dyn ReadTx) -> Result<(), Violation> {
         }
     }
     Ok(())
+}
+
+/// What is known of runs.
+#[derive(Default)]
+struct Fleet {
+    runs: Vec<Run>,
+    budgets: Vec<Budget>,
+    /// Who holds a task.
+    holders: BTreeSet<AgentId>,
+}
+
+impl Fleet {
+    /// No task is held by a run that ended, no two runs do the same, and what is kept is kept for live runs.
+    fn check(&self) -> Result<(), Violation> {
+        let mut stages = BTreeSet::new();
+        for run in &self.runs {
+            if !run.state.is_live() {
+                if self.holders.contains(&run.identity) {
+                    return Err(violation(format!("{} ended and holds its task", run.id)));
+                }
+            } else if !stages.insert((&run.repo, &run.task, run.stage)) {
+                return Err(violation(format!("{} does what another does", run.id)));
+            }
+        }
+        for budget in &self.budgets {
+            let counts = |run: &&Run| {
+                run.repo == budget.repo
+                    && run.state.is_live()
+                    && Scope::of(run).contains(&budget.scope)
+            };
+            let live: BTreeMap<_, _> =
+                self.runs.iter().filter(counts).map(|run| (run.id, run.reserved)).collect();
+            if live != budget.live {
+                return Err(violation(format!(
+                    "{} keeps {:?} for {live:?}",
+                    budget.scope, budget.live
+                )));
+            }
+        }
+        Ok(())
+    }
 }
 
 fn one_holder(leases: &[Lease]) -> Result<(), Violation> {

@@ -1,5 +1,7 @@
 //! What agents ask for: mostly sensible for their role and belief, sometimes not at all.
 
+mod fleet;
+
 use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
@@ -18,6 +20,7 @@ use comity_core::role::Role;
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
+use fleet::fleet;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -118,7 +121,9 @@ pub(crate) fn wish(member: &Member, sight: &Sight, chance: &mut Chance) -> (Comm
         },
         Role::Critic => (judge(sight, chance), false),
         Role::Integrator => (integrate(sight, chance), false),
+        Role::Planner if chance.percent(20) => (fleet(&sight.any(chance), chance), false),
         Role::Planner => (plan(sight, chance), false),
+        Role::Watchdog if chance.percent(60) => (fleet(&sight.any(chance), chance), false),
         Role::Watchdog => (Command::Sweep, false),
         Role::Observer => (Command::CreateTask(Box::new(new_task(sight, chance))), false),
     }

@@ -158,6 +158,8 @@ impl<R: TaskRow> CommitCache<R> {
             directives,
             past_leases: _,
             posts,
+            runs,
+            budgets,
         } = state;
         for (id, counters) in repos {
             self.entities.put(Key::Repo(id), Entity::Repo(counters));
@@ -182,6 +184,12 @@ impl<R: TaskRow> CommitCache<R> {
         }
         for ((repo, id), post) in posts {
             self.entities.put(Key::Post(repo, id), Entity::Post(Box::new(post)));
+        }
+        for ((repo, id), run) in runs {
+            self.entities.put(Key::Run(repo, id), Entity::Run(Box::new(run)));
+        }
+        for ((repo, scope), budget) in budgets {
+            self.entities.put(Key::Budget(repo, scope), Entity::Budget(Box::new(budget)));
         }
     }
 }

@@ -22,17 +22,19 @@ mod transaction_time;
 pub use clock::{Clock, ManualClock, Reading, SystemClock};
 pub use error::{Gone, Holder, Known, StoreError, Unconfirmed};
 
+use comity_core::budget::{Budget, Scope};
 use comity_core::chain::{CLOCK_CORRECTED, Head, Stored};
 use comity_core::decision::Decision;
 use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
 use comity_core::ids::{
-    AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, Seq, TaskId,
+    AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, RunId, Seq, TaskId,
 };
 use comity_core::lease::Lease;
 use comity_core::memory::{Memory, MemoryFilter};
 use comity_core::post::PostId;
 use comity_core::role::Role;
+use comity_core::run::Run;
 use comity_core::search::Term;
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -153,6 +155,16 @@ pub trait ReadTx {
     ) -> Result<Vec<(Seq, PostId)>, StoreError>;
 
     fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError>;
+
+    fn runs(&mut self, query: &RunQuery) -> Result<Vec<Run>, StoreError>;
+
+    /// Returns the budgets of a repository, in the order of their scopes as text.
+    fn budgets(
+        &mut self,
+        repo: &RepoName,
+        after: Option<&Scope>,
+        limit: usize,
+    ) -> Result<Vec<Budget>, StoreError>;
 
     /// Returns agents by id, with their signs of life.
     fn agents(
@@ -329,6 +341,15 @@ pub struct MemoryQuery {
 pub struct DirectiveQuery {
     pub repo: RepoName,
     pub after: Option<DirectiveId>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct RunQuery {
+    pub repo: RepoName,
+    pub task: Option<TaskId>,
+    pub live_only: bool,
+    pub after: Option<RunId>,
     pub limit: usize,
 }
 

@@ -132,7 +132,7 @@ pub fn last_before<E>(
 }
 
 impl EntityKind {
-    const ALL: [EntityKind; 9] = [
+    const ALL: [EntityKind; 11] = [
         EntityKind::Repo,
         EntityKind::Task,
         EntityKind::Lease,
@@ -142,6 +142,8 @@ impl EntityKind {
         EntityKind::Directive,
         EntityKind::PastLease,
         EntityKind::Post,
+        EntityKind::Run,
+        EntityKind::Budget,
     ];
 
     fn of(key: &Key) -> EntityKind {
@@ -155,6 +157,8 @@ impl EntityKind {
             Key::Directive(..) => EntityKind::Directive,
             Key::PastLease(..) => EntityKind::PastLease,
             Key::Post(..) => EntityKind::Post,
+            Key::Run(..) => EntityKind::Run,
+            Key::Budget(..) => EntityKind::Budget,
         }
     }
 }
@@ -179,6 +183,8 @@ impl PageStart<'_> {
             Key::Directive(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::PastLease(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Post(repo, id) => PageStart { name: repo.as_str(), id: id.as_str(), number: 0 },
+            Key::Run(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::Budget(repo, of) => PageStart { name: repo.as_str(), id: of.as_str(), number: 0 },
         }
     }
 }

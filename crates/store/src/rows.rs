@@ -4,7 +4,7 @@ use comity_core::agent::Counters;
 use comity_core::chain::{Hash, Stored};
 use comity_core::facts::{Entity, Saved};
 use comity_core::ids::{
-    AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, Seq, TaskId,
+    AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, RunId, Seq, TaskId,
 };
 use comity_core::lease::{Lease, LeaseMode, PastLease};
 use comity_core::refusal::Refusal;
@@ -39,6 +39,8 @@ pub(crate) enum EntityKind {
     Directive,
     PastLease,
     Post,
+    Run,
+    Budget,
 }
 
 fn valid<T, E: From<BadRow>>(parsed: Result<T, Refusal>) -> Result<T, E> {
@@ -211,6 +213,14 @@ pub(crate) fn keyed<R: Columns>(kind: EntityKind, row: &R) -> Result<(Key, Entit
             let it: Box<comity_core::post::Post> = entity(row, 0)?;
             (Key::Post(it.repo.clone(), it.id.clone()), Entity::Post(it))
         }
+        EntityKind::Run => {
+            let run: Box<comity_core::run::Run> = entity(row, 0)?;
+            (Key::Run(run.repo.clone(), run.id), Entity::Run(run))
+        }
+        EntityKind::Budget => {
+            let it: Box<comity_core::budget::Budget> = entity(row, 0)?;
+            (Key::Budget(it.repo.clone(), it.scope.clone()), Entity::Budget(it))
+        }
     })
 }
 
@@ -223,7 +233,12 @@ pub(crate) fn due<R: Columns>(kind: EntityKind, row: &R) -> Result<(Timestamp, K
         EntityKind::Decision => Key::Decision(repo, DecisionId(number(row, 2)?)),
         EntityKind::Memory => Key::Memory(repo, MemoryId(number(row, 2)?)),
         EntityKind::Directive => Key::Directive(repo, DirectiveId(number(row, 2)?)),
-        EntityKind::Repo | EntityKind::Agent | EntityKind::PastLease | EntityKind::Post => {
+        EntityKind::Run => Key::Run(repo, RunId(number(row, 2)?)),
+        EntityKind::Repo
+        | EntityKind::Agent
+        | EntityKind::Budget
+        | EntityKind::PastLease
+        | EntityKind::Post => {
             return Err(BadRow("this kind of row is never due".to_owned()).into());
         }
     };

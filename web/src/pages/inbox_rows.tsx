@@ -128,8 +128,8 @@ export function Ask({ item, place }: { item: Item; place: number }) {
           {item.about}
         </span>
         {item.deadline && (
-          <span class={`due ${item.kind === "decision_due" ? "" : "is-far"}`}>
-            {item.left !== null && <Ring share={item.left} tone="due-ring" label="of the time is left" />}
+          <span class={`due ${item.kind === "decision_due" || (item.left ?? 1) < 0.5 ? "" : "is-far"}`}>
+            {item.left !== null && <Ring share={item.left} tone="due-ring" />}
             <Left until={item.deadline} /> left
           </span>
         )}
@@ -156,7 +156,7 @@ export function Ask({ item, place }: { item: Item; place: number }) {
             >
               <kbd>{index + 1}</kbd>
               <b>{labelOf(action)}</b>
-              {action.note && <span>{action.note}</span>}
+              {action.note && <span>{rich(action.note)}</span>}
             </button>
           ))}
         </div>

@@ -29,7 +29,10 @@ export function timeTicks(from: number, to: number, most: number): Tick[] {
 export function numberTicks(top: number, about = 4, least = 0): number[] {
   const rough = Math.max(top, 1e-9) / about;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 4, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? 10 * power;
+  const step =
+    [1, 2, 2.5, 4, 5, 10]
+      .map((one) => one * power)
+      .find((one) => one >= rough && (least === 0 || one < least || one % least === 0)) ?? 10 * power;
   const whole = Math.max(step, least);
   const count = Math.max(1, Math.ceil(top / whole - 1e-9));
   return Array.from({ length: count + 1 }, (_, index) => Number((index * whole).toFixed(6)));

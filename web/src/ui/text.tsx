@@ -1,11 +1,11 @@
 // Texts of the log as they are read: ids become links, and what is written as code looks like it. No markup is taken from them.
 import type { ComponentChildren } from "preact";
-import { duration, when } from "../format";
+import { duration, shortSha, when } from "../format";
 import { toTask } from "../route";
 import { clock } from "../store";
 
 const TOKEN =
-  /\b(\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*Z)|`([^`\n]+)`|\b(T\d+)\b|\b([DLMR]\d+)\b|\b([a-z][a-z0-9.-]*:[a-z0-9][\w.-]{2,})\b|((?:[\w.@-]+\/)+[\w.@*-]+\.\w+|(?:[\w.@-]+\/)+\*\*)/g;
+  /\b(\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*Z)|\b([0-9a-f]{40})\b|`([^`\n]+)`|\b(T\d+)\b|\b([DLMR]\d+)\b|\b([a-z][a-z0-9.-]*:[a-z0-9][\w.-]{2,})\b|((?:[\w.@-]+\/)+[\w.@*-]+\.\w+|(?:[\w.@-]+\/)+\*\*)/g;
 
 export const TaskId = ({ id }: { id: string }) => (
   <a class="id" href={toTask(id)}>
@@ -17,9 +17,10 @@ export function rich(text: string): ComponentChildren {
   const parts: ComponentChildren[] = [];
   let end = 0;
   for (const match of text.matchAll(TOKEN)) {
-    const [whole, time, code, task, other, agent, path] = match;
+    const [whole, time, commit, code, task, other, agent, path] = match;
     parts.push(text.slice(end, match.index));
     if (time) parts.push(<Time ts={time} />);
+    else if (commit) parts.push(<code title={commit}>{shortSha(commit)}</code>);
     else if (task)
       parts.push(
         <a class="code" href={toTask(task)}>

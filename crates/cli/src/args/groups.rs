@@ -4,11 +4,12 @@ use clap::Command;
 use std::fmt::Write;
 
 /// Every command that help shows, in the order in which people meet them.
-pub const GROUPS: [(&str, &[&str]); 7] = [
+pub const GROUPS: [(&str, &[&str]); 8] = [
     ("Work", &["task", "note", "lease", "gate", "with", "snapshot", "decision"]),
     ("People and agents", &["agent", "whoami", "memory", "directive"]),
     ("Tell each other", &["brief", "tell", "pad", "interface"]),
-    ("Look", &["status", "log", "event", "report", "guard"]),
+    ("Agents at work", &["run", "runs", "cost", "budget"]),
+    ("Look", &["status", "why", "log", "event", "report", "guard"]),
     (
         "Set up",
         &[
@@ -24,7 +25,7 @@ pub const GROUPS: [(&str, &[&str]); 7] = [
             "help",
         ],
     ),
-    ("Connect agents", &["mcp", "serve", "token", "prime"]),
+    ("Serve people and agents", &["up", "serve", "link", "token", "mcp", "prime"]),
     ("Other tools", &["import", "export", "sync", "contract", "collab", "neo", "rpc"]),
 ];
 

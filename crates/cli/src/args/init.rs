@@ -30,3 +30,19 @@ pub struct InitArgs {
     #[arg(long, short)]
     pub yes: bool,
 }
+
+impl InitArgs {
+    /// Sets up what is found, and asks nothing.
+    pub fn quiet() -> InitArgs {
+        InitArgs {
+            clients: None,
+            approve_tools: false,
+            no_hooks: false,
+            remove: false,
+            dry_run: false,
+            new_log: false,
+            fold_case: None,
+            yes: true,
+        }
+    }
+}

@@ -6,6 +6,7 @@ mod contract;
 mod decision;
 mod deferred;
 mod export;
+mod fleet;
 mod groups;
 mod guard;
 mod import;
@@ -28,6 +29,7 @@ pub use contract::ContractCommand;
 pub use decision::{AskArgs, DecisionCommand};
 pub use deferred::{Deferred, at_once};
 pub use export::ExportCommand;
+pub use fleet::{BudgetCommand, CostArgs, RunArgs, RunCommand, RunsArgs, StartArgs};
 pub use guard::{GuardCommand, HookedClient};
 pub use import::ImportCommand;
 pub use init::InitArgs;
@@ -38,7 +40,7 @@ pub use neo::{
     NeoTask,
 };
 pub use post::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs, TellArgs};
-pub use serve::TokenCommand;
+pub use serve::{ServeArgs, TokenCommand};
 pub use shorthand::{expanded, instead};
 pub use task::{
     LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
@@ -79,8 +81,8 @@ pub struct Cli {
 #[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Use the project in DIR [env: COMITY_ROOT]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub root: Option<String>,
+    #[arg(long = "root", global = true, value_name = "DIR", action = clap::ArgAction::Append)]
+    pub roots: Vec<String>,
     /// Use this store [env: COMITY_STORE]
     #[arg(long, global = true, value_name = "URL")]
     pub store: Option<String>,
@@ -102,17 +104,25 @@ pub struct Global {
     /// Run the command only once for this key
     #[arg(long, global = true, value_name = "KEY")]
     pub idempotency_key: Option<String>,
+    /// Ask about the past: a seq, or a time such as 2026-11-18T14:02:00Z
+    #[arg(long, global = true, value_name = "MOMENT")]
+    pub at: Option<String>,
+    /// Ask this server instead of the store: http://HOST:PORT, https://HOST or unix:PATH [env: COMITY_URL]
+    #[arg(long, global = true, value_name = "URL")]
+    pub url: Option<String>,
 }
 
 impl Global {
     pub fn asked(&self) -> Asked {
         Asked {
-            root: self.root.clone(),
+            root: self.roots.first().cloned(),
             store: self.store.clone(),
             repo: self.repo.clone(),
             actor: self.actor.clone(),
             fence: self.fence,
             key: self.idempotency_key.clone(),
+            at: self.at.clone(),
+            url: self.url.clone(),
         }
     }
 }
@@ -185,6 +195,18 @@ pub enum Command {
     /// Give standing instructions to supervisors
     #[command(subcommand, after_help = "Example:\n  comity directive list --active")]
     Directive(Deferred<DirectiveCommand>),
+    /// Start an agent on a task, in a work tree of its own; look at a run, and steer it
+    #[command(
+        after_help = "Example:\n  comity run developer --task T1 --driver script --wait\n  comity run show R1"
+    )]
+    Run(Deferred<RunArgs>),
+    #[command(about = help::<op::Runs>(), after_help = "Example:\n  comity runs --status running")]
+    Runs(Deferred<RunsArgs>),
+    #[command(about = help::<op::Cost>(), after_help = "Example:\n  comity cost --by task")]
+    Cost(Deferred<CostArgs>),
+    /// Set and show what runs may cost
+    #[command(subcommand, after_help = "Example:\n  comity budget set repo --usd 20 --per day")]
+    Budget(Deferred<BudgetCommand>),
     /// Check, write and apply missions, results and other contracts
     #[command(subcommand, after_help = "Example:\n  comity contract validate result.yaml")]
     Contract(Deferred<ContractCommand>),
@@ -244,12 +266,19 @@ pub enum Command {
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
     },
-    /// Serve MCP over HTTP on this host, for agents with a token
+    /// Serve the dashboard, the API, the stream of events and MCP over HTTP
     #[command(after_help = "Example:\n  comity serve --listen 127.0.0.1:4180")]
-    Serve {
-        /// The address to listen on; it must be a loopback address
-        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4180")]
-        listen: std::net::SocketAddr,
+    Serve(ServeArgs),
+    /// Print a link that opens the dashboard of the running server once
+    #[command(after_help = "Example:\n  comity link --as human:ann")]
+    Link,
+    /// Set up the project if it is new, serve it, and print the link to its dashboard
+    #[command(after_help = "Example:\n  comity up")]
+    Up(ServeArgs),
+    #[command(about = help::<op::Why>(), after_help = "Example:\n  comity why src/date.rs")]
+    Why {
+        /// A task, a path, a commit, an agent, a lease or a decision
+        of: String,
     },
     /// Make, list and revoke the tokens of agents that call over HTTP
     #[command(subcommand, after_help = "Example:\n  comity token create --agent codex:web")]
@@ -349,8 +378,17 @@ pub fn colour_asked() -> Option<ColorChoice> {
 }
 
 /// Global options that are followed by a value.
-const WITH_VALUE: [&str; 7] =
-    ["--root", "--store", "--as", "--repo", "--fence", "--color", "--idempotency-key"];
+const WITH_VALUE: [&str; 9] = [
+    "--root",
+    "--store",
+    "--as",
+    "--repo",
+    "--fence",
+    "--color",
+    "--idempotency-key",
+    "--at",
+    "--url",
+];
 
 /// Tells whether `--json` stands before the command: then comity's own shape is meant, also where the command has a
 /// flag of that name itself.

@@ -2,15 +2,18 @@
 
 use anstream::ColorChoice;
 use clap::Args;
-use comity_api::Since;
+use comity_api::{CostBy, Since};
+use comity_core::budget::Per;
 use comity_core::command::GateVerdict;
 use comity_core::decision::{Addressee, DecisionOption, DecisionType};
 use comity_core::directive::Trigger;
 use comity_core::ids::{AgentId, Fence};
 use comity_core::limits::TEXT_BYTES_MAX;
 use comity_core::memory::MemoryType;
+use comity_core::money::Usd;
 use comity_core::refusal::Refusal;
 use comity_core::role::Role;
+use comity_core::run::{RunState, Stage};
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
@@ -156,4 +159,33 @@ pub struct PageArgs {
 pub fn contract_kind(text: &str) -> Result<&'static ContractKind, String> {
     let names = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
     kind(text).ok_or_else(|| format!("use one of: {}", names()))
+}
+
+pub(super) fn run_state(text: &str) -> Result<RunState, String> {
+    RunState::parse(text).map_err(words)
+}
+
+pub(super) fn stage(text: &str) -> Result<Stage, String> {
+    Stage::parse(text).map_err(words)
+}
+
+pub(super) fn period(text: &str) -> Result<Per, String> {
+    Per::parse(text).map_err(words)
+}
+
+pub(super) fn dollars(text: &str) -> Result<Usd, String> {
+    let amount = text.trim_start_matches('$').parse().ok().and_then(Usd::from_dollars);
+    amount.ok_or_else(|| "write a number of US dollars such as 20 or 0.50".to_owned())
+}
+
+pub(super) fn cost_by(text: &str) -> Result<CostBy, String> {
+    match text {
+        "agent" => Ok(CostBy::Agent),
+        "task" => Ok(CostBy::Task),
+        "repo" => Ok(CostBy::Repo),
+        "day" => Ok(CostBy::Day),
+        "model" => Ok(CostBy::Model),
+        "run" => Ok(CostBy::Run),
+        _ => Err("use agent, task, repo, day, model or run".to_owned()),
+    }
 }

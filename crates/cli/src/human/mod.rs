@@ -2,6 +2,7 @@
 
 pub mod decision;
 pub mod event;
+pub mod fleet;
 pub mod import;
 pub mod intervention;
 pub mod log;
@@ -15,6 +16,7 @@ pub mod task;
 pub mod team;
 pub mod trust;
 pub mod whoami;
+pub mod why;
 mod words;
 
 pub use words::{count, now, refusal};

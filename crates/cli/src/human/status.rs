@@ -5,11 +5,13 @@ use super::table::{Table, plain};
 use super::words::{BOLD, BUSY, DIM, WARN, ago, count, left, paint, status_style, wrap};
 use crate::wording::CommandLine;
 use comity_api::{Attention, Counts, StatusAnswer, Working};
+use comity_core::money::Usd;
 use comity_core::status::Status;
 use comity_core::time::Timestamp;
 use comity_core::view::AgentView;
 use comity_project::Context;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What is going on, with where and for whom it was asked.
 #[derive(Serialize, Deserialize)]
@@ -24,6 +26,8 @@ pub struct StatusReport {
     pub decisions_open: usize,
     pub working: Vec<Working>,
     pub attention: Vec<Wanted>,
+    pub runs: BTreeMap<String, u64>,
+    pub spent_today_usd: Usd,
 }
 
 /// Something that needs somebody, with its next step in the words of the command line.
@@ -39,7 +43,16 @@ pub struct Wanted {
 
 impl StatusReport {
     pub fn of(context: &Context, status: StatusAnswer) -> StatusReport {
-        let StatusAnswer { counts, agents, leases, decisions_open, working, attention } = status;
+        let StatusAnswer {
+            counts,
+            agents,
+            leases,
+            decisions_open,
+            working,
+            attention,
+            runs,
+            spent_today_usd,
+        } = status;
         let worded = |one: Attention| {
             let Attention { kind, id, title, reason, since, next } = one;
             Wanted { kind, id, title, reason, since, next: next.worded(&CommandLine) }
@@ -55,6 +68,8 @@ impl StatusReport {
             decisions_open,
             working,
             attention: attention.into_iter().map(worded).collect(),
+            runs,
+            spent_today_usd,
         }
     }
 }
@@ -80,6 +95,11 @@ pub fn status(report: &StatusReport, screen: &Screen) -> String {
     let colon = if words.is_empty() { "" } else { ": " };
     let total = count(total, "task", "tasks");
     out.push_str(&format!("{total}{colon}{}\n", words.join(", ")));
+    if !report.runs.is_empty() {
+        let runs: Vec<String> =
+            report.runs.iter().map(|(state, n)| format!("{n} {state}")).collect();
+        out.push_str(&format!("runs: {}; {} today\n", runs.join(", "), report.spent_today_usd));
+    }
     holders(&mut out, report, screen);
     attention(&mut out, report, screen);
     out

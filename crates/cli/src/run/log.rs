@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, args: LogArgs, json: bool) -> Result<Reply,
             let answer = match context.service(Access::Read) {
                 // There is no log left to look at, and that is the answer.
                 Err(refusal) if refusal.code == Code::StoreDamaged => all_gone(&refusal),
-                service => service?.verify()?,
+                service => service?.call::<op::LogVerify>(&context.caller(), Nothing {})?,
             };
             let exit = if answer.ok { 0 } else { 1 };
             Ok(Reply::new(answer, human::log::verify).exit(exit))

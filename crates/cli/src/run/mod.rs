@@ -6,6 +6,7 @@ mod contract;
 mod decision;
 mod edit;
 mod event;
+mod fleet;
 mod guard;
 mod hook;
 mod import;
@@ -26,9 +27,12 @@ mod text;
 mod trust;
 mod watchdog;
 mod whoami;
+mod why;
 mod with;
 mod words;
 mod writing;
+
+pub use fleet::keeper;
 
 use crate::args::{Cli, Command, CompletionShell, Global, at_once};
 use crate::human;
@@ -62,7 +66,7 @@ impl Found<'_> {
 pub fn run(cli: Cli) -> ExitCode {
     let (global, json) = (cli.global.clone(), cli.global.json);
     let found = Found(&global, OnceCell::new());
-    let answered = answer(cli, &found);
+    let answered = answer(cli, &found).and_then(|reply| dated(reply, &found));
     let context = found.1.get();
     let exit = match answered {
         Ok(reply) => {
@@ -78,11 +82,22 @@ pub fn run(cli: Cli) -> ExitCode {
     exit
 }
 
+/// Says which moment it is about, if it is one of the past.
+fn dated(reply: Reply, found: &Found<'_>) -> Result<Reply, Refusal> {
+    match found.0.at {
+        Some(_) => Ok(reply.at(found.context()?.service(Access::Read)?.moment())),
+        None => Ok(reply),
+    }
+}
+
 #[deny(clippy::wildcard_enum_match_arm)]
 fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
     let global = &cli.global;
     // Some find the project by themselves, or need none.
     let context = || found.context();
+    if global.roots.len() > 1 && !matches!(cli.command, Command::Serve(_)) {
+        return Err(Refusal::input("only a server takes several roots").hint("give --root once"));
+    }
     match cli.command {
         Command::Init(args) => crate::init::run(global, &args),
         Command::Status => status::run(context()?),
@@ -110,11 +125,18 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Contract(command) => contract::run(global, *command.0),
         Command::Rpc => collab::rpc(global),
         Command::Mcp { client } => serve::mcp(global, client),
-        Command::Serve { listen } => serve::serve(global, listen),
+        Command::Serve(args) => serve::serve(global, args),
+        Command::Up(args) => serve::up(global, args),
+        Command::Link => serve::link(context()?),
+        Command::Why { of } => why::run(context()?, of),
         Command::Token(command) => serve::token(context()?, *command.0),
         Command::Prime { hook, client } => prime::run(global, hook, client),
         Command::Collab(command) => collab::run(global, *command.0),
         Command::Guard(command) => guard::run(global, *command.0),
+        Command::Run(args) => fleet::run(context()?, *args.0, global.json),
+        Command::Runs(args) => fleet::runs(context()?, *args.0),
+        Command::Cost(args) => fleet::cost(context()?, &args.0),
+        Command::Budget(command) => fleet::budget(context()?, *command.0),
         Command::Memory(command) => memory::memory(context()?, *command.0),
         Command::Directive(command) => memory::directive(context()?, *command.0),
         Command::Log(args) => log::run(context()?, *args.0, global.json),
@@ -232,11 +254,15 @@ mod tests {
         "trust",
         "mcp",
         "serve",
+        "link",
+        "up",
         "token.create",
         "token.list",
         "token.revoke",
         "prime",
         "guard.hook",
+        "run",
+        "run.logs",
     ];
 
     /// Operations that the command line asks for in the words of others: `contract render mission`, `task intervene`
@@ -259,7 +285,10 @@ mod tests {
             let name = format!("{path}{}", inner.get_name());
             // A group may be a command by itself.
             if inner.has_subcommands()
-                && inner.get_arguments().any(|argument| argument.get_id() == "follow")
+                && inner.get_arguments().any(|argument| {
+                    let id = argument.get_id();
+                    id == "follow" || id == "wait"
+                })
             {
                 found.push(name.clone());
             }
@@ -301,6 +330,8 @@ mod tests {
         let observer = crate::env::observer(&context);
         let guard = comity_guard::Guard { context: context.clone(), observer, index: None };
         comity_guard::register(&guard, &mut handlers);
+        let shown = comity_guard::Shown { service: service.clone(), tree: None };
+        comity_guard::register_shown(&shown, &mut handlers);
         let runner = super::team::runner(&context, true).unwrap();
         comity_guard::register_runs(&runner, &mut handlers);
         let tree = context.git_tree().cloned();

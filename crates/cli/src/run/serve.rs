@@ -1,36 +1,49 @@
-//! `comity mcp`, `comity serve` and `comity token …`
+//! `comity mcp`, `comity serve`, `comity up`, `comity link` and `comity token …`
 
-use crate::args::{Global, TokenCommand};
+use crate::args::{Global, InitArgs, ServeArgs, TokenCommand};
 use crate::env;
 use crate::human::Screen;
 use crate::output::{self, Reply};
 use comity_core::refusal::Refusal;
-use comity_project::Context;
+use comity_core::time::Timestamp;
 use comity_project::store::Access;
-use comity_server::Served;
-use comity_server::tokens::{NewToken, TokenAnswer, TokenView, Tokens, TokensAnswer};
+use comity_project::{Asked, Context};
+use comity_server::tokens::{NewToken, Scope, TokenAnswer, TokenView, Tokens, TokensAnswer};
+use comity_server::{Listen, Listening, Served};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fmt::Write;
-use std::net::SocketAddr;
 
-fn served(global: &Global) -> Result<Served, Refusal> {
-    let context = Context::find(&env::machine()?, &global.asked())?;
+fn served(global: &Global, root: Option<&String>) -> Result<Served, Refusal> {
+    let asked = Asked { root: root.cloned(), ..global.asked() };
+    let context = Context::find(&env::machine()?, &asked)?;
     Served::open(env::seeing_branches(context), env::var("COMITY_RUN")?.is_some())
 }
 
 pub(super) fn mcp(global: &Global, client: Option<String>) -> Result<Reply, Refusal> {
-    comity_server::serve_stdio(served(global)?, env::machine()?, client)?;
+    comity_server::serve_stdio(served(global, global.roots.first())?, env::machine()?, client)?;
     Ok(Reply::printed())
 }
 
-pub(super) fn serve(global: &Global, listen: SocketAddr) -> Result<Reply, Refusal> {
-    let json = global.json;
+pub(super) fn serve(global: &Global, args: ServeArgs) -> Result<Reply, Refusal> {
+    let roots = match global.roots.is_empty() {
+        true => served_by_user(global)?,
+        false => {
+            global.roots.iter().map(|root| served(global, Some(root))).collect::<Result<_, _>>()?
+        }
+    };
+    let listen = Listen {
+        address: args.listen,
+        tls: args.tls_cert.zip(args.tls_key),
+        behind_proxy: args.behind_proxy,
+        hosts: args.hosts,
+    };
+    let (json, open) = (global.json, args.open);
     let mut unsaid = Ok(());
-    comity_server::serve(served(global)?, listen, |listening| {
-        let url = &listening.url;
-        output::remark(&format!("comity serves {url}/mcp; Ctrl-C ends it"));
-        if json {
-            unsaid = output::line(&json!({"url": url, "socket": null}));
+    comity_server::serve(roots, &listen, |listening| {
+        unsaid = said(listening, json);
+        if let (true, Some(link)) = (open, &listening.link) {
+            crate::child::open(link);
         }
     })?;
     // Who reads the URL has it, or is gone.
@@ -38,12 +51,71 @@ pub(super) fn serve(global: &Global, listen: SocketAddr) -> Result<Reply, Refusa
     Ok(Reply::printed())
 }
 
+/// Serves the project of the working directory, and the further ones that the user's own settings name.
+fn served_by_user(global: &Global) -> Result<Vec<Served>, Refusal> {
+    let mut roots = vec![served(global, None)?];
+    for root in comity_project::serve_roots(&env::machine()?.environment)? {
+        let more = served(global, Some(&root))?;
+        if roots.iter().all(|known| known.context.root.dir != more.context.root.dir) {
+            roots.push(more);
+        }
+    }
+    Ok(roots)
+}
+
+/// Says where the server listens, once.
+fn said(listening: &Listening, json: bool) -> std::io::Result<()> {
+    let Listening { url, socket, link } = listening;
+    let socket = socket.as_ref().map(|path| path.display().to_string());
+    if json {
+        return output::line(&json!({"url": url, "socket": socket, "link": link}));
+    }
+    output::remark(&format!("comity serves {url} (MCP: {url}/mcp); Ctrl-C ends it"));
+    match link {
+        Some(link) => output::text(&format!("{link}\n")),
+        None => {
+            output::remark(
+                "only a person gets a link to the dashboard: start with --as human:NAME, or run comity link",
+            );
+            Ok(())
+        }
+    }
+}
+
+pub(super) fn up(global: &Global, args: ServeArgs) -> Result<Reply, Refusal> {
+    let context = Context::find_or_here(&env::machine()?, &global.asked())?;
+    if !context.store.exists() {
+        let reply = crate::init::run(global, &InitArgs::quiet())?;
+        if !global.json {
+            output::show(&reply)?;
+        }
+    }
+    serve(global, args)
+}
+
+#[derive(Serialize, Deserialize)]
+struct LinkAnswer {
+    url: String,
+    me: String,
+    expires_at: Timestamp,
+}
+
+pub(super) fn link(context: &Context) -> Result<Reply, Refusal> {
+    let service = context.service(Access::Write)?;
+    let (url, expires_at) = comity_server::link(context, &service)?;
+    let answer = LinkAnswer { url, me: context.actor.to_string(), expires_at };
+    Ok(Reply::new(answer, |answer, _| format!("{}\n", answer.url))
+        .note("the link opens once, in the next ten minutes"))
+}
+
 pub(super) fn token(context: &Context, command: TokenCommand) -> Result<Reply, Refusal> {
     let (tokens, caller) = (Tokens::of(context), context.caller());
     Ok(match command {
-        TokenCommand::Create { agent, roles, expires } => {
+        TokenCommand::Create { agent, roles, task, verbs, expires } => {
             let service = context.service(Access::Write)?;
-            let answer = tokens.create(&service, &caller, NewToken { agent, roles, expires })?;
+            let scope = Scope { task, verbs };
+            let new = NewToken { agent, roles, expires, scope };
+            let answer = tokens.create(&service, &caller, new)?;
             Reply::new(answer, created).note("comity keeps only a hash: copy the token now")
         }
         TokenCommand::List => Reply::new(tokens.list(&caller)?, list),
@@ -59,7 +131,10 @@ fn created(answer: &TokenAnswer, _: &Screen) -> String {
 }
 
 fn row(token: &TokenView) -> String {
-    format!("{}  {}  until {}", token.id, token.agent, token.expires_at)
+    let task = token.task.iter().map(|task| format!("  only {task}"));
+    let verbs = token.verbs.iter().map(|verb| format!("  only {verb}"));
+    let narrowed: String = task.chain(verbs).collect();
+    format!("{}  {}  until {}{narrowed}", token.id, token.agent, token.expires_at)
 }
 
 fn revoked(answer: &TokenAnswer, _: &Screen) -> String {

@@ -121,7 +121,7 @@ struct Moved {
 
 /// The settings of the project that the command is run in, when it is run in one.
 fn settings(global: &Global, machine: &Machine) -> Result<Settings, Refusal> {
-    let config = match Root::find(global.root.as_deref(), machine)? {
+    let config = match Root::find(global.roots.first().map(String::as_str), machine)? {
         Some(root) => Config::load(&root.dir)?,
         None => Config::default(),
     };

@@ -107,6 +107,17 @@ directive show I1
 directive toggle I1
 directive trigger I1
 directive delete I1
+runs --agent H
+runs --task H
+run show H
+run stop H --reason H
+run pause H --reason H
+run resume H
+cost
+budget set H --usd 1
+budget set agent:developer --usd 1
+budget list
+budget clear H
 note progress H --task T1
 note H H
 event emit {\"event\":\"commit_pushed\",\"task\":\"T1\",\"text\":\"\\u001b]52;c;eA==\\u0007\\u202e\"}
@@ -125,6 +136,8 @@ guard push H H
 guard commit message
 log
 log --task T1
+why T1
+why H
 log verify
 log rebuild
 log head

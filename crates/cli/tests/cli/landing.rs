@@ -202,6 +202,10 @@ fn rule_4_6_an_integrator_or_a_person_lands_and_a_stale_fence_does_not() {
     let (error, _) = land(&sandbox, "T1").args(&["--fence", "3"]).refusal();
     assert_eq!(error["code"], "stale-fence");
     assert_eq!(tip(&sandbox), before);
+    for name in ["main~1", "nowhere", "-x"] {
+        let (error, exit) = land(&sandbox, "T1").args(&[&format!("--into={name}")]).refusal();
+        assert_eq!((&error["code"], exit), (&json!("invalid-input"), 2), "{name}");
+    }
     sandbox.json(&["--as", "human:tester", "task", "land", "T1"]);
     let (error, exit) = land(&sandbox, "T9").refusal();
     assert_eq!((&error["code"], exit), (&json!("not-found"), 4));

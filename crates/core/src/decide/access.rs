@@ -58,6 +58,7 @@ pub fn not_found(what: &str, text: &str) -> Refusal {
         "decision" => ("decisions", op("decision.list").flag("all")),
         "memory" => ("memories", op("memory.list").flag("all")),
         "directive" => ("directives", op("directive.list")),
+        "run" => ("runs", op("runs")),
         "agent" => ("agents", op("agent.list")),
         _ => ("tasks", op("task.list")),
     };

@@ -312,6 +312,7 @@ impl<'a> Rule<'a> {
         no_lease: bool,
     ) -> Ruling<Vec<LeaseId>> {
         let ttl = ttl.unwrap_or(self.policy.default_ttl);
+        self.is_task_of_run(self.owner(), task)?;
         if !no_lease {
             // Stored patterns were parsed when they came in; one that no longer parses has no rivals.
             let files: Vec<Pattern> =

@@ -62,8 +62,12 @@ impl<'a> Rule<'a> {
             text,
             state: DecisionState::Answered,
         };
+        let said = body.text.clone();
         self.push(decision.task.as_ref(), Event::DecisionAnswered(body));
         let made = if key == PROPOSAL_KEY { self.make_proposed(decision)? } else { None };
+        if decision.purpose == DecisionPurpose::Budget {
+            self.follow_budget_answer(decision, &key, said.as_deref())?;
+        }
         self.follow_answer(decision, &key)?;
         Ok(Answer::Answered(decision.id, made))
     }

@@ -1,8 +1,9 @@
 //! Checks of form that need no state: lengths, characters, patterns. Everything wrong here is exit 2.
 
+use crate::budget::Scope;
 use crate::command::{
     Adoption, Command, ImportedTask, LeaseChange, Made, MemoryChanges, NOTE_TYPES, NewDirective,
-    NewMemory, NewTask, PlannedTask, Question, Request, Submission, TaskAnswers,
+    NewMemory, NewRun, NewTask, PlannedTask, Question, Request, RunChange, Submission, TaskAnswers,
 };
 use crate::event::TaskUpdated;
 use crate::hint::{Hint, op, say};
@@ -11,6 +12,7 @@ use crate::limits;
 use crate::memory::MemoryFilter;
 use crate::pattern::Pattern;
 use crate::refusal::Refusal;
+use crate::run::check_name;
 use crate::task::Constraints;
 use crate::time::Millis;
 use serde_json::{Map, Value};
@@ -89,6 +91,9 @@ fn check_command(command: &Command) -> Check {
         Command::PadWrite(given) => super::posts::check_pad(given),
         Command::InterfacePublish(given) => super::posts::check_interface(given),
         Command::EmitEvent { event } => emitted(event),
+        Command::RunDispatch(new) => new_run(new),
+        Command::RunChange { change, .. } => run_change(change),
+        Command::BudgetSet(new) => Scope::parse(&new.scope).map(drop),
         Command::Depend { .. }
         | Command::Undo { .. }
         | Command::Sweep
@@ -105,6 +110,33 @@ fn check_command(command: &Command) -> Check {
 fn started(life: Option<&Millis>, why: Option<&String>) -> Check {
     optional(life, ttl)?;
     reason(why)
+}
+
+fn new_run(new: &NewRun) -> Check {
+    check_name(&new.agent)?;
+    word("driver", &new.driver)?;
+    optional(new.model.as_ref(), |model| word("model", model))?;
+    optional(new.branch.as_ref(), |branch| line("branch", branch))?;
+    words("label", &new.labels)?;
+    context(&new.meta)?;
+    optional(new.new_task.as_ref(), |task| new_task(task))
+}
+
+fn run_change(change: &RunChange) -> Check {
+    match change {
+        RunChange::End(end) => {
+            end.steps.iter().try_for_each(check_command)?;
+            reason(end.reason.as_ref())
+        }
+        RunChange::Stop { reason: why, .. } | RunChange::Pause { reason: why, .. } => {
+            reason(why.as_ref())
+        }
+        RunChange::Progress(progress) => {
+            progress.calls.iter().try_for_each(|call| word("call", &call.call))
+        }
+        RunChange::Checkpoint { subject, .. } => long("subject", subject),
+        RunChange::Take { .. } | RunChange::Wait { .. } | RunChange::Resume { .. } => Ok(()),
+    }
 }
 
 fn lease_for(owner: &AgentId, command: &LeaseChange) -> Check {

@@ -7,6 +7,7 @@ mod access;
 mod adopt;
 mod agents;
 mod breakdown;
+mod budgets;
 mod claim;
 mod create;
 mod decisions;
@@ -28,6 +29,7 @@ mod queue;
 mod repository;
 mod results;
 mod review;
+mod runs;
 mod stop;
 mod sweep;
 mod together;
@@ -49,13 +51,15 @@ pub use land::{land_words, refuse_landing};
 pub use leases::{Conflict, conflicts};
 pub use memories::find_memory;
 pub use posts::{find_interface, pad_scope};
+pub use runs::find_run;
 pub use sweep::{Swept, due_at, sweep};
 
-use crate::command::{Command, LeaseChange, ReportedFile, Request, TaskVerb};
+use crate::budget::Scope;
+use crate::command::{Command, LeaseChange, ReportedFile, Request, RunChange, TaskVerb};
 use crate::directive::Directive;
 use crate::event::{AgentRegistered, Draft, Event, StatusChanged};
 use crate::facts::{Facts, Need, Ruling};
-use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, TaskId};
+use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, RunId, TaskId};
 use crate::land::LeaseViolation;
 use crate::memory::Memory;
 use crate::observed::SharedWith;
@@ -92,6 +96,8 @@ pub enum Answer {
     Directive(DirectiveId),
     Post(PostId),
     Deleted(Box<Directive>),
+    Run(RunId),
+    Budget(Scope),
     /// The event at this place in [`Outcome::events`].
     Event(usize),
     Swept,
@@ -158,7 +164,7 @@ pub fn needs(request: &Request) -> Vec<Need> {
     needs
 }
 
-/// Returns the memory or directive that a command names.
+/// Returns the memory, directive or run that a command names.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "what is not named here is loaded when it is needed"
@@ -169,13 +175,17 @@ fn kept_ref(command: &Command) -> Option<&str> {
         | Command::MemoryForget { id }
         | Command::DirectiveToggle { id, .. }
         | Command::DirectiveTrigger { id }
-        | Command::DirectiveDelete { id } => Some(id),
+        | Command::DirectiveDelete { id }
+        | Command::RunChange { id, .. } => Some(id),
         Command::MemoryWrite(new) => new.supersedes.as_deref(),
         _ => None,
     }
 }
 
 fn kept_key(repo: &RepoName, text: &str) -> Option<Key> {
+    if let Some(run) = RunId::parse(text) {
+        return Some(Key::Run(repo.clone(), run));
+    }
     let memory = || MemoryId::parse(text).map(|id| Key::Memory(repo.clone(), id));
     let directive = || DirectiveId::parse(text).map(|id| Key::Directive(repo.clone(), id));
     memory().or_else(directive)
@@ -291,6 +301,9 @@ impl<'a> Rule<'a> {
             Command::PadWrite(given) => self.write_pad(given),
             Command::InterfacePublish(given) => self.publish(given),
             Command::EmitEvent { event } => self.emit(event),
+            Command::RunDispatch(new) => self.dispatch_run(new),
+            Command::RunChange { id, change } => self.change_run(id, change),
+            Command::BudgetSet(new) => self.set_budget(new),
         }
     }
 
@@ -326,6 +339,7 @@ impl<'a> Rule<'a> {
             self.roles = vec![Role::Implementer];
             return Ok(());
         }
+        self.run_is_live()?;
         if let Some(agent) = self.facts.agent(actor)? {
             self.roles.clone_from(&agent.roles);
             return Ok(());
@@ -420,6 +434,10 @@ impl Command {
             Command::AnswerTask(given) => Some(&given.id),
             Command::Submit(submission) => Some(&submission.id),
             Command::Claim(wish) => wish.id.as_deref(),
+            Command::RunChange { change: RunChange::End(end), .. } => {
+                end.steps.iter().find_map(Command::task_ref)
+            }
+            Command::RunDispatch(new) => new.task.as_deref(),
             Command::Lease(LeaseChange::Acquire { task, .. })
             | Command::LeaseFor { command: LeaseChange::Acquire { task, .. }, .. }
             | Command::Note { task, .. }
@@ -448,6 +466,8 @@ impl Command {
             | Command::DirectiveDelete { .. }
             | Command::Tell { .. }
             | Command::PadWrite(_)
+            | Command::RunChange { .. }
+            | Command::BudgetSet(_)
             | Command::TakeOver(_) => None,
         }
     }

@@ -5,6 +5,7 @@
 use super::leases::held;
 use super::queue::with_consequence;
 use super::stop::{Wear, by_watchdog, choice, exhausted};
+use crate::budget::Scope;
 use crate::decision::{Decision, DecisionPurpose, DecisionState};
 use crate::directive::Directive;
 use crate::event::{
@@ -15,6 +16,7 @@ use crate::facts::{Facts, Ruling};
 use crate::ids::{AgentId, DecisionId, RepoName, TaskId};
 use crate::lease::Lease;
 use crate::policy::Policy;
+use crate::run::{Run, run_of};
 use crate::state::Key;
 use crate::status::Status;
 use crate::task::{Claim, Task};
@@ -49,7 +51,11 @@ pub fn due_at(facts: &Facts, key: &Key, policy: &Policy) -> Option<Timestamp> {
         }
         Key::Memory(repo, id) => facts.state.memories.get(&(repo.clone(), *id))?.expires_at,
         Key::Directive(repo, id) => facts.state.directives.get(&(repo.clone(), *id))?.removed_at(),
-        Key::Repo(_) | Key::Agent(_) | Key::PastLease(..) | Key::Post(..) => None,
+        Key::Run(repo, id) => {
+            let run = facts.state.runs.get(&(repo.clone(), *id))?;
+            run.must_be_heard_of().then(|| run.alive_since().plus(run.ttl))
+        }
+        Key::Repo(_) | Key::Agent(_) | Key::Budget(..) | Key::PastLease(..) | Key::Post(..) => None,
     }
 }
 
@@ -105,9 +111,15 @@ pub fn sweep(facts: &Facts, policy: &Policy) -> Ruling<Swept> {
                 let gone = facts.directive(repo, *id)?.filter(due);
                 sweeper.swept.events.extend(gone.map(super::directives::expired));
             }
+            Key::Run(repo, id) => {
+                if let Some(run) = facts.run(repo, *id)? {
+                    sweeper.run(key, run)?;
+                }
+            }
             Key::Decision(..)
             | Key::Repo(_)
             | Key::Agent(_)
+            | Key::Budget(..)
             | Key::PastLease(..)
             | Key::Post(..) => {}
         }
@@ -158,6 +170,10 @@ impl<'a> Sweeper<'a> {
             let end = self.facts.claim_end(task, claim)?;
             if end > self.now() {
                 self.swept.later.push((key.clone(), end));
+                return Ok(());
+            }
+            if self.waits_for_worker(task, claim)? {
+                self.swept.later.push((key.clone(), self.now().plus(claim.ttl)));
                 return Ok(());
             }
             // Whichever came first is what happened.
@@ -219,6 +235,7 @@ impl<'a> Sweeper<'a> {
 
     /// Ends the leases of a claim; returns the last sign of life of its holder.
     fn take_back(&mut self, task: &Task, claim: &Claim) -> Ruling<Timestamp> {
+        self.lose_run_of(task, &claim.agent)?;
         let life = self.facts.last_life(&claim.agent, claim.fence, claim.claimed_at)?;
         let mut locks = Vec::new();
         for id in &claim.leases {
@@ -268,6 +285,62 @@ impl<'a> Sweeper<'a> {
         let mut change = StatusChanged::new(task.status, Status::Queued, Some(why));
         change.uses_attempt = !slept;
         self.queue(task, change)
+    }
+
+    /// A run that nobody is heard of ends, and so does its claim.
+    fn run(&mut self, key: &Key, run: &Run) -> Ruling<()> {
+        if !run.must_be_heard_of() || self.has_lost(run) {
+            return Ok(());
+        }
+        let expiry = self.facts.run_expiry(run)?;
+        if expiry > self.now() {
+            self.swept.later.push((key.clone(), expiry));
+            return Ok(());
+        }
+        let task = self.facts.task(&run.repo, &run.task)?;
+        self.lose(run, task)?;
+        if let Some(task) = task.filter(|task| !self.moves(task))
+            && let Some(claim) = task.claim.as_ref().filter(|claim| claim.agent == run.identity)
+        {
+            self.reclaim(task, claim)?;
+        }
+        Ok(())
+    }
+
+    /// A labelled run holds its task until a worker takes it.
+    fn waits_for_worker(&self, task: &Task, claim: &Claim) -> Ruling<bool> {
+        let Some(id) = run_of(&claim.agent) else { return Ok(false) };
+        let run = self.facts.run(&task.repo, id)?;
+        Ok(run.is_some_and(|run| {
+            run.identity == claim.agent && run.state.is_live() && !run.must_be_heard_of()
+        }))
+    }
+
+    fn lose(&mut self, run: &Run, task: Option<&Task>) -> Ruling<()> {
+        let seen = self.facts.last_life(&run.identity, run.fence, run.alive_since())?;
+        for scope in Scope::of(run) {
+            self.facts.budget(&run.repo, &scope)?;
+        }
+        self.swept.events.extend(super::runs::lost(run, task, seen));
+        Ok(())
+    }
+
+    /// The claim of a run ends, and with it the run.
+    fn lose_run_of(&mut self, task: &Task, holder: &AgentId) -> Ruling<()> {
+        let Some(id) = run_of(holder) else { return Ok(()) };
+        match self.facts.run(&task.repo, id)? {
+            Some(run) if run.identity == *holder && run.state.is_live() && !self.has_lost(run) => {
+                self.lose(run, Some(task))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn has_lost(&self, run: &Run) -> bool {
+        self.swept.events.iter().any(|draft| {
+            matches!(&draft.event, Event::BudgetReleased(body) if body.run == run.id)
+                && draft.repo == run.repo
+        })
     }
 
     fn lease(&mut self, key: &Key, lease: &'a Lease) -> Ruling<()> {

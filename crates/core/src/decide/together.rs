@@ -3,32 +3,68 @@
 use super::{Answer, Rule};
 use crate::command::{Command, Question, Request, Submission, TaskAnswers, TaskVerb, WorkReport};
 use crate::decision::{Decision, DecisionPurpose, DecisionState, DecisionType};
+use crate::event::Draft;
 use crate::facts::{Facts, Ruling};
 use crate::hint::{op, say};
-use crate::ids::{DecisionId, TaskId};
+use crate::ids::{AgentId, DecisionId, Fence, TaskId};
 use crate::observed::Observed;
 use crate::refusal::{Code, Refusal};
+use crate::role::Role;
 use crate::status::Status;
 use crate::task::Task;
+use crate::via::Via;
 
 /// A copy of the facts in which the steps so far have happened.
 pub(super) struct Ahead {
     facts: Facts,
+    /// How many events of the command have happened in it.
+    followed: usize,
+}
+
+impl Ahead {
+    pub(super) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    pub(super) fn followed(&self) -> usize {
+        self.followed
+    }
+
+    pub(super) fn follow(&mut self, draft: &Draft) {
+        self.facts.apply(draft.clone());
+        self.followed += 1;
+    }
 }
 
 impl Rule<'_> {
     /// Begins a command that is made of several.
     pub(super) fn ahead(&self) -> Ahead {
-        let mut facts = self.facts.clone();
-        for draft in &self.events {
-            facts.apply(draft.clone());
-        }
-        Ahead { facts }
+        let mut ahead = Ahead { facts: self.facts.clone(), followed: 0 };
+        self.events.iter().for_each(|draft| ahead.follow(draft));
+        ahead
     }
 
     /// Does one of several steps.
     pub(super) fn in_turn(&mut self, ahead: &mut Ahead, command: Command) -> Ruling<Answer> {
         self.in_turn_seen(ahead, command, self.request.observed.clone())
+    }
+
+    /// Does one of several steps in the name of another, who acts in a session of its own.
+    pub(super) fn in_turn_as(
+        &mut self,
+        ahead: &mut Ahead,
+        actor: &AgentId,
+        via: &Via,
+        fence: Option<Fence>,
+        command: Command,
+    ) -> Ruling<Answer> {
+        let roles = ahead.facts.agent(actor)?.map(|agent| agent.roles.clone());
+        let (actor, via) = (actor.clone(), via.clone());
+        // It works somewhere else than whoever speaks for it.
+        let request =
+            Request { command, actor, via, fence, workspace: None, ..self.request.clone() };
+        let request = self.in_its_turn(ahead, request)?;
+        self.step_of(ahead, &request, roles.unwrap_or_default())
     }
 
     fn in_turn_seen(
@@ -39,19 +75,28 @@ impl Rule<'_> {
     ) -> Ruling<Answer> {
         let request = Request { command, observed, ..self.request.clone() };
         let request = self.in_its_turn(ahead, request)?;
+        self.step_of(ahead, &request, self.roles.clone())
+    }
+
+    fn step_of(
+        &mut self,
+        ahead: &mut Ahead,
+        request: &Request,
+        roles: Vec<Role>,
+    ) -> Ruling<Answer> {
         let mut rule = Rule {
             facts: &ahead.facts,
-            request: &request,
+            request,
             policy: self.policy,
             events: Vec::new(),
-            roles: self.roles.clone(),
+            roles,
             owner: self.owner,
             since: self.since,
             listed: self.listed,
         };
         let answer = rule.dispatch(&request.command)?;
         for draft in rule.events {
-            ahead.facts.apply(draft.clone());
+            ahead.follow(&draft);
             self.events.push(draft);
         }
         Ok(answer)
@@ -208,7 +253,7 @@ impl Rule<'_> {
         let mut ahead = self.ahead();
         for (id, purpose) in &asked {
             let answer = match purpose {
-                DecisionPurpose::Question => feedback.to_owned(),
+                DecisionPurpose::Question | DecisionPurpose::Budget => feedback.to_owned(),
                 DecisionPurpose::Exhausted => format!("retry: {feedback}"),
                 DecisionPurpose::Grace => format!("requeue: {feedback}"),
             };

@@ -1,6 +1,7 @@
 //! The fields of events about reviews, evidence, questions, agents and notes.
 
 use super::ChangeNoted;
+use crate::budget::{Per, Scope};
 use crate::command::{ReportStatus, ReportedFile, ReportedIssue, ReportedLine};
 use crate::decision::{
     Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType, Proposal,
@@ -138,6 +139,9 @@ pub struct DecisionAsked {
     /// The task that the answer `yes` makes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposes: Option<Box<Proposal>>,
+    /// The budget that is used up, and for which period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Box<(Scope, Per)>>,
 }
 
 impl DecisionAsked {
@@ -154,6 +158,7 @@ impl DecisionAsked {
             purpose: DecisionPurpose::Question,
             expires_at: None,
             proposes: None,
+            budget: None,
         }
     }
 }

@@ -2,15 +2,17 @@
 
 use super::{Facts, Halt, Need, PREFIX_MATCHES_MAX, Presence, Ruling, Saved, place};
 use crate::agent::{Agent, Counters};
+use crate::budget::{Budget, Scope};
 use crate::decision::Decision;
 use crate::directive::Directive;
 use crate::ids::{
-    AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, Seq, TaskId,
+    AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, RunId, Seq, TaskId,
 };
 use crate::lease::{Lease, PastLease};
 use crate::memory::Memory;
 use crate::pattern::CaseRule;
 use crate::post::{Post, PostId};
+use crate::run::Run;
 use crate::state::Key;
 use crate::status::Status;
 use crate::task::{Claim, Task};
@@ -74,6 +76,21 @@ impl Facts {
     pub fn post(&self, repo: &RepoName, id: &PostId) -> Ruling<Option<&Post>> {
         self.need_key(Key::Post(repo.clone(), id.clone()))?;
         Ok(self.state.posts.get(&(repo.clone(), id.clone())))
+    }
+    pub fn run(&self, repo: &RepoName, id: RunId) -> Ruling<Option<&Run>> {
+        self.need_key(Key::Run(repo.clone(), id))?;
+        Ok(self.state.runs.get(&(repo.clone(), id)))
+    }
+
+    pub fn budget(&self, repo: &RepoName, scope: &Scope) -> Ruling<Option<&Budget>> {
+        self.need_key(Key::Budget(repo.clone(), scope.clone()))?;
+        Ok(self.state.budgets.get(&(repo.clone(), scope.clone())))
+    }
+
+    /// Returns when a run is lost if nothing more is heard of it.
+    pub fn run_expiry(&self, run: &Run) -> Ruling<Timestamp> {
+        let life = self.last_life(&run.identity, run.fence, run.alive_since())?;
+        Ok(life.max(self.moment.woke_at.unwrap_or_default()).plus(run.ttl))
     }
 
     pub fn agent(&self, id: &AgentId) -> Ruling<Option<&Agent>> {

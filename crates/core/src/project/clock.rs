@@ -7,6 +7,7 @@ use crate::directive::Directive;
 use crate::event::{Event, Placed};
 use crate::lease::Lease;
 use crate::memory::Memory;
+use crate::run::Run;
 use crate::state::{Key, State};
 use crate::task::Task;
 use crate::time::Timestamp;
@@ -32,6 +33,9 @@ pub fn correct(state: &mut State, placed: &Placed) -> Vec<Key> {
     }
     for ((repo, id), it) in &mut state.directives {
         moved.extend(directive(it, at).then(|| Key::Directive(repo.clone(), *id)));
+    }
+    for ((repo, id), it) in &mut state.runs {
+        moved.extend(run(it, at).then(|| Key::Run(repo.clone(), *id)));
     }
     moved
 }
@@ -77,6 +81,10 @@ fn decision(decision: &mut Decision, at: Timestamp) -> bool {
 
 fn memory(memory: &mut Memory, at: Timestamp) -> bool {
     shift(&mut memory.created_at, memory.expires_at.as_mut(), at)
+}
+
+fn run(run: &mut Run, at: Timestamp) -> bool {
+    clamp(&mut run.created_at, at) | run.started_at.as_mut().is_some_and(|time| clamp(time, at))
 }
 
 fn directive(directive: &mut Directive, at: Timestamp) -> bool {

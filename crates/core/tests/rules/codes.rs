@@ -1,12 +1,17 @@
 //! Every refusal code can be reached, or is made elsewhere and listed here.
 
+use crate::runs::{dispatch, new_run};
 use crate::verbs::{question, task, task_on, texts};
-use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OTHER, PLANNER, Verdict, WATCHER, World};
-use comity_core::command::{Command, ConstraintChanges, NewTask};
+use crate::world::{
+    ANN, CRITIC, Expect, IMPL, INTEGRATOR, OTHER, PLANNER, Verdict, WATCHER, World,
+};
+use comity_core::command::{Command, ConstraintChanges, NewRun, NewTask};
 use comity_core::event::TaskUpdated;
+use comity_core::money::Usd;
 use comity_core::policy::Undeclared;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
+use comity_core::run::Stage;
 use comity_core::status::Status;
 
 /// Codes that the core names but only other parts give.
@@ -23,6 +28,7 @@ const ELSEWHERE: &[(Code, &str)] = &[
     (Code::StoreDamaged, "store: events are gone from the end of the log"),
     (Code::StoreTooNew, "store: written by a newer comity"),
     (Code::NetworkFileSystem, "store: the file is on a network file system"),
+    (Code::RunFailed, "command line: a run that was waited for"),
     (Code::TimedOut, "engine: a wait in vain"),
     (Code::UnknownName, "doors: a name that nobody knows"),
     (Code::Unconfirmed, "store: the standby did not confirm in time"),
@@ -153,6 +159,18 @@ fn about_verdicts(code: Code) -> Option<Verdict> {
             w.policy.undeclared = Undeclared::Refuse;
             w.have_this(NewTask { files: texts(&["docs/"]), ..task("a") }, Status::InProgress);
             w.by(IMPL).submits("T1")
+        }
+        Code::RunLive => {
+            w.have(task("a"));
+            let new = new_run("developer", Some("T1"), Stage::Develop);
+            w.by(ANN).does(dispatch(new.clone())).accepted();
+            w.by(ANN).does(dispatch(new))
+        }
+        Code::BudgetExceeded => {
+            w.have(task("a"));
+            let new = new_run("developer", Some("T1"), Stage::Develop);
+            let max_cost = Usd::from_dollars(51.0);
+            w.by(ANN).does(dispatch(NewRun { max_cost, ..new }))
         }
         Code::Unobserved => {
             w.have_one(Status::InProgress);

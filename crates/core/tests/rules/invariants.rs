@@ -13,6 +13,7 @@ pub fn check(world: &World) {
     live_leases_do_not_collide(world);
     claims_and_leases_know_each_other(world);
     fences_are_unique_and_those_of_the_log(world);
+    runs_hold_what_is_theirs(world);
     the_log_has_no_gaps(world);
     the_log_gives_the_state(world);
 }
@@ -69,6 +70,31 @@ fn live_leases_do_not_collide(world: &World) {
                 let both = overlap(pattern_a, pattern_b);
                 assert_eq!(both, None, "{} of {} and {} of {}", a.id, a.owner, b.id, b.owner);
             }
+        }
+    }
+}
+
+fn runs_hold_what_is_theirs(world: &World) {
+    for task in world.state.tasks.values() {
+        let Some(claim) = &task.claim else { continue };
+        let of = world.state.runs.values().find(|run| run.identity == claim.agent);
+        assert!(
+            of.is_none_or(|run| run.state.is_live()),
+            "{} is held by a run that ended",
+            task.id
+        );
+    }
+    for budget in world.state.budgets.values() {
+        for (id, kept) in &budget.live {
+            let run = &world.state.runs[&(budget.repo.clone(), *id)];
+            assert!(run.state.is_live(), "{} keeps something for {id}", budget.scope);
+            assert_eq!(run.reserved, *kept, "{} and {id} agree", budget.scope);
+        }
+    }
+    for run in world.state.runs.values().filter(|run| run.state.is_live()) {
+        for scope in comity_core::budget::Scope::of(run) {
+            let budget = &world.state.budgets[&(run.repo.clone(), scope)];
+            assert!(budget.live.contains_key(&run.id), "{} counts everywhere", run.id);
         }
     }
 }

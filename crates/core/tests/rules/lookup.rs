@@ -46,6 +46,14 @@ impl World {
                 let post = state.posts.get(&(repo.clone(), id.clone()));
                 post.cloned().map(|post| Entity::Post(Box::new(post)))
             }
+            Key::Run(repo, id) => {
+                let run = state.runs.get(&(repo.clone(), *id));
+                run.cloned().map(|run| Entity::Run(Box::new(run)))
+            }
+            Key::Budget(repo, scope) => {
+                let budget = state.budgets.get(&(repo.clone(), scope.clone()));
+                budget.cloned().map(|budget| Entity::Budget(Box::new(budget)))
+            }
         }
     }
 

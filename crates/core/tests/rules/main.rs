@@ -14,6 +14,7 @@
     reason = "helpers of tests stop a test as tests do"
 )]
 
+mod attention;
 mod awaited;
 mod batch;
 mod codes;
@@ -28,6 +29,8 @@ mod lookup;
 mod other_systems;
 mod properties;
 mod results;
+mod runs;
+mod runs_property;
 mod search;
 mod section_1_who;
 mod section_2_claims;

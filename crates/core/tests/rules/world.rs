@@ -363,6 +363,8 @@ impl World {
                     copy(&(repo, id), &from.past_leases, &mut to.past_leases);
                 }
                 Key::Post(repo, id) => copy(&(repo, id), &from.posts, &mut to.posts),
+                Key::Run(repo, id) => copy(&(repo, id), &from.runs, &mut to.runs),
+                Key::Budget(repo, scope) => copy(&(repo, scope), &from.budgets, &mut to.budgets),
             }
         }
     }
@@ -376,6 +378,7 @@ impl World {
         keys.extend(state.decisions.keys().map(|(repo, id)| Key::Decision(repo.clone(), *id)));
         keys.extend(state.memories.keys().map(|(repo, id)| Key::Memory(repo.clone(), *id)));
         keys.extend(state.directives.keys().map(|(repo, id)| Key::Directive(repo.clone(), *id)));
+        keys.extend(state.runs.keys().map(|(repo, id)| Key::Run(repo.clone(), *id)));
         keys.truncate(self.due_max);
         keys
     }

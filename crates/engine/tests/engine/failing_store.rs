@@ -1,6 +1,7 @@
 //! A store that fails in the middle of a command: the command is not stored and refused at once.
 
 use crate::support::request;
+use comity_core::budget::{Budget, Scope};
 use comity_core::chain::{Head, Stored};
 use comity_core::command::{Command, NewTask};
 use comity_core::decision::Decision;
@@ -11,6 +12,7 @@ use comity_core::lease::Lease;
 use comity_core::memory::Memory;
 use comity_core::post::PostId;
 use comity_core::refusal::Code;
+use comity_core::run::Run;
 use comity_core::search::Term;
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -20,7 +22,7 @@ use comity_engine::{Service, Settings};
 use comity_store::memory::MemoryStore;
 use comity_store::{
     Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Reader,
-    Rows, Store, StoreError, SystemClock, TaskQuery, Watch, WriteTx,
+    Rows, RunQuery, Store, StoreError, SystemClock, TaskQuery, Watch, WriteTx,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -121,6 +123,19 @@ impl ReadTx for FailingTx<'_> {
     fn directives(&mut self, query: &DirectiveQuery) -> Got<Vec<Directive>> {
         self.inner.directives(query)
     }
+    fn runs(&mut self, query: &RunQuery) -> Result<Vec<Run>, StoreError> {
+        self.inner.runs(query)
+    }
+
+    fn budgets(
+        &mut self,
+        repo: &RepoName,
+        after: Option<&Scope>,
+        limit: usize,
+    ) -> Result<Vec<Budget>, StoreError> {
+        self.inner.budgets(repo, after, limit)
+    }
+
     fn agents(
         &mut self,
         after: Option<&AgentId>,

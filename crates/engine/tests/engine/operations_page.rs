@@ -177,3 +177,28 @@ fn the_page_of_operations_is_the_table_of_the_code() {
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(written == page, "run COMITY_BLESS=1 cargo test -p comity-engine operations_page");
 }
+
+#[test]
+fn operations_page_of_http_is_the_document_that_the_server_has() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
+    let wanted = format!("{:#}\n", comity_api::openapi());
+    if std::env::var_os("COMITY_BLESS").is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == wanted, "run COMITY_BLESS=1 cargo test -p comity-engine operations_page");
+}
+
+#[test]
+fn the_document_names_every_operation_of_http_and_resolves_its_references() {
+    let document = comity_api::openapi();
+    let text = document.to_string();
+    let http = TABLE.iter().filter(|row| row.doors.contains(&Door::Http));
+    for row in http.filter(|row| row.kind != Kind::Stream) {
+        assert!(text.contains(&format!("\"operationId\":\"{}", row.name)), "{}", row.name);
+    }
+    for reference in text.split("\"$ref\":\"#").skip(1) {
+        let pointer = reference.split('"').next().unwrap();
+        assert!(document.pointer(pointer).is_some(), "{pointer}");
+    }
+}

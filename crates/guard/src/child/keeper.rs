@@ -150,6 +150,11 @@ fn end_all(main: Option<Pid>) -> Option<WaitStatus> {
     }
 }
 
+/// Ends every process below this one, for whoever takes in processes that a killed keeper left.
+pub fn end_left() {
+    end_all(None);
+}
+
 /// Lists the processes below one, by what the system says of all. A dead one that nobody waited for counts until its
 /// parent is gone, too.
 fn below(top: Pid) -> Vec<Pid> {

@@ -9,7 +9,7 @@
 mod keeper;
 mod output;
 
-pub use keeper::main;
+pub use keeper::{end_left, main};
 pub use output::{Output, tail};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -44,6 +44,8 @@ pub struct Runner {
     pub say: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
+impl comity_engine::Whereabouts for Runner {}
+
 comity_engine::handlers_of! { Runner, register {
     GateRun(runner, caller, input) => runner.run_gates(caller, &input);
     TaskLand(runner, caller, input) => runner.land(caller, &input);

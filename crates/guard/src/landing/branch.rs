@@ -21,7 +21,10 @@ impl Branch {
                 Refusal::input("there is no base branch").hint("name the branch that gets the work")
             })?,
         };
-        let tip = git.commit(&format!("refs/heads/{name}")).ok_or_else(|| {
+        let reference = format!("refs/heads/{name}");
+        // `main~1` is a commit and no branch.
+        let is_name = git.does(&["check-ref-format", &reference]);
+        let tip = git.commit(&reference).filter(|_| is_name).ok_or_else(|| {
             let shown = comity_core::ids::shorten(&name);
             Refusal::input(format!("there is no local branch {shown:?}"))
                 .hint("make the branch first, or name another one")

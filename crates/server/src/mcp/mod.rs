@@ -133,6 +133,10 @@ impl Door {
             return Err(answer::refused(&unknown_caller()));
         }
         let arguments = request.arguments.unwrap_or_default();
+        if wrote {
+            let narrowed = check_scope(&context, &tool, &arguments);
+            narrowed.map_err(|error| answer::refused(&error))?;
+        }
         let call = ToolCall { tool, arguments, caller: caller.clone() };
         let reader = caller.clone();
         let (served, recent) = (self.served.clone(), self.recent.clone());
@@ -155,6 +159,27 @@ impl Door {
             Err(refusal) => Err(with_news(answer::refused(&refusal))),
         }
     }
+}
+
+/// Refuses what the token of a call does not reach.
+fn check_scope(
+    context: &RequestContext<RoleServer>,
+    tool: &str,
+    arguments: &serde_json::Map<String, Value>,
+) -> Result<(), Refusal> {
+    let parts = context.extensions.get::<axum::http::request::Parts>();
+    let Some(holder) = parts.and_then(|parts| parts.extensions.get::<Holder>()) else {
+        return Ok(());
+    };
+    if holder.scope == crate::tokens::Scope::default() {
+        return Ok(());
+    }
+    let name = wording::operation(tool, arguments);
+    let row = comity_api::row(name).ok_or_else(|| {
+        Refusal::new(Code::Scope, "this token is narrowed, and does not reach this tool")
+    })?;
+    let task = arguments.get("task").or_else(|| arguments.get("id"));
+    holder.scope.check(row, &serde_json::json!({"id": task, "task": task}))
 }
 
 /// Whom reads are made for when nothing names the caller.

@@ -51,6 +51,21 @@ const TOOLS: &[Row] = &[
     ("status", "look_up", &[("what", "status")]),
 ];
 
+/// Returns the operation that a call of a writing tool comes down to.
+pub fn operation(tool: &str, arguments: &Map<String, Value>) -> &'static str {
+    let given = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+    match (tool, given("kind")) {
+        ("record", "step_done") => return "task.subtask",
+        ("record", "discovery" | "milestone") => return "note",
+        ("release", _) if given("task").is_empty() => return "lease.release",
+        _ => {}
+    }
+    let fits = |(_, of, fixed): &&Row| {
+        *of == tool && fixed.iter().all(|(name, value)| given(name) == *value)
+    };
+    TOOLS.iter().find(fits).map_or("", |(operation, ..)| operation)
+}
+
 /// Arguments that have another name in a tool, or in all.
 fn renamed<'n>(tool: &str, name: &'n str) -> &'n str {
     match (tool, name) {

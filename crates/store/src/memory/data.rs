@@ -63,6 +63,14 @@ impl Data {
                 let post = state.posts.get(&(repo.clone(), id.clone()));
                 post.cloned().map(Box::new).map(Entity::Post)
             }
+            Key::Run(repo, id) => {
+                let run = state.runs.get(&(repo.clone(), *id));
+                run.cloned().map(Box::new).map(Entity::Run)
+            }
+            Key::Budget(repo, scope) => {
+                let budget = state.budgets.get(&(repo.clone(), scope.clone()));
+                budget.cloned().map(Box::new).map(Entity::Budget)
+            }
         }
     }
 
@@ -77,6 +85,8 @@ impl Data {
         keys.extend(state.directives.keys().cloned().map(|(repo, id)| Key::Directive(repo, id)));
         keys.extend(state.past_leases.keys().cloned().map(|(repo, id)| Key::PastLease(repo, id)));
         keys.extend(state.posts.keys().cloned().map(|(repo, id)| Key::Post(repo, id)));
+        keys.extend(state.runs.keys().cloned().map(|(repo, id)| Key::Run(repo, id)));
+        keys.extend(state.budgets.keys().cloned().map(|(repo, scope)| Key::Budget(repo, scope)));
         keys.sort();
         keys
     }
@@ -157,6 +167,10 @@ impl Data {
             }
             Key::Post(repo, id) => {
                 copy(&(repo.clone(), id.clone()), &from.posts, &mut self.state.posts);
+            }
+            Key::Run(repo, id) => copy(&(repo.clone(), *id), &from.runs, &mut self.state.runs),
+            Key::Budget(repo, scope) => {
+                copy(&(repo.clone(), scope.clone()), &from.budgets, &mut self.state.budgets);
             }
         }
     }

@@ -5,8 +5,11 @@ mod copied;
 mod data;
 mod tx;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, ManualClock, Reading};
 use crate::{ReadTx, Reader, Store, StoreError, Watch, WriteTx};
+use comity_core::chain::Stored;
+use comity_core::state::State;
+use comity_core::time::Timestamp;
 use data::Data;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -61,6 +64,18 @@ impl MemoryStore {
     pub fn copy_of(tx: &mut dyn ReadTx) -> Result<MemoryStore, StoreError> {
         let (data, clock) = copied::all(tx)?;
         Ok(MemoryStore::with(data, clock))
+    }
+
+    /// Makes the store that a log and the state after it describe, at that time. Everybody who holds something is alive, and
+    /// nothing is due: signs of life are not in the log.
+    pub fn of_log(events: Vec<Stored>, state: State, now: Timestamp) -> MemoryStore {
+        let reading = Reading { wall_ms: now.ms(), ..Reading::default() };
+        let claims = state.tasks.values().filter_map(|task| task.claim.as_ref());
+        let holders = claims.map(|claim| &claim.agent);
+        let holders = holders.chain(state.leases.values().map(|lease| &lease.owner));
+        let presence = holders.map(|agent| ((agent.clone(), None), now)).collect();
+        let data = Data { state, events, presence, ..Data::default() };
+        MemoryStore::with(data, ManualClock::at(reading))
     }
 
     fn with(data: Data, clock: Arc<dyn Clock>) -> MemoryStore {

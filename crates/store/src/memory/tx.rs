@@ -7,9 +7,10 @@ use crate::listing;
 use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
     Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
-    StoreError, TaskQuery, WriteTx, check_append,
+    RunQuery, StoreError, TaskQuery, WriteTx, check_append,
 };
 use comity_core::agent::Agent;
+use comity_core::budget::{Budget, Scope};
 use comity_core::chain::{Head, Stored};
 use comity_core::decision::{Decision, DecisionState};
 use comity_core::directive::Directive;
@@ -23,6 +24,7 @@ use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::memory::Memory;
 use comity_core::pattern::{Pattern, surely_apart};
 use comity_core::post::PostId;
+use comity_core::run::Run;
 use comity_core::search::Term;
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -344,6 +346,30 @@ impl ReadTx for Tx<'_> {
         };
         let directives = self.data.state.directives.values().filter(wanted);
         Ok(directives.take(query.limit).cloned().collect())
+    }
+
+    fn runs(&mut self, query: &RunQuery) -> Result<Vec<Run>, StoreError> {
+        let wanted = |run: &&Run| {
+            run.repo == query.repo
+                && query.after.is_none_or(|after| run.id > after)
+                && query.task.as_ref().is_none_or(|task| run.task == *task)
+                && (!query.live_only || run.state.is_live())
+        };
+        let runs = self.data.state.runs.values().filter(wanted);
+        Ok(runs.take(query.limit).cloned().collect())
+    }
+
+    fn budgets(
+        &mut self,
+        repo: &RepoName,
+        after: Option<&Scope>,
+        limit: usize,
+    ) -> Result<Vec<Budget>, StoreError> {
+        let wanted = |budget: &&Budget| {
+            budget.repo == *repo && after.is_none_or(|after| budget.scope > *after)
+        };
+        let budgets = self.data.state.budgets.values().filter(wanted);
+        Ok(budgets.take(limit).cloned().collect())
     }
 
     fn agents(

@@ -22,6 +22,11 @@ const MISMATCHES: &[(&str, &str)] = &[
         "decisions have a column `open` that differs from their content",
     ),
     (
+        "SELECT count(*) FROM runs WHERE task <> body::jsonb->>'task' OR live
+            <> (body::jsonb->>'state' NOT IN ('succeeded', 'failed', 'stopped', 'lost'))",
+        "runs have columns that differ from their content",
+    ),
+    (
         "SELECT count(*) FROM tasks t WHERE t.waits <> (
             SELECT count(*) FROM deps d WHERE d.repo = t.repo AND d.task = t.id AND NOT EXISTS (
                 SELECT 1 FROM tasks o

@@ -11,6 +11,7 @@ mod memories;
 mod pool;
 mod posts;
 mod query;
+mod runs;
 mod schema;
 mod sql;
 #[cfg(test)]

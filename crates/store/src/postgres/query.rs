@@ -227,6 +227,8 @@ fn page_of(
         EntityKind::Directive => link.query(sql::DIRECTIVES_AFTER, values![name, number, limit]),
         EntityKind::PastLease => link.query(sql::PAST_LEASES_AFTER, values![name, number, limit]),
         EntityKind::Post => link.query(sql::POSTS_AFTER, values![name, id, limit]),
+        EntityKind::Run => link.query(sql::RUNS_AFTER, values![name, number, limit]),
+        EntityKind::Budget => link.query(sql::BUDGETS_AFTER, values![name, id, limit]),
     }?;
     found.iter().map(|row| rows::keyed(kind, row)).collect()
 }

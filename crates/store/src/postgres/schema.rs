@@ -8,7 +8,7 @@ use comity_core::chain::Hash;
 use std::time::Duration;
 
 /// The migration that needs more than statements.
-const POSTS: i64 = 5;
+const POSTS: i64 = 6;
 
 /// Every released migration, in order. A released one is never edited.
 const MIGRATIONS: &[(i64, &str)] = &[
@@ -16,7 +16,8 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (2, include_str!("migrations/0002_memory.sql")),
     (3, include_str!("migrations/0003_fold_case.sql")),
     (4, include_str!("migrations/0004_past_leases.sql")),
-    (POSTS, include_str!("migrations/0005_posts.sql")),
+    (5, include_str!("migrations/0005_runs.sql")),
+    (POSTS, include_str!("migrations/0006_posts.sql")),
 ];
 
 /// The schema that this build writes.

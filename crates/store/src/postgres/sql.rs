@@ -67,7 +67,8 @@ macro_rules! first_due {
         (SELECT due_at FROM leases WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1),
         (SELECT due_at FROM decisions WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1),
         (SELECT due_at FROM memories WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1),
-        (SELECT due_at FROM directives WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1))"
+        (SELECT due_at FROM directives WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1),
+        (SELECT due_at FROM runs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1))"
     };
 }
 
@@ -457,6 +458,41 @@ pub(super) const SET_DIRECTIVES_DUE: &str = "UPDATE directives t SET due_at = u.
 pub(super) const MEND_DIRECTIVES_DUE: &str =
     "UPDATE directives SET due_at = NULL WHERE due_at = -1";
 
+pub(super) const RUN: &str = "SELECT body FROM runs WHERE repo = $1 AND number = $2";
+pub(super) const RUNS_BY_NUMBER: &str =
+    "SELECT body FROM runs WHERE repo = $1 AND number > $2 ORDER BY number LIMIT $3";
+pub(super) const RUNS_LIVE: &str =
+    "SELECT body FROM runs WHERE repo = $1 AND number > $2 AND live ORDER BY number LIMIT $3";
+pub(super) const RUNS_OF_TASK: &str = "SELECT body FROM runs
+    WHERE repo = $1 AND task >= $4 AND task <= $4 AND number > $2 AND (live OR NOT $5::boolean)
+    ORDER BY task, number LIMIT $3";
+pub(super) const RUNS_AFTER: &str = "SELECT body FROM runs
+    WHERE (repo, number) > ($1, $2) ORDER BY repo, number LIMIT $3";
+pub(super) const SET_RUNS: &str = "INSERT INTO runs (repo, number, task, live, due_at, body)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[], $5::bigint[], $6::text[])
+    ON CONFLICT (repo, number) DO UPDATE SET body = excluded.body, task = excluded.task,
+    live = excluded.live,
+    due_at = CASE WHEN excluded.due_at = -1 THEN runs.due_at ELSE excluded.due_at END";
+pub(super) const DELETE_RUNS: &str = "DELETE FROM runs t
+    USING unnest($1::text[], $2::bigint[]) u (repo, number)
+    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const SET_RUNS_DUE: &str = "UPDATE runs t SET due_at = u.due_at
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) u (repo, number, due_at)
+    WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const MEND_RUNS_DUE: &str = "UPDATE runs SET due_at = NULL WHERE due_at = -1";
+
+pub(super) const BUDGET: &str = "SELECT body FROM budgets WHERE repo = $1 AND scope = $2";
+pub(super) const BUDGETS_OF_REPO: &str =
+    "SELECT body FROM budgets WHERE repo = $1 AND scope > $2 ORDER BY scope LIMIT $3";
+pub(super) const BUDGETS_AFTER: &str = "SELECT body FROM budgets
+    WHERE (repo, scope) > ($1, $2) ORDER BY repo, scope LIMIT $3";
+pub(super) const SET_BUDGETS: &str = "INSERT INTO budgets (repo, scope, body)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[])
+    ON CONFLICT (repo, scope) DO UPDATE SET body = excluded.body";
+pub(super) const DELETE_BUDGETS: &str = "DELETE FROM budgets t
+    USING unnest($1::text[], $2::text[]) u (repo, scope)
+    WHERE t.repo = u.repo AND t.scope = u.scope";
+
 pub(super) const TASKS_DUE: &str =
     "SELECT due_at, repo, id FROM tasks WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
 pub(super) const LEASES_DUE: &str =
@@ -487,11 +523,14 @@ pub(super) const DELETE_POSTS: &str = "DELETE FROM posts t
 pub(super) const DELETE_PLACES: &str = "DELETE FROM post_places WHERE ctid = ANY(ARRAY(
     SELECT t.ctid FROM unnest($1::text[], $2::text[]) u (repo, id), LATERAL (
         SELECT ctid FROM post_places WHERE repo = u.repo AND id = u.id ORDER BY id) t))";
+pub(super) const RUNS_DUE: &str =
+    "SELECT due_at, repo, number FROM runs WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
 
 pub(super) const CLEAR: &str = "DELETE FROM repos; DELETE FROM agents; DELETE FROM tasks; \
     DELETE FROM deps; DELETE FROM task_labels; DELETE FROM leases; DELETE FROM decisions; \
     DELETE FROM memories; DELETE FROM memory_words; DELETE FROM directives; \
-    DELETE FROM past_leases; DELETE FROM posts; DELETE FROM post_places";
+    DELETE FROM past_leases; DELETE FROM posts; DELETE FROM post_places;
+    DELETE FROM runs; DELETE FROM budgets";
 
 pub(super) const TASK_LISTS: TaskLists = TaskLists {
     of_label: TASKS_OF_LABEL,
@@ -514,10 +553,11 @@ pub(super) const EVENT_LISTS: EventLists = EventLists {
     all_back: EVENTS_ALL_BACK,
 };
 
-pub(super) const DUE: [(EntityKind, &str); 5] = [
+pub(super) const DUE: [(EntityKind, &str); 6] = [
     (EntityKind::Task, TASKS_DUE),
     (EntityKind::Lease, LEASES_DUE),
     (EntityKind::Decision, DECISIONS_DUE),
     (EntityKind::Memory, MEMORIES_DUE),
     (EntityKind::Directive, DIRECTIVES_DUE),
+    (EntityKind::Run, RUNS_DUE),
 ];

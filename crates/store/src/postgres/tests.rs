@@ -25,7 +25,7 @@ const WANTED: &[(&str, &str, &[&str])] = &[
     (
         "FIRST_DUE",
         sql::FIRST_DUE,
-        &["tasks_due", "leases_due", "decisions_due", "memories_due", "directives_due"],
+        &["tasks_due", "leases_due", "decisions_due", "memories_due", "directives_due", "runs_due"],
     ),
     ("TASKS_DUE", sql::TASKS_DUE, &["tasks_due"]),
     ("DELETE_TASKS", sql::DELETE_TASKS, &["tasks_pkey"]),
@@ -52,6 +52,11 @@ const WANTED: &[(&str, &str, &[&str])] = &[
     ("DELETE_OTHER_WORDS", sql::DELETE_OTHER_WORDS, &["memory_words_by_memory"]),
     ("DIRECTIVE", sql::DIRECTIVE, &["directives_pkey"]),
     ("DIRECTIVES_DUE", sql::DIRECTIVES_DUE, &["directives_due"]),
+    ("RUN", sql::RUN, &["runs_pkey"]),
+    ("RUNS_LIVE", sql::RUNS_LIVE, &["runs_live", "runs_pkey"]),
+    ("RUNS_OF_TASK", sql::RUNS_OF_TASK, &["runs_by_task"]),
+    ("RUNS_DUE", sql::RUNS_DUE, &["runs_due"]),
+    ("BUDGET", sql::BUDGET, &["budgets_pkey"]),
     ("SAVED", sql::SAVED, &["idempotency_pkey"]),
     ("PRESENCE", sql::PRESENCE, &["signs_newest_first"]),
     ("AGENT", sql::AGENT, &["agents_pkey"]),
@@ -119,13 +124,15 @@ const FILL: &str = "INSERT INTO tasks (repo, id, number, status, priority, role,
     INSERT INTO memories SELECT 'a/b', n, 'fact', 'global', false, n, 'x' FROM generate_series(1, 20000) n;
     INSERT INTO memory_words SELECT 'a/b', 'w' || n % 100, n FROM generate_series(1, 20000) n;
     INSERT INTO directives SELECT 'a/b', n, n, 'x' FROM generate_series(1, 20000) n;
+    INSERT INTO runs SELECT 'a/b', n, 'T1', true, n, 'x' FROM generate_series(1, 20000) n;
+    INSERT INTO budgets SELECT 'a/b', 'task:T' || n, 'x' FROM generate_series(1, 20000) n;
     INSERT INTO signs SELECT 'ann', n, n FROM generate_series(1, 20000) n;
     INSERT INTO idempotency SELECT 'ann', 'k' || n, '', 'x', n FROM generate_series(1, 20000) n;
     INSERT INTO events SELECT n, n, 'note', 1, 'a/b', 'ann', 'T1', '', '', ''
         FROM generate_series(1, 20000) n";
 const EMPTY: &str = "DELETE FROM tasks; DELETE FROM task_labels; DELETE FROM deps; DELETE FROM leases; \
     DELETE FROM past_leases; DELETE FROM decisions; DELETE FROM memories; DELETE FROM memory_words; DELETE FROM directives; \
-    DELETE FROM signs; DELETE FROM idempotency; DELETE FROM events";
+    DELETE FROM runs; DELETE FROM budgets; DELETE FROM signs; DELETE FROM idempotency; DELETE FROM events";
 
 #[test]
 fn rows_are_found_by_the_same_index_whatever_the_planner_believes_of_a_table() {

@@ -8,15 +8,16 @@ use super::link::{Link, Op, values};
 use super::load::Loader;
 use super::pool::Lent;
 use super::write::Writer;
-use super::{Home, TaskEdges, integrity, memories, posts, query, sql};
+use super::{Home, TaskEdges, integrity, memories, posts, query, runs, sql};
 use crate::commit_cache::CommitCache;
 use crate::rows;
 use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
     Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
-    StoreError, TaskQuery, WriteTx, check_append,
+    RunQuery, StoreError, TaskQuery, WriteTx, check_append,
 };
 use comity_core::agent::Agent;
+use comity_core::budget::{Budget, Scope};
 use comity_core::chain::{Head, Stored};
 use comity_core::decision::Decision;
 use comity_core::directive::Directive;
@@ -25,6 +26,7 @@ use comity_core::ids::{AgentId, MemoryId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
 use comity_core::memory::Memory;
 use comity_core::post::PostId;
+use comity_core::run::Run;
 use comity_core::search::Term;
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -276,6 +278,19 @@ impl ReadTx for Tx<'_> {
 
     fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError> {
         self.found(memories::directives(&self.link, query))
+    }
+
+    fn runs(&mut self, query: &RunQuery) -> Result<Vec<Run>, StoreError> {
+        self.found(runs::runs(&self.link, query))
+    }
+
+    fn budgets(
+        &mut self,
+        repo: &RepoName,
+        after: Option<&Scope>,
+        limit: usize,
+    ) -> Result<Vec<Budget>, StoreError> {
+        self.found(runs::budgets(&self.link, repo, after, limit))
     }
 
     fn agents(

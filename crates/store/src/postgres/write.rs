@@ -5,6 +5,7 @@ use super::error::DbError;
 use super::link::{Link, Op, values};
 use super::memories::DirtyMemories;
 use super::posts::DirtyPosts;
+use super::runs::DirtyRuns;
 use super::sql;
 use super::{TaskEdges, TaskRows};
 use crate::commit_cache::CommitCache;
@@ -157,6 +158,7 @@ impl<'a> Writer<'a> {
         self.decisions(&dirty)?;
         self.kept(&dirty.kept)?;
         self.posts(&dirty.posts)?;
+        self.fleet(&dirty.fleet)?;
         self.moved(rows);
         Ok(())
     }
@@ -281,7 +283,7 @@ impl<'a> Writer<'a> {
     /// Writes the due times of entities that are not dirty.
     fn moved(&mut self, rows: &Rows<'_>) {
         let (mut tasks, mut leases, mut decisions) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut memories, mut directives) = (Vec::new(), Vec::new());
+        let (mut memories, mut directives, mut runs) = (Vec::new(), Vec::new(), Vec::new());
         for (key, due) in rows.due.iter().filter(|(key, _)| !rows.dirty.contains(*key)) {
             let due = due.map(Timestamp::ms);
             match key {
@@ -290,7 +292,12 @@ impl<'a> Writer<'a> {
                 Key::Decision(repo, id) => decisions.push((repo, signed(id.0), due)),
                 Key::Memory(repo, id) => memories.push((repo, signed(id.0), due)),
                 Key::Directive(repo, id) => directives.push((repo, signed(id.0), due)),
-                Key::Repo(_) | Key::Agent(_) | Key::PastLease(..) | Key::Post(..) => {}
+                Key::Run(repo, id) => runs.push((repo, signed(id.0), due)),
+                Key::Repo(_)
+                | Key::Agent(_)
+                | Key::Budget(..)
+                | Key::PastLease(..)
+                | Key::Post(..) => {}
             }
         }
         if !tasks.is_empty() {
@@ -302,6 +309,7 @@ impl<'a> Writer<'a> {
             (sql::SET_DECISIONS_DUE, decisions),
             (sql::SET_MEMORIES_DUE, memories),
             (sql::SET_DIRECTIVES_DUE, directives),
+            (sql::SET_RUNS_DUE, runs),
         ] {
             if !list.is_empty() {
                 let given = columns(list);
@@ -455,6 +463,7 @@ struct DirtyRows<'r> {
     gone_past_leases: Vec<(&'r RepoName, LeaseId)>,
     kept: DirtyMemories<'r>,
     posts: DirtyPosts<'r>,
+    fleet: DirtyRuns<'r>,
 }
 
 impl<'r> DirtyRows<'r> {
@@ -494,6 +503,14 @@ impl<'r> DirtyRows<'r> {
             Key::Post(repo, id) => match state.posts.get(&(repo.clone(), id.clone())) {
                 Some(post) => self.posts.posts.push(post),
                 None => self.posts.gone.push((repo, id)),
+            },
+            Key::Run(repo, id) => match state.runs.get(&(repo.clone(), *id)) {
+                Some(run) => self.fleet.runs.push((run, due)),
+                None => self.fleet.gone_runs.push((repo, *id)),
+            },
+            Key::Budget(repo, scope) => match state.budgets.get(&(repo.clone(), scope.clone())) {
+                Some(budget) => self.fleet.budgets.push(budget),
+                None => self.fleet.gone_budgets.push((repo, scope)),
             },
         }
     }

@@ -31,6 +31,11 @@ const MISMATCHES: &[(&str, &str)] = &[
         "memories have columns that differ from their content",
     ),
     (
+        "SELECT count(*) FROM runs WHERE task IS NOT body->>'$.task'
+            OR live IS NOT (body->>'$.state' NOT IN ('succeeded', 'failed', 'stopped', 'lost'))",
+        "runs have columns that differ from their content",
+    ),
+    (
         "SELECT count(*) FROM memory_words w WHERE NOT EXISTS (
             SELECT 1 FROM memories m WHERE m.repo = w.repo AND m.number = w.memory)",
         "search words belong to no memory",

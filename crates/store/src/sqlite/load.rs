@@ -152,6 +152,16 @@ impl Loader<'_> {
                     Ok(Entity::Post(rows::entity(row, 0)?))
                 })
             }
+            Key::Run(repo, id) => {
+                self.first(sql::RUN, params![repo.as_str(), rows::signed(id.0)], |row| {
+                    Ok(Entity::Run(rows::entity(row, 0)?))
+                })
+            }
+            Key::Budget(repo, scope) => {
+                self.first(sql::BUDGET, params![repo.as_str(), scope.as_str()], |row| {
+                    Ok(Entity::Budget(rows::entity(row, 0)?))
+                })
+            }
         }
     }
 

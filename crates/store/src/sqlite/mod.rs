@@ -11,6 +11,7 @@ mod memories;
 mod netfs;
 mod posts;
 mod query;
+mod runs;
 mod schema;
 mod sql;
 mod task_row;

@@ -247,5 +247,9 @@ fn page_of(
         EntityKind::Directive => by_number(sql::DIRECTIVES_AFTER),
         EntityKind::PastLease => by_number(sql::PAST_LEASES_AFTER),
         EntityKind::Post => collect(conn, sql::POSTS_AFTER, params![name, from.id, limit], read),
+        EntityKind::Run => by_number(sql::RUNS_AFTER),
+        EntityKind::Budget => {
+            collect(conn, sql::BUDGETS_AFTER, params![name, from.id, limit], read)
+        }
     }
 }

@@ -6,7 +6,7 @@ use comity_core::chain::Hash;
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The migration that needs more than statements.
-const POSTS: i64 = 6;
+const POSTS: i64 = 7;
 
 /// Every released migration, in order. A released one is never edited.
 const MIGRATIONS: &[(i64, &str)] = &[
@@ -15,7 +15,8 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (3, include_str!("migrations/0003_memory.sql")),
     (4, include_str!("migrations/0004_fold_case.sql")),
     (5, include_str!("migrations/0005_past_leases.sql")),
-    (POSTS, include_str!("migrations/0006_posts.sql")),
+    (6, include_str!("migrations/0006_runs.sql")),
+    (POSTS, include_str!("migrations/0007_posts.sql")),
 ];
 
 /// The schema that this build writes.

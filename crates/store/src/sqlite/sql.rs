@@ -310,6 +310,30 @@ statements! {
         VALUES (?1, ?2, ?3, ?4)";
     DELETE_POST = "DELETE FROM posts WHERE repo = ?1 AND id = ?2";
     DELETE_PLACES = "DELETE FROM post_places WHERE repo = ?1 AND id = ?2";
+    RUN = "SELECT body FROM runs WHERE repo = ?1 AND number = ?2";
+    RUNS_BY_NUMBER = "SELECT body FROM runs INDEXED BY runs_by_number
+        WHERE repo = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
+    RUNS_LIVE = "SELECT body FROM runs INDEXED BY runs_live
+        WHERE repo = ?1 AND number > ?2 AND live ORDER BY number LIMIT ?3";
+    RUNS_OF_TASK = "SELECT body FROM runs INDEXED BY runs_by_task
+        WHERE repo = ?1 AND number > ?2 AND task = ?4 AND (live OR NOT ?5) ORDER BY number LIMIT ?3";
+    RUNS_AFTER = "SELECT body FROM runs INDEXED BY runs_by_number
+        WHERE (repo, number) > (?1, ?2) ORDER BY repo, number LIMIT ?3";
+    SET_RUN = "INSERT INTO runs (repo, number, task, live, due_at, body)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT (repo, number) DO UPDATE SET body = excluded.body, live = excluded.live,
+        task = excluded.task, due_at = iif(?7, excluded.due_at, due_at)";
+    DELETE_RUN = "DELETE FROM runs WHERE repo = ?1 AND number = ?2";
+    SET_RUN_DUE = "UPDATE runs SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
+
+    BUDGET = "SELECT body FROM budgets WHERE repo = ?1 AND scope = ?2";
+    BUDGETS_OF_REPO = "SELECT body FROM budgets
+        WHERE repo = ?1 AND scope > ?2 ORDER BY scope LIMIT ?3";
+    BUDGETS_AFTER = "SELECT body FROM budgets
+        WHERE (repo, scope) > (?1, ?2) ORDER BY repo, scope LIMIT ?3";
+    SET_BUDGET = "INSERT INTO budgets (repo, scope, body) VALUES (?1, ?2, ?3)
+        ON CONFLICT (repo, scope) DO UPDATE SET body = excluded.body";
+    DELETE_BUDGET = "DELETE FROM budgets WHERE repo = ?1 AND scope = ?2";
 
     TASKS_DUE = "SELECT due_at, repo, id FROM tasks INDEXED BY tasks_due
         WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
@@ -320,6 +344,8 @@ statements! {
     MEMORIES_DUE = "SELECT due_at, repo, number FROM memories INDEXED BY memories_due
         WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
     DIRECTIVES_DUE = "SELECT due_at, repo, number FROM directives INDEXED BY directives_due
+        WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
+    RUNS_DUE = "SELECT due_at, repo, number FROM runs INDEXED BY runs_due
         WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
 }
 
@@ -344,10 +370,11 @@ pub(super) const EVENT_LISTS: EventLists = EventLists {
     all_back: EVENTS_ALL_BACK,
 };
 
-pub(super) const DUE: [(EntityKind, &str); 5] = [
+pub(super) const DUE: [(EntityKind, &str); 6] = [
     (EntityKind::Task, TASKS_DUE),
     (EntityKind::Lease, LEASES_DUE),
     (EntityKind::Decision, DECISIONS_DUE),
     (EntityKind::Memory, MEMORIES_DUE),
     (EntityKind::Directive, DIRECTIVES_DUE),
+    (EntityKind::Run, RUNS_DUE),
 ];

@@ -6,16 +6,17 @@ use super::load::Loader;
 use super::lock::Held;
 use super::task_row::TaskRow;
 use super::watch::Waker;
-use super::{integrity, kept_head, memories, posts, query, sql, write};
+use super::{integrity, kept_head, memories, posts, query, runs, sql, write};
 use crate::clock::Clock;
 use crate::commit_cache::CommitCache;
 use crate::error::Gone;
 use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
     Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
-    StoreError, TaskQuery, WriteTx, check_append,
+    RunQuery, StoreError, TaskQuery, WriteTx, check_append,
 };
 use comity_core::agent::Agent;
+use comity_core::budget::{Budget, Scope};
 use comity_core::chain::{Head, Stored};
 use comity_core::decision::Decision;
 use comity_core::directive::Directive;
@@ -24,6 +25,7 @@ use comity_core::ids::{AgentId, MemoryId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
 use comity_core::memory::Memory;
 use comity_core::post::PostId;
+use comity_core::run::Run;
 use comity_core::search::Term;
 use comity_core::state::Key;
 use comity_core::status::Status;
@@ -213,6 +215,19 @@ impl ReadTx for Tx<'_> {
 
     fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError> {
         self.read(memories::directives(self.conn, query))
+    }
+
+    fn runs(&mut self, query: &RunQuery) -> Result<Vec<Run>, StoreError> {
+        self.read(runs::runs(self.conn, query))
+    }
+
+    fn budgets(
+        &mut self,
+        repo: &RepoName,
+        after: Option<&Scope>,
+        limit: usize,
+    ) -> Result<Vec<Budget>, StoreError> {
+        self.read(runs::budgets(self.conn, repo, after, limit))
     }
 
     fn agents(

@@ -3,6 +3,7 @@
 use super::error::DbError;
 use super::memories;
 use super::posts;
+use super::runs;
 use super::sql;
 use super::task_row::{self, TaskRow, TaskRows};
 use crate::commit_cache::CommitCache;
@@ -169,6 +170,14 @@ fn row(
             Some(post) => posts::set(conn, post),
             None => posts::delete(conn, repo, id),
         },
+        Key::Run(repo, id) => match state.runs.get(&(repo.clone(), *id)) {
+            Some(found) => runs::set_run(conn, found, due),
+            None => run(conn, sql::DELETE_RUN, params![repo.as_str(), signed(id.0)]),
+        },
+        Key::Budget(repo, scope) => match state.budgets.get(&(repo.clone(), scope.clone())) {
+            Some(budget) => runs::set_budget(conn, budget),
+            None => run(conn, sql::DELETE_BUDGET, params![repo.as_str(), scope.as_str()]),
+        },
     }
 }
 
@@ -190,7 +199,12 @@ fn set_due(conn: &Connection, key: &Key, due: Option<Timestamp>) -> Result<(), D
         Key::Directive(repo, id) => {
             run(conn, sql::SET_DIRECTIVE_DUE, params![repo.as_str(), signed(id.0), due])
         }
-        Key::Repo(_) | Key::Agent(_) | Key::PastLease(..) | Key::Post(..) => Ok(()),
+        Key::Run(repo, id) => {
+            run(conn, sql::SET_RUN_DUE, params![repo.as_str(), signed(id.0), due])
+        }
+        Key::Repo(_) | Key::Agent(_) | Key::Budget(..) | Key::PastLease(..) | Key::Post(..) => {
+            Ok(())
+        }
     }
 }
 
@@ -275,6 +289,8 @@ pub(super) fn clear_projections(conn: &Connection) -> Result<(), DbError> {
         "past_leases",
         "posts",
         "post_places",
+        "runs",
+        "budgets",
     ] {
         conn.execute(&format!("DELETE FROM {table}"), [])?;
     }

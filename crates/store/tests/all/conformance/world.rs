@@ -260,6 +260,7 @@ pub(super) fn asked(number: u64) -> Draft {
         purpose: DecisionPurpose::Question,
         expires_at: None,
         proposes: None,
+        budget: None,
     };
     draft(None, Event::DecisionAsked(Box::new(question)))
 }

@@ -1,0 +1,154 @@
+//! What is asked about runs and budgets, and the answers.
+
+use comity_core::budget::Per;
+use comity_core::command::{Command, NewBudget, RunChange};
+use comity_core::money::Usd;
+use comity_core::run::{RunState, Tokens};
+use comity_core::view::{BudgetView, RunView};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunFilter {
+    /// Only runs in one of these states.
+    pub status: Vec<RunState>,
+    /// Only runs of this task.
+    pub task: Option<String>,
+    /// Only runs of this agent.
+    pub agent: Option<String>,
+    pub limit: Option<usize>,
+    pub after: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StopRun {
+    pub id: String,
+    /// Kill the processes at once, without time to end by themselves.
+    #[serde(default)]
+    pub now: bool,
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+impl From<StopRun> for Command {
+    fn from(input: StopRun) -> Command {
+        let change = RunChange::Stop { now: input.now, reason: input.reason };
+        Command::RunChange { id: input.id, change }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PauseRun {
+    pub id: String,
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+impl From<PauseRun> for Command {
+    fn from(input: PauseRun) -> Command {
+        let change = RunChange::Pause { reason: input.reason, until: None };
+        Command::RunChange { id: input.id, change }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResumeRun {
+    pub id: String,
+    /// Begin a new session of the agent.
+    #[serde(default)]
+    pub fresh: bool,
+}
+
+impl From<ResumeRun> for Command {
+    fn from(input: ResumeRun) -> Command {
+        Command::RunChange { id: input.id, change: RunChange::Resume { fresh: input.fresh } }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClearBudget {
+    /// `repo`, `task:ID`, `agent:NAME` or `run:ID`.
+    pub scope: String,
+    #[serde(default)]
+    pub per: Per,
+}
+
+impl From<ClearBudget> for Command {
+    fn from(input: ClearBudget) -> Command {
+        let ClearBudget { scope, per } = input;
+        Command::BudgetSet(NewBudget { scope, per, usd: None, runs: None })
+    }
+}
+
+/// What costs are added up by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CostBy {
+    #[default]
+    Agent,
+    Task,
+    Repo,
+    Day,
+    Model,
+    Run,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CostFilter {
+    /// What costs are added up by.
+    pub by: CostBy,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunAnswer {
+    pub run: RunView,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunsPage {
+    pub runs: Vec<RunView>,
+    pub next: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BudgetsAnswer {
+    pub budgets: Vec<BudgetView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostAnswer {
+    pub cost: CostView,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostView {
+    /// Since midnight UTC.
+    pub today: SumView,
+    pub all: SumView,
+    /// What is kept for live runs.
+    pub reserved_usd: Usd,
+    /// Runs whose cost nobody knows.
+    pub unpriced_runs: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SumView {
+    pub usd: Usd,
+    pub tokens: Tokens,
+    pub runs: u64,
+    pub by: BTreeMap<String, PartView>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartView {
+    pub usd: Usd,
+    pub tokens: Tokens,
+    pub runs: u64,
+}

@@ -1,0 +1,211 @@
+//! Runs of agents with real git and real processes, and the budgets that they spend.
+
+use crate::sandbox::{Call, Sandbox};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// What a developer prints when it is done.
+const DONE: &str = r#"printf '```json\n{"status":"DONE","summary":"dates are parsed"}\n```\n'"#;
+
+/// A repository with one task, and a driver whose agent is this script.
+fn with_agent(script: &str, settings: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let agent = sandbox.outside().join("agent.sh");
+    std::fs::write(&agent, format!("set -e\n{script}\n")).unwrap();
+    let config = format!("{settings}\n[drivers.script]\ncommand = ['sh', '{}']\n", agent.display());
+    sandbox.write(".comity/config.toml", &config);
+    sandbox.commit(&sandbox.root, "Settings");
+    sandbox.json(&["--as", "human:ann", "trust"]);
+    sandbox.json(&["task", "create", "Parse dates", "--file", "src/date.rs"]);
+    sandbox
+}
+
+fn start(sandbox: &Sandbox) -> Call {
+    sandbox.comity().by("human:ann").args(&[
+        "run",
+        "developer",
+        "--task",
+        "T1",
+        "--driver",
+        "script",
+    ])
+}
+
+fn waited(sandbox: &Sandbox) -> Value {
+    start(sandbox).args(&["--wait"]).json()["run"].clone()
+}
+
+fn run(sandbox: &Sandbox, id: &str) -> Value {
+    sandbox.json(&["run", "show", id])["run"].clone()
+}
+
+fn task(sandbox: &Sandbox) -> Value {
+    sandbox.json(&["task", "show", "T1"])["task"].clone()
+}
+
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The processes whose command line has a word.
+fn alive(word: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        String::from_utf8_lossy(&line).replace('\0', " ").contains(word).then_some(pid)
+    });
+    pids.collect()
+}
+
+fn kill(pid: u32) {
+    let sandbox_free = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
+    assert!(sandbox_free.is_ok());
+}
+
+#[test]
+fn an_agent_works_in_a_tree_of_its_own_and_its_report_hands_the_task_in() {
+    let script = format!(
+        "cat > prompt; grep -q 'Parse dates' prompt; rm prompt\nmkdir -p src; echo 1 > src/date.rs\n\
+         git add -A; git commit -q -m 'feat(T1): parse dates'\ntest \"$COMITY_AGENT\" = developer:R1\n\
+         echo '{{\"comity\":\"usage\",\"call\":\"c1\",\"model\":\"m\",\"input\":100,\"output\":20}}'\n\
+         echo '{{\"comity\":\"cost\",\"call\":\"c1\",\"usd\":0.25}}'\n{DONE}"
+    );
+    let sandbox = with_agent(&script, "");
+    let run = waited(&sandbox);
+    assert_eq!((&run["state"], &run["report"]), (&json!("succeeded"), &json!("developer")));
+    assert_eq!((&run["cost_usd"], &run["cost_basis"]), (&json!(0.25), &json!("reported")));
+    assert_eq!(run["tokens"]["input"], 100);
+    assert_eq!(run["reserved_usd"], 0.0);
+    let task = task(&sandbox);
+    assert_eq!((&task["status"], &task["commit"]), (&json!("review"), &run["head"]));
+    assert_eq!(task["claim"], Value::Null);
+    let branch = task["branch"].as_str().unwrap();
+    let there = sandbox.git(&sandbox.root, &["rev-parse", branch]);
+    assert_eq!(run["head"], there, "the branch is in the project's repository");
+    assert!(!sandbox.root.join("src").exists(), "the checkout of the person is as it was");
+    assert_eq!(sandbox.json(&["cost"])["cost"]["all"]["by"]["developer"]["usd"], 0.25);
+    let said = sandbox.comity().args(&["run", "logs", "R1", "--json"]).done().stdout;
+    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line["kind"] == "usage"), "{said}");
+    assert_eq!(sandbox.json(&["log", "verify"])["ok"], true);
+}
+
+#[test]
+fn an_agent_that_breaks_or_reports_nothing_fails_and_lets_go_of_its_task() {
+    for (script, fault, exit) in [("exit 7", "crash", 7), ("echo done", "bad_report", 0)] {
+        let sandbox = with_agent(script, "");
+        let done = start(&sandbox).args(&["--wait", "--json"]).done();
+        assert_eq!(done.exit, 3, "{}{}", done.stdout, done.stderr);
+        let error: Value = serde_json::from_str(done.stderr.lines().last().unwrap()).unwrap();
+        assert_eq!(error["error"]["code"], "run-failed");
+        let run = run(&sandbox, "R1");
+        assert_eq!((&run["state"], &run["error"]["type"]), (&json!("failed"), &json!(fault)));
+        let task = task(&sandbox);
+        assert_eq!((&task["status"], &task["attempts"]), (&json!("failed"), &json!(1)), "{exit}");
+        assert_eq!(task["claim"], Value::Null);
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_ends_every_process_of_its_agent() {
+    let word = "31415.9265";
+    let script = format!(
+        "setsid sleep {word} & nohup sleep {word} >/dev/null 2>&1 &\n(sleep {word} &)\necho began\nsleep {word}"
+    );
+    let sandbox = with_agent(&script, "");
+    start(&sandbox).json();
+    wait_for("the agent works", || alive(&format!("sleep {word}")).len() == 4);
+    sandbox.comity().by("human:ann").args(&["run", "stop", "R1", "--reason", "enough"]).json();
+    assert_eq!(task(&sandbox)["status"], "queued", "the task is free at once");
+    wait_for("no process is left", || alive(word).is_empty());
+    let run = run(&sandbox, "R1");
+    assert_eq!(run["reason"], "stopped by human:ann: enough");
+}
+
+#[test]
+fn whoever_is_killed_leaves_no_process_and_no_held_task() {
+    for (number, victim) in ["__keeper", "__child keep"].into_iter().enumerate() {
+        let word = format!("27182.{number}818");
+        let script = format!("setsid sleep {word} &\necho began\nsleep {word}");
+        let sandbox = with_agent(&script, "[fleet]\nttl = '3s'");
+        start(&sandbox).json();
+        wait_for("the agent works", || alive(&format!("sleep {word}")).len() == 2);
+        let of_run: Vec<u32> = alive(victim)
+            .into_iter()
+            .filter(|pid| {
+                let dir = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+                dir.starts_with(&sandbox.root) || dir.starts_with(sandbox.outside())
+            })
+            .collect();
+        assert_eq!(of_run.len(), 1, "{victim}");
+        kill(of_run[0]);
+        wait_for("no process is left", || alive(&word).is_empty());
+        wait_for("the task is free", || {
+            sandbox.json(&["watchdog", "--once"]);
+            task(&sandbox)["claim"].is_null()
+        });
+        let state = run(&sandbox, "R1")["state"].clone();
+        assert!(["lost", "failed"].contains(&state.as_str().unwrap()), "{victim}: {state}");
+        assert_eq!(sandbox.json(&["status"])["runs"], json!({}));
+    }
+}
+
+#[test]
+fn what_an_agent_wrote_is_kept_although_it_committed_nothing() {
+    let sandbox = with_agent("echo draft > draft.txt; exit 1", "");
+    start(&sandbox).args(&["--wait"]).done();
+    let kept = sandbox.git(&sandbox.root, &["show", "refs/comity/run/R1/wip:draft.txt"]);
+    assert_eq!(kept, "draft");
+}
+
+#[test]
+fn a_run_whose_budget_is_used_up_pauses_and_goes_on_when_a_person_says_so() {
+    let script = format!(
+        "test -e paid || {{ touch paid; echo '{{\"comity\":\"cost\",\"call\":\"c1\",\"usd\":0.4}}'; sleep 60; }}\n\
+         echo 1 > date; git add date; git commit -q -m 'feat(T1): dates'\n{DONE}"
+    );
+    let sandbox = with_agent(&script, "");
+    start(&sandbox).args(&["--budget", "0.5"]).json();
+    wait_for("it is paused", || run(&sandbox, "R1")["state"] == "paused");
+    let status = sandbox.json(&["status"]);
+    assert_eq!(status["attention"][0]["kind"], "budget", "{status}");
+    sandbox.comity().by("human:ann").args(&["decision", "answer", "D1", "raise: 3"]).json();
+    wait_for("it has ended", || run(&sandbox, "R1")["ended_at"] != Value::Null);
+    assert_eq!(run(&sandbox, "R1")["state"], "succeeded");
+    assert_eq!(task(&sandbox)["status"], "review");
+}
+
+#[test]
+fn a_driver_of_a_repository_is_run_only_after_its_user_trusted_it() {
+    let sandbox = with_agent("exit 0", "");
+    let config = sandbox.root.join(".comity/config.toml");
+    let text = std::fs::read_to_string(&config).unwrap().replace("['sh'", "['bash'");
+    std::fs::write(&config, text).unwrap();
+    let (error, status) = start(&sandbox).refusal();
+    assert_eq!((&error["code"], status), (&json!("untrusted"), 3));
+    assert_eq!(sandbox.json(&["runs"])["runs"], json!([]));
+}
+
+#[test]
+fn wrong_words_are_refused_with_what_would_be_right() {
+    let sandbox = with_agent("exit 0", "");
+    let refused = |args: &[&str]| sandbox.comity().by("human:ann").args(args).refusal();
+    let (error, status) = refused(&["run", "develper", "--task", "T1", "--driver", "script"]);
+    assert_eq!((&error["code"], status), (&json!("unknown-name"), 2));
+    let (error, _) = refused(&["run", "developer", "--task", "T1"]);
+    assert_eq!(error["code"], "unknown-name", "{error}");
+    let (error, _) = refused(&["run", "developer", "--driver", "script"]);
+    assert_eq!(error["code"], "invalid-input", "{error}");
+    let (error, status) = refused(&["run", "show", "R9"]);
+    assert_eq!((&error["code"], status), (&json!("not-found"), 4));
+    let (error, _) = refused(&["budget", "set", "team:x", "--usd", "1"]);
+    assert_eq!(error["code"], "invalid-input");
+    let budgets = sandbox.json(&["budget", "list"])["budgets"].clone();
+    assert_eq!(budgets[0]["scope"], "repo");
+    assert_eq!((&budgets[0]["usd"], &budgets[0]["default"]), (&json!(50.0), &json!(true)));
+}

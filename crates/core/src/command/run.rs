@@ -1,0 +1,121 @@
+//! What is asked about runs and budgets.
+
+use super::NewTask;
+use crate::money::Usd;
+use crate::run::{CostBasis, RunError, RunState, Stage, Tokens};
+use crate::time::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A run to be dispatched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewRun {
+    /// The agent's name, such as `developer`.
+    pub agent: String,
+    pub task: Option<String>,
+    /// The task to be made where none is named.
+    pub new_task: Option<Box<NewTask>>,
+    pub stage: Stage,
+    /// It may change files.
+    pub writable: bool,
+    pub driver: String,
+    pub model: Option<String>,
+    pub branch: Option<String>,
+    pub base: Option<String>,
+    pub meta: Map<String, Value>,
+    pub prompt_sha256: String,
+    pub prompt_bytes: u64,
+    pub sandbox: Option<String>,
+    pub labels: Vec<String>,
+    pub resumed_from: Option<String>,
+    pub parent: Option<String>,
+    pub rule: Option<String>,
+    /// The most that it may cost.
+    pub max_cost: Option<Usd>,
+}
+
+/// A change of a run. Those of its keeper have no operation: no door offers them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunChange {
+    /// A keeper takes it.
+    Take {
+        workspace: Option<String>,
+        driver_version: Option<String>,
+        sandbox: Option<String>,
+        session: Option<String>,
+    },
+    Progress(Box<RunProgress>),
+    /// It waits for the answer to a question.
+    Wait {
+        decision: String,
+    },
+    Pause {
+        reason: Option<String>,
+        until: Option<Timestamp>,
+    },
+    Resume {
+        fresh: bool,
+    },
+    Stop {
+        now: bool,
+        reason: Option<String>,
+    },
+    End(Box<RunEnd>),
+    /// comity saw a commit of it.
+    Checkpoint {
+        sha: String,
+        subject: String,
+        step: Option<String>,
+    },
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunProgress {
+    /// The number of the turn; none where no turn ended.
+    pub turn: Option<u64>,
+    pub head: Option<String>,
+    pub session: Option<String>,
+    /// Calls of a model since the last time, each once.
+    pub calls: Vec<ModelCall>,
+}
+
+/// One call of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelCall {
+    pub call: String,
+    pub tokens: Tokens,
+    /// None where nobody knows the price.
+    pub usd: Option<Usd>,
+    pub basis: CostBasis,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunEnd {
+    pub state: RunState,
+    pub reason: Option<String>,
+    pub error: Option<RunError>,
+    pub exit: Option<i32>,
+    pub head: Option<String>,
+    pub wip: Option<String>,
+    pub report_kind: Option<String>,
+    /// What its report asks for. The agent of the run does it.
+    pub steps: Vec<super::Command>,
+}
+
+/// What may be spent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewBudget {
+    /// `repo`, `task:ID`, `agent:NAME` or `run:ID`.
+    pub scope: String,
+    /// How long spending is added up.
+    pub per: crate::budget::Per,
+    /// The most US dollars.
+    pub usd: Option<Usd>,
+    /// The most runs.
+    pub runs: Option<u64>,
+}

@@ -1,0 +1,138 @@
+//! The processes of a run: the keeper, and below it the agent with all that it starts.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the room that starts agents and their keepers"
+)]
+
+use comity_core::refusal::{Code, Refusal};
+use comity_guard::child;
+use rustix::process::{Pid, Signal, getpid, kill_process};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// Lines that wait to be read; an agent that says more waits itself.
+const LINES_MAX: usize = 1_000;
+/// Longest line of an agent, in bytes; the rest of a longer one is dropped.
+const LINE_BYTES_MAX: u64 = 8 << 20;
+
+/// A line of an agent.
+pub(crate) enum Said {
+    Out(String),
+    Err(String),
+}
+
+/// An agent under the process that ends all its processes with it.
+pub(crate) struct Agent {
+    child: Child,
+    pub(crate) lines: Receiver<Said>,
+}
+
+/// What an agent is started with.
+pub(crate) struct Launch {
+    /// The binary that has the hidden command.
+    pub(crate) program: PathBuf,
+    pub(crate) argv: Vec<String>,
+    pub(crate) dir: PathBuf,
+    /// The whole environment.
+    pub(crate) env: Vec<(OsString, OsString)>,
+    pub(crate) stdin: String,
+}
+
+impl Agent {
+    pub(crate) fn start(launch: Launch) -> std::io::Result<Agent> {
+        let mut command = Command::new(&launch.program);
+        command.arg(child::WORD).arg("keep").arg(getpid().as_raw_nonzero().to_string());
+        command.args(&launch.argv).current_dir(&launch.dir);
+        command.env_clear().envs(launch.env);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (sender, lines) = sync_channel(LINES_MAX);
+        if let Some(stream) = child.stdout.take() {
+            read_lines(stream, sender.clone(), Said::Out);
+        }
+        if let Some(stream) = child.stderr.take() {
+            read_lines(stream, sender, Said::Err);
+        }
+        if let Some(mut stdin) = child.stdin.take() {
+            // A prompt is larger than a pipe holds, and an agent may say something before it reads.
+            std::thread::spawn(move || {
+                let _ = stdin.write_all(launch.stdin.as_bytes());
+            });
+        }
+        Ok(Agent { child, lines })
+    }
+
+    /// Asks the agent and all its processes to end; those that do not are killed.
+    pub(crate) fn end(&self) {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+
+    /// Returns the exit status, as a shell has it, once no process is left.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        let status = self.child.try_wait().ok()??;
+        // Where the process that ends all others was killed itself, they are ours now.
+        child::end_left();
+        Some(status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1))
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.end();
+        let _ = self.child.wait();
+    }
+}
+
+fn read_lines(stream: impl Read + Send + 'static, to: SyncSender<Said>, wrap: fn(String) -> Said) {
+    std::thread::spawn(move || {
+        let mut reader = BufReader::new(stream);
+        loop {
+            let mut bytes = Vec::new();
+            let count = reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes);
+            if !matches!(count, Ok(count) if count > 0) {
+                return;
+            }
+            if !bytes.ends_with(b"\n") && reader.skip_until(b'\n').is_err() {
+                return;
+            }
+            let text = String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned();
+            if to.send(wrap(text)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Starts a keeper in a session of its own; it outlives whoever starts it.
+pub(crate) fn start_keeper(
+    program: &Path,
+    word: &str,
+    job: &Path,
+    root: &Path,
+    log: &Path,
+) -> Result<u32, Refusal> {
+    let failed = |error: std::io::Error| {
+        Refusal::new(Code::CouldNotRun, format!("cannot start the keeper of the run: {error}"))
+    };
+    let log = File::create(log).map_err(failed)?;
+    let errors = log.try_clone().map_err(failed)?;
+    let mut command = Command::new(program);
+    command.arg(word).arg(job).current_dir(root);
+    command.stdin(Stdio::null()).stdout(log).stderr(errors);
+    Ok(command.spawn().map_err(failed)?.id())
+}
+
+/// Makes this process lead a session, and take in every process of the run whose own parent is gone.
+pub(crate) fn lead() {
+    let _ = rustix::process::setsid();
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(getpid()));
+}

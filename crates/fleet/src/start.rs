@@ -1,0 +1,203 @@
+//! Starting a run: the dispatch first, then the keeper that takes it.
+
+use crate::agents::{self, Agent};
+use crate::keeper::{Job, WORD};
+use crate::place::{RunPlace, failed};
+use crate::process;
+use crate::prompt;
+use crate::workspace::base_commit;
+use comity_api::{ById, RunAnswer, op};
+use comity_core::chain::Hash;
+use comity_core::command::{Command, NewRun, NewTask, RunChange, RunEnd};
+use comity_core::money::Usd;
+use comity_core::refusal::{Code, Refusal};
+use comity_core::run::{RunError, RunFault, RunState, Stage};
+use comity_core::task::Deliverable;
+use comity_core::view::{RunView, TaskView};
+use comity_engine::{Caller, Service};
+use comity_project::Context;
+use comity_project::fleet::Driver;
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// What the caller wants.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    pub agent: String,
+    pub prompt: Option<String>,
+    pub task: Option<String>,
+    pub branch: Option<String>,
+    pub base: Option<String>,
+    pub stage: Option<Stage>,
+    pub meta: Map<String, Value>,
+    pub driver: Option<String>,
+    pub model: Option<String>,
+    pub budget: Option<Usd>,
+}
+
+pub struct Started {
+    pub run: RunView,
+    pub place: RunPlace,
+}
+
+/// Longest title that is made of a prompt, in characters.
+const TITLE_CHARS_MAX: usize = 100;
+/// Characters of the mark around texts of others.
+const MARK_CHARS: usize = 16;
+
+/// Dispatches a run and starts its keeper, which is `program` again.
+pub fn start(
+    context: &Context,
+    service: &Service,
+    program: &Path,
+    asked: Asked,
+) -> Result<Started, Refusal> {
+    let agent = agents::find(&asked.agent)?;
+    let settings = context.config.agent(&agent.name)?;
+    let driver = driver(context, asked.driver.as_ref().or(settings.driver.as_ref()))?;
+    context.require_trust(&driver.key(), &driver.power())?;
+    let caller = context.caller();
+    let known = match &asked.task {
+        Some(id) => Some(service.call::<op::TaskShow>(&caller, ById { id: id.clone() })?.task),
+        None => None,
+    };
+    let stage = asked.stage.unwrap_or(agent.stage);
+    // A review is about what was handed in.
+    let handed_in = known.as_ref().filter(|_| stage == Stage::Review);
+    let handed_in = handed_in.and_then(|task| task.commit.clone());
+    let base = base_commit(context, asked.base.as_deref().or(handed_in.as_deref()))?;
+    let new_task =
+        known.is_none().then(|| new_task(&agent, asked.prompt.as_deref())).transpose()?;
+    let seed = format!("{:?}{:?}{base}", asked.prompt, asked.task);
+    let hash = Hash::of(seed.as_bytes()).to_string();
+    let new = NewRun {
+        agent: agent.name.clone(),
+        task: known.as_ref().map(|task| task.id.clone()),
+        new_task,
+        stage,
+        writable: agent.writable,
+        driver: driver.name.clone(),
+        model: asked.model.clone().or(settings.model.clone()).or(agent.model.clone()),
+        branch: asked.branch.clone(),
+        base: Some(base.clone()),
+        meta: asked.meta.clone(),
+        prompt_sha256: Hash::of(asked.prompt.as_deref().unwrap_or_default().as_bytes()).to_string(),
+        prompt_bytes: asked.prompt.as_ref().map_or(0, |text| text.len() as u64),
+        sandbox: Some("none".to_owned()),
+        labels: Vec::new(),
+        resumed_from: None,
+        parent: None,
+        rule: None,
+        max_cost: asked.budget.or(settings.max_cost),
+    };
+    let dispatched =
+        service.run_command::<RunAnswer>(&caller, Command::RunDispatch(Box::new(new)))?;
+    let run = dispatched.run;
+    let kept = prepare(context, service, &caller, &run, &agent, &driver, &asked, &hash);
+    let started = kept.and_then(|place| {
+        let (job, log) = (place.job(), place.keeper_log());
+        process::start_keeper(program, WORD, &job, &context.root.dir, &log)?;
+        Ok(place)
+    });
+    match started {
+        Ok(place) => Ok(Started { run, place }),
+        Err(refusal) => {
+            give_up(service, &caller, &run, &refusal);
+            Err(refusal)
+        }
+    }
+}
+
+fn driver(context: &Context, named: Option<&String>) -> Result<Driver, Refusal> {
+    let all = context.config.drivers()?;
+    let names = || all.iter().map(|driver| driver.name.as_str()).collect::<Vec<_>>().join(", ");
+    let Some(name) = named else {
+        return Err(Refusal::new(Code::UnknownName, "no driver is named for the agent").hint(format!(
+            "name one with --driver, or set [fleet] driver in .comity/config.toml (drivers there: {})",
+            names()
+        )));
+    };
+    all.iter().find(|driver| driver.name == *name).cloned().ok_or_else(|| {
+        Refusal::new(Code::UnknownName, format!("there is no driver {name:?}")).hint(format!(
+            "set [drivers.{name}] command in .comity/config.toml (drivers there: {})",
+            names()
+        ))
+    })
+}
+
+/// Makes the task of a run that names none.
+fn new_task(agent: &Agent, prompt: Option<&str>) -> Result<Box<NewTask>, Refusal> {
+    let prompt = prompt.map(str::trim).filter(|text| !text.is_empty()).ok_or_else(|| {
+        Refusal::input("a run needs a task or a prompt")
+            .hint("name a task, or say what is to be done")
+    })?;
+    let title: String =
+        prompt.lines().next().unwrap_or(prompt).chars().take(TITLE_CHARS_MAX).collect();
+    let deliverable = if agent.writable { Deliverable::Code } else { Deliverable::None };
+    Ok(Box::new(NewTask {
+        title,
+        description: prompt.to_owned(),
+        deliverable,
+        ..NewTask::default()
+    }))
+}
+
+#[expect(clippy::too_many_arguments, reason = "all of it goes into the files of one run")]
+fn prepare(
+    context: &Context,
+    service: &Service,
+    caller: &Caller,
+    run: &RunView,
+    agent: &Agent,
+    driver: &Driver,
+    asked: &Asked,
+    hash: &str,
+) -> Result<RunPlace, Refusal> {
+    let id = run.id.clone().unwrap_or_default();
+    let task = run.task.clone().unwrap_or_default();
+    let place = RunPlace::of(context, &id)?;
+    place.make()?;
+    let task: TaskView = service.call::<op::TaskShow>(caller, ById { id: task })?.task;
+    let mark: String = format!("text-{}", hash.chars().take(MARK_CHARS).collect::<String>());
+    let text = prompt::prompt(agent, &task, asked.prompt.as_deref(), &context.root.dir, &mark);
+    let write = |path: &Path, bytes: &[u8]| {
+        std::fs::write(path, bytes).map_err(|error| failed(path, &error))
+    };
+    write(&place.prompt(), text.as_bytes())?;
+    let job = Job {
+        root: context.root.dir.to_string_lossy().into_owned(),
+        store: context.store_url(),
+        repo: context.repo.to_string(),
+        run: id,
+        identity: run.identity.clone().unwrap_or_default(),
+        argv: driver.command.clone(),
+        env: driver.env.clone(),
+        env_pass: context.config.agent(&agent.name)?.env_pass,
+        writable: agent.writable,
+    };
+    let json = serde_json::to_vec_pretty(&job)
+        .map_err(|error| Refusal::new(Code::Internal, format!("a job: {error}")))?;
+    write(&place.job(), &json)?;
+    Ok(place)
+}
+
+/// A run without a keeper ends at once, and lets go of its task.
+fn give_up(service: &Service, caller: &Caller, run: &RunView, refusal: &Refusal) {
+    let end = RunEnd {
+        state: RunState::Failed,
+        reason: None,
+        error: Some(RunError::new(RunFault::Spawn, &refusal.message)),
+        exit: None,
+        head: None,
+        wip: None,
+        report_kind: None,
+        steps: Vec::new(),
+    };
+    let change = RunChange::End(Box::new(end));
+    let Some(id) = run.id.clone() else { return };
+    let actor =
+        run.identity.as_deref().and_then(|name| comity_core::ids::AgentId::parse(name).ok());
+    let Some(actor) = actor else { return };
+    // If this fails, too, the run is lost after a while by itself.
+    let _ = service.run(&Caller { actor, ..caller.clone() }, Command::RunChange { id, change });
+}

@@ -1,0 +1,240 @@
+//! The work tree of a run: a repository of its own that takes its objects from the project's, with one branch.
+
+use crate::place::{failed, home, private_dir};
+use comity_core::refusal::{Code, Refusal};
+use comity_guard::git::{Git, snapshot};
+use comity_project::Context;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+use std::path::PathBuf;
+
+/// The work tree of a run. It is this run's alone while this lives.
+pub(crate) struct Workspace {
+    pub(crate) tree: PathBuf,
+    /// The directory of the project's repository.
+    common: PathBuf,
+    run: String,
+    branch: String,
+    /// What was checked out when the run began.
+    began: Option<String>,
+    /// The last snapshot.
+    wip: Option<String>,
+    _lock: File,
+}
+
+fn could_not(what: &str) -> Refusal {
+    Refusal::new(Code::CouldNotRun, format!("git could not {what}"))
+}
+
+fn does(git: &Git, args: &[&str]) -> bool {
+    git.output(args).is_some_and(|output| output.status.success())
+}
+
+/// Characters of a branch that may stand in the name of a directory.
+fn plain(branch: &str) -> String {
+    branch
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' })
+        .collect()
+}
+
+impl Workspace {
+    /// Makes the work tree of a run, or goes on with the one that an earlier run of the task left.
+    pub(crate) fn make(
+        context: &Context,
+        run: &str,
+        task: &str,
+        branch: &str,
+        base: &str,
+    ) -> Result<Workspace, Refusal> {
+        let common = context.root.git.as_ref().map(|git| git.common_dir.clone());
+        let common = common.ok_or_else(|| could_not("find the repository of the project"))?;
+        let all = home(context)?.join("ws");
+        private_dir(&all)?;
+        let tree = all.join(format!("{task}-{}", plain(branch)));
+        let lock = all.join(format!("{task}-{}.lock", plain(branch)));
+        let lock_file = File::create(&lock).map_err(|error| failed(&lock, &error))?;
+        flock(&lock_file, FlockOperation::LockExclusive)
+            .map_err(|error| failed(&lock, &error.into()))?;
+        let (run, branch) = (run.to_owned(), branch.to_owned());
+        let mut space =
+            Workspace { tree, common, run, branch, began: None, wip: None, _lock: lock_file };
+        let pinned = format!("refs/comity/run/{}/base", space.run);
+        if !does(&Git::at(&space.common), &["update-ref", &pinned, base]) {
+            return Err(could_not(&format!("pin the commit {base}")));
+        }
+        if !space.tree.join(".git").is_dir() {
+            space.create(context, base)?;
+        }
+        space.follow(context);
+        space.began = space.head();
+        Ok(space)
+    }
+
+    /// Brings what happened in the project since into the work tree: the base branch as that of a remote, so that what is
+    /// compared is what the run itself did, and further commits on the branch of
+    /// the task where nothing is under way.
+    fn follow(&self, context: &Context) {
+        let (git, root) = (self.git(), Git::at(&self.common));
+        for branch in self.base_branches(context, &root) {
+            if let Some(tip) = root.commit(&branch) {
+                let there = format!("refs/remotes/origin/{branch}");
+                does(&git, &["update-ref", &there, &tip]);
+                does(&git, &["symbolic-ref", "refs/remotes/origin/HEAD", &there]);
+            }
+        }
+        let tip = root.commit(&format!("refs/heads/{}", self.branch));
+        if let (Some(tip), Some(head)) = (tip, self.head())
+            && tip != head
+            && self.is_clean()
+            && does(&git, &["merge-base", "--is-ancestor", &head, &tip])
+        {
+            does(&git, &["checkout", "--quiet", "-B", &self.branch, &tip]);
+        }
+    }
+
+    fn is_clean(&self) -> bool {
+        let status = self.git().output(&["status", "--porcelain"]);
+        status.is_some_and(|output| output.status.success() && output.stdout.is_empty())
+    }
+
+    /// Lists the files that the run changed, those that git does not know yet left aside.
+    pub(crate) fn changed(&self) -> Vec<String> {
+        let Some(began) = &self.began else { return Vec::new() };
+        let output = self.git().output(&["diff", "--name-only", "-z", began]);
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        text.unwrap_or_default()
+            .split('\0')
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn git(&self) -> Git {
+        Git::at(&self.tree)
+    }
+
+    fn create(&self, context: &Context, base: &str) -> Result<(), Refusal> {
+        private_dir(&self.tree)?;
+        let git = self.git().with("GIT_CEILING_DIRECTORIES", self.tree.as_os_str());
+        let root = Git::at(&self.common);
+        let format = root.line(&["rev-parse", "--show-object-format"]);
+        let format = format!("--object-format={}", format.as_deref().unwrap_or("sha1"));
+        if !does(&git, &["init", "--quiet", "--template=", &format, "."]) {
+            return Err(could_not("make the work tree of the run"));
+        }
+        let own = self.tree.join(".git");
+        let info = own.join("objects/info");
+        private_dir(&info)?;
+        let objects = format!("{}\n", self.common.join("objects").display());
+        let alternates = info.join("alternates");
+        std::fs::write(&alternates, objects).map_err(|error| failed(&alternates, &error))?;
+        if self.common.join("shallow").exists() {
+            let _ = std::fs::copy(self.common.join("shallow"), own.join("shallow"));
+        }
+        let project = context.root.dir.to_string_lossy().into_owned();
+        let author = |name: &str| root.users_setting(name);
+        let settings = [
+            ("comity.root", Some(project)),
+            ("gc.auto", Some("0".to_owned())),
+            ("user.name", author("user.name").or_else(|| Some("comity".to_owned()))),
+            ("user.email", author("user.email").or_else(|| Some("comity@localhost".to_owned()))),
+        ];
+        for (name, value) in settings {
+            if let Some(value) = value {
+                does(&git, &["config", name, &value]);
+            }
+        }
+        let start = root.commit(&format!("refs/heads/{}", self.branch));
+        let start = start.as_deref().unwrap_or(base);
+        if !does(&git, &["checkout", "--quiet", "--force", "-B", &self.branch, start]) {
+            return Err(could_not(&format!("check out {start}")));
+        }
+        Ok(())
+    }
+
+    fn base_branches(&self, context: &Context, root: &Git) -> Vec<String> {
+        let set = context.config.base_branch().map(str::to_owned);
+        let known = ["main", "master"].map(str::to_owned);
+        let wanted = set.into_iter().chain(known);
+        let here = |name: &String| root.commit(&format!("refs/heads/{name}")).is_some();
+        wanted.filter(here).take(1).collect()
+    }
+
+    pub(crate) fn head(&self) -> Option<String> {
+        self.git().commit("HEAD")
+    }
+
+    /// Keeps the files as they are now reachable in the work tree's repository. Tells whether something changed.
+    pub(crate) fn snapshot(&mut self) -> bool {
+        let Ok(commit) = snapshot(&self.tree, &self.run) else { return false };
+        if self.wip.as_ref() == Some(&commit) {
+            return false;
+        }
+        let name = format!("refs/comity/run/{}/wip", self.run);
+        let kept = does(&self.git(), &["update-ref", &name, &commit]);
+        self.wip = Some(commit);
+        kept
+    }
+
+    pub(crate) fn wip(&self) -> Option<String> {
+        self.wip.clone()
+    }
+
+    /// Brings what the run did into the project's repository: its head and its last snapshot under refs of the run, and its
+    /// branch where that only moves it forward and nobody has it checked out.
+    pub(crate) fn bring_home(&self) -> Result<Option<String>, Refusal> {
+        let root = Git::at(&self.common).with("GIT_ALLOW_PROTOCOL", "file");
+        let run = &self.run;
+        let tree = self.tree.to_string_lossy();
+        let head = format!("+HEAD:refs/comity/run/{run}/head");
+        let wip = format!("+refs/comity/run/{run}/wip:refs/comity/run/{run}/wip");
+        let mut refs = vec![head.as_str()];
+        if self.wip.is_some() {
+            refs.push(&wip);
+        }
+        let mut args = vec!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", &tree];
+        args.extend(refs);
+        if !does(&root, &args) {
+            return Err(could_not("bring the work of the run into the project's repository"));
+        }
+        Ok(self.move_branch(&root))
+    }
+
+    /// Says why the branch of the project was not moved.
+    fn move_branch(&self, root: &Git) -> Option<String> {
+        let new = root.commit(&format!("refs/comity/run/{}/head", self.run))?;
+        let name = format!("refs/heads/{}", self.branch);
+        let old = root.commit(&name);
+        if old.as_ref() == Some(&new) {
+            return None;
+        }
+        let listed = root.output(&["worktree", "list", "--porcelain"]);
+        let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        if listed.unwrap_or_default().lines().any(|line| line == format!("branch {name}")) {
+            return Some(format!("{} is checked out and was not moved", self.branch));
+        }
+        let forward = old
+            .as_deref()
+            .is_none_or(|old| does(root, &["merge-base", "--is-ancestor", old, &new]));
+        let none = "0".repeat(new.len());
+        let was = old.as_deref().unwrap_or(&none);
+        if !forward || !does(root, &["update-ref", &name, &new, was]) {
+            return Some(format!("{} has other commits and was not moved", self.branch));
+        }
+        None
+    }
+}
+
+/// Returns the commit that a run begins with: what the caller named, else the tip of the base branch.
+pub(crate) fn base_commit(context: &Context, named: Option<&str>) -> Result<String, Refusal> {
+    let git = Git::at(&context.root.dir);
+    if let Some(name) = named {
+        return git.named_commit(name);
+    }
+    let set = context.config.base_branch();
+    let names = set.into_iter().chain(["main", "master", "HEAD"]);
+    names.map(|name| git.commit(name)).find_map(|found| found).ok_or_else(|| {
+        could_not("find a commit to begin with").hint("commit something first, or name a commit")
+    })
+}

@@ -1,0 +1,157 @@
+//! The tables `[fleet]` and `[budget]`: what a project sets for runs and what they cost.
+
+use crate::config::{Problem, duration};
+use comity_core::money::Usd;
+use comity_core::policy::FleetPolicy;
+use comity_core::time::Millis;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct FleetTable {
+    ttl: Option<String>,
+    queue: Option<usize>,
+    driver: Option<String>,
+    max_duration: Option<String>,
+}
+
+/// How an agent is started.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct DriverTable {
+    kind: DriverKind,
+    command: Vec<String>,
+    env: BTreeMap<String, String>,
+}
+
+/// What a driver speaks with its client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DriverKind {
+    /// Any command: the prompt on its standard input, its report among what it prints.
+    #[default]
+    Command,
+}
+
+/// What is set for the runs of one agent.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct AgentTable {
+    driver: Option<String>,
+    model: Option<String>,
+    env_pass: Vec<String>,
+    max_cost: Option<f64>,
+}
+
+/// A driver as the settings have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Driver {
+    pub name: String,
+    pub kind: DriverKind,
+    pub command: Vec<String>,
+    pub env: BTreeMap<String, String>,
+}
+
+impl Driver {
+    /// Returns what the user has to trust before it is run.
+    pub fn power(&self) -> String {
+        let env = self.env.iter().map(|(name, value)| format!("{name}={value}"));
+        env.chain(self.command.iter().cloned()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns the table that it stands in.
+    pub fn key(&self) -> String {
+        format!("drivers.{}", self.name)
+    }
+}
+
+/// What is set for the runs of one agent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentSettings {
+    pub driver: Option<String>,
+    pub model: Option<String>,
+    /// Variables that the agent gets beside those that every agent gets.
+    pub env_pass: Vec<String>,
+    pub max_cost: Option<Usd>,
+}
+
+/// How long a run works at most.
+const MAX_DURATION: Millis = Millis::from_secs(3_600);
+
+/// The tables of the fleet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tables<'c> {
+    pub(crate) fleet: Option<&'c FleetTable>,
+    pub(crate) drivers: Option<&'c BTreeMap<String, DriverTable>>,
+    pub(crate) agent: Option<&'c BTreeMap<String, AgentTable>>,
+}
+
+impl Tables<'_> {
+    pub(crate) fn all_drivers(&self) -> Result<Vec<Driver>, Problem> {
+        let mut all = Vec::new();
+        for (name, table) in self.drivers.into_iter().flatten() {
+            if table.command.first().is_none_or(String::is_empty) {
+                let key = format!("drivers.{name}.command");
+                return Err(Problem::new(&key, "is missing: a list of the program and its words"));
+            }
+            let (kind, command, env) = (table.kind, table.command.clone(), table.env.clone());
+            all.push(Driver { name: name.clone(), kind, command, env });
+        }
+        Ok(all)
+    }
+
+    pub(crate) fn of_agent(&self, name: &str) -> Result<AgentSettings, Problem> {
+        let Some(table) = self.agent.and_then(|all| all.get(name)) else {
+            return Ok(AgentSettings::default());
+        };
+        Ok(AgentSettings {
+            driver: table.driver.clone(),
+            model: table.model.clone(),
+            env_pass: table.env_pass.clone(),
+            max_cost: dollars(&format!("agent.{name}.max_cost"), table.max_cost)?,
+        })
+    }
+
+    pub(crate) fn default_driver(&self) -> Option<String> {
+        self.fleet?.driver.clone()
+    }
+
+    pub(crate) fn max_duration(&self) -> Result<Millis, Problem> {
+        let given = self.fleet.and_then(|table| table.max_duration.clone());
+        Ok(duration("fleet.max_duration", &given)?.unwrap_or(MAX_DURATION))
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct BudgetTable {
+    day_usd: Option<f64>,
+    run_usd: Option<f64>,
+    alert_percent: Option<u64>,
+}
+
+fn dollars(key: &str, given: Option<f64>) -> Result<Option<Usd>, Problem> {
+    given
+        .map(|dollars| {
+            let wrong = || Problem::new(key, format!("{dollars} is no amount of dollars"));
+            Usd::from_dollars(dollars).ok_or_else(wrong)
+        })
+        .transpose()
+}
+
+/// Returns what the rules go by.
+pub(crate) fn policy(fleet: &FleetTable, budget: &BudgetTable) -> Result<FleetPolicy, Problem> {
+    let default = FleetPolicy::default();
+    let percent = budget.alert_percent.unwrap_or(default.alert_percent);
+    if percent > 100 {
+        return Err(Problem::new("budget.alert_percent", format!("{percent} is more than 100")));
+    }
+    Ok(FleetPolicy {
+        ttl: duration("fleet.ttl", &fleet.ttl)?.unwrap_or(default.ttl),
+        queue: fleet.queue.unwrap_or(default.queue),
+        run_usd: dollars("budget.run_usd", budget.run_usd)?.unwrap_or(default.run_usd),
+        day_usd: dollars("budget.day_usd", budget.day_usd)?.unwrap_or(default.day_usd),
+        alert_percent: percent,
+    })
+}

@@ -1,0 +1,147 @@
+//! What all requests share: the projects that are served, who may ask, and how much.
+
+use super::access::{Keys, Names, Rates};
+use super::live::Live;
+use super::metrics::Metrics;
+use super::routes::Routes;
+use crate::Served;
+use crate::sessions::Sessions;
+use crate::tokens::Tokens;
+use comity_bridge::Bridge;
+use comity_core::ids::RepoName;
+use comity_core::refusal::{Code, Refusal};
+use comity_engine::{Handlers, Moment, Service};
+use comity_guard::{Messages, Shown};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Semaphore;
+
+/// Requests that are worked on or wait for it at once.
+pub const QUEUE_MAX: usize = 256;
+/// Streams of events at once.
+pub const STREAMS_MAX: usize = 256;
+/// Moments of the past that are kept.
+const PASTS_MAX: usize = 4;
+
+/// One project, with what is called for its requests.
+pub struct Root {
+    pub served: Served,
+    pub handlers: Handlers,
+    pub tokens: Tokens,
+    pub live: Arc<Live>,
+    open_read: bool,
+    pasts: Mutex<VecDeque<(u64, Arc<Past>)>>,
+}
+
+/// A project as it was.
+pub struct Past {
+    pub service: Service,
+    pub handlers: Handlers,
+}
+
+impl Root {
+    pub fn new(served: Served) -> Root {
+        Root {
+            handlers: handlers(&served, &served.service),
+            tokens: Tokens::of(&served.context),
+            live: Live::new(served.clone()),
+            open_read: served.context.config.serves_open_reads(),
+            pasts: Mutex::default(),
+            served,
+        }
+    }
+
+    /// Returns the project as it was at a moment. The last few moments are kept.
+    pub fn at(&self, moment: Moment) -> Result<Arc<Past>, Refusal> {
+        let seq = self.served.service.place(moment)?;
+        let lock = || self.pasts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, past)) = lock().iter().find(|(known, _)| *known == seq) {
+            return Ok(past.clone());
+        }
+        let service = self.served.service.at(Moment::Seq(seq))?;
+        let past = Arc::new(Past { handlers: handlers(&self.served, &service), service });
+        let mut pasts = lock();
+        pasts.push_back((seq, past.clone()));
+        if pasts.len() > PASTS_MAX {
+            pasts.pop_front();
+        }
+        Ok(past)
+    }
+
+    /// Returns handlers whose changes are thrown away.
+    pub fn rehearsal(&self) -> Result<Handlers, Refusal> {
+        Ok(handlers(&self.served, &self.served.service.trial()?))
+    }
+
+    pub fn forget_pasts(&self) {
+        self.pasts.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+/// Registers every handler that HTTP calls.
+fn handlers(served: &Served, service: &Service) -> Handlers {
+    let mut handlers = Handlers::default();
+    let context = served.context.clone();
+    comity_engine::register(service, &mut handlers);
+    comity_guard::register_messages(&Messages, &mut handlers);
+    let tree = context.git_tree().cloned();
+    comity_guard::register_shown(&Shown { service: service.clone(), tree }, &mut handlers);
+    comity_bridge::register(&Bridge { context, service: service.clone() }, &mut handlers);
+    handlers
+}
+
+/// Everything that one server shares.
+pub struct Hall {
+    pub roots: Vec<Root>,
+    pub sessions: Sessions,
+    pub names: Names,
+    pub rates: Rates,
+    pub routes: Routes,
+    pub metrics: Metrics,
+    pub queue: Arc<Semaphore>,
+    pub streams: Arc<Semaphore>,
+    cookie: String,
+}
+
+impl Hall {
+    pub fn new(roots: Vec<Served>, names: Names, rate: u32) -> Result<Hall, Refusal> {
+        let roots: Vec<Root> = roots.into_iter().map(Root::new).collect();
+        let first = roots.first().ok_or_else(|| Refusal::input("there is no project to serve"))?;
+        Ok(Hall {
+            sessions: Sessions::of(&first.served.context),
+            cookie: names.cookie(),
+            names,
+            rates: Rates::new(rate),
+            routes: Routes::all(),
+            metrics: Metrics::default(),
+            queue: Arc::new(Semaphore::new(QUEUE_MAX)),
+            streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            roots,
+        })
+    }
+
+    /// Finds the project of a repository, and the repository where the store has several.
+    pub fn root(&self, repo: Option<&str>) -> Result<(&Root, Option<RepoName>), Refusal> {
+        let lost = || Refusal::new(Code::NotFound, "this server serves no such repository");
+        let Some(repo) = repo else {
+            return self.roots.first().map(|root| (root, None)).ok_or_else(lost);
+        };
+        let is_it = |root: &&Root| root.served.context.repo.as_str() == repo;
+        if let Some(root) = self.roots.iter().find(is_it) {
+            return Ok((root, None));
+        }
+        match self.roots.as_slice() {
+            [only] => Ok((only, Some(RepoName::parse(repo)?))),
+            _ => Err(lost()),
+        }
+    }
+
+    pub fn keys<'a>(&'a self, root: &'a Root) -> Keys<'a> {
+        Keys {
+            tokens: &root.tokens,
+            sessions: &self.sessions,
+            cookie: &self.cookie,
+            open_read: root.open_read && self.names.loopback,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! HTTP: the API, the stream of events, the dashboard, MCP. On a loopback address and on a socket that only its owner can
+//! open; elsewhere only with TLS or behind a proxy.
+
+mod access;
+mod answer;
+mod api;
+mod door;
+mod hall;
+mod live;
+mod metrics;
+mod pages;
+mod routes;
+mod session;
+mod wire;
+
+pub use api::REMARKS_HEADER;
+
+use crate::Served;
+use crate::runtime::{blocking, failed, run, told_to_end};
+use access::Names;
+use comity_api::{Nothing, op};
+use comity_core::hint::op as operation;
+use comity_core::refusal::{Code, Refusal};
+use hall::Hall;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use wire::{Ended, Socket};
+
+/// How often expired claims, leases and deadlines are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
+/// How often the whole log is checked.
+const VERIFY_EVERY: Duration = Duration::from_secs(600);
+/// How long a running server goes on without a check after its start.
+const VERIFY_FIRST: Duration = Duration::from_secs(1);
+
+/// How a server is to listen.
+#[derive(Clone, Debug)]
+pub struct Listen {
+    pub address: SocketAddr,
+    /// The certificate and its key, as PEM files.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// A proxy in front does TLS, and names the client in its headers.
+    pub behind_proxy: bool,
+    /// Names under which the server is called, beside those of a loopback address.
+    pub hosts: Vec<String>,
+}
+
+/// Where the server listens.
+pub struct Listening {
+    pub url: String,
+    pub socket: Option<PathBuf>,
+    /// The link that opens the dashboard once, for the person who started the server.
+    pub link: Option<String>,
+}
+
+/// Serves until the process is told to end. `began` is called once, when the server listens.
+pub fn serve(
+    roots: Vec<Served>,
+    listen: &Listen,
+    began: impl FnOnce(&Listening),
+) -> Result<(), Refusal> {
+    check(listen)?;
+    let services: Vec<_> = roots.iter().map(|root| root.service.clone()).collect();
+    let listen = listen.clone();
+    let done = run(async move {
+        let address = listen.address;
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            let message = format!("comity cannot listen on {address}: {error}");
+            Refusal::new(Code::StoreUnavailable, message).hint("choose another address or port")
+        })?;
+        let address = listener.local_addr().map_err(|error| failed("listen", &error))?;
+        let end = told_to_end()?;
+        let hall = Arc::new(hall(roots, &listen, address)?);
+        let tls = listen.tls.as_ref().map(|(cert, key)| wire::acceptor(cert, key)).transpose()?;
+        let socket = hall.roots.first().and_then(|root| Socket::bind(&root.served.context));
+        began(&listening(&hall, &listen, address, socket.as_ref())?);
+        let tasks = [tokio::spawn(sweep(hall.clone())), tokio::spawn(verify(hall.clone()))];
+        let app = door::app(hall.clone());
+        let ended = Ended::when(end);
+        let local = async {
+            if let Some(socket) = &socket {
+                wire::accept_local(socket, app.clone(), ended.clone()).await;
+            }
+        };
+        let closing = async {
+            ended.clone().wait().await;
+            hall.roots.iter().for_each(|root| root.live.end());
+        };
+        let remote = wire::accept(listener, tls, app.clone(), ended.clone());
+        tokio::join!(local, remote, closing);
+        tasks.iter().for_each(tokio::task::JoinHandle::abort);
+        drop(hall.sessions.note_url(None));
+        Ok(())
+    });
+    services.iter().for_each(comity_engine::Service::stop);
+    done
+}
+
+/// Refuses to listen where passwords could be read on the way.
+fn check(listen: &Listen) -> Result<(), Refusal> {
+    let is_safe = listen.address.ip().is_loopback() || listen.tls.is_some() || listen.behind_proxy;
+    if !is_safe {
+        return Err(Refusal::input(format!("{} is not a loopback address", listen.address)).hint(
+            "listen on 127.0.0.1 or [::1], give a certificate and its key, or say that a proxy is in front",
+        ));
+    }
+    let is_named = listen.address.ip().is_loopback() && !listen.behind_proxy;
+    if !is_named && listen.hosts.is_empty() {
+        return Err(Refusal::input("off this host the server needs its name")
+            .hint("say under which name it is called"));
+    }
+    Ok(())
+}
+
+fn hall(roots: Vec<Served>, listen: &Listen, address: SocketAddr) -> Result<Hall, Refusal> {
+    let rate = roots.first().map(|root| root.context.config.serve_rate());
+    let names = Names {
+        port: address.port(),
+        hosts: listen.hosts.clone(),
+        secure: listen.tls.is_some() || listen.behind_proxy,
+        behind_proxy: listen.behind_proxy,
+        loopback: address.ip().is_loopback() && !listen.behind_proxy,
+    };
+    Hall::new(roots, names, rate.unwrap_or_default())
+}
+
+fn listening(
+    hall: &Hall,
+    listen: &Listen,
+    address: SocketAddr,
+    socket: Option<&Socket>,
+) -> Result<Listening, Refusal> {
+    let named = listen.hosts.first().filter(|_| !address.ip().is_loopback() || listen.behind_proxy);
+    let url = match (named, listen.behind_proxy, listen.tls.is_some()) {
+        (Some(name), true, _) => format!("https://{name}"),
+        (Some(name), false, _) => format!("https://{name}:{}", address.port()),
+        (None, _, true) => format!("https://{address}"),
+        (None, _, false) => format!("http://{address}"),
+    };
+    hall.sessions.note_url(Some(&url))?;
+    let root = hall.roots.first().map(|root| &root.served);
+    let person = root.filter(|root| root.context.actor.is_person());
+    let link = person.map(|root| hall.sessions.link(&root.service, &root.context.caller()));
+    let link = link.transpose()?.map(|(key, _)| format!("{url}/#k={key}"));
+    Ok(Listening { url, socket: socket.map(|socket| socket.path.clone()), link })
+}
+
+/// Ends what has expired, as long as the server runs. What cannot be done now is done the next time.
+async fn sweep(hall: Arc<Hall>) {
+    let mut every = tokio::time::interval(SWEEP_EVERY);
+    loop {
+        every.tick().await;
+        for root in &hall.roots {
+            let served = root.served.clone();
+            let swept = blocking(move || {
+                served.service.rest();
+                served.service.call::<op::Watchdog>(&served.context.caller(), Nothing {})
+            });
+            drop(swept.await);
+        }
+    }
+}
+
+/// Checks the log now and then, so that the dashboard can say when it was found whole.
+async fn verify(hall: Arc<Hall>) {
+    tokio::time::sleep(VERIFY_FIRST).await;
+    let mut every = tokio::time::interval(VERIFY_EVERY);
+    loop {
+        every.tick().await;
+        for root in &hall.roots {
+            root.forget_pasts();
+            let served = root.served.clone();
+            drop(blocking(move || served.service.verify_and_note()).await);
+        }
+    }
+}
+
+/// Makes a link to the server that runs for a project. Only a person may.
+pub fn link(
+    context: &comity_project::Context,
+    service: &comity_engine::Service,
+) -> Result<(String, comity_core::time::Timestamp), Refusal> {
+    let sessions = crate::sessions::Sessions::of(context);
+    crate::tokens::person(&context.caller(), "makes links")?;
+    let url = sessions.url()?.ok_or_else(|| {
+        Refusal::new(Code::StoreUnavailable, "no server runs for this project")
+            .hint(comity_core::hint::say("start one with ").quote(operation("serve")))
+    })?;
+    let (key, until) = sessions.link(service, &context.caller())?;
+    Ok((format!("{url}/#k={key}"), until))
+}
