@@ -291,7 +291,15 @@ fn waiting(run: &Run) -> Option<Item> {
     let kind = match run.state {
         RunState::Waiting => Kind::RunWaiting,
         RunState::Paused if run.waiting_on.is_none() => Kind::RunPaused,
-        _ => return None,
+        RunState::Paused
+        | RunState::Queued
+        | RunState::Starting
+        | RunState::Running
+        | RunState::Finishing
+        | RunState::Succeeded
+        | RunState::Failed
+        | RunState::Stopped
+        | RunState::Lost => return None,
     };
     let next = match run.waiting_on {
         Some(decision) => op("decision.answer").id(&decision).ask("answer", "ANSWER"),

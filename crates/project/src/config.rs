@@ -1,9 +1,10 @@
 //! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
 
 use crate::detect;
-use crate::fleet::{self, AgentSettings, AgentTable, BudgetTable, Driver, DriverTable, FleetTable};
+use crate::fleet;
 use crate::gates::{GateCommand, GateRuns, GateTable, GatesTable};
 use crate::plain_file;
+use crate::problem::Problem;
 use crate::root::{Root, SETTINGS_DIR};
 use crate::store::{self, Place};
 use crate::trust::{self, Power};
@@ -49,10 +50,10 @@ pub struct Config {
     redact: RedactTable,
     labels: LabelsTable,
     serve: ServeTable,
-    fleet: FleetTable,
-    budget: BudgetTable,
-    drivers: BTreeMap<String, DriverTable>,
-    agent: BTreeMap<String, AgentTable>,
+    pub(crate) fleet: fleet::FleetTable,
+    pub(crate) budget: fleet::BudgetTable,
+    pub(crate) drivers: BTreeMap<String, fleet::DriverTable>,
+    pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -275,9 +276,6 @@ impl Config {
         }
         self.gate_commands()?;
         self.gate_runs()?;
-        self.drivers()?;
-        self.max_duration()?;
-        self.agent.keys().try_for_each(|name| self.agent(name).map(drop))?;
         let limits = &self.limits;
         let policy = Policy {
             max_attempts: at_least_one("limits.max_attempts", limits.max_attempts)?
@@ -300,7 +298,7 @@ impl Config {
             undeclared: self.guard.undeclared,
             land: self.guard.land,
             fold_case: self.project.fold_case,
-            fleet: fleet::policy(&self.fleet, &self.budget)?,
+            fleet: self.fleet_policy()?,
         };
         let redact = RedactOptions {
             emails: self.redact.emails.unwrap_or(true),
@@ -321,33 +319,12 @@ impl Config {
             let (kind, value) = (format!("gate.{}", gate.name), gate.power());
             Power { root: root.dir.clone(), kind, value }
         });
-        let drivers = self.drivers()?.into_iter().map(|driver| {
-            let (kind, value) = (driver.key(), driver.power());
-            Power { root: root.dir.clone(), kind, value }
-        });
-        Ok(self.store_power(root)?.into_iter().chain(gates).chain(drivers).collect())
-    }
-
-    fn tables(&self) -> fleet::Tables<'_> {
-        let (fleet, drivers, agent) = (Some(&self.fleet), Some(&self.drivers), Some(&self.agent));
-        fleet::Tables { fleet, drivers, agent }
-    }
-
-    /// Returns the drivers that are set, by name.
-    pub fn drivers(&self) -> Result<Vec<Driver>, Problem> {
-        self.tables().all_drivers()
-    }
-
-    /// Returns what is set for the runs of an agent.
-    pub fn agent(&self, name: &str) -> Result<AgentSettings, Problem> {
-        let settings = self.tables().of_agent(name)?;
-        let driver = settings.driver.or_else(|| self.tables().default_driver());
-        Ok(AgentSettings { driver, ..settings })
-    }
-
-    /// Returns how long a run works at most.
-    pub fn max_duration(&self) -> Result<Millis, Problem> {
-        self.tables().max_duration()
+        Ok(self
+            .store_power(root)?
+            .into_iter()
+            .chain(gates)
+            .chain(self.driver_powers(root)?)
+            .collect())
     }
 
     /// Returns the store if it is not at the root's own default place.
@@ -470,31 +447,6 @@ impl Config {
             }
         }
         Ok(extra)
-    }
-}
-
-/// A value that parses but makes no sense.
-#[derive(Debug)]
-pub struct Problem {
-    key: String,
-    message: String,
-}
-
-impl Problem {
-    pub(crate) fn new(key: &str, message: impl Into<String>) -> Problem {
-        Problem { key: key.to_owned(), message: message.into() }
-    }
-}
-
-impl From<(String, String)> for Problem {
-    fn from((key, message): (String, String)) -> Problem {
-        Problem { key, message }
-    }
-}
-
-impl From<Problem> for Refusal {
-    fn from(problem: Problem) -> Refusal {
-        Refusal::input(format!("config key {}: {}", problem.key, problem.message))
     }
 }
 

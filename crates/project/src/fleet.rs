@@ -1,6 +1,9 @@
 //! The tables `[fleet]` and `[budget]`: what a project sets for runs and what they cost.
 
-use crate::config::{Problem, duration};
+use crate::config::{Config, duration};
+use crate::problem::Problem;
+use crate::root::Root;
+use crate::trust::Power;
 use comity_core::money::Usd;
 use comity_core::policy::FleetPolicy;
 use comity_core::time::Millis;
@@ -79,18 +82,11 @@ pub struct AgentSettings {
 /// How long a run works at most.
 const MAX_DURATION: Millis = Millis::from_secs(3_600);
 
-/// The tables of the fleet.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tables<'c> {
-    pub(crate) fleet: Option<&'c FleetTable>,
-    pub(crate) drivers: Option<&'c BTreeMap<String, DriverTable>>,
-    pub(crate) agent: Option<&'c BTreeMap<String, AgentTable>>,
-}
-
-impl Tables<'_> {
-    pub(crate) fn all_drivers(&self) -> Result<Vec<Driver>, Problem> {
+impl Config {
+    /// Returns the drivers that are set, by name.
+    pub fn drivers(&self) -> Result<Vec<Driver>, Problem> {
         let mut all = Vec::new();
-        for (name, table) in self.drivers.into_iter().flatten() {
+        for (name, table) in &self.drivers {
             if table.command.first().is_none_or(String::is_empty) {
                 let key = format!("drivers.{name}.command");
                 return Err(Problem::new(&key, "is missing: a list of the program and its words"));
@@ -101,25 +97,38 @@ impl Tables<'_> {
         Ok(all)
     }
 
-    pub(crate) fn of_agent(&self, name: &str) -> Result<AgentSettings, Problem> {
-        let Some(table) = self.agent.and_then(|all| all.get(name)) else {
-            return Ok(AgentSettings::default());
+    /// Returns what the user has to trust before a driver is run.
+    pub(crate) fn driver_powers(&self, root: &Root) -> Result<Vec<Power>, Problem> {
+        let power = |driver: Driver| {
+            let (kind, value) = (driver.key(), driver.power());
+            Power { root: root.dir.clone(), kind, value }
         };
+        Ok(self.drivers()?.into_iter().map(power).collect())
+    }
+
+    /// Returns what is set for the runs of an agent.
+    pub fn agent(&self, name: &str) -> Result<AgentSettings, Problem> {
+        let nothing = AgentTable::default();
+        let table = self.agent.get(name).unwrap_or(&nothing);
         Ok(AgentSettings {
-            driver: table.driver.clone(),
+            driver: table.driver.clone().or_else(|| self.fleet.driver.clone()),
             model: table.model.clone(),
             env_pass: table.env_pass.clone(),
             max_cost: dollars(&format!("agent.{name}.max_cost"), table.max_cost)?,
         })
     }
 
-    pub(crate) fn default_driver(&self) -> Option<String> {
-        self.fleet?.driver.clone()
+    /// Returns how long a run works at most.
+    pub fn max_duration(&self) -> Result<Millis, Problem> {
+        Ok(duration("fleet.max_duration", &self.fleet.max_duration)?.unwrap_or(MAX_DURATION))
     }
 
-    pub(crate) fn max_duration(&self) -> Result<Millis, Problem> {
-        let given = self.fleet.and_then(|table| table.max_duration.clone());
-        Ok(duration("fleet.max_duration", &given)?.unwrap_or(MAX_DURATION))
+    /// Returns what the rules go by, after a look at all that is set for runs.
+    pub(crate) fn fleet_policy(&self) -> Result<FleetPolicy, Problem> {
+        self.drivers()?;
+        self.max_duration()?;
+        self.agent.keys().try_for_each(|name| self.agent(name).map(drop))?;
+        policy(&self.fleet, &self.budget)
     }
 }
 
@@ -141,7 +150,7 @@ fn dollars(key: &str, given: Option<f64>) -> Result<Option<Usd>, Problem> {
 }
 
 /// Returns what the rules go by.
-pub(crate) fn policy(fleet: &FleetTable, budget: &BudgetTable) -> Result<FleetPolicy, Problem> {
+fn policy(fleet: &FleetTable, budget: &BudgetTable) -> Result<FleetPolicy, Problem> {
     let default = FleetPolicy::default();
     let percent = budget.alert_percent.unwrap_or(default.alert_percent);
     if percent > 100 {

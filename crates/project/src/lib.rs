@@ -17,6 +17,7 @@ pub mod identity;
 mod machine;
 mod owner;
 mod paths;
+mod problem;
 mod root;
 pub mod settings_file;
 pub mod setup;

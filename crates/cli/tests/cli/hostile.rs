@@ -110,6 +110,8 @@ directive delete I1
 runs --agent H
 runs --task H
 run show H
+run logs H
+run H --prompt H
 run stop H --reason H
 run pause H --reason H
 run resume H

@@ -181,6 +181,28 @@ fn a_run_whose_budget_is_used_up_pauses_and_goes_on_when_a_person_says_so() {
 }
 
 #[test]
+fn a_reviewer_looks_at_what_was_handed_in_and_may_change_nothing() {
+    let script = format!(
+        "case $COMITY_AGENT in\n\
+         developer*) echo 1 > date; git add date; git commit -q -m 'feat(T1): dates'; {DONE};;\n\
+         reviewer:R2) test -e date; echo 2 > date;;\n\
+         reviewer*) test -e date; printf '{{\"verdict\":\"APPROVED\",\"issues\":[],\"summary\":\"good\"}}\\n';;\nesac"
+    );
+    let sandbox = with_agent(&script, "");
+    waited(&sandbox);
+    let review = || {
+        let call = sandbox.comity().by("human:ann").args(&["run", "reviewer", "--task", "T1"]);
+        call.args(&["--driver", "script", "--wait"])
+    };
+    assert_eq!(review().done().exit, 3);
+    assert_eq!(run(&sandbox, "R2")["error"]["type"], "scope");
+    assert_eq!(task(&sandbox)["reviewer"], Value::Null, "the review is free again");
+    let third = review().args(&["--json"]).done();
+    assert_eq!(third.exit, 0, "{}{}", third.stdout, third.stderr);
+    assert_eq!(task(&sandbox)["status"], "approved");
+}
+
+#[test]
 fn a_driver_of_a_repository_is_run_only_after_its_user_trusted_it() {
     let sandbox = with_agent("exit 0", "");
     let config = sandbox.root.join(".comity/config.toml");

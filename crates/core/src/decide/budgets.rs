@@ -14,7 +14,7 @@ use crate::facts::Ruling;
 use crate::ids::{DecisionId, RunId, TaskId};
 use crate::money::Usd;
 use crate::refusal::{Code, Refusal};
-use crate::role::{Role, Verb};
+use crate::role::Role;
 use crate::run::{CostBasis, Run, RunState, Tokens};
 use serde_json::{Value, json};
 
@@ -81,8 +81,8 @@ impl Rule<'_> {
         let lower = lowers(before.usd.map(Usd::micros), new.usd.map(Usd::micros))
             && lowers(before.runs, new.runs);
         // A planner may spend less, and only a person more.
-        if !self.is_person() && !(lower && self.roles.contains(&Role::Planner)) {
-            self.require(Verb::Budget)?;
+        if !(lower && self.roles.contains(&Role::Planner)) {
+            self.require_person("set this budget; a planner may lower one")?;
         }
         self.set_cap(scope.clone(), new.per, Cap { usd: new.usd, runs: new.runs });
         Ok(Answer::Budget(scope))

@@ -150,10 +150,10 @@ impl Rule<'_> {
         let Some(made) = &new.new_task else {
             return Err(Refusal::input("a run needs a task or a prompt").into());
         };
-        match self.in_turn(ahead, Command::CreateTask(made.clone()))? {
-            Answer::Task(id) => Ok(id),
-            _ => Err(Refusal::new(Code::Internal, "BUG: creating a task made none").into()),
-        }
+        let Answer::Task(id) = self.in_turn(ahead, Command::CreateTask(made.clone()))? else {
+            return Err(Refusal::new(Code::Internal, "BUG: creating a task made none").into());
+        };
+        Ok(id)
     }
 
     /// All runs of a task work on one branch: the one that was named last.

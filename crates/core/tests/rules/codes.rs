@@ -30,6 +30,8 @@ const ELSEWHERE: &[(Code, &str)] = &[
     (Code::NetworkFileSystem, "store: the file is on a network file system"),
     (Code::RunFailed, "command line: a run that was waited for"),
     (Code::TimedOut, "engine: a wait in vain"),
+    (Code::Unauthenticated, "server: a call without a valid token or session"),
+    (Code::Scope, "server: a token that is narrowed to something else"),
     (Code::UnknownName, "doors: a name that nobody knows"),
     (Code::Unconfirmed, "store: the standby did not confirm in time"),
     (Code::Untrusted, "project: a file of the repository names what this user has not trusted"),

@@ -424,9 +424,9 @@ fn a_planner_lowers_a_budget_and_only_a_person_raises_it() {
         let usd = Some(usd(dollars));
         Command::BudgetSet(NewBudget { scope: "repo".to_owned(), per: Per::Day, usd, runs: None })
     };
-    w.by(PLANNER).does(set(60.0)).refused(Code::RoleForbidden);
+    w.by(PLANNER).does(set(60.0)).refused(Code::HumanOnly);
     w.by(PLANNER).does(set(40.0)).accepted();
-    w.by(IMPL).does(set(30.0)).refused(Code::RoleForbidden);
+    w.by(IMPL).does(set(30.0)).refused(Code::HumanOnly);
     w.by(ANN).does(set(60.0)).accepted();
     let unknown = NewBudget { scope: "task:T9".to_owned(), ..NewBudget::default() };
     w.by(ANN).does(Command::BudgetSet(unknown)).refused(Code::NotFound);

@@ -2,11 +2,12 @@
 
 use crate::support::{World, caller, claim, request, start, submit};
 use comity_api::{Kind, Row, TABLE};
-use comity_core::command::{Command, TaskVerb};
+use comity_core::command::{Command, NewRun, TaskVerb};
 use comity_core::refusal::Code;
 use comity_core::role::{Role, Verb};
+use comity_core::run::Stage;
 use comity_engine::{Handlers, register};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn handlers(world: &World) -> Handlers {
@@ -165,7 +166,32 @@ fn busy_world() -> World {
     world.run("human:ann", TaskVerb::Abandon.on("T-done".to_owned(), reason()));
     let directive = json!({"text": "Be brief", "trigger": "idle"});
     world.engine_json("human:ann", "directive.create", directive);
+    world.create("at work", |new| new.id = Some("T-run".to_owned()));
+    world.run("human:ann", Command::RunDispatch(Box::new(a_run("T-run"))));
     world
+}
+
+fn a_run(task: &str) -> NewRun {
+    NewRun {
+        agent: "developer".to_owned(),
+        task: Some(task.to_owned()),
+        new_task: None,
+        stage: Stage::Develop,
+        writable: true,
+        driver: "script".to_owned(),
+        model: None,
+        branch: None,
+        base: None,
+        meta: Map::new(),
+        prompt_sha256: String::new(),
+        prompt_bytes: 0,
+        sandbox: None,
+        labels: Vec::new(),
+        resumed_from: None,
+        parent: None,
+        rule: None,
+        max_cost: None,
+    }
 }
 
 impl World {
@@ -210,6 +236,11 @@ fn samples() -> BTreeMap<&'static str, Value> {
         ("decision.answer", json!({"id": "D1", "answer": "this"})),
         ("directive.create", json!({"text": "Be brief", "trigger": "idle"})),
         ("directive.toggle", json!({"id": "I1"})),
+        ("run.stop", json!({"id": "R1"})),
+        ("run.pause", json!({"id": "R1"})),
+        ("run.resume", json!({"id": "R1"})),
+        ("budget.set", json!({"scope": "repo", "usd": 5.0})),
+        ("budget.clear", json!({"scope": "repo"})),
         ("directive.delete", json!({"id": "I1"})),
         ("directive.trigger", json!({"id": "I1"})),
     ])

@@ -458,13 +458,14 @@ pub(super) const SET_DIRECTIVES_DUE: &str = "UPDATE directives t SET due_at = u.
 pub(super) const MEND_DIRECTIVES_DUE: &str =
     "UPDATE directives SET due_at = NULL WHERE due_at = -1";
 
-pub(super) const RUN: &str = "SELECT body FROM runs WHERE repo = $1 AND number = $2";
+pub(super) const RUN: &str = "SELECT body FROM runs
+    WHERE repo = $1 AND number >= $2 AND number <= $2 ORDER BY number";
 pub(super) const RUNS_BY_NUMBER: &str =
     "SELECT body FROM runs WHERE repo = $1 AND number > $2 ORDER BY number LIMIT $3";
 pub(super) const RUNS_LIVE: &str =
     "SELECT body FROM runs WHERE repo = $1 AND number > $2 AND live ORDER BY number LIMIT $3";
 pub(super) const RUNS_OF_TASK: &str = "SELECT body FROM runs
-    WHERE repo = $1 AND task >= $4 AND task <= $4 AND number > $2 AND (live OR NOT $5::boolean)
+    WHERE task >= $4 AND task <= $4 AND repo = $1 AND number > $2 AND (live OR NOT $5::boolean)
     ORDER BY task, number LIMIT $3";
 pub(super) const RUNS_AFTER: &str = "SELECT body FROM runs
     WHERE (repo, number) > ($1, $2) ORDER BY repo, number LIMIT $3";

@@ -8,7 +8,7 @@ CREATE TABLE runs (
   body TEXT NOT NULL,
   PRIMARY KEY (repo, number)
 );
-CREATE INDEX runs_by_task ON runs (repo, task, number);
+CREATE INDEX runs_by_task ON runs (task, repo, number);
 CREATE INDEX runs_live ON runs (repo, number) WHERE live;
 CREATE INDEX runs_due ON runs (due_at) WHERE due_at IS NOT NULL;
 
