@@ -50,7 +50,7 @@ pub fn start(
     context: &Context,
     service: &Service,
     program: &Path,
-    asked: Asked,
+    asked: &Asked,
 ) -> Result<Started, Refusal> {
     let agent = agents::find(&asked.agent)?;
     let settings = context.config.agent(&agent.name)?;
@@ -79,7 +79,7 @@ pub fn start(
         driver: driver.name.clone(),
         model: asked.model.clone().or(settings.model.clone()).or(agent.model.clone()),
         branch: asked.branch.clone(),
-        base: Some(base.clone()),
+        base: Some(base),
         meta: asked.meta.clone(),
         prompt_sha256: Hash::of(asked.prompt.as_deref().unwrap_or_default().as_bytes()).to_string(),
         prompt_bytes: asked.prompt.as_ref().map_or(0, |text| text.len() as u64),
@@ -93,7 +93,7 @@ pub fn start(
     let dispatched =
         service.run_command::<RunAnswer>(&caller, Command::RunDispatch(Box::new(new)))?;
     let run = dispatched.run;
-    let kept = prepare(context, service, &caller, &run, &agent, &driver, &asked, &hash);
+    let kept = prepare(context, service, &caller, &run, &agent, &driver, asked, &hash);
     let started = kept.and_then(|place| {
         let (job, log) = (place.job(), place.keeper_log());
         process::start_keeper(program, WORD, &job, &context.root.dir, &log)?;

@@ -27,7 +27,7 @@ pub(super) fn run(context: &Context, args: RunArgs, json: bool) -> Result<Reply,
     let Some(command) = args.command else { return start(context, args.start) };
     match command {
         RunCommand::Show { id } => show::<op::RunShow>(context, ById { id }, human::fleet::run),
-        RunCommand::Logs { id, follow } => logs(context, id, follow, json),
+        RunCommand::Logs { id, follow } => logs(context, &id, follow, json),
         RunCommand::Stop { id, now, reason } => {
             execute::<op::RunStop>(context, StopRun { id, now, reason }, human::fleet::line)
         }
@@ -73,7 +73,7 @@ fn start(context: &Context, args: StartArgs) -> Result<Reply, Refusal> {
         budget: args.budget,
     };
     let service = context.service(Access::Write)?;
-    let started = comity_fleet::start(context, &service, &crate::env::program()?, asked)?;
+    let started = comity_fleet::start(context, &service, &crate::env::program()?, &asked)?;
     if !args.wait {
         let answer = RunAnswer { run: started.run };
         return Ok(Reply::new(answer, human::fleet::line));
@@ -111,12 +111,12 @@ fn ended(answer: RunAnswer) -> Reply {
     Reply::new(answer, human::fleet::run).refused(refusal)
 }
 
-fn logs(context: &Context, id: String, follow: bool, json: bool) -> Result<Reply, Refusal> {
+fn logs(context: &Context, id: &str, follow: bool, json: bool) -> Result<Reply, Refusal> {
     let stop = crate::env::stop_flag()?;
     let mut place = 0;
     loop {
         // Asked first: what the agent said before its end is read after it.
-        let run = context.ask::<op::RunShow>(ById { id: id.clone() })?.run;
+        let run = context.ask::<op::RunShow>(ById { id: id.to_owned() })?.run;
         let file = RunPlace::of(context, &run.id.unwrap_or_default())?.log();
         let (lines, next) = comity_fleet::read_log(&file, place)?;
         place = next;

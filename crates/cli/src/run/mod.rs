@@ -109,7 +109,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Decision(command) => decision::run(context()?, *command.0, global.json),
         Command::Note(args) => post::note(context()?, *args.0),
         Command::Tell(args) => post::tell(context()?, *args.0),
-        Command::Brief(args) => post::brief(context()?, *args.0),
+        Command::Brief(args) => post::brief(context()?, &args.0),
         Command::Pad(command) => post::pad(context()?, *command.0),
         Command::Interface(command) => post::interface(context()?, *command.0),
         Command::With(args) => with::run(context()?, &args.0, global.json),

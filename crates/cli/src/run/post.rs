@@ -71,7 +71,7 @@ pub(super) fn tell(context: &Context, args: TellArgs) -> Result<Reply, Refusal> 
     execute::<op::Tell>(context, TellText { to, text }, human::post::told)
 }
 
-pub(super) fn brief(context: &Context, args: BriefArgs) -> Result<Reply, Refusal> {
+pub(super) fn brief(context: &Context, args: &BriefArgs) -> Result<Reply, Refusal> {
     let limit = args.limit.map(usize::from);
     let of_task = |id: &str| AskBrief { task: Some(id.to_owned()), limit, ..AskBrief::default() };
     let of_paths = |about: &[String]| -> Result<AskBrief, Refusal> {

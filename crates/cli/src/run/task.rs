@@ -184,7 +184,7 @@ fn claim(context: &Context, wish: Claim) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
     let mut answered = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)?;
     let ClaimAnswer { task, mission, branch, checkout, brief, .. } = &mut answered.output;
-    say_how(brief.as_mut(), &[task.id.clone()]);
+    say_how(brief.as_mut(), std::slice::from_ref(&task.id));
     if let Some(branch) = branch {
         let way = crate::env::observer(context).checkout(branch);
         *checkout = way.and_then(|way| wording::checkout(&way, branch));
@@ -330,7 +330,7 @@ fn handoff(
     let input = Handoff { id, subtask: subtask.map(str::to_owned) };
     let BriefedTask { task, mut brief } =
         service.call::<op::TaskHandoff>(&context.caller(), input)?;
-    say_how(brief.as_mut(), &[task.id.clone()]);
+    say_how(brief.as_mut(), std::slice::from_ref(&task.id));
     let text = comity_protocol::collab::handoff(&task, subtask, plan);
     Ok(Reply::text(json!({"task": task, "handoff": &text, "brief": brief}), text))
 }

@@ -43,7 +43,7 @@ fn do_next(w: &mut World, agent: usize, what: &Next, beyond: &mut Usd) {
     };
     let Some(id) = of_task(w) else {
         if matches!(what, Next::Dispatch) {
-            let max_cost = (agent % 3 == 0).then(|| usd(0.7));
+            let max_cost = agent.is_multiple_of(3).then(|| usd(0.7));
             let new = new_run("developer", Some(&task), Stage::Develop);
             if w.by(ANN).does(dispatch(NewRun { max_cost, ..new })).is_ok() {
                 let id = of_task(w).unwrap();

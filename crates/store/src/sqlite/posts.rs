@@ -7,7 +7,7 @@ use super::write::{json, run};
 use crate::rows::{self, signed};
 use comity_core::ids::{RepoName, Seq};
 use comity_core::memory::Memory;
-use comity_core::post::{Post, PostId};
+use comity_core::post::{Post, PostId, PostKind};
 use rusqlite::{Connection, Row, params};
 use std::collections::BTreeSet;
 
@@ -42,8 +42,9 @@ pub(super) fn since(
 pub(super) fn set(conn: &Connection, post: &Post) -> Result<(), DbError> {
     let (repo, id, seq) = (post.repo.as_str(), post.id.as_str(), post.seq);
     run(conn, sql::SET_POST, params![repo, id, signed(seq.0), json(post)?])?;
-    // What has one version never had places before.
-    set_places(conn, repo, id, seq, &post.places(), post.version > 1)
+    // A change notice or a message is written once, so that it never had places before.
+    let had_some = matches!(post.kind, PostKind::Pad | PostKind::Interface);
+    set_places(conn, repo, id, seq, &post.places(), had_some)
 }
 
 pub(super) fn delete(conn: &Connection, repo: &RepoName, id: &PostId) -> Result<(), DbError> {

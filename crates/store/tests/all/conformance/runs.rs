@@ -192,9 +192,13 @@ pub(super) fn runs_fall_due(world: &mut World) -> Outcome {
     let late = start.plus(Millis::from_secs(99));
     world.commit_with(vec![queued(1, "T1")], &extras(at(10)))?;
     assert_eq!(find(world, start)?, []);
-    assert_eq!(find(world, late)?, [key.clone()]);
+    assert_eq!(find(world, late)?, std::slice::from_ref(&key));
     world.commit(vec![started(1)])?;
-    assert_eq!(find(world, late)?, [key.clone()], "a change that says nothing of the time");
+    assert_eq!(
+        find(world, late)?,
+        std::slice::from_ref(&key),
+        "a change that says nothing of the time"
+    );
     world.commit_with(vec![], &extras(None))?;
     assert_eq!(find(world, late)?, []);
     Ok(())
