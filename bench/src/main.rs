@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "measurements run other programs")]
 
 mod beside;
+mod brief;
 mod cli;
 mod fill;
 mod guard;
@@ -45,9 +46,10 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 12] = [
+const SECTIONS: [(&str, Section); 13] = [
     ("write", write::run),
     ("lease", lease::run),
+    ("brief", brief::run),
     ("log", log::run),
     ("redact", redact::run),
     ("sim", sim::run),

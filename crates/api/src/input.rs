@@ -203,12 +203,10 @@ commands! {
         #[serde(default)]
         enabled: Option<bool>,
     }
-    WriteNote => Command::Note {
-        #[serde(rename = "type")]
-        kind: String,
+    TellText => Command::Tell {
+        /// An agent, a task, a role, or `all`.
+        to: String,
         text: String,
-        #[serde(default)]
-        task: Option<String>,
     }
     EmitEvent => Command::EmitEvent {
         /// `event` is its name; the other fields are free.

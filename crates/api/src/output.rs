@@ -1,6 +1,8 @@
 //! Answers, in the shapes of the interface. One thing comes under its singular name, several under the plural
 //! with the cursor of the next page.
 
+use comity_core::brief::Brief;
+use comity_core::event::PadChange;
 use comity_core::hint::Hint;
 use comity_core::land::LeaseViolation;
 use comity_core::money::Usd;
@@ -8,7 +10,8 @@ use comity_core::observed::{FileChange, SharedWith};
 use comity_core::status::Status;
 use comity_core::time::Timestamp;
 use comity_core::view::{
-    AgentView, DecisionView, DirectiveView, GateView, LeaseView, MemoryView, TaskView,
+    AgentView, DecisionView, DirectiveView, GateView, InterfaceView, LeaseView, MemoryView,
+    MessageView, PadView, TaskView,
 };
 use comity_core::why::Why;
 use comity_protocol::mission::Mission;
@@ -63,12 +66,39 @@ answers! {
         /// What checks the branch out in the caller's work tree. A door fills this in, where git can be asked.
         checkout: Option<String>,
         mission: Mission,
+        /// What others left for whoever works on this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        brief: Option<Brief>,
     }
+    /// A task with what others left for whoever works on it.
+    BriefedTask {
+        task: TaskView,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        brief: Option<Brief>,
+    }
+    BriefAnswer { brief: Brief, }
+    ToldAnswer { message: MessageView, }
+    PadAnswer { pad: PadView, }
+    /// The versions of a pad, the newest first.
+    PadVersions { scope: String, versions: Vec<PadVersion>, }
+    PadVersion { version: u64, seq: u64, ts: Timestamp, by: String, how: PadChange, text: String, }
+    InterfaceAnswer {
+        interface: InterfaceView,
+        /// What differs from the version before, if that was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diff: Option<String>,
+    }
+    InterfacesPage { interfaces: Vec<InterfaceView>, next: Option<String>, }
     MissionAnswer { task: TaskView, mission: Mission, }
     WhyAnswer { why: Why, }
     GatesAnswer { gates: Vec<GateView>, }
     GateAnswer { gate: GateView, }
-    LeasesAnswer { leases: Vec<LeaseView>, }
+    LeasesAnswer {
+        leases: Vec<LeaseView>,
+        /// Of new leases: what others left for whoever works there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        brief: Option<Brief>,
+    }
     LeasesPage { leases: Vec<LeaseView>, next: Option<String>, }
     ReleasedAnswer { released: Vec<String>, }
     PathsAnswer { paths: Vec<PathView>, }
@@ -318,6 +348,8 @@ pub struct Rebuilt {
     pub leases: usize,
     pub memories: usize,
     pub past_leases: usize,
+    #[serde(default)]
+    pub posts: usize,
     pub repos: usize,
     pub runs: usize,
     pub tasks: usize,

@@ -4,10 +4,13 @@ use crate::fleet::*;
 use crate::input::*;
 use crate::output::*;
 use crate::pages::*;
+use crate::post::*;
 use crate::rendering::RenderTask;
 use crate::runs::*;
 use crate::step::Several;
-use comity_core::command::{NewBudget, NewDirective, NewMemory, NewTask, Question, Submission};
+use comity_core::command::{
+    NewBudget, NewDirective, NewInterface, NewMemory, NewTask, Question, Submission,
+};
 use comity_core::role::Verb;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -149,7 +152,7 @@ table! {
     TaskCreate "task.create" Write Create rpc!("collab.create_task"), NewTask => TaskAnswer, "Create a task";
     TaskBreakdown "task.breakdown" Write Create PEOPLE, Breakdown => TasksAnswer, "Create the tasks of a plan, all or none";
     TaskList "task.list" Read none rpc!("collab.list_tasks"), TaskFilter => TasksAnswer, "List tasks";
-    TaskShow "task.show" Read none ALL, ById => TaskAnswer, "Show a task";
+    TaskShow "task.show" Read none ALL, ById => BriefedTask, "Show a task";
     TaskStory "task.story" Read none PEOPLE, ById => StoryAnswer, "Show a task with what was asked about it and what happened to it";
     TaskWhy "task.why" Read none ALL, ById => WhyAnswer, "Explain the status of a task, and what to do next";
     TaskMission "task.mission" Read none PEOPLE, ById => MissionAnswer, "Show a task with the mission for its worker";
@@ -180,7 +183,7 @@ table! {
     TaskUndo "task.undo" Write none PEOPLE, UndoStep => TaskAnswer, "Take your last command on a task back";
     TaskCheck "task.check" Write Check ALL, CheckItem => TaskAnswer, "Check off or waive a checklist item";
     TaskSubtask "task.subtask" Write Subtask ALL, Subtask => TaskAnswer, "Start or complete a step of the work";
-    TaskHandoff "task.handoff" Write Note PEOPLE, Handoff => TaskAnswer, "Continue a task in a fresh context";
+    TaskHandoff "task.handoff" Write Note PEOPLE, Handoff => BriefedTask, "Continue a task in a fresh context";
     TaskTransition "task.transition" Write none own_rpc!("collab.transition_task"), Transition => TaskAnswer, "Move a task to a status";
     LeaseAcquire "lease.acquire" Write Lease rpc!("collab.acquire_lease"), AcquireLeases => LeasesAnswer, "Take leases on paths, all or none";
     LeaseRenew "lease.renew" Write Lease own_rpc!("collab.renew_lease"), RenewLeases => LeasesAnswer, "Renew leases";
@@ -225,6 +228,15 @@ table! {
     BudgetList "budget.list" Read none PEOPLE, Nothing => BudgetsAnswer, "List budgets, and what is used of them";
     BudgetClear "budget.clear" Write Budget PEOPLE, ClearBudget => BudgetsAnswer, "Remove a budget";
     Note "note" Write Note ALL, WriteNote => EventAnswer, "Write a note into the log";
+    Tell "tell" Write Note ALL, TellText => ToldAnswer, "Send a short text to an agent, a task, a role or all; it is delivered once";
+    PadShow "pad.show" Read none ALL, PadOf => PadAnswer, "Show the page that those on a piece of work share";
+    PadAppend "pad.append" Write Note ALL, AppendToPad => PadAnswer, "Add a text at the end of the shared page";
+    PadWrite "pad.write" Write Note PEOPLE, WritePad => PadAnswer, "Replace the shared page, or one section of it";
+    PadHistory "pad.history" Read none PEOPLE, PadOf => PadVersions, "Show the versions of the shared page, the newest first";
+    InterfacePublish "interface.publish" Write Note PEOPLE, NewInterface => InterfaceAnswer, "Publish a version of an interface that two sides build against";
+    InterfaceShow "interface.show" Read none ALL, ShowInterface => InterfaceAnswer, "Show an interface";
+    InterfaceList "interface.list" Read none ALL, ListInterfaces => InterfacesPage, "List interfaces";
+    Brief "brief" Read none ALL, AskBrief => BriefAnswer, "Show what others left for whoever works on these paths or on a task";
     EventEmit "event.emit" Write Emit own_rpc!("collab.emit_event"), EmitEvent => EventAnswer, "Report an event to the log";
     EventList "event.list" Read none ALL, EventFilter => EventsPage, "List events";
     EventTail "event.tail" Stream none PEOPLE, TailEvents => EventView, "Follow the log as it grows";

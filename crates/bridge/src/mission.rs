@@ -1,9 +1,10 @@
 //! The files that a mission names, written where the agent works.
 
+use comity_core::brief::Brief;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::view::TaskView;
 use comity_project::{Context, SETTINGS_DIR};
-use comity_protocol::mission::{MISSIONS_DIR, Mission, files};
+use comity_protocol::mission::{MISSIONS_DIR, Mission, add_brief, files};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -16,10 +17,12 @@ const GITIGNORE: &str = "*\n";
 pub fn write(
     context: &Context,
     task: &TaskView,
-    mission: &Mission,
+    mission: &mut Mission,
+    brief: Option<&Brief>,
 ) -> Result<Vec<String>, Refusal> {
     let id = &task.id;
-    let made = files(task, mission);
+    let mut made = files(task, mission);
+    made.extend(brief.and_then(|brief| add_brief(task, mission, brief)));
     if made.is_empty() {
         return Ok(Vec::new());
     }

@@ -41,9 +41,5 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return output::usage_error(&error),
     };
-    let json = cli.global.json;
-    match run::run(cli) {
-        Ok(reply) => output::reply(&reply, json),
-        Err(refusal) => output::refusal(&refusal, json),
-    }
+    run::run(cli)
 }

@@ -9,6 +9,7 @@ use crate::terminal::{Ink, Outlet, escaped, neutral, paint, shown};
 use crate::wording::CommandLine;
 use anstream::{AutoStream, ColorChoice};
 use comity_api::At;
+use comity_core::brief::NewsItem;
 use comity_core::refusal::{Code, Refusal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +26,8 @@ pub struct Reply {
     pub exit: u8,
     /// Whether a long answer may go through a pager: it only shows something.
     paged: bool,
+    /// What is new for the caller, beside the answer.
+    news: Vec<NewsItem>,
     /// The moment of the past that it is about.
     at: Option<At>,
     /// The refusal that comes beside the answer.
@@ -71,6 +74,7 @@ impl Reply {
             notes: Vec::new(),
             exit: 0,
             paged: false,
+            news: Vec::new(),
             at: None,
             refusal: None,
         }
@@ -83,6 +87,7 @@ impl Reply {
             notes: Vec::new(),
             exit: 0,
             paged: false,
+            news: Vec::new(),
             at: None,
             refusal: None,
         }
@@ -90,7 +95,15 @@ impl Reply {
 
     /// Nothing more to print: the command has written its own stream.
     pub fn printed() -> Reply {
-        Reply { answer: None, notes: Vec::new(), exit: 0, paged: false, at: None, refusal: None }
+        Reply {
+            answer: None,
+            notes: Vec::new(),
+            exit: 0,
+            paged: false,
+            news: Vec::new(),
+            at: None,
+            refusal: None,
+        }
     }
 
     /// Says which moment of the past it is about.
@@ -116,6 +129,16 @@ impl Reply {
         self
     }
 
+    pub fn has_answer(&self) -> bool {
+        self.answer.is_some()
+    }
+
+    /// Adds what is new for the caller.
+    pub fn news(mut self, news: Vec<NewsItem>) -> Reply {
+        self.news = news;
+        self
+    }
+
     /// Adds a refusal: the answer tells all that was found, the refusal what is wrong with it.
     pub fn refused(mut self, refusal: Refusal) -> Reply {
         self.refusal = Some(refusal);
@@ -131,7 +154,11 @@ impl Reply {
 pub fn reply(reply: &Reply, json: bool) -> ExitCode {
     let made = match &reply.answer {
         None => Ok(None),
-        Some(answer) if json => answer.json().and_then(|line| dated(line, reply.at)).map(Some),
+        Some(answer) if json => answer
+            .json()
+            .and_then(|line| with_news(line, &reply.news))
+            .and_then(|line| dated(line, reply.at))
+            .map(Some),
         Some(answer) => answer.words(&Screen::detect()).map(Some),
     };
     let written = match made {
@@ -144,6 +171,9 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
     for note in &reply.notes {
         remark(note);
     }
+    if !json {
+        reply.news.iter().for_each(|item| remark(&human::post::news_line(item)));
+    }
     if let (Ok(()), Some(refused)) = (&written, &reply.refusal) {
         return refusal(refused, json);
     }
@@ -155,6 +185,17 @@ pub fn reply(reply: &Reply, json: bool) -> ExitCode {
             let message = format!("cannot write the answer: {error}");
             refusal(&Refusal::new(Code::Internal, message), json)
         }
+    }
+}
+
+/// Adds news to an answer that is one JSON object; others have no place for it.
+fn with_news(line: String, news: &[NewsItem]) -> Result<String, serde_json::Error> {
+    match line.strip_suffix('}').filter(|_| !news.is_empty() && line.starts_with('{')) {
+        Some(open) => {
+            let comma = if open == "{" { "" } else { "," };
+            Ok(format!("{open}{comma}\"news\":{}}}", serde_json::to_string(news)?))
+        }
+        None => Ok(line),
     }
 }
 

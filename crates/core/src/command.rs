@@ -2,6 +2,7 @@
 
 mod lease;
 mod memory;
+mod post;
 mod report;
 mod run;
 mod verb;
@@ -9,6 +10,7 @@ mod wish;
 
 pub use lease::LeaseChange;
 pub use memory::{Adoption, Made, MemoryChanges, NewDirective, NewMemory};
+pub use post::{NewInterface, PadWrite};
 pub use report::{
     Extra, FileAction, IssueKind, REASON_KEY, ReportStatus, ReportedEvidence, ReportedFile,
     ReportedIssue, ReportedLine, TIP_LEVEL, WorkReport, grave_lines,
@@ -273,6 +275,20 @@ pub enum Command {
         text: String,
         task: Option<String>,
     },
+    /// Say what is different now, to those who work on these paths.
+    NoteChange {
+        text: String,
+        paths: Vec<String>,
+        task: Option<String>,
+    },
+    /// Send a short text to somebody.
+    Tell {
+        /// An agent, a task, a role, or `all`.
+        to: String,
+        text: String,
+    },
+    PadWrite(Box<PadWrite>),
+    InterfacePublish(Box<NewInterface>),
     EmitEvent {
         /// The event: `event` and any fields.
         event: Map<String, Value>,
@@ -302,6 +318,8 @@ pub enum Mend {
 
 pub const NOTE_TYPES: [&str; 6] =
     ["progress", "action", "decision", "blocker", "milestone", "discovery"];
+/// The word for a note that those who work on its paths are told about.
+pub const CHANGE_NOTE: &str = "change";
 
 impl Command {
     /// Returns what an idempotency key stands for: the command without what differs when the same thing is said again.

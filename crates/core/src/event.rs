@@ -4,11 +4,13 @@
 
 mod body;
 mod memory;
+mod post;
 mod run;
 mod talk;
 
 pub use body::*;
 pub use memory::*;
+pub use post::*;
 pub use run::*;
 pub use talk::*;
 
@@ -124,6 +126,10 @@ events! {
     EventsLost(EventsLost) => "events_lost";
     ClockCorrected(ClockCorrected) => "clock_corrected";
     RepositorySet(RepositorySet) => "repository_set";
+    ChangeNoted(ChangeNoted) => "change_noted";
+    MessageSent(MessageSent) => "message_sent";
+    PadWritten(Box<PadWritten>) => "pad_written";
+    InterfacePublished(Box<InterfacePublished>) => "interface_published";
     RunQueued(Box<RunQueued>) => "run_queued";
     RunStarted(Box<RunStarted>) => "run_started";
     RunProgressed(Box<RunProgressed>) => "run_progressed";

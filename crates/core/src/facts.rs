@@ -186,6 +186,7 @@ pub enum Entity {
     Memory(Box<crate::memory::Memory>),
     Directive(Box<crate::directive::Directive>),
     PastLease(Box<crate::lease::PastLease>),
+    Post(Box<crate::post::Post>),
     Run(Box<crate::run::Run>),
     Budget(Box<crate::budget::Budget>),
 }
@@ -234,6 +235,9 @@ impl Facts {
             }
             (Key::PastLease(repo, id), Some(Entity::PastLease(lease))) => {
                 self.state.past_leases.insert((repo, id), *lease);
+            }
+            (Key::Post(repo, id), Some(Entity::Post(post))) => {
+                self.state.posts.insert((repo, id), *post);
             }
             (Key::Run(repo, id), Some(Entity::Run(run))) => {
                 self.state.runs.insert((repo, id), *run);
@@ -325,6 +329,10 @@ impl Facts {
             Key::Directive(..) => matches!(placed.draft.event, Event::DirectiveCreated(_)),
             // Only the end of a lease names it.
             Key::PastLease(..) => true,
+            Key::Post(..) => matches!(
+                placed.draft.event,
+                Event::ChangeNoted(_) | Event::MessageSent(_) | Event::Merged(_)
+            ),
             Key::Run(..) => matches!(placed.draft.event, Event::RunQueued(_)),
             Key::Budget(..) => false,
             Key::Repo(_) | Key::Agent(_) => true,

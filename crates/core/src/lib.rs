@@ -7,6 +7,7 @@
 
 pub mod agent;
 pub mod attention;
+pub mod brief;
 pub mod budget;
 pub mod chain;
 pub mod command;
@@ -26,10 +27,13 @@ pub mod memory;
 pub mod money;
 pub mod namesake;
 pub mod nearest;
+pub mod news;
 pub mod observed;
 pub mod origin;
+pub mod pad;
 pub mod pattern;
 pub mod policy;
+pub mod post;
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "`touched` names every event; each entity takes the few events that change it"

@@ -60,3 +60,19 @@ pub const JSON_DEPTH_MAX: usize = 32;
 pub const VIOLATIONS_MAX: usize = 50;
 /// Leases that an agent gets by writing files. From then on it writes free files without one.
 pub const AUTOMATIC_LEASES_MAX: usize = 200;
+/// Longest message or change notice, in bytes.
+pub const MESSAGE_BYTES_MAX: usize = 2 * 1024;
+/// Largest pad, in bytes.
+pub const PAD_BYTES_MAX: usize = 64 * 1024;
+/// From here on a pad wants tidying, in bytes.
+pub const PAD_BYTES_TIDY: usize = 48 * 1024;
+/// Versions of a pad or an interface that can be shown.
+pub const POST_HISTORY_MAX: usize = 100;
+/// Directories above a path that posts are found under; what lies deeper counts as lying there.
+pub const PLACE_DEPTH_MAX: usize = 16;
+/// Entries of a brief.
+pub const BRIEF_ENTRIES_MAX: usize = 12;
+/// Text of a brief, in bytes.
+pub const BRIEF_BYTES_MAX: usize = 2 * 1024;
+/// Text of one entry of a brief, in bytes.
+pub const EXCERPT_BYTES_MAX: usize = 240;

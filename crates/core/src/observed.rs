@@ -188,6 +188,8 @@ pub struct MergeSeen {
     pub contains: bool,
     /// Paths that the merge commit changes beyond the work that was handed in.
     pub added: Vec<String>,
+    /// The files that the work changed; empty where that could not be seen.
+    pub files: Vec<String>,
 }
 
 /// What has to be looked at before a command can be decided.

@@ -3,11 +3,13 @@
 
 mod clock;
 mod on_memory;
+mod on_post;
 mod on_run;
 mod on_task;
 
 pub use clock::correct;
 pub use on_memory::{directive, memory};
+pub use on_post::post;
 pub use on_run::{budget, run};
 
 use crate::agent::{Agent, Counters};
@@ -47,6 +49,7 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         Event::TakenOver(e) => return taken_over(e, &draft.repo),
         Event::AgentRegistered(e) | Event::AgentUpdated(e) => keys.push(Key::Agent(e.id.clone())),
         Event::AgentDescribed(e) => keys.push(Key::Agent(e.id.clone())),
+        Event::Merged(_) => keys.extend(on_post::touched(placed.seq, draft)),
         Event::Reported(_)
         | Event::Note(_)
         | Event::Error(_)
@@ -65,6 +68,12 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         | Event::DirectiveToggled(_)
         | Event::DirectiveTriggered(_)
         | Event::DirectiveDeleted(_) => return on_memory::touched(draft),
+        Event::ChangeNoted(_)
+        | Event::MessageSent(_)
+        | Event::PadWritten(_)
+        | Event::InterfacePublished(_) => {
+            return on_post::touched(placed.seq, draft).into_iter().collect();
+        }
         Event::RunQueued(_)
         | Event::RunStarted(_)
         | Event::RunProgressed(_)
@@ -91,7 +100,6 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         | Event::ReviewTaken(_)
         | Event::ReviewFeedback(_)
         | Event::Approved(_)
-        | Event::Merged(_)
         | Event::Released(_)
         | Event::TestsRun(_)
         | Event::GateWaived(_)

@@ -8,9 +8,10 @@ use crate::event::Placed;
 use crate::ids::{AgentId, DecisionId, DirectiveId, LeaseId, MemoryId, RepoName, RunId, TaskId};
 use crate::lease::{Lease, PastLease};
 use crate::memory::Memory;
+use crate::post::{Post, PostId};
 use crate::project::{
-    agent, budget, correct, counters, decision, directive, lease, memory, past_lease, run, task,
-    touched,
+    agent, budget, correct, counters, decision, directive, lease, memory, past_lease, post, run,
+    task, touched,
 };
 use crate::run::Run;
 use crate::task::Task;
@@ -27,6 +28,7 @@ pub enum Key {
     Memory(RepoName, MemoryId),
     Directive(RepoName, DirectiveId),
     PastLease(RepoName, LeaseId),
+    Post(RepoName, PostId),
     Run(RepoName, RunId),
     Budget(RepoName, Scope),
 }
@@ -43,6 +45,7 @@ pub struct State {
     pub memories: BTreeMap<(RepoName, MemoryId), Memory>,
     pub directives: BTreeMap<(RepoName, DirectiveId), Directive>,
     pub past_leases: BTreeMap<(RepoName, LeaseId), PastLease>,
+    pub posts: BTreeMap<(RepoName, PostId), Post>,
     pub runs: BTreeMap<(RepoName, RunId), Run>,
     pub budgets: BTreeMap<(RepoName, Scope), Budget>,
 }
@@ -89,6 +92,9 @@ impl State {
                 Key::PastLease(repo, id) => {
                     let place = (repo.clone(), *id);
                     step(&mut self.past_leases, place, |it| past_lease(it, *id, placed));
+                }
+                Key::Post(repo, id) => {
+                    step(&mut self.posts, (repo.clone(), id.clone()), |it| post(it, id, placed));
                 }
                 Key::Run(repo, id) => {
                     step(&mut self.runs, (repo.clone(), *id), |it| run(it, placed));

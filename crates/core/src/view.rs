@@ -1,9 +1,11 @@
 //! Entities in the shapes that users and programs hold on to.
 
 mod memory;
+mod post;
 mod run;
 
 pub use memory::{DirectiveView, MemoryView, directive, memory};
+pub use post::{InterfaceView, MessageView, PadView, interface, message, pad};
 pub use run::{BudgetState, BudgetView, Kept, RunView, SpentView, budget, run};
 
 use crate::agent::Agent;

@@ -4,8 +4,8 @@ use crate::batch::settle;
 use crate::view::event;
 use comity_api::{
     AgentAnswer, AnsweredDecision, BudgetsAnswer, ClaimAnswer, DecisionAnswer, DirectiveAnswer,
-    EventAnswer, GateAnswer, LeasesAnswer, MemoryAnswer, ReleasedAnswer, RunAnswer, SubmitAnswer,
-    SweptAnswer, TaskAnswer, TasksAnswer,
+    EventAnswer, GateAnswer, InterfaceAnswer, LeasesAnswer, MemoryAnswer, PadAnswer,
+    ReleasedAnswer, RunAnswer, SubmitAnswer, SweptAnswer, TaskAnswer, TasksAnswer, ToldAnswer,
 };
 use comity_core::chain::Stored;
 use comity_core::command::Request;
@@ -15,6 +15,7 @@ use comity_core::facts::{Facts, Ruling};
 use comity_core::ids::{AgentId, LeaseId, RepoName, TaskId};
 use comity_core::limits;
 use comity_core::policy::Policy;
+use comity_core::post::{Post, PostKind};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
 use comity_core::time::Millis;
@@ -33,7 +34,7 @@ pub enum Answer {
     Submitted(Box<SubmitAnswer>),
     Tasks(TasksAnswer),
     Claim(Box<ClaimAnswer>),
-    Leases(LeasesAnswer),
+    Leases(Box<LeasesAnswer>),
     Released(ReleasedAnswer),
     Agent(AgentAnswer),
     Decision(Box<DecisionAnswer>),
@@ -44,6 +45,9 @@ pub enum Answer {
     Run(Box<RunAnswer>),
     Budget(Box<BudgetsAnswer>),
     Event(Box<EventAnswer>),
+    Message(ToldAnswer),
+    Pad(Box<PadAnswer>),
+    Interface(Box<InterfaceAnswer>),
     Swept(SweptAnswer),
 }
 
@@ -85,7 +89,7 @@ macro_rules! outputs {
 }
 
 outputs! {
-    Leases(LeasesAnswer): |answer| answer;
+    Leases(LeasesAnswer): |answer: Box<LeasesAnswer>| *answer;
     Released(ReleasedAnswer): |answer| answer;
     Agent(AgentAnswer): |answer| answer;
     Decision(DecisionAnswer): |answer: Box<DecisionAnswer>| *answer;
@@ -96,6 +100,9 @@ outputs! {
     Run(RunAnswer): |answer: Box<RunAnswer>| *answer;
     Budget(BudgetsAnswer): |answer: Box<BudgetsAnswer>| *answer;
     Event(EventAnswer): |answer: Box<EventAnswer>| *answer;
+    Message(ToldAnswer): |answer| answer;
+    Pad(PadAnswer): |answer: Box<PadAnswer>| *answer;
+    Interface(InterfaceAnswer): |answer: Box<InterfaceAnswer>| *answer;
     Swept(SweptAnswer): |answer| answer;
 }
 
@@ -244,7 +251,8 @@ pub(crate) fn render(
             Ok(Answer::Claim(Box::new(claimed(facts, repo, id, leases, policy)?)))
         }),
         decide::Answer::Leases(ids) => settle(tx, facts, |facts| {
-            Ok(Answer::Leases(LeasesAnswer { leases: leases(facts, repo, ids)? }))
+            let leases = leases(facts, repo, ids)?;
+            Ok(Answer::Leases(Box::new(LeasesAnswer { leases, brief: None })))
         }),
         decide::Answer::Released(ids) => Ok(released(ids)),
         decide::Answer::Agent(id) => agent(tx, facts, repo, id),
@@ -291,7 +299,26 @@ pub(crate) fn render(
             let stored = events.get(*place).ok_or_else(|| lost("event"))?;
             Ok(Answer::Event(Box::new(EventAnswer { event: event(stored) })))
         }
+        decide::Answer::Post(id) => settle(tx, facts, |facts| {
+            Ok(posted(facts.post(repo, id)?.ok_or_else(|| lost("post"))?))
+        }),
         decide::Answer::Swept => Ok(Answer::Swept(SweptAnswer::default())),
+    }
+}
+
+fn posted(post: &Post) -> Answer {
+    match post.kind {
+        PostKind::Pad => {
+            let pad = view::pad(post.id.name(), Some(post));
+            Answer::Pad(Box::new(PadAnswer { pad }))
+        }
+        PostKind::Interface => {
+            let interface = view::interface(post);
+            Answer::Interface(Box::new(InterfaceAnswer { interface, diff: None }))
+        }
+        PostKind::Change | PostKind::Message => {
+            Answer::Message(ToldAnswer { message: view::message(post) })
+        }
     }
 }
 
@@ -332,6 +359,7 @@ fn claimed(
         branch: task.branch.clone(),
         checkout: None,
         mission: mission_of(facts, task)?,
+        brief: None,
     })
 }
 

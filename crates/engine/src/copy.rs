@@ -197,7 +197,8 @@ fn holder(facts: &Facts, entity: &Entity) -> Ruling<Option<String>> {
         | Entity::Directive(_)
         | Entity::PastLease(_)
         | Entity::Run(_)
-        | Entity::Budget(_) => Ok(None),
+        | Entity::Budget(_)
+        | Entity::Post(_) => Ok(None),
     }
 }
 

@@ -1,14 +1,17 @@
 //! The handlers of the rows that are the engine's own: what every door calls.
 
+use crate::answer::{CommandOutput, Reply};
 use crate::caller::Caller;
 use crate::observer::Answered;
 use crate::service::Service;
 use crate::stream::{Sink, Stop, StreamHandler};
 use comity_api::{
-    ClaimAnswer, LeasesAnswer, Operation, Row, Several, SweptAnswer, TaskAnswer, TaskStep,
-    TaskVerbInput, op,
+    AppendToPad, BriefAnswer, BriefedTask, ClaimAnswer, EventAnswer, InterfaceAnswer, Operation,
+    PadAnswer, Row, Several, SweptAnswer, TaskAnswer, TaskStep, TaskVerbInput, WriteNote, WritePad,
+    op,
 };
-use comity_core::command::{ClaimWish, Command, Submission, TaskVerb};
+use comity_core::command::{CHANGE_NOTE, ClaimWish, Command, NewInterface, Submission, TaskVerb};
+use comity_core::hint::say;
 use comity_core::refusal::{Code, Refusal};
 use comity_protocol::neotx::named::Named;
 use serde::Serialize;
@@ -207,7 +210,12 @@ pub fn register(service: &Service, handlers: &mut Handlers) {
 handlers! {
     reads {
         TaskList(reader, input) => reader.tasks(&input);
-        TaskShow(reader, input) => reader.task(&input.id);
+        TaskShow(reader, input) => reader.briefed(&input.id);
+        PadShow(reader, input) => reader.pad(input.scope.as_deref());
+        PadHistory(reader, input) => reader.pad_history(input.scope.as_deref());
+        InterfaceShow(reader, input) => reader.interface(&input);
+        InterfaceList(reader, input) => reader.interfaces(&input);
+        Brief(reader, input) => Ok(BriefAnswer { brief: reader.asked_brief(&input)? });
         TaskStory(reader, input) => reader.story(&input.id);
         TaskWhy(reader, input) => reader.why(&input.id);
         TaskMission(reader, input) => reader.mission(&input.id);
@@ -267,7 +275,6 @@ handlers! {
         TaskReopen(input) => moved(TaskVerb::Reopen, input);
         TaskCheck(input) => input;
         TaskSubtask(input) => input;
-        TaskHandoff(input) => input;
         TaskTransition(input) => input;
         LeaseRenew(input) => input;
         LeaseRelease(input) => input;
@@ -291,9 +298,19 @@ handlers! {
         RunResume(input) => input;
         BudgetSet(input) => Command::BudgetSet(input);
         BudgetClear(input) => input;
-        Note(input) => input;
+        Tell(input) => input;
         EventEmit(input) => input;
     }
+}
+
+/// Runs a command, and keeps what an observer remarked on it.
+fn answered<T: CommandOutput>(
+    service: &Service,
+    caller: &Caller,
+    command: impl Into<Command>,
+) -> Result<Answered<T>, Refusal> {
+    let Answered { output, remarks } = service.run(caller, command.into())?;
+    Ok(Answered { output: output.take()?, remarks })
 }
 
 crate::handlers_of! { Service, register_own {
@@ -303,24 +320,50 @@ crate::handlers_of! { Service, register_own {
             Some(wait) => service.claim_waiting(caller, &wish, wait)?,
             None => service.run(caller, Command::Claim(wish))?,
         };
-        Ok(Answered { output: output.take::<ClaimAnswer>()?, remarks })
+        let again = matches!(output, Reply::Again(_));
+        let mut output = output.take::<ClaimAnswer>()?;
+        output.brief = service.brief_of_task(caller, &output.task.id, again);
+        Ok(Answered { output, remarks })
+    };
+    TaskHandoff(service, caller, input) => {
+        let TaskAnswer { task } = service.run_command(caller, input)?;
+        let brief = service.fresh_brief(caller, Some(&task.id)).ok();
+        Ok(BriefedTask { task, brief })
+    };
+    Note(service, caller, input) => {
+        if input.kind != CHANGE_NOTE && !input.paths.is_empty() {
+            return Err(Refusal::input("only a change is about paths")
+                .hint(say("use the type change, or leave ").mention("path").say(" out")));
+        }
+        let task = input.task.or(service.task_at_hand(caller, input.kind == CHANGE_NOTE)?);
+        answered::<EventAnswer>(service, caller, WriteNote { task, ..input })
+    };
+    PadAppend(service, caller, input) => {
+        let scope = service.pad_at_hand(caller, input.scope)?;
+        answered::<PadAnswer>(service, caller, AppendToPad { scope, ..input })
+    };
+    PadWrite(service, caller, input) => {
+        let scope = service.pad_at_hand(caller, input.scope)?;
+        answered::<PadAnswer>(service, caller, WritePad { scope, ..input })
+    };
+    InterfacePublish(service, caller, input) => {
+        let task = input.task.or(service.task_at_hand(caller, true)?);
+        let command = Command::InterfacePublish(Box::new(NewInterface { task, ..input }));
+        answered::<InterfaceAnswer>(service, caller, command)
     };
     // Where the log ends does not depend on what has expired.
     LogHead(service, _caller, _input) => service.log_head().map(Answered::from);
     TaskUndo(service, caller, input) => service.undo(caller, input.id.as_deref());
     LeaseAcquire(service, caller, input) => {
-        let (wait, command) = (input.wait, Command::from(input));
-        match wait {
+        let (wait, paths, command) = (input.wait, input.patterns.clone(), Command::from(input));
+        let reply = match wait {
             Some(wait) => {
                 let (request, observer) = (caller.request(command), caller.observer.as_ref());
-                let reply = service.execute_waiting(&request, observer, wait)?;
-                reply.take::<LeasesAnswer>().map(Answered::from)
+                service.execute_waiting(&request, observer, wait).map(Answered::from)
             }
-            None => {
-                let Answered { output, remarks } = service.run(caller, command)?;
-                Ok(Answered { output: output.take::<LeasesAnswer>()?, remarks })
-            }
-        }
+            None => service.run(caller, command),
+        };
+        service.brief_of_leases(caller, paths, reply)
     };
     TaskAnswerQuestions(service, caller, input) => {
         let form = match input.comment {

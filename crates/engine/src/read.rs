@@ -7,10 +7,10 @@ use crate::pages::{id_after, limit, number_after, page};
 use crate::service::Memo;
 use crate::task_lists::task_has;
 use comity_api::{
-    AgentAnswer, AgentFilter, AgentsPage, CheckPaths, ConflictView, DecisionAnswer, DecisionFilter,
-    DecisionsPage, EventFilter, EventsPage, GatesAnswer, LeaseFilter, LeasesPage, MissionAnswer,
-    PathView, PathsAnswer, Since, SuggestAgents, SuggestionsAnswer, TaskAnswer, TaskFilter,
-    WhyAnswer,
+    AgentAnswer, AgentFilter, AgentsPage, AskBrief, BriefedTask, CheckPaths, ConflictView,
+    DecisionAnswer, DecisionFilter, DecisionsPage, EventFilter, EventsPage, GatesAnswer,
+    LeaseFilter, LeasesPage, MissionAnswer, PathView, PathsAnswer, Since, SuggestAgents,
+    SuggestionsAnswer, TaskFilter, WhyAnswer,
 };
 use comity_core::decide::{conflicts, find_decision, find_task, not_found, sweep};
 use comity_core::decision::Decision;
@@ -61,9 +61,12 @@ impl<'a> Reader<'a> {
         Ok(Reader { tx, facts, policy, caller, changed, memo })
     }
 
-    pub(crate) fn task(&mut self, id: &str) -> Result<TaskAnswer, Refusal> {
+    /// Shows a task with the whole brief for it.
+    pub(crate) fn briefed(&mut self, id: &str) -> Result<BriefedTask, Refusal> {
         let task = self.find(id)?;
-        Ok(TaskAnswer { task: self.task_view(&task)? })
+        let asked = AskBrief { task: Some(task.id.to_string()), ..AskBrief::default() };
+        let brief = Some(self.asked_brief(&asked)?);
+        Ok(BriefedTask { task: self.task_view(&task)?, brief })
     }
 
     pub(crate) fn mission(&mut self, id: &str) -> Result<MissionAnswer, Refusal> {

@@ -11,6 +11,7 @@ use crate::far::Far;
 use crate::fold::Folds;
 use crate::hub::Hub;
 use crate::intake::{Intake, Prepared};
+use crate::news::Offers;
 use crate::read::Reader;
 use crate::readers::Readers;
 use crate::redact::RedactOptions;
@@ -68,6 +69,8 @@ struct Shared {
 #[derive(Default)]
 pub(crate) struct Memo {
     pub(crate) folds: Folds,
+    /// What was offered to callers and is not confirmed yet.
+    pub(crate) offers: Mutex<Offers>,
     /// When the log was checked last, and whether it was found whole.
     pub(crate) verified: Mutex<Option<(Timestamp, bool)>>,
     /// The moment of the past that everything is answered for.
@@ -279,6 +282,11 @@ impl Service {
             }
             Access::Started { writer, .. } => writer.with_store(work),
         }
+    }
+
+    /// Returns what was offered to callers through this service.
+    pub(crate) fn offers(&self) -> &Mutex<Offers> {
+        &self.shared.memo.offers
     }
 
     /// Returns the hub of a started service.

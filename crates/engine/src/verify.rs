@@ -28,13 +28,18 @@ const ENTITIES_PER_PASS: usize = 100_000;
 /// Names that are shared at a time.
 const NAMES_MAX: usize = 10_000;
 /// Events that bring an entity into being that stays.
-const CREATIONS: [&str; 6] = [
+const CREATIONS: [&str; 11] = [
     "task_created",
     "decision_asked",
     "agent_registered",
     "memory_written",
     "directive_created",
     "run_queued",
+    "change_noted",
+    "merged",
+    "message_sent",
+    "pad_written",
+    "interface_published",
 ];
 /// Problems listed; beyond that they are only counted.
 const PROBLEMS_MAX: usize = 100;
@@ -181,7 +186,7 @@ fn apply(
 
 fn size(state: &State) -> usize {
     let kept = state.memories.len() + state.directives.len() + state.past_leases.len();
-    let kept = kept + state.runs.len() + state.budgets.len();
+    let kept = kept + state.posts.len() + state.runs.len() + state.budgets.len();
     state.tasks.len() + state.leases.len() + state.decisions.len() + state.agents.len() + kept
 }
 
@@ -276,6 +281,10 @@ fn take(state: &mut State, key: &Key) -> Option<Entity> {
             let lease = state.past_leases.remove(&(repo.clone(), *id));
             lease.map(|lease| Entity::PastLease(Box::new(lease)))
         }
+        Key::Post(repo, id) => {
+            let post = state.posts.remove(&(repo.clone(), id.clone()));
+            post.map(|post| Entity::Post(Box::new(post)))
+        }
         Key::Run(repo, id) => {
             let run = state.runs.remove(&(repo.clone(), *id));
             run.map(|run| Entity::Run(Box::new(run)))
@@ -296,6 +305,7 @@ fn keys(state: &State) -> Vec<Key> {
     keys.extend(state.memories.keys().map(|(repo, id)| Key::Memory(repo.clone(), *id)));
     keys.extend(state.directives.keys().map(|(repo, id)| Key::Directive(repo.clone(), *id)));
     keys.extend(state.past_leases.keys().map(|(repo, id)| Key::PastLease(repo.clone(), *id)));
+    keys.extend(state.posts.keys().map(|(repo, id)| Key::Post(repo.clone(), id.clone())));
     keys.extend(state.runs.keys().map(|(repo, id)| Key::Run(repo.clone(), *id)));
     keys.extend(state.budgets.keys().map(|(repo, of)| Key::Budget(repo.clone(), of.clone())));
     keys
@@ -311,6 +321,7 @@ fn name(key: &Key) -> String {
         Key::Memory(repo, id) => format!("memory {id} of {repo}"),
         Key::Directive(repo, id) => format!("directive {id} of {repo}"),
         Key::PastLease(repo, id) => format!("ended lease {id} of {repo}"),
+        Key::Post(repo, id) => format!("post {id} of {repo}"),
         Key::Run(repo, id) => format!("run {id} of {repo}"),
         Key::Budget(repo, scope) => format!("budget {scope} of {repo}"),
     }
@@ -408,6 +419,7 @@ fn count<'a>(rebuilt: &'a mut Rebuilt, key: &Key) -> &'a mut usize {
         Key::Memory(..) => &mut rebuilt.memories,
         Key::Directive(..) => &mut rebuilt.directives,
         Key::PastLease(..) => &mut rebuilt.past_leases,
+        Key::Post(..) => &mut rebuilt.posts,
         Key::Run(..) => &mut rebuilt.runs,
         Key::Budget(..) => &mut rebuilt.budgets,
     }

@@ -99,7 +99,10 @@ impl Observer for GitObserver {
             match merge(tree, &standing, &task.id, submitted, named) {
                 Ok((merged, contains, added)) => {
                     let task_version = task.version;
-                    observed.merge = Some(MergeSeen { task_version, merged, contains, added });
+                    let files = submitted.map(|commit| landed(&git, commit, &merged));
+                    let files = files.unwrap_or_default();
+                    observed.merge =
+                        Some(MergeSeen { task_version, merged, contains, added, files });
                 }
                 Err(blind) => observed.unseen = Some(blind.reason()?),
             }
@@ -376,6 +379,17 @@ fn no_branch(name: &str) -> Refusal {
     let shown = comity_core::ids::shorten(name);
     Refusal::input(format!("git knows no branch {shown:?}"))
         .hint(say("fetch it, or name the commit with ").ask("commit", "SHA"))
+}
+
+/// Lists the files of work that a merge commit brought in; none where the work was merged in another way.
+fn landed(git: &Git, submitted: &str, merged: &str) -> Vec<String> {
+    let second = git.commit(&format!("{merged}^2"));
+    let Some(first) = second.and_then(|_| git.commit(&format!("{merged}^1"))) else {
+        return Vec::new();
+    };
+    let Some(base) = git.line(&["merge-base", &first, submitted]) else { return Vec::new() };
+    let seen = changes(git, &base, submitted).unwrap_or_default();
+    seen.into_iter().map(|change| change.file.path).collect()
 }
 
 /// Finds the merged commit, whether it has the submitted one, if there is one, and what the merge adds to that.

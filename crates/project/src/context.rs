@@ -18,7 +18,7 @@ use comity_core::via::Via;
 use comity_engine::{Caller, Far, Handler, Moment, Observer, Service};
 use comity_store::postgres::{OpenOptions, PgStore};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a caller asked for. What it leaves out comes from the environment (`COMITY_ROOT`, `COMITY_STORE`, `COMITY_REPO`,
 /// `COMITY_AGENT`, `COMITY_FENCE`), from the settings, or from where the process is.
@@ -56,6 +56,8 @@ pub struct Context {
     fence: Option<Fence>,
     key: Option<String>,
     environment: Environment,
+    /// The service that was opened first.
+    opened: Arc<OnceLock<Service>>,
     at: Option<Moment>,
     far: Option<Arc<dyn Far>>,
 }
@@ -162,6 +164,7 @@ impl Context {
             far,
             cwd: cwd.clone(),
             environment: environment.clone(),
+            opened: Arc::default(),
             root,
             config,
             store,
@@ -204,10 +207,16 @@ impl Context {
             return Service::over(far.clone(), self.config.settings()?);
         }
         let service = self.service_at(&self.store, access)?;
-        match self.at {
-            Some(moment) => service.at(moment),
-            None => Ok(service),
+        if let Some(moment) = self.at {
+            return service.at(moment);
         }
+        self.opened.get_or_init(|| service.clone());
+        Ok(service)
+    }
+
+    /// Returns the service of the store as it is now that a command has opened, if it has opened one.
+    pub fn opened(&self) -> Option<&Service> {
+        self.opened.get()
     }
 
     /// Tells whether a server answers in the place of the store.

@@ -3,6 +3,7 @@
 pub mod ace;
 pub mod agent_protocol;
 pub mod beads;
+pub mod brief_text;
 pub mod collab;
 pub mod contract;
 pub mod document;

@@ -2,6 +2,7 @@
 
 use crate::document::{self, Node, Style};
 use crate::neomjs::title_of;
+use comity_core::brief::Brief;
 use comity_core::command::NewTask;
 use comity_core::decision::Decision;
 use comity_core::ids::shorten;
@@ -229,8 +230,9 @@ fn file_fits(path: &str) -> Result<(), PatternError> {
 
 const EPIC_FILE: &str = "epic.md";
 const TASK_FILE: &str = "task.md";
+const BRIEF_FILE: &str = "brief.md";
 /// The names of all files that are written for a mission.
-pub const MISSION_FILES: [&str; 2] = [TASK_FILE, EPIC_FILE];
+pub const MISSION_FILES: [&str; 3] = [TASK_FILE, EPIC_FILE, BRIEF_FILE];
 
 fn own_path(task: &str, file: &str) -> String {
     format!("{MISSIONS_DIR}/{task}/{file}")
@@ -259,6 +261,17 @@ pub fn files(task: &TaskView, mission: &Mission) -> Vec<MissionFile> {
         files.push(MissionFile { name: EPIC_FILE, text: epic_text(task) });
     }
     files
+}
+
+/// Lets a mission name a file with the brief as what its worker should know, and returns that file. A task that names such
+/// a file itself keeps its own, and an empty brief needs none.
+pub fn add_brief(task: &TaskView, mission: &mut Mission, brief: &Brief) -> Option<MissionFile> {
+    let own = own_path(&task.id, BRIEF_FILE);
+    if brief.is_empty() || mission.context.contains_key("memory") {
+        return None;
+    }
+    mission.context.insert("memory".to_owned(), Value::from(own));
+    Some(MissionFile { name: BRIEF_FILE, text: crate::brief_text::page(&task.id, brief) })
 }
 
 fn facts(facts: &[(&str, Option<&str>)]) -> String {

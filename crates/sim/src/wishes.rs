@@ -1,25 +1,26 @@
 //! What agents ask for: mostly sensible for their role and belief, sometimes not at all.
 
+mod fleet;
+
 use crate::chance::Chance;
 use crate::crew::{Belief, Member};
 use comity_core::command::{
-    ClaimWish, Command, FileAction, ImportedTask, IssueKind, LeaseChange, MemoryChanges, ModelCall,
-    NewDirective, NewMemory, NewRun, NewTask, PlannedTask, Question, ReportStatus,
-    ReportedEvidence, ReportedIssue, ReportedLine, RunChange, RunEnd, RunProgress, StepVerb,
-    Submission, TaskVerb, WorkReport,
+    ClaimWish, Command, FileAction, ImportedTask, IssueKind, LeaseChange, MemoryChanges,
+    NewDirective, NewInterface, NewMemory, NewTask, PadWrite, PlannedTask, Question, ReportStatus,
+    ReportedEvidence, ReportedIssue, ReportedLine, StepVerb, Submission, TaskVerb, WorkReport,
 };
 use comity_core::decision::DecisionOption;
 use comity_core::directive::Trigger;
 use comity_core::directive_duration::End;
+use comity_core::event::PadChange;
 use comity_core::ids::AgentId;
 use comity_core::memory::MemoryType;
-use comity_core::money::Usd;
 use comity_core::observed::{ClaimSeen, FileChange, LeaseSeen, MergeSeen, Observed, WorkSeen};
 use comity_core::role::Role;
-use comity_core::run::{CostBasis, RunError, RunFault, RunState, Stage, Tokens};
 use comity_core::status::Status;
 use comity_core::task::{Deliverable, Priority};
 use comity_core::time::{Millis, Timestamp};
+use fleet::fleet;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -72,6 +73,7 @@ pub(crate) fn seen(command: &Command, sight: &Sight, chance: &mut Chance) -> Obs
         merged: "0bad1dea".to_owned(),
         contains: chance.percent(90),
         added: if chance.percent(10) { vec!["src/b.rs".to_owned()] } else { Vec::new() },
+        files: Vec::new(),
     });
     let lease = wanted.lease.map(|_| LeaseSeen {
         changed: if chance.percent(20) { vec!["src/a.rs".to_owned()] } else { Vec::new() },
@@ -457,7 +459,34 @@ fn keep(task: &str, chance: &mut Chance) -> Command {
     let life = |chance: &mut Chance| {
         chance.percent(60).then(|| Millis::from_secs(chance.between(1, 7200)))
     };
-    match chance.below(9) {
+    match chance.below(14) {
+        9 => Command::NoteChange {
+            text: "renamed it".to_owned(),
+            paths: vec![pattern(chance)],
+            task: chance.percent(50).then(|| task.to_owned()),
+        },
+        10 => Command::Tell {
+            to: chance.pick(&["all", "critic", task]).map_or("all", |to| to).to_owned(),
+            text: "look".to_owned(),
+        },
+        11 => Command::PadWrite(Box::new(PadWrite {
+            scope: chance.percent(50).then(|| task.to_owned()),
+            text: format!("line {}", chance.below(9)),
+            how: if chance.percent(50) {
+                PadChange::Append
+            } else {
+                PadChange::Section(format!("Part {}", chance.below(3)))
+            },
+            if_match: chance.percent(20).then(|| chance.below(9)),
+        })),
+        12 => Command::InterfacePublish(Box::new(NewInterface {
+            name: format!("api-{}", chance.below(3)),
+            text: format!("fn f{}()", chance.below(9)),
+            paths: vec![pattern(chance)],
+            audience: chance.percent(50).then(|| task.to_owned()).into_iter().collect(),
+            task: chance.percent(50).then(|| task.to_owned()),
+            if_match: None,
+        })),
         0..=2 => Command::MemoryWrite(Box::new(NewMemory {
             text: format!("it happened {} times", chance.below(5)),
             kind: chance.pick(&MemoryType::ALL).copied().unwrap_or(MemoryType::Fact),
@@ -488,68 +517,6 @@ fn keep(task: &str, chance: &mut Chance) -> Command {
         7 => Command::DirectiveTrigger { id: directive },
         _ => Command::DirectiveDelete { id: directive },
     }
-}
-
-/// Runs: dispatched on any task, and changed as a worker or a person may, in any order.
-fn fleet(task: &str, chance: &mut Chance) -> Command {
-    const RUNS: i64 = 40;
-    let id = format!("R{}", chance.between(1, RUNS));
-    let stage = chance.pick(&Stage::ALL).copied().unwrap_or(Stage::Develop);
-    let usd = Usd::from_micros(chance.below(400_000));
-    let end = |state, error: Option<RunFault>| {
-        RunChange::End(Box::new(RunEnd {
-            state,
-            reason: None,
-            error: error.map(|kind| RunError::new(kind, "it broke")),
-            exit: None,
-            head: None,
-            wip: None,
-            report_kind: None,
-            steps: Vec::new(),
-        }))
-    };
-    let change = match chance.below(12) {
-        0..=3 => {
-            return Command::RunDispatch(Box::new(NewRun {
-                agent: "developer".to_owned(),
-                task: Some(task.to_owned()),
-                new_task: None,
-                stage,
-                writable: stage == Stage::Develop,
-                driver: "command".to_owned(),
-                model: None,
-                branch: None,
-                base: None,
-                meta: Map::new(),
-                prompt_sha256: String::new(),
-                prompt_bytes: 0,
-                sandbox: None,
-                labels: Vec::new(),
-                resumed_from: None,
-                parent: None,
-                rule: None,
-                max_cost: chance.percent(50).then_some(usd),
-            }));
-        }
-        4 | 5 => {
-            RunChange::Take { workspace: None, driver_version: None, sandbox: None, session: None }
-        }
-        6 | 7 => {
-            let call = ModelCall {
-                call: "c".to_owned(),
-                tokens: Tokens::default(),
-                usd: Some(usd),
-                basis: CostBasis::Reported,
-            };
-            let calls = vec![call];
-            RunChange::Progress(Box::new(RunProgress { calls, ..RunProgress::default() }))
-        }
-        8 => end(RunState::Failed, chance.pick(&RunFault::ALL).copied()),
-        9 => end(RunState::Succeeded, None),
-        10 => RunChange::Resume { fresh: false },
-        _ => RunChange::Stop { now: true, reason: None },
-    };
-    Command::RunChange { id, change }
 }
 
 fn question(chance: &mut Chance) -> Question {

@@ -157,6 +157,7 @@ impl<R: TaskRow> CommitCache<R> {
             memories,
             directives,
             past_leases: _,
+            posts,
             runs,
             budgets,
         } = state;
@@ -180,6 +181,9 @@ impl<R: TaskRow> CommitCache<R> {
         }
         for ((repo, id), directive) in directives {
             self.entities.put(Key::Directive(repo, id), Entity::Directive(Box::new(directive)));
+        }
+        for ((repo, id), post) in posts {
+            self.entities.put(Key::Post(repo, id), Entity::Post(Box::new(post)));
         }
         for ((repo, id), run) in runs {
             self.entities.put(Key::Run(repo, id), Entity::Run(Box::new(run)));

@@ -32,6 +32,7 @@ use comity_core::ids::{
 };
 use comity_core::lease::Lease;
 use comity_core::memory::{Memory, MemoryFilter};
+use comity_core::post::PostId;
 use comity_core::role::Role;
 use comity_core::run::Run;
 use comity_core::search::Term;
@@ -116,6 +117,14 @@ pub trait ReadTx {
 
     fn leases(&mut self, query: &LeaseQuery) -> Result<Vec<Lease>, StoreError>;
 
+    /// Returns leases whose literal prefix lies below a directory, so many at most.
+    fn leases_below(
+        &mut self,
+        repo: &RepoName,
+        directory: &str,
+        limit: usize,
+    ) -> Result<Vec<Lease>, StoreError>;
+
     fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError>;
 
     fn memories(&mut self, query: &MemoryQuery) -> Result<Vec<Memory>, StoreError>;
@@ -128,6 +137,22 @@ pub trait ReadTx {
         terms: &[Term],
         limit: usize,
     ) -> Result<Vec<MemoryId>, StoreError>;
+
+    /// Returns the newest posts and memories at each of these places, at most so many a place, the newest first.
+    fn posts_at(
+        &mut self,
+        repo: &RepoName,
+        places: &[String],
+        limit: usize,
+    ) -> Result<Vec<(Seq, PostId)>, StoreError>;
+
+    /// Returns the posts that were written after an event, the oldest first.
+    fn posts_since(
+        &mut self,
+        repo: &RepoName,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, PostId)>, StoreError>;
 
     fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError>;
 

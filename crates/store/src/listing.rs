@@ -3,6 +3,8 @@
 use crate::rows::EntityKind;
 use crate::{EventQuery, TaskQuery};
 use comity_core::facts::Entity;
+use comity_core::ids::Seq;
+use comity_core::post::PostId;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
@@ -99,6 +101,13 @@ fn merge_statuses<E>(
     Ok(all)
 }
 
+/// Puts what was found at several places in order, the newest first and each once.
+pub fn newest(mut found: Vec<(Seq, PostId)>) -> Vec<(Seq, PostId)> {
+    found.sort_by(|one, other| other.cmp(one));
+    found.dedup();
+    found
+}
+
 pub fn soonest(mut due: Vec<(Timestamp, Key)>, limit: usize) -> Vec<Key> {
     due.sort();
     due.truncate(limit);
@@ -123,7 +132,7 @@ pub fn last_before<E>(
 }
 
 impl EntityKind {
-    const ALL: [EntityKind; 10] = [
+    const ALL: [EntityKind; 11] = [
         EntityKind::Repo,
         EntityKind::Task,
         EntityKind::Lease,
@@ -132,6 +141,7 @@ impl EntityKind {
         EntityKind::Memory,
         EntityKind::Directive,
         EntityKind::PastLease,
+        EntityKind::Post,
         EntityKind::Run,
         EntityKind::Budget,
     ];
@@ -146,6 +156,7 @@ impl EntityKind {
             Key::Memory(..) => EntityKind::Memory,
             Key::Directive(..) => EntityKind::Directive,
             Key::PastLease(..) => EntityKind::PastLease,
+            Key::Post(..) => EntityKind::Post,
             Key::Run(..) => EntityKind::Run,
             Key::Budget(..) => EntityKind::Budget,
         }
@@ -171,6 +182,7 @@ impl PageStart<'_> {
             Key::Memory(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Directive(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::PastLease(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
+            Key::Post(repo, id) => PageStart { name: repo.as_str(), id: id.as_str(), number: 0 },
             Key::Run(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
             Key::Budget(repo, of) => PageStart { name: repo.as_str(), id: of.as_str(), number: 0 },
         }

@@ -38,6 +38,7 @@ pub(crate) enum EntityKind {
     Memory,
     Directive,
     PastLease,
+    Post,
     Run,
     Budget,
 }
@@ -208,6 +209,10 @@ pub(crate) fn keyed<R: Columns>(kind: EntityKind, row: &R) -> Result<(Key, Entit
             let it = past_lease(row)?;
             (Key::PastLease(it.repo.clone(), it.id), Entity::PastLease(Box::new(it)))
         }
+        EntityKind::Post => {
+            let it: Box<comity_core::post::Post> = entity(row, 0)?;
+            (Key::Post(it.repo.clone(), it.id.clone()), Entity::Post(it))
+        }
         EntityKind::Run => {
             let run: Box<comity_core::run::Run> = entity(row, 0)?;
             (Key::Run(run.repo.clone(), run.id), Entity::Run(run))
@@ -229,7 +234,11 @@ pub(crate) fn due<R: Columns>(kind: EntityKind, row: &R) -> Result<(Timestamp, K
         EntityKind::Memory => Key::Memory(repo, MemoryId(number(row, 2)?)),
         EntityKind::Directive => Key::Directive(repo, DirectiveId(number(row, 2)?)),
         EntityKind::Run => Key::Run(repo, RunId(number(row, 2)?)),
-        EntityKind::Repo | EntityKind::Agent | EntityKind::Budget | EntityKind::PastLease => {
+        EntityKind::Repo
+        | EntityKind::Agent
+        | EntityKind::Budget
+        | EntityKind::PastLease
+        | EntityKind::Post => {
             return Err(BadRow("this kind of row is never due".to_owned()).into());
         }
     };

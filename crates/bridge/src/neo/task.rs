@@ -2,7 +2,7 @@
 
 use super::records::RETRIEVE;
 use super::{find, step};
-use comity_api::{ById, Done, Several, Start, TaskAnswer, TaskStep, Transition, UpdateTask, op};
+use comity_api::{BriefedTask, ById, Done, Several, Start, TaskStep, Transition, UpdateTask, op};
 use comity_core::command::{ConstraintChanges, Submission};
 use comity_core::event::TaskUpdated;
 use comity_core::refusal::{Code, Refusal};
@@ -33,7 +33,7 @@ pub fn update(
     wanted: &Update,
 ) -> Result<(TaskView, Option<Refusal>), Refusal> {
     let id = find::task(service, caller, id)?;
-    let TaskAnswer { mut task } = service.call::<op::TaskShow>(caller, ById { id })?;
+    let BriefedTask { mut task, .. } = service.call::<op::TaskShow>(caller, ById { id })?;
     let changes = changes(&task.id, wanted);
     // With an idempotency key the steps start from the state that the task had when the key was first used. So an empty
     // command is remembered, too.

@@ -4,9 +4,10 @@ use clap::Command;
 use std::fmt::Write;
 
 /// Every command that help shows, in the order in which people meet them.
-pub const GROUPS: [(&str, &[&str]); 7] = [
+pub const GROUPS: [(&str, &[&str]); 8] = [
     ("Work", &["task", "note", "lease", "gate", "with", "snapshot", "decision"]),
     ("People and agents", &["agent", "whoami", "memory", "directive"]),
+    ("Tell each other", &["brief", "tell", "pad", "interface"]),
     ("Agents at work", &["run", "runs", "cost", "budget"]),
     ("Look", &["status", "why", "log", "event", "report", "guard"]),
     (

@@ -14,6 +14,7 @@ mod init;
 mod log;
 mod memory;
 mod neo;
+mod post;
 mod serve;
 mod shorthand;
 mod task;
@@ -38,6 +39,7 @@ pub use neo::{
     NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown,
     NeoTask,
 };
+pub use post::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs, TellArgs};
 pub use serve::{ServeArgs, TokenCommand};
 pub use shorthand::{expanded, instead};
 pub use task::{
@@ -157,17 +159,23 @@ pub enum Command {
     )]
     Decision(Deferred<DecisionCommand>),
     #[command(about = help::<op::Note>(), after_help = "Example:\n  comity note discovery 'The parser is recursive' --task T1")]
-    Note {
-        /// The type: progress, action, decision, blocker, milestone or discovery
-        #[arg(value_name = "TYPE")]
-        kind: String,
-        /// The text of the note; - reads standard input
-        #[arg(value_parser = values::text)]
-        text: String,
-        /// The task that the note is about
-        #[arg(long, short, value_name = "ID")]
-        task: Option<String>,
-    },
+    Note(Deferred<NoteArgs>),
+    #[command(about = help::<op::Tell>(), after_help = "Example:\n  comity tell T7 'parse_date now returns a Result'")]
+    Tell(Deferred<TellArgs>),
+    #[command(about = help::<op::Brief>(), after_help = "Example:\n  comity brief T7\n  comity brief src/auth")]
+    Brief(Deferred<BriefArgs>),
+    /// Read and write the page that those on a piece of work share
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity pad append 'The old parser stays until T7 is done'"
+    )]
+    Pad(Deferred<PadCommand>),
+    /// Publish and read interfaces that two sides build against
+    #[command(
+        subcommand,
+        after_help = "Example:\n  comity interface publish auth-api api.ts --path 'src/auth/**'"
+    )]
+    Interface(Deferred<InterfaceCommand>),
     /// Run a command, keep your claim alive meanwhile, and record the exit status as evidence
     #[command(after_help = "Example:\n  comity with --task T1 --gate tests -- cargo test")]
     With(Deferred<WithArgs>),

@@ -21,6 +21,7 @@ pub(super) fn play(crew: &mut Crew) -> Result<End, Refusal> {
     work(crew)?;
     review(crew)?;
     merge(crew)?;
+    tell(crew)?;
     rest(crew)?;
     let (events, tasks_done) = look_back(crew)?;
     Ok(End { events, tasks_done, woken_after_ms })
@@ -199,11 +200,26 @@ fn merge(crew: &mut Crew) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// One agent renames a function, and another one's claim brings the news.
+fn tell(crew: &mut Crew) -> Result<(), Refusal> {
+    crew.chapter("One agent renames a function; the next claim brings the news");
+    let text_of_change = "renamed parse to read in src/date.rs";
+    crew.run("bob", &["note", "change", text_of_change, "--path", "src/*.rs"])?;
+    let claim = crew.run("ada", &["task", "claim", "T2"])?;
+    let changes = claim.pointer("/brief/changes").and_then(Value::as_array);
+    let told: Vec<&str> =
+        changes.into_iter().flatten().filter_map(|change| change["text"].as_str()).collect();
+    if !told.contains(&text_of_change) {
+        return Err(Refusal::new(Code::Internal, "the claim did not bring the news"));
+    }
+    crew.tell(&format!("ada reads in the brief of T2: bob {text_of_change}"));
+    Ok(())
+}
+
 /// The other two tasks, from the claim to the end.
 fn rest(crew: &mut Crew) -> Result<(), Refusal> {
     crew.chapter("The rest goes the same way");
     let main = crew.main_tree();
-    crew.quietly("ada", &main, &["task", "claim", "T2"])?;
     for (agent, id, file) in [("bob", "T3", "docs/manual.md"), ("ada", "T2", "src/print.rs")] {
         crew.quietly(agent, &main, &["task", "start", id])?;
         let task = crew.quietly(agent, &main, &["task", "show", id])?;

@@ -1,6 +1,7 @@
 //! Tasks in words.
 
 use super::Screen;
+use super::post::brief_words;
 use super::table::{Table, plain};
 use super::words::{
     BAD, BOLD, BUSY, DIM, GOOD, PLAIN, ago, count, cut, left, more, paint, short_sha, status_style,
@@ -9,7 +10,8 @@ use super::words::{
 use crate::terminal::Ink;
 use crate::wording::CommandLine;
 use comity_api::{
-    ClaimAnswer, LandAnswer, SnapshotsAnswer, SubmitAnswer, TaskAnswer, TasksAnswer, WhyAnswer,
+    BriefedTask, ClaimAnswer, LandAnswer, SnapshotsAnswer, SubmitAnswer, TaskAnswer, TasksAnswer,
+    WhyAnswer,
 };
 use comity_core::decide::REVIEW_GATE;
 use comity_core::status::Status;
@@ -57,6 +59,10 @@ pub fn lines(answer: &TasksAnswer, screen: &Screen) -> String {
 }
 
 pub fn line(answer: &TaskAnswer, screen: &Screen) -> String {
+    one_line(&answer.task, screen)
+}
+
+pub fn briefed(answer: &BriefedTask, screen: &Screen) -> String {
     one_line(&answer.task, screen)
 }
 
@@ -263,6 +269,10 @@ pub fn claim(answer: &ClaimAnswer, screen: &Screen) -> String {
     if !task.description.is_empty() {
         out.push('\n');
         out.push_str(&wrap(&task.description, "  ", screen.columns));
+    }
+    let brief = answer.brief.as_ref().map(|brief| brief_words(brief, screen)).unwrap_or_default();
+    if !brief.is_empty() {
+        out.push_str(&format!("\nFrom others:\n{brief}"));
     }
     out.push_str("\nNext:\n");
     let mut steps = vec![format!("export COMITY_FENCE={fence}")];

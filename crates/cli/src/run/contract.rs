@@ -56,9 +56,11 @@ fn render(context: &Context, kind: &str, id: String) -> Result<Reply, Refusal> {
     let (service, caller) = (context.service(Access::Read)?, context.caller());
     match kind {
         "mission" => {
-            let answer = service.call::<op::TaskMission>(&caller, ById { id })?;
-            let yaml = to_yaml(&answer.mission);
-            let files = mission::write(context, &answer.task, &answer.mission)?;
+            let mut answer = service.call::<op::TaskMission>(&caller, ById { id })?;
+            let brief = super::task::whole_brief(&service, context, &answer.task.id);
+            let (task, named) = (&answer.task, &mut answer.mission);
+            let files = mission::write(context, task, named, brief.as_ref())?;
+            let yaml = to_yaml(named);
             let answer = json!({"mission": answer.mission, "yaml": &yaml, "files": files});
             Ok(Reply::text(answer, yaml))
         }

@@ -15,6 +15,7 @@ mod log;
 mod man;
 mod memory;
 mod neo;
+mod post;
 mod prime;
 mod serve;
 mod status;
@@ -33,10 +34,10 @@ mod writing;
 
 pub use fleet::keeper;
 
-use crate::args::{Cli, Command, CompletionShell, at_once};
+use crate::args::{Cli, Command, CompletionShell, Global, at_once};
 use crate::human;
-use crate::output::{Reply, Words};
-use comity_api::{Operation, TakeSnapshot, WriteNote, op};
+use crate::output::{self, Reply, Words};
+use comity_api::{Operation, TakeSnapshot, op};
 use comity_core::refusal::Refusal;
 use comity_engine::{Answered, Caller, CommandOutput, Handler, Service};
 use comity_guard::Snapshots;
@@ -45,44 +46,76 @@ use comity_project::store::Access;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use std::cell::OnceCell;
+use std::process::ExitCode;
 
-pub fn run(cli: Cli) -> Result<Reply, Refusal> {
-    let past = cli.global.at.is_some().then(|| cli.global.clone());
-    let reply = answered(cli)?;
-    // An answer about the past says which moment it is about.
-    match past {
-        Some(global) => {
-            let service = crate::env::project(&global)?.service(Access::Read)?;
-            Ok(reply.at(service.moment()))
+/// The project of a command, found when the command first asks for it.
+struct Found<'g>(&'g Global, OnceCell<Context>);
+
+impl Found<'_> {
+    fn context(&self) -> Result<&Context, Refusal> {
+        if let Some(context) = self.1.get() {
+            return Ok(context);
         }
+        let context = crate::env::project(self.0)?;
+        Ok(self.1.get_or_init(|| context))
+    }
+}
+
+/// Runs a command, prints its answer with what is new for the caller, and notes that it is out.
+pub fn run(cli: Cli) -> ExitCode {
+    let (global, json) = (cli.global.clone(), cli.global.json);
+    let found = Found(&global, OnceCell::new());
+    let answered = answer(cli, &found).and_then(|reply| dated(reply, &found));
+    let context = found.1.get();
+    let exit = match answered {
+        Ok(reply) => {
+            let reply = match context {
+                Some(context) => post::with_news(context, reply),
+                None => reply,
+            };
+            output::reply(&reply, json)
+        }
+        Err(refusal) => output::refusal(&refusal, json),
+    };
+    context.into_iter().for_each(post::delivered);
+    exit
+}
+
+/// Says which moment it is about, if it is one of the past.
+fn dated(reply: Reply, found: &Found<'_>) -> Result<Reply, Refusal> {
+    match found.0.at {
+        Some(_) => Ok(reply.at(found.context()?.service(Access::Read)?.moment())),
         None => Ok(reply),
     }
 }
 
 #[deny(clippy::wildcard_enum_match_arm)]
-fn answered(cli: Cli) -> Result<Reply, Refusal> {
+fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
     let global = &cli.global;
     // Some find the project by themselves, or need none.
-    let context = || crate::env::project(global);
+    let context = || found.context();
     if global.roots.len() > 1 && !matches!(cli.command, Command::Serve(_)) {
         return Err(Refusal::input("only a server takes several roots").hint("give --root once"));
     }
     match cli.command {
         Command::Init(args) => crate::init::run(global, &args),
-        Command::Status => status::run(&context()?),
-        Command::Whoami => whoami::run(&context()?),
-        Command::Task(command) => task::run(&context()?, *command.0, global.json),
-        Command::Lease(command) => lease::run(&context()?, *command.0),
-        Command::Agent(command) => team::agent(&context()?, *command.0),
-        Command::Gate(command) => team::gate(&context()?, *command.0, global.json),
-        Command::Decision(command) => decision::run(&context()?, *command.0, global.json),
-        Command::Note { kind, text, task } => {
-            execute::<op::Note>(&context()?, WriteNote { kind, text, task }, human::event::one)
-        }
-        Command::With(args) => with::run(&context()?, &args.0, global.json),
-        Command::Event(command) => event::run(&context()?, *command.0, global.json),
+        Command::Status => status::run(context()?),
+        Command::Whoami => whoami::run(context()?),
+        Command::Task(command) => task::run(context()?, *command.0, global.json),
+        Command::Lease(command) => lease::run(context()?, *command.0),
+        Command::Agent(command) => team::agent(context()?, *command.0),
+        Command::Gate(command) => team::gate(context()?, *command.0, global.json),
+        Command::Decision(command) => decision::run(context()?, *command.0, global.json),
+        Command::Note(args) => post::note(context()?, *args.0),
+        Command::Tell(args) => post::tell(context()?, *args.0),
+        Command::Brief(args) => post::brief(context()?, &args.0),
+        Command::Pad(command) => post::pad(context()?, *command.0),
+        Command::Interface(command) => post::interface(context()?, *command.0),
+        Command::With(args) => with::run(context()?, &args.0, global.json),
+        Command::Event(command) => event::run(context()?, *command.0, global.json),
         Command::Completions { shell } => Ok(completions(shell)),
-        Command::Config(command) => config::run(&context()?, global, *command.0),
+        Command::Config(command) => config::run(context()?, global, *command.0),
         Command::Man { dir } => man::run(&dir),
         Command::Demo => crate::demo::run(global),
         Command::Doctor { fix } => crate::doctor::run(global, fix),
@@ -94,25 +127,25 @@ fn answered(cli: Cli) -> Result<Reply, Refusal> {
         Command::Mcp { client } => serve::mcp(global, client),
         Command::Serve(args) => serve::serve(global, args),
         Command::Up(args) => serve::up(global, args),
-        Command::Link => serve::link(&context()?),
-        Command::Why { of } => why::run(&context()?, of),
-        Command::Token(command) => serve::token(&context()?, *command.0),
+        Command::Link => serve::link(context()?),
+        Command::Why { of } => why::run(context()?, of),
+        Command::Token(command) => serve::token(context()?, *command.0),
         Command::Prime { hook, client } => prime::run(global, hook, client),
         Command::Collab(command) => collab::run(global, *command.0),
         Command::Guard(command) => guard::run(global, *command.0),
-        Command::Run(args) => fleet::run(&context()?, *args.0, global.json),
-        Command::Runs(args) => fleet::runs(&context()?, *args.0),
-        Command::Cost(args) => fleet::cost(&context()?, &args.0),
-        Command::Budget(command) => fleet::budget(&context()?, *command.0),
-        Command::Memory(command) => memory::memory(&context()?, *command.0),
-        Command::Directive(command) => memory::directive(&context()?, *command.0),
-        Command::Log(args) => log::run(&context()?, *args.0, global.json),
-        Command::Report(command) => log::report(&context()?, *command.0, global.json),
-        Command::Import(command) => import::import(&context()?, *command.0),
-        Command::Export(command) => import::export(&context()?, *command.0),
-        Command::Sync(command) => collab::sync(&context()?, *command.0, global.json),
-        Command::Snapshot { list } => snapshot(&context()?, list),
-        Command::Watchdog { once } => watchdog::run(&context()?, once, global.json),
+        Command::Run(args) => fleet::run(context()?, *args.0, global.json),
+        Command::Runs(args) => fleet::runs(context()?, *args.0),
+        Command::Cost(args) => fleet::cost(context()?, &args.0),
+        Command::Budget(command) => fleet::budget(context()?, *command.0),
+        Command::Memory(command) => memory::memory(context()?, *command.0),
+        Command::Directive(command) => memory::directive(context()?, *command.0),
+        Command::Log(args) => log::run(context()?, *args.0, global.json),
+        Command::Report(command) => log::report(context()?, *command.0, global.json),
+        Command::Import(command) => import::import(context()?, *command.0),
+        Command::Export(command) => import::export(context()?, *command.0),
+        Command::Sync(command) => collab::sync(context()?, *command.0, global.json),
+        Command::Snapshot { list } => snapshot(context()?, list),
+        Command::Watchdog { once } => watchdog::run(context()?, once, global.json),
     }
 }
 

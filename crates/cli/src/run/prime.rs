@@ -4,7 +4,8 @@ use crate::args::Global;
 use crate::env;
 use crate::output::Reply;
 use comity_api::{
-    ById, DecisionFilter, LeaseFilter, ListDirectives, ListMemories, Operation, TaskFilter, op,
+    AskBrief, ById, DecisionFilter, LeaseFilter, ListDirectives, ListMemories, Operation,
+    TaskFilter, op,
 };
 use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
@@ -13,6 +14,7 @@ use comity_engine::{Caller, Handler, Service};
 use comity_project::identity::{Said, claude_process, keep_first_session};
 use comity_project::store::Access;
 use comity_project::{Context, Machine};
+use comity_protocol::brief_text;
 use serde::Deserialize;
 use serde_json::json;
 use std::fmt::Write;
@@ -51,7 +53,7 @@ pub(super) fn run(global: &Global, hook: bool, client: Option<String>) -> Result
     if !hook {
         let machine = env::machine()?;
         let context = Context::find(&machine, &global.asked())?;
-        let text = text(&context, &context.actor)?;
+        let text = text(&context, &context.actor, false)?;
         return Ok(Reply::text(json!({"me": context.actor.as_str(), "text": text}), text));
     }
     Ok(of_hook(global, client).unwrap_or_else(|_| Reply::printed()))
@@ -68,7 +70,7 @@ fn of_hook(global: &Global, client: Option<String>) -> Result<Reply, Refusal> {
         return Ok(Reply::printed());
     }
     let me = whose(&context, &machine, client, input.session_id)?;
-    let text = text(&context, &me)?;
+    let text = text(&context, &me, true)?;
     let event = input.hook_event_name.unwrap_or_else(|| "SessionStart".to_owned());
     let answer = json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}});
     let line = format!("{answer}\n");
@@ -106,8 +108,9 @@ impl Look {
     }
 }
 
-/// Makes the text. What comes last is left out first.
-fn text(context: &Context, me: &AgentId) -> Result<String, Refusal> {
+/// Makes the text. What comes last is left out first. At the start of a session the context is fresh, and everything that
+/// others left comes again.
+fn text(context: &Context, me: &AgentId, fresh: bool) -> Result<String, Refusal> {
     let caller = Caller { actor: me.clone(), ..context.caller() };
     let look = Look { service: context.service(Access::Read)?, caller };
     let held = held(&look)?;
@@ -129,7 +132,32 @@ fn text(context: &Context, me: &AgentId) -> Result<String, Refusal> {
         text.push_str(line);
         text.push('\n');
     }
+    let room = CHARACTERS_MAX.saturating_sub(text.chars().count());
+    text.push_str(&from_others(&look, fresh, room)?);
     Ok(text)
+}
+
+/// What others left for the tasks at hand, as far as there is room, between marks: it is data, whatever it says.
+fn from_others(look: &Look, fresh: bool, room: usize) -> Result<String, Refusal> {
+    let mut brief = if fresh {
+        let brief = look.service.fresh_brief(&look.caller, None)?;
+        // The text goes out with the end of this process.
+        look.service.delivered(&look.caller)?;
+        brief
+    } else {
+        look.ask::<op::Brief>(AskBrief::default())?.brief
+    };
+    // These have lines of their own.
+    (brief.memories, brief.neighbours) = (Vec::new(), Vec::new());
+    let mut lines: Vec<String> = brief_text::lines(&brief).iter().map(|line| entry(line)).collect();
+    while !lines.is_empty() {
+        let text = brief_text::between_marks(&lines);
+        if text.chars().count() <= room {
+            return Ok(text);
+        }
+        lines.pop();
+    }
+    Ok(String::new())
 }
 
 fn held(look: &Look) -> Result<Vec<TaskView>, Refusal> {

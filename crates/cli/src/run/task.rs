@@ -2,6 +2,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
+use super::post::say_how;
 use super::{call, edit, execute, reply, show, task_fields, team, text, words};
 use crate::args::{
     CreateArgs, LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
@@ -11,12 +12,13 @@ use crate::human::task::{Explained, SeveralExplained};
 use crate::output::{Reply, Words};
 use crate::wording;
 use comity_api::{
-    Assign, Block, ById, CheckItem, Claim, ClaimAnswer, Depend, Done, Handoff, LandTask, Link,
-    Operation, Several, Start, Strategy, Subtask, TaskAnswer, TaskFilter, TaskStep, TaskVerbInput,
-    TasksAnswer, Transition, UndoStep, op,
+    AskBrief, Assign, Block, BriefedTask, ById, CheckItem, Claim, ClaimAnswer, Depend, Done,
+    Handoff, LandTask, Link, Operation, Several, Start, Strategy, Subtask, TaskAnswer, TaskFilter,
+    TaskStep, TaskVerbInput, TasksAnswer, Transition, UndoStep, op,
 };
 use comity_bridge::contract::{self, AskedFor, Named};
 use comity_bridge::mission;
+use comity_core::brief::Brief;
 use comity_core::command::{NewTask, StepVerb, Submission};
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
@@ -111,11 +113,16 @@ fn shown(context: &Context, ids: Vec<String>, json: bool) -> Result<Reply, Refus
     }
     let mut tasks = Vec::new();
     for id in ids {
-        tasks.push(service.call::<op::TaskShow>(&caller, id)?.task);
+        let mut shown = service.call::<op::TaskShow>(&caller, id)?;
+        say_how(shown.brief.as_mut(), &[shown.task.id.clone()]);
+        tasks.push(shown);
     }
     Ok(match <[_; 1]>::try_from(tasks) {
-        Ok([task]) => Reply::new(TaskAnswer { task }, human::task::line),
-        Err(tasks) => Reply::new(TasksAnswer { tasks, next: None }, human::task::lines),
+        Ok([task]) => Reply::new(task, human::task::briefed),
+        Err(tasks) => {
+            let tasks = tasks.into_iter().map(|it| it.task).collect();
+            Reply::new(TasksAnswer { tasks, next: None }, human::task::lines)
+        }
     })
 }
 
@@ -176,12 +183,14 @@ fn take_over(
 fn claim(context: &Context, wish: Claim) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
     let mut answered = Handler::<op::TaskClaim>::handle(&service, &context.caller(), wish)?;
-    let ClaimAnswer { task, mission, branch, checkout, .. } = &mut answered.output;
+    let ClaimAnswer { task, mission, branch, checkout, brief, .. } = &mut answered.output;
+    say_how(brief.as_mut(), std::slice::from_ref(&task.id));
     if let Some(branch) = branch {
         let way = crate::env::observer(context).checkout(branch);
         *checkout = way.and_then(|way| wording::checkout(&way, branch));
     }
-    let written = mission::write(context, task, mission);
+    let whole = whole_brief(&service, context, &task.id);
+    let written = mission::write(context, task, mission, whole.as_ref());
     let reply = reply(answered, human::task::claim);
     // The claim stands even when what goes with it cannot be written.
     Ok(match written {
@@ -200,6 +209,13 @@ fn land(context: &Context, args: LandArgs, json: bool) -> Result<Reply, Refusal>
     let input = LandTask { id: args.id, into: args.into, strategy, push: args.push };
     let runner = team::runner(context, json)?;
     call::<op::TaskLand>(&runner, &context.caller(), input, human::task::landed)
+}
+/// Returns the whole brief for a task, for the file that its mission names.
+pub(super) fn whole_brief(service: &Service, context: &Context, id: &str) -> Option<Brief> {
+    let asked = AskBrief { task: Some(id.to_owned()), ..AskBrief::default() };
+    let mut brief = service.call::<op::Brief>(&context.caller(), asked).ok()?.brief;
+    say_how(Some(&mut brief), &[id.to_owned()]);
+    Some(brief)
 }
 
 fn submit(context: &Context, args: SubmitArgs) -> Result<Reply, Refusal> {
@@ -312,7 +328,9 @@ fn handoff(
 ) -> Result<Reply, Refusal> {
     let service = context.service(Access::Write)?;
     let input = Handoff { id, subtask: subtask.map(str::to_owned) };
-    let TaskAnswer { task } = service.call::<op::TaskHandoff>(&context.caller(), input)?;
+    let BriefedTask { task, mut brief } =
+        service.call::<op::TaskHandoff>(&context.caller(), input)?;
+    say_how(brief.as_mut(), std::slice::from_ref(&task.id));
     let text = comity_protocol::collab::handoff(&task, subtask, plan);
-    Ok(Reply::text(json!({"task": task, "handoff": &text}), text))
+    Ok(Reply::text(json!({"task": task, "handoff": &text, "brief": brief}), text))
 }

@@ -1,5 +1,6 @@
 //! Texts of the caller: files, or standard input for `-`.
 
+use comity_core::limits::TEXT_BYTES_MAX;
 use comity_core::refusal::Refusal;
 use comity_project::plain_file;
 use comity_protocol::ace::{DONE_FILE, HandOverError};
@@ -54,6 +55,15 @@ pub(super) fn tracker(file: &str) -> Result<String, Refusal> {
             }
             _ => refusal.hint("give a file, or - for standard input"),
         }
+    })?;
+    String::from_utf8(bytes).map_err(|_| Refusal::input(format!("{file} is not UTF-8")))
+}
+
+/// Reads a text that is no larger than a free text may be.
+pub(super) fn plain(file: &str) -> Result<String, Refusal> {
+    let bytes = bytes(file, TEXT_BYTES_MAX).map_err(|error| {
+        Refusal::input(format!("cannot read {file}: {error}"))
+            .hint("give a file with at most 64 KiB, or - for standard input")
     })?;
     String::from_utf8(bytes).map_err(|_| Refusal::input(format!("{file} is not UTF-8")))
 }

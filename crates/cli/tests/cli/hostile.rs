@@ -13,6 +13,21 @@ const MILD: &str = "x\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{2028}\u{feff}\u{e
 
 /// Calls that are mostly accepted. `H` is hostile text; a file is given by the name of what it holds.
 const CALLS: &str = "\
+note change H --path src --task T1
+tell all H
+tell H H
+pad append H
+pad write README.md H --section H
+pad show
+pad history
+interface publish H README.md --path src
+interface publish api README.md --path src --for H
+interface show api --diff
+interface show H
+interface list
+brief src
+brief T1
+brief H
 task create H --description H --label H --require H --dod H --gate tests --context k=H --type H --epic E1
 task breakdown plan.yaml
 task list --label H

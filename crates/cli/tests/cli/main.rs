@@ -11,6 +11,7 @@ mod backups;
 mod bad_input;
 mod beginnings;
 mod branches;
+mod brief;
 mod clocks;
 mod collab;
 mod comfort;

@@ -43,7 +43,7 @@ fn the_story_of_a_task_has_feedback_notes_questions_failures_and_evidence() {
     assert!(place("review → changes_requested") < place("claimed it on"), "{told}");
     assert!(sandbox.screen(&["task", "show", "T3"]).contains("ada, just now: the disk is full"));
     let json = sandbox.json(&["task", "show", "T1"]);
-    assert_eq!(json.as_object().unwrap().keys().collect::<Vec<_>>(), ["task"]);
+    assert_eq!(json.as_object().unwrap().keys().collect::<Vec<_>>(), ["task", "brief"]);
 }
 
 #[test]

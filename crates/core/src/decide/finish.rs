@@ -3,14 +3,29 @@
 use super::access::wrong_status;
 use super::{Answer, Rule};
 use crate::command::Submission;
-use crate::event::{Event, Merged, StatusChanged};
+use crate::event::{ChangeNoted, Event, Merged, StatusChanged};
 use crate::facts::Ruling;
 use crate::hint::{op, say};
 use crate::ids::TaskId;
+use crate::limits::LIST_ENTRIES_MAX;
 use crate::refusal::{Code, Refusal};
 use crate::role::Verb;
 use crate::status::Status;
 use crate::task::{Deliverable, Task};
+use std::collections::BTreeSet;
+
+/// Returns paths that fit into one list: the directories of them where they are too many.
+fn few_paths(paths: &[String]) -> Vec<String> {
+    let mut few: Vec<String> = paths.to_vec();
+    while few.len() > LIST_ENTRIES_MAX {
+        let above = few.iter().map(|path| {
+            let path = path.trim_end_matches('/');
+            path.rsplit_once('/').map_or_else(|| ".".to_owned(), |(above, _)| format!("{above}/"))
+        });
+        few = above.collect::<BTreeSet<String>>().into_iter().collect();
+    }
+    few
+}
 
 impl<'a> Rule<'a> {
     pub(super) fn merge(&mut self, id: &str, reason: Option<&String>) -> Ruling<Answer> {
@@ -62,7 +77,8 @@ impl<'a> Rule<'a> {
         };
         if task.deliverable == Deliverable::Code || sha.is_some() {
             let unmerged = reason.filter(|_| unmerged).cloned();
-            let body = Merged { sha, branch: task.branch.clone(), unmerged, violations };
+            let change = self.landed(task, sha.as_ref());
+            let body = Merged { sha, branch: task.branch.clone(), unmerged, violations, change };
             self.push(Some(&task.id), Event::Merged(body));
         }
         // Loaded here so that what this unblocks is visible to the next command of the same batch.
@@ -96,6 +112,16 @@ impl<'a> Rule<'a> {
             }
             _ => Ok(Some(merged.clone())),
         }
+    }
+
+    /// Says what landed, for those who work on the same paths; nothing where no code was merged.
+    fn landed(&self, task: &Task, sha: Option<&String>) -> Option<ChangeNoted> {
+        sha?;
+        let seen = self.request.observed.merge.as_ref().map_or(&[][..], |seen| &seen.files);
+        let paths = if seen.is_empty() { &task.files } else { seen };
+        let paths = few_paths(paths);
+        let is_code = task.deliverable == Deliverable::Code && !paths.is_empty();
+        is_code.then(|| ChangeNoted { paths, text: task.title.clone() })
     }
 
     pub(super) fn children_finished(&self, task: &Task) -> Ruling<()> {

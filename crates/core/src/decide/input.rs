@@ -86,6 +86,10 @@ fn check_command(command: &Command) -> Check {
         Command::AnswerTask(given) => answers(given),
         Command::Intervene { feedback, .. } => said("feedback", feedback),
         Command::Note { kind, text, .. } => note(kind, text),
+        Command::NoteChange { text, paths, .. } => super::posts::check_change(text, paths),
+        Command::Tell { to, text } => super::posts::check_message(to, text),
+        Command::PadWrite(given) => super::posts::check_pad(given),
+        Command::InterfacePublish(given) => super::posts::check_interface(given),
         Command::EmitEvent { event } => emitted(event),
         Command::RunDispatch(new) => new_run(new),
         Command::RunChange { change, .. } => run_change(change),
@@ -150,7 +154,7 @@ fn described(skills: Option<&Vec<String>>, about: &Map<String, Value>) -> Check 
     context(about)
 }
 
-fn said(what: &str, text: &str) -> Check {
+pub(super) fn said(what: &str, text: &str) -> Check {
     present(what, text)?;
     long(what, text)
 }
@@ -539,7 +543,7 @@ fn distinct<'t>(what: &str, list: impl Iterator<Item = &'t str>) -> Check {
     Ok(())
 }
 
-fn patterns(what: &str, list: &[String]) -> Check {
+pub(super) fn patterns(what: &str, list: &[String]) -> Check {
     at_most(what, list.len(), limits::PATTERNS_MAX, "entries")?;
     for text in list {
         Pattern::parse(text).map_err(|error| {

@@ -24,6 +24,7 @@ mod leases;
 mod memories;
 mod mend;
 mod notes;
+mod posts;
 mod queue;
 mod repository;
 mod results;
@@ -49,6 +50,7 @@ pub use input::{check as check_input, check_filter};
 pub use land::{land_words, refuse_landing};
 pub use leases::{Conflict, conflicts};
 pub use memories::find_memory;
+pub use posts::{find_interface, pad_scope};
 pub use runs::find_run;
 pub use sweep::{Swept, due_at, sweep};
 
@@ -62,6 +64,7 @@ use crate::land::LeaseViolation;
 use crate::memory::Memory;
 use crate::observed::SharedWith;
 use crate::policy::Policy;
+use crate::post::PostId;
 use crate::refusal::{Code, Refusal};
 use crate::role::Role;
 use crate::state::Key;
@@ -91,6 +94,7 @@ pub enum Answer {
     Memory(MemoryId),
     Forgotten(Box<Memory>),
     Directive(DirectiveId),
+    Post(PostId),
     Deleted(Box<Directive>),
     Run(RunId),
     Budget(Scope),
@@ -290,6 +294,12 @@ impl<'a> Rule<'a> {
             Command::AnswerTask(given) => self.answer_task(given),
             Command::Intervene { id, feedback } => self.intervene(id, feedback),
             Command::Note { kind, text, task } => self.note(kind, text, task.as_ref()),
+            Command::NoteChange { text, paths, task } => {
+                self.note_change(text, paths, task.as_ref())
+            }
+            Command::Tell { to, text } => self.tell(to, text),
+            Command::PadWrite(given) => self.write_pad(given),
+            Command::InterfacePublish(given) => self.publish(given),
             Command::EmitEvent { event } => self.emit(event),
             Command::RunDispatch(new) => self.dispatch_run(new),
             Command::RunChange { id, change } => self.change_run(id, change),
@@ -430,9 +440,11 @@ impl Command {
             Command::RunDispatch(new) => new.task.as_deref(),
             Command::Lease(LeaseChange::Acquire { task, .. })
             | Command::LeaseFor { command: LeaseChange::Acquire { task, .. }, .. }
-            | Command::Note { task, .. } => task.as_deref(),
+            | Command::Note { task, .. }
+            | Command::NoteChange { task, .. } => task.as_deref(),
             Command::DecisionAsk(question) => question.task.as_deref(),
             Command::MemoryWrite(new) => new.task.as_deref(),
+            Command::InterfacePublish(given) => given.task.as_deref(),
             Command::EmitEvent { event } => event.get("task").and_then(|task| task.as_str()),
             Command::CreateTask(_)
             | Command::CreateTasks { .. }
@@ -452,6 +464,8 @@ impl Command {
             | Command::DirectiveToggle { .. }
             | Command::DirectiveTrigger { .. }
             | Command::DirectiveDelete { .. }
+            | Command::Tell { .. }
+            | Command::PadWrite(_)
             | Command::RunChange { .. }
             | Command::BudgetSet(_)
             | Command::TakeOver(_) => None,

@@ -55,7 +55,7 @@ pub fn due_at(facts: &Facts, key: &Key, policy: &Policy) -> Option<Timestamp> {
             let run = facts.state.runs.get(&(repo.clone(), *id))?;
             run.must_be_heard_of().then(|| run.alive_since().plus(run.ttl))
         }
-        Key::Repo(_) | Key::Agent(_) | Key::Budget(..) | Key::PastLease(..) => None,
+        Key::Repo(_) | Key::Agent(_) | Key::Budget(..) | Key::PastLease(..) | Key::Post(..) => None,
     }
 }
 
@@ -120,7 +120,8 @@ pub fn sweep(facts: &Facts, policy: &Policy) -> Ruling<Swept> {
             | Key::Repo(_)
             | Key::Agent(_)
             | Key::Budget(..)
-            | Key::PastLease(..) => {}
+            | Key::PastLease(..)
+            | Key::Post(..) => {}
         }
     }
     sweeper.reclaim_stale_leases()?;

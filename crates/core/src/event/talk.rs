@@ -1,5 +1,6 @@
 //! The fields of events about reviews, evidence, questions, agents and notes.
 
+use super::ChangeNoted;
 use crate::budget::{Per, Scope};
 use crate::command::{ReportStatus, ReportedFile, ReportedIssue, ReportedLine};
 use crate::decision::{
@@ -70,6 +71,9 @@ pub struct Merged {
     /// What the merge added to files that others had leased, where the settings only warn of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<LeaseViolation>,
+    /// What whoever works nearby should know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<ChangeNoted>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

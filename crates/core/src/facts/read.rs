@@ -11,6 +11,7 @@ use crate::ids::{
 use crate::lease::{Lease, PastLease};
 use crate::memory::Memory;
 use crate::pattern::CaseRule;
+use crate::post::{Post, PostId};
 use crate::run::Run;
 use crate::state::Key;
 use crate::status::Status;
@@ -72,6 +73,10 @@ impl Facts {
         Ok(self.state.directives.get(&(repo.clone(), id)))
     }
 
+    pub fn post(&self, repo: &RepoName, id: &PostId) -> Ruling<Option<&Post>> {
+        self.need_key(Key::Post(repo.clone(), id.clone()))?;
+        Ok(self.state.posts.get(&(repo.clone(), id.clone())))
+    }
     pub fn run(&self, repo: &RepoName, id: RunId) -> Ruling<Option<&Run>> {
         self.need_key(Key::Run(repo.clone(), id))?;
         Ok(self.state.runs.get(&(repo.clone(), id)))

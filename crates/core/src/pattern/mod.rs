@@ -24,4 +24,4 @@ pub use file_name::{listed_path, spell_path};
 pub use glob::{PATTERN_BYTES_MAX, Pattern};
 pub use overlap::{overlap, prefix_may_overlap};
 pub use parse::PATTERN_DEPTH_MAX;
-pub use path::{CaseRule, PATH_BYTES_MAX, RepoPath};
+pub use path::{CaseRule, PATH_BYTES_MAX, RepoPath, fold as folded};

@@ -121,7 +121,7 @@ pub(super) fn nfc(text: &str) -> Cow<'_, str> {
 }
 
 /// Folds composed text to its comparison form.
-pub(super) fn fold(text: &str, rule: CaseRule) -> Cow<'_, str> {
+pub fn fold(text: &str, rule: CaseRule) -> Cow<'_, str> {
     if rule == CaseRule::Sensitive || text.chars().all(is_folded) {
         return Cow::Borrowed(text);
     }

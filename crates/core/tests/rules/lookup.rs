@@ -42,6 +42,10 @@ impl World {
                 let lease = state.past_leases.get(&(repo.clone(), *id));
                 lease.cloned().map(|lease| Entity::PastLease(Box::new(lease)))
             }
+            Key::Post(repo, id) => {
+                let post = state.posts.get(&(repo.clone(), id.clone()));
+                post.cloned().map(|post| Entity::Post(Box::new(post)))
+            }
             Key::Run(repo, id) => {
                 let run = state.runs.get(&(repo.clone(), *id));
                 run.cloned().map(|run| Entity::Run(Box::new(run)))

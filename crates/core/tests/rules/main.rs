@@ -44,6 +44,7 @@ mod section_4_timeouts;
 mod section_5_log;
 mod section_6_decisions;
 mod section_7_memory;
+mod section_8_posts;
 mod seen;
 mod several;
 mod undo;

@@ -4,12 +4,12 @@ use crate::verbs::{question, task, texts};
 use crate::world::{ANN, CRITIC, IMPL, INTEGRATOR, OBSERVER, OTHER, PLANNER, WATCHER, World};
 use comity_core::command::{
     ClaimWish, Command, ConstraintChanges, GivenAnswer, ImportedTask, IssueKind, LeaseChange,
-    MemoryChanges, NewDirective, NewMemory, NewTask, PlannedTask, Question, ReportStatus,
-    ReportedIssue, Request, StepVerb, Submission, TaskAnswers, TaskVerb, WorkReport,
+    MemoryChanges, NewDirective, NewInterface, NewMemory, NewTask, PadWrite, PlannedTask, Question,
+    ReportStatus, ReportedIssue, Request, StepVerb, Submission, TaskAnswers, TaskVerb, WorkReport,
 };
 use comity_core::directive::Trigger;
 use comity_core::directive_duration::End;
-use comity_core::event::{Placed, TaskUpdated};
+use comity_core::event::{PadChange, Placed, TaskUpdated};
 use comity_core::memory::MemoryType;
 use comity_core::role::Role;
 use comity_core::status::Status;
@@ -328,6 +328,40 @@ fn keeping() -> impl Strategy<Value = Command> {
         }),
         1 => directive().prop_map(|id| Command::DirectiveTrigger { id }),
         1 => directive().prop_map(|id| Command::DirectiveDelete { id }),
+        2 => posting(),
+    ]
+}
+
+fn posting() -> impl Strategy<Value = Command> {
+    let text = || "it is so".to_owned();
+    let version = || proptest::option::of(0..4u64);
+    let how = (0..3u8).prop_map(|n| match n {
+        0 => PadChange::Append,
+        1 => PadChange::Replace,
+        _ => PadChange::Section("Plan".into()),
+    });
+    prop_oneof![
+        (files(), proptest::option::of(id())).prop_map(move |(mut paths, task)| {
+            paths.push("src".to_owned());
+            Command::NoteChange { text: text(), paths, task }
+        }),
+        any_of(&["all", "critic", IMPL, "T1", "nobody"])
+            .prop_map(move |to| { Command::Tell { to: to.to_owned(), text: text() } }),
+        (how, version(), proptest::option::of(id())).prop_map(move |(how, if_match, scope)| {
+            Command::PadWrite(Box::new(PadWrite { scope, text: text(), how, if_match }))
+        }),
+        (files(), version(), proptest::option::of(id())).prop_map(
+            move |(paths, if_match, task)| {
+                Command::InterfacePublish(Box::new(NewInterface {
+                    name: "api".into(),
+                    text: text(),
+                    paths,
+                    audience: vec!["T1".into()],
+                    task,
+                    if_match,
+                }))
+            }
+        ),
     ]
 }
 

@@ -132,6 +132,7 @@ pub fn good_eyes(command: &Command, task: Option<&Task>) -> Observed {
         merged: merged.unwrap_or("0bad1dea").to_owned(),
         contains: true,
         added: Vec::new(),
+        files: Vec::new(),
     });
     let lease = wanted.lease.map(|_| LeaseSeen::default());
     Observed { claim: wanted.claim.then_some(claim), work, merge, lease, ..Observed::default() }
@@ -361,6 +362,7 @@ impl World {
                 Key::PastLease(repo, id) => {
                     copy(&(repo, id), &from.past_leases, &mut to.past_leases);
                 }
+                Key::Post(repo, id) => copy(&(repo, id), &from.posts, &mut to.posts),
                 Key::Run(repo, id) => copy(&(repo, id), &from.runs, &mut to.runs),
                 Key::Budget(repo, scope) => copy(&(repo, scope), &from.budgets, &mut to.budgets),
             }

@@ -7,9 +7,10 @@ use comity_core::command::{Command, NewTask};
 use comity_core::decision::Decision;
 use comity_core::directive::Directive;
 use comity_core::facts::{Entity, Facts, Moment, Need, Presence};
-use comity_core::ids::{AgentId, MemoryId, RepoName, TaskId};
+use comity_core::ids::{AgentId, MemoryId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
 use comity_core::memory::Memory;
+use comity_core::post::PostId;
 use comity_core::refusal::Code;
 use comity_core::run::Run;
 use comity_core::search::Term;
@@ -85,6 +86,25 @@ impl ReadTx for FailingTx<'_> {
     }
     fn leases(&mut self, query: &LeaseQuery) -> Got<Vec<Lease>> {
         self.inner.leases(query)
+    }
+    fn leases_below(&mut self, repo: &RepoName, dir: &str, limit: usize) -> Got<Vec<Lease>> {
+        self.inner.leases_below(repo, dir, limit)
+    }
+    fn posts_at(
+        &mut self,
+        repo: &RepoName,
+        places: &[String],
+        limit: usize,
+    ) -> Got<Vec<(Seq, PostId)>> {
+        self.inner.posts_at(repo, places, limit)
+    }
+    fn posts_since(
+        &mut self,
+        repo: &RepoName,
+        after: Seq,
+        limit: usize,
+    ) -> Got<Vec<(Seq, PostId)>> {
+        self.inner.posts_since(repo, after, limit)
     }
     fn decisions(&mut self, query: &DecisionQuery) -> Got<Vec<Decision>> {
         self.inner.decisions(query)

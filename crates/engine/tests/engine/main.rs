@@ -24,6 +24,7 @@ mod signs_of_life;
 mod standby;
 mod support;
 mod table;
+mod told_once;
 mod trying;
 mod two_writers;
 mod via;

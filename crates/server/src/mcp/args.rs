@@ -61,6 +61,9 @@ arguments! {
         task: Option<String>,
         kind: RecordKind,
         text: Option<String>,
+        #[serde(default)]
+        paths: Vec<String>,
+        to: Option<String>,
         gate: Option<String>,
         passed: Option<bool>,
         fence: Option<u64>,
@@ -133,7 +136,7 @@ arguments! {
     Remember {
         text: String,
         #[serde(rename = "type")]
-        kind: MemoryType,
+        kind: Remembered,
         scope: Option<String>,
         #[serde(default)]
         tags: Vec<String>,
@@ -154,11 +157,27 @@ macro_rules! words {
 words! {
     RecordKind {
         Heartbeat, Start, Progress, Discovery, Milestone, StepStarted, StepDone, ItemMet, Gate,
+        Change, Message,
     }
+    Remembered { Fact, Procedure, Feedback, Focus, Pad, }
     Outcome { Completed, Blocked, Failed, }
     Verdict { Take, Approve, RequestChanges, }
     What {
         Status, Tasks, Task, Why, Leases, Paths, Decisions, Decision, Memories, Agents, Events,
+        Pad, Interface, Brief,
+    }
+}
+
+impl Remembered {
+    /// Returns the type of a memory; a pad is none.
+    pub fn memory(self) -> Option<MemoryType> {
+        match self {
+            Remembered::Fact => Some(MemoryType::Fact),
+            Remembered::Procedure => Some(MemoryType::Procedure),
+            Remembered::Feedback => Some(MemoryType::Feedback),
+            Remembered::Focus => Some(MemoryType::Focus),
+            Remembered::Pad => None,
+        }
     }
 }
 

@@ -31,6 +31,7 @@ use rmcp::transport::io::stdio_pipes;
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tools::ToolCall;
 
@@ -43,6 +44,8 @@ const KEY_PREFIX: &str = "mcp:";
 
 /// Calls at once; those that wait count, too.
 const CALLS_MAX: usize = 256;
+/// How long an answer takes to arrive at most, once it is made.
+const DELIVERY: Duration = Duration::from_secs(2);
 
 /// How a door tells its callers apart.
 #[derive(Clone)]
@@ -104,6 +107,19 @@ impl Door {
         Ok((Caller { actor, via, key, ..anybody }, is_known))
     }
 
+    /// Notes that an answer arrived, a little after it was handed over: what a server that dies until then had to say
+    /// comes again.
+    fn confirm_later(&self, caller: Caller) {
+        let service = self.served.service.clone();
+        if !service.has_offers(&caller) {
+            return;
+        }
+        tokio::spawn(async move {
+            tokio::time::sleep(DELIVERY).await;
+            let _ = blocking(move || service.delivered(&caller)).await;
+        });
+    }
+
     async fn call(
         &self,
         request: CallToolRequestParams,
@@ -122,6 +138,7 @@ impl Door {
             narrowed.map_err(|error| answer::refused(&error))?;
         }
         let call = ToolCall { tool, arguments, caller: caller.clone() };
+        let reader = caller.clone();
         let (served, recent) = (self.served.clone(), self.recent.clone());
         // The call is done; news that cannot be read come with the next one.
         let news = move || match is_known {
@@ -129,6 +146,7 @@ impl Door {
             false => Vec::new(),
         };
         let (done, news) = self.served.call_tool(call, news, &context.ct).await;
+        self.confirm_later(reader);
         let with_news = |mut answer: Value| {
             if let (Some(fields), false) = (answer.as_object_mut(), news.is_empty()) {
                 fields.insert("news".to_owned(), Value::Array(news));

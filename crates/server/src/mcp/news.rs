@@ -68,6 +68,9 @@ impl Served {
             self.service.submit(reader.request(Command::Heartbeat), Box::new(drop));
         }
         news.truncate(NEWS_MAX);
+        for item in self.service.news(&reader)? {
+            news.push(super::tools::json_of(&item)?);
+        }
         Ok(news)
     }
 

@@ -5,16 +5,19 @@ use super::args::*;
 use super::wording::Tools;
 use crate::Served;
 use comity_api::{
-    AcquireLeases, AgentFilter, Block, ById, CheckItem, CheckPaths, Claim, DecisionFilter,
-    EventFilter, LeaseFilter, ListMemories, Nothing, Operation, RecordGate, ReleaseLeases,
-    SearchMemories, Start, Subtask, TaskFilter, TaskVerbInput, WriteNote, op,
+    AcquireLeases, AgentFilter, AppendToPad, AskBrief, Block, ById, CheckItem, CheckPaths, Claim,
+    DecisionFilter, EventFilter, LeaseFilter, ListInterfaces, ListMemories, Nothing, Operation,
+    PadOf, RecordGate, ReleaseLeases, SearchMemories, ShowInterface, Start, Subtask, TaskFilter,
+    TaskVerbInput, TellText, WriteNote, op,
 };
 use comity_bridge::contract::{Named, work_report};
 use comity_bridge::mission;
+use comity_core::brief::Brief;
 use comity_core::command::{
-    NewMemory, NewTask, Question, ReportStatus, StepVerb, Submission, WorkReport,
+    CHANGE_NOTE, NewMemory, NewTask, Question, ReportStatus, StepVerb, Submission, WorkReport,
 };
 use comity_core::ids::Fence;
+use comity_core::limits::PAGE_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::status::Status;
 use comity_engine::{Answered, Caller, Handler, Service};
@@ -86,13 +89,26 @@ impl Served {
         let ClaimTask { id, role, ttl, start, key } = given;
         let wish = Claim { id, role, ttl, start, ..Claim::default() };
         let caller = keyed(caller, key);
-        let Answered { output, mut remarks } =
+        let Answered { mut output, mut remarks } =
             Handler::<op::TaskClaim>::handle(&self.service, &caller, wish)?;
+        let brief = self.whole_brief(&caller, &output.task.id);
+        if let Some(more) = output.brief.as_mut().and_then(|brief| brief.more.as_mut()) {
+            let call = json!({"what": "brief", "id": output.task.id, "limit": PAGE_MAX});
+            more.how = format!("look_up {call}");
+        }
         // The claim stands even when the files that its mission names cannot be written.
-        if let Err(failed) = mission::write(&self.context, &output.task, &output.mission) {
+        let written =
+            mission::write(&self.context, &output.task, &mut output.mission, brief.as_ref());
+        if let Err(failed) = written {
             remarks.push(format!("comity could not write the mission's files: {}", failed.message));
         }
         Ok(short(with_remarks(json_of(&output)?, &remarks)))
+    }
+
+    /// Returns the whole brief for a task, for the file that its mission names.
+    fn whole_brief(&self, caller: &Caller, id: &str) -> Option<Brief> {
+        let asked = AskBrief { task: Some(id.to_owned()), ..AskBrief::default() };
+        Some(self.service.call::<op::Brief>(caller, asked).ok()?.brief)
     }
 
     /// Reads which leases are wanted, and how many seconds the caller waits for them.
@@ -131,14 +147,15 @@ impl Served {
     }
 
     fn record(&self, caller: Caller, given: Record) -> ToolAnswer {
-        let Record { task, kind, text, gate, passed, fence, key } = given;
+        let Record { task, kind, text, paths, to, gate, passed, fence, key } = given;
         let caller = keyed(fenced(caller, fence)?, key);
         let needed = |what: Option<String>, name: &str| {
             what.ok_or_else(|| Refusal::input(format!("record: this kind needs {name}")))
         };
         let note = |kind: &str| -> Result<(), Refusal> {
             let (kind, text) = (kind.to_owned(), needed(text.clone(), "text")?);
-            let input = WriteNote { kind, text, task: task.clone() };
+            let paths = self.context.root_mapper().patterns(&paths)?;
+            let input = WriteNote { kind, text, task: task.clone(), paths };
             self.service.call::<op::Note>(&caller, input).map(drop)
         };
         let step = |step: StepVerb| -> Result<(), Refusal> {
@@ -158,6 +175,11 @@ impl Served {
             RecordKind::Progress => note("progress"),
             RecordKind::Discovery => note("discovery"),
             RecordKind::Milestone => note("milestone"),
+            RecordKind::Change => note(CHANGE_NOTE),
+            RecordKind::Message => {
+                let (to, text) = (needed(to, "to")?, needed(text.clone(), "text")?);
+                self.service.call::<op::Tell>(&caller, TellText { to, text }).map(drop)
+            }
             RecordKind::StepStarted => step(StepVerb::Start),
             RecordKind::StepDone => step(StepVerb::Complete),
             RecordKind::ItemMet => {
@@ -175,7 +197,10 @@ impl Served {
             }
         }?;
         let mut answer = match task {
-            Some(id) => short(self.answer::<op::TaskShow>(&caller, ById { id })?),
+            Some(id) => {
+                let task = self.service.call::<op::TaskShow>(&caller, ById { id })?.task;
+                short(json!({ "task": json_of(&task)? }))
+            }
             None => json!({}),
         };
         if let Some(fields) = answer.as_object_mut() {
@@ -269,6 +294,10 @@ impl Served {
 
     fn remember(&self, caller: Caller, given: Remember) -> ToolAnswer {
         let Remember { text, kind, scope, tags, expires, key } = given;
+        let Some(kind) = kind.memory() else {
+            let input = AppendToPad { text, scope };
+            return self.answer::<op::PadAppend>(&keyed(caller, key), input);
+        };
         let input = NewMemory { text, kind, scope, tags, expires, task: None, supersedes: None };
         self.answer::<op::MemoryWrite>(&keyed(caller, key), input)
     }
@@ -346,6 +375,7 @@ impl Served {
                     self.answer::<op::MemoryList>(caller, input)
                 }
             },
+            What::Pad | What::Interface | What::Brief => self.look_at_posts(caller, given, limit),
             What::Agents => self.answer::<op::AgentList>(caller, AgentFilter { limit, after }),
             What::Events => {
                 let task = given.id.clone();
@@ -354,12 +384,40 @@ impl Served {
             }
         }
     }
+    /// Reads what agents left for each other.
+    fn look_at_posts(&self, caller: &Caller, given: &LookUp, limit: Option<usize>) -> ToolAnswer {
+        let paths = self.context.root_mapper().patterns(&given.paths)?;
+        let (id, after) = (given.id.clone(), given.after.clone());
+        match (given.what, id) {
+            (What::Pad, scope) => self.answer::<op::PadShow>(caller, PadOf { scope }),
+            (What::Interface, Some(name)) => {
+                let input = ShowInterface { name, version: None, diff: false };
+                self.answer::<op::InterfaceShow>(caller, input)
+            }
+            (What::Interface, None) => {
+                let input = ListInterfaces { path: paths.into_iter().next(), limit, after };
+                self.answer::<op::InterfaceList>(caller, input)
+            }
+            (_, task) => {
+                self.answer::<op::Brief>(caller, AskBrief { task, paths, limit: given.limit })
+            }
+        }
+    }
 }
 
 impl What {
     /// Tells whether the answer is one thing, of which fewer cannot be asked for.
     fn is_one(self) -> bool {
-        matches!(self, What::Status | What::Task | What::Why | What::Paths | What::Decision)
+        matches!(
+            self,
+            What::Status
+                | What::Task
+                | What::Why
+                | What::Paths
+                | What::Decision
+                | What::Pad
+                | What::Brief
+        )
     }
 }
 

@@ -4,10 +4,9 @@ use super::args::{self, Ask, LeaseFiles};
 use super::tools::{ToolAnswer, ToolCall, json_of, writes};
 use crate::Served;
 use crate::runtime::blocking;
-use comity_api::LeasesAnswer;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::time::Millis;
-use comity_engine::Caller;
+use comity_engine::{Answered, Caller};
 use comity_project::store::Place;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -63,21 +62,24 @@ impl Served {
     async fn lease_waiting(&self, call: ToolCall) -> ToolAnswer {
         let (done, answer) = oneshot::channel();
         let served = self.clone();
-        blocking(move || {
+        let asked = blocking(move || {
             let given: LeaseFiles = args::read(&call.tool, call.arguments)?;
             let (caller, input, seconds) = served.leases_wanted(call.caller, given)?;
             let tell = Box::new(move |outcome| drop(done.send(outcome)));
-            let patience = served.patience(seconds);
-            served.service.submit_waiting(
-                caller.request(input.into()),
-                caller.observer.clone(),
-                patience,
-                tell,
-            )
+            let (patience, paths) = (served.patience(seconds), input.patterns.clone());
+            let (request, observer) = (caller.request(input.into()), caller.observer.clone());
+            served.service.submit_waiting(request, observer, patience, tell)?;
+            Ok((caller, paths))
         })
-        .await?;
-        let reply = answer.await.map_err(|_| ended())??;
-        json_of(&reply.take::<LeasesAnswer>()?)
+        .await
+        .map(Box::new)?;
+        let reply = answer.await.map_err(|_| ended())?.map(Answered::from);
+        let served = self.clone();
+        blocking(move || {
+            let (caller, paths) = *asked;
+            json_of(&served.service.brief_of_leases(&caller, paths, reply)?.output)
+        })
+        .await
     }
 
     async fn ask_waiting(&self, call: ToolCall) -> ToolAnswer {

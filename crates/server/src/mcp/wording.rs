@@ -37,6 +37,12 @@ const TOOLS: &[Row] = &[
     ("decision.list", "look_up", &[("what", "decisions")]),
     ("decision.show", "look_up", &[("what", "decision")]),
     ("decision.wait", "look_up", &[("what", "decision")]),
+    ("tell", "record", &[("kind", "message")]),
+    ("pad.show", "look_up", &[("what", "pad")]),
+    ("pad.append", "remember", &[("type", "pad")]),
+    ("interface.show", "look_up", &[("what", "interface")]),
+    ("interface.list", "look_up", &[("what", "interface")]),
+    ("brief", "look_up", &[("what", "brief")]),
     ("memory.write", "remember", &[]),
     ("memory.list", "look_up", &[("what", "memories")]),
     ("memory.search", "look_up", &[("what", "memories")]),
@@ -64,6 +70,7 @@ pub fn operation(tool: &str, arguments: &Map<String, Value>) -> &'static str {
 fn renamed<'n>(tool: &str, name: &'n str) -> &'n str {
     match (tool, name) {
         ("look_up" | "claim_task", "id") => "id",
+        ("look_up", "scope" | "name" | "task") => "id",
         (_, "id") => "task",
         ("release", "ids") => "leases",
         ("lease_files", "patterns") => "paths",

@@ -59,6 +59,10 @@ impl Data {
                 let lease = state.past_leases.get(&(repo.clone(), *id));
                 lease.cloned().map(Box::new).map(Entity::PastLease)
             }
+            Key::Post(repo, id) => {
+                let post = state.posts.get(&(repo.clone(), id.clone()));
+                post.cloned().map(Box::new).map(Entity::Post)
+            }
             Key::Run(repo, id) => {
                 let run = state.runs.get(&(repo.clone(), *id));
                 run.cloned().map(Box::new).map(Entity::Run)
@@ -80,6 +84,7 @@ impl Data {
         keys.extend(state.memories.keys().cloned().map(|(repo, id)| Key::Memory(repo, id)));
         keys.extend(state.directives.keys().cloned().map(|(repo, id)| Key::Directive(repo, id)));
         keys.extend(state.past_leases.keys().cloned().map(|(repo, id)| Key::PastLease(repo, id)));
+        keys.extend(state.posts.keys().cloned().map(|(repo, id)| Key::Post(repo, id)));
         keys.extend(state.runs.keys().cloned().map(|(repo, id)| Key::Run(repo, id)));
         keys.extend(state.budgets.keys().cloned().map(|(repo, scope)| Key::Budget(repo, scope)));
         keys.sort();
@@ -159,6 +164,9 @@ impl Data {
             }
             Key::PastLease(repo, id) => {
                 copy(&(repo.clone(), *id), &from.past_leases, &mut self.state.past_leases);
+            }
+            Key::Post(repo, id) => {
+                copy(&(repo.clone(), id.clone()), &from.posts, &mut self.state.posts);
             }
             Key::Run(repo, id) => copy(&(repo.clone(), *id), &from.runs, &mut self.state.runs),
             Key::Budget(repo, scope) => {

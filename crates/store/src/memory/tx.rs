@@ -3,6 +3,7 @@
 use super::Turn;
 use super::data::Data;
 use crate::clock::Clock;
+use crate::listing;
 use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
     Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
@@ -22,6 +23,7 @@ use comity_core::lease::Lease;
 use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::memory::Memory;
 use comity_core::pattern::{Pattern, surely_apart};
+use comity_core::post::PostId;
 use comity_core::run::Run;
 use comity_core::search::Term;
 use comity_core::state::Key;
@@ -251,6 +253,23 @@ impl ReadTx for Tx<'_> {
         Ok(leases.take(query.limit).cloned().collect())
     }
 
+    fn leases_below(
+        &mut self,
+        repo: &RepoName,
+        directory: &str,
+        limit: usize,
+    ) -> Result<Vec<Lease>, StoreError> {
+        let prefix = |lease: &Lease| Pattern::prefix_of(&lease.path).unwrap_or_default();
+        let below = |lease: &&Lease| {
+            lease.repo == *repo && prefix(lease).starts_with(&format!("{directory}/"))
+        };
+        let mut leases: Vec<Lease> =
+            self.data.state.leases.values().filter(below).cloned().collect();
+        leases.sort_by_key(|lease| (prefix(lease), lease.id));
+        leases.truncate(limit);
+        Ok(leases)
+    }
+
     fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError> {
         let wanted = |decision: &&Decision| {
             decision.repo == query.repo
@@ -283,6 +302,42 @@ impl ReadTx for Tx<'_> {
         let all = self.data.state.memories.values().rev();
         let found = all.filter(|memory| memory.repo == *repo && has_all(memory, terms));
         Ok(found.take(limit).map(|memory| memory.id).collect())
+    }
+
+    fn posts_at(
+        &mut self,
+        repo: &RepoName,
+        places: &[String],
+        limit: usize,
+    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
+        let state = &self.data.state;
+        let posts = state.posts.values().filter(|post| post.repo == *repo);
+        let posts = posts.map(|post| (post.seq, post.id.clone(), post.places()));
+        let memories = state.memories.values().filter(|memory| memory.repo == *repo);
+        let memories = memories
+            .map(|memory| (memory.source.event, PostId::of_memory(memory.id), memory.places()));
+        let all: Vec<_> = posts.chain(memories).collect();
+        let mut found = Vec::new();
+        for place in places {
+            let here = all.iter().filter(|(.., places)| places.contains(place));
+            let here = here.map(|(seq, id, _)| (*seq, id.clone())).collect();
+            found.extend(listing::newest(here).into_iter().take(limit));
+        }
+        Ok(listing::newest(found))
+    }
+
+    fn posts_since(
+        &mut self,
+        repo: &RepoName,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
+        let posts = self.data.state.posts.values();
+        let new = posts.filter(|post| post.repo == *repo && post.seq > after);
+        let mut found: Vec<_> = new.map(|post| (post.seq, post.id.clone())).collect();
+        found.sort();
+        found.truncate(limit);
+        Ok(found)
     }
 
     fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError> {

@@ -78,6 +78,7 @@ pub(super) fn mismatches(link: &Link) -> Result<Vec<String>, DbError> {
         found.extend(counted(link, text, meaning)?);
     }
     found.extend(super::memories::mismatches(link)?);
+    found.extend(super::posts::mismatches(link)?);
     let mut astray = 0;
     for row in link.query(LEASE_PLACES, values![])? {
         let (prefix, path): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);

@@ -164,6 +164,9 @@ impl Loader<'_> {
             Key::PastLease(repo, id) => {
                 (sql::PAST_LEASE, values![repo.as_str().to_owned(), rows::signed(id.0)])
             }
+            Key::Post(repo, id) => {
+                (sql::POST, values![repo.as_str().to_owned(), id.as_str().to_owned()])
+            }
             Key::Run(repo, id) => (sql::RUN, values![repo.as_str().to_owned(), rows::signed(id.0)]),
             Key::Budget(repo, scope) => {
                 (sql::BUDGET, values![repo.as_str().to_owned(), scope.as_str().to_owned()])
@@ -250,6 +253,7 @@ impl Loader<'_> {
             Key::Memory(..) => Entity::Memory(rows::entity(row, 0)?),
             Key::Directive(..) => Entity::Directive(rows::entity(row, 0)?),
             Key::PastLease(..) => Entity::PastLease(Box::new(rows::past_lease(row)?)),
+            Key::Post(..) => Entity::Post(rows::entity(row, 0)?),
             Key::Run(..) => Entity::Run(rows::entity(row, 0)?),
             Key::Budget(..) => Entity::Budget(rows::entity(row, 0)?),
         };

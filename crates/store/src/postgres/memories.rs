@@ -10,6 +10,7 @@ use crate::{DirectiveQuery, MemoryQuery};
 use comity_core::directive::Directive;
 use comity_core::ids::{DirectiveId, MemoryId, RepoName};
 use comity_core::memory::{Memory, MemoryType};
+use comity_core::post::PostId;
 use comity_core::search::Term;
 use std::collections::BTreeSet;
 use tokio_postgres::Row;
@@ -86,6 +87,14 @@ impl Writer<'_> {
                     numbered(kept.gone_memories.iter().map(|(r, id)| (*r, id.0)));
                 self.add(text, values![repos, numbers]);
             }
+            let (repos, ids) = kept
+                .gone_memories
+                .iter()
+                .map(|(repo, id)| {
+                    (repo.as_str().to_owned(), PostId::of_memory(*id).as_str().to_owned())
+                })
+                .unzip::<_, _, Vec<String>, Vec<String>>();
+            self.add(sql::DELETE_PLACES, values![repos, ids]);
         }
         self.directives(&kept.directives)?;
         if !kept.gone_directives.is_empty() {
@@ -125,6 +134,7 @@ impl Writer<'_> {
         let given = values![of, which, repos.clone(), words.clone(), numbers.clone()];
         self.add(sql::DELETE_OTHER_WORDS, given);
         self.add(sql::ADD_WORDS, values![repos, words, numbers]);
+        self.memory_places(list.iter().map(|(memory, _)| *memory));
         Ok(())
     }
 

@@ -9,6 +9,7 @@ mod link;
 mod load;
 mod memories;
 mod pool;
+mod posts;
 mod query;
 mod runs;
 mod schema;

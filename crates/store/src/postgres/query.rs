@@ -83,6 +83,18 @@ pub(super) fn leases(link: &Link, query: &LeaseQuery) -> Result<Vec<Lease>, DbEr
     found.iter().map(|row| rows::lease(row, rows::repo(row, 0)?)).collect()
 }
 
+pub(super) fn leases_below(
+    link: &Link,
+    repo: &RepoName,
+    directory: &str,
+    limit: usize,
+) -> Result<Vec<Lease>, DbError> {
+    let (low, high) = (format!("{directory}/"), format!("{directory}0"));
+    let given = values![repo.as_str().to_owned(), low, high, rows::limit(limit)];
+    let found = link.query(sql::LEASES_FIRST_BELOW, given)?;
+    found.iter().map(|row| rows::lease(row, repo.clone())).collect()
+}
+
 pub(super) fn decisions(link: &Link, query: &DecisionQuery) -> Result<Vec<Decision>, DbError> {
     let text = if query.open_only { sql::DECISIONS_OPEN } else { sql::DECISIONS_BY_NUMBER };
     let after = rows::signed(query.after.map_or(0, |id| id.0));
@@ -214,6 +226,7 @@ fn page_of(
         EntityKind::Memory => link.query(sql::MEMORIES_AFTER, values![name, number, limit]),
         EntityKind::Directive => link.query(sql::DIRECTIVES_AFTER, values![name, number, limit]),
         EntityKind::PastLease => link.query(sql::PAST_LEASES_AFTER, values![name, number, limit]),
+        EntityKind::Post => link.query(sql::POSTS_AFTER, values![name, id, limit]),
         EntityKind::Run => link.query(sql::RUNS_AFTER, values![name, number, limit]),
         EntityKind::Budget => link.query(sql::BUDGETS_AFTER, values![name, id, limit]),
     }?;

@@ -7,6 +7,9 @@ use crate::StoreError;
 use comity_core::chain::Hash;
 use std::time::Duration;
 
+/// The migration that needs more than statements.
+const POSTS: i64 = 6;
+
 /// Every released migration, in order. A released one is never edited.
 const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("migrations/0001_initial.sql")),
@@ -14,6 +17,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (3, include_str!("migrations/0003_fold_case.sql")),
     (4, include_str!("migrations/0004_past_leases.sql")),
     (5, include_str!("migrations/0005_runs.sql")),
+    (POSTS, include_str!("migrations/0006_posts.sql")),
 ];
 
 /// The schema that this build writes.
@@ -101,6 +105,9 @@ fn apply_missing(link: &Link, names: &Names) -> Result<(), DbError> {
     }
     for (version, text) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {
         link.batch(text)?;
+        if *version == POSTS {
+            super::posts::place_memories(link)?;
+        }
         let checksum = Hash::of(text.as_bytes()).to_string();
         link.query(SET_APPLIED, values![*version, checksum])?;
     }

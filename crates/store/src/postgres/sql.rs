@@ -341,6 +341,10 @@ pub(super) const SET_PAST_LEASES: &str =
 pub(super) const DELETE_PAST_LEASES: &str = "DELETE FROM past_leases t
     USING unnest($1::text[], $2::bigint[]) u (repo, number)
     WHERE t.repo = u.repo AND t.number = u.number";
+pub(super) const LEASES_FIRST_BELOW: &str = concat!(
+    lease_columns!(),
+    "WHERE repo = $1 AND prefix >= $2 AND prefix < $3 ORDER BY prefix, number LIMIT $4"
+);
 pub(super) const LEASES_BY_OWNER: &str = concat!(
     lease_columns!(),
     "WHERE repo = $1 AND owner >= $2 AND owner <= $2 AND number > $3 ORDER BY owner, number LIMIT $4"
@@ -502,13 +506,32 @@ pub(super) const MEMORIES_DUE: &str =
 pub(super) const DIRECTIVES_DUE: &str =
     "SELECT due_at, repo, number FROM directives WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
 
+pub(super) const POST: &str = "SELECT body FROM posts WHERE repo = $1 AND id = $2";
+pub(super) const POSTS_AFTER: &str = "SELECT body FROM posts
+    WHERE (repo, id) > ($1, $2) ORDER BY repo, id LIMIT $3";
+pub(super) const POSTS_SINCE: &str =
+    "SELECT seq, id FROM posts WHERE repo = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+pub(super) const POSTS_AT: &str = "SELECT t.seq, t.id FROM unnest($2::text[]) u (place), LATERAL (
+    SELECT seq, id FROM post_places WHERE repo = $1 AND place = u.place
+    ORDER BY seq DESC LIMIT $3) t";
+pub(super) const SET_POSTS: &str = "INSERT INTO posts (repo, id, seq, body)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[])
+    ON CONFLICT (repo, id) DO UPDATE SET seq = excluded.seq, body = excluded.body";
+pub(super) const ADD_PLACES: &str = "INSERT INTO post_places (repo, place, seq, id)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) ON CONFLICT DO NOTHING";
+pub(super) const DELETE_POSTS: &str = "DELETE FROM posts t
+    USING unnest($1::text[], $2::text[]) u (repo, id) WHERE t.repo = u.repo AND t.id = u.id";
+pub(super) const DELETE_PLACES: &str = "DELETE FROM post_places WHERE ctid = ANY(ARRAY(
+    SELECT t.ctid FROM unnest($1::text[], $2::text[]) u (repo, id), LATERAL (
+        SELECT ctid FROM post_places WHERE repo = u.repo AND id = u.id ORDER BY id) t))";
 pub(super) const RUNS_DUE: &str =
     "SELECT due_at, repo, number FROM runs WHERE due_at <= $1 ORDER BY due_at LIMIT $2";
 
 pub(super) const CLEAR: &str = "DELETE FROM repos; DELETE FROM agents; DELETE FROM tasks; \
     DELETE FROM deps; DELETE FROM task_labels; DELETE FROM leases; DELETE FROM decisions; \
     DELETE FROM memories; DELETE FROM memory_words; DELETE FROM directives; \
-    DELETE FROM past_leases; DELETE FROM runs; DELETE FROM budgets";
+    DELETE FROM past_leases; DELETE FROM posts; DELETE FROM post_places;
+    DELETE FROM runs; DELETE FROM budgets";
 
 pub(super) const TASK_LISTS: TaskLists = TaskLists {
     of_label: TASKS_OF_LABEL,

@@ -8,7 +8,7 @@ use super::link::{Link, Op, values};
 use super::load::Loader;
 use super::pool::Lent;
 use super::write::Writer;
-use super::{Home, TaskEdges, integrity, memories, query, runs, sql};
+use super::{Home, TaskEdges, integrity, memories, posts, query, runs, sql};
 use crate::commit_cache::CommitCache;
 use crate::rows;
 use crate::transaction_time::{ClockNote, transaction_time};
@@ -25,6 +25,7 @@ use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
 use comity_core::ids::{AgentId, MemoryId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
 use comity_core::memory::Memory;
+use comity_core::post::PostId;
 use comity_core::run::Run;
 use comity_core::search::Term;
 use comity_core::state::Key;
@@ -231,6 +232,15 @@ impl ReadTx for Tx<'_> {
         self.found(query::leases(&self.link, query))
     }
 
+    fn leases_below(
+        &mut self,
+        repo: &RepoName,
+        directory: &str,
+        limit: usize,
+    ) -> Result<Vec<Lease>, StoreError> {
+        self.found(query::leases_below(&self.link, repo, directory, limit))
+    }
+
     fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError> {
         self.found(query::decisions(&self.link, query))
     }
@@ -246,6 +256,24 @@ impl ReadTx for Tx<'_> {
         limit: usize,
     ) -> Result<Vec<MemoryId>, StoreError> {
         self.found(memories::memories_with(&self.link, repo, terms, limit))
+    }
+
+    fn posts_at(
+        &mut self,
+        repo: &RepoName,
+        places: &[String],
+        limit: usize,
+    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
+        self.found(posts::at(&self.link, repo, places, limit))
+    }
+
+    fn posts_since(
+        &mut self,
+        repo: &RepoName,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
+        self.found(posts::since(&self.link, repo, after, limit))
     }
 
     fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError> {

@@ -4,6 +4,7 @@
 use super::error::DbError;
 use super::link::{Link, Op, values};
 use super::memories::DirtyMemories;
+use super::posts::DirtyPosts;
 use super::runs::DirtyRuns;
 use super::sql;
 use super::{TaskEdges, TaskRows};
@@ -156,6 +157,7 @@ impl<'a> Writer<'a> {
         self.past_leases(&dirty);
         self.decisions(&dirty)?;
         self.kept(&dirty.kept)?;
+        self.posts(&dirty.posts)?;
         self.fleet(&dirty.fleet)?;
         self.moved(rows);
         Ok(())
@@ -291,7 +293,11 @@ impl<'a> Writer<'a> {
                 Key::Memory(repo, id) => memories.push((repo, signed(id.0), due)),
                 Key::Directive(repo, id) => directives.push((repo, signed(id.0), due)),
                 Key::Run(repo, id) => runs.push((repo, signed(id.0), due)),
-                Key::Repo(_) | Key::Agent(_) | Key::Budget(..) | Key::PastLease(..) => {}
+                Key::Repo(_)
+                | Key::Agent(_)
+                | Key::Budget(..)
+                | Key::PastLease(..)
+                | Key::Post(..) => {}
             }
         }
         if !tasks.is_empty() {
@@ -456,6 +462,7 @@ struct DirtyRows<'r> {
     past_leases: Vec<&'r PastLease>,
     gone_past_leases: Vec<(&'r RepoName, LeaseId)>,
     kept: DirtyMemories<'r>,
+    posts: DirtyPosts<'r>,
     fleet: DirtyRuns<'r>,
 }
 
@@ -492,6 +499,10 @@ impl<'r> DirtyRows<'r> {
             Key::PastLease(repo, id) => match state.past_leases.get(&(repo.clone(), *id)) {
                 Some(lease) => self.past_leases.push(lease),
                 None => self.gone_past_leases.push((repo, *id)),
+            },
+            Key::Post(repo, id) => match state.posts.get(&(repo.clone(), id.clone())) {
+                Some(post) => self.posts.posts.push(post),
+                None => self.posts.gone.push((repo, id)),
             },
             Key::Run(repo, id) => match state.runs.get(&(repo.clone(), *id)) {
                 Some(run) => self.fleet.runs.push((run, due)),

@@ -102,6 +102,12 @@ pub(super) fn mismatches(conn: &Connection) -> Result<Vec<String>, DbError> {
     if misplaced != 0 {
         found.push(format!("{misplaced} memories have search words that differ from their text"));
     }
+    let misplaced = super::posts::misplaced(conn)?;
+    if misplaced != 0 {
+        found.push(format!(
+            "{misplaced} posts or memories have places that differ from their content"
+        ));
+    }
     Ok(found)
 }
 

@@ -147,6 +147,11 @@ impl Loader<'_> {
                     Ok(Entity::PastLease(Box::new(rows::past_lease(row)?)))
                 })
             }
+            Key::Post(repo, id) => {
+                self.first(sql::POST, params![repo.as_str(), id.as_str()], |row| {
+                    Ok(Entity::Post(rows::entity(row, 0)?))
+                })
+            }
             Key::Run(repo, id) => {
                 self.first(sql::RUN, params![repo.as_str(), rows::signed(id.0)], |row| {
                     Ok(Entity::Run(rows::entity(row, 0)?))

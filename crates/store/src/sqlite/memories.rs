@@ -1,6 +1,7 @@
 //! Memories with the words they are found by, and directives.
 
 use super::error::DbError;
+use super::posts;
 use super::query::collect;
 use super::sql;
 use super::write::{json, run};
@@ -10,6 +11,7 @@ use crate::{DirectiveQuery, MemoryQuery};
 use comity_core::directive::Directive;
 use comity_core::ids::{MemoryId, RepoName};
 use comity_core::memory::{Memory, MemoryType};
+use comity_core::post::PostId;
 use comity_core::search::Term;
 use comity_core::time::Timestamp;
 use rusqlite::{Connection, params};
@@ -90,7 +92,7 @@ pub(super) fn set_memory(
     for word in terms.difference(&stored) {
         run(conn, sql::ADD_MEMORY_WORD, params![repo, word, number])?;
     }
-    Ok(())
+    posts::set_memory(conn, memory)
 }
 
 pub(super) fn delete_memory(
@@ -100,7 +102,8 @@ pub(super) fn delete_memory(
 ) -> Result<(), DbError> {
     let given = params![repo.as_str(), signed(id.0)];
     run(conn, sql::DELETE_MEMORY, given)?;
-    run(conn, sql::DELETE_MEMORY_WORDS, given)
+    run(conn, sql::DELETE_MEMORY_WORDS, given)?;
+    posts::delete(conn, repo, &PostId::of_memory(id))
 }
 
 pub(super) fn set_directive(

@@ -9,6 +9,7 @@ mod load;
 mod lock;
 mod memories;
 mod netfs;
+mod posts;
 mod query;
 mod runs;
 mod schema;

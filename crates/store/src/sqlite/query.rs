@@ -104,6 +104,16 @@ pub(super) fn leases(conn: &Connection, query: &LeaseQuery) -> Result<Vec<Lease>
     }
 }
 
+pub(super) fn leases_below(
+    conn: &Connection,
+    repo: &RepoName,
+    directory: &str,
+    limit: usize,
+) -> Result<Vec<Lease>, DbError> {
+    let given = params![repo.as_str(), directory, rows::limit(limit)];
+    collect(conn, sql::LEASES_FIRST_BELOW, given, |row| rows::lease(row, repo.clone()))
+}
+
 pub(super) fn decisions(
     conn: &Connection,
     query: &DecisionQuery,
@@ -236,6 +246,7 @@ fn page_of(
         EntityKind::Memory => by_number(sql::MEMORIES_AFTER),
         EntityKind::Directive => by_number(sql::DIRECTIVES_AFTER),
         EntityKind::PastLease => by_number(sql::PAST_LEASES_AFTER),
+        EntityKind::Post => collect(conn, sql::POSTS_AFTER, params![name, from.id, limit], read),
         EntityKind::Run => by_number(sql::RUNS_AFTER),
         EntityKind::Budget => {
             collect(conn, sql::BUDGETS_AFTER, params![name, from.id, limit], read)

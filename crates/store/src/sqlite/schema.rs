@@ -5,6 +5,9 @@ use crate::StoreError;
 use comity_core::chain::Hash;
 use rusqlite::{Connection, OptionalExtension, params};
 
+/// The migration that needs more than statements.
+const POSTS: i64 = 7;
+
 /// Every released migration, in order. A released one is never edited.
 const MIGRATIONS: &[(i64, &str)] = &[
     (1, include_str!("migrations/0001_initial.sql")),
@@ -13,6 +16,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (4, include_str!("migrations/0004_fold_case.sql")),
     (5, include_str!("migrations/0005_past_leases.sql")),
     (6, include_str!("migrations/0006_runs.sql")),
+    (POSTS, include_str!("migrations/0007_posts.sql")),
 ];
 
 /// The schema that this build writes.
@@ -51,6 +55,9 @@ fn apply_missing(conn: &Connection, now_ms: i64) -> Result<(), DbError> {
             continue;
         }
         conn.execute_batch(text)?;
+        if *version == POSTS {
+            super::posts::place_memories(conn)?;
+        }
         conn.execute(
             "INSERT INTO schema_migrations (version, checksum, applied_at) VALUES (?1, ?2, ?3)",
             params![version, checksum, now_ms],

@@ -208,6 +208,9 @@ statements! {
     LEASES_AT = concat!(lease_columns!(), "WHERE repo = ?1 AND prefix = ?2");
     LEASES_BELOW = concat!(lease_columns!(),
         "WHERE repo = ?1 AND prefix >= ?2 || '/' AND prefix < ?2 || '0'");
+    LEASES_FIRST_BELOW = concat!(lease_columns!(),
+        "WHERE repo = ?1 AND prefix >= ?2 || '/' AND prefix < ?2 || '0'
+        ORDER BY prefix, number LIMIT ?3");
     LEASES_OF_REPO = concat!(lease_columns!(), "WHERE repo = ?1");
     LEASES_BY_OWNER = concat!(lease_columns!(),
         "INDEXED BY leases_by_owner WHERE repo = ?1 AND owner = ?2 AND number > ?3
@@ -292,6 +295,21 @@ statements! {
     DELETE_DIRECTIVE = "DELETE FROM directives WHERE repo = ?1 AND number = ?2";
     SET_DIRECTIVE_DUE = "UPDATE directives SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
 
+    POST = "SELECT body FROM posts WHERE repo = ?1 AND id = ?2";
+    POSTS_AFTER = "SELECT body FROM posts INDEXED BY posts_by_id
+        WHERE (repo, id) > (?1, ?2) ORDER BY repo, id LIMIT ?3";
+    POSTS_SINCE = "SELECT seq, id FROM posts INDEXED BY posts_by_seq
+        WHERE repo = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+    POSTS_AT = "SELECT seq, id FROM post_places
+        WHERE repo = ?1 AND place = ?2 ORDER BY seq DESC LIMIT ?3";
+    PLACES_OF = "SELECT place, seq FROM post_places INDEXED BY post_places_by_id
+        WHERE repo = ?1 AND id = ?2";
+    SET_POST = "INSERT INTO posts (repo, id, seq, body) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (repo, id) DO UPDATE SET seq = excluded.seq, body = excluded.body";
+    ADD_PLACE = "INSERT OR IGNORE INTO post_places (repo, place, seq, id)
+        VALUES (?1, ?2, ?3, ?4)";
+    DELETE_POST = "DELETE FROM posts WHERE repo = ?1 AND id = ?2";
+    DELETE_PLACES = "DELETE FROM post_places WHERE repo = ?1 AND id = ?2";
     RUN = "SELECT body FROM runs WHERE repo = ?1 AND number = ?2";
     RUNS_BY_NUMBER = "SELECT body FROM runs INDEXED BY runs_by_number
         WHERE repo = ?1 AND number > ?2 ORDER BY number LIMIT ?3";

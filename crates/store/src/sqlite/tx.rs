@@ -6,7 +6,7 @@ use super::load::Loader;
 use super::lock::Held;
 use super::task_row::TaskRow;
 use super::watch::Waker;
-use super::{integrity, kept_head, memories, query, runs, sql, write};
+use super::{integrity, kept_head, memories, posts, query, runs, sql, write};
 use crate::clock::Clock;
 use crate::commit_cache::CommitCache;
 use crate::error::Gone;
@@ -24,6 +24,7 @@ use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
 use comity_core::ids::{AgentId, MemoryId, RepoName, Seq, TaskId};
 use comity_core::lease::Lease;
 use comity_core::memory::Memory;
+use comity_core::post::PostId;
 use comity_core::run::Run;
 use comity_core::search::Term;
 use comity_core::state::Key;
@@ -168,6 +169,15 @@ impl ReadTx for Tx<'_> {
         self.read(query::leases(self.conn, query))
     }
 
+    fn leases_below(
+        &mut self,
+        repo: &RepoName,
+        directory: &str,
+        limit: usize,
+    ) -> Result<Vec<Lease>, StoreError> {
+        self.read(query::leases_below(self.conn, repo, directory, limit))
+    }
+
     fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError> {
         self.read(query::decisions(self.conn, query))
     }
@@ -183,6 +193,24 @@ impl ReadTx for Tx<'_> {
         limit: usize,
     ) -> Result<Vec<MemoryId>, StoreError> {
         self.read(memories::memories_with(self.conn, repo, terms, limit))
+    }
+
+    fn posts_at(
+        &mut self,
+        repo: &RepoName,
+        places: &[String],
+        limit: usize,
+    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
+        self.read(posts::at(self.conn, repo, places, limit))
+    }
+
+    fn posts_since(
+        &mut self,
+        repo: &RepoName,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
+        self.read(posts::since(self.conn, repo, after, limit))
     }
 
     fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError> {

@@ -2,6 +2,7 @@
 
 use super::error::DbError;
 use super::memories;
+use super::posts;
 use super::runs;
 use super::sql;
 use super::task_row::{self, TaskRow, TaskRows};
@@ -165,6 +166,10 @@ fn row(
             Some(lease) => set_past_lease(conn, lease),
             None => run(conn, sql::DELETE_PAST_LEASE, params![repo.as_str(), signed(id.0)]),
         },
+        Key::Post(repo, id) => match state.posts.get(&(repo.clone(), id.clone())) {
+            Some(post) => posts::set(conn, post),
+            None => posts::delete(conn, repo, id),
+        },
         Key::Run(repo, id) => match state.runs.get(&(repo.clone(), *id)) {
             Some(found) => runs::set_run(conn, found, due),
             None => run(conn, sql::DELETE_RUN, params![repo.as_str(), signed(id.0)]),
@@ -197,7 +202,9 @@ fn set_due(conn: &Connection, key: &Key, due: Option<Timestamp>) -> Result<(), D
         Key::Run(repo, id) => {
             run(conn, sql::SET_RUN_DUE, params![repo.as_str(), signed(id.0), due])
         }
-        Key::Repo(_) | Key::Agent(_) | Key::Budget(..) | Key::PastLease(..) => Ok(()),
+        Key::Repo(_) | Key::Agent(_) | Key::Budget(..) | Key::PastLease(..) | Key::Post(..) => {
+            Ok(())
+        }
     }
 }
 
@@ -280,6 +287,8 @@ pub(super) fn clear_projections(conn: &Connection) -> Result<(), DbError> {
         "memory_words",
         "directives",
         "past_leases",
+        "posts",
+        "post_places",
         "runs",
         "budgets",
     ] {

@@ -61,7 +61,7 @@ pub(super) fn run(global: &Global, args: NeoLog) -> Result<Reply, Refusal> {
         supersedes: None,
     });
     let service = context.service(Access::Write)?;
-    let note = WriteNote { kind, text, task: None };
+    let note = WriteNote { kind, text, task: None, paths: Vec::new() };
     let answer = service.call::<op::Note>(&step(&context.caller(), 1), note)?;
     if let Some(memory) = memory {
         service.call::<op::MemoryWrite>(&step(&context.caller(), 2), memory)?;

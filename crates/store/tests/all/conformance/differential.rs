@@ -2,6 +2,7 @@
 
 use super::lists::all_tasks;
 use super::memories::{directed, followed, forgotten, rewritten, superseded, undirected, written};
+use super::posts::{change, interface, message};
 use super::world::{
     Extras, agent, answered, asked, claimed, commit, created, elsewhere, fence, locked, registered,
     repo, status, task_id, task_key, unlocked,
@@ -12,6 +13,7 @@ use comity_core::event::{Dependency, Draft, Event, TaskUpdated};
 use comity_core::facts::{Facts, Need, Saved};
 use comity_core::ids::{DirectiveId, LeaseId, MemoryId, Seq};
 use comity_core::memory::{MemoryFilter, MemoryType};
+use comity_core::post::{PlaceKind, Recipient, memories_of, place_of, places_near};
 use comity_core::role::Role;
 use comity_core::search::Search;
 use comity_core::state::Key;
@@ -130,6 +132,16 @@ fn remember(chance: &mut Chance, given: &mut Given) -> Draft {
     }
 }
 
+fn posted(chance: &mut Chance) -> Draft {
+    let path = chance.pick(&PATHS);
+    match chance.below(4) {
+        0 => change(path),
+        1 => message(Recipient::Agent(agent(chance.pick(&AGENTS)))),
+        2 => message(Recipient::All),
+        _ => interface(chance.pick(&["api", "db"]), 1 + chance.below(3), path),
+    }
+}
+
 fn command(chance: &mut Chance, given: &mut Given) -> Draft {
     let number = 1 + chance.below(given.directives + 1);
     match chance.below(3) {
@@ -146,7 +158,7 @@ fn step(chance: &mut Chance, given: &mut Given, seq: u64) -> Vec<Draft> {
     let id = format!("T{}", 1 + chance.below(given.tasks + 1));
     let other = format!("T{}", 1 + chance.below(given.tasks + 3));
     let who = chance.pick(&AGENTS);
-    let drafts = match chance.below(12) {
+    let drafts = match chance.below(14) {
         0 | 1 => vec![new_task(chance, given)],
         2 => vec![status(&id, Status::Queued, chance.pick(&Status::ALL))],
         3 => vec![status(&id, Status::Done, Status::Queued)],
@@ -160,6 +172,7 @@ fn step(chance: &mut Chance, given: &mut Given, seq: u64) -> Vec<Draft> {
         7 => vec![registered(who)],
         8 | 9 => vec![remember(chance, given)],
         10 => vec![command(chance, given)],
+        12 | 13 => vec![posted(chance)],
         _ => {
             given.decisions += 1;
             vec![asked(given.decisions), answered(1 + chance.below(given.decisions))]
@@ -277,7 +290,16 @@ fn look(tx: &mut dyn ReadTx, seed: u64, given: &Given) -> Result<Vec<String>, St
     let search =
         Search::parse(&format!("{} {}*", chance.pick(&WORDS), chance.pick(&["r", "pars"])));
     let directives = DirectiveQuery { repo: repo(), after: None, limit: 5 };
+    let prefix = chance.pick(&["", "src", "src/store", "docs/a/b"]);
+    let kinds = [PlaceKind::Change, PlaceKind::Interface, PlaceKind::Memory];
+    let mut places: Vec<String> =
+        kinds.into_iter().flat_map(|kind| places_near(kind, prefix)).collect();
+    places.push(place_of(PlaceKind::Message, &Recipient::All));
+    places.push(memories_of("global"));
     Ok(vec![
+        format!("{places:?} {:?}", tx.posts_at(&repo(), &places, 3)?),
+        format!("{:?}", tx.posts_since(&repo(), Seq(chance.below(50)), 5)?),
+        format!("{:?}", tx.leases_below(&repo(), "src", 3)?),
         format!("{memories:?} {:?}", tx.memories(&memories)?),
         format!("{search:?} {:?}", tx.memories_with(&repo(), search.looked_up(), 9)?),
         format!("{:?}", tx.directives(&directives)?),

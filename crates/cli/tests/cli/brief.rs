@@ -1,0 +1,187 @@
+//! What agents leave for each other, and how it reaches whoever claims, leases or starts.
+
+use crate::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+fn by(sandbox: &Sandbox, who: &str, args: &[&str]) -> Value {
+    sandbox.comity().by(who).args(args).json()
+}
+
+/// A project with one task on `src/a.rs`.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.json(&["task", "create", "Do a", "--file", "src/a.rs"]);
+    sandbox
+}
+
+fn texts(list: &Value) -> Vec<&str> {
+    list.as_array().into_iter().flatten().filter_map(|item| item["text"].as_str()).collect()
+}
+
+#[test]
+fn a_claim_brings_what_others_left_and_nothing_twice() {
+    let sandbox = project();
+    by(&sandbox, "w1", &["agent", "heartbeat"]);
+    by(&sandbox, "w2", &["note", "change", "renamed parse to read", "--path", "src/**"]);
+    by(&sandbox, "w2", &["note", "change", "new chapter", "--path", "docs"]);
+    by(&sandbox, "w2", &["tell", "w1", "look at zone.rs"]);
+    by(
+        &sandbox,
+        "w2",
+        &["memory", "write", "needs a database", "--type", "fact", "--scope", "src/a.rs"],
+    );
+    let claim = by(&sandbox, "w1", &["task", "claim", "T1"]);
+    let brief = &claim["brief"];
+    assert_eq!(texts(&brief["changes"]), ["renamed parse to read"]);
+    assert_eq!(brief["changes"][0]["by"], "w2");
+    assert_eq!(brief["changes"][0]["paths"], json!(["src/**"]));
+    assert_eq!(texts(&brief["messages"]), ["look at zone.rs"]);
+    assert_eq!(brief["messages"][0]["from"], "w2");
+    assert_eq!(texts(&brief["memories"]), ["needs a database"]);
+    assert_eq!(brief["more"], Value::Null);
+    let lease = by(&sandbox, "w1", &["lease", "acquire", "src/b.rs"]);
+    assert_eq!(texts(&lease["brief"]["changes"]), [""; 0], "it came before");
+    by(&sandbox, "w2", &["note", "change", "read returns a Result", "--path", "src/a.rs"]);
+    let list = by(&sandbox, "w1", &["task", "list"]);
+    assert_eq!(list["news"][0]["kind"], "change");
+    assert_eq!(texts(&list["news"]), ["read returns a Result"]);
+    assert_eq!(by(&sandbox, "w1", &["task", "list"])["news"], Value::Null);
+    let words = sandbox.comity().by("w2").args(&["tell", "w1", "bye"]).done();
+    assert!(words.stdout.contains("Told w1"), "{}", words.stdout);
+    let words = sandbox.comity().by("w1").args(&["task", "list"]).done();
+    assert!(words.stderr.contains("news: message from w2: bye"), "{}", words.stderr);
+}
+
+#[test]
+fn a_refused_lease_brings_the_brief_too() {
+    let sandbox = project();
+    by(&sandbox, "w1", &["task", "claim", "T1"]);
+    by(&sandbox, "w1", &["note", "change", "half done", "--path", "src/a.rs"]);
+    let (error, exit) = sandbox.comity().by("w2").args(&["lease", "acquire", "src/a.rs"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("lease-held"), 3));
+    let brief = &error["details"]["brief"];
+    assert_eq!(texts(&brief["changes"]), ["half done"]);
+    assert_eq!(brief["neighbours"][0]["agent"], "w1");
+    assert_eq!(brief["neighbours"][0]["task"], "T1");
+}
+
+#[test]
+fn anybody_sees_the_whole_brief_and_a_fresh_context_gets_it_again() {
+    let sandbox = project();
+    by(&sandbox, "w2", &["note", "change", "renamed it", "--path", "src"]);
+    by(&sandbox, "w1", &["task", "claim", "T1"]);
+    for args in [&["brief", "T1"][..], &["brief", "src/a.rs"], &["task", "show", "T1"]] {
+        let shown = by(&sandbox, "w3", args);
+        assert_eq!(texts(&shown["brief"]["changes"]), ["renamed it"], "{args:?}");
+    }
+    assert_eq!(texts(&by(&sandbox, "w1", &["brief"])["brief"]["changes"]), ["renamed it"]);
+    let handed = by(&sandbox, "w1", &["task", "handoff", "T1"]);
+    assert_eq!(texts(&handed["brief"]["changes"]), ["renamed it"]);
+    let (error, exit) = sandbox.comity().args(&["brief", "T9"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("not-found"), 4));
+}
+
+#[test]
+fn a_pad_is_written_section_by_section() {
+    let sandbox = project();
+    assert_eq!(sandbox.json(&["pad", "show"])["pad"]["version"], 0);
+    let pad = by(&sandbox, "w1", &["pad", "append", "## Plan\none"]);
+    assert_eq!((&pad["pad"]["scope"], &pad["pad"]["version"]), (&json!("global"), &json!(1)));
+    by(&sandbox, "w2", &["pad", "append", "## Open\nwhat?"]);
+    sandbox.write("plan.md", "two\n");
+    by(&sandbox, "w1", &["pad", "write", "plan.md", "--section", "Plan", "--if-match", "2"]);
+    let text = sandbox.json(&["pad", "show", "global"])["pad"]["text"].clone();
+    assert_eq!(text, "## Plan\ntwo\n## Open\nwhat?\n");
+    let (error, exit) = sandbox.comity().args(&["pad", "write", "plan.md"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("version-mismatch"), 3));
+    let history = sandbox.json(&["pad", "history"]);
+    let versions: Vec<u64> = history["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|v| v["version"].as_u64())
+        .collect();
+    assert_eq!(versions, [3, 2, 1]);
+    let claim = by(&sandbox, "w1", &["task", "claim", "T1"]);
+    assert_eq!(claim["brief"]["pad"]["version"], 3);
+}
+
+#[test]
+fn an_interface_has_versions_and_an_owner() {
+    let sandbox = project();
+    by(&sandbox, "w1", &["task", "claim", "T1"]);
+    sandbox.write("api.ts", "f(): void\n");
+    let args =
+        ["interface", "publish", "api", "api.ts", "--path", "src/a.rs", "--for", "src/web/**"];
+    assert_eq!(by(&sandbox, "w1", &args)["interface"]["version"], 1);
+    sandbox.write("api.ts", "f(): string\n");
+    let (error, exit) =
+        sandbox.comity().by("w2").args(&["interface", "publish", "api", "api.ts"]).refusal();
+    assert_eq!((error["code"].as_str(), exit), (Some("not-holder"), 3));
+    assert!(error["hint"].as_str().unwrap().contains("comity decision ask"), "{error}");
+    let second = by(&sandbox, "w1", &["interface", "publish", "api", "api.ts"]);
+    assert_eq!(second["interface"]["paths"], json!(["src/a.rs"]), "the paths stay");
+    let shown = sandbox.json(&["interface", "show", "api", "--diff"]);
+    assert_eq!(shown["interface"]["version"], 2);
+    let diff = shown["diff"].as_str().unwrap();
+    assert!(diff.contains("-f(): void\n+f(): string\n"), "{diff}");
+    let first = sandbox.json(&["interface", "show", "api", "--version", "1"]);
+    assert_eq!(first["interface"]["text"], "f(): void\n");
+    let list =
+        |path: &str| sandbox.json(&["interface", "list", "--path", path])["interfaces"].clone();
+    assert_eq!(list("src/web/x.ts").as_array().unwrap().len(), 1);
+    assert_eq!(list("docs").as_array().unwrap().len(), 0);
+    let lease = by(&sandbox, "w3", &["lease", "acquire", "src/web/x.ts"]);
+    assert_eq!(lease["brief"]["interfaces"][0]["name"], "api");
+    assert_eq!(lease["brief"]["interfaces"][0]["changed"], true);
+}
+
+#[test]
+fn wrong_words_are_refused_with_a_way_on() {
+    let sandbox = project();
+    for (args, code) in [
+        (&["note", "change", "what"][..], "invalid-input"),
+        (&["note", "progress", "x", "--path", "src"], "invalid-input"),
+        (&["tell", "nobody", "hello"], "unknown-name"),
+        (&["interface", "show", "nothing"], "not-found"),
+        (&["interface", "publish", "api", "missing.ts"], "invalid-input"),
+        (&["brief", "--limit", "0"], "invalid-input"),
+    ] {
+        let (error, exit) = sandbox.comity().by("w1").args(args).refusal();
+        assert_eq!(error["code"], code, "{args:?}");
+        assert!(exit != 0 && error["hint"].is_string(), "{args:?}: {error}");
+    }
+    let secret = "AKIAIOSFODNN7EXAMPLE";
+    by(&sandbox, "w1", &["pad", "append", &format!("key {secret}")]);
+    let text = sandbox.json(&["pad", "show"])["pad"]["text"].to_string();
+    assert!(!text.contains(secret), "{text}");
+}
+
+#[test]
+fn work_that_lands_tells_those_who_work_there() {
+    let sandbox = project();
+    sandbox.json(&["task", "create", "Do b", "--file", "src/**"]);
+    let ann = |args: &[&str]| by(&sandbox, "human:ann", args);
+    by(&sandbox, "w1", &["task", "claim", "T1", "--start"]);
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "feat/T1-do-a"]);
+    sandbox.write("src/a.rs", "fn read() {}\n");
+    sandbox.commit(&sandbox.root, "Rename");
+    by(&sandbox, "w1", &["task", "submit", "T1"]);
+    ann(&["task", "approve", "T1"]);
+    ann(&["task", "merge", "T1"]);
+    sandbox.git(&sandbox.root, &["switch", "--quiet", "main"]);
+    sandbox.git(&sandbox.root, &["merge", "--quiet", "--no-ff", "-m", "Merge T1", "feat/T1-do-a"]);
+    ann(&["task", "done", "T1"]);
+    let claim = by(&sandbox, "w2", &["task", "claim", "T2"]);
+    let change = &claim["brief"]["changes"][0];
+    assert_eq!((&change["text"], &change["task"]), (&json!("Do a"), &json!("T1")));
+    assert_eq!(change["paths"], json!(["src/a.rs"]));
+    assert!(change["commit"].is_string(), "{change}");
+    // The mission names the brief as a file, in which others' text stands between marks.
+    assert_eq!(claim["mission"]["context"]["memory"], ".comity/missions/T2/brief.md");
+    let page = std::fs::read_to_string(sandbox.root.join(".comity/missions/T2/brief.md")).unwrap();
+    assert!(page.contains("<<<") && page.contains("Changed by human:ann on T1"), "{page}");
+    let prime = sandbox.comity().by("w2").args(&["prime"]).done().stdout;
+    assert!(prime.contains("<<<") && prime.contains("Do a"), "{prime}");
+    assert!(prime.chars().count() <= 1_600, "{prime}");
+}

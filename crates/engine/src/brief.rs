@@ -1,0 +1,326 @@
+//! The brief, put together from one snapshot: what others left for whoever works somewhere, found by index.
+
+use crate::batch::settle;
+use crate::read::Reader;
+use comity_api::AskBrief;
+use comity_core::brief::{
+    Brief, DecisionLine, Neighbour, Room, Scope, change_line, cut, excerpt, interface_line,
+    message_line, pad_head,
+};
+use comity_core::decide::pad_scope;
+use comity_core::decision::DecisionState;
+use comity_core::hint::op;
+use comity_core::ids::{Seq, TaskId};
+use comity_core::limits::PAGE_MAX;
+use comity_core::memory::GLOBAL_SCOPE;
+use comity_core::news::{Cursor, NEWS_LIFE, Unread};
+use comity_core::pattern::Pattern;
+use comity_core::post::{Post, PostId, PostKind, memories_of};
+use comity_core::refusal::Refusal;
+use comity_core::state::Key;
+use comity_core::task::Task;
+use comity_core::view;
+use std::collections::BTreeSet;
+
+/// What is looked at of each kind and place, the newest of it.
+pub(crate) const LOOK_MAX: usize = 64;
+/// Interfaces and memories that are looked at in one place.
+const FEW: usize = 16;
+/// Tasks whose answered questions a brief looks at: the task, what it is part of, what it waits for.
+const TASKS_MAX: usize = 16;
+/// Leases of others that a brief looks at in one directory.
+const NEIGHBOURS_MAX: usize = 32;
+/// Tasks that an agent holds, as far as a scope goes.
+const HELD_MAX: usize = 50;
+
+/// What a brief is for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AtHand {
+    pub(crate) task: Option<TaskId>,
+    pub(crate) paths: Vec<String>,
+}
+
+/// A post that somebody was not given yet, or may see anyway.
+pub(crate) struct Found {
+    pub(crate) post: Post,
+    pub(crate) unread: Option<Unread>,
+}
+
+impl Found {
+    fn is_repeated(&self) -> bool {
+        self.unread == Some(Unread::Repeated)
+    }
+}
+
+/// Whether a brief has everything, or what its reader was not given yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Whole,
+    Unread,
+}
+
+impl Reader<'_> {
+    /// Shows a brief to whoever asks. Nothing counts as given by it.
+    pub(crate) fn asked_brief(&mut self, asked: &AskBrief) -> Result<Brief, Refusal> {
+        let room = match asked.limit {
+            Some(0) => return Err(Refusal::input("a brief has at least one entry")),
+            Some(most) => Room::of(most.min(PAGE_MAX)),
+            None => Room::default(),
+        };
+        let task = asked.task.as_ref().map(|id| self.find(id)).transpose()?;
+        let at_hand = match task {
+            None if asked.paths.is_empty() => self.held()?,
+            task => AtHand { task: task.map(|task| task.id), paths: asked.paths.clone() },
+        };
+        let mut scope = self.scope(&at_hand)?;
+        scope.own_too = true;
+        self.brief(&at_hand, &scope, &Cursor::default(), (Extent::Whole, room))
+    }
+
+    /// Returns what the caller holds: its tasks, and the paths of its leases.
+    pub(crate) fn held(&mut self) -> Result<AtHand, Refusal> {
+        let task = self.held_tasks()?.pop().map(|task| task.id);
+        Ok(AtHand { task, paths: self.leased()? })
+    }
+
+    /// Returns the paths that the caller has leased here.
+    fn leased(&mut self) -> Result<Vec<String>, Refusal> {
+        let (repo, me) = (self.caller.repo.clone(), self.caller.actor.clone());
+        settle(self.tx, &mut self.facts, |facts| {
+            let own = facts.leases_of(&repo, &me)?;
+            Ok(own.iter().map(|lease| lease.path.clone()).collect())
+        })
+    }
+
+    /// Returns the tasks that the caller holds here, the one claimed last at the end.
+    pub(crate) fn held_tasks(&mut self) -> Result<Vec<Task>, Refusal> {
+        let me = self.caller.actor.clone();
+        let mut tasks = Vec::new();
+        for (repo, id) in self.tx.held_by(&me, HELD_MAX)? {
+            if repo == self.caller.repo {
+                let task =
+                    settle(self.tx, &mut self.facts, |facts| Ok(facts.task(&repo, &id)?.cloned()))?;
+                let is_held = |task: &Task| task.claim.as_ref().is_some_and(|it| it.agent == me);
+                tasks.extend(task.filter(is_held));
+            }
+        }
+        tasks.sort_by_key(|task| task.claim.as_ref().map(|claim| claim.fence));
+        Ok(tasks)
+    }
+
+    /// Returns whom something would have to concern: the caller, with what it holds.
+    pub(crate) fn own_scope(&mut self) -> Result<Scope, Refusal> {
+        let paths = self.leased()?;
+        let mut scope = self.scope(&AtHand { task: None, paths })?;
+        for task in self.held_tasks()? {
+            self.add_paths(&mut scope, &task.files)?;
+            scope.tasks.push(task.id);
+        }
+        Ok(scope)
+    }
+
+    pub(crate) fn scope(&mut self, at_hand: &AtHand) -> Result<Scope, Refusal> {
+        let (repo, agent) = (self.caller.repo.clone(), self.caller.actor.clone());
+        let roles = self.caller_roles()?;
+        let (tasks, paths) = (at_hand.task.iter().cloned().collect(), Vec::new());
+        let mut scope = Scope { repo, agent, roles, tasks, paths, own_too: false };
+        self.add_paths(&mut scope, &at_hand.paths)?;
+        if let Some(id) = &at_hand.task {
+            let files = self.task_by_id(id)?.map(|task| task.files).unwrap_or_default();
+            self.add_paths(&mut scope, &files)?;
+        }
+        Ok(scope)
+    }
+
+    fn add_paths(&mut self, scope: &mut Scope, texts: &[String]) -> Result<(), Refusal> {
+        let repo = scope.repo.clone();
+        let rule = settle(self.tx, &mut self.facts, |facts| facts.case_rule_of(&repo))?;
+        for text in texts {
+            // Stored patterns were parsed when they came in; one that no longer parses covers nothing.
+            if let Ok(pattern) = Pattern::parse_with(text, rule)
+                && !scope.paths.iter().any(|known| known.as_str() == pattern.as_str())
+            {
+                scope.paths.push(pattern);
+            }
+        }
+        Ok(())
+    }
+
+    fn task_by_id(&mut self, id: &TaskId) -> Result<Option<Task>, Refusal> {
+        let repo = self.caller.repo.clone();
+        settle(self.tx, &mut self.facts, |facts| Ok(facts.task(&repo, id)?.cloned()))
+    }
+
+    /// Finds the posts of a kind that concern a scope, newest first, as far as they are wanted.
+    pub(crate) fn concerning(
+        &mut self,
+        kind: PostKind,
+        scope: &Scope,
+        cursor: &Cursor,
+        extent: Extent,
+    ) -> Result<Vec<Found>, Refusal> {
+        let most = if kind == PostKind::Interface { FEW } else { LOOK_MAX };
+        let mut ids = self.tx.posts_at(&scope.repo, &scope.places(kind), most)?;
+        ids.truncate(LOOK_MAX * 2);
+        let mut found = Vec::new();
+        for (seq, id) in ids {
+            found.extend(self.found(scope, cursor, (seq, &id), extent)?);
+        }
+        Ok(found)
+    }
+
+    /// Loads a post, if it still says what it said at that place in the log, concerns the scope, and is wanted.
+    pub(crate) fn found(
+        &mut self,
+        scope: &Scope,
+        cursor: &Cursor,
+        (seq, id): (Seq, &PostId),
+        extent: Extent,
+    ) -> Result<Option<Found>, Refusal> {
+        let now = self.facts.moment.now;
+        let unread = cursor.unread(seq, now);
+        if extent == Extent::Unread && unread.is_none() {
+            return Ok(None);
+        }
+        let repo = scope.repo.clone();
+        let post = settle(self.tx, &mut self.facts, |facts| Ok(facts.post(&repo, id)?.cloned()))?;
+        let is_current = |post: &Post| post.seq == seq && scope.concerns(post);
+        let Some(post) = post.filter(is_current) else { return Ok(None) };
+        let is_fresh = now.since(post.ts) < NEWS_LIFE;
+        if extent == Extent::Unread && !is_fresh {
+            return Ok(None);
+        }
+        Ok(Some(Found { post, unread: unread.filter(|_| is_fresh) }))
+    }
+
+    pub(crate) fn brief(
+        &mut self,
+        at_hand: &AtHand,
+        scope: &Scope,
+        cursor: &Cursor,
+        (extent, room): (Extent, Room),
+    ) -> Result<Brief, Refusal> {
+        let task = at_hand.task.as_ref().map(|id| self.task_by_id(id)).transpose()?.flatten();
+        let changes = self.concerning(PostKind::Change, scope, cursor, extent)?;
+        let messages = self.concerning(PostKind::Message, scope, cursor, extent)?;
+        let interfaces = self.concerning(PostKind::Interface, scope, cursor, Extent::Whole)?;
+        let all = Brief {
+            pad: self.pad_of(task.as_ref())?,
+            interfaces: interfaces
+                .iter()
+                .map(|it| interface_line(&it.post, extent == Extent::Unread && it.unread.is_some()))
+                .collect(),
+            changes: changes.iter().map(|it| change_line(&it.post, it.is_repeated())).collect(),
+            memories: self.recalled_for(scope)?,
+            decisions: self.decisions_for(task.as_ref())?,
+            neighbours: self.holders_near(scope)?,
+            messages: messages.iter().map(|it| message_line(&it.post, it.is_repeated())).collect(),
+            more: None,
+        };
+        let asked = match &at_hand.task {
+            Some(id) => op("brief").arg("task", id),
+            None => at_hand.paths.iter().fold(op("brief"), |call, path| call.arg("paths", path)),
+        };
+        let how = comity_core::hint::Hint::from(asked.arg("limit", &PAGE_MAX)).to_string();
+        Ok(cut(all, room, &how))
+    }
+
+    fn pad_of(
+        &mut self,
+        task: Option<&Task>,
+    ) -> Result<Option<comity_core::brief::PadHead>, Refusal> {
+        let repo = self.caller.repo.clone();
+        settle(self.tx, &mut self.facts, |facts| {
+            let scope = pad_scope(facts, &repo, task.map(|task| task.id.as_str()))?;
+            let id = PostId::named(PostKind::Pad, &scope);
+            Ok(facts.post(&repo, &id)?.filter(|post| !post.text.is_empty()).map(pad_head))
+        })
+    }
+
+    /// Finds the memories about what is at hand, then those about everything, each the newest first.
+    fn recalled_for(&mut self, scope: &Scope) -> Result<Vec<view::MemoryView>, Refusal> {
+        let repo = scope.repo.clone();
+        let mut ids = self.tx.posts_at(&repo, &scope.memory_places(), FEW)?;
+        ids.extend(self.tx.posts_at(&repo, &[memories_of(GLOBAL_SCOPE)], FEW)?);
+        let now = self.facts.moment.now;
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        for id in ids.into_iter().filter_map(|(_, id)| id.memory()) {
+            if !seen.insert(id) {
+                continue;
+            }
+            let memory =
+                settle(self.tx, &mut self.facts, |facts| Ok(facts.memory(&repo, id)?.cloned()))?;
+            let Some(memory) = memory.filter(|it| !it.is_expired(now) && scope.recalls(it)) else {
+                continue;
+            };
+            let mut memory = view::memory(&memory);
+            memory.text = excerpt(&memory.text);
+            found.push(memory);
+        }
+        Ok(found)
+    }
+
+    /// Finds the answers to what was asked for a task, what it is part of, and what it waits for.
+    fn decisions_for(&mut self, task: Option<&Task>) -> Result<Vec<DecisionLine>, Refusal> {
+        let Some(task) = task else { return Ok(Vec::new()) };
+        let mut ids: BTreeSet<_> = task.decisions.iter().copied().collect();
+        for id in task.parent.iter().chain(&task.dependencies).take(TASKS_MAX) {
+            ids.extend(self.task_by_id(id)?.into_iter().flat_map(|task| task.decisions));
+        }
+        let repo = self.caller.repo.clone();
+        let mut lines = Vec::new();
+        for id in ids.into_iter().rev().take(LOOK_MAX) {
+            let asked =
+                settle(self.tx, &mut self.facts, |facts| Ok(facts.decision(&repo, id)?.cloned()))?;
+            let settled =
+                |state| matches!(state, DecisionState::Answered | DecisionState::Defaulted);
+            let Some(asked) = asked.filter(|asked| settled(asked.state)) else { continue };
+            let answer = [asked.answer.as_deref(), asked.text.as_deref()];
+            let answer = answer.into_iter().flatten().collect::<Vec<_>>().join(": ");
+            let (id, question) = (id.to_string(), excerpt(&asked.question));
+            lines.push(DecisionLine { id, question, answer: excerpt(&answer) });
+        }
+        Ok(lines)
+    }
+
+    /// Finds who else is at work in the directories at hand, by their live leases.
+    fn holders_near(&mut self, scope: &Scope) -> Result<Vec<Neighbour>, Refusal> {
+        let parent = |path: &Pattern| {
+            path.literal_prefix().rsplit_once('/').map(|(above, _)| above.to_owned())
+        };
+        let directories: BTreeSet<String> = scope.paths.iter().filter_map(parent).collect();
+        let mut found: Vec<Neighbour> = Vec::new();
+        for directory in directories.into_iter().take(TASKS_MAX) {
+            for lease in self.tx.leases_below(&scope.repo, &directory, NEIGHBOURS_MAX)? {
+                let ended = self.changed.contains(&Key::Lease(lease.repo.clone(), lease.id));
+                if ended || lease.owner == scope.agent {
+                    continue;
+                }
+                let task = lease.claim_of.as_ref().map(ToString::to_string);
+                let agent = lease.owner.to_string();
+                let known = found.iter_mut().find(|it| it.agent == agent && it.task == task);
+                if let Some(known) = known {
+                    known.since = known.since.min(lease.acquired_at);
+                    if !known.paths.contains(&lease.path) {
+                        known.paths.push(lease.path);
+                    }
+                    continue;
+                }
+                let about =
+                    lease.claim_of.as_ref().map(|id| self.task_by_id(id)).transpose()?.flatten();
+                found.push(Neighbour {
+                    agent,
+                    task,
+                    title: about.as_ref().map(|task| excerpt(&task.title)),
+                    paths: vec![lease.path],
+                    branch: about.and_then(|task| task.branch),
+                    since: lease.acquired_at,
+                });
+            }
+        }
+        found.sort_by_key(|it| std::cmp::Reverse(it.since));
+        found.iter_mut().for_each(|it| it.paths.truncate(FEW));
+        Ok(found)
+    }
+}
