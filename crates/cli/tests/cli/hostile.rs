@@ -223,6 +223,8 @@ with -- H
 with --task T1 --gate tests -- false
 serve --listen H
 serve --listen 127.0.0.1:0
+up --listen H
+link
 __complete task show T
 completions bash
 completions H
