@@ -73,6 +73,8 @@ enum Ended {
     TimedOut,
     /// Somebody ended the run in the store.
     Elsewhere,
+    /// The run was paused: its agent is ended, and starts again when the run goes on.
+    Paused,
 }
 
 struct Keeper<'a> {
@@ -161,7 +163,8 @@ impl Keeper<'_> {
             let agent = self.launch(program, &space)?;
             self.change(RunChange::Progress(Box::default()))?;
             match self.listen(agent, &mut space)? {
-                (Ended::Elsewhere, exit) if self.state()? == RunState::Paused => {
+                // By now somebody may have let it go on already.
+                (Ended::Paused, exit) => {
                     space.snapshot();
                     self.note("event", &format!("paused, exit {exit:?}"));
                     if !self.wait_for_resume()? {
@@ -259,11 +262,13 @@ impl Keeper<'_> {
                 looked = Instant::now();
                 patiently(self.settle())?;
                 // A store that is away for a while ends no run.
-                let is_at_work = patiently(self.state())?.is_none_or(|state| {
-                    matches!(state, RunState::Starting | RunState::Running | RunState::Waiting)
+                let stopped = patiently(self.state())?.and_then(|state| match state {
+                    RunState::Starting | RunState::Running | RunState::Waiting => None,
+                    RunState::Paused => Some(Ended::Paused),
+                    _ => Some(Ended::Elsewhere),
                 });
-                if why.is_none() && !is_at_work {
-                    why = Some(Ended::Elsewhere);
+                if why.is_none() && stopped.is_some() {
+                    why = stopped;
                     agent.end();
                 } else if why.is_none() && began.elapsed() > most {
                     why = Some(Ended::TimedOut);
@@ -282,7 +287,7 @@ impl Keeper<'_> {
                 while let Ok(said) = agent.lines.recv_timeout(LOOK / 10) {
                     self.hear(said);
                 }
-                if !matches!(why, Some(Ended::Elsewhere)) {
+                if !matches!(why, Some(Ended::Elsewhere | Ended::Paused)) {
                     self.settle()?;
                 }
                 return Ok((why.unwrap_or(Ended::Exited(exit)), Some(exit)));
@@ -379,7 +384,7 @@ impl Keeper<'_> {
         let (head, wip) = (space.head(), space.wip());
         let failed = |kind, message: &str| Some(RunError::new(kind, message));
         let error = match ended {
-            Ended::Elsewhere => return Ok(()),
+            Ended::Elsewhere | Ended::Paused => return Ok(()),
             Ended::TimedOut => failed(RunFault::Timeout, "the run took too long"),
             Ended::Exited(0) => None,
             Ended::Exited(_) if self.limited => {

@@ -120,6 +120,7 @@ budget set H --usd 1
 budget set agent:developer --usd 1
 budget list
 budget clear H
+link
 note progress H --task T1
 note H H
 event emit {\"event\":\"commit_pushed\",\"task\":\"T1\",\"text\":\"\\u001b]52;c;eA==\\u0007\\u202e\"}
@@ -224,7 +225,6 @@ with --task T1 --gate tests -- false
 serve --listen H
 serve --listen 127.0.0.1:0
 up --listen H
-link
 __complete task show T
 completions bash
 completions H

@@ -172,6 +172,8 @@ fn a_run_whose_budget_is_used_up_pauses_and_goes_on_when_a_person_says_so() {
     let sandbox = with_agent(&script, "");
     start(&sandbox).args(&["--budget", "0.5"]).json();
     wait_for("it is paused", || run(&sandbox, "R1")["state"] == "paused");
+    let agent = sandbox.outside().join("agent.sh");
+    wait_for("its agent has stopped", || alive(&agent.display().to_string()).is_empty());
     let status = sandbox.json(&["status"]);
     assert_eq!(status["attention"][0]["kind"], "budget", "{status}");
     sandbox.comity().by("human:ann").args(&["decision", "answer", "D1", "raise: 3"]).json();
