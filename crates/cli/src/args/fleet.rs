@@ -45,7 +45,7 @@ pub struct StartArgs {
     /// Further facts about the run, as a JSON object
     #[arg(long, value_name = "JSON")]
     pub meta: Option<String>,
-    /// The driver that starts the agent, from [drivers] in the settings
+    /// A driver of the settings, which starts the agent
     #[arg(long, value_name = "NAME")]
     pub driver: Option<String>,
     /// The model of the agent
