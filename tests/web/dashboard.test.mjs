@@ -15,6 +15,9 @@ after(async () => {
 const card = (id, column) => page.locator(`${column ? `[data-column=${column}] ` : ""}[data-task="${id}"]`);
 const create = (title, ...more) => world.run("human:ann", "task", "create", title, ...more).task.id;
 
+/** Waits until a field has the focus: keys that come earlier are lost. */
+const typing = (page) => page.waitForFunction(() => document.activeElement?.matches("input, textarea"));
+
 test("a link opens the page once, and its key leaves the address", async () => {
   const link = world.link();
   const context = await world.browser.newContext();
@@ -124,6 +127,7 @@ test("a drop that wants words opens the panel and asks for them", async () => {
   await card(id, "queued").waitFor();
   await page.dragAndDrop(`[data-task="${id}"]`, "[data-column=blocked]");
   await page.waitForSelector(`[data-panel=${id}] textarea`);
+  await typing(page);
   await page.keyboard.type("a test account");
   await page.keyboard.press("Control+Enter");
   await card(id, "blocked").waitFor();
@@ -142,6 +146,7 @@ test("review: the diff is shown, lines are quoted, changes are requested, and ap
   assert.match(await reason.inputValue(), /round\.rs:1\n> \+ pub fn/);
   await reason.focus();
   await page.keyboard.press("Control+End");
+  await typing(page);
   await page.keyboard.type("Test it.");
   await page.keyboard.press("Control+Enter");
   await page.waitForSelector(".state.changes");
@@ -196,6 +201,7 @@ test("a person waives a gate in the panel, checks an item off, and approves", as
   world.submit(id, "codex:8", "waive.rs");
   await world.open(page, `/task/${id}`);
   await page.locator("[data-panel] button:text-is('Waive')").click();
+  await typing(page);
   await page.keyboard.type("the machine is gone");
   await page.keyboard.press("Control+Enter");
   await page.waitForSelector("text=waived");
@@ -241,6 +247,7 @@ test("`c` makes a task", async () => {
   await page.locator("body").click({ position: { x: 700, y: 80 } });
   await page.keyboard.press("c");
   await page.waitForSelector("dialog[open]");
+  await typing(page);
   await page.keyboard.type("Made in the browser");
   await page.keyboard.press("Enter");
   await page.waitForSelector("[data-panel] h1:has-text('Made in the browser')");
