@@ -13,8 +13,8 @@ use crate::commit_cache::CommitCache;
 use crate::rows;
 use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
-    Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
-    RunQuery, StoreError, TaskQuery, WriteTx, check_append,
+    Changes, DecisionQuery, DirectiveQuery, EventQuery, KeptRow, LeaseQuery, MemoryQuery, ReadTx,
+    Rows, RunQuery, StoreError, TaskQuery, WriteTx, check_append,
 };
 use comity_core::agent::Agent;
 use comity_core::budget::{Budget, Scope};
@@ -319,6 +319,14 @@ impl ReadTx for Tx<'_> {
         limit: usize,
     ) -> Result<Vec<(AgentId, String, Saved)>, StoreError> {
         self.found(query::saved(&self.link, self.now.0.now, after, limit))
+    }
+
+    fn kept_rows(
+        &mut self,
+        after: Option<&(String, String)>,
+        limit: usize,
+    ) -> Result<Vec<KeptRow>, StoreError> {
+        self.found(query::kept_rows(&self.link, after, limit))
     }
 
     fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError> {
