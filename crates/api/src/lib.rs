@@ -4,6 +4,7 @@
 //! `bridge` register the handlers of the rows that are theirs.
 
 mod fleet;
+mod github;
 mod input;
 #[macro_use]
 mod output;
@@ -17,6 +18,7 @@ mod step;
 mod table;
 
 pub use fleet::*;
+pub use github::*;
 pub use input::*;
 pub use openapi::openapi;
 pub use output::*;

@@ -4,12 +4,14 @@
 
 mod body;
 mod memory;
+mod outside;
 mod post;
 mod run;
 mod talk;
 
 pub use body::*;
 pub use memory::*;
+pub use outside::*;
 pub use post::*;
 pub use run::*;
 pub use talk::*;
@@ -144,6 +146,10 @@ events! {
     BudgetSettled(Box<BudgetSettled>) => "budget_settled";
     BudgetReleased(BudgetReleased) => "budget_released";
     BudgetBreached(BudgetBreached) => "budget_breached";
+    OutsideRefused(OutsideRefused) => "outside_refused";
+    IssuePaused(IssuePaused) => "issue_paused";
+    IssueResumed(IssueResumed) => "issue_resumed";
+    TextAccepted(TextAccepted) => "text_accepted";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

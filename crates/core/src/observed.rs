@@ -4,6 +4,7 @@
 use crate::command::{
     Command, FileAction, LeaseChange, ReportStatus, RunChange, Submission, TaskVerb,
 };
+use crate::outside::{CheckSeen, OutsideSeen};
 use crate::status::Status;
 use crate::task::Tier;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,10 @@ pub struct Observed {
     pub unseen: Option<String>,
     /// The run of a command that evidence in the request comes from. Evidence without a run is claimed.
     pub run: Option<RunSeen>,
+    /// Who did it in another system, as that system says.
+    pub outside: Option<OutsideSeen>,
+    /// The check in another system that evidence in the request comes from.
+    pub check: Option<CheckSeen>,
     /// For a command about several tasks: what was seen for each of its steps.
     pub steps: Vec<Observed>,
 }

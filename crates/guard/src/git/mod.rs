@@ -5,6 +5,6 @@ mod commit;
 mod work_tree;
 
 pub(crate) use call::push;
-pub use call::{Git, version};
+pub use call::{Git, push_commit, version};
 pub use commit::{Containment, containment, hold, keep, let_go, snapshot};
 pub use work_tree::{NewFiles, WorkTree};
