@@ -51,7 +51,7 @@ fn calm(line: &str, out: &mut String) {
     while let Some(c) = chars.next() {
         out.push(c);
         let names = chars.peek().is_some_and(char::is_ascii_alphanumeric);
-        if c == '@' && names && !before.is_alphanumeric() {
+        if c == '@' && names && !before.is_ascii_alphanumeric() {
             out.push_str("<!-- -->");
         }
         before = c;
@@ -141,7 +141,10 @@ mod tests {
 
     #[test]
     fn a_text_mentions_nobody_and_fits() {
-        assert_eq!(outgoing("ask @ann or a@b.c, @ and @-"), "ask @<!-- -->ann or a@b.c, @ and @-");
+        assert_eq!(
+            outgoing("ask @ann, é@eve or a@b.c, @ and @-"),
+            "ask @<!-- -->ann, é@<!-- -->eve or a@b.c, @ and @-"
+        );
         let code = "```yaml\nfiles:\n  - \"@scope/x.mjs\"\n```";
         assert_eq!(
             outgoing(&format!("@ann\n{code}\n@bob")),
