@@ -5,6 +5,7 @@
 
 mod fleet;
 mod input;
+mod merging;
 #[macro_use]
 mod output;
 mod openapi;
@@ -18,6 +19,7 @@ mod table;
 
 pub use fleet::*;
 pub use input::*;
+pub use merging::*;
 pub use openapi::openapi;
 pub use output::*;
 pub use pages::*;

@@ -2,6 +2,7 @@
 
 use crate::fleet::*;
 use crate::input::*;
+use crate::merging::*;
 use crate::output::*;
 use crate::pages::*;
 use crate::post::*;
@@ -224,6 +225,9 @@ table! {
     RunPause "run.pause" Write Dispatch PEOPLE, PauseRun => RunAnswer, "Pause a run";
     RunResume "run.resume" Write Dispatch PEOPLE, ResumeRun => RunAnswer, "Continue a paused run";
     Cost "cost" Read none PEOPLE, CostFilter => CostAnswer, "Show what the runs of agents cost";
+    MergeQueue "merge.queue" Read none PEOPLE, Nothing => MergeQueueAnswer, "List approved work that waits to be merged, in order";
+    MergeRun "merge.run" Write MergeQueue LOCAL, RunMerges => MergeRunAnswer, "Merge approved work in batches, check each batch, and finish its tasks";
+    Release "release" Write MergeQueue LOCAL, ReleaseTag => ReleaseAnswer, "Tag a release, and record the tasks that are in it";
     BudgetSet "budget.set" Write Budget PEOPLE, NewBudget => BudgetsAnswer, "Set what runs may cost";
     BudgetList "budget.list" Read none PEOPLE, Nothing => BudgetsAnswer, "List budgets, and what is used of them";
     BudgetClear "budget.clear" Write Budget PEOPLE, ClearBudget => BudgetsAnswer, "Remove a budget";

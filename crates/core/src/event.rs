@@ -4,12 +4,14 @@
 
 mod body;
 mod memory;
+mod merging;
 mod post;
 mod run;
 mod talk;
 
 pub use body::*;
 pub use memory::*;
+pub use merging::*;
 pub use post::*;
 pub use run::*;
 pub use talk::*;
@@ -144,6 +146,11 @@ events! {
     BudgetSettled(Box<BudgetSettled>) => "budget_settled";
     BudgetReleased(BudgetReleased) => "budget_released";
     BudgetBreached(BudgetBreached) => "budget_breached";
+    MergeQueued(MergeQueued) => "merge_queued";
+    MergeStarted(MergeStarted) => "merge_started";
+    MergeLanded(MergeLanded) => "merge_landed";
+    MergeEjected(Box<MergeEjected>) => "merge_ejected";
+    MergeProbed(MergeProbed) => "merge_probed";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

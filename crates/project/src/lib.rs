@@ -15,6 +15,7 @@ mod gates;
 pub mod git;
 pub mod identity;
 mod machine;
+pub mod merging;
 mod owner;
 mod paths;
 mod problem;

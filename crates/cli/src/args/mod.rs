@@ -13,6 +13,7 @@ mod import;
 mod init;
 mod log;
 mod memory;
+mod merge;
 mod neo;
 mod post;
 mod serve;
@@ -35,6 +36,7 @@ pub use import::ImportCommand;
 pub use init::InitArgs;
 pub use log::{EventCommand, LogArgs, LogCommand, ReportCommand, StoreCommand};
 pub use memory::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryArgs, WriteArgs};
+pub use merge::{MergeCommand, ReleaseArgs};
 pub use neo::{
     NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown,
     NeoTask,
@@ -204,6 +206,11 @@ pub enum Command {
     Runs(Deferred<RunsArgs>),
     #[command(about = help::<op::Cost>(), after_help = "Example:\n  comity cost --by task")]
     Cost(Deferred<CostArgs>),
+    /// Merge approved work: show the queue, work through it, and look for coming conflicts
+    #[command(subcommand, after_help = "Example:\n  comity merge run")]
+    Merge(Deferred<MergeCommand>),
+    #[command(about = help::<op::Release>(), after_help = "Example:\n  comity release v1.2.0")]
+    Release(Deferred<ReleaseArgs>),
     /// Set and show what runs may cost
     #[command(subcommand, after_help = "Example:\n  comity budget set repo --usd 20 --per day")]
     Budget(Deferred<BudgetCommand>),

@@ -7,6 +7,7 @@ pub mod import;
 pub mod intervention;
 pub mod log;
 pub mod memory;
+pub mod merge;
 pub mod post;
 pub mod settings;
 pub mod status;

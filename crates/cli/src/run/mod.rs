@@ -14,6 +14,7 @@ mod lease;
 mod log;
 mod man;
 mod memory;
+mod merge;
 mod neo;
 mod post;
 mod prime;
@@ -137,6 +138,8 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Runs(args) => fleet::runs(context()?, *args.0),
         Command::Cost(args) => fleet::cost(context()?, &args.0),
         Command::Budget(command) => fleet::budget(context()?, *command.0),
+        Command::Merge(command) => merge::run(context()?, *command.0, global.json),
+        Command::Release(args) => merge::release(context()?, *args.0, global.json),
         Command::Memory(command) => memory::memory(context()?, *command.0),
         Command::Directive(command) => memory::directive(context()?, *command.0),
         Command::Log(args) => log::run(context()?, *args.0, global.json),

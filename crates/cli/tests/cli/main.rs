@@ -39,6 +39,7 @@ mod landing;
 mod lost_events;
 mod mcp;
 mod memory;
+mod merge_queue;
 mod neo;
 mod neo_export;
 mod neo_files;
