@@ -351,6 +351,7 @@ pub(crate) fn rebuild(store: &mut dyn Store, policy: &Policy) -> Result<RebuildA
         rows: Rows { facts: &facts, dirty: &none, due: &no_due },
         presence: &[],
         saved: &[],
+        kept: &[],
     })?;
     Ok(RebuildAnswer { rebuilt, events: chain.head.seq.0, head: chain.head.hash.to_string() })
 }

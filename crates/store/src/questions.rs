@@ -29,6 +29,8 @@ macro_rules! questions {
             held_by = query::held_by(agent: &AgentId, limit: usize)
                 -> Vec<(RepoName, comity_core::ids::TaskId)>;
             events = query::events(query: &$crate::EventQuery) -> Vec<Stored>;
+            kept_rows = query::kept_rows(after: Option<&(String, String)>, limit: usize)
+                -> Vec<$crate::KeptRow>;
             status_counts = query::status_counts(repo: &RepoName)
                 -> std::collections::BTreeMap<comity_core::status::Status, u64>;
             entities = query::entities(after: Option<&Key>, limit: usize)

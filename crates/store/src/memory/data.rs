@@ -19,6 +19,7 @@ pub(super) struct Data {
     pub(super) events: Vec<Stored>,
     pub(super) presence: BTreeMap<(AgentId, Option<Fence>), Timestamp>,
     pub(super) saved: BTreeMap<(AgentId, String), Saved>,
+    pub(super) kept: BTreeMap<(String, String), Vec<u8>>,
     pub(super) due: BTreeMap<Key, Timestamp>,
     pub(super) noted: Option<ClockNote>,
     pub(super) commits: u64,
@@ -101,6 +102,13 @@ impl Data {
         }
         for (actor, key, saved) in changes.saved {
             self.saved.insert((actor.clone(), key.clone()), saved.clone());
+        }
+        for (space, key, value) in changes.kept {
+            let place = (space.clone(), key.clone());
+            match value {
+                Some(value) => self.kept.insert(place, value.clone()),
+                None => self.kept.remove(&place),
+            };
         }
         self.commits += 1;
     }

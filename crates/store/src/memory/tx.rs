@@ -6,8 +6,8 @@ use crate::clock::Clock;
 use crate::listing;
 use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
-    Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
-    RunQuery, StoreError, TaskQuery, WriteTx, check_append,
+    Changes, DecisionQuery, DirectiveQuery, EventQuery, KeptRow, LeaseQuery, MemoryQuery, ReadTx,
+    Rows, RunQuery, StoreError, TaskQuery, WriteTx, check_append,
 };
 use comity_core::agent::Agent;
 use comity_core::budget::{Budget, Scope};
@@ -422,6 +422,18 @@ impl ReadTx for Tx<'_> {
             (actor.clone(), key.clone(), saved.clone())
         };
         Ok(wanted.take(limit).map(row).collect())
+    }
+
+    fn kept_rows(
+        &mut self,
+        after: Option<&(String, String)>,
+        limit: usize,
+    ) -> Result<Vec<KeptRow>, StoreError> {
+        let rows = self.data.kept.iter().filter(|(key, _)| after.is_none_or(|after| *key > after));
+        let row = |((space, key), value): (&(String, String), &Vec<u8>)| {
+            (space.clone(), key.clone(), value.clone())
+        };
+        Ok(rows.take(limit).map(row).collect())
     }
 
     fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError> {

@@ -6,7 +6,7 @@ use super::load::Loader;
 use super::sql;
 use crate::listing::{self, Place, PlaceId};
 use crate::rows;
-use crate::{DecisionQuery, EventQuery, LeaseQuery, TaskQuery};
+use crate::{DecisionQuery, EventQuery, KeptRow, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
 use comity_core::decision::Decision;
@@ -135,6 +135,17 @@ pub(super) fn saved(
     let given = values![actor.to_owned(), key.to_owned(), oldest, rows::limit(limit)];
     let read = |row: &Row| Ok((rows::agent_id(row, 0)?, row.try_get(1)?, rows::saved(row, 2)?));
     link.query(sql::SAVED_AFTER, given)?.iter().map(read).collect()
+}
+
+pub(super) fn kept_rows(
+    link: &Link,
+    after: Option<&(String, String)>,
+    limit: usize,
+) -> Result<Vec<KeptRow>, DbError> {
+    let (space, key) = after.map_or(("", ""), |(space, key)| (space.as_str(), key.as_str()));
+    let given = values![space.to_owned(), key.to_owned(), rows::limit(limit)];
+    let read = |row: &Row| Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
+    link.query(sql::KEPT_AFTER, given)?.iter().map(read).collect()
 }
 
 pub(super) fn status_counts(

@@ -189,6 +189,13 @@ pub(super) const SET_SAVED: &str = "INSERT INTO idempotency (actor, key, input, 
     SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::bigint[])
     ON CONFLICT (actor, key) DO UPDATE SET input = excluded.input,
     answer = excluded.answer, at = excluded.at";
+pub(super) const KEPT_AFTER: &str = "SELECT space, key, value FROM kept
+    WHERE (space, key) > ($1, $2) ORDER BY space, key LIMIT $3";
+pub(super) const SET_KEPT: &str = "INSERT INTO kept (space, key, value)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[])
+    ON CONFLICT (space, key) DO UPDATE SET value = excluded.value";
+pub(super) const DELETE_KEPT: &str = "DELETE FROM kept WHERE (space, key) IN (
+    SELECT * FROM unnest($1::text[], $2::text[]))";
 pub(super) const PRUNE_SAVED: &str = "DELETE FROM idempotency WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM idempotency WHERE at <= $1 ORDER BY at LIMIT $2))";
 

@@ -25,6 +25,7 @@ use comity_core::state::Key;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The meta row that keeps the last look at the clocks.
 const CLOCK: &str = "clock";
@@ -90,6 +91,7 @@ impl<'a> Writer<'a> {
             ];
             self.add(sql::SET_SAVED, given);
         }
+        self.kept_rows(changes.kept);
         if let Some(note) = note.filter(|_| corrected.is_none()) {
             self.add(sql::SET_META, values![CLOCK.to_owned(), json(note)?]);
         }
@@ -102,6 +104,29 @@ impl<'a> Writer<'a> {
             self.prune(now, self.commit - PRUNE_BACK, since_ms);
         }
         Ok(())
+    }
+
+    /// Of several changes of one row the last one counts.
+    fn kept_rows(&mut self, changes: &[(String, String, Option<Vec<u8>>)]) {
+        let last: BTreeMap<(&String, &String), Option<&Vec<u8>>> =
+            changes.iter().map(|(space, key, value)| ((space, key), value.as_ref())).collect();
+        let (mut set, mut gone) = ((Vec::new(), Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
+        for ((space, key), value) in last {
+            if let Some(value) = value {
+                set.0.push(space.clone());
+                set.1.push(key.clone());
+                set.2.push(value.clone());
+            } else {
+                gone.0.push(space.clone());
+                gone.1.push(key.clone());
+            }
+        }
+        if !set.0.is_empty() {
+            self.add(sql::SET_KEPT, values![set.0, set.1, set.2]);
+        }
+        if !gone.0.is_empty() {
+            self.add(sql::DELETE_KEPT, values![gone.0, gone.1]);
+        }
     }
 
     /// Clears away counters and signs of life that newer ones have made void, from a commit and a time on.

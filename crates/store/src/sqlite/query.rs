@@ -5,7 +5,7 @@ use super::load::Loader;
 use super::sql;
 use crate::listing::{self, Place, PlaceId};
 use crate::rows;
-use crate::{DecisionQuery, EventQuery, LeaseQuery, TaskQuery};
+use crate::{DecisionQuery, EventQuery, KeptRow, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
 use comity_core::decision::Decision;
@@ -163,6 +163,16 @@ pub(super) fn saved(
     collect(conn, sql::SAVED_AFTER, given, |row| {
         Ok((rows::agent_id(row, 0)?, row.get(1)?, rows::saved(row, 2)?))
     })
+}
+
+pub(super) fn kept_rows(
+    conn: &Connection,
+    after: Option<&(String, String)>,
+    limit: usize,
+) -> Result<Vec<KeptRow>, DbError> {
+    let (space, key) = after.map_or(("", ""), |(space, key)| (space.as_str(), key.as_str()));
+    let given = params![space, key, rows::limit(limit)];
+    collect(conn, sql::KEPT_AFTER, given, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }
 
 pub(super) fn status_counts(

@@ -130,6 +130,10 @@ statements! {
         WHERE (actor, key) > (?1, ?2) AND at > ?3 ORDER BY actor, key LIMIT ?4";
     SET_SAVED = "INSERT OR REPLACE INTO idempotency (actor, key, input, answer, at)
         VALUES (?1, ?2, ?3, ?4, ?5)";
+    KEPT_AFTER = "SELECT space, key, value FROM kept
+        WHERE (space, key) > (?1, ?2) ORDER BY space, key LIMIT ?3";
+    SET_KEPT = "INSERT OR REPLACE INTO kept (space, key, value) VALUES (?1, ?2, ?3)";
+    DELETE_KEPT = "DELETE FROM kept WHERE space = ?1 AND key = ?2";
     PRUNE_SAVED = "DELETE FROM idempotency WHERE (actor, key) IN (
         SELECT actor, key FROM idempotency WHERE at <= ?1 ORDER BY at LIMIT ?2)";
 

@@ -59,6 +59,12 @@ pub(super) fn changes(
         let given = params![actor.as_str(), key, saved.input.0, saved.answer, saved.at.ms()];
         run(conn, sql::SET_SAVED, given)?;
     }
+    for (space, key, value) in changes.kept {
+        match value {
+            Some(value) => run(conn, sql::SET_KEPT, params![space, key, value])?,
+            None => run(conn, sql::DELETE_KEPT, params![space, key])?,
+        }
+    }
     if let Some(note) = note.filter(|_| corrected.is_none()) {
         run(conn, sql::SET_META, params![CLOCK, json(note)?])?;
         prune(conn, now)?;
