@@ -10,6 +10,7 @@ mod brief;
 mod cli;
 mod crew;
 mod fill;
+mod github;
 mod guard;
 mod lease;
 mod log;
@@ -59,6 +60,7 @@ const SECTIONS: [(&str, Section); 14] = [
     ("rpc", rpc::run),
     ("mcp", mcp::run),
     ("guard", guard::run_all),
+    ("github", github::run),
     ("postgres", postgres::run),
     ("postgres-past", postgres::run_past),
     ("postgres-queues", postgres::run_queues),

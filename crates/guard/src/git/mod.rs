@@ -10,3 +10,4 @@ pub use call::{Git, version};
 pub use commit::{Containment, containment, hold, keep, let_go, snapshot};
 pub use pairs::{MergeConflict, MergePair, merge_pairs};
 pub use work_tree::{NewFiles, WorkTree};
+pub(crate) use work_tree::{OwnDir, write_staged};

@@ -1,6 +1,7 @@
 //! Whether commits would merge: many pairs in one call of git, without a trace in any repository.
 
 use super::Git;
+use super::work_tree::OwnDir;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -25,13 +26,15 @@ pub fn merge_pairs(
         return Some(Vec::new());
     }
     let quarantine = tempfile::tempdir().ok()?;
-    let own = root.line(&["rev-parse", "--path-format=absolute", "--git-path", "objects"])?;
-    let mut places = OsString::from(own);
+    // Without settings there is no merge driver, whatever the attributes say.
+    let own = OwnDir::of(root, &["--git-path", "objects"])?;
+    let mut places = OsString::from(own.answers.first()?);
     for place in objects {
         places.push(":");
         places.push(place);
     }
-    let git = root
+    let git = own
+        .git
         .clone()
         .with("GIT_OBJECT_DIRECTORY", quarantine.path().as_os_str())
         .with("GIT_ALTERNATE_OBJECT_DIRECTORIES", places);
