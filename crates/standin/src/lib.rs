@@ -11,6 +11,7 @@
 mod emulator;
 mod extras;
 mod faults;
+mod field;
 mod hooks;
 mod http;
 mod lists;
@@ -21,6 +22,7 @@ mod world;
 
 pub use emulator::{Seed, node, packages, repository};
 pub use faults::{Fault, On, Rule};
+pub use field::{AGENT, ANN, Done, Engine, Field, REPO, at, operations};
 pub use hooks::{Delivery, Hooks};
 pub use http::{Request, Response, encoded};
 pub use relay::{Entry, Hub};

@@ -319,30 +319,64 @@ fn calls_are_held_against_githubs_own_document() {
     call("DELETE", &format!("{ISSUES}/1/labels/ready"), Value::Null);
     assert_eq!(hub.requests_are_valid(), 4);
     let file = tempfile::NamedTempFile::new().unwrap();
-    let wrong = |method: &str, target: &str, body: Value| {
-        std::fs::write(
-            file.path(),
-            json!([{ "method": method, "target": target, "body": body }]).to_string(),
-        )
-        .unwrap();
-        hub.script("openapi.mjs", &[&file.path().display().to_string()]).unwrap_err()
-    };
-    for (method, target, body, why) in [
+    let wrong = [
         ("POST", ISSUES, json!({ "labels": ["ready"] }), "must have required property 'title'"),
         ("POST", ISSUES, json!({ "title": "x", "labels": 5 }), "must be array"),
         ("POST", ISSUES, json!({ "title": "x", "label": [] }), "does not know"),
-        (
-            "GET",
-            "/repos/ann/tool/issues?state=bogus",
-            Value::Null,
-            "must be equal to one of the allowed values",
-        ),
-        ("GET", "/repos/ann/tool/issues?until=1", Value::Null, "unknown"),
+        ("GET", "/repos/ann/tool/issues?state=bogus", Value::Null, "one of the allowed values"),
+        ("GET", "/repos/ann/tool/issues?until=1", Value::Null, "until is unknown"),
         ("GET", "/repos/ann/tool/isues", Value::Null, "no such call"),
         ("POST", "/repos/ann/tool/issues/1/comments", Value::Null, "the body is missing"),
-        ("POST", "/repos/ann/tool/issues/1/comments", json!({ "body": 7 }), "must be string"),
-    ] {
-        let said = wrong(method, target, body);
-        assert!(said.contains(why), "{method} {target}: {said}");
+        ("PATCH", "/repos/ann/tool/issues/comments/1", json!({ "body": 7 }), "must be string"),
+    ];
+    let call = |(method, target, body, _): &(&str, &str, Value, &str)| json!({ "method": method, "target": target, "body": body });
+    std::fs::write(file.path(), json!(wrong.iter().map(call).collect::<Vec<_>>()).to_string())
+        .unwrap();
+    let said = hub.script("openapi.mjs", &[&file.path().display().to_string()]).unwrap_err();
+    for (method, target, _, why) in wrong {
+        assert!(said.contains(why), "{method} {target}: {why}: {said}");
     }
+}
+
+#[test]
+fn sub_issues_and_boards_are_there() {
+    let Some(hub) = Hub::start(&Seed::default()) else { return };
+    hub.board("ann", 1);
+    let ids: Vec<Value> = ["Epic", "Part"]
+        .map(|title| hub.person("ann", "POST", ISSUES, json!({ "title": title }))["id"].clone())
+        .to_vec();
+    hub.person("bob", "POST", &format!("{ISSUES}/1/sub_issues"), json!({ "sub_issue_id": ids[1] }));
+    let again = hub.tries(
+        "bob",
+        "POST",
+        &format!("{ISSUES}/1/sub_issues"),
+        json!({ "sub_issue_id": ids[1] }),
+    );
+    assert_eq!(again.status, 422, "one parent");
+    let parts = hub.person("bob", "GET", &format!("{ISSUES}/1/sub_issues"), Value::Null);
+    let parent = hub.person("bob", "GET", &format!("{ISSUES}/2/parent"), Value::Null);
+    assert_eq!((&parts[0]["title"], &parent["title"]), (&json!("Part"), &json!("Epic")));
+    let board = "/users/ann/projectsV2/1";
+    let fields = hub.person("bob", "GET", &format!("{board}/fields"), Value::Null);
+    let option = fields[0]["options"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["name"]["raw"] == "In progress")
+        .unwrap();
+    let item = hub.person(
+        "bob",
+        "POST",
+        &format!("{board}/items"),
+        json!({ "type": "Issue", "id": ids[1] }),
+    )["id"]
+        .clone();
+    let change = json!({ "fields": [{ "id": fields[0]["id"], "value": option["id"] }] });
+    hub.person("bob", "PATCH", &format!("{board}/items/{item}"), change);
+    let items = hub.person("bob", "GET", &format!("{board}/items"), Value::Null);
+    assert_eq!(
+        (&items[0]["fields"][0]["value"]["name"]["raw"], &items[0]["content"]["number"]),
+        (&json!("In progress"), &json!(2))
+    );
+    assert_eq!(hub.tries("bob", "GET", "/users/ann/projectsV2/2", Value::Null).status, 404);
 }
