@@ -48,7 +48,7 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 14] = [
+const SECTIONS: &[(&str, Section)] = &[
     ("write", write::run),
     ("lease", lease::run),
     ("brief", brief::run),
