@@ -21,6 +21,7 @@ mod record;
 mod redact;
 mod rpc;
 mod script;
+mod serve;
 mod sim;
 mod stats;
 mod table;
@@ -46,7 +47,7 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 13] = [
+const SECTIONS: [(&str, Section); 14] = [
     ("write", write::run),
     ("lease", lease::run),
     ("brief", brief::run),
@@ -56,6 +57,7 @@ const SECTIONS: [(&str, Section); 13] = [
     ("cli", cli::run),
     ("rpc", rpc::run),
     ("mcp", mcp::run),
+    ("serve", serve::run),
     ("guard", guard::run_all),
     ("postgres", postgres::run),
     ("postgres-past", postgres::run_past),
@@ -81,6 +83,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
             "postgres" => postgres::step(rest),
             "postgres-queue" => postgres::queue_step(rest),
             mcp::BARE => mcp::serve_bare(rest),
+            serve::BARE => serve::serve_bare(rest),
             _ => log::step(step, rest),
         };
     }
