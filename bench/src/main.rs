@@ -9,6 +9,7 @@ mod beside;
 mod brief;
 mod cli;
 mod fill;
+mod github;
 mod guard;
 mod lease;
 mod log;
@@ -59,6 +60,7 @@ const SECTIONS: [(&str, Section); 14] = [
     ("mcp", mcp::run),
     ("serve", serve::run),
     ("guard", guard::run_all),
+    ("github", github::run),
     ("postgres", postgres::run),
     ("postgres-past", postgres::run_past),
     ("postgres-queues", postgres::run_queues),

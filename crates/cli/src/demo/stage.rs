@@ -166,6 +166,7 @@ impl Observer for Eyes {
             task_version: version,
             merged: self.commit.clone(),
             contains: true,
+            subject: None,
             added: Vec::new(),
             files,
         };

@@ -9,6 +9,7 @@
 mod attempts;
 mod backups;
 mod bad_input;
+mod base_settings;
 mod beginnings;
 mod board;
 mod branches;
