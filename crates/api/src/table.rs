@@ -221,6 +221,7 @@ table! {
     DirectiveTrigger "directive.trigger" Write Trigger PEOPLE, TriggerDirective => DirectiveAnswer, "Record that you follow a standing instruction now";
     Runs "runs" Read none PEOPLE, RunFilter => RunsPage, "List the runs of agents";
     RunShow "run.show" Read none PEOPLE, ById => RunAnswer, "Show a run";
+    RunLogs "run.logs" Read none PEOPLE, RunLogsOf => RunLogsAnswer, "Show what the agent of a run said";
     RunStop "run.stop" Write Dispatch PEOPLE, StopRun => RunAnswer, "Stop a run, and put its task back into the queue";
     RunPause "run.pause" Write Dispatch PEOPLE, PauseRun => RunAnswer, "Pause a run";
     RunResume "run.resume" Write Dispatch PEOPLE, ResumeRun => RunAnswer, "Continue a paused run";
@@ -270,7 +271,7 @@ table! {
     SyncCollab "sync.collab" Write none TREE, TreeDirectory => SyncReport, "Keep a collaboration/ tree and the store in sync";
     Status "status" Read none ALL, Nothing => StatusAnswer, "Show what is going on, who holds what, and what needs you";
     Why "why" Read none PEOPLE, HistoryOf => HistoryAnswer, "Show how a task, path, commit, agent, lease or decision came to be";
-    Board "board" Read none PAGES, BoardFilter => BoardAnswer, "Show the board";
+    Board "board" Read none PEOPLE, BoardFilter => BoardAnswer, "Show the board";
     Inbox "inbox" Read none PAGES, Nothing => InboxAnswer, "Show what needs somebody, the most urgent first";
     Timeline "timeline" Read none PAGES, TimeWindow => TimelineAnswer, "Show who did what when";
     Flow "flow" Read none PAGES, FlowDays => FlowAnswer, "Show how long work takes, and what it waits for";

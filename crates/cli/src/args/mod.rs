@@ -42,7 +42,7 @@ pub use neo::{
     NeoTask,
 };
 pub use post::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs, TellArgs};
-pub use serve::{ServeArgs, TokenCommand};
+pub use serve::{DemoArgs, Scene, ServeArgs, TokenCommand};
 pub use shorthand::{expanded, instead};
 pub use task::{
     LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
@@ -142,6 +142,9 @@ pub enum Command {
     Init(InitArgs),
     #[command(about = help::<op::Status>(), after_help = "Example:\n  comity status")]
     Status,
+    /// Show the board live in the terminal, and answer questions there
+    #[command(after_help = "Example:\n  comity board")]
+    Board,
     /// Plan, claim, submit, review and finish tasks
     #[command(subcommand, after_help = "Example:\n  comity task claim")]
     Task(Deferred<TaskCommand>),
@@ -334,8 +337,8 @@ pub enum Command {
         dir: std::path::PathBuf,
     },
     /// Watch a crew of agents work in a temporary repository
-    #[command(after_help = "Example:\n  comity demo")]
-    Demo,
+    #[command(after_help = "Example:\n  comity demo\n  comity demo --open")]
+    Demo(DemoArgs),
 }
 
 /// Shells that get a completion script.

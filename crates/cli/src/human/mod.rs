@@ -20,7 +20,7 @@ pub mod whoami;
 pub mod why;
 mod words;
 
-pub use words::{count, now, refusal};
+pub use words::{ago, count, cut, left, now, refusal, width};
 
 use crate::terminal::{is_mark, steers};
 use comity_core::time::Timestamp;

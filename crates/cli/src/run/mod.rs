@@ -102,6 +102,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
     match cli.command {
         Command::Init(args) => crate::init::run(global, &args),
         Command::Status => status::run(context()?),
+        Command::Board => crate::board::run(context()?, global.json),
         Command::Whoami => whoami::run(context()?),
         Command::Task(command) => task::run(context()?, *command.0, global.json),
         Command::Lease(command) => lease::run(context()?, *command.0),
@@ -118,7 +119,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Completions { shell } => Ok(completions(shell)),
         Command::Config(command) => config::run(context()?, global, *command.0),
         Command::Man { dir } => man::run(&dir),
-        Command::Demo => crate::demo::run(global),
+        Command::Demo(args) => crate::demo::run(global, &args),
         Command::Doctor { fix } => crate::doctor::run(global, fix),
         Command::Trust { list, remove } => trust::run(global, list, remove),
         Command::Store(command) => store::run(global, &command.0),
@@ -265,7 +266,6 @@ mod tests {
         "prime",
         "guard.hook",
         "run",
-        "run.logs",
     ];
 
     /// Operations that the command line asks for in the words of others: `contract render mission`, `task intervene`
