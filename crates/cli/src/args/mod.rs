@@ -7,6 +7,7 @@ mod decision;
 mod deferred;
 mod export;
 mod fleet;
+mod github;
 mod groups;
 mod guard;
 mod import;
@@ -31,6 +32,7 @@ pub use decision::{AskArgs, DecisionCommand};
 pub use deferred::{Deferred, at_once};
 pub use export::ExportCommand;
 pub use fleet::{BudgetCommand, CostArgs, RunArgs, RunCommand, RunsArgs, StartArgs};
+pub use github::GithubCommand;
 pub use guard::{GuardCommand, HookedClient};
 pub use import::ImportCommand;
 pub use init::InitArgs;
@@ -264,6 +266,9 @@ pub enum Command {
     /// Keep the files of another tool and the store in sync
     #[command(subcommand, after_help = "Example:\n  comity sync collab --watch")]
     Sync(Deferred<SyncCommand>),
+    /// Let issues on GitHub be tasks, labels their state and comments their trail
+    #[command(subcommand, after_help = "Example:\n  comity github sync --watch")]
+    Github(Deferred<GithubCommand>),
     /// Serve the collab.* methods as JSON-RPC on stdin and stdout
     #[command(
         after_help = "Example:\n  comity rpc <<<'{\"id\":1,\"method\":\"collab.create_task\",\"params\":{\"title\":\"Parse dates\"}}'"

@@ -3,6 +3,7 @@
 pub mod decision;
 pub mod event;
 pub mod fleet;
+pub mod github;
 pub mod import;
 pub mod intervention;
 pub mod log;

@@ -7,6 +7,7 @@ mod decision;
 mod edit;
 mod event;
 mod fleet;
+mod github;
 mod guard;
 mod hook;
 mod import;
@@ -147,6 +148,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Report(command) => log::report(context()?, *command.0, global.json),
         Command::Import(command) => import::import(context()?, *command.0),
         Command::Export(command) => import::export(context()?, *command.0),
+        Command::Github(command) => github::run(context()?, *command.0, global.json),
         Command::Sync(command) => collab::sync(context()?, *command.0, global.json),
         Command::Snapshot { list } => snapshot(context()?, list),
         Command::Watchdog { once } => watchdog::run(context()?, once, global.json),
@@ -265,6 +267,7 @@ mod tests {
         "token.revoke",
         "prime",
         "guard.hook",
+        "github.serve",
         "run",
     ];
 
@@ -339,6 +342,8 @@ mod tests {
         comity_guard::register_runs(&runner, &mut handlers);
         let tree = context.git_tree().cloned();
         comity_guard::register_snapshots(&comity_guard::Snapshots { tree }, &mut handlers);
+        let github = comity_github::Github { context: context.clone(), service: service.clone() };
+        comity_github::register(&github, &mut handlers);
         comity_bridge::register(&comity_bridge::Bridge { context, service }, &mut handlers);
         let mut count: BTreeMap<&str, usize> = TABLE.iter().map(|row| (row.name, 0)).collect();
         assert_eq!(count.len(), TABLE.len(), "names are unique");
