@@ -60,6 +60,7 @@ impl Level {
             | Verb::Trigger
             | Verb::Dispatch
             | Verb::Work
+            | Verb::MergeQueue
             | Verb::Budget => false,
         }
     }

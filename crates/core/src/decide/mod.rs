@@ -31,6 +31,7 @@ mod queue;
 mod repository;
 mod results;
 mod review;
+mod run_input;
 mod runs;
 mod stop;
 mod sweep;
@@ -38,7 +39,7 @@ mod together;
 mod work;
 
 pub use access::{find_decision, find_task, not_found};
-pub use claim::{BRANCH_WORDS, branch_name, slug};
+pub use claim::{BRANCH_WORDS, branch_name, linked_issue, slug};
 pub use directives::find_directive;
 pub use edit::unknown_name;
 pub use foreseen::foreseen;
