@@ -205,3 +205,17 @@ impl Rows {
         keys.map(|key| (format!("op/{key}"), self.get(&format!("op/{key}")))).collect()
     }
 }
+
+/// What is known of a pull request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PullRow {
+    pub etags: BTreeMap<String, String>,
+    pub head: String,
+    pub merged: bool,
+    pub closed: bool,
+    pub merge_commit: String,
+    pub merged_by: String,
+    /// Checks, reviews and merges that were looked at.
+    pub sources: BTreeSet<String>,
+}
