@@ -6,6 +6,7 @@
 mod fleet;
 mod github;
 mod input;
+mod merging;
 #[macro_use]
 mod output;
 mod openapi;
@@ -20,6 +21,7 @@ mod table;
 pub use fleet::*;
 pub use github::*;
 pub use input::*;
+pub use merging::*;
 pub use openapi::openapi;
 pub use output::*;
 pub use pages::*;

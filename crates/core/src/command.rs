@@ -2,6 +2,7 @@
 
 mod lease;
 mod memory;
+mod merging;
 mod post;
 mod report;
 mod run;
@@ -10,6 +11,7 @@ mod wish;
 
 pub use lease::LeaseChange;
 pub use memory::{Adoption, Made, MemoryChanges, NewDirective, NewMemory};
+pub use merging::{Eject, MergeStep, NewRelease};
 pub use post::{NewInterface, PadWrite};
 pub use report::{
     Extra, FileAction, IssueKind, REASON_KEY, ReportStatus, ReportedEvidence, ReportedFile,
@@ -307,6 +309,10 @@ pub enum Command {
     },
     /// Set what may be spent; without a limit, remove it.
     BudgetSet(NewBudget),
+    /// Work through the merge queue.
+    MergeStep(MergeStep),
+    /// Say that merged work was given to its users.
+    Release(NewRelease),
     /// Go on, as a person, after the store was damaged. No door offers it as an operation: whoever mends the store
     /// looks at it first.
     Mend(Mend),

@@ -24,6 +24,7 @@ pub mod last_report;
 pub mod lease;
 pub mod limits;
 pub mod memory;
+pub mod merging;
 pub mod money;
 pub mod namesake;
 pub mod nearest;

@@ -74,6 +74,8 @@ codes! {
     CouldNotRun => "could-not-run", 3, 409, say("mend the command of the gate in the settings, then run it again");
     /// The work and the branch that it goes into change the same lines.
     MergeConflict => "merge-conflict", 3, 409, "rebase the work onto the branch, settle the conflict and submit it again";
+    /// A work tree has the branch checked out with uncommitted changes that the work would overwrite.
+    TargetDirty => "target-dirty", 3, 409, "commit or stash the changes there, or check another branch out there";
     /// Nobody approves their own work.
     SelfReview => "self-review", 3, 403, "let another critic or a person review it";
     /// The role may not do this.

@@ -1,7 +1,6 @@
 //! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
 
 use crate::detect;
-use crate::fleet;
 use crate::gates::{GateCommand, GateRuns, GateTable, GatesTable};
 use crate::github::GithubTable;
 use crate::plain_file;
@@ -9,6 +8,7 @@ use crate::problem::Problem;
 use crate::root::{Root, SETTINGS_DIR};
 use crate::store::{self, Place};
 use crate::trust::{self, Power};
+use crate::{fleet, merging};
 use comity_core::decide::BRANCH_WORDS;
 use comity_core::hint::{op, say};
 use comity_core::ids::RepoName;
@@ -18,7 +18,7 @@ use comity_core::policy::{Land, Policy, Undeclared};
 use comity_core::refusal::Refusal;
 use comity_core::role::{Role, Verb};
 use comity_core::time::Millis;
-use comity_core::write_guard::{self, FreeFiles};
+use comity_core::write_guard::{self, FreeFiles, WriteRules};
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
 use comity_protocol::labels::Dialect;
@@ -53,6 +53,7 @@ pub struct Config {
     serve: ServeTable,
     pub(crate) github: GithubTable,
     pub(crate) fleet: fleet::FleetTable,
+    pub(crate) merge: merging::MergeTable,
     pub(crate) budget: fleet::BudgetTable,
     pub(crate) drivers: BTreeMap<String, fleet::DriverTable>,
     pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
@@ -158,7 +159,7 @@ pub struct CommitSettings {
 /// What the guard does when an agent writes a file.
 #[derive(Clone, Debug)]
 pub struct WriteSettings {
-    pub free: FreeFiles,
+    pub rules: WriteRules,
     pub shared: bool,
     pub protected: Vec<Pattern>,
 }
@@ -301,6 +302,8 @@ impl Config {
             undeclared: self.guard.undeclared,
             land: self.guard.land,
             fold_case: self.project.fold_case,
+            lease_mode: self.guard.lease_mode,
+            merge_target: self.merging()?.target,
             fleet: self.fleet_policy()?,
         };
         let redact = RedactOptions {
@@ -365,7 +368,7 @@ impl Config {
                 .map_err(|error| Refusal::input(format!("[guard] protected: {name:?}: {error}")))
         };
         Ok(WriteSettings {
-            free: self.guard.leases,
+            rules: WriteRules { free: self.guard.leases, undeclared: self.guard.undeclared },
             shared: self.guard.lease_mode == LeaseMode::Shared,
             protected: names.iter().map(read).collect::<Result<_, _>>()?,
         })

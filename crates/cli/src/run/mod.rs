@@ -15,6 +15,7 @@ mod lease;
 mod log;
 mod man;
 mod memory;
+mod merge;
 mod neo;
 mod post;
 mod prime;
@@ -102,6 +103,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
     match cli.command {
         Command::Init(args) => crate::init::run(global, &args),
         Command::Status => status::run(context()?),
+        Command::Board => crate::board::run(context()?, global.json),
         Command::Whoami => whoami::run(context()?),
         Command::Task(command) => task::run(context()?, *command.0, global.json),
         Command::Lease(command) => lease::run(context()?, *command.0),
@@ -118,7 +120,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Completions { shell } => Ok(completions(shell)),
         Command::Config(command) => config::run(context()?, global, *command.0),
         Command::Man { dir } => man::run(&dir),
-        Command::Demo => crate::demo::run(global),
+        Command::Demo(args) => crate::demo::run(global, &args),
         Command::Doctor { fix } => crate::doctor::run(global, fix),
         Command::Trust { list, remove } => trust::run(global, list, remove),
         Command::Store(command) => store::run(global, &command.0),
@@ -138,6 +140,8 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Runs(args) => fleet::runs(context()?, *args.0),
         Command::Cost(args) => fleet::cost(context()?, &args.0),
         Command::Budget(command) => fleet::budget(context()?, *command.0),
+        Command::Merge(command) => merge::run(context()?, *command.0, global.json),
+        Command::Release(args) => merge::release(context()?, *args.0, global.json),
         Command::Memory(command) => memory::memory(context()?, *command.0),
         Command::Directive(command) => memory::directive(context()?, *command.0),
         Command::Log(args) => log::run(context()?, *args.0, global.json),
@@ -265,7 +269,6 @@ mod tests {
         "guard.hook",
         "github.serve",
         "run",
-        "run.logs",
     ];
 
     /// Operations that the command line asks for in the words of others: `contract render mission`, `task intervene`

@@ -23,6 +23,7 @@ mod land;
 mod leases;
 mod memories;
 mod mend;
+mod merging;
 mod notes;
 mod outside;
 mod posts;
@@ -49,14 +50,14 @@ pub use handed_in::{DEPS_GATE, Violation, examine, refuse_work, shared_words};
 pub use import::{kept_back, kept_state};
 pub use input::{check as check_input, check_filter};
 pub use land::{land_words, refuse_landing};
-pub use leases::{Conflict, conflicts};
+pub use leases::{Conflict, conflicts, overlapping};
 pub use memories::find_memory;
 pub use posts::{find_interface, pad_scope};
 pub use runs::find_run;
 pub use sweep::{Swept, due_at, sweep};
 
 use crate::budget::Scope;
-use crate::command::{Command, LeaseChange, ReportedFile, Request, RunChange, TaskVerb};
+use crate::command::{Command, LeaseChange, MergeStep, ReportedFile, Request, RunChange, TaskVerb};
 use crate::directive::Directive;
 use crate::event::{AgentRegistered, Draft, Event, StatusChanged};
 use crate::facts::{Facts, Need, Ruling};
@@ -193,10 +194,11 @@ fn kept_key(repo: &RepoName, text: &str) -> Option<Key> {
 }
 
 pub fn decide(facts: &Facts, request: &Request, policy: &Policy) -> Ruling<Outcome> {
+    let policy = policy.checked_by(&request.observed);
     let mut rule = Rule {
         facts,
         request,
-        policy,
+        policy: &policy,
         events: Vec::new(),
         roles: Vec::new(),
         owner: None,
@@ -306,6 +308,8 @@ impl<'a> Rule<'a> {
             Command::RunDispatch(new) => self.dispatch_run(new),
             Command::RunChange { id, change } => self.change_run(id, change),
             Command::BudgetSet(new) => self.set_budget(new),
+            Command::MergeStep(step) => self.merge_step(step),
+            Command::Release(new) => self.release_tag(new),
         }
     }
 
@@ -445,6 +449,7 @@ impl Command {
                 end.steps.iter().find_map(Command::task_ref)
             }
             Command::RunDispatch(new) => new.task.as_deref(),
+            Command::MergeStep(MergeStep::Eject(eject)) => Some(&eject.id),
             Command::Lease(LeaseChange::Acquire { task, .. })
             | Command::LeaseFor { command: LeaseChange::Acquire { task, .. }, .. }
             | Command::Note { task, .. }
@@ -476,6 +481,8 @@ impl Command {
             | Command::PadWrite(_)
             | Command::RunChange { .. }
             | Command::BudgetSet(_)
+            | Command::MergeStep(_)
+            | Command::Release(_)
             | Command::TakeOver(_) => None,
         }
     }
