@@ -8,6 +8,7 @@ mod probe;
 mod process;
 mod prompt;
 mod report;
+mod spaces;
 mod start;
 mod workspace;
 
@@ -16,4 +17,7 @@ pub use keeper::{Job, WORD, keep};
 pub use log::{LogLine, read as read_log};
 pub use place::RunPlace;
 pub use probe::{ProbePath, ProbeView, Prober, ProbesAnswer, Side};
+pub use spaces::{
+    SpaceView, SpacesAnswer, collect as collect_spaces, list as list_spaces, remove as remove_space,
+};
 pub use start::{Asked, Started, start};

@@ -38,6 +38,8 @@ pub struct Asked {
 pub struct Started {
     pub run: RunView,
     pub place: RunPlace,
+    /// The process of its keeper.
+    pub pid: u32,
 }
 
 /// Longest title that is made of a prompt, in characters.
@@ -96,11 +98,11 @@ pub fn start(
     let kept = prepare(context, service, &caller, &run, &agent, &driver, asked, &hash);
     let started = kept.and_then(|place| {
         let (job, log) = (place.job(), place.keeper_log());
-        process::start_keeper(program, WORD, &job, &context.root.dir, &log)?;
-        Ok(place)
+        let pid = process::start_keeper(program, WORD, &job, &context.root.dir, &log)?;
+        Ok((place, pid))
     });
     match started {
-        Ok(place) => Ok(Started { run, place }),
+        Ok((place, pid)) => Ok(Started { run, place, pid }),
         Err(refusal) => {
             give_up(service, &caller, &run, &refusal);
             Err(refusal)

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// What a developer prints when it is done.
-const DONE: &str = r#"printf '```json\n{"status":"DONE","summary":"dates are parsed"}\n```\n'"#;
+pub const DONE: &str = r#"printf '```json\n{"status":"DONE","summary":"dates are parsed"}\n```\n'"#;
 
 /// A repository with one task, and a driver whose agent is this script.
-fn with_agent(script: &str, settings: &str) -> Sandbox {
+pub fn with_agent(script: &str, settings: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let agent = sandbox.outside().join("agent.sh");
     std::fs::write(&agent, format!("set -e\n{script}\n")).unwrap();
@@ -43,7 +43,7 @@ fn task(sandbox: &Sandbox) -> Value {
     sandbox.json(&["task", "show", "T1"])["task"].clone()
 }
 
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < end, "{what}");
