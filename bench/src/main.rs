@@ -23,6 +23,7 @@ mod record;
 mod redact;
 mod rpc;
 mod script;
+mod serve;
 mod sim;
 mod stats;
 mod table;
@@ -48,7 +49,7 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 14] = [
+const SECTIONS: &[(&str, Section)] = &[
     ("write", write::run),
     ("lease", lease::run),
     ("brief", brief::run),
@@ -59,6 +60,7 @@ const SECTIONS: [(&str, Section); 14] = [
     ("cli", cli::run),
     ("rpc", rpc::run),
     ("mcp", mcp::run),
+    ("serve", serve::run),
     ("guard", guard::run_all),
     ("github", github::run),
     ("postgres", postgres::run),
@@ -85,6 +87,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
             "postgres" => postgres::step(rest),
             "postgres-queue" => postgres::queue_step(rest),
             mcp::BARE => mcp::serve_bare(rest),
+            serve::BARE => serve::serve_bare(rest),
             _ => log::step(step, rest),
         };
     }

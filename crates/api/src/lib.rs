@@ -4,6 +4,7 @@
 //! `bridge` register the handlers of the rows that are theirs.
 
 mod fleet;
+mod github;
 mod input;
 mod merging;
 #[macro_use]
@@ -18,6 +19,7 @@ mod step;
 mod table;
 
 pub use fleet::*;
+pub use github::*;
 pub use input::*;
 pub use merging::*;
 pub use openapi::openapi;

@@ -28,6 +28,7 @@ use crate::directive_duration::End;
 use crate::event::{EventsLost, TaskUpdated};
 use crate::ids::{AgentId, Fence, RepoName};
 use crate::observed::Observed;
+use crate::outside::OutsideNote;
 use crate::role::Role;
 use crate::status::Status;
 use crate::time::{Millis, Timestamp};
@@ -291,6 +292,11 @@ pub enum Command {
     },
     PadWrite(Box<PadWrite>),
     InterfacePublish(Box<NewInterface>),
+    /// Keep in the log what happened to an issue of another system.
+    Outside {
+        task: Option<String>,
+        note: OutsideNote,
+    },
     EmitEvent {
         /// The event: `event` and any fields.
         event: Map<String, Value>,

@@ -5,6 +5,7 @@
 mod body;
 mod memory;
 mod merging;
+mod outside;
 mod post;
 mod run;
 mod talk;
@@ -12,6 +13,7 @@ mod talk;
 pub use body::*;
 pub use memory::*;
 pub use merging::*;
+pub use outside::*;
 pub use post::*;
 pub use run::*;
 pub use talk::*;
@@ -151,6 +153,10 @@ events! {
     MergeLanded(MergeLanded) => "merge_landed";
     MergeEjected(Box<MergeEjected>) => "merge_ejected";
     MergeProbed(MergeProbed) => "merge_probed";
+    OutsideRefused(OutsideRefused) => "outside_refused";
+    IssuePaused(IssuePaused) => "issue_paused";
+    IssueResumed(IssueResumed) => "issue_resumed";
+    TextAccepted(TextAccepted) => "text_accepted";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

@@ -31,6 +31,7 @@ pub mod nearest;
 pub mod news;
 pub mod observed;
 pub mod origin;
+pub mod outside;
 pub mod pad;
 pub mod pattern;
 pub mod policy;

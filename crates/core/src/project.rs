@@ -51,6 +51,10 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         Event::AgentDescribed(e) => keys.push(Key::Agent(e.id.clone())),
         Event::Merged(_) => keys.extend(on_post::touched(placed.seq, draft)),
         Event::Reported(_)
+        | Event::OutsideRefused(_)
+        | Event::IssuePaused(_)
+        | Event::IssueResumed(_)
+        | Event::TextAccepted(_)
         | Event::Note(_)
         | Event::Error(_)
         | Event::ResultReported(_)

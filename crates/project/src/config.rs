@@ -2,6 +2,7 @@
 
 use crate::detect;
 use crate::gates::{GateCommand, GateRuns, GateTable, GatesTable};
+use crate::github::GithubTable;
 use crate::plain_file;
 use crate::problem::Problem;
 use crate::root::{Root, SETTINGS_DIR};
@@ -50,6 +51,7 @@ pub struct Config {
     redact: RedactTable,
     labels: LabelsTable,
     serve: ServeTable,
+    pub(crate) github: GithubTable,
     pub(crate) fleet: fleet::FleetTable,
     pub(crate) merge: merging::MergeTable,
     pub(crate) budget: fleet::BudgetTable,
@@ -227,6 +229,7 @@ impl Config {
             return Err(named(Problem::new("branch.protected", bad)));
         }
         config.labels().map_err(named)?;
+        config.github().map_err(named)?;
         Ok(config)
     }
 
@@ -327,6 +330,7 @@ impl Config {
             .into_iter()
             .chain(gates)
             .chain(self.driver_powers(root)?)
+            .chain(self.github_powers(root))
             .collect())
     }
 

@@ -13,6 +13,7 @@ mod far;
 pub mod fleet;
 mod gates;
 pub mod git;
+pub mod github;
 pub mod identity;
 mod machine;
 pub mod merging;

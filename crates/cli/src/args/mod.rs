@@ -7,6 +7,7 @@ mod decision;
 mod deferred;
 mod export;
 mod fleet;
+mod github;
 mod groups;
 mod guard;
 mod import;
@@ -32,6 +33,7 @@ pub use decision::{AskArgs, DecisionCommand};
 pub use deferred::{Deferred, at_once};
 pub use export::ExportCommand;
 pub use fleet::{BudgetCommand, CostArgs, RunArgs, RunCommand, RunsArgs, StartArgs};
+pub use github::GithubCommand;
 pub use guard::{GuardCommand, HookedClient};
 pub use import::ImportCommand;
 pub use init::InitArgs;
@@ -43,7 +45,7 @@ pub use neo::{
     NeoRun, NeoRuns, NeoShown, NeoTask,
 };
 pub use post::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs, TellArgs};
-pub use serve::{ServeArgs, TokenCommand};
+pub use serve::{DemoArgs, Scene, ServeArgs, TokenCommand};
 pub use shorthand::{expanded, instead};
 pub use task::{
     LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
@@ -144,6 +146,9 @@ pub enum Command {
     Init(InitArgs),
     #[command(about = help::<op::Status>(), after_help = "Example:\n  comity status")]
     Status,
+    /// Show the board live in the terminal, and answer questions there
+    #[command(after_help = "Example:\n  comity board")]
+    Board,
     /// Plan, claim, submit, review and finish tasks
     #[command(subcommand, after_help = "Example:\n  comity task claim")]
     Task(Deferred<TaskCommand>),
@@ -266,6 +271,9 @@ pub enum Command {
     /// Keep the files of another tool and the store in sync
     #[command(subcommand, after_help = "Example:\n  comity sync collab --watch")]
     Sync(Deferred<SyncCommand>),
+    /// Let issues on GitHub be tasks, labels their state and comments their trail
+    #[command(subcommand, after_help = "Example:\n  comity github sync --watch")]
+    Github(Deferred<GithubCommand>),
     /// Serve the collab.* methods as JSON-RPC on stdin and stdout
     #[command(
         after_help = "Example:\n  comity rpc <<<'{\"id\":1,\"method\":\"collab.create_task\",\"params\":{\"title\":\"Parse dates\"}}'"
@@ -339,8 +347,8 @@ pub enum Command {
         dir: std::path::PathBuf,
     },
     /// Watch a crew of agents work in a temporary repository
-    #[command(after_help = "Example:\n  comity demo")]
-    Demo,
+    #[command(after_help = "Example:\n  comity demo\n  comity demo --open")]
+    Demo(DemoArgs),
 }
 
 /// Shells that get a completion script.

@@ -3,6 +3,7 @@
 pub mod decision;
 pub mod event;
 pub mod fleet;
+pub mod github;
 pub mod import;
 pub mod intervention;
 pub mod log;
@@ -20,7 +21,7 @@ pub mod whoami;
 pub mod why;
 mod words;
 
-pub use words::{count, now, refusal};
+pub use words::{ago, count, cut, left, now, refusal, width};
 
 use crate::terminal::{is_mark, steers};
 use comity_core::time::Timestamp;

@@ -91,6 +91,7 @@ fn check_command(command: &Command) -> Check {
         Command::Tell { to, text } => super::posts::check_message(to, text),
         Command::PadWrite(given) => super::posts::check_pad(given),
         Command::InterfacePublish(given) => super::posts::check_interface(given),
+        Command::Outside { note, .. } => super::outside::check(note),
         Command::EmitEvent { event } => emitted(event),
         Command::RunDispatch(new) => new_run(new),
         Command::RunChange { change, .. } => run_change(change),

@@ -25,6 +25,7 @@ mod memories;
 mod mend;
 mod merging;
 mod notes;
+mod outside;
 mod posts;
 mod queue;
 mod repository;
@@ -302,6 +303,7 @@ impl<'a> Rule<'a> {
             Command::Tell { to, text } => self.tell(to, text),
             Command::PadWrite(given) => self.write_pad(given),
             Command::InterfacePublish(given) => self.publish(given),
+            Command::Outside { task, note } => self.note_outside(task.as_ref(), note),
             Command::EmitEvent { event } => self.emit(event),
             Command::RunDispatch(new) => self.dispatch_run(new),
             Command::RunChange { id, change } => self.change_run(id, change),
@@ -341,6 +343,11 @@ impl<'a> Rule<'a> {
         let actor = &self.request.actor;
         if actor.is_file() {
             self.roles = vec![Role::Implementer];
+            return Ok(());
+        }
+        if actor.is_github() {
+            // It speaks for nobody: it keeps the record, and hands over what GitHub says.
+            self.roles = vec![Role::Planner];
             return Ok(());
         }
         self.run_is_live()?;
@@ -446,6 +453,7 @@ impl Command {
             Command::Lease(LeaseChange::Acquire { task, .. })
             | Command::LeaseFor { command: LeaseChange::Acquire { task, .. }, .. }
             | Command::Note { task, .. }
+            | Command::Outside { task, .. }
             | Command::NoteChange { task, .. } => task.as_deref(),
             Command::DecisionAsk(question) => question.task.as_deref(),
             Command::MemoryWrite(new) => new.task.as_deref(),
