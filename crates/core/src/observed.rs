@@ -4,8 +4,8 @@
 use crate::command::{
     Command, FileAction, LeaseChange, ReportStatus, RunChange, Submission, TaskVerb,
 };
-use crate::policy::BaseRules;
 use crate::outside::{CheckSeen, OutsideSeen};
+use crate::policy::BaseRules;
 use crate::status::Status;
 use crate::task::Tier;
 use serde::{Deserialize, Serialize};
