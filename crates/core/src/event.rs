@@ -144,6 +144,9 @@ events! {
     BudgetSettled(Box<BudgetSettled>) => "budget_settled";
     BudgetReleased(BudgetReleased) => "budget_released";
     BudgetBreached(BudgetBreached) => "budget_breached";
+    SeatTaken(SeatTaken) => "seat_taken";
+    SeatLeft(SeatLeft) => "seat_left";
+    Supervised(Box<Supervised>) => "supervised";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

@@ -4,6 +4,7 @@
 use crate::command::{
     Command, FileAction, LeaseChange, ReportStatus, RunChange, Submission, TaskVerb,
 };
+use crate::run::Stage;
 use crate::status::Status;
 use crate::task::Tier;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,10 @@ pub struct Observed {
     pub unseen: Option<String>,
     /// The run of a command that evidence in the request comes from. Evidence without a run is claimed.
     pub run: Option<RunSeen>,
+    /// The plan that is in the tip of the branch of the task.
+    pub plan: Option<String>,
+    /// The grant of a process of this host that has ended, and left a seat behind.
+    pub dead: Option<crate::ids::Fence>,
     /// For a command about several tasks: what was seen for each of its steps.
     pub steps: Vec<Observed>,
 }
@@ -205,6 +210,8 @@ pub struct Wanted<'a> {
     pub lease: Option<&'a [String]>,
     /// A claim ends without its work handed in: what is not committed has to be kept first.
     pub keep: bool,
+    /// A plan may have to be in the branch of the task.
+    pub plan: bool,
 }
 
 impl Wanted<'_> {
@@ -235,8 +242,9 @@ impl Command {
             Command::Lease(LeaseChange::Acquire { patterns, .. }) => {
                 Wanted { lease: Some(patterns), ..nothing }
             }
-            Command::Claim(_) | Command::Start { .. } | Command::RunDispatch(_) => {
-                Wanted { claim: true, ..nothing }
+            Command::Claim(_) | Command::Start { .. } => Wanted { claim: true, ..nothing },
+            Command::RunDispatch(new) => {
+                Wanted { claim: true, plan: new.stage == Stage::Develop, ..nothing }
             }
             Command::Submit(given) => {
                 let status = given.report.as_ref().map(|report| report.status);
@@ -268,6 +276,7 @@ impl Command {
             },
             Command::Several { steps, .. } => wanted_by_all(steps),
             Command::RunChange { change: RunChange::End(end), .. } => wanted_by_all(&end.steps),
+            Command::Supervise(step) => wanted_by_all(&step.steps),
             _ => nothing,
         }
     }
@@ -280,6 +289,7 @@ fn wanted_by_all(steps: &[Command]) -> Wanted<'_> {
         merge: all.merge.or(one.merge),
         lease: None,
         keep: all.keep || one.keep,
+        plan: all.plan || one.plan,
     })
 }
 

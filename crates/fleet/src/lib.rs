@@ -8,10 +8,12 @@ mod process;
 mod prompt;
 mod report;
 mod start;
+pub mod supervise;
 mod workspace;
 
 pub use agents::{Agent, find as find_agent};
 pub use keeper::{Job, WORD, keep};
 pub use log::{LogLine, read as read_log};
 pub use place::RunPlace;
-pub use start::{Asked, Started, start};
+pub use process::lead;
+pub use start::{Asked, By, Started, start};

@@ -1,13 +1,13 @@
 //! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
 
 use crate::detect;
-use crate::fleet;
 use crate::gates::{GateCommand, GateRuns, GateTable, GatesTable};
 use crate::plain_file;
 use crate::problem::Problem;
 use crate::root::{Root, SETTINGS_DIR};
 use crate::store::{self, Place};
 use crate::trust::{self, Power};
+use crate::{fleet, supervisor};
 use comity_core::decide::BRANCH_WORDS;
 use comity_core::hint::{op, say};
 use comity_core::ids::RepoName;
@@ -54,6 +54,8 @@ pub struct Config {
     pub(crate) budget: fleet::BudgetTable,
     pub(crate) drivers: BTreeMap<String, fleet::DriverTable>,
     pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
+    pub(crate) supervisor: supervisor::SupervisorTable,
+    pub(crate) ci: supervisor::CiTable,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -324,6 +326,7 @@ impl Config {
             .into_iter()
             .chain(gates)
             .chain(self.driver_powers(root)?)
+            .chain(self.ci_power(root)?)
             .collect())
     }
 

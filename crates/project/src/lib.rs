@@ -22,6 +22,7 @@ mod root;
 pub mod settings_file;
 pub mod setup;
 pub mod store;
+pub mod supervisor;
 pub mod trust;
 mod user;
 

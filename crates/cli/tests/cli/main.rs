@@ -60,6 +60,7 @@ mod shapes;
 mod shells;
 mod stories;
 mod streams;
+mod supervise;
 mod texts;
 mod tool_screens;
 mod trust;

@@ -94,6 +94,8 @@ fn check_command(command: &Command) -> Check {
         Command::RunDispatch(new) => new_run(new),
         Command::RunChange { change, .. } => run_change(change),
         Command::BudgetSet(new) => Scope::parse(&new.scope).map(drop),
+        Command::Seat(change) => super::seats::check(change),
+        Command::Supervise(step) => super::supervise::check(step, check_command),
         Command::Depend { .. }
         | Command::Undo { .. }
         | Command::Sweep

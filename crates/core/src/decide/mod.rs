@@ -29,8 +29,12 @@ mod queue;
 mod repository;
 mod results;
 mod review;
+mod run_guards;
+mod run_reports;
 mod runs;
+mod seats;
 mod stop;
+mod supervise;
 mod sweep;
 mod together;
 mod work;
@@ -51,6 +55,7 @@ pub use land::{land_words, refuse_landing};
 pub use leases::{Conflict, conflicts};
 pub use memories::find_memory;
 pub use posts::{find_interface, pad_scope};
+pub use run_reports::PLAN_PATH;
 pub use runs::find_run;
 pub use sweep::{Swept, due_at, sweep};
 
@@ -98,6 +103,7 @@ pub enum Answer {
     Deleted(Box<Directive>),
     Run(RunId),
     Budget(Scope),
+    Seat(String),
     /// The event at this place in [`Outcome::events`].
     Event(usize),
     Swept,
@@ -304,6 +310,8 @@ impl<'a> Rule<'a> {
             Command::RunDispatch(new) => self.dispatch_run(new),
             Command::RunChange { id, change } => self.change_run(id, change),
             Command::BudgetSet(new) => self.set_budget(new),
+            Command::Seat(change) => self.change_seat(change),
+            Command::Supervise(step) => self.supervise(step),
         }
     }
 
@@ -438,6 +446,7 @@ impl Command {
                 end.steps.iter().find_map(Command::task_ref)
             }
             Command::RunDispatch(new) => new.task.as_deref(),
+            Command::Supervise(step) => step.task.as_deref(),
             Command::Lease(LeaseChange::Acquire { task, .. })
             | Command::LeaseFor { command: LeaseChange::Acquire { task, .. }, .. }
             | Command::Note { task, .. }
@@ -468,6 +477,7 @@ impl Command {
             | Command::PadWrite(_)
             | Command::RunChange { .. }
             | Command::BudgetSet(_)
+            | Command::Seat(_)
             | Command::TakeOver(_) => None,
         }
     }

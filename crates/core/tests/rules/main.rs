@@ -47,6 +47,8 @@ mod section_7_memory;
 mod section_8_posts;
 mod seen;
 mod several;
+mod supervised;
+mod table;
 mod undo;
 mod verbs;
 mod world;

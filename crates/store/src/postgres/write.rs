@@ -176,6 +176,7 @@ impl<'a> Writer<'a> {
             repos.iter().map(|(_, c)| signed(c.memories)).collect::<Vec<_>>(),
             repos.iter().map(|(_, c)| signed(c.directives)).collect::<Vec<_>>(),
             repos.iter().map(|(_, c)| rows::fold_case(c)).collect::<Vec<_>>(),
+            repos.iter().map(|(_, c)| rows::seats(c)).collect::<Vec<_>>(),
         ];
         self.add(sql::SET_REPOS, given);
     }

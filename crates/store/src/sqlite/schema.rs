@@ -17,6 +17,7 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (5, include_str!("migrations/0005_past_leases.sql")),
     (6, include_str!("migrations/0006_runs.sql")),
     (POSTS, include_str!("migrations/0007_posts.sql")),
+    (8, include_str!("migrations/0008_seats.sql")),
 ];
 
 /// The schema that this build writes.

@@ -132,7 +132,8 @@ fn row(
                     decisions,
                     memories,
                     directives,
-                    rows::fold_case(c)
+                    rows::fold_case(c),
+                    rows::seats(c)
                 ];
                 run(conn, sql::SET_REPO, given)
             }
