@@ -195,6 +195,8 @@ pub struct MergeSeen {
     pub added: Vec<String>,
     /// The files that the work changed; empty where that could not be seen.
     pub files: Vec<String>,
+    /// The first line of what the submitted commit says.
+    pub subject: Option<String>,
 }
 
 /// What has to be looked at before a command can be decided.

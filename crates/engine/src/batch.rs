@@ -416,6 +416,7 @@ impl<'s> Batch<'s> {
             rows: Rows { facts: &self.facts, dirty: &dirty, due: &due },
             presence: &self.presence,
             saved: &self.saved,
+            kept: &[],
         })?;
         Ok(Some(self.facts))
     }

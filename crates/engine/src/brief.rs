@@ -10,7 +10,7 @@ use comity_core::brief::{
 use comity_core::decide::pad_scope;
 use comity_core::decision::DecisionState;
 use comity_core::hint::op;
-use comity_core::ids::{Seq, TaskId};
+use comity_core::ids::{DecisionId, Seq, TaskId};
 use comity_core::limits::PAGE_MAX;
 use comity_core::memory::GLOBAL_SCOPE;
 use comity_core::news::{Cursor, NEWS_LIFE, Unread};
@@ -20,6 +20,7 @@ use comity_core::refusal::Refusal;
 use comity_core::state::Key;
 use comity_core::task::Task;
 use comity_core::view;
+use comity_store::DecisionQuery;
 use std::collections::BTreeSet;
 
 /// What is looked at of each kind and place, the newest of it.
@@ -261,12 +262,15 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Finds the answers to what was asked for a task, what it is part of, and what it waits for.
+    /// Finds the answers to what was asked for a task, what it is part of, what it waits for, and its initiative.
     fn decisions_for(&mut self, task: Option<&Task>) -> Result<Vec<DecisionLine>, Refusal> {
         let Some(task) = task else { return Ok(Vec::new()) };
         let mut ids: BTreeSet<_> = task.decisions.iter().copied().collect();
         for id in task.parent.iter().chain(&task.dependencies).take(TASKS_MAX) {
             ids.extend(self.task_by_id(id)?.into_iter().flat_map(|task| task.decisions));
+        }
+        if let Some(initiative) = &task.initiative {
+            ids.extend(self.asked_in(initiative)?);
         }
         let repo = self.caller.repo.clone();
         let mut lines = Vec::new();
@@ -282,6 +286,23 @@ impl Reader<'_> {
             lines.push(DecisionLine { id, question, answer: excerpt(&answer) });
         }
         Ok(lines)
+    }
+
+    /// Finds those of the newest questions that were asked for a task of an initiative.
+    fn asked_in(&mut self, initiative: &str) -> Result<Vec<DecisionId>, Refusal> {
+        let repo = self.caller.repo.clone();
+        let asked = settle(self.tx, &mut self.facts, |facts| Ok(facts.counters(&repo)?.decisions))?;
+        let after = asked.checked_sub(LOOK_MAX as u64).map(DecisionId);
+        let newest = DecisionQuery { repo, open_only: false, after, limit: LOOK_MAX };
+        let mut found = Vec::new();
+        for decision in self.tx.decisions(&newest)? {
+            let Some(of) = decision.task else { continue };
+            let of = self.task_by_id(&of)?.and_then(|task| task.initiative);
+            if of.as_deref() == Some(initiative) {
+                found.push(decision.id);
+            }
+        }
+        Ok(found)
     }
 
     /// Finds who else is at work in the directories at hand, by their live leases.

@@ -24,6 +24,7 @@ struct Load {
     events: Vec<Stored>,
     presence: Vec<(AgentId, Option<Fence>, Timestamp)>,
     saved: Vec<(AgentId, String, Saved)>,
+    kept: Vec<(String, String, Option<Vec<u8>>)>,
 }
 
 impl Service {
@@ -67,6 +68,7 @@ impl Service {
         to.rebuild()?;
         self.copy_signs(to)?;
         self.copy_answers(to)?;
+        self.copy_kept(to)?;
         verified(self, "source")?;
         verified(to, "target")?;
         let (here, there) = (self.log_end()?, to.log_end()?);
@@ -162,6 +164,17 @@ impl Service {
             carry(to, Load { saved, ..Load::default() })?;
         }
     }
+
+    fn copy_kept(&self, to: &Service) -> Result<(), Refusal> {
+        let mut after: Option<(String, String)> = None;
+        loop {
+            let page = self.read_stored(|tx| Ok(tx.kept_rows(after.as_ref(), PAGE)?))?;
+            let Some((space, key, _)) = page.last() else { return Ok(()) };
+            after = Some((space.clone(), key.clone()));
+            let kept = page.into_iter().map(|(space, key, value)| (space, key, Some(value)));
+            carry(to, Load { kept: kept.collect(), ..Load::default() })?;
+        }
+    }
 }
 
 fn at_work(tx: &mut dyn ReadTx) -> Result<Vec<String>, Refusal> {
@@ -207,8 +220,8 @@ fn carry(to: &Service, load: Load) -> Result<(), Refusal> {
         let tx = store.write()?;
         let (facts, dirty, due) = (Facts::default(), BTreeSet::new(), BTreeMap::new());
         let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
-        let Load { events, presence, saved } = &load;
-        Ok(tx.commit(Changes { events, rows, presence, saved })?)
+        let Load { events, presence, saved, kept } = &load;
+        Ok(tx.commit(Changes { events, rows, presence, saved, kept })?)
     })
 }
 

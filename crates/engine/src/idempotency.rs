@@ -82,6 +82,7 @@ impl Service {
                 rows: Rows { facts: &facts, dirty: &dirty, due: &due },
                 presence: &[],
                 saved: &[(keyed.caller.actor.clone(), keyed.key.clone(), saved)],
+                kept: &[],
             })?;
             Ok(None)
         })?;

@@ -168,6 +168,7 @@ fn change<T>(
         rows: Rows { facts: &facts, dirty: &dirty, due: &due },
         presence: &[],
         saved: &[(caller.actor.clone(), key(&caller.repo), saved)],
+        kept: &[],
     })?;
     Ok(answer)
 }

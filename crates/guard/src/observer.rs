@@ -104,8 +104,11 @@ impl Observer for GitObserver {
                     let task_version = task.version;
                     let files = submitted.map(|commit| landed(&git, commit, &merged));
                     let files = files.unwrap_or_default();
+                    let subject = submitted.and_then(|commit| {
+                        git.line(&["log", "-1", "--format=%s", "--end-of-options", commit])
+                    });
                     observed.merge =
-                        Some(MergeSeen { task_version, merged, contains, added, files });
+                        Some(MergeSeen { task_version, merged, contains, added, files, subject });
                 }
                 Err(blind) => observed.unseen = Some(blind.reason()?),
             }

@@ -291,6 +291,7 @@ impl Context {
             via: self.via.clone(),
             workspace: tree.map(|tree| tree.to_string_lossy().into_owned()),
             observer: self.observer.clone(),
+            ran: None,
         }
     }
 

@@ -13,6 +13,7 @@ pub mod memory;
 pub mod neo;
 pub mod plain_file;
 pub mod postgres;
+mod questions;
 mod rows;
 pub mod sqlite;
 mod term_search;
@@ -189,6 +190,13 @@ pub trait ReadTx {
         limit: usize,
     ) -> Result<Vec<(AgentId, String, Saved)>, StoreError>;
 
+    /// Returns what doors keep beside the log, in the order of spaces and keys, from after a place on.
+    fn kept_rows(
+        &mut self,
+        after: Option<&(String, String)>,
+        limit: usize,
+    ) -> Result<Vec<KeptRow>, StoreError>;
+
     /// Counts the tasks of a repository by stored status.
     fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError>;
 
@@ -256,7 +264,12 @@ pub struct Changes<'a> {
     /// Signs of life, with the fence when they count for one grant only.
     pub presence: &'a [(AgentId, Option<Fence>, Timestamp)],
     pub saved: &'a [(AgentId, String, Saved)],
+    /// What doors keep beside the log; a row without a value is removed.
+    pub kept: &'a [(String, String, Option<Vec<u8>>)],
 }
+
+/// Something that a door keeps beside the log: its space, its key in it, and its bytes. Spaces and keys are not empty.
+pub type KeptRow = (String, String, Vec<u8>);
 
 /// How long a sign of life for one grant is kept. No grant lives so long without a sign.
 pub(crate) const PRESENCE_LIFE: Millis = Millis::from_secs(8 * 86_400);

@@ -160,6 +160,13 @@ impl ReadTx for FailingTx<'_> {
     ) -> Got<Vec<(AgentId, String, comity_core::facts::Saved)>> {
         self.inner.saved(after, limit)
     }
+    fn kept_rows(
+        &mut self,
+        after: Option<&(String, String)>,
+        limit: usize,
+    ) -> Got<Vec<comity_store::KeptRow>> {
+        self.inner.kept_rows(after, limit)
+    }
     fn status_counts(&mut self, repo: &RepoName) -> Got<BTreeMap<Status, u64>> {
         self.inner.status_counts(repo)
     }

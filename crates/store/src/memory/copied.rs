@@ -25,6 +25,7 @@ pub(super) fn all(tx: &mut dyn ReadTx) -> Result<(Data, Arc<ManualClock>), Store
     data.due.extend(due.into_iter().map(|key| (key, moment.now)));
     signs(tx, &mut data)?;
     answers(tx, &mut data)?;
+    kept(tx, &mut data)?;
     Ok((data, ManualClock::at(reading)))
 }
 
@@ -54,6 +55,16 @@ fn signs(tx: &mut dyn ReadTx, data: &mut Data) -> Result<(), StoreError> {
             let grants = presence.by_fence.into_iter();
             data.presence.extend(grants.map(|(fence, at)| ((agent.id.clone(), Some(fence)), at)));
         }
+    }
+}
+
+fn kept(tx: &mut dyn ReadTx, data: &mut Data) -> Result<(), StoreError> {
+    let mut after: Option<(String, String)> = None;
+    loop {
+        let page = tx.kept_rows(after.as_ref(), PAGE)?;
+        let Some((space, key, _)) = page.last() else { return Ok(()) };
+        after = Some((space.clone(), key.clone()));
+        data.kept.extend(page.into_iter().map(|(space, key, value)| ((space, key), value)));
     }
 }
 

@@ -6,8 +6,8 @@ use crate::clock::Clock;
 use crate::listing;
 use crate::transaction_time::{ClockNote, transaction_time};
 use crate::{
-    Changes, DecisionQuery, DirectiveQuery, EventQuery, LeaseQuery, MemoryQuery, ReadTx, Rows,
-    RunQuery, StoreError, TaskQuery, WriteTx, check_append,
+    Changes, DecisionQuery, DirectiveQuery, EventQuery, KeptRow, LeaseQuery, MemoryQuery, ReadTx,
+    Rows, RunQuery, StoreError, TaskQuery, WriteTx, check_append,
 };
 use comity_core::agent::Agent;
 use comity_core::budget::{Budget, Scope};
@@ -80,7 +80,7 @@ impl<'a> Tx<'a> {
     }
 
     fn put_entity(&self, facts: &mut Facts, key: &Key) {
-        facts.put(key.clone(), self.data.entity(key));
+        facts.put(key.clone(), self.data.state.get(key));
         if let Key::Agent(id) = key {
             facts.put_presence(id.clone(), self.data.presence_of(id, self.now.0.now));
         }
@@ -424,6 +424,18 @@ impl ReadTx for Tx<'_> {
         Ok(wanted.take(limit).map(row).collect())
     }
 
+    fn kept_rows(
+        &mut self,
+        after: Option<&(String, String)>,
+        limit: usize,
+    ) -> Result<Vec<KeptRow>, StoreError> {
+        let rows = self.data.kept.iter().filter(|(key, _)| after.is_none_or(|after| *key > after));
+        let row = |((space, key), value): (&(String, String), &Vec<u8>)| {
+            (space.clone(), key.clone(), value.clone())
+        };
+        Ok(rows.take(limit).map(row).collect())
+    }
+
     fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError> {
         let mut counts = BTreeMap::new();
         for task in self.tasks_where(repo, |_| true) {
@@ -437,8 +449,8 @@ impl ReadTx for Tx<'_> {
         after: Option<&Key>,
         limit: usize,
     ) -> Result<Vec<(Key, Entity)>, StoreError> {
-        let keys = self.data.keys().into_iter().filter(|key| Some(key) > after);
-        let entity = |key: Key| self.data.entity(&key).map(|entity| (key, entity));
+        let keys = self.data.state.keys().into_iter().filter(|key| Some(key) > after);
+        let entity = |key: Key| self.data.state.get(&key).map(|entity| (key, entity));
         Ok(keys.filter_map(entity).take(limit).collect())
     }
 }

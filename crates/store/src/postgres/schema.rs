@@ -18,7 +18,8 @@ const MIGRATIONS: &[(i64, &str)] = &[
     (4, include_str!("migrations/0004_past_leases.sql")),
     (5, include_str!("migrations/0005_runs.sql")),
     (POSTS, include_str!("migrations/0006_posts.sql")),
-    (7, include_str!("migrations/0007_seats.sql")),
+    (7, include_str!("migrations/0007_kept.sql")),
+    (8, include_str!("migrations/0008_seats.sql")),
 ];
 
 /// The schema that this build writes.

@@ -28,7 +28,7 @@ fn note(store: &mut dyn Store, bytes: usize) -> Result<(), StoreError> {
     let events = [Stored::seal(&facts.apply(draft), head.hash).unwrap()];
     let (dirty, due) = (BTreeSet::new(), BTreeMap::new());
     let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
-    tx.commit(Changes { events: &events, rows, presence: &[], saved: &[] })
+    tx.commit(Changes { events: &events, rows, presence: &[], saved: &[], kept: &[] })
 }
 
 fn plan(store: &SqliteStore, text: &str) -> Vec<String> {

@@ -37,7 +37,7 @@ fn note(store: &mut dyn Store, text: &str) -> Result<Seq, StoreError> {
     let (dirty, due) = (BTreeSet::new(), BTreeMap::new());
     let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
     let presence = [(agent, None, facts.moment.now)];
-    tx.commit(Changes { events: &events, rows, presence: &presence, saved: &[] })?;
+    tx.commit(Changes { events: &events, rows, presence: &presence, saved: &[], kept: &[] })?;
     Ok(events[0].seq)
 }
 

@@ -33,7 +33,7 @@ fn note(store: &mut dyn Store, by: &str) -> Result<(), StoreError> {
     let events = [Stored::seal(&facts.apply(draft), head.hash).unwrap()];
     let (dirty, due) = (BTreeSet::new(), BTreeMap::new());
     let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
-    tx.commit(Changes { events: &events, rows, presence: &[], saved: &[] })
+    tx.commit(Changes { events: &events, rows, presence: &[], saved: &[], kept: &[] })
 }
 
 /// Checks the whole chain and returns how many events each writer has.

@@ -425,6 +425,35 @@ pub(super) fn a_saved_answer_that_is_written_later_keeps_its_age(world: &mut Wor
     Ok(())
 }
 
+pub(super) fn what_doors_keep_is_listed_in_order_and_removed(world: &mut World) -> Outcome {
+    let set = |space: &str, key: &str, value: Option<&[u8]>| {
+        (space.to_owned(), key.to_owned(), value.map(<[u8]>::to_vec))
+    };
+    let kept = vec![
+        set("b", "2", Some(b"two")),
+        set("b", "10", Some(&[0, 255])),
+        set("a", "z", Some(b"")),
+        set("b", "2", Some(b"second")),
+        set("c", "x", Some(b"gone")),
+        set("c", "x", None),
+    ];
+    world.commit_with(vec![], &Extras { kept, ..Extras::default() })?;
+    let row =
+        |space: &str, key: &str, value: &[u8]| (space.to_owned(), key.to_owned(), value.to_vec());
+    let all = vec![row("a", "z", b""), row("b", "10", &[0, 255]), row("b", "2", b"second")];
+    assert_eq!(world.store.read()?.kept_rows(None, 10)?, all);
+    assert_eq!(
+        world.another().read()?.kept_rows(Some(&("b".into(), String::new())), 1)?,
+        all[1..2]
+    );
+    let kept = vec![set("b", "10", None), set("b", "none", None)];
+    world.commit_with(vec![], &Extras { kept, ..Extras::default() })?;
+    assert_eq!(world.store.read()?.kept_rows(Some(&("a".into(), "z".into())), 9)?, all[2..]);
+    world.clock.pass(Millis::from_secs(90 * 86_400));
+    assert_eq!(world.store.read()?.kept_rows(None, 10)?.len(), 2, "nothing kept is forgotten");
+    Ok(())
+}
+
 pub(super) fn presence_only_moves_forward(world: &mut World) -> Outcome {
     let start = world.now();
     let at = |secs: i64| start.plus(Millis::from_secs(secs));

@@ -51,7 +51,7 @@ pub(super) fn an_append_that_leaves_a_gap_is_refused(world: &mut World) -> Outco
         let facts = Facts::default();
         let (dirty, due) = (BTreeSet::new(), BTreeMap::new());
         let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
-        let changes = Changes { events: &events, rows, presence: &[], saved: &[] };
+        let changes = Changes { events: &events, rows, presence: &[], saved: &[], kept: &[] };
         assert!(world.store.write()?.commit(changes).is_err());
         assert_eq!(world.store.read()?.head()?, last.head());
     }

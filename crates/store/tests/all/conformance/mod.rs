@@ -58,6 +58,7 @@ cases! {
         leases_of_an_owner_are_complete, dependants_children_and_closure_are_complete,
         saved_answers_are_remembered_for_seven_days, saved_answers_are_listed_page_by_page,
         a_saved_answer_that_is_written_later_keeps_its_age,
+        what_doors_keep_is_listed_in_order_and_removed,
         presence_only_moves_forward;
     lists: tasks_are_filtered_and_paged, leases_are_filtered_and_paged,
         decisions_are_filtered_and_paged, agents_come_with_their_signs_of_life,

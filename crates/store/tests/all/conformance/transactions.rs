@@ -154,7 +154,7 @@ pub(super) fn projections_can_be_cleared_and_written_anew(world: &mut World) -> 
     }
     let (facts, dirty, due) = (Facts::default(), BTreeSet::new(), BTreeMap::new());
     let rows = Rows { facts: &facts, dirty: &dirty, due: &due };
-    tx.commit(comity_store::Changes { events: &[], rows, presence: &[], saved: &[] })?;
+    tx.commit(comity_store::Changes { events: &[], rows, presence: &[], saved: &[], kept: &[] })?;
     assert_eq!(world.store.read()?.entities(None, 100)?, before);
     let facts = world.load(&Need::Candidates(repo(), None))?;
     assert_eq!(facts.state.tasks.len(), 1, "and it is known again what waits");

@@ -27,6 +27,7 @@ pub(super) struct Extras {
     pub(super) due: BTreeMap<Key, Option<Timestamp>>,
     pub(super) presence: Vec<(AgentId, Option<Fence>, Timestamp)>,
     pub(super) saved: Vec<(AgentId, String, Saved)>,
+    pub(super) kept: Vec<(String, String, Option<Vec<u8>>)>,
 }
 
 pub struct World {
@@ -88,8 +89,8 @@ pub(super) fn commit(
     }
     let dirty = facts.take_dirty();
     let rows = Rows { facts: &facts, dirty: &dirty, due: &extras.due };
-    let (presence, saved) = (&extras.presence, &extras.saved);
-    tx.commit(Changes { events: &stored, rows, presence, saved })?;
+    let Extras { presence, saved, kept, .. } = extras;
+    tx.commit(Changes { events: &stored, rows, presence, saved, kept })?;
     store.keep(facts);
     Ok(stored)
 }
