@@ -27,6 +27,7 @@ mod invariants;
 mod land;
 mod lookup;
 mod other_systems;
+mod pickup;
 mod properties;
 mod results;
 mod runs;

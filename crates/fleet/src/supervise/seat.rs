@@ -42,7 +42,10 @@ fn began(pid: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     const BEGAN: usize = 19;
     let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(BEGAN).map(str::to_owned)
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    // One that has ended is there until its parent asks for its status.
+    let has_ended = fields.first().is_some_and(|state| ["Z", "X"].contains(state));
+    fields.get(BEGAN).filter(|_| !has_ended).map(|began| (*began).to_owned())
 }
 
 impl Sitting {
