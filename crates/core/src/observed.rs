@@ -4,8 +4,9 @@
 use crate::command::{
     Command, FileAction, LeaseChange, ReportStatus, RunChange, Submission, TaskVerb,
 };
-use crate::policy::BaseRules;
 use crate::outside::{CheckSeen, OutsideSeen};
+use crate::policy::BaseRules;
+use crate::run::Stage;
 use crate::status::Status;
 use crate::task::Tier;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,10 @@ pub struct Observed {
     pub outside: Option<OutsideSeen>,
     /// The check in another system that evidence in the request comes from.
     pub check: Option<CheckSeen>,
+    /// The plan that is in the tip of the branch of the task.
+    pub plan: Option<String>,
+    /// The grant of a process of this host that has ended, and left a seat behind.
+    pub dead: Option<crate::ids::Fence>,
     /// For a command about several tasks: what was seen for each of its steps.
     pub steps: Vec<Observed>,
 }
@@ -217,6 +222,8 @@ pub struct Wanted<'a> {
     pub keep: bool,
     /// Submitted work is judged: by the settings of the base branch, never by its own.
     pub rules: bool,
+    /// A plan may have to be in the branch of the task.
+    pub plan: bool,
 }
 
 impl Wanted<'_> {
@@ -248,8 +255,9 @@ impl Command {
             Command::Lease(LeaseChange::Acquire { patterns, .. }) => {
                 Wanted { lease: Some(patterns), ..nothing }
             }
-            Command::Claim(_) | Command::Start { .. } | Command::RunDispatch(_) => {
-                Wanted { claim: true, ..nothing }
+            Command::Claim(_) | Command::Start { .. } => Wanted { claim: true, ..nothing },
+            Command::RunDispatch(new) => {
+                Wanted { claim: true, plan: new.stage == Stage::Develop, ..nothing }
             }
             Command::Submit(given) => {
                 let status = given.report.as_ref().map(|report| report.status);
@@ -289,6 +297,7 @@ impl Command {
             },
             Command::Several { steps, .. } => wanted_by_all(steps),
             Command::RunChange { change: RunChange::End(end), .. } => wanted_by_all(&end.steps),
+            Command::Supervise(step) => wanted_by_all(&step.steps),
             _ => nothing,
         }
     }
@@ -302,6 +311,7 @@ fn wanted_by_all(steps: &[Command]) -> Wanted<'_> {
         lease: None,
         keep: all.keep || one.keep,
         rules: all.rules || one.rules,
+        plan: all.plan || one.plan,
     })
 }
 

@@ -259,7 +259,8 @@ impl Service {
         command: &Command,
         wanted: &Wanted<'_>,
     ) -> Result<Stands, Refusal> {
-        let is_needed = wanted.work.is_some() || wanted.merge.is_some() || wanted.keep;
+        let is_needed =
+            wanted.work.is_some() || wanted.merge.is_some() || wanted.keep || wanted.plan;
         if !is_needed && wanted.lease.is_none() {
             return Ok(Stands::default());
         }

@@ -21,6 +21,7 @@ use comity_guard::GitObserver;
 use comity_project::Context;
 use comity_protocol::driver::{CommandLines, Happened};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -91,6 +92,8 @@ struct Keeper<'a> {
     calls: BTreeMap<String, (Option<Tokens>, Option<Usd>)>,
     settled: Vec<String>,
     limited: bool,
+    /// What the report says that rules go by.
+    reported: Map<String, Value>,
 }
 
 /// Keeps one run from its start to its end. `is_comitys` tells which files of a work tree comity itself writes.
@@ -124,6 +127,7 @@ pub fn keep(
         calls: BTreeMap::new(),
         settled: Vec::new(),
         limited: false,
+        reported: Map::new(),
     };
     match keeper.work(program, observer) {
         Ok(()) => Ok(()),
@@ -402,8 +406,9 @@ impl Keeper<'_> {
         }
         let task = self.run.task.clone().unwrap_or_default();
         let found = report::find(&self.said, self.run.stage, &task)?;
-        let (kind, steps) =
-            found.map_or((None, Vec::new()), |found| (Some(found.kind), found.steps));
+        let (kind, steps, said) = found
+            .map_or_else(Default::default, |found| (Some(found.kind), found.steps, found.said));
+        self.reported = said;
         let place = Some((head, wip));
         let done = self.end(RunState::Succeeded, None, exit, kind.clone(), steps, place.clone());
         match done {
@@ -438,7 +443,8 @@ impl Keeper<'_> {
         place: Option<(Option<String>, Option<String>)>,
     ) -> Result<(), Refusal> {
         let (head, wip) = place.unwrap_or_default();
-        let end = RunEnd { state, reason: None, error, exit, head, wip, report_kind, steps };
+        let said = std::mem::take(&mut self.reported);
+        let end = RunEnd { state, reason: None, error, exit, head, wip, report_kind, steps, said };
         self.change(RunChange::End(Box::new(end)))?;
         let said = format!("{} ended: {}", self.job.run, self.run.state);
         self.note("event", &said);

@@ -10,6 +10,7 @@ mod process;
 mod prompt;
 mod report;
 mod start;
+pub mod supervise;
 mod workspace;
 
 pub use agents::{Agent, find as find_agent};
@@ -18,4 +19,5 @@ pub use log::{LogLine, read as read_log};
 pub use output::{RunOutputs, register as register_outputs};
 pub use place::RunPlace;
 pub use probe::{ProbePath, ProbeView, Prober, ProbesAnswer, Side};
-pub use start::{Asked, Started, start};
+pub use process::lead;
+pub use start::{Asked, By, Started, start};

@@ -8,7 +8,7 @@ use crate::prompt;
 use crate::workspace::base_commit;
 use comity_api::{ById, RunAnswer, op};
 use comity_core::chain::Hash;
-use comity_core::command::{Command, NewRun, NewTask, RunChange, RunEnd};
+use comity_core::command::{Command, NewRun, NewTask, RunChange, RunEnd, Supervision};
 use comity_core::money::Usd;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::{RunError, RunFault, RunState, Stage};
@@ -33,6 +33,42 @@ pub struct Asked {
     pub driver: Option<String>,
     pub model: Option<String>,
     pub budget: Option<Usd>,
+    /// Why a person starts without the plan that was begun.
+    pub skip_design: Option<String>,
+    /// The run that failed, and that this one goes on with.
+    pub resumed_from: Option<String>,
+    /// The step of the supervisor that starts it.
+    pub by: Option<Box<By>>,
+}
+
+/// Whoever starts a run as a step of the supervisor.
+#[derive(Clone)]
+pub struct By {
+    /// The supervisor, with the fence of its seat.
+    pub caller: Caller,
+    pub step: Supervision,
+    /// The key under which the step happens once.
+    pub key: String,
+    /// The question that the run answers.
+    pub answers: Option<String>,
+}
+
+impl std::fmt::Debug for By {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("By").field("step", &self.step).field("key", &self.key).finish()
+    }
+}
+
+impl By {
+    /// Returns the dispatch as a part of the step, and who asks for it.
+    fn command(&self, new: NewRun) -> (Caller, Command) {
+        let mut step = self.step.clone();
+        let mut new = Box::new(new);
+        new.rule = Some(step.rule.clone());
+        step.steps.push(Command::RunDispatch(new));
+        let caller = Caller { key: Some(self.key.clone()), ..self.caller.clone() };
+        (caller, Command::Supervise(Box::new(step)))
+    }
 }
 
 pub struct Started {
@@ -56,7 +92,10 @@ pub fn start(
     let settings = context.config.agent(&agent.name)?;
     let driver = driver(context, asked.driver.as_ref().or(settings.driver.as_ref()))?;
     context.require_trust(&driver.key(), &driver.power())?;
-    let caller = context.caller();
+    let caller = match &asked.by {
+        Some(by) => Caller { fence: None, key: None, ..by.caller.clone() },
+        None => context.caller(),
+    };
     let known = match &asked.task {
         Some(id) => Some(service.call::<op::TaskShow>(&caller, ById { id: id.clone() })?.task),
         None => None,
@@ -66,8 +105,9 @@ pub fn start(
     let handed_in = known.as_ref().filter(|_| stage == Stage::Review);
     let handed_in = handed_in.and_then(|task| task.commit.clone());
     let base = base_commit(context, asked.base.as_deref().or(handed_in.as_deref()))?;
+    let answers = asked.by.as_ref().and_then(|by| by.answers.clone());
     let new_task =
-        known.is_none().then(|| new_task(&agent, asked.prompt.as_deref())).transpose()?;
+        known.is_none().then(|| new_task(&agent, asked.prompt.as_deref(), answers)).transpose()?;
     let seed = format!("{:?}{:?}{base}", asked.prompt, asked.task);
     let hash = Hash::of(seed.as_bytes()).to_string();
     let new = NewRun {
@@ -85,18 +125,21 @@ pub fn start(
         prompt_bytes: asked.prompt.as_ref().map_or(0, |text| text.len() as u64),
         sandbox: Some("none".to_owned()),
         labels: Vec::new(),
-        resumed_from: None,
+        resumed_from: asked.resumed_from.clone(),
         parent: None,
         rule: None,
         max_cost: asked.budget.or(settings.max_cost),
+        skip_design: asked.skip_design.clone(),
     };
-    let dispatched =
-        service.run_command::<RunAnswer>(&caller, Command::RunDispatch(Box::new(new)))?;
+    let (asks, command) = match &asked.by {
+        Some(by) => by.command(new),
+        None => (caller.clone(), Command::RunDispatch(Box::new(new))),
+    };
+    let dispatched = service.run_command::<RunAnswer>(&asks, command)?;
     let run = dispatched.run;
     let kept = prepare(context, service, &caller, &run, &agent, &driver, asked, &hash);
     let started = kept.and_then(|place| {
-        let (job, log) = (place.job(), place.keeper_log());
-        process::start_keeper(program, WORD, &job, &context.root.dir, &log)?;
+        keep(context, program, &place)?;
         Ok(place)
     });
     match started {
@@ -106,6 +149,12 @@ pub fn start(
             Err(refusal)
         }
     }
+}
+
+/// Starts the keeper of a run whose files are there.
+pub(crate) fn keep(context: &Context, program: &Path, place: &RunPlace) -> Result<(), Refusal> {
+    let (job, log) = (place.job(), place.keeper_log());
+    process::start_keeper(program, WORD, &job, &context.root.dir, &log).map(drop)
 }
 
 fn driver(context: &Context, named: Option<&String>) -> Result<Driver, Refusal> {
@@ -126,7 +175,11 @@ fn driver(context: &Context, named: Option<&String>) -> Result<Driver, Refusal> 
 }
 
 /// Makes the task of a run that names none.
-fn new_task(agent: &Agent, prompt: Option<&str>) -> Result<Box<NewTask>, Refusal> {
+fn new_task(
+    agent: &Agent,
+    prompt: Option<&str>,
+    answers: Option<String>,
+) -> Result<Box<NewTask>, Refusal> {
     let prompt = prompt.map(str::trim).filter(|text| !text.is_empty()).ok_or_else(|| {
         Refusal::input("a run needs a task or a prompt")
             .hint("name a task, or say what is to be done")
@@ -138,6 +191,7 @@ fn new_task(agent: &Agent, prompt: Option<&str>) -> Result<Box<NewTask>, Refusal
         title,
         description: prompt.to_owned(),
         deliverable,
+        context: answers.map(|id| ("answers".to_owned(), id.into())).into_iter().collect(),
         ..NewTask::default()
     }))
 }
@@ -192,6 +246,7 @@ fn give_up(service: &Service, caller: &Caller, run: &RunView, refusal: &Refusal)
         wip: None,
         report_kind: None,
         steps: Vec::new(),
+        said: Map::new(),
     };
     let change = RunChange::End(Box::new(end));
     let Some(id) = run.id.clone() else { return };

@@ -54,6 +54,12 @@ pub struct StartArgs {
     /// The most US dollars that the run may cost
     #[arg(long, value_name = "N", value_parser = dollars)]
     pub budget: Option<Usd>,
+    /// Start a developer although the plan of the task is not ready; only a person may, with a reason
+    #[arg(long, requires = "reason")]
+    pub skip_design: bool,
+    /// Explain why the plan is not needed
+    #[arg(long, value_name = "TEXT", value_parser = text, requires = "skip_design")]
+    pub reason: Option<String>,
     /// Wait for the end of the run; exit with 3 unless it succeeded
     #[arg(long)]
     pub wait: bool,
@@ -64,6 +70,11 @@ pub struct StartArgs {
 pub enum RunCommand {
     #[command(about = help::<op::RunShow>(), after_help = "Example:\n  comity run show R1")]
     Show {
+        /// The id of the run
+        id: String,
+    },
+    #[command(about = help::<op::RunWhy>(), after_help = "Example:\n  comity run why R1")]
+    Why {
         /// The id of the run
         id: String,
     },

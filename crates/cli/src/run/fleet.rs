@@ -29,6 +29,7 @@ pub(super) fn run(context: &Context, args: RunArgs, json: bool) -> Result<Reply,
     let Some(command) = args.command else { return start(context, args.start) };
     match command {
         RunCommand::Show { id } => show::<op::RunShow>(context, ById { id }, human::fleet::run),
+        RunCommand::Why { id } => show::<op::RunWhy>(context, ById { id }, human::supervise::why),
         RunCommand::Logs { id, follow } => logs(context, &id, follow, json),
         RunCommand::Stop { id, now, reason } => {
             execute::<op::RunStop>(context, StopRun { id, now, reason }, human::fleet::line)
@@ -73,6 +74,9 @@ fn start(context: &Context, args: StartArgs) -> Result<Reply, Refusal> {
         driver: args.driver,
         model: args.model,
         budget: args.budget,
+        skip_design: args.skip_design.then_some(args.reason).flatten(),
+        resumed_from: None,
+        by: None,
     };
     let service = context.service(Access::Write)?;
     let started = comity_fleet::start(context, &service, &crate::env::program()?, &asked)?;

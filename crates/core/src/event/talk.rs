@@ -157,6 +157,9 @@ pub struct DecisionAsked {
     /// The budget that is used up, and for which period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Box<(Scope, Per)>>,
+    /// The rule of the supervisor that asks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
 }
 
 impl DecisionAsked {
@@ -174,6 +177,7 @@ impl DecisionAsked {
             expires_at: None,
             proposes: None,
             budget: None,
+            rule: None,
         }
     }
 }
