@@ -1,6 +1,6 @@
 //! What somebody asks for on GitHub, as commands. Pure: who may is for the rules to say.
 
-use crate::model::IssueEvent;
+use crate::model::{IssueEvent, time};
 use crate::rows::IssueRow;
 use comity_core::command::{ClaimWish, Command, Submission, TaskVerb};
 use comity_core::status::Status;
@@ -71,12 +71,18 @@ impl Look<'_> {
         if !self.differs() {
             return Asked::Nothing;
         }
+        let word = self.word();
         let newest = events
             .iter()
-            .filter(|event| event.id > self.row.event && self.is_about_state(event) && !own(event))
+            .filter(|event| self.explains(event, word.as_deref()))
             .max_by_key(|event| event.id);
-        let Some(event) = newest else { return Asked::Stale };
-        let word = self.word();
+        let is_new = |event: &&IssueEvent| {
+            let before = self.row.from.as_deref().and_then(time).zip(time(&event.created_at));
+            event.id > self.row.event && before.is_none_or(|(from, at)| at > from)
+        };
+        let Some(event) = newest.filter(is_new).filter(|event| !own(event)) else {
+            return Asked::Stale;
+        };
         let by = event.actor.login.clone();
         let source = event.id;
         let issue = self.issue();
@@ -96,11 +102,16 @@ impl Look<'_> {
         }
     }
 
-    fn is_about_state(&self, event: &IssueEvent) -> bool {
-        match event.event.as_str() {
-            "closed" | "reopened" => true,
-            "labeled" | "unlabeled" => {
-                !self.dialect.states_in(std::slice::from_ref(&event.label.name)).is_empty()
+    /// Tells whether an event can have made what the issue shows.
+    fn explains(&self, event: &IssueEvent, word: Option<&str>) -> bool {
+        let should = self.dialect.mark(self.shown);
+        let label = &event.label.name;
+        match (event.event.as_str(), self.issue()) {
+            ("closed", Issue::Completed | Issue::NotPlanned) => true,
+            ("reopened", Issue::Open) => should.issue != Issue::Open,
+            ("labeled", _) => word.is_some_and(|word| word.eq_ignore_ascii_case(label)),
+            ("unlabeled", _) => {
+                word.is_none() && !self.dialect.states_in(std::slice::from_ref(label)).is_empty()
             }
             _ => false,
         }
@@ -176,13 +187,20 @@ mod tests {
 
     #[test]
     fn a_difference_that_nobody_made_asks_for_nothing() {
-        let (ace, row) = (Dialect::ace(), row(&["agent:in-progress"]));
+        let (ace, mut row) = (Dialect::ace(), row(&["agent:in-progress"]));
+        row.from = Some("2026-11-18T10:00:00Z".to_owned());
         let look = look(&ace, Status::Queued, &row);
         let own = |event: &IssueEvent| event.actor.login == "bot";
-        let old = event(9, "labeled", "agent:in-progress", "ann");
-        let ours = event(11, "labeled", "agent:in-progress", "bot");
-        let other = event(12, "labeled", "bug", "ann");
-        assert_eq!(look.asked(&[old, ours, other], &own), Asked::Stale);
+        let handled = event(9, "labeled", "agent:in-progress", "ann");
+        let another = event(13, "labeled", "agent:ready", "ann");
+        let ours = event(12, "labeled", "agent:in-progress", "bot");
+        let other = event(14, "labeled", "bug", "ann");
+        assert_eq!(look.asked(&[handled, ours, another, other], &own), Asked::Stale);
+        let mut before = event(11, "labeled", "agent:in-progress", "ann");
+        "2026-11-18T10:00:00Z".clone_into(&mut before.created_at);
+        assert_eq!(look.asked(std::slice::from_ref(&before), &own), Asked::Stale);
+        "2026-11-18T10:00:01Z".clone_into(&mut before.created_at);
+        assert!(matches!(look.asked(&[before], &own), Asked::Wish { .. }));
     }
 
     #[test]

@@ -153,6 +153,9 @@ impl Pass<'_> {
         if row.seen.updated_at.as_str() > issue.updated_at.as_str() {
             return;
         }
+        if row.seen.updated_at.is_empty() && row.event == 0 {
+            row.from = Some(issue.updated_at.clone());
+        }
         row.seen.title.clone_from(&issue.title);
         row.seen.labels = issue.label_names();
         row.seen.assignees = issue.assignees.iter().map(|user| user.login.clone()).collect();
