@@ -1,6 +1,6 @@
 //! What somebody asks for on GitHub, as commands. Pure: who may is for the rules to say.
 
-use crate::model::{IssueEvent, time};
+use crate::model::IssueEvent;
 use crate::rows::IssueRow;
 use comity_core::command::{ClaimWish, Command, Submission, TaskVerb};
 use comity_core::status::Status;
@@ -76,13 +76,8 @@ impl Look<'_> {
             .iter()
             .filter(|event| self.explains(event, word.as_deref()))
             .max_by_key(|event| event.id);
-        let is_new = |event: &&IssueEvent| {
-            let before = self.row.from.as_deref().and_then(time).zip(time(&event.created_at));
-            event.id > self.row.event && before.is_none_or(|(from, at)| at > from)
-        };
-        let Some(event) = newest.filter(is_new).filter(|event| !own(event)) else {
-            return Asked::Stale;
-        };
+        let newest = newest.filter(|event| event.id > self.row.event && !own(event));
+        let Some(event) = newest else { return Asked::Stale };
         let by = event.actor.login.clone();
         let source = event.id;
         let issue = self.issue();
@@ -187,8 +182,7 @@ mod tests {
 
     #[test]
     fn a_difference_that_nobody_made_asks_for_nothing() {
-        let (ace, mut row) = (Dialect::ace(), row(&["agent:in-progress"]));
-        row.from = Some("2026-11-18T10:00:00Z".to_owned());
+        let (ace, row) = (Dialect::ace(), row(&["agent:in-progress"]));
         let look = look(&ace, Status::Queued, &row);
         let own = |event: &IssueEvent| event.actor.login == "bot";
         let handled = event(9, "labeled", "agent:in-progress", "ann");
@@ -196,11 +190,8 @@ mod tests {
         let ours = event(12, "labeled", "agent:in-progress", "bot");
         let other = event(14, "labeled", "bug", "ann");
         assert_eq!(look.asked(&[handled, ours, another, other], &own), Asked::Stale);
-        let mut before = event(11, "labeled", "agent:in-progress", "ann");
-        "2026-11-18T10:00:00Z".clone_into(&mut before.created_at);
-        assert_eq!(look.asked(std::slice::from_ref(&before), &own), Asked::Stale);
-        "2026-11-18T10:00:01Z".clone_into(&mut before.created_at);
-        assert!(matches!(look.asked(&[before], &own), Asked::Wish { .. }));
+        let new = event(11, "labeled", "agent:in-progress", "ann");
+        assert!(matches!(look.asked(&[new], &own), Asked::Wish { .. }));
     }
 
     #[test]

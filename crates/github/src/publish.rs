@@ -91,7 +91,6 @@ fn one(
     row.seen.labels = issue.label_names();
     row.seen.closed = issue.state == "closed";
     row.seen.author.clone_from(&issue.user.login);
-    row.from = Some(issue.updated_at.clone());
     row.seen.updated_at.clone_from(&issue.updated_at);
     row.seen.text = text::hash(&issue.title, &issue.body);
     bus.rows.set_issue(&key.to_string(), &row);

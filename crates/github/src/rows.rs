@@ -68,8 +68,8 @@ pub struct IssueRow {
     pub seen: Seen,
     /// What GitHub did last there that was looked at.
     pub event: u64,
-    /// What was done there up to this time is how the issue was found.
-    pub from: Option<String>,
+    /// It shows another state than when it was seen before, and nobody looked for who did that.
+    pub moved: bool,
     /// Comments that were looked at, with the time of their text.
     pub comments: BTreeMap<u64, String>,
     /// Whom comity assigned.
