@@ -158,7 +158,10 @@ impl Landing<'_> {
         let task = match self.task.status {
             Status::Done => self.shown()?,
             _ => {
-                let answered = self.service.run(&self.caller, self.finish(&landed.merged))?;
+                // The event of the merge says what passed on the merged files.
+                let merge_gates = self.runner.passed.on(&landed.merged);
+                let caller = Caller { merge_gates, ..self.caller.clone() };
+                let answered = self.service.run(&caller, self.finish(&landed.merged))?;
                 remarks.extend(answered.remarks);
                 answered.output.take::<comity_api::TaskAnswer>()?.task
             }
