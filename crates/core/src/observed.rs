@@ -24,6 +24,8 @@ pub struct Observed {
     pub unseen: Option<String>,
     /// The run of a command that evidence in the request comes from. Evidence without a run is claimed.
     pub run: Option<RunSeen>,
+    /// The gates that the door ran on the commit that has the work, all of which passed.
+    pub gates: Vec<GateSeen>,
     /// The settings of the base branch that the work is checked by; none where the base branch has none, or nobody looked.
     pub rules: Option<BaseRules>,
     /// Who did it in another system, as that system says.
@@ -60,6 +62,17 @@ pub struct RunReport {
     pub config_hash: String,
     /// The end of the output, without secrets.
     pub output_tail: String,
+}
+
+/// A gate that a door ran on the commit that has the work. The event of the merge keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateSeen {
+    pub gate: String,
+    pub tier: Tier,
+    /// Where all of the output is, seen from the directory of the store.
+    pub report: Option<String>,
+    #[serde(flatten)]
+    pub run: RunReport,
 }
 
 /// Tells whether a command that was run is the shell command that the settings name: handed to `sh -c` as it is, or, where
