@@ -54,6 +54,8 @@ pub struct Config {
     pub(crate) budget: fleet::BudgetTable,
     pub(crate) drivers: BTreeMap<String, fleet::DriverTable>,
     pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
+    pub(crate) sandbox: fleet::SandboxTable,
+    pub(crate) prices: BTreeMap<String, fleet::PriceTable>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -221,7 +221,7 @@ fn wrong_words_are_refused_with_what_would_be_right() {
     let refused = |args: &[&str]| sandbox.comity().by("human:ann").args(args).refusal();
     let (error, status) = refused(&["run", "develper", "--task", "T1", "--driver", "script"]);
     assert_eq!((&error["code"], status), (&json!("unknown-name"), 2));
-    let (error, _) = refused(&["run", "developer", "--task", "T1"]);
+    let (error, _) = refused(&["run", "developer", "--task", "T1", "--driver", "codez"]);
     assert_eq!(error["code"], "unknown-name", "{error}");
     let (error, _) = refused(&["run", "developer", "--driver", "script"]);
     assert_eq!(error["code"], "invalid-input", "{error}");
