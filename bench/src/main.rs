@@ -9,6 +9,7 @@ mod beside;
 mod brief;
 mod cli;
 mod fill;
+mod github;
 mod guard;
 mod lease;
 mod log;
@@ -46,7 +47,7 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 13] = [
+const SECTIONS: [(&str, Section); 14] = [
     ("write", write::run),
     ("lease", lease::run),
     ("brief", brief::run),
@@ -57,6 +58,7 @@ const SECTIONS: [(&str, Section); 13] = [
     ("rpc", rpc::run),
     ("mcp", mcp::run),
     ("guard", guard::run_all),
+    ("github", github::run),
     ("postgres", postgres::run),
     ("postgres-past", postgres::run_past),
     ("postgres-queues", postgres::run_queues),

@@ -29,7 +29,8 @@ pub fn var(name: &str) -> Result<Option<String>, Refusal> {
 /// Tells whether an agent runs this process, by its client's marker or by name.
 pub fn is_agent() -> bool {
     let environment = Environment::new(std::env::vars_os());
-    environment.has("COMITY_AGENT") || Client::find(&environment).is_some()
+    let named = environment.own("COMITY_AGENT").filter(|name| !name.is_empty());
+    named.is_some_and(|name| !name.starts_with("human:")) || Client::find(&environment).is_some()
 }
 
 pub fn project(global: &Global) -> Result<Context, Refusal> {

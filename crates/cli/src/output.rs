@@ -18,6 +18,7 @@ use std::process::ExitCode;
 
 pub type Words<A> = fn(&A, &Screen) -> String;
 
+#[derive(Default)]
 pub struct Reply {
     /// None when the command has written its own stream.
     answer: Option<Box<dyn Answer>>,
@@ -69,41 +70,17 @@ impl<A: Serialize> Answer for Text<A> {
 impl Reply {
     /// An answer and how people see it.
     pub fn new<A: Serialize + DeserializeOwned + 'static>(answer: A, words: Words<A>) -> Reply {
-        Reply {
-            answer: Some(Box::new(Typed(answer, words))),
-            notes: Vec::new(),
-            exit: 0,
-            paged: false,
-            news: Vec::new(),
-            at: None,
-            refusal: None,
-        }
+        Reply { answer: Some(Box::new(Typed(answer, words))), ..Reply::printed() }
     }
 
     /// An answer for programs, and a text for people.
     pub fn text<A: Serialize + 'static>(answer: A, text: impl Into<String>) -> Reply {
-        Reply {
-            answer: Some(Box::new(Text(answer, text.into()))),
-            notes: Vec::new(),
-            exit: 0,
-            paged: false,
-            news: Vec::new(),
-            at: None,
-            refusal: None,
-        }
+        Reply { answer: Some(Box::new(Text(answer, text.into()))), ..Reply::printed() }
     }
 
     /// Nothing more to print: the command has written its own stream.
     pub fn printed() -> Reply {
-        Reply {
-            answer: None,
-            notes: Vec::new(),
-            exit: 0,
-            paged: false,
-            news: Vec::new(),
-            at: None,
-            refusal: None,
-        }
+        Reply::default()
     }
 
     /// Says which moment of the past it is about.

@@ -211,41 +211,8 @@ impl Facts {
         if !self.known.insert(key.clone()) {
             return;
         }
-        match (key, entity) {
-            (Key::Repo(repo), Some(Entity::Repo(counters))) => {
-                self.state.repos.insert(repo, counters);
-            }
-            (Key::Task(repo, id), Some(Entity::Task(task))) => {
-                self.state.tasks.insert((repo, id), task);
-            }
-            (Key::Lease(repo, id), Some(Entity::Lease(lease))) => {
-                self.state.leases.insert((repo, id), *lease);
-            }
-            (Key::Decision(repo, id), Some(Entity::Decision(decision))) => {
-                self.state.decisions.insert((repo, id), *decision);
-            }
-            (Key::Agent(id), Some(Entity::Agent(agent))) => {
-                self.state.agents.insert(id, agent);
-            }
-            (Key::Memory(repo, id), Some(Entity::Memory(memory))) => {
-                self.state.memories.insert((repo, id), *memory);
-            }
-            (Key::Directive(repo, id), Some(Entity::Directive(directive))) => {
-                self.state.directives.insert((repo, id), *directive);
-            }
-            (Key::PastLease(repo, id), Some(Entity::PastLease(lease))) => {
-                self.state.past_leases.insert((repo, id), *lease);
-            }
-            (Key::Post(repo, id), Some(Entity::Post(post))) => {
-                self.state.posts.insert((repo, id), *post);
-            }
-            (Key::Run(repo, id), Some(Entity::Run(run))) => {
-                self.state.runs.insert((repo, id), *run);
-            }
-            (Key::Budget(repo, scope), Some(Entity::Budget(budget))) => {
-                self.state.budgets.insert((repo, scope), *budget);
-            }
-            (_, found) => assert!(found.is_none(), "BUG: an entity under the key of another kind"),
+        if let Some(entity) = entity {
+            self.state.put(key, entity);
         }
     }
 

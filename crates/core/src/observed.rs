@@ -4,6 +4,7 @@
 use crate::command::{
     Command, FileAction, LeaseChange, ReportStatus, RunChange, Submission, TaskVerb,
 };
+use crate::policy::BaseRules;
 use crate::status::Status;
 use crate::task::Tier;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,8 @@ pub struct Observed {
     pub unseen: Option<String>,
     /// The run of a command that evidence in the request comes from. Evidence without a run is claimed.
     pub run: Option<RunSeen>,
+    /// The settings of the base branch that the work is checked by; none where the base branch has none, or nobody looked.
+    pub rules: Option<BaseRules>,
     /// For a command about several tasks: what was seen for each of its steps.
     pub steps: Vec<Observed>,
 }
@@ -190,6 +193,8 @@ pub struct MergeSeen {
     pub added: Vec<String>,
     /// The files that the work changed; empty where that could not be seen.
     pub files: Vec<String>,
+    /// The first line of what the submitted commit says.
+    pub subject: Option<String>,
 }
 
 /// What has to be looked at before a command can be decided.
@@ -205,6 +210,8 @@ pub struct Wanted<'a> {
     pub lease: Option<&'a [String]>,
     /// A claim ends without its work handed in: what is not committed has to be kept first.
     pub keep: bool,
+    /// Submitted work is judged: by the settings of the base branch, never by its own.
+    pub rules: bool,
 }
 
 impl Wanted<'_> {
@@ -231,6 +238,7 @@ impl Command {
     )]
     pub fn wants_seen(&self) -> Wanted<'_> {
         let nothing = Wanted::default();
+        let rules = Wanted { rules: true, ..Wanted::default() };
         match self {
             Command::Lease(LeaseChange::Acquire { patterns, .. }) => {
                 Wanted { lease: Some(patterns), ..nothing }
@@ -242,29 +250,37 @@ impl Command {
                 let status = given.report.as_ref().map(|report| report.status);
                 let hands_in = status.is_none_or(|status| status == ReportStatus::Completed);
                 let work = hands_in.then_some(Cow::Borrowed(given));
-                Wanted { work, keep: !hands_in, ..nothing }
+                Wanted { work, keep: !hands_in, ..rules }
             }
-            Command::Move {
-                verb: TaskVerb::Release | TaskVerb::Fail | TaskVerb::Abandon, ..
-            } => Wanted { keep: true, ..nothing },
-            Command::Land { merged, .. } => Wanted { merge: Some(Some(merged)), ..nothing },
+            Command::Move { verb, .. } => match verb {
+                TaskVerb::Release | TaskVerb::Fail | TaskVerb::Abandon => {
+                    Wanted { keep: true, ..nothing }
+                }
+                TaskVerb::Review
+                | TaskVerb::Approve
+                | TaskVerb::RequestChanges
+                | TaskVerb::Merge => rules,
+                TaskVerb::Unblock | TaskVerb::Requeue | TaskVerb::Reopen => nothing,
+            },
+            Command::GateRecord { .. } | Command::GateWaive { .. } | Command::Check { .. } => rules,
+            Command::Land { merged, .. } => Wanted { merge: Some(Some(merged)), ..rules },
             Command::Done { merged, unmerged: false, .. } => {
-                Wanted { merge: Some(merged.as_deref()), ..nothing }
+                Wanted { merge: Some(merged.as_deref()), ..rules }
             }
+            Command::Done { .. } => rules,
             Command::Transition { id, status, reason, .. } => match status {
                 Status::Claimed | Status::InProgress => Wanted { claim: true, ..nothing },
                 Status::Review => {
                     let (id, reason) = (id.clone(), reason.clone());
                     let given = Submission { id, reason, ..Submission::default() };
-                    Wanted { work: Some(Cow::Owned(given)), ..nothing }
+                    Wanted { work: Some(Cow::Owned(given)), ..rules }
                 }
-                Status::Done => Wanted { merge: Some(None), ..nothing },
+                Status::Done => Wanted { merge: Some(None), ..rules },
                 Status::Queued | Status::Failed | Status::Abandoned => {
                     Wanted { keep: true, ..nothing }
                 }
-                Status::ChangesRequested | Status::Approved | Status::Merging | Status::Blocked => {
-                    nothing
-                }
+                Status::ChangesRequested | Status::Approved | Status::Merging => rules,
+                Status::Blocked => nothing,
             },
             Command::Several { steps, .. } => wanted_by_all(steps),
             Command::RunChange { change: RunChange::End(end), .. } => wanted_by_all(&end.steps),
@@ -280,6 +296,7 @@ fn wanted_by_all(steps: &[Command]) -> Wanted<'_> {
         merge: all.merge.or(one.merge),
         lease: None,
         keep: all.keep || one.keep,
+        rules: all.rules || one.rules,
     })
 }
 

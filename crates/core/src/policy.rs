@@ -3,12 +3,14 @@
 use crate::budget::{Cap, Per, Scope};
 use crate::ids::AgentId;
 use crate::money::Usd;
+use crate::observed::Observed;
 use crate::pattern::CaseRule;
 use crate::refusal::{Code, Refusal};
 use crate::role::{Role, Verb};
 use crate::task::Tier;
 use crate::time::Millis;
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What happens to changed files that a task neither declared nor leased.
@@ -65,6 +67,18 @@ impl FleetPolicy {
     }
 }
 
+/// The settings that submitted work is checked by, as a door read them from the base branch: `[gates]`, `[gate]`, `[guard]` and
+/// `[roles]`. The checkout may be that very work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseRules {
+    pub required_gates: Vec<String>,
+    pub gates: Vec<String>,
+    pub min_tier: Tier,
+    pub extra_permissions: BTreeSet<(Role, Verb)>,
+    pub undeclared: Undeclared,
+    pub land: Land,
+}
+
 /// A project's settings, as far as rules depend on them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
@@ -98,6 +112,32 @@ pub struct Policy {
     pub fleet: FleetPolicy,
     /// Whether paths differ only by case are the same, as on the store's file system.
     pub fold_case: bool,
+}
+
+impl Policy {
+    /// Returns what submitted work is checked by.
+    #[must_use]
+    pub fn base_rules(self) -> BaseRules {
+        let Policy { required_gates, gates, min_tier, extra_permissions, undeclared, land, .. } =
+            self;
+        BaseRules { required_gates, gates, min_tier, extra_permissions, undeclared, land }
+    }
+
+    /// Returns the policy that a request is decided by: where a door saw the settings of the base branch, those check the work.
+    pub fn checked_by<'p>(&'p self, seen: &Observed) -> Cow<'p, Policy> {
+        let Some(rules) = seen.rules.clone() else { return Cow::Borrowed(self) };
+        let BaseRules { required_gates, gates, min_tier, extra_permissions, undeclared, land } =
+            rules;
+        Cow::Owned(Policy {
+            required_gates,
+            gates,
+            min_tier,
+            extra_permissions,
+            undeclared,
+            land,
+            ..self.clone()
+        })
+    }
 }
 
 impl Default for Policy {

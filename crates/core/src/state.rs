@@ -1,5 +1,7 @@
 //! Entities by key: the whole state in a model, or the part of it that a rule needs.
 
+mod by_key;
+
 use crate::agent::{Agent, Counters};
 use crate::budget::{Budget, Scope};
 use crate::decision::Decision;

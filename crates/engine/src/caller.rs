@@ -3,7 +3,7 @@
 use crate::observer::Observer;
 use comity_core::command::{Command, Request};
 use comity_core::ids::{AgentId, Fence, RepoName};
-use comity_core::observed::Observed;
+use comity_core::observed::{Observed, RunSeen};
 use comity_core::via::Via;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub struct Caller {
     pub workspace: Option<String>,
     /// Looks at git for the caller. Without one, a command that needs a look is refused.
     pub observer: Option<Arc<dyn Observer>>,
+    /// A command that the door has just run itself, for a gate: the evidence that is recorded next comes from it.
+    pub ran: Option<RunSeen>,
 }
 
 impl Caller {
@@ -35,6 +37,7 @@ impl Caller {
             via: Via::default(),
             workspace: None,
             observer: None,
+            ran: None,
         }
     }
 
@@ -47,7 +50,7 @@ impl Caller {
             key: self.key.clone(),
             via: self.via.clone(),
             workspace: self.workspace.clone(),
-            observed: Observed::default(),
+            observed: Observed { run: self.ran.clone(), ..Observed::default() },
             command,
         }
     }
@@ -62,6 +65,7 @@ impl Caller {
             via: request.via.clone(),
             workspace: request.workspace.clone(),
             observer: None,
+            ran: None,
         }
     }
 }

@@ -6,6 +6,7 @@ use comity_core::chain::Hash;
 use comity_core::command::{Command, Made, Request};
 use comity_core::decide::check_input;
 use comity_core::hint::say;
+use comity_core::observed::Observed;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::via::Via;
 use serde_json::Value;
@@ -97,14 +98,22 @@ impl Intake {
             *text = self.redactor.text(text).into_owned();
         }
         request.via = self.clean_via(request.via);
-        if let Some(work) = &mut request.observed.work {
+        self.clean_observed(&mut request.observed);
+        Ok(Prepared { request, input })
+    }
+
+    /// Takes secrets out of what a door saw: names of files and branches, and what a commit says.
+    fn clean_observed(&self, observed: &mut Observed) {
+        let clean = |text: &mut String| *text = self.redactor.text(text).into_owned();
+        if let Some(work) = &mut observed.work {
             let paths =
                 work.files.iter_mut().flat_map(|f| [Some(&mut f.path), f.moved_from.as_mut()]);
-            for text in paths.flatten().chain(work.branch.as_mut()) {
-                *text = self.redactor.text(text).into_owned();
-            }
+            paths.flatten().chain(work.branch.as_mut()).for_each(clean);
         }
-        Ok(Prepared { request, input })
+        if let Some(merge) = &mut observed.merge {
+            merge.files.iter_mut().chain(&mut merge.subject).for_each(clean);
+        }
+        observed.steps.iter_mut().for_each(|step| self.clean_observed(step));
     }
 
     /// Returns the `via` of a request as the log gets it.

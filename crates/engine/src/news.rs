@@ -3,7 +3,6 @@
 //! Whoever answers offers it, and confirms it when the answer is out. The cursor of each agent is kept like a remembered
 //! answer: outside the log, on every store, and carried along when a store moves.
 
-use crate::batch::settle;
 use crate::brief::{AtHand, Extent, Found, LOOK_MAX};
 use crate::caller::Caller;
 use crate::read::Reader;
@@ -139,7 +138,7 @@ impl Service {
 
 fn cursor(reader: &mut Reader<'_>) -> Result<Cursor, Refusal> {
     let (me, key): (AgentId, String) = (reader.caller.actor.clone(), key(&reader.caller.repo));
-    let saved = settle(reader.tx, &mut reader.facts, |facts| Ok(facts.saved(&me, &key)?.cloned()))?;
+    let saved = reader.settled(|facts| Ok(facts.saved(&me, &key)?.cloned()))?;
     // A cursor that this build cannot read is that of somebody new.
     Ok(saved.and_then(|saved| serde_json::from_str(&saved.answer).ok()).unwrap_or_default())
 }

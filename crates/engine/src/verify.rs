@@ -7,7 +7,7 @@ use comity_api::{RebuildAnswer, Rebuilt, VerifyAnswer};
 use comity_core::chain::{Head, Stored};
 use comity_core::decide::due_at;
 use comity_core::event::{Draft, Event, Placed};
-use comity_core::facts::{Entity, Facts};
+use comity_core::facts::Facts;
 use comity_core::hint::{op, say};
 use comity_core::ids::{AgentId, RepoName, TaskId};
 use comity_core::policy::Policy;
@@ -240,7 +240,7 @@ fn compare(
         after = Some(last.clone());
         for (key, row) in rows {
             if part.has(&key) {
-                let expected = take(&mut replayed, &key);
+                let expected = replayed.take(&key);
                 match expected {
                     Some(expected) if expected == row => {}
                     Some(_) => {
@@ -251,64 +251,10 @@ fn compare(
             }
         }
     }
-    for key in keys(&replayed) {
+    for key in replayed.keys() {
         findings.add(format!("{}: the row is missing", name(&key)));
     }
     Ok(())
-}
-
-fn take(state: &mut State, key: &Key) -> Option<Entity> {
-    match key {
-        Key::Repo(repo) => state.repos.remove(repo).map(Entity::Repo),
-        Key::Task(repo, id) => state.tasks.remove(&(repo.clone(), id.clone())).map(Entity::Task),
-        Key::Lease(repo, id) => {
-            state.leases.remove(&(repo.clone(), *id)).map(|lease| Entity::Lease(Box::new(lease)))
-        }
-        Key::Decision(repo, id) => state
-            .decisions
-            .remove(&(repo.clone(), *id))
-            .map(|decision| Entity::Decision(Box::new(decision))),
-        Key::Agent(id) => state.agents.remove(id).map(Entity::Agent),
-        Key::Memory(repo, id) => {
-            let memory = state.memories.remove(&(repo.clone(), *id));
-            memory.map(|memory| Entity::Memory(Box::new(memory)))
-        }
-        Key::Directive(repo, id) => {
-            let directive = state.directives.remove(&(repo.clone(), *id));
-            directive.map(|directive| Entity::Directive(Box::new(directive)))
-        }
-        Key::PastLease(repo, id) => {
-            let lease = state.past_leases.remove(&(repo.clone(), *id));
-            lease.map(|lease| Entity::PastLease(Box::new(lease)))
-        }
-        Key::Post(repo, id) => {
-            let post = state.posts.remove(&(repo.clone(), id.clone()));
-            post.map(|post| Entity::Post(Box::new(post)))
-        }
-        Key::Run(repo, id) => {
-            let run = state.runs.remove(&(repo.clone(), *id));
-            run.map(|run| Entity::Run(Box::new(run)))
-        }
-        Key::Budget(repo, scope) => {
-            let budget = state.budgets.remove(&(repo.clone(), scope.clone()));
-            budget.map(|budget| Entity::Budget(Box::new(budget)))
-        }
-    }
-}
-
-fn keys(state: &State) -> Vec<Key> {
-    let mut keys: Vec<Key> = state.repos.keys().cloned().map(Key::Repo).collect();
-    keys.extend(state.tasks.keys().map(|(repo, id)| Key::Task(repo.clone(), id.clone())));
-    keys.extend(state.leases.keys().map(|(repo, id)| Key::Lease(repo.clone(), *id)));
-    keys.extend(state.decisions.keys().map(|(repo, id)| Key::Decision(repo.clone(), *id)));
-    keys.extend(state.agents.keys().cloned().map(Key::Agent));
-    keys.extend(state.memories.keys().map(|(repo, id)| Key::Memory(repo.clone(), *id)));
-    keys.extend(state.directives.keys().map(|(repo, id)| Key::Directive(repo.clone(), *id)));
-    keys.extend(state.past_leases.keys().map(|(repo, id)| Key::PastLease(repo.clone(), *id)));
-    keys.extend(state.posts.keys().map(|(repo, id)| Key::Post(repo.clone(), id.clone())));
-    keys.extend(state.runs.keys().map(|(repo, id)| Key::Run(repo.clone(), *id)));
-    keys.extend(state.budgets.keys().map(|(repo, of)| Key::Budget(repo.clone(), of.clone())));
-    keys
 }
 
 fn name(key: &Key) -> String {
@@ -389,7 +335,7 @@ pub(crate) fn rebuild(store: &mut dyn Store, policy: &Policy) -> Result<RebuildA
     for part in parts(chain.entities) {
         let state = replay(tx.as_mut(), part, &mut findings)?;
         let mut facts = Facts::at(moment, chain.head);
-        let all = keys(&state);
+        let all = state.keys();
         facts.state = state;
         all.iter().for_each(|key| *count(&mut rebuilt, key) += 1);
         for some in all.chunks(ROWS_PAGE) {

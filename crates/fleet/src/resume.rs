@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 const SAME_SESSION: &str = "sameSession";
 const RESUMED_FROM: &str = "resumedFrom";
 /// Events that are looked through for milestones at once.
-const EVENTS_MAX: usize = 1_000;
+const EVENTS_MAX: usize = 200;
 /// Runs that one run goes on from, one after the other.
 const CHAIN_MAX: usize = 50;
 

@@ -17,7 +17,7 @@ use comity_core::policy::{Land, Policy, Undeclared};
 use comity_core::refusal::Refusal;
 use comity_core::role::{Role, Verb};
 use comity_core::time::Millis;
-use comity_core::write_guard::{self, FreeFiles};
+use comity_core::write_guard::{self, FreeFiles, WriteRules};
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
 use comity_protocol::labels::Dialect;
@@ -158,7 +158,7 @@ pub struct CommitSettings {
 /// What the guard does when an agent writes a file.
 #[derive(Clone, Debug)]
 pub struct WriteSettings {
-    pub free: FreeFiles,
+    pub rules: WriteRules,
     pub shared: bool,
     pub protected: Vec<Pattern>,
 }
@@ -363,7 +363,7 @@ impl Config {
                 .map_err(|error| Refusal::input(format!("[guard] protected: {name:?}: {error}")))
         };
         Ok(WriteSettings {
-            free: self.guard.leases,
+            rules: WriteRules { free: self.guard.leases, undeclared: self.guard.undeclared },
             shared: self.guard.lease_mode == LeaseMode::Shared,
             protected: names.iter().map(read).collect::<Result<_, _>>()?,
         })

@@ -15,7 +15,7 @@ use comity_core::hint::{Hint, op, say};
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::via::Via;
-use comity_engine::{Caller, Far, Handler, Moment, Observer, Service};
+use comity_engine::{Caller, Handler, Moment, Observer, Service};
 use comity_store::postgres::{OpenOptions, PgStore};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -59,7 +59,7 @@ pub struct Context {
     /// The service that was opened first.
     opened: Arc<OnceLock<Service>>,
     at: Option<Moment>,
-    far: Option<Arc<dyn Far>>,
+    far: Option<Arc<Server>>,
 }
 
 impl Context {
@@ -81,7 +81,8 @@ impl Context {
             return Ok(None);
         }
         let context = Context::find(machine, asked)?;
-        let is_set_up = context.root.dir.join(SETTINGS_DIR).is_dir() || context.store.exists();
+        let has_settings = context.root.dir.join(SETTINGS_DIR).is_dir();
+        let is_set_up = has_settings || context.is_far() || context.store.exists();
         Ok(is_set_up.then_some(context))
     }
 
@@ -234,6 +235,11 @@ impl Context {
         self.far.is_some()
     }
 
+    /// Returns the server that answers in the place of the store.
+    pub fn server_in_place(&self) -> Option<&Server> {
+        self.far.as_deref()
+    }
+
     /// Opens another store with the same rules before it.
     pub(crate) fn service_at(&self, place: &Place, access: Access) -> Result<Service, Refusal> {
         let mut settings = self.config.settings()?;
@@ -301,6 +307,7 @@ impl Context {
             via: self.via.clone(),
             workspace: tree.map(|tree| tree.to_string_lossy().into_owned()),
             observer: self.observer.clone(),
+            ran: None,
         }
     }
 
@@ -392,7 +399,7 @@ fn store_of_files(
 }
 
 /// Finds the server that is asked in the place of the store.
-fn far(environment: &Environment, asked: &Asked) -> Result<Option<Arc<dyn Far>>, Refusal> {
+fn far(environment: &Environment, asked: &Asked) -> Result<Option<Arc<Server>>, Refusal> {
     let given = match &asked.url {
         Some(url) => Some(url.clone()),
         None => match environment.own("COMITY_URL").filter(|url| !url.is_empty()) {

@@ -144,6 +144,33 @@ impl Server {
         Ok(heard)
     }
 
+    /// Sends a text to an address of the server, and returns the texts that it answers with: none, one, or the data of a stream.
+    pub fn post(
+        &self,
+        path: &str,
+        headers: &[(&str, String)],
+        body: &str,
+    ) -> Result<Vec<String>, Refusal> {
+        let headers: String =
+            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let heard = self.ask(&format!("POST {path}"), &headers, body)?;
+        let is_stream = heard.header("content-type").is_some_and(|it| it.contains("event-stream"));
+        let text = String::from_utf8_lossy(&heard.body).into_owned();
+        let data = |line: &str| line.strip_prefix("data:").map(|data| data.trim().to_owned());
+        let mut texts: Vec<String> = match is_stream {
+            true => text.lines().filter_map(data).collect(),
+            false => vec![text],
+        };
+        texts.retain(|text| !text.trim().is_empty());
+        if !(200..300).contains(&heard.status) && texts.iter().all(|text| !text.contains("jsonrpc"))
+        {
+            return Err(heard.value().err().unwrap_or_else(|| {
+                Refusal::new(Code::StoreUnavailable, format!("the server answers {}", heard.status))
+            }));
+        }
+        Ok(texts)
+    }
+
     /// Returns the parameters that every request has.
     fn common(&self) -> Vec<(String, String)> {
         let pair = |name: &str, value: &Option<String>| {

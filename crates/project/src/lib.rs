@@ -28,6 +28,7 @@ mod user;
 pub use comity_store::plain_file;
 pub use config::{Config, WriteSettings};
 pub use context::{Asked, Context};
+pub use far::Server;
 pub use gates::{GateCommand, GateRuns};
 pub use machine::{Environment, Machine};
 pub use paths::{Mapper, escape};

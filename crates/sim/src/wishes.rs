@@ -74,6 +74,7 @@ pub(crate) fn seen(command: &Command, sight: &Sight, chance: &mut Chance) -> Obs
         contains: chance.percent(90),
         added: if chance.percent(10) { vec!["src/b.rs".to_owned()] } else { Vec::new() },
         files: Vec::new(),
+        subject: chance.percent(50).then(|| "Rename a".to_owned()),
     });
     let lease = wanted.lease.map(|_| LeaseSeen {
         changed: if chance.percent(20) { vec!["src/a.rs".to_owned()] } else { Vec::new() },

@@ -8,7 +8,7 @@
 use crate::Changes;
 use comity_core::facts::{Entity, Facts, Presence};
 use comity_core::ids::AgentId;
-use comity_core::state::{Key, State};
+use comity_core::state::Key;
 use comity_core::time::Timestamp;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -142,54 +142,12 @@ impl<R: TaskRow> CommitCache<R> {
         if self.version.is_some() {
             let (state, presence) = facts.into_known();
             presence.into_iter().for_each(|(agent, signs)| self.presence.put(agent, signs));
-            self.keep_state(state);
-        }
-    }
-
-    fn keep_state(&mut self, state: State) {
-        // Nobody looks up one ended lease.
-        let State {
-            repos,
-            tasks,
-            leases,
-            decisions,
-            agents,
-            memories,
-            directives,
-            past_leases: _,
-            posts,
-            runs,
-            budgets,
-        } = state;
-        for (id, counters) in repos {
-            self.entities.put(Key::Repo(id), Entity::Repo(counters));
-        }
-        for (id, agent) in agents {
-            self.entities.put(Key::Agent(id), Entity::Agent(agent));
-        }
-        for ((repo, id), task) in tasks {
-            self.entities.put(Key::Task(repo, id), Entity::Task(task));
-        }
-        for ((repo, id), lease) in leases {
-            self.entities.put(Key::Lease(repo, id), Entity::Lease(Box::new(lease)));
-        }
-        for ((repo, id), decision) in decisions {
-            self.entities.put(Key::Decision(repo, id), Entity::Decision(Box::new(decision)));
-        }
-        for ((repo, id), memory) in memories {
-            self.entities.put(Key::Memory(repo, id), Entity::Memory(Box::new(memory)));
-        }
-        for ((repo, id), directive) in directives {
-            self.entities.put(Key::Directive(repo, id), Entity::Directive(Box::new(directive)));
-        }
-        for ((repo, id), post) in posts {
-            self.entities.put(Key::Post(repo, id), Entity::Post(Box::new(post)));
-        }
-        for ((repo, id), run) in runs {
-            self.entities.put(Key::Run(repo, id), Entity::Run(Box::new(run)));
-        }
-        for ((repo, scope), budget) in budgets {
-            self.entities.put(Key::Budget(repo, scope), Entity::Budget(Box::new(budget)));
+            state.into_each(|key, entity| {
+                // Nobody looks up one ended lease.
+                if !matches!(key, Key::PastLease(..)) {
+                    self.entities.put(key, entity);
+                }
+            });
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod memory;
 pub mod neo;
 pub mod plain_file;
 pub mod postgres;
+mod questions;
 mod rows;
 pub mod sqlite;
 mod term_search;

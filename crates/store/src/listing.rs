@@ -132,62 +132,140 @@ pub fn last_before<E>(
 }
 
 impl EntityKind {
-    const ALL: [EntityKind; 11] = [
-        EntityKind::Repo,
-        EntityKind::Task,
-        EntityKind::Lease,
-        EntityKind::Decision,
-        EntityKind::Agent,
-        EntityKind::Memory,
-        EntityKind::Directive,
-        EntityKind::PastLease,
-        EntityKind::Post,
-        EntityKind::Run,
-        EntityKind::Budget,
-    ];
-
-    fn of(key: &Key) -> EntityKind {
-        match key {
-            Key::Repo(_) => EntityKind::Repo,
-            Key::Task(..) => EntityKind::Task,
-            Key::Lease(..) => EntityKind::Lease,
-            Key::Decision(..) => EntityKind::Decision,
-            Key::Agent(_) => EntityKind::Agent,
-            Key::Memory(..) => EntityKind::Memory,
-            Key::Directive(..) => EntityKind::Directive,
-            Key::PastLease(..) => EntityKind::PastLease,
-            Key::Post(..) => EntityKind::Post,
-            Key::Run(..) => EntityKind::Run,
-            Key::Budget(..) => EntityKind::Budget,
-        }
-    }
+    const ALL: [EntityKind; 11] = {
+        use EntityKind as K;
+        [
+            K::Repo,
+            K::Task,
+            K::Lease,
+            K::Decision,
+            K::Agent,
+            K::Memory,
+            K::Directive,
+            K::PastLease,
+            K::Post,
+            K::Run,
+            K::Budget,
+        ]
+    };
 }
 
-/// Where a page of one kind begins: after this repository (or agent), and in it after this id or number.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PageStart<'k> {
+/// The statements about entities of one kind, each of which begins with the columns of a key.
+pub struct ByKey {
+    pub find: &'static str,
+    /// Finds a page that begins after a key.
+    pub after: &'static str,
+    pub delete: &'static str,
+}
+
+/// Where an entity stands in the tables of its kind: by the name of a repository or an agent, and what it is called in
+/// the repository.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place<'k> {
+    pub kind: EntityKind,
     pub name: &'k str,
-    pub id: &'k str,
-    pub number: u64,
+    pub id: PlaceId<'k>,
 }
 
-impl PageStart<'_> {
-    fn after(key: &Key) -> PageStart<'_> {
-        match key {
-            Key::Repo(repo) => PageStart { name: repo.as_str(), ..PageStart::default() },
-            Key::Task(repo, id) => PageStart { name: repo.as_str(), id: id.as_str(), number: 0 },
-            Key::Lease(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
-            Key::Decision(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
-            Key::Agent(id) => PageStart { name: id.as_str(), ..PageStart::default() },
-            Key::Memory(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
-            Key::Directive(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
-            Key::PastLease(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
-            Key::Post(repo, id) => PageStart { name: repo.as_str(), id: id.as_str(), number: 0 },
-            Key::Run(repo, id) => PageStart { name: repo.as_str(), id: "", number: id.0 },
-            Key::Budget(repo, of) => PageStart { name: repo.as_str(), id: of.as_str(), number: 0 },
-        }
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PlaceId<'k> {
+    None,
+    Text(&'k str),
+    Number(u64),
+}
+
+impl<'k> Place<'k> {
+    /// Returns the place before all entities of a kind.
+    fn first(kind: EntityKind) -> Place<'k> {
+        let id = match kind {
+            EntityKind::Repo | EntityKind::Agent => PlaceId::None,
+            EntityKind::Task | EntityKind::Post | EntityKind::Budget => PlaceId::Text(""),
+            EntityKind::Lease
+            | EntityKind::Decision
+            | EntityKind::Memory
+            | EntityKind::Directive
+            | EntityKind::PastLease
+            | EntityKind::Run => PlaceId::Number(0),
+        };
+        Place { kind, name: "", id }
+    }
+
+    pub fn of(key: &'k Key) -> Place<'k> {
+        use EntityKind as Kind;
+        let (kind, name, id) = match key {
+            Key::Repo(repo) => (Kind::Repo, repo.as_str(), PlaceId::None),
+            Key::Task(repo, id) => (Kind::Task, repo.as_str(), PlaceId::Text(id.as_str())),
+            Key::Lease(repo, id) => (Kind::Lease, repo.as_str(), PlaceId::Number(id.0)),
+            Key::Decision(repo, id) => (Kind::Decision, repo.as_str(), PlaceId::Number(id.0)),
+            Key::Agent(id) => (Kind::Agent, id.as_str(), PlaceId::None),
+            Key::Memory(repo, id) => (Kind::Memory, repo.as_str(), PlaceId::Number(id.0)),
+            Key::Directive(repo, id) => (Kind::Directive, repo.as_str(), PlaceId::Number(id.0)),
+            Key::PastLease(repo, id) => (Kind::PastLease, repo.as_str(), PlaceId::Number(id.0)),
+            Key::Post(repo, id) => (Kind::Post, repo.as_str(), PlaceId::Text(id.as_str())),
+            Key::Run(repo, id) => (Kind::Run, repo.as_str(), PlaceId::Number(id.0)),
+            Key::Budget(repo, id) => (Kind::Budget, repo.as_str(), PlaceId::Text(id.as_str())),
+        };
+        Place { kind, name, id }
     }
 }
+
+/// Writes the tables of statements that both databases have under the same names.
+macro_rules! statement_tables {
+    () => {
+        pub(super) const TASK_LISTS: $crate::listing::TaskLists = $crate::listing::TaskLists {
+            of_label: TASKS_OF_LABEL,
+            of_assignee: TASKS_OF_ASSIGNEE,
+            of_initiative: TASKS_OF_INITIATIVE,
+            unblocked: TASKS_UNBLOCKED,
+            of_role: TASKS_OF_ROLE,
+            of_status: TASKS_OF_STATUS,
+            all: TASKS_ALL,
+        };
+
+        pub(super) const EVENT_LISTS: $crate::listing::EventLists = $crate::listing::EventLists {
+            of_task: EVENTS_OF_TASK,
+            of_task_anywhere: EVENTS_OF_TASK_ANYWHERE,
+            of_name: EVENTS_OF_NAME,
+            of_repo: EVENTS_OF_REPO,
+            all: EVENTS_ALL,
+            of_task_back: EVENTS_OF_TASK_BACK,
+            of_repo_back: EVENTS_OF_REPO_BACK,
+            all_back: EVENTS_ALL_BACK,
+        };
+
+        pub(super) const DUE: [($crate::rows::EntityKind, &str); 6] = {
+            use $crate::rows::EntityKind as Kind;
+            [
+                (Kind::Task, TASKS_DUE),
+                (Kind::Lease, LEASES_DUE),
+                (Kind::Decision, DECISIONS_DUE),
+                (Kind::Memory, MEMORIES_DUE),
+                (Kind::Directive, DIRECTIVES_DUE),
+                (Kind::Run, RUNS_DUE),
+            ]
+        };
+
+        pub(super) fn by_key(kind: $crate::rows::EntityKind) -> $crate::listing::ByKey {
+            use $crate::rows::EntityKind as Kind;
+            let (find, after, delete) = match kind {
+                Kind::Repo => (REPO, REPOS_AFTER, DELETE_REPOS),
+                Kind::Task => (TASK, TASKS_AFTER, DELETE_TASKS),
+                Kind::Lease => (LEASE, LEASES_AFTER, DELETE_LEASES),
+                Kind::Decision => (DECISION, DECISIONS_AFTER, DELETE_DECISIONS),
+                Kind::Agent => (AGENT, AGENTS_AFTER, DELETE_AGENTS),
+                Kind::Memory => (MEMORY, MEMORIES_AFTER, DELETE_MEMORIES),
+                Kind::Directive => (DIRECTIVE, DIRECTIVES_AFTER, DELETE_DIRECTIVES),
+                Kind::PastLease => (PAST_LEASE, PAST_LEASES_AFTER, DELETE_PAST_LEASES),
+                Kind::Post => (POST, POSTS_AFTER, DELETE_POSTS),
+                Kind::Run => (RUN, RUNS_AFTER, DELETE_RUNS),
+                Kind::Budget => (BUDGET, BUDGETS_AFTER, DELETE_BUDGETS),
+            };
+            $crate::listing::ByKey { find, after, delete }
+        }
+    };
+}
+
+pub(crate) use statement_tables;
 
 type Page = Vec<(Key, Entity)>;
 
@@ -195,18 +273,14 @@ type Page = Vec<(Key, Entity)>;
 pub fn pages<E>(
     after: Option<&Key>,
     limit: usize,
-    mut read: impl FnMut(EntityKind, PageStart<'_>, usize) -> Result<Page, E>,
+    mut read: impl FnMut(Place<'_>, usize) -> Result<Page, E>,
 ) -> Result<Page, E> {
     let mut page = Vec::new();
-    let first = after.map_or(EntityKind::Repo, EntityKind::of);
-    for kind in EntityKind::ALL.into_iter().filter(|kind| *kind >= first) {
+    let from = after.map_or(Place::first(EntityKind::Repo), Place::of);
+    for kind in EntityKind::ALL.into_iter().filter(|kind| *kind >= from.kind) {
         if page.len() < limit {
-            let after = after.filter(|key| EntityKind::of(key) == kind);
-            page.extend(read(
-                kind,
-                after.map(PageStart::after).unwrap_or_default(),
-                limit - page.len(),
-            )?);
+            let from = if kind == from.kind { from } else { Place::first(kind) };
+            page.extend(read(from, limit - page.len())?);
         }
     }
     Ok(page)
@@ -259,8 +333,8 @@ mod tests {
     fn a_page_goes_on_in_the_kind_where_the_last_one_ended() {
         let agent = Key::Agent(AgentId::parse("b").unwrap());
         let mut asked = Vec::new();
-        let page = pages::<()>(Some(&agent), 2, |kind, from, limit| {
-            asked.push((kind, from.name.to_owned(), limit));
+        let page = pages::<()>(Some(&agent), 2, |from, limit| {
+            asked.push((from.kind, from.name.to_owned(), limit));
             Ok(vec![(repo("x"), Entity::Repo(Counters::default()))])
         });
         assert_eq!(page.unwrap().len(), 2);

@@ -2,15 +2,17 @@
 
 use comity_core::agent::Counters;
 use comity_core::chain::{Hash, Stored};
-use comity_core::facts::{Entity, Saved};
+use comity_core::facts::{Entity, Presence, Saved};
 use comity_core::ids::{
     AgentId, DecisionId, DirectiveId, Fence, LeaseId, MemoryId, RepoName, RunId, Seq, TaskId,
 };
 use comity_core::lease::{Lease, LeaseMode, PastLease};
+use comity_core::pattern::Pattern;
 use comity_core::refusal::Refusal;
 use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::time::{Millis, Timestamp};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 
@@ -178,50 +180,46 @@ pub(crate) fn saved<R: Columns>(row: &R, at: usize) -> Result<Saved, R::Error> {
     Ok(Saved { input: hash(row, at)?, answer, at: time(row, at + 2)? })
 }
 
-/// Reads an entity of a kind with its key, from a row of the statements that end in `_AFTER`.
-pub(crate) fn keyed<R: Columns>(kind: EntityKind, row: &R) -> Result<(Key, Entity), R::Error> {
+/// Reads an entity of a kind, from a row of the statement that finds it by its key.
+pub(crate) fn found<R: Columns>(kind: EntityKind, row: &R) -> Result<Entity, R::Error> {
     Ok(match kind {
-        EntityKind::Repo => (Key::Repo(repo(row, 0)?), Entity::Repo(counters(row, 1)?)),
-        EntityKind::Task => {
-            (Key::Task(repo(row, 0)?, task_id(row, 1)?), Entity::Task(entity(row, 2)?))
-        }
-        EntityKind::Lease => {
-            let lease = lease(row, repo(row, 0)?)?;
-            (Key::Lease(lease.repo.clone(), lease.id), Entity::Lease(Box::new(lease)))
-        }
-        EntityKind::Decision => {
-            let it: Box<comity_core::decision::Decision> = entity(row, 0)?;
-            (Key::Decision(it.repo.clone(), it.id), Entity::Decision(it))
-        }
-        EntityKind::Agent => {
-            let agent: comity_core::agent::Agent = entity(row, 0)?;
-            (Key::Agent(agent.id.clone()), Entity::Agent(agent))
-        }
-        EntityKind::Memory => {
-            let memory: Box<comity_core::memory::Memory> = entity(row, 0)?;
-            (Key::Memory(memory.repo.clone(), memory.id), Entity::Memory(memory))
-        }
-        EntityKind::Directive => {
-            let it: Box<comity_core::directive::Directive> = entity(row, 0)?;
-            (Key::Directive(it.repo.clone(), it.id), Entity::Directive(it))
-        }
-        EntityKind::PastLease => {
-            let it = past_lease(row)?;
-            (Key::PastLease(it.repo.clone(), it.id), Entity::PastLease(Box::new(it)))
-        }
-        EntityKind::Post => {
-            let it: Box<comity_core::post::Post> = entity(row, 0)?;
-            (Key::Post(it.repo.clone(), it.id.clone()), Entity::Post(it))
-        }
-        EntityKind::Run => {
-            let run: Box<comity_core::run::Run> = entity(row, 0)?;
-            (Key::Run(run.repo.clone(), run.id), Entity::Run(run))
-        }
-        EntityKind::Budget => {
-            let it: Box<comity_core::budget::Budget> = entity(row, 0)?;
-            (Key::Budget(it.repo.clone(), it.scope.clone()), Entity::Budget(it))
-        }
+        EntityKind::Repo => Entity::Repo(counters(row, 0)?),
+        EntityKind::Task => Entity::Task(entity(row, 0)?),
+        EntityKind::Lease => Entity::Lease(Box::new(lease(row, repo(row, 0)?)?)),
+        EntityKind::Decision => Entity::Decision(entity(row, 0)?),
+        EntityKind::Agent => Entity::Agent(entity(row, 0)?),
+        EntityKind::Memory => Entity::Memory(entity(row, 0)?),
+        EntityKind::Directive => Entity::Directive(entity(row, 0)?),
+        EntityKind::PastLease => Entity::PastLease(Box::new(past_lease(row)?)),
+        EntityKind::Post => Entity::Post(entity(row, 0)?),
+        EntityKind::Run => Entity::Run(entity(row, 0)?),
+        EntityKind::Budget => Entity::Budget(entity(row, 0)?),
     })
+}
+
+/// Reads an entity of a kind with its key, from a row of the statements that end in `_AFTER`. Those about repositories
+/// have the name first, and those about tasks have the body last.
+pub(crate) fn keyed<R: Columns>(kind: EntityKind, row: &R) -> Result<(Key, Entity), R::Error> {
+    if kind == EntityKind::Repo {
+        return Ok((Key::Repo(repo(row, 0)?), Entity::Repo(counters(row, 1)?)));
+    }
+    if kind == EntityKind::Task {
+        return Ok((Key::Task(repo(row, 0)?, task_id(row, 1)?), Entity::Task(entity(row, 2)?)));
+    }
+    let found = found(kind, row)?;
+    let key = match &found {
+        Entity::Repo(_) | Entity::Task(_) => return Err(BadRow("no key".to_owned()).into()),
+        Entity::Lease(it) => Key::Lease(it.repo.clone(), it.id),
+        Entity::Decision(it) => Key::Decision(it.repo.clone(), it.id),
+        Entity::Agent(it) => Key::Agent(it.id.clone()),
+        Entity::Memory(it) => Key::Memory(it.repo.clone(), it.id),
+        Entity::Directive(it) => Key::Directive(it.repo.clone(), it.id),
+        Entity::PastLease(it) => Key::PastLease(it.repo.clone(), it.id),
+        Entity::Post(it) => Key::Post(it.repo.clone(), it.id.clone()),
+        Entity::Run(it) => Key::Run(it.repo.clone(), it.id),
+        Entity::Budget(it) => Key::Budget(it.repo.clone(), it.scope.clone()),
+    };
+    Ok((key, found))
 }
 
 /// Reads when an entity is due and its key, from a row of the statements that end in `_DUE`.
@@ -243,6 +241,26 @@ pub(crate) fn due<R: Columns>(kind: EntityKind, row: &R) -> Result<(Timestamp, K
         }
     };
     Ok((time(row, 0)?, key))
+}
+
+pub(crate) fn json(value: &impl Serialize) -> Result<String, BadRow> {
+    serde_json::to_string(value).map_err(|error| BadRow(format!("cannot encode: {error}")))
+}
+
+/// A path that this build cannot read gets the empty prefix: it is then looked at every time, which is slow but never
+/// misses an overlap.
+pub(crate) fn literal_prefix(path: &str) -> String {
+    Pattern::prefix_of(path).unwrap_or_default()
+}
+
+/// Adds a sign of life from a row of fence and time.
+pub(crate) fn sign<R: Columns>(presence: &mut Presence, row: &R) -> Result<(), R::Error> {
+    let seen = time(row, 1)?;
+    match Fence::new(number(row, 0)?) {
+        Some(fence) => drop(presence.by_fence.insert(fence, seen)),
+        None => presence.general = Some(seen),
+    }
+    Ok(())
 }
 
 /// Turns a number into what a database keeps; numbers beyond its range do not occur.

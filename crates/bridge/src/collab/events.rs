@@ -1,7 +1,7 @@
 //! The events of a tree: ours out into `events.jsonl`, others' in from it and from the agents' own files.
 
 use super::mark::{Added, Mark, added};
-use super::sync::{Syncer, is_young};
+use super::sync::Syncer;
 use super::tree::{Published, Tree, failed};
 use comity_api::{EventAnswer, EventFilter, EventView, Nothing, Since, op};
 use comity_core::command::Command;
@@ -89,12 +89,12 @@ impl Syncer {
             self.agents_own()?;
             return Ok(There::Odd);
         }
-        let found = added(&path, &self.history.progress.events)?;
+        let found = added(&self.tree, &path, &self.history.progress.events)?;
         let (anew, open, end) = (found.anew, found.open, found.end);
         let there = self.take_lines(&path, ALL, None, &found)?;
-        self.history.progress.events = Mark::set(&path, end);
+        self.history.progress.events = Mark::set(&self.tree, &path, end);
         self.agents_own()?;
-        Ok(match (open && is_young(&path), anew) {
+        Ok(match (open && self.tree.is_young(&path), anew) {
             (true, _) => There::Open,
             (false, true) => There::Only(there),
             (false, false) => There::UpToLast(there),
@@ -103,22 +103,19 @@ impl Syncer {
 
     /// Takes over what agents wrote into files of their own.
     fn agents_own(&mut self) -> Result<(), Refusal> {
-        let entries = std::fs::read_dir(self.tree.agent_events()).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> = names.filter(|name| name.ends_with(".jsonl")).collect();
-        names.sort();
-        for name in names {
+        let names = self.tree.names(&self.tree.agent_events());
+        for name in names.into_iter().filter(|name| name.ends_with(".jsonl")) {
             let path = self.tree.agent_events().join(&name);
             if !self.is_plain(&path)? {
                 continue;
             }
             let mark = self.history.progress.agents.get(&name).cloned().unwrap_or_default();
-            let found = added(&path, &mark)?;
+            let found = added(&self.tree, &path, &mark)?;
             let end = found.end;
             // Who writes into its own file does not say each time who it is.
             let agent = name.strip_suffix(".jsonl").filter(|name| AgentId::parse(name).is_ok());
             self.take_lines(&path, &format!("agents/{name}"), agent, &found)?;
-            self.history.progress.agents.insert(name, Mark::set(&path, end));
+            self.history.progress.agents.insert(name, Mark::set(&self.tree, &path, end));
         }
         Ok(())
     }
@@ -272,13 +269,13 @@ impl Syncer {
             let read = self.history.progress.events.at;
             // Where nobody wrote in between, our own lines need not be read again.
             if file.began == read && file.ends() {
-                self.history.progress.events = Mark::set(&path, file.end);
+                self.history.progress.events = Mark::set(&self.tree, &path, file.end);
             }
             self.history.save()?;
             self.report.written.push(path.display().to_string());
-        } else if !path.exists() {
+        } else if !self.tree.is_there(&path)? {
             self.tree.append(&path)?;
-            self.history.progress.events = Mark::set(&path, 0);
+            self.history.progress.events = Mark::set(&self.tree, &path, 0);
         }
         Ok(())
     }
@@ -287,7 +284,7 @@ impl Syncer {
     pub(super) fn write_log(&mut self) -> Result<(), Refusal> {
         let path = self.tree.log();
         // What the log is made of cannot be read; that was said.
-        if Tree::is_there(&self.tree.events()).is_err() || !self.is_plain(&path)? {
+        if self.tree.is_there(&self.tree.events()).is_err() || !self.is_plain(&path)? {
             return Ok(());
         }
         let tag = self.tree.read(&path)?.map(|bytes| etag(&bytes));

@@ -1,8 +1,7 @@
 //! How far a file that others append to was read, and whether it is still that file.
 
-use super::tree::failed;
+use super::tree::{Tree, failed};
 use comity_core::refusal::Refusal;
-use comity_project::plain_file;
 use comity_protocol::collab::etag;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -24,18 +23,18 @@ pub struct Mark {
 }
 
 impl Mark {
-    pub fn set(path: &Path, at: u64) -> Mark {
-        Mark { at, tail: tail(path, at).unwrap_or_default() }
+    pub fn set(tree: &Tree, path: &Path, at: u64) -> Mark {
+        Mark { at, tail: tail(tree, path, at).unwrap_or_default() }
     }
 
     /// Tells whether the file still is, up to here, what was read.
-    pub fn fits(&self, path: &Path) -> bool {
-        !self.tail.is_empty() && tail(path, self.at).is_some_and(|now| now == self.tail)
+    pub fn fits(&self, tree: &Tree, path: &Path) -> bool {
+        !self.tail.is_empty() && tail(tree, path, self.at).is_some_and(|now| now == self.tail)
     }
 }
 
-fn tail(path: &Path, at: u64) -> Option<String> {
-    let mut file = plain_file::open(path).ok()?;
+fn tail(tree: &Tree, path: &Path, at: u64) -> Option<String> {
+    let mut file = tree.file(path)?;
     let from = at.saturating_sub(TAIL);
     file.seek(SeekFrom::Start(from)).ok()?;
     let mut bytes = Vec::new();
@@ -54,11 +53,11 @@ pub struct Added {
 }
 
 /// Reads what was added to a file since a mark; all of it when it is another file.
-pub fn added(path: &Path, mark: &Mark) -> Result<Added, Refusal> {
-    let anew = !mark.fits(path);
+pub fn added(tree: &Tree, path: &Path, mark: &Mark) -> Result<Added, Refusal> {
+    let anew = !mark.fits(tree, path);
     let from = if anew { 0 } else { mark.at };
     let mut found = Added { lines: Vec::new(), anew, open: false, end: from };
-    let Ok(mut file) = plain_file::open(path) else { return Ok(found) };
+    let Some(mut file) = tree.file(path) else { return Ok(found) };
     let wrong = |error: std::io::Error| failed("read", path, &error);
     file.seek(SeekFrom::Start(from)).map_err(wrong)?;
     let most = if anew { u64::MAX } else { READ_MAX };
@@ -88,9 +87,9 @@ mod tests {
     fn a_file_that_grew_is_read_on_and_another_one_from_its_beginning() {
         let dir = std::env::temp_dir().join(format!("comity-mark-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
-        let path = dir.join("events.jsonl");
+        let (path, tree) = (dir.join("events.jsonl"), Tree::new(dir.clone(), &dir));
         let look = |mark: &Mark| {
-            let found = added(&path, mark).unwrap();
+            let found = added(&tree, &path, mark).unwrap();
             (
                 found.lines.into_iter().map(|(_, text)| text).collect::<Vec<_>>(),
                 found.anew,
@@ -101,10 +100,10 @@ mod tests {
         std::fs::write(&path, "{\"a\": 1}\n{\"b\": 2}").unwrap();
         let (lines, anew, end) = look(&Mark::default());
         assert_eq!((lines.len(), anew, end), (2, true, 17), "the last one is whole");
-        let mark = Mark::set(&path, end);
+        let mark = Mark::set(&tree, &path, end);
         std::fs::write(&path, "{\"a\": 1}\n{\"b\": 2}\n{\"c\": 3}\n{\"d").unwrap();
         assert_eq!(look(&mark), (vec![String::new(), "{\"c\": 3}".to_owned()], false, 27));
-        assert!(added(&path, &mark).unwrap().open);
+        assert!(added(&tree, &path, &mark).unwrap().open);
         std::fs::write(&path, "{\"e\": 5}\n").unwrap();
         assert_eq!(look(&mark), (vec!["{\"e\": 5}".to_owned()], true, 9));
         std::fs::remove_dir_all(&dir).unwrap();

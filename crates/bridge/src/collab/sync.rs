@@ -120,7 +120,7 @@ impl Syncer {
     /// Takes over what a killed process had in its hands.
     fn recover(&mut self) -> Result<(), Refusal> {
         for kind in Kind::ALL {
-            for path in Tree::left_behind(&self.tree.state(kind)) {
+            for path in self.tree.left_behind(&self.tree.state(kind)) {
                 let taken = match self.found(kind, &path)?.transpose() {
                     Ok(None) => continue,
                     Ok(Some(file)) => self.take_edits(kind, &file)?,
@@ -156,7 +156,7 @@ impl Syncer {
         for round in 0..ROUNDS_MAX {
             if round > 0 {
                 // Somebody may be in the middle of writing it.
-                if !is_young(&path) {
+                if !self.tree.is_young(&path) {
                     break;
                 }
                 jitter(round);
@@ -196,7 +196,7 @@ impl Syncer {
 
     /// Tells whether events can be read from a file and added to it; what is no plain file is a problem of its own.
     pub(super) fn is_plain(&mut self, path: &Path) -> Result<bool, Refusal> {
-        match Tree::is_there(path) {
+        match self.tree.is_there(path) {
             Err(refusal) if refusal.code == Code::InvalidInput => {
                 self.report.problems.push(refusal.message);
                 Ok(false)
@@ -240,7 +240,7 @@ impl Syncer {
                 return Ok(true);
             }
         }
-        Ok(!self.history.progress.events.fits(&self.tree.events()))
+        Ok(!self.history.progress.events.fits(&self.tree, &self.tree.events()))
     }
 
     /// Takes over what a file has that was not exported.
@@ -542,12 +542,6 @@ struct Next<'t> {
     value: Value,
     /// The entries that come from the store.
     ours: BTreeSet<String>,
-}
-
-/// Tells whether a file was written just now.
-pub(super) fn is_young(path: &Path) -> bool {
-    let written = std::fs::metadata(path).and_then(|found| found.modified());
-    written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < Duration::from_secs(2)))
 }
 
 /// Sleeps for the time that agents.md promises, a little shorter at first.

@@ -4,15 +4,16 @@ use comity_core::refusal::{Code, Refusal};
 use comity_project::plain_file;
 use comity_protocol::collab::{StateFile as Kind, etag};
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, mkdirat, openat, renameat, renameat_with, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, mkdirat, openat, renameat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The largest state file that is read; far above what its own tools could handle.
 pub const FILE_BYTES_MAX: usize = 256 * 1024 * 1024;
@@ -94,30 +95,53 @@ impl Tree {
     pub fn sight(&self) -> Sight {
         let mut paths: Vec<PathBuf> = Kind::ALL.into_iter().map(|kind| self.state(kind)).collect();
         paths.push(self.events());
-        let own = std::fs::read_dir(self.agent_events()).into_iter().flatten().flatten();
-        paths.extend(own.map(|entry| entry.path()));
+        paths
+            .extend(self.names(&self.agent_events()).iter().map(|it| self.agent_events().join(it)));
         paths.sort();
         let look = |path: PathBuf| {
-            let found = std::fs::metadata(&path).ok();
-            let mark =
-                found.map(|found| (found.ino(), found.len(), found.mtime(), found.mtime_nsec()));
+            let found = self.stat(&path).ok().flatten();
+            let mark = found.and_then(|it| {
+                let (length, second) = (u64::try_from(it.st_size).ok()?, it.st_mtime);
+                Some((it.st_ino, length, second, i64::try_from(it.st_mtime_nsec).ok()?))
+            });
             (path, mark)
         };
         paths.into_iter().map(look).collect()
     }
 
+    /// Lists a directory of the tree, in order. What cannot be listed has nothing in it.
+    pub fn names(&self, dir: &Path) -> Vec<String> {
+        let entries = self.open(dir, false).ok().and_then(|open| Dir::read_from(open).ok());
+        let entries = entries.into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
+        let mut names: Vec<String> = names.filter(|name| name != "." && name != "..").collect();
+        names.sort();
+        names
+    }
+
+    /// Looks at what is at a place, itself where it is a link; none where nothing is.
+    fn stat(&self, path: &Path) -> Result<Option<Stat>, Refusal> {
+        let dir = match self.directory(path) {
+            Ok(dir) => dir,
+            Err(refusal) if refusal.code == Code::InvalidInput => return Err(refusal),
+            // There is no such directory yet.
+            Err(_) => return Ok(None),
+        };
+        match statat(&dir, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(failed("read", path, &error.into())),
+        }
+    }
+
     /// Looks at a file. Only a plain one is read and written: a link may lead anywhere, and what is neither may never end.
     /// False when nothing is there.
-    pub fn is_there(path: &Path) -> Result<bool, Refusal> {
-        let found = match std::fs::symlink_metadata(path) {
-            Ok(found) => found,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(failed("read", path, &error)),
-        };
-        let what = match found.file_type() {
-            kind if kind.is_file() => return Ok(true),
-            kind if kind.is_dir() => "a directory",
-            kind if kind.is_symlink() => "a link",
+    pub fn is_there(&self, path: &Path) -> Result<bool, Refusal> {
+        let Some(found) = self.stat(path)? else { return Ok(false) };
+        let what = match FileType::from_raw_mode(found.st_mode) {
+            FileType::RegularFile => return Ok(true),
+            FileType::Directory => "a directory",
+            FileType::Symlink => "a link",
             _ => "a pipe or a device",
         };
         Err(Refusal::input(format!(
@@ -125,6 +149,17 @@ impl Tree {
             path.display()
         ))
         .hint("put a plain file there, or take it away"))
+    }
+
+    /// Opens a file of the tree to read it; none where no plain file is.
+    pub fn file(&self, path: &Path) -> Option<File> {
+        plain_file::open_in(self.directory(path).ok()?, &name_of(path)).ok()
+    }
+
+    /// Tells whether a file was written just now.
+    pub fn is_young(&self, path: &Path) -> bool {
+        let written = self.file(path).and_then(|file| file.metadata().ok()?.modified().ok());
+        written.is_some_and(|at| at.elapsed().is_ok_and(|age| age < Duration::from_secs(2)))
     }
 
     /// Sees that no directory of the tree is a link, before anything is read: what is written below it would be written
@@ -172,7 +207,7 @@ impl Tree {
 
     /// Reads a file of a tree; one that is not there is none.
     pub fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
-        if !Tree::is_there(path)? {
+        if !self.is_there(path)? {
             return Ok(None);
         }
         let (dir, name) = (self.directory(path)?, name_of(path));
@@ -264,19 +299,11 @@ impl Tree {
 
     /// Finds what a process left that was killed while it replaced a file: the new text, or what somebody else had
     /// written. To be asked only by who holds the tree.
-    pub fn left_behind(path: &Path) -> Vec<PathBuf> {
-        let name =
-            path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let prefix = format!(".{name}{MARK}");
-        let entries =
-            path.parent().and_then(|dir| std::fs::read_dir(dir).ok()).into_iter().flatten();
-        let mut found: Vec<PathBuf> = entries
-            .flatten()
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
-            .map(|entry| entry.path())
-            .collect();
-        found.sort();
-        found
+    pub fn left_behind(&self, path: &Path) -> Vec<PathBuf> {
+        let prefix = format!(".{}{MARK}", name_of(path));
+        let names = self.names(path.parent().unwrap_or(path));
+        let left = names.iter().filter(|name| name.starts_with(&prefix));
+        left.map(|name| path.with_file_name(name)).collect()
     }
 
     /// Puts a displaced file back into its place, where ours is. What somebody wrote there meanwhile stays beside it,
@@ -380,9 +407,17 @@ mod tests {
         refused(tree.publish(&tree.log(), b"x", None).map(drop));
         std::fs::write(victim.join("tree/state/tasks.json"), "theirs").unwrap();
         refused(tree.read(&file).map(drop));
+        refused(tree.is_there(&file).map(drop));
+        std::fs::create_dir_all(victim.join("tree/events/agents")).unwrap();
+        std::fs::write(victim.join("tree/events/agents/ada.jsonl"), "theirs").unwrap();
+        std::fs::write(victim.join("tree/state/.tasks.json.comity-7-0"), "theirs").unwrap();
+        assert_eq!(tree.names(&tree.agent_events()), Vec::<String>::new());
+        assert_eq!(tree.left_behind(&file), Vec::<PathBuf>::new());
+        assert!(tree.sight().iter().all(|(_, seen)| seen.is_none()), "{:?}", tree.sight());
+        assert!(tree.file(&file).is_none() && !tree.is_young(&file));
         tree.remove(&file);
         assert_eq!(std::fs::read(victim.join("tree/state/tasks.json")).unwrap(), b"theirs");
-        assert_eq!(std::fs::read_dir(victim.join("tree")).unwrap().count(), 1);
+        assert_eq!(std::fs::read_dir(victim.join("tree")).unwrap().count(), 2);
         refused(tree.has_no_links());
         // The way to a tree outside the root is its caller's own.
         let outside = Tree::new(root.join("a/tree"), Path::new("/nowhere"));

@@ -72,36 +72,26 @@ pub(super) fn gate_verdict(text: &str) -> Result<GateVerdict, String> {
     Ok(GateVerdict { gate: gate.to_owned(), pass })
 }
 
-pub(super) fn agent(text: &str) -> Result<AgentId, String> {
-    AgentId::parse(text).map_err(words)
+macro_rules! parsed {
+    ($($name:ident: $kind:ident;)*) => {
+        $(pub(super) fn $name(text: &str) -> Result<$kind, String> {
+            $kind::parse(text).map_err(words)
+        })*
+    };
 }
 
-pub(super) fn role(text: &str) -> Result<Role, String> {
-    Role::parse(text).map_err(words)
-}
-
-pub(super) fn status(text: &str) -> Result<Status, String> {
-    Status::parse(text).map_err(words)
-}
-
-pub(super) fn priority(text: &str) -> Result<Priority, String> {
-    Priority::parse(text).map_err(words)
-}
-
-pub(super) fn deliverable(text: &str) -> Result<Deliverable, String> {
-    Deliverable::parse(text).map_err(words)
-}
-
-pub(super) fn decision_type(text: &str) -> Result<DecisionType, String> {
-    DecisionType::parse(text).map_err(words)
-}
-
-pub(super) fn memory_type(text: &str) -> Result<MemoryType, String> {
-    MemoryType::parse(text).map_err(words)
-}
-
-pub(super) fn trigger(text: &str) -> Result<Trigger, String> {
-    Trigger::parse(text).map_err(words)
+parsed! {
+    agent: AgentId;
+    role: Role;
+    status: Status;
+    priority: Priority;
+    deliverable: Deliverable;
+    decision_type: DecisionType;
+    memory_type: MemoryType;
+    trigger: Trigger;
+    run_state: RunState;
+    stage: Stage;
+    period: Per;
 }
 
 pub(super) fn addressee(text: &str) -> Result<Addressee, String> {
@@ -159,18 +149,6 @@ pub struct PageArgs {
 pub fn contract_kind(text: &str) -> Result<&'static ContractKind, String> {
     let names = || KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
     kind(text).ok_or_else(|| format!("use one of: {}", names()))
-}
-
-pub(super) fn run_state(text: &str) -> Result<RunState, String> {
-    RunState::parse(text).map_err(words)
-}
-
-pub(super) fn stage(text: &str) -> Result<Stage, String> {
-    Stage::parse(text).map_err(words)
-}
-
-pub(super) fn period(text: &str) -> Result<Per, String> {
-    Per::parse(text).map_err(words)
 }
 
 pub(super) fn dollars(text: &str) -> Result<Usd, String> {

@@ -6,10 +6,9 @@ use crate::env;
 use crate::output::{self, Reply};
 use crate::wording::CommandLine;
 use comity_api::{ById, GateAnswer, RecordGate, op};
-use comity_core::command::Request;
 use comity_core::decide::known_gate;
 use comity_core::ids::Fence;
-use comity_core::observed::{Observed, RunSeen, is_same_command};
+use comity_core::observed::{RunSeen, is_same_command};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Deliverable;
 use comity_core::view::{GateView, TaskView};
@@ -176,9 +175,8 @@ fn record(
         let (id, pass) = (task.id.clone(), ended.exit == 0);
         let (gate, new) = (gate.to_owned(), true);
         let input = RecordGate { id, gate, pass, report: None, commit, new };
-        let observed = Observed { run: Some(run), ..Observed::default() };
-        let request = Request { observed, ..context.request(input.into()) };
-        service.execute(request)?.take::<GateAnswer>()
+        let caller = Caller { ran: Some(run), ..context.caller() };
+        service.call::<op::GateRecord>(&caller, input)
     });
     match done {
         Ok(GateAnswer { gate: view }) => {

@@ -165,7 +165,7 @@ fn work_that_lands_tells_those_who_work_there() {
     by(&sandbox, "w1", &["task", "claim", "T1", "--start"]);
     sandbox.git(&sandbox.root, &["switch", "--quiet", "-c", "feat/T1-do-a"]);
     sandbox.write("src/a.rs", "fn read() {}\n");
-    sandbox.commit(&sandbox.root, "Rename");
+    sandbox.commit(&sandbox.root, "Rename parse to read, not AKIAIOSFODNN7EXAMPLE\n\nAnd more.");
     by(&sandbox, "w1", &["task", "submit", "T1"]);
     ann(&["task", "approve", "T1"]);
     ann(&["task", "merge", "T1"]);
@@ -174,7 +174,10 @@ fn work_that_lands_tells_those_who_work_there() {
     ann(&["task", "done", "T1"]);
     let claim = by(&sandbox, "w2", &["task", "claim", "T2"]);
     let change = &claim["brief"]["changes"][0];
-    assert_eq!((&change["text"], &change["task"]), (&json!("Do a"), &json!("T1")));
+    // It says what the commit says in its first line, without secrets.
+    let text = change["text"].as_str().unwrap();
+    assert!(text.starts_with("Rename parse to read, not [") && !text.contains("AKIA"), "{text}");
+    assert_eq!(change["task"], "T1");
     assert_eq!(change["paths"], json!(["src/a.rs"]));
     assert!(change["commit"].is_string(), "{change}");
     // The mission names the brief as a file, in which others' text stands between marks.
@@ -182,6 +185,20 @@ fn work_that_lands_tells_those_who_work_there() {
     let page = std::fs::read_to_string(sandbox.root.join(".comity/missions/T2/brief.md")).unwrap();
     assert!(page.contains("<<<") && page.contains("Changed by human:ann on T1"), "{page}");
     let prime = sandbox.comity().by("w2").args(&["prime"]).done().stdout;
-    assert!(prime.contains("<<<") && prime.contains("Do a"), "{prime}");
+    assert!(prime.contains("<<<") && prime.contains("Rename parse to read"), "{prime}");
     assert!(prime.chars().count() <= 1_600, "{prime}");
+}
+
+#[test]
+fn a_brief_has_the_answers_of_the_whole_initiative() {
+    let sandbox = project();
+    for (title, initiative) in [("Ask", "auth"), ("Build", "auth"), ("Other", "billing")] {
+        sandbox.json(&["task", "create", title, "--initiative", initiative]);
+    }
+    let asked = by(&sandbox, "w1", &["decision", "ask", "Which hash?", "--task", "T2"]);
+    let id = asked["decision"]["id"].as_str().unwrap();
+    by(&sandbox, "human:ann", &["decision", "answer", id, "argon2"]);
+    let decisions =
+        |task: &str| sandbox.json(&["brief", task])["brief"]["decisions"].as_array().unwrap().len();
+    assert_eq!([decisions("T2"), decisions("T3"), decisions("T4")], [1, 1, 0]);
 }

@@ -9,6 +9,7 @@
 mod attempts;
 mod backups;
 mod bad_input;
+mod base_settings;
 mod beginnings;
 mod branches;
 mod brief;
@@ -51,6 +52,8 @@ mod protocols;
 mod reports;
 mod results;
 mod round_trips;
+mod run_agents;
+mod run_processes;
 mod runs;
 mod sandbox;
 mod screens;

@@ -2,6 +2,7 @@
 
 use super::access::wrong_status;
 use super::{Answer, Rule};
+use crate::brief::excerpt;
 use crate::command::Submission;
 use crate::event::{ChangeNoted, Event, Merged, StatusChanged};
 use crate::facts::Ruling;
@@ -117,11 +118,16 @@ impl<'a> Rule<'a> {
     /// Says what landed, for those who work on the same paths; nothing where no code was merged.
     fn landed(&self, task: &Task, sha: Option<&String>) -> Option<ChangeNoted> {
         sha?;
-        let seen = self.request.observed.merge.as_ref().map_or(&[][..], |seen| &seen.files);
+        let merge = self.request.observed.merge.as_ref();
+        let seen = merge.map_or(&[][..], |seen| &seen.files);
         let paths = if seen.is_empty() { &task.files } else { seen };
         let paths = few_paths(paths);
         let is_code = task.deliverable == Deliverable::Code && !paths.is_empty();
-        is_code.then(|| ChangeNoted { paths, text: task.title.clone() })
+        // A snapshot says nothing of its own.
+        let subject = merge.and_then(|seen| seen.subject.as_ref());
+        let subject = subject.filter(|_| !task.constraints.no_git_commit);
+        let text = subject.map_or_else(|| task.title.clone(), |line| excerpt(line));
+        is_code.then_some(ChangeNoted { paths, text })
     }
 
     pub(super) fn children_finished(&self, task: &Task) -> Ruling<()> {

@@ -192,10 +192,11 @@ fn kept_key(repo: &RepoName, text: &str) -> Option<Key> {
 }
 
 pub fn decide(facts: &Facts, request: &Request, policy: &Policy) -> Ruling<Outcome> {
+    let policy = policy.checked_by(&request.observed);
     let mut rule = Rule {
         facts,
         request,
-        policy,
+        policy: &policy,
         events: Vec::new(),
         roles: Vec::new(),
         owner: None,

@@ -220,11 +220,12 @@ fn rule_8_work_that_lands_is_a_change_notice() {
         .does_seeing(done, |seen| {
             if let Some(merge) = &mut seen.merge {
                 merge.files = (0..=LIST_ENTRIES_MAX).map(|n| format!("lib/{n}.rs")).collect();
+                merge.subject = Some("Rename read to scan".to_owned());
             }
         })
         .accepted();
     let last = posts(&world, PostKind::Change).pop().unwrap();
-    assert_eq!(last.paths, texts(&["lib/"]));
+    assert_eq!((last.text.as_str(), &last.paths), ("Rename read to scan", &texts(&["lib/"])));
     assert!(last.seq > Seq(0));
     // Without code there is nothing to be told.
     let mut document = task_on("Write it down", &["docs/**"]);

@@ -133,6 +133,7 @@ pub fn good_eyes(command: &Command, task: Option<&Task>) -> Observed {
         contains: true,
         added: Vec::new(),
         files: Vec::new(),
+        subject: None,
     });
     let lease = wanted.lease.map(|_| LeaseSeen::default());
     Observed { claim: wanted.claim.then_some(claim), work, merge, lease, ..Observed::default() }

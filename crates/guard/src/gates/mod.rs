@@ -8,6 +8,7 @@ pub(crate) mod run;
 mod settings;
 
 pub use settings::CheckSettings;
+pub(crate) use settings::{base_config, checked_by};
 
 use crate::git::{self, Git};
 use crate::observer::GitObserver;

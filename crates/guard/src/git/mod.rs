@@ -8,3 +8,4 @@ pub(crate) use call::push;
 pub use call::{Git, version};
 pub use commit::{Containment, containment, hold, keep, let_go, snapshot};
 pub use work_tree::{NewFiles, WorkTree};
+pub(crate) use work_tree::{OwnDir, write_staged};

@@ -23,6 +23,7 @@ use access::Names;
 use comity_api::{Nothing, op};
 use comity_core::hint::op as operation;
 use comity_core::refusal::{Code, Refusal};
+use comity_guard::InDanger;
 use hall::Hall;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -153,15 +154,21 @@ fn listening(
 /// Ends what has expired, as long as the server runs. What cannot be done now is done the next time.
 async fn sweep(hall: Arc<Hall>) {
     let mut every = tokio::time::interval(SWEEP_EVERY);
+    let mut in_danger: Vec<InDanger> = hall.roots.iter().map(|_| InDanger::default()).collect();
     loop {
         every.tick().await;
-        for root in &hall.roots {
+        for (root, kept) in hall.roots.iter().zip(&mut in_danger) {
             let served = root.served.clone();
+            let mut now = std::mem::take(kept);
             let swept = blocking(move || {
                 served.service.rest();
-                served.service.call::<op::Watchdog>(&served.context.caller(), Nothing {})
+                let caller = served.context.caller();
+                // Work is kept before its claim ends.
+                drop(now.keep(&served.context, &served.service, &caller));
+                drop(served.service.call::<op::Watchdog>(&caller, Nothing {}));
+                Ok(now)
             });
-            drop(swept.await);
+            *kept = swept.await.unwrap_or_default();
         }
     }
 }

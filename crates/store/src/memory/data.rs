@@ -3,7 +3,7 @@
 use crate::transaction_time::ClockNote;
 use crate::{Changes, PRESENCE_LIFE, Rows};
 use comity_core::chain::{Head, Stored};
-use comity_core::facts::{Entity, Presence, Saved};
+use comity_core::facts::{Presence, Saved};
 use comity_core::ids::{AgentId, Fence};
 use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::state::{Key, State};
@@ -29,67 +29,6 @@ pub(super) struct Data {
 impl Data {
     pub(super) fn head(&self) -> Head {
         self.events.last().map(Stored::head).unwrap_or_default()
-    }
-
-    pub(super) fn entity(&self, key: &Key) -> Option<Entity> {
-        let state = &self.state;
-        match key {
-            Key::Repo(repo) => state.repos.get(repo).cloned().map(Entity::Repo),
-            Key::Task(repo, id) => {
-                let task = state.tasks.get(&(repo.clone(), id.clone()));
-                task.cloned().map(Entity::Task)
-            }
-            Key::Lease(repo, id) => {
-                let lease = state.leases.get(&(repo.clone(), *id));
-                lease.cloned().map(Box::new).map(Entity::Lease)
-            }
-            Key::Decision(repo, id) => {
-                let decision = state.decisions.get(&(repo.clone(), *id));
-                decision.cloned().map(Box::new).map(Entity::Decision)
-            }
-            Key::Agent(id) => state.agents.get(id).cloned().map(Entity::Agent),
-            Key::Memory(repo, id) => {
-                let memory = state.memories.get(&(repo.clone(), *id));
-                memory.cloned().map(Box::new).map(Entity::Memory)
-            }
-            Key::Directive(repo, id) => {
-                let directive = state.directives.get(&(repo.clone(), *id));
-                directive.cloned().map(Box::new).map(Entity::Directive)
-            }
-            Key::PastLease(repo, id) => {
-                let lease = state.past_leases.get(&(repo.clone(), *id));
-                lease.cloned().map(Box::new).map(Entity::PastLease)
-            }
-            Key::Post(repo, id) => {
-                let post = state.posts.get(&(repo.clone(), id.clone()));
-                post.cloned().map(Box::new).map(Entity::Post)
-            }
-            Key::Run(repo, id) => {
-                let run = state.runs.get(&(repo.clone(), *id));
-                run.cloned().map(Box::new).map(Entity::Run)
-            }
-            Key::Budget(repo, scope) => {
-                let budget = state.budgets.get(&(repo.clone(), scope.clone()));
-                budget.cloned().map(Box::new).map(Entity::Budget)
-            }
-        }
-    }
-
-    pub(super) fn keys(&self) -> Vec<Key> {
-        let state = &self.state;
-        let mut keys: Vec<Key> = state.repos.keys().cloned().map(Key::Repo).collect();
-        keys.extend(state.tasks.keys().cloned().map(|(repo, id)| Key::Task(repo, id)));
-        keys.extend(state.leases.keys().cloned().map(|(repo, id)| Key::Lease(repo, id)));
-        keys.extend(state.decisions.keys().cloned().map(|(repo, id)| Key::Decision(repo, id)));
-        keys.extend(state.agents.keys().cloned().map(Key::Agent));
-        keys.extend(state.memories.keys().cloned().map(|(repo, id)| Key::Memory(repo, id)));
-        keys.extend(state.directives.keys().cloned().map(|(repo, id)| Key::Directive(repo, id)));
-        keys.extend(state.past_leases.keys().cloned().map(|(repo, id)| Key::PastLease(repo, id)));
-        keys.extend(state.posts.keys().cloned().map(|(repo, id)| Key::Post(repo, id)));
-        keys.extend(state.runs.keys().cloned().map(|(repo, id)| Key::Run(repo, id)));
-        keys.extend(state.budgets.keys().cloned().map(|(repo, scope)| Key::Budget(repo, scope)));
-        keys.sort();
-        keys
     }
 
     /// Tells whether a task waits for nothing but somebody to claim it.
@@ -127,51 +66,20 @@ impl Data {
 
     pub(super) fn write_rows(&mut self, rows: &Rows<'_>) {
         for key in rows.dirty {
-            self.copy_row(key, &rows.facts.state);
-            if self.entity(key).is_none() {
-                self.due.remove(key);
+            self.state.take(key);
+            match rows.facts.state.get(key) {
+                Some(entity) => self.state.put(key.clone(), entity),
+                None => drop(self.due.remove(key)),
             }
         }
         for (key, due) in rows.due {
             match due {
-                Some(at) if self.entity(key).is_some() => {
+                Some(at) if self.state.get(key).is_some() => {
                     self.due.insert(key.clone(), *at);
                 }
                 _ => {
                     self.due.remove(key);
                 }
-            }
-        }
-    }
-
-    fn copy_row(&mut self, key: &Key, from: &State) {
-        match key {
-            Key::Repo(repo) => copy(repo, &from.repos, &mut self.state.repos),
-            Key::Task(repo, id) => {
-                copy(&(repo.clone(), id.clone()), &from.tasks, &mut self.state.tasks);
-            }
-            Key::Lease(repo, id) => {
-                copy(&(repo.clone(), *id), &from.leases, &mut self.state.leases);
-            }
-            Key::Decision(repo, id) => {
-                copy(&(repo.clone(), *id), &from.decisions, &mut self.state.decisions);
-            }
-            Key::Agent(id) => copy(id, &from.agents, &mut self.state.agents),
-            Key::Memory(repo, id) => {
-                copy(&(repo.clone(), *id), &from.memories, &mut self.state.memories);
-            }
-            Key::Directive(repo, id) => {
-                copy(&(repo.clone(), *id), &from.directives, &mut self.state.directives);
-            }
-            Key::PastLease(repo, id) => {
-                copy(&(repo.clone(), *id), &from.past_leases, &mut self.state.past_leases);
-            }
-            Key::Post(repo, id) => {
-                copy(&(repo.clone(), id.clone()), &from.posts, &mut self.state.posts);
-            }
-            Key::Run(repo, id) => copy(&(repo.clone(), *id), &from.runs, &mut self.state.runs),
-            Key::Budget(repo, scope) => {
-                copy(&(repo.clone(), scope.clone()), &from.budgets, &mut self.state.budgets);
             }
         }
     }
@@ -203,17 +111,5 @@ impl Data {
             };
         }
         self.commits += 1;
-    }
-}
-
-/// Copies an entry from one map to another; an absent one is deleted.
-fn copy<K: Ord + Clone, V: Clone>(key: &K, from: &BTreeMap<K, V>, to: &mut BTreeMap<K, V>) {
-    match from.get(key) {
-        Some(value) => {
-            to.insert(key.clone(), value.clone());
-        }
-        None => {
-            to.remove(key);
-        }
     }
 }

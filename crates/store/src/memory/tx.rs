@@ -80,7 +80,7 @@ impl<'a> Tx<'a> {
     }
 
     fn put_entity(&self, facts: &mut Facts, key: &Key) {
-        facts.put(key.clone(), self.data.entity(key));
+        facts.put(key.clone(), self.data.state.get(key));
         if let Key::Agent(id) = key {
             facts.put_presence(id.clone(), self.data.presence_of(id, self.now.0.now));
         }
@@ -449,8 +449,8 @@ impl ReadTx for Tx<'_> {
         after: Option<&Key>,
         limit: usize,
     ) -> Result<Vec<(Key, Entity)>, StoreError> {
-        let keys = self.data.keys().into_iter().filter(|key| Some(key) > after);
-        let entity = |key: Key| self.data.entity(&key).map(|entity| (key, entity));
+        let keys = self.data.state.keys().into_iter().filter(|key| Some(key) > after);
+        let entity = |key: Key| self.data.state.get(&key).map(|entity| (key, entity));
         Ok(keys.filter_map(entity).take(limit).collect())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::error::DbError;
 use super::link::{Link, values};
-use super::write::literal_prefix;
+use crate::rows::literal_prefix;
 
 /// Counts the events that are missing below the last one.
 const MISSING_EVENTS: &str = "SELECT coalesce(max(seq), 0)::bigint - count(*)::bigint FROM events";

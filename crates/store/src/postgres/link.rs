@@ -52,6 +52,14 @@ macro_rules! values {
 }
 pub(super) use values;
 
+/// One value for each column of a list of rows: an array of what the column has in each row.
+macro_rules! arrays {
+    ($list:expr, $row:ident => $($value:expr),* $(,)?) => {
+        $crate::postgres::link::values![$($list.iter().map(|$row| $value).collect::<Vec<_>>()),*]
+    };
+}
+pub(super) use arrays;
+
 /// How long a commit that was cancelled may take to say how it ended.
 const CANCEL_WAIT: Duration = Duration::from_secs(5);
 

@@ -3,15 +3,17 @@
 use super::TaskEdges;
 use super::error::DbError;
 use super::link::{Link, Op, values};
+use super::query::at;
 use super::sql;
 use crate::PRESENCE_LIFE;
 use crate::commit_cache::CommitCache;
+use crate::listing::Place;
 use crate::rows;
 use comity_core::facts::{
     Entity, Facts, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, WAITING_COUNT_MAX,
     candidate_page,
 };
-use comity_core::ids::{AgentId, Fence, RepoName, Seq, TaskId};
+use comity_core::ids::{AgentId, RepoName, Seq, TaskId};
 use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::pattern::surely_apart;
 use comity_core::state::Key;
@@ -143,36 +145,8 @@ impl Loader<'_> {
         if facts.knows(key) {
             return;
         }
-        let (text, given) = match key {
-            Key::Repo(repo) => (sql::REPO, values![repo.as_str().to_owned()]),
-            Key::Task(repo, id) => {
-                (sql::TASK, values![repo.as_str().to_owned(), id.as_str().to_owned()])
-            }
-            Key::Lease(repo, id) => {
-                (sql::LEASE, values![repo.as_str().to_owned(), rows::signed(id.0)])
-            }
-            Key::Decision(repo, id) => {
-                (sql::DECISION, values![repo.as_str().to_owned(), rows::signed(id.0)])
-            }
-            Key::Agent(id) => (sql::AGENT, values![id.as_str().to_owned()]),
-            Key::Memory(repo, id) => {
-                (sql::MEMORY, values![repo.as_str().to_owned(), rows::signed(id.0)])
-            }
-            Key::Directive(repo, id) => {
-                (sql::DIRECTIVE, values![repo.as_str().to_owned(), rows::signed(id.0)])
-            }
-            Key::PastLease(repo, id) => {
-                (sql::PAST_LEASE, values![repo.as_str().to_owned(), rows::signed(id.0)])
-            }
-            Key::Post(repo, id) => {
-                (sql::POST, values![repo.as_str().to_owned(), id.as_str().to_owned()])
-            }
-            Key::Run(repo, id) => (sql::RUN, values![repo.as_str().to_owned(), rows::signed(id.0)]),
-            Key::Budget(repo, scope) => {
-                (sql::BUDGET, values![repo.as_str().to_owned(), scope.as_str().to_owned()])
-            }
-        };
-        ops.push(Op::new(text, given));
+        let place = Place::of(key);
+        ops.push(Op::new(sql::by_key(place.kind).find, at(&place)));
     }
 
     fn answer(&self, need: &Need, results: &[Vec<Row>], facts: &mut Facts) -> Result<(), DbError> {
@@ -242,21 +216,10 @@ impl Loader<'_> {
             facts.put(key.clone(), None);
             return Ok(());
         };
-        let entity = match key {
-            Key::Repo(_) => Entity::Repo(rows::counters(row, 0)?),
-            Key::Task(repo, id) => {
-                return self.task(repo.clone(), id.clone(), row, 1, facts);
-            }
-            Key::Lease(..) => Entity::Lease(Box::new(rows::lease(row, rows::repo(row, 0)?)?)),
-            Key::Decision(..) => Entity::Decision(rows::entity(row, 0)?),
-            Key::Agent(_) => Entity::Agent(rows::entity(row, 0)?),
-            Key::Memory(..) => Entity::Memory(rows::entity(row, 0)?),
-            Key::Directive(..) => Entity::Directive(rows::entity(row, 0)?),
-            Key::PastLease(..) => Entity::PastLease(Box::new(rows::past_lease(row)?)),
-            Key::Post(..) => Entity::Post(rows::entity(row, 0)?),
-            Key::Run(..) => Entity::Run(rows::entity(row, 0)?),
-            Key::Budget(..) => Entity::Budget(rows::entity(row, 0)?),
-        };
+        if let Key::Task(repo, id) = key {
+            return self.task(repo.clone(), id.clone(), row, 1, facts);
+        }
+        let entity = rows::found(Place::of(key).kind, row)?;
         facts.put(key.clone(), Some(entity));
         Ok(())
     }
@@ -342,15 +305,7 @@ impl Loader<'_> {
 
 fn presence(signs: &[Row]) -> Result<Presence, DbError> {
     let mut presence = Presence::default();
-    for row in signs {
-        let seen = rows::time(row, 1)?;
-        match Fence::new(rows::number(row, 0)?) {
-            Some(fence) => {
-                presence.by_fence.insert(fence, seen);
-            }
-            None => presence.general = Some(seen),
-        }
-    }
+    signs.iter().try_for_each(|row| rows::sign(&mut presence, row))?;
     Ok(presence)
 }
 

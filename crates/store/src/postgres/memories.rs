@@ -1,16 +1,15 @@
 //! Memories with the words they are found by, and directives.
 
 use super::error::DbError;
-use super::link::{Link, Op, values};
+use super::link::{Link, Op, arrays, values};
 use super::sql;
-use super::write::{KEEP, Writer, json, numbered};
+use super::write::{Dirty, Writer, bodies, numbered};
 use crate::rows::{self, signed};
 use crate::term_search::{end_of_prefix, with_every_term};
 use crate::{DirectiveQuery, MemoryQuery};
 use comity_core::directive::Directive;
-use comity_core::ids::{DirectiveId, MemoryId, RepoName};
+use comity_core::ids::{MemoryId, RepoName};
 use comity_core::memory::{Memory, MemoryType};
-use comity_core::post::PostId;
 use comity_core::search::Term;
 use std::collections::BTreeSet;
 use tokio_postgres::Row;
@@ -70,89 +69,43 @@ pub(super) fn directives(link: &Link, query: &DirectiveQuery) -> Result<Vec<Dire
     link.query(sql::DIRECTIVES_BY_NUMBER, given)?.iter().map(|row| rows::entity(row, 0)).collect()
 }
 
-#[derive(Default)]
-pub(super) struct DirtyMemories<'r> {
-    pub(super) memories: Vec<(&'r Memory, Option<i64>)>,
-    pub(super) gone_memories: Vec<(&'r RepoName, MemoryId)>,
-    pub(super) directives: Vec<(&'r Directive, Option<i64>)>,
-    pub(super) gone_directives: Vec<(&'r RepoName, DirectiveId)>,
-}
-
 impl Writer<'_> {
-    pub(super) fn kept(&mut self, kept: &DirtyMemories<'_>) -> Result<(), DbError> {
-        self.memories(&kept.memories)?;
-        if !kept.gone_memories.is_empty() {
-            for text in [sql::DELETE_MEMORIES, sql::DELETE_WORDS] {
-                let (repos, numbers) =
-                    numbered(kept.gone_memories.iter().map(|(r, id)| (*r, id.0)));
-                self.add(text, values![repos, numbers]);
-            }
-            let (repos, ids) = kept
-                .gone_memories
-                .iter()
-                .map(|(repo, id)| {
-                    (repo.as_str().to_owned(), PostId::of_memory(*id).as_str().to_owned())
-                })
-                .unzip::<_, _, Vec<String>, Vec<String>>();
-            self.add(sql::DELETE_PLACES, values![repos, ids]);
-        }
-        self.directives(&kept.directives)?;
-        if !kept.gone_directives.is_empty() {
-            let (repos, numbers) = numbered(kept.gone_directives.iter().map(|(r, id)| (*r, id.0)));
-            self.add(sql::DELETE_DIRECTIVES, values![repos, numbers]);
-        }
-        Ok(())
-    }
-
-    fn memories(&mut self, list: &[(&Memory, Option<i64>)]) -> Result<(), DbError> {
+    pub(super) fn memories(&mut self, list: &[Dirty<'_, Memory>]) -> Result<(), DbError> {
         if list.is_empty() {
             return Ok(());
         }
-        let bodies = list.iter().map(|(m, _)| json(*m)).collect::<Result<Vec<_>, _>>()?;
-        let given = values![
-            list.iter().map(|(m, _)| m.repo.as_str().to_owned()).collect::<Vec<_>>(),
-            list.iter().map(|(m, _)| signed(m.id.0)).collect::<Vec<_>>(),
-            list.iter().map(|(m, _)| m.kind.as_str().to_owned()).collect::<Vec<_>>(),
-            list.iter().map(|(m, _)| m.scope.clone()).collect::<Vec<_>>(),
-            list.iter().map(|(m, _)| m.superseded_by.is_some()).collect::<Vec<_>>(),
-            list.iter().map(|(_, due)| *due).collect::<Vec<_>>(),
-            bodies,
+        let mut given = arrays![list, m =>
+            m.repo.as_str().to_owned(), signed(m.id.0), m.kind.as_str().to_owned(),
+            m.scope.clone(), m.superseded_by.is_some(), m.due,
         ];
+        given.push(bodies(list.iter().map(|m| m.it))?);
         self.add(sql::SET_MEMORIES, given);
-        if list.iter().any(|(_, due)| *due == Some(KEEP)) {
-            self.add(sql::MEND_MEMORIES_DUE, values![]);
-        }
+        self.mend_due(sql::MEND_MEMORIES_DUE, list);
         let (mut repos, mut words, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
-        for (memory, _) in list {
+        for memory in list {
             for word in memory.terms() {
                 repos.push(memory.repo.as_str().to_owned());
                 words.push(word);
                 numbers.push(signed(memory.id.0));
             }
         }
-        let (of, which) = numbered(list.iter().map(|(m, _)| (&m.repo, m.id.0)));
+        let (of, which) = numbered(list.iter().map(|m| (&m.repo, m.id.0)));
         let given = values![of, which, repos.clone(), words.clone(), numbers.clone()];
         self.add(sql::DELETE_OTHER_WORDS, given);
         self.add(sql::ADD_WORDS, values![repos, words, numbers]);
-        self.memory_places(list.iter().map(|(memory, _)| *memory));
+        self.memory_places(list.iter().map(|memory| memory.it));
         Ok(())
     }
 
-    fn directives(&mut self, list: &[(&Directive, Option<i64>)]) -> Result<(), DbError> {
+    pub(super) fn directives(&mut self, list: &[Dirty<'_, Directive>]) -> Result<(), DbError> {
         if list.is_empty() {
             return Ok(());
         }
-        let bodies = list.iter().map(|(d, _)| json(*d)).collect::<Result<Vec<_>, _>>()?;
-        let given = values![
-            list.iter().map(|(d, _)| d.repo.as_str().to_owned()).collect::<Vec<_>>(),
-            list.iter().map(|(d, _)| signed(d.id.0)).collect::<Vec<_>>(),
-            list.iter().map(|(_, due)| *due).collect::<Vec<_>>(),
-            bodies,
-        ];
+        let mut given = arrays![list, d =>
+            d.repo.as_str().to_owned(), signed(d.id.0), d.due];
+        given.push(bodies(list.iter().map(|d| d.it))?);
         self.add(sql::SET_DIRECTIVES, given);
-        if list.iter().any(|(_, due)| *due == Some(KEEP)) {
-            self.add(sql::MEND_DIRECTIVES_DUE, values![]);
-        }
+        self.mend_due(sql::MEND_DIRECTIVES_DUE, list);
         Ok(())
     }
 }

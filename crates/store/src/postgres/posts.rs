@@ -1,9 +1,9 @@
 //! Posts, and the places at which posts and memories are found.
 
 use super::error::DbError;
-use super::link::{Link, values};
+use super::link::{Link, arrays, values};
 use super::sql;
-use super::write::{Writer, json};
+use super::write::{Writer, bodies};
 use crate::rows::{self, signed};
 use comity_core::ids::{RepoName, Seq};
 use comity_core::memory::Memory;
@@ -40,37 +40,17 @@ pub(super) fn since(
     found(&link.query(sql::POSTS_SINCE, given)?)
 }
 
-#[derive(Default)]
-pub(super) struct DirtyPosts<'r> {
-    pub(super) posts: Vec<&'r Post>,
-    pub(super) gone: Vec<(&'r RepoName, &'r PostId)>,
-}
-
 /// Where something is found: repository, id, place in the log, places.
 type Placed<'r> = (&'r str, PostId, Seq, BTreeSet<String>);
 
 impl Writer<'_> {
-    pub(super) fn posts(&mut self, dirty: &DirtyPosts<'_>) -> Result<(), DbError> {
-        if !dirty.gone.is_empty() {
-            let (repos, ids): (Vec<String>, Vec<String>) = dirty
-                .gone
-                .iter()
-                .map(|(repo, id)| (repo.as_str().to_owned(), id.as_str().to_owned()))
-                .unzip();
-            self.add(sql::DELETE_POSTS, values![repos.clone(), ids.clone()]);
-            self.add(sql::DELETE_PLACES, values![repos, ids]);
-        }
-        if dirty.posts.is_empty() {
+    pub(super) fn posts(&mut self, list: &[&Post]) -> Result<(), DbError> {
+        if list.is_empty() {
             return Ok(());
         }
-        let list = &dirty.posts;
-        let bodies = list.iter().map(|post| json(*post)).collect::<Result<Vec<_>, _>>()?;
-        let given = values![
-            list.iter().map(|post| post.repo.as_str().to_owned()).collect::<Vec<_>>(),
-            list.iter().map(|post| post.id.as_str().to_owned()).collect::<Vec<_>>(),
-            list.iter().map(|post| signed(post.seq.0)).collect::<Vec<_>>(),
-            bodies,
-        ];
+        let mut given = arrays![list, post =>
+            post.repo.as_str().to_owned(), post.id.as_str().to_owned(), signed(post.seq.0)];
+        given.push(bodies(list.iter().copied())?);
         self.add(sql::SET_POSTS, given);
         let placed = list.iter().map(|it| (it.repo.as_str(), it.id.clone(), it.seq, it.places()));
         self.places(&placed.collect::<Vec<_>>());

@@ -1,12 +1,11 @@
 //! Lists, ordered and paged.
 
 use super::error::DbError;
-use super::link::{Link, Op, values};
+use super::link::{Link, Op, Value, values};
 use super::load::Loader;
 use super::sql;
-use crate::listing::{self, PageStart};
+use crate::listing::{self, Place, PlaceId};
 use crate::rows;
-use crate::rows::EntityKind;
 use crate::{DecisionQuery, EventQuery, KeptRow, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
@@ -217,29 +216,20 @@ pub(super) fn entities(
     after: Option<&Key>,
     limit: usize,
 ) -> Result<Vec<(Key, Entity)>, DbError> {
-    listing::pages(after, limit, |kind, from, limit| page_of(link, kind, from, limit))
+    listing::pages(after, limit, |from, limit| {
+        let mut given = at(&from);
+        given.extend(values![rows::limit(limit)]);
+        let found = link.query(sql::by_key(from.kind).after, given)?;
+        found.iter().map(|row| rows::keyed(from.kind, row)).collect()
+    })
 }
 
-fn page_of(
-    link: &Link,
-    kind: EntityKind,
-    from: PageStart<'_>,
-    limit: usize,
-) -> Result<Vec<(Key, Entity)>, DbError> {
-    let (name, id, limit) = (from.name.to_owned(), from.id.to_owned(), rows::limit(limit));
-    let number = rows::signed(from.number);
-    let found = match kind {
-        EntityKind::Repo => link.query(sql::REPOS_AFTER, values![name, limit]),
-        EntityKind::Task => link.query(sql::TASKS_AFTER, values![name, id, limit]),
-        EntityKind::Agent => link.query(sql::AGENTS_AFTER, values![name, limit]),
-        EntityKind::Lease => link.query(sql::LEASES_AFTER, values![name, number, limit]),
-        EntityKind::Decision => link.query(sql::DECISIONS_AFTER, values![name, number, limit]),
-        EntityKind::Memory => link.query(sql::MEMORIES_AFTER, values![name, number, limit]),
-        EntityKind::Directive => link.query(sql::DIRECTIVES_AFTER, values![name, number, limit]),
-        EntityKind::PastLease => link.query(sql::PAST_LEASES_AFTER, values![name, number, limit]),
-        EntityKind::Post => link.query(sql::POSTS_AFTER, values![name, id, limit]),
-        EntityKind::Run => link.query(sql::RUNS_AFTER, values![name, number, limit]),
-        EntityKind::Budget => link.query(sql::BUDGETS_AFTER, values![name, id, limit]),
-    }?;
-    found.iter().map(|row| rows::keyed(kind, row)).collect()
+/// Returns the values that the columns of a key have.
+pub(super) fn at(place: &Place<'_>) -> Vec<Value> {
+    let name = place.name.to_owned();
+    match place.id {
+        PlaceId::None => values![name],
+        PlaceId::Text(id) => values![name, id.to_owned()],
+        PlaceId::Number(number) => values![name, rows::signed(number)],
+    }
 }

@@ -6,8 +6,7 @@
 //! wanted `ORDER BY x`: sessions avoid sorting, and only the right index gives that order. A test looks at
 //! the plans.
 
-use crate::listing::{EventLists, TaskLists};
-use crate::rows::EntityKind;
+use crate::listing::statement_tables;
 
 macro_rules! event_columns {
     () => {
@@ -540,32 +539,7 @@ pub(super) const CLEAR: &str = "DELETE FROM repos; DELETE FROM agents; DELETE FR
     DELETE FROM past_leases; DELETE FROM posts; DELETE FROM post_places;
     DELETE FROM runs; DELETE FROM budgets";
 
-pub(super) const TASK_LISTS: TaskLists = TaskLists {
-    of_label: TASKS_OF_LABEL,
-    of_assignee: TASKS_OF_ASSIGNEE,
-    of_initiative: TASKS_OF_INITIATIVE,
-    unblocked: TASKS_UNBLOCKED,
-    of_role: TASKS_OF_ROLE,
-    of_status: TASKS_OF_STATUS,
-    all: TASKS_ALL,
-};
+/// Counters are never taken back.
+const DELETE_REPOS: &str = "SELECT 1";
 
-pub(super) const EVENT_LISTS: EventLists = EventLists {
-    of_task: EVENTS_OF_TASK,
-    of_task_anywhere: EVENTS_OF_TASK_ANYWHERE,
-    of_name: EVENTS_OF_NAME,
-    of_repo: EVENTS_OF_REPO,
-    all: EVENTS_ALL,
-    of_task_back: EVENTS_OF_TASK_BACK,
-    of_repo_back: EVENTS_OF_REPO_BACK,
-    all_back: EVENTS_ALL_BACK,
-};
-
-pub(super) const DUE: [(EntityKind, &str); 6] = [
-    (EntityKind::Task, TASKS_DUE),
-    (EntityKind::Lease, LEASES_DUE),
-    (EntityKind::Decision, DECISIONS_DUE),
-    (EntityKind::Memory, MEMORIES_DUE),
-    (EntityKind::Directive, DIRECTIVES_DUE),
-    (EntityKind::Run, RUNS_DUE),
-];
+statement_tables!();

@@ -10,30 +10,17 @@ use super::pool::Lent;
 use super::write::Writer;
 use super::{Home, TaskEdges, integrity, memories, posts, query, runs, sql};
 use crate::commit_cache::CommitCache;
+use crate::questions::questions;
 use crate::rows;
 use crate::transaction_time::{ClockNote, transaction_time};
-use crate::{
-    Changes, DecisionQuery, DirectiveQuery, EventQuery, KeptRow, LeaseQuery, MemoryQuery, ReadTx,
-    Rows, RunQuery, StoreError, TaskQuery, WriteTx, check_append,
-};
+use crate::{Changes, ReadTx, Rows, StoreError, WriteTx, check_append};
 use comity_core::agent::Agent;
-use comity_core::budget::{Budget, Scope};
 use comity_core::chain::{Head, Stored};
-use comity_core::decision::Decision;
-use comity_core::directive::Directive;
-use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
-use comity_core::ids::{AgentId, MemoryId, RepoName, Seq, TaskId};
-use comity_core::lease::Lease;
-use comity_core::memory::Memory;
-use comity_core::post::PostId;
-use comity_core::run::Run;
-use comity_core::search::Term;
+use comity_core::facts::{Facts, Moment, Need, Presence, Saved};
+use comity_core::ids::{AgentId, RepoName, Seq};
 use comity_core::state::Key;
-use comity_core::status::Status;
-use comity_core::task::Task;
 use comity_core::time::Timestamp;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::time::Instant;
 use tokio_postgres::Row;
 
@@ -157,7 +144,7 @@ impl<'a> Tx<'a> {
         })
     }
 
-    fn found<T>(&self, found: Result<T, DbError>) -> Result<T, StoreError> {
+    fn read<T>(&self, found: Result<T, DbError>) -> Result<T, StoreError> {
         self.ok("cannot read the store", found)
     }
 
@@ -204,6 +191,8 @@ impl Drop for Tx<'_> {
 }
 
 impl ReadTx for Tx<'_> {
+    questions!(link);
+
     fn moment(&mut self) -> Result<Moment, StoreError> {
         Ok(self.now.0)
     }
@@ -214,83 +203,14 @@ impl ReadTx for Tx<'_> {
 
     fn load(&mut self, needs: &[Need], facts: &mut Facts) -> Result<(), StoreError> {
         let needs: Vec<&Need> = needs.iter().filter(|need| !facts.has_answer(need)).collect();
-        self.found(self.loader().load(&needs, facts))
+        self.read(self.loader().load(&needs, facts))
     }
 
     fn due(&mut self, now: Timestamp, limit: usize) -> Result<Vec<Key>, StoreError> {
         if now < self.first_due {
             return Ok(Vec::new());
         }
-        self.found(query::due(&self.link, now, limit))
-    }
-
-    fn tasks(&mut self, query: &TaskQuery) -> Result<Vec<Task>, StoreError> {
-        self.found(query::tasks(&self.link, query))
-    }
-
-    fn leases(&mut self, query: &LeaseQuery) -> Result<Vec<Lease>, StoreError> {
-        self.found(query::leases(&self.link, query))
-    }
-
-    fn leases_below(
-        &mut self,
-        repo: &RepoName,
-        directory: &str,
-        limit: usize,
-    ) -> Result<Vec<Lease>, StoreError> {
-        self.found(query::leases_below(&self.link, repo, directory, limit))
-    }
-
-    fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError> {
-        self.found(query::decisions(&self.link, query))
-    }
-
-    fn memories(&mut self, query: &MemoryQuery) -> Result<Vec<Memory>, StoreError> {
-        self.found(memories::memories(&self.link, query))
-    }
-
-    fn memories_with(
-        &mut self,
-        repo: &RepoName,
-        terms: &[Term],
-        limit: usize,
-    ) -> Result<Vec<MemoryId>, StoreError> {
-        self.found(memories::memories_with(&self.link, repo, terms, limit))
-    }
-
-    fn posts_at(
-        &mut self,
-        repo: &RepoName,
-        places: &[String],
-        limit: usize,
-    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
-        self.found(posts::at(&self.link, repo, places, limit))
-    }
-
-    fn posts_since(
-        &mut self,
-        repo: &RepoName,
-        after: Seq,
-        limit: usize,
-    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
-        self.found(posts::since(&self.link, repo, after, limit))
-    }
-
-    fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError> {
-        self.found(memories::directives(&self.link, query))
-    }
-
-    fn runs(&mut self, query: &RunQuery) -> Result<Vec<Run>, StoreError> {
-        self.found(runs::runs(&self.link, query))
-    }
-
-    fn budgets(
-        &mut self,
-        repo: &RepoName,
-        after: Option<&Scope>,
-        limit: usize,
-    ) -> Result<Vec<Budget>, StoreError> {
-        self.found(runs::budgets(&self.link, repo, after, limit))
+        self.read(query::due(&self.link, now, limit))
     }
 
     fn agents(
@@ -298,19 +218,7 @@ impl ReadTx for Tx<'_> {
         after: Option<&AgentId>,
         limit: usize,
     ) -> Result<Vec<(Agent, Presence)>, StoreError> {
-        self.found(query::agents(&self.loader(), after, limit))
-    }
-
-    fn held_by(
-        &mut self,
-        agent: &AgentId,
-        limit: usize,
-    ) -> Result<Vec<(RepoName, TaskId)>, StoreError> {
-        self.found(query::held_by(&self.link, agent, limit))
-    }
-
-    fn events(&mut self, query: &EventQuery) -> Result<Vec<Stored>, StoreError> {
-        self.found(query::events(&self.link, query))
+        self.read(query::agents(&self.loader(), after, limit))
     }
 
     fn saved(
@@ -318,31 +226,7 @@ impl ReadTx for Tx<'_> {
         after: Option<&(AgentId, String)>,
         limit: usize,
     ) -> Result<Vec<(AgentId, String, Saved)>, StoreError> {
-        self.found(query::saved(&self.link, self.now.0.now, after, limit))
-    }
-
-    fn kept_rows(
-        &mut self,
-        after: Option<&(String, String)>,
-        limit: usize,
-    ) -> Result<Vec<KeptRow>, StoreError> {
-        self.found(query::kept_rows(&self.link, after, limit))
-    }
-
-    fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError> {
-        self.found(query::status_counts(&self.link, repo))
-    }
-
-    fn entities(
-        &mut self,
-        after: Option<&Key>,
-        limit: usize,
-    ) -> Result<Vec<(Key, Entity)>, StoreError> {
-        self.found(query::entities(&self.link, after, limit))
-    }
-
-    fn mismatches(&mut self) -> Result<Vec<String>, StoreError> {
-        self.found(integrity::mismatches(&self.link))
+        self.read(query::saved(&self.link, self.now.0.now, after, limit))
     }
 
     fn is_lost(&self) -> bool {

@@ -2,22 +2,25 @@
 //! statement over arrays.
 
 use super::error::DbError;
-use super::link::{Link, Op, values};
-use super::memories::DirtyMemories;
-use super::posts::DirtyPosts;
-use super::runs::DirtyRuns;
+use super::link::{Link, Op, Value, arrays, values};
 use super::sql;
 use super::{TaskEdges, TaskRows};
 use crate::commit_cache::CommitCache;
-use crate::rows::{self, signed};
+use crate::listing::{Place, PlaceId};
+use crate::rows::{self, EntityKind, json, literal_prefix, signed};
 use crate::transaction_time::ClockNote;
 use crate::{Changes, PRESENCE_LIFE, Rows};
+use comity_core::agent::{Agent, Counters};
+use comity_core::budget::Budget;
 use comity_core::decision::{Decision, DecisionState};
-use comity_core::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, TaskId};
+use comity_core::directive::Directive;
+use comity_core::ids::{AgentId, Fence, RepoName, TaskId};
 use comity_core::lease::{Lease, LeaseMode, PastLease};
 use comity_core::limits::IDEMPOTENCY_LIFE;
-use comity_core::pattern::Pattern;
+use comity_core::memory::Memory;
+use comity_core::post::{Post, PostId};
 use comity_core::role::Role;
+use comity_core::run::Run;
 use comity_core::state::Key;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
@@ -41,10 +44,6 @@ const PRUNE_BACK_MS: i64 = 2 * SIGNS_KEPT_MS;
 /// Written in place of a due time, it leaves the stored time as it is.
 pub(super) const KEEP: i64 = -1;
 
-pub(super) fn json(value: &impl Serialize) -> Result<String, DbError> {
-    serde_json::to_string(value).map_err(|error| DbError::Row(format!("cannot encode: {error}")))
-}
-
 pub(super) struct Writer<'a> {
     pub(super) link: &'a Link,
     pub(super) cache: &'a CommitCache<TaskEdges>,
@@ -63,7 +62,7 @@ impl<'a> Writer<'a> {
         Writer { link, cache, commit, ops: Vec::new(), written: TaskRows::new() }
     }
 
-    pub(super) fn add(&mut self, text: &'static str, values: Vec<super::link::Value>) {
+    pub(super) fn add(&mut self, text: &'static str, values: Vec<Value>) {
         self.ops.push(Op::new(text, values));
     }
 
@@ -86,13 +85,9 @@ impl<'a> Writer<'a> {
             self.add(sql::DELETE_META, values![CLOCK.to_owned()]);
         }
         if !changes.saved.is_empty() {
-            let list = changes.saved;
-            let given = values![
-                list.iter().map(|(actor, ..)| actor.as_str().to_owned()).collect::<Vec<_>>(),
-                list.iter().map(|(_, key, _)| key.clone()).collect::<Vec<_>>(),
-                list.iter().map(|(.., saved)| saved.input.0.to_vec()).collect::<Vec<_>>(),
-                list.iter().map(|(.., saved)| saved.answer.clone()).collect::<Vec<_>>(),
-                list.iter().map(|(.., saved)| saved.at.ms()).collect::<Vec<_>>(),
+            let given = arrays![changes.saved, it =>
+                it.0.as_str().to_owned(), it.1.clone(), it.2.input.0.to_vec(), it.2.answer.clone(),
+                it.2.at.ms(),
             ];
             self.add(sql::SET_SAVED, given);
         }
@@ -145,23 +140,15 @@ impl<'a> Writer<'a> {
 
     /// Adds the statement that a commit ends with; it answers the number of the commit.
     pub(super) fn end(&mut self, changes: &Changes<'_>, channel: &str) {
-        let (events, signs) = (changes.events, changes.presence);
-        let given = values![
-            events.iter().map(|event| signed(event.seq.0)).collect::<Vec<_>>(),
-            events.iter().map(|event| event.ts.ms()).collect::<Vec<_>>(),
-            events.iter().map(|event| event.event.clone()).collect::<Vec<_>>(),
-            events.iter().map(|event| i64::from(event.v)).collect::<Vec<_>>(),
-            events.iter().map(|event| event.repo.clone()).collect::<Vec<_>>(),
-            events.iter().map(|event| event.agent.clone()).collect::<Vec<_>>(),
-            events.iter().map(|event| event.task.clone()).collect::<Vec<_>>(),
-            events.iter().map(|event| event.body.clone()).collect::<Vec<_>>(),
-            events.iter().map(|event| event.body_hash.0.to_vec()).collect::<Vec<_>>(),
-            events.iter().map(|event| event.hash.0.to_vec()).collect::<Vec<_>>(),
-            signs.iter().map(|(agent, ..)| agent.as_str().to_owned()).collect::<Vec<_>>(),
-            signs.iter().map(|(_, f, _)| signed(f.map_or(0, Fence::get))).collect::<Vec<_>>(),
-            signs.iter().map(|(.., at)| at.ms()).collect::<Vec<_>>(),
-            channel.to_owned(),
+        let mut given = arrays![changes.events, event =>
+            signed(event.seq.0), event.ts.ms(), event.event.clone(), i64::from(event.v),
+            event.repo.clone(), event.agent.clone(), event.task.clone(), event.body.clone(),
+            event.body_hash.0.to_vec(), event.hash.0.to_vec(),
         ];
+        given.extend(arrays![changes.presence, it =>
+            it.0.as_str().to_owned(), signed(it.1.map_or(0, Fence::get)), it.2.ms(),
+        ]);
+        given.extend(values![channel.to_owned()]);
         self.add(sql::COMMITTED, given);
     }
 
@@ -175,133 +162,115 @@ impl<'a> Writer<'a> {
         for key in rows.dirty {
             dirty.sort(rows, key, due(key));
         }
+        // First, since open dependencies are counted without them.
+        self.gone(&dirty.gone);
         self.repos(&dirty.repos);
-        self.agents(&dirty)?;
+        self.agents(&dirty.agents)?;
         self.tasks(&dirty)?;
-        self.leases(&dirty);
-        self.past_leases(&dirty);
-        self.decisions(&dirty)?;
-        self.kept(&dirty.kept)?;
+        self.leases(&dirty.leases);
+        self.past_leases(&dirty.past_leases);
+        self.decisions(&dirty.decisions)?;
+        self.memories(&dirty.memories)?;
+        self.directives(&dirty.directives)?;
         self.posts(&dirty.posts)?;
-        self.fleet(&dirty.fleet)?;
+        self.runs(&dirty.runs)?;
+        self.budgets(&dirty.budgets)?;
         self.moved(rows);
         Ok(())
     }
 
-    fn repos(&mut self, repos: &[(&RepoName, &comity_core::agent::Counters)]) {
+    /// Deletes the rows that the facts do not have any more, those of one kind together.
+    fn gone(&mut self, keys: &[&Key]) {
+        for keys in keys.chunk_by(|one, other| Place::of(one).kind == Place::of(other).kind) {
+            let Some(kind) = keys.first().map(|key| Place::of(key).kind) else { continue };
+            let beside = match kind {
+                EntityKind::Task => &[sql::DELETE_DEPS, sql::DELETE_LABELS][..],
+                EntityKind::Memory => &[sql::DELETE_WORDS],
+                EntityKind::Post => &[sql::DELETE_PLACES],
+                _ => &[],
+            };
+            for text in beside.iter().chain([&sql::by_key(kind).delete]) {
+                self.add(text, places(keys));
+            }
+            let memory = |key: &&Key| match key {
+                Key::Memory(repo, id) => Some((repo.clone(), PostId::of_memory(*id))),
+                _ => None,
+            };
+            let memories: Vec<(RepoName, PostId)> = keys.iter().filter_map(memory).collect();
+            if !memories.is_empty() {
+                let given = arrays![memories, it =>
+                    it.0.as_str().to_owned(), it.1.as_str().to_owned()];
+                self.add(sql::DELETE_PLACES, given);
+            }
+        }
+    }
+
+    fn repos(&mut self, repos: &[(&RepoName, &Counters)]) {
         if repos.is_empty() {
             return;
         }
-        let given = values![
-            self.commit,
-            repos.iter().map(|(repo, _)| repo.as_str().to_owned()).collect::<Vec<_>>(),
-            repos.iter().map(|(_, c)| signed(c.tasks)).collect::<Vec<_>>(),
-            repos.iter().map(|(_, c)| signed(c.leases)).collect::<Vec<_>>(),
-            repos.iter().map(|(_, c)| signed(c.decisions)).collect::<Vec<_>>(),
-            repos.iter().map(|(_, c)| signed(c.memories)).collect::<Vec<_>>(),
-            repos.iter().map(|(_, c)| signed(c.directives)).collect::<Vec<_>>(),
-            repos.iter().map(|(_, c)| rows::fold_case(c)).collect::<Vec<_>>(),
-        ];
+        let mut given = values![self.commit];
+        given.extend(arrays![repos, it =>
+            it.0.as_str().to_owned(), signed(it.1.tasks), signed(it.1.leases),
+            signed(it.1.decisions), signed(it.1.memories), signed(it.1.directives),
+            rows::fold_case(it.1),
+        ]);
         self.add(sql::SET_REPOS, given);
     }
 
-    fn agents(&mut self, dirty: &DirtyRows<'_>) -> Result<(), DbError> {
-        if !dirty.agents.is_empty() {
-            let ids: Vec<String> =
-                dirty.agents.iter().map(|agent| agent.id.as_str().to_owned()).collect();
-            let bodies =
-                dirty.agents.iter().map(|agent| json(*agent)).collect::<Result<Vec<_>, _>>()?;
-            self.add(sql::SET_AGENTS, values![ids, bodies]);
+    fn agents(&mut self, agents: &[&Agent]) -> Result<(), DbError> {
+        if agents.is_empty() {
+            return Ok(());
         }
-        if !dirty.gone_agents.is_empty() {
-            let ids: Vec<String> =
-                dirty.gone_agents.iter().map(|id| id.as_str().to_owned()).collect();
-            self.add(sql::DELETE_AGENTS, values![ids]);
-        }
+        let mut given = arrays![agents, agent => agent.id.as_str().to_owned()];
+        given.push(bodies(agents.iter().copied())?);
+        self.add(sql::SET_AGENTS, given);
         Ok(())
     }
 
-    fn leases(&mut self, dirty: &DirtyRows<'_>) {
-        let list = &dirty.leases;
-        if !list.is_empty() {
-            let given = values![
-                list.iter().map(|(l, _)| l.repo.as_str().to_owned()).collect::<Vec<_>>(),
-                list.iter().map(|(l, _)| signed(l.id.0)).collect::<Vec<_>>(),
-                list.iter().map(|(l, _)| literal_prefix(&l.path)).collect::<Vec<_>>(),
-                list.iter().map(|(l, _)| l.path.clone()).collect::<Vec<_>>(),
-                list.iter().map(|(l, _)| l.mode == LeaseMode::Shared).collect::<Vec<_>>(),
-                list.iter().map(|(l, _)| l.owner.as_str().to_owned()).collect::<Vec<_>>(),
-                list.iter().map(|(l, _)| l.purpose.clone()).collect::<Vec<_>>(),
-                list.iter()
-                    .map(|(l, _)| l.claim_of.as_ref().map(ToString::to_string))
-                    .collect::<Vec<_>>(),
-                list.iter().map(|(l, _)| signed(l.fence.get())).collect::<Vec<_>>(),
-                list.iter().map(|(l, _)| l.acquired_at.ms()).collect::<Vec<_>>(),
-                list.iter().map(|(l, _)| l.renewed_at.ms()).collect::<Vec<_>>(),
-                list.iter().map(|(l, _)| l.ttl.ms()).collect::<Vec<_>>(),
-                list.iter().map(|(_, due)| *due).collect::<Vec<_>>(),
-                list.iter().map(|(l, _)| l.late).collect::<Vec<_>>(),
-            ];
-            self.add(sql::SET_LEASES, given);
-            if list.iter().any(|(_, due)| *due == Some(KEEP)) {
-                self.add(sql::MEND_LEASES_DUE, values![]);
-            }
+    fn leases(&mut self, list: &[Dirty<'_, Lease>]) {
+        if list.is_empty() {
+            return;
         }
-        if !dirty.gone_leases.is_empty() {
-            let (repos, numbers) = numbered(dirty.gone_leases.iter().map(|(r, id)| (*r, id.0)));
-            self.add(sql::DELETE_LEASES, values![repos, numbers]);
+        let given = arrays![list, l =>
+            l.repo.as_str().to_owned(), signed(l.id.0), literal_prefix(&l.path), l.path.clone(),
+            l.mode == LeaseMode::Shared, l.owner.as_str().to_owned(), l.purpose.clone(),
+            l.claim_of.as_ref().map(ToString::to_string), signed(l.fence.get()),
+            l.acquired_at.ms(), l.renewed_at.ms(), l.ttl.ms(), l.due, l.late,
+        ];
+        self.add(sql::SET_LEASES, given);
+        self.mend_due(sql::MEND_LEASES_DUE, list);
+    }
+
+    /// Forgets the marks of rows that are new, for which no due time was there to be kept.
+    pub(super) fn mend_due<T>(&mut self, text: &'static str, list: &[Dirty<'_, T>]) {
+        if list.iter().any(|it| it.due == Some(KEEP)) {
+            self.add(text, values![]);
         }
     }
 
-    fn past_leases(&mut self, dirty: &DirtyRows<'_>) {
-        let list = &dirty.past_leases;
-        if !list.is_empty() {
-            let given = values![
-                list.iter().map(|l| l.repo.as_str().to_owned()).collect::<Vec<_>>(),
-                list.iter().map(|l| signed(l.id.0)).collect::<Vec<_>>(),
-                list.iter().map(|l| literal_prefix(&l.path)).collect::<Vec<_>>(),
-                list.iter().map(|l| signed(l.ended.0)).collect::<Vec<_>>(),
-                list.iter().map(|l| l.path.clone()).collect::<Vec<_>>(),
-                list.iter().map(|l| l.mode == LeaseMode::Shared).collect::<Vec<_>>(),
-                list.iter().map(|l| l.owner.as_str().to_owned()).collect::<Vec<_>>(),
-                list.iter()
-                    .map(|l| l.claim_of.as_ref().map(ToString::to_string))
-                    .collect::<Vec<_>>(),
-                list.iter().map(|l| signed(l.fence.get())).collect::<Vec<_>>(),
-                list.iter().map(|l| l.acquired_at.ms()).collect::<Vec<_>>(),
-                list.iter().map(|l| l.late).collect::<Vec<_>>(),
-                list.iter().map(|l| l.ended_at.ms()).collect::<Vec<_>>(),
-                list.iter().map(|l| l.expired).collect::<Vec<_>>(),
-            ];
-            self.add(sql::SET_PAST_LEASES, given);
+    fn past_leases(&mut self, list: &[&PastLease]) {
+        if list.is_empty() {
+            return;
         }
-        if !dirty.gone_past_leases.is_empty() {
-            let gone = dirty.gone_past_leases.iter().map(|(r, id)| (*r, id.0));
-            let (repos, numbers) = numbered(gone);
-            self.add(sql::DELETE_PAST_LEASES, values![repos, numbers]);
-        }
+        let given = arrays![list, l =>
+            l.repo.as_str().to_owned(), signed(l.id.0), literal_prefix(&l.path), signed(l.ended.0),
+            l.path.clone(), l.mode == LeaseMode::Shared, l.owner.as_str().to_owned(),
+            l.claim_of.as_ref().map(ToString::to_string), signed(l.fence.get()),
+            l.acquired_at.ms(), l.late, l.ended_at.ms(), l.expired,
+        ];
+        self.add(sql::SET_PAST_LEASES, given);
     }
 
-    fn decisions(&mut self, dirty: &DirtyRows<'_>) -> Result<(), DbError> {
-        let list = &dirty.decisions;
-        if !list.is_empty() {
-            let bodies = list.iter().map(|(d, _)| json(*d)).collect::<Result<Vec<_>, _>>()?;
-            let given = values![
-                list.iter().map(|(d, _)| d.repo.as_str().to_owned()).collect::<Vec<_>>(),
-                list.iter().map(|(d, _)| signed(d.id.0)).collect::<Vec<_>>(),
-                list.iter().map(|(d, _)| d.state == DecisionState::Open).collect::<Vec<_>>(),
-                list.iter().map(|(_, due)| *due).collect::<Vec<_>>(),
-                bodies,
-            ];
-            self.add(sql::SET_DECISIONS, given);
-            if list.iter().any(|(_, due)| *due == Some(KEEP)) {
-                self.add(sql::MEND_DECISIONS_DUE, values![]);
-            }
+    fn decisions(&mut self, list: &[Dirty<'_, Decision>]) -> Result<(), DbError> {
+        if list.is_empty() {
+            return Ok(());
         }
-        if !dirty.gone_decisions.is_empty() {
-            let (repos, numbers) = numbered(dirty.gone_decisions.iter().map(|(r, id)| (*r, id.0)));
-            self.add(sql::DELETE_DECISIONS, values![repos, numbers]);
-        }
+        let mut given = arrays![list, d =>
+            d.repo.as_str().to_owned(), signed(d.id.0), d.state == DecisionState::Open, d.due];
+        given.push(bodies(list.iter().map(|d| d.it))?);
+        self.add(sql::SET_DECISIONS, given);
+        self.mend_due(sql::MEND_DECISIONS_DUE, list);
         Ok(())
     }
 
@@ -346,13 +315,22 @@ impl<'a> Writer<'a> {
     /// Writes tasks, their edges and labels, and the cached counts of open dependencies that may have
     /// changed: a task's own edges did, or a task it depends on became done or stopped being so.
     fn tasks(&mut self, dirty: &DirtyRows<'_>) -> Result<(), DbError> {
-        if dirty.tasks.is_empty() && dirty.gone_tasks.is_empty() {
+        let gone: Vec<(&RepoName, &TaskId)> = dirty
+            .gone
+            .iter()
+            .filter_map(|key| match key {
+                Key::Task(repo, id) => Some((repo, id)),
+                _ => None,
+            })
+            .collect();
+        if dirty.tasks.is_empty() && gone.is_empty() {
             return Ok(());
         }
         let before = self.before(dirty)?;
-        let (mut edges, mut labels, mut turned) = (Vec::new(), Vec::new(), Vec::new());
-        for (key, task, _) in &dirty.tasks {
-            let old = self.cache.row(key).or_else(|| before.get(*key));
+        let (mut edges, mut labels, mut turned) = (Vec::new(), Vec::new(), gone);
+        for Dirty { it: task, .. } in &dirty.tasks {
+            let key = Key::Task(task.repo.clone(), task.id.clone());
+            let old = self.cache.row(&key).or_else(|| before.get(&key));
             let done = task.status == comity_core::status::Status::Done;
             if old.map_or(done, |old| old.done != done) {
                 turned.push((&task.repo, &task.id));
@@ -363,16 +341,9 @@ impl<'a> Writer<'a> {
             if old.map_or(!task.labels.is_empty(), |old| old.labels != task.labels) {
                 labels.push(*task);
             }
-            self.written.insert((*key).clone(), TaskEdges::of(task));
+            self.written.insert(key, TaskEdges::of(task));
         }
         self.set_tasks(&dirty.tasks)?;
-        if !dirty.gone_tasks.is_empty() {
-            for text in [sql::DELETE_TASKS, sql::DELETE_DEPS, sql::DELETE_LABELS] {
-                let (repos, ids) = named(dirty.gone_tasks.iter().copied());
-                self.add(text, values![repos, ids]);
-            }
-            turned.extend(dirty.gone_tasks.iter().copied());
-        }
         self.set_labels(&labels);
         self.set_edges(&edges, &turned);
         Ok(())
@@ -380,12 +351,9 @@ impl<'a> Writer<'a> {
 
     /// Reads the stored rows of tasks that no rule has loaded. Only a rebuild writes such tasks.
     fn before(&self, dirty: &DirtyRows<'_>) -> Result<TaskRows, DbError> {
-        let unknown: Vec<(&RepoName, &TaskId)> = dirty
-            .tasks
-            .iter()
-            .filter(|(key, ..)| self.cache.row(key).is_none())
-            .map(|(_, task, _)| (&task.repo, &task.id))
-            .collect();
+        let key = |task: &Task| Key::Task(task.repo.clone(), task.id.clone());
+        let unknown = dirty.tasks.iter().filter(|task| self.cache.row(&key(task)).is_none());
+        let unknown: Vec<(&RepoName, &TaskId)> = unknown.map(|t| (&t.it.repo, &t.it.id)).collect();
         if unknown.is_empty() {
             return Ok(TaskRows::new());
         }
@@ -398,71 +366,53 @@ impl<'a> Writer<'a> {
         found.iter().map(read).collect()
     }
 
-    fn set_tasks(&mut self, list: &[(&Key, &Task, Option<i64>)]) -> Result<(), DbError> {
+    fn set_tasks(&mut self, list: &[Dirty<'_, Task>]) -> Result<(), DbError> {
         if list.is_empty() {
             return Ok(());
         }
         let text = |name: Option<&AgentId>| name.map(|name| name.as_str().to_owned());
-        let bodies = list.iter().map(|(_, task, _)| json(*task)).collect::<Result<Vec<_>, _>>()?;
-        let given = values![
-            list.iter().map(|(_, t, _)| t.repo.as_str().to_owned()).collect::<Vec<_>>(),
-            list.iter().map(|(_, t, _)| t.id.as_str().to_owned()).collect::<Vec<_>>(),
-            list.iter().map(|(_, t, _)| signed(t.number)).collect::<Vec<_>>(),
-            list.iter().map(|(_, t, _)| t.status.as_str().to_owned()).collect::<Vec<_>>(),
-            list.iter().map(|(_, t, _)| i32::from(t.priority.rank())).collect::<Vec<_>>(),
-            list.iter()
-                .map(|(_, t, _)| t.role.map(|role| Role::as_str(role).to_owned()))
-                .collect::<Vec<_>>(),
-            list.iter().map(|(_, t, _)| text(t.assignee.as_ref())).collect::<Vec<_>>(),
-            list.iter().map(|(_, t, _)| t.initiative.clone()).collect::<Vec<_>>(),
-            list.iter()
-                .map(|(_, t, _)| t.parent.as_ref().map(ToString::to_string))
-                .collect::<Vec<_>>(),
-            list.iter()
-                .map(|(_, t, _)| text(t.claim.as_ref().map(|claim| &claim.agent)))
-                .collect::<Vec<_>>(),
-            list.iter()
-                .map(|(_, t, _)| t.claim.as_ref().map(|claim| signed(claim.fence.get())))
-                .collect::<Vec<_>>(),
-            list.iter().map(|(_, t, _)| text(t.preferred.as_ref())).collect::<Vec<_>>(),
-            list.iter().map(|(.., due)| *due).collect::<Vec<_>>(),
-            bodies,
+        let mut given = arrays![list, t =>
+            t.repo.as_str().to_owned(), t.id.as_str().to_owned(), signed(t.number),
+            t.status.as_str().to_owned(), i32::from(t.priority.rank()),
+            t.role.map(|role| Role::as_str(role).to_owned()), text(t.assignee.as_ref()),
+            t.initiative.clone(), t.parent.as_ref().map(ToString::to_string),
+            text(t.claim.as_ref().map(|claim| &claim.agent)),
+            t.claim.as_ref().map(|claim| signed(claim.fence.get())),
+            text(t.preferred.as_ref()), t.due,
         ];
+        given.push(bodies(list.iter().map(|t| t.it))?);
         self.add(sql::SET_TASKS, given);
-        if list.iter().any(|(.., due)| *due == Some(KEEP)) {
-            self.add(sql::MEND_TASKS_DUE, values![]);
-        }
+        self.mend_due(sql::MEND_TASKS_DUE, list);
         Ok(())
     }
 
-    fn set_labels(&mut self, tasks: &[&Task]) {
+    fn set_labels<'t>(&mut self, tasks: &[&'t Task]) {
         if tasks.is_empty() {
             return;
         }
         let (repos, ids) = named(tasks.iter().map(|task| (&task.repo, &task.id)));
         self.add(sql::DELETE_LABELS, values![repos, ids]);
         let each =
-            || tasks.iter().flat_map(|task| task.labels.iter().map(move |label| (task, label)));
-        let given = values![
-            each().map(|(task, _)| task.repo.as_str().to_owned()).collect::<Vec<_>>(),
-            each().map(|(_, label)| label.clone()).collect::<Vec<_>>(),
-            each().map(|(task, _)| signed(task.number)).collect::<Vec<_>>(),
-            each().map(|(task, _)| task.id.as_str().to_owned()).collect::<Vec<_>>(),
+            |task: &&'t Task| task.labels.iter().map(|label| (*task, label)).collect::<Vec<_>>();
+        let each: Vec<(&Task, &String)> = tasks.iter().flat_map(each).collect();
+        let given = arrays![each, it =>
+            it.0.repo.as_str().to_owned(), it.1.clone(), signed(it.0.number),
+            it.0.id.as_str().to_owned(),
         ];
         self.add(sql::ADD_LABELS, given);
     }
 
-    fn set_edges(&mut self, tasks: &[&Task], turned: &[(&RepoName, &TaskId)]) {
+    fn set_edges<'t>(&mut self, tasks: &[&'t Task], turned: &[(&RepoName, &TaskId)]) {
         if !tasks.is_empty() {
             let (repos, ids) = named(tasks.iter().map(|task| (&task.repo, &task.id)));
             self.add(sql::DELETE_DEPS, values![repos, ids]);
-            let each =
-                || tasks.iter().flat_map(|task| task.dependencies.iter().map(move |on| (task, on)));
-            let given = values![
-                each().map(|(task, _)| task.repo.as_str().to_owned()).collect::<Vec<_>>(),
-                each().map(|(task, _)| task.id.as_str().to_owned()).collect::<Vec<_>>(),
-                each().map(|(_, on)| on.as_str().to_owned()).collect::<Vec<_>>(),
-            ];
+            let each = |task: &&'t Task| {
+                task.dependencies.iter().map(|on| (*task, on)).collect::<Vec<_>>()
+            };
+            let each: Vec<(&Task, &TaskId)> = tasks.iter().flat_map(each).collect();
+            let given = arrays![each, it =>
+                it.0.repo.as_str().to_owned(), it.0.id.as_str().to_owned(),
+                it.1.as_str().to_owned()];
             self.add(sql::ADD_DEPS, given);
         }
         if !tasks.is_empty() || !turned.is_empty() {
@@ -473,78 +423,106 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// An entity that changed, and when its time may be up.
+pub(super) struct Dirty<'r, T> {
+    pub(super) it: &'r T,
+    pub(super) due: Option<i64>,
+}
+
+impl<T> std::ops::Deref for Dirty<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.it
+    }
+}
+
 #[derive(Default)]
 struct DirtyRows<'r> {
-    repos: Vec<(&'r RepoName, &'r comity_core::agent::Counters)>,
-    agents: Vec<&'r comity_core::agent::Agent>,
-    gone_agents: Vec<&'r AgentId>,
-    tasks: Vec<(&'r Key, &'r Task, Option<i64>)>,
-    gone_tasks: Vec<(&'r RepoName, &'r TaskId)>,
-    leases: Vec<(&'r Lease, Option<i64>)>,
-    gone_leases: Vec<(&'r RepoName, LeaseId)>,
-    decisions: Vec<(&'r Decision, Option<i64>)>,
-    gone_decisions: Vec<(&'r RepoName, DecisionId)>,
+    repos: Vec<(&'r RepoName, &'r Counters)>,
+    agents: Vec<&'r Agent>,
+    tasks: Vec<Dirty<'r, Task>>,
+    leases: Vec<Dirty<'r, Lease>>,
+    decisions: Vec<Dirty<'r, Decision>>,
     past_leases: Vec<&'r PastLease>,
-    gone_past_leases: Vec<(&'r RepoName, LeaseId)>,
-    kept: DirtyMemories<'r>,
-    posts: DirtyPosts<'r>,
-    fleet: DirtyRuns<'r>,
+    memories: Vec<Dirty<'r, Memory>>,
+    directives: Vec<Dirty<'r, Directive>>,
+    posts: Vec<&'r Post>,
+    runs: Vec<Dirty<'r, Run>>,
+    budgets: Vec<&'r Budget>,
+    gone: Vec<&'r Key>,
 }
 
 impl<'r> DirtyRows<'r> {
     fn sort(&mut self, rows: &Rows<'r>, key: &'r Key, due: Option<i64>) {
         let state = &rows.facts.state;
-        match key {
-            // Counters are never taken back.
-            Key::Repo(repo) => self.repos.extend(state.repos.get(repo).map(|found| (repo, found))),
-            Key::Agent(id) => match state.agents.get(id) {
-                Some(agent) => self.agents.push(agent),
-                None => self.gone_agents.push(id),
-            },
-            Key::Task(repo, id) => match state.task(repo, id) {
-                Some(task) => self.tasks.push((key, task, due)),
-                None => self.gone_tasks.push((repo, id)),
-            },
-            Key::Lease(repo, id) => match state.leases.get(&(repo.clone(), *id)) {
-                Some(lease) => self.leases.push((lease, due)),
-                None => self.gone_leases.push((repo, *id)),
-            },
-            Key::Decision(repo, id) => match state.decisions.get(&(repo.clone(), *id)) {
-                Some(decision) => self.decisions.push((decision, due)),
-                None => self.gone_decisions.push((repo, *id)),
-            },
-            Key::Memory(repo, id) => match state.memories.get(&(repo.clone(), *id)) {
-                Some(memory) => self.kept.memories.push((memory, due)),
-                None => self.kept.gone_memories.push((repo, *id)),
-            },
-            Key::Directive(repo, id) => match state.directives.get(&(repo.clone(), *id)) {
-                Some(directive) => self.kept.directives.push((directive, due)),
-                None => self.kept.gone_directives.push((repo, *id)),
-            },
-            Key::PastLease(repo, id) => match state.past_leases.get(&(repo.clone(), *id)) {
-                Some(lease) => self.past_leases.push(lease),
-                None => self.gone_past_leases.push((repo, *id)),
-            },
-            Key::Post(repo, id) => match state.posts.get(&(repo.clone(), id.clone())) {
-                Some(post) => self.posts.posts.push(post),
-                None => self.posts.gone.push((repo, id)),
-            },
-            Key::Run(repo, id) => match state.runs.get(&(repo.clone(), *id)) {
-                Some(run) => self.fleet.runs.push((run, due)),
-                None => self.fleet.gone_runs.push((repo, *id)),
-            },
-            Key::Budget(repo, scope) => match state.budgets.get(&(repo.clone(), scope.clone())) {
-                Some(budget) => self.fleet.budgets.push(budget),
-                None => self.fleet.gone_budgets.push((repo, scope)),
-            },
+        let found = match key {
+            Key::Repo(repo) => state.repos.get(repo).map(|it| self.repos.push((repo, it))),
+            Key::Agent(id) => state.agents.get(id).map(|it| self.agents.push(it)),
+            Key::Task(repo, id) => {
+                state.task(repo, id).map(|it| self.tasks.push(Dirty { it, due }))
+            }
+            Key::Lease(repo, id) => {
+                state.leases.get(&(repo.clone(), *id)).map(|it| self.leases.push(Dirty { it, due }))
+            }
+            Key::Decision(repo, id) => state
+                .decisions
+                .get(&(repo.clone(), *id))
+                .map(|it| self.decisions.push(Dirty { it, due })),
+            Key::Memory(repo, id) => state
+                .memories
+                .get(&(repo.clone(), *id))
+                .map(|it| self.memories.push(Dirty { it, due })),
+            Key::Directive(repo, id) => state
+                .directives
+                .get(&(repo.clone(), *id))
+                .map(|it| self.directives.push(Dirty { it, due })),
+            Key::PastLease(repo, id) => {
+                state.past_leases.get(&(repo.clone(), *id)).map(|it| self.past_leases.push(it))
+            }
+            Key::Post(repo, id) => {
+                state.posts.get(&(repo.clone(), id.clone())).map(|it| self.posts.push(it))
+            }
+            Key::Run(repo, id) => {
+                state.runs.get(&(repo.clone(), *id)).map(|it| self.runs.push(Dirty { it, due }))
+            }
+            Key::Budget(repo, of) => {
+                state.budgets.get(&(repo.clone(), of.clone())).map(|it| self.budgets.push(it))
+            }
+        };
+        // Counters are never taken back.
+        if found.is_none() && !matches!(key, Key::Repo(_)) {
+            self.gone.push(key);
         }
     }
 }
 
-/// A path that this build cannot read gets the empty prefix: it is then looked at every time, which
-/// is slow but never misses an overlap.
-pub(super) fn literal_prefix(path: &str) -> String {
-    Pattern::prefix_of(path).unwrap_or_default()
+/// Returns entities as the arrays of bodies that the statements take.
+pub(super) fn bodies<'e, T: Serialize + 'e>(
+    list: impl Iterator<Item = &'e T>,
+) -> Result<Value, DbError> {
+    Ok(Box::new(list.map(json).collect::<Result<Vec<String>, _>>()?))
+}
+
+/// Returns the columns of keys of one kind.
+fn places(keys: &[&Key]) -> Vec<Value> {
+    let (mut names, mut ids, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+    for place in keys.iter().map(|key| Place::of(key)) {
+        names.push(place.name.to_owned());
+        match place.id {
+            PlaceId::None => {}
+            PlaceId::Text(id) => ids.push(id.to_owned()),
+            PlaceId::Number(number) => numbers.push(signed(number)),
+        }
+    }
+    let mut given = values![names];
+    if !ids.is_empty() {
+        given.extend(values![ids]);
+    }
+    if !numbers.is_empty() {
+        given.extend(values![numbers]);
+    }
+    given
 }
 
 fn named<'r>(list: impl Iterator<Item = (&'r RepoName, &'r TaskId)>) -> (Vec<String>, Vec<String>) {

@@ -2,7 +2,7 @@
 
 use super::error::DbError;
 use super::schema;
-use super::write::literal_prefix;
+use crate::rows::literal_prefix;
 use rusqlite::Connection;
 
 /// Counts the events that are missing below the last one.

@@ -1,16 +1,18 @@
 //! Needs to facts: each kind of need is one or a few searches by index.
 
 use super::error::DbError;
+use super::query::at;
 use super::sql;
 use super::task_row::TaskRow;
 use crate::PRESENCE_LIFE;
 use crate::commit_cache::CommitCache;
+use crate::listing::Place;
 use crate::rows;
 use comity_core::facts::{
     Entity, Facts, Need, PREFERRED_MAX, PREFIX_MATCHES_MAX, Presence, Saved, WAITING_COUNT_MAX,
     candidate_page,
 };
-use comity_core::ids::{AgentId, Fence, RepoName, Seq, TaskId};
+use comity_core::ids::{AgentId, RepoName, Seq, TaskId};
 use comity_core::limits::IDEMPOTENCY_LIFE;
 use comity_core::pattern::surely_apart;
 use comity_core::state::Key;
@@ -110,59 +112,13 @@ impl Loader<'_> {
     }
 
     fn find(&self, key: &Key) -> Result<Option<Entity>, DbError> {
-        match key {
-            Key::Repo(repo) => self.first(sql::REPO, params![repo.as_str()], |row| {
-                Ok(Entity::Repo(rows::counters(row, 0)?))
-            }),
-            Key::Task(repo, id) => {
-                self.first(sql::TASK, params![repo.as_str(), id.as_str()], |row| {
-                    self.task(key, row, 0)
-                })
-            }
-            Key::Lease(repo, id) => {
-                self.first(sql::LEASE, params![repo.as_str(), rows::signed(id.0)], |row| {
-                    Ok(Entity::Lease(Box::new(rows::lease(row, repo.clone())?)))
-                })
-            }
-            Key::Decision(repo, id) => {
-                self.first(sql::DECISION, params![repo.as_str(), rows::signed(id.0)], |row| {
-                    Ok(Entity::Decision(rows::entity(row, 0)?))
-                })
-            }
-            Key::Agent(id) => self.first(sql::AGENT, params![id.as_str()], |row| {
-                Ok(Entity::Agent(rows::entity(row, 0)?))
-            }),
-            Key::Memory(repo, id) => {
-                self.first(sql::MEMORY, params![repo.as_str(), rows::signed(id.0)], |row| {
-                    Ok(Entity::Memory(rows::entity(row, 0)?))
-                })
-            }
-            Key::Directive(repo, id) => {
-                self.first(sql::DIRECTIVE, params![repo.as_str(), rows::signed(id.0)], |row| {
-                    Ok(Entity::Directive(rows::entity(row, 0)?))
-                })
-            }
-            Key::PastLease(repo, id) => {
-                self.first(sql::PAST_LEASE, params![repo.as_str(), rows::signed(id.0)], |row| {
-                    Ok(Entity::PastLease(Box::new(rows::past_lease(row)?)))
-                })
-            }
-            Key::Post(repo, id) => {
-                self.first(sql::POST, params![repo.as_str(), id.as_str()], |row| {
-                    Ok(Entity::Post(rows::entity(row, 0)?))
-                })
-            }
-            Key::Run(repo, id) => {
-                self.first(sql::RUN, params![repo.as_str(), rows::signed(id.0)], |row| {
-                    Ok(Entity::Run(rows::entity(row, 0)?))
-                })
-            }
-            Key::Budget(repo, scope) => {
-                self.first(sql::BUDGET, params![repo.as_str(), scope.as_str()], |row| {
-                    Ok(Entity::Budget(rows::entity(row, 0)?))
-                })
-            }
-        }
+        let place = Place::of(key);
+        let (mut statement, _) = at(self.conn, sql::by_key(place.kind).find, &place)?;
+        let mut found = statement.raw_query();
+        let Some(row) = found.next()? else { return Ok(None) };
+        let is_task = matches!(key, Key::Task(..));
+        let entity = if is_task { self.task(key, row, 0) } else { rows::found(place.kind, row) };
+        entity.map(Some)
     }
 
     fn first<T>(
@@ -314,13 +270,7 @@ impl Loader<'_> {
         let mut found = statement.query(params![agent.as_str(), oldest])?;
         let mut presence = Presence::default();
         while let Some(row) = found.next()? {
-            let seen = rows::time(row, 1)?;
-            match Fence::new(rows::number(row, 0)?) {
-                Some(fence) => {
-                    presence.by_fence.insert(fence, seen);
-                }
-                None => presence.general = Some(seen),
-            }
+            rows::sign(&mut presence, row)?;
         }
         Ok(presence)
     }

@@ -4,8 +4,8 @@ use super::error::DbError;
 use super::posts;
 use super::query::collect;
 use super::sql;
-use super::write::{json, run};
-use crate::rows::{self, signed};
+use super::write::run;
+use crate::rows::{self, json, signed};
 use crate::term_search::{end_of_prefix, with_every_term};
 use crate::{DirectiveQuery, MemoryQuery};
 use comity_core::directive::Directive;
@@ -95,15 +95,13 @@ pub(super) fn set_memory(
     posts::set_memory(conn, memory)
 }
 
-pub(super) fn delete_memory(
+pub(super) fn delete_words(
     conn: &Connection,
     repo: &RepoName,
     id: MemoryId,
 ) -> Result<(), DbError> {
-    let given = params![repo.as_str(), signed(id.0)];
-    run(conn, sql::DELETE_MEMORY, given)?;
-    run(conn, sql::DELETE_MEMORY_WORDS, given)?;
-    posts::delete(conn, repo, &PostId::of_memory(id))
+    run(conn, sql::DELETE_MEMORY_WORDS, params![repo.as_str(), signed(id.0)])?;
+    posts::delete_places(conn, repo, &PostId::of_memory(id))
 }
 
 pub(super) fn set_directive(

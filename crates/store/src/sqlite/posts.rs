@@ -3,8 +3,8 @@
 use super::error::DbError;
 use super::query::collect;
 use super::sql;
-use super::write::{json, run};
-use crate::rows::{self, signed};
+use super::write::run;
+use crate::rows::{self, json, signed};
 use comity_core::ids::{RepoName, Seq};
 use comity_core::memory::Memory;
 use comity_core::post::{Post, PostId, PostKind};
@@ -47,8 +47,11 @@ pub(super) fn set(conn: &Connection, post: &Post) -> Result<(), DbError> {
     set_places(conn, repo, id, seq, &post.places(), had_some)
 }
 
-pub(super) fn delete(conn: &Connection, repo: &RepoName, id: &PostId) -> Result<(), DbError> {
-    run(conn, sql::DELETE_POST, params![repo.as_str(), id.as_str()])?;
+pub(super) fn delete_places(
+    conn: &Connection,
+    repo: &RepoName,
+    id: &PostId,
+) -> Result<(), DbError> {
     run(conn, sql::DELETE_PLACES, params![repo.as_str(), id.as_str()])
 }
 

@@ -3,9 +3,8 @@
 use super::error::DbError;
 use super::load::Loader;
 use super::sql;
-use crate::listing::{self, PageStart};
+use crate::listing::{self, Place, PlaceId};
 use crate::rows;
-use crate::rows::EntityKind;
 use crate::{DecisionQuery, EventQuery, KeptRow, LeaseQuery, TaskQuery};
 use comity_core::agent::Agent;
 use comity_core::chain::{Hash, Head, Stored};
@@ -19,7 +18,7 @@ use comity_core::state::Key;
 use comity_core::status::Status;
 use comity_core::task::Task;
 use comity_core::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row, params};
 use std::collections::BTreeMap;
 
 pub(super) fn collect<T>(
@@ -235,31 +234,30 @@ pub(super) fn entities(
     after: Option<&Key>,
     limit: usize,
 ) -> Result<Vec<(Key, Entity)>, DbError> {
-    listing::pages(after, limit, |kind, from, limit| page_of(conn, kind, from, limit))
+    listing::pages(after, limit, |from, limit| {
+        let (mut statement, next) = at(conn, sql::by_key(from.kind).after, &from)?;
+        statement.raw_bind_parameter(next, rows::limit(limit))?;
+        let mut found = statement.raw_query();
+        let mut page = Vec::new();
+        while let Some(row) = found.next()? {
+            page.push(rows::keyed(from.kind, row)?);
+        }
+        Ok(page)
+    })
 }
 
-fn page_of(
-    conn: &Connection,
-    kind: EntityKind,
-    from: PageStart<'_>,
-    limit: usize,
-) -> Result<Vec<(Key, Entity)>, DbError> {
-    let (name, number, limit) = (from.name, rows::signed(from.number), rows::limit(limit));
-    let read = |row: &Row<'_>| rows::keyed(kind, row);
-    let by_number = |text| collect(conn, text, params![name, number, limit], read);
-    match kind {
-        EntityKind::Repo => collect(conn, sql::REPOS_AFTER, params![name, limit], read),
-        EntityKind::Task => collect(conn, sql::TASKS_AFTER, params![name, from.id, limit], read),
-        EntityKind::Agent => collect(conn, sql::AGENTS_AFTER, params![name, limit], read),
-        EntityKind::Lease => by_number(sql::LEASES_AFTER),
-        EntityKind::Decision => by_number(sql::DECISIONS_AFTER),
-        EntityKind::Memory => by_number(sql::MEMORIES_AFTER),
-        EntityKind::Directive => by_number(sql::DIRECTIVES_AFTER),
-        EntityKind::PastLease => by_number(sql::PAST_LEASES_AFTER),
-        EntityKind::Post => collect(conn, sql::POSTS_AFTER, params![name, from.id, limit], read),
-        EntityKind::Run => by_number(sql::RUNS_AFTER),
-        EntityKind::Budget => {
-            collect(conn, sql::BUDGETS_AFTER, params![name, from.id, limit], read)
-        }
+/// Prepares a statement that begins with the columns of a key; returns it with the place of its next parameter.
+pub(super) fn at<'c>(
+    conn: &'c Connection,
+    text: &str,
+    place: &Place<'_>,
+) -> Result<(CachedStatement<'c>, usize), DbError> {
+    let mut statement = conn.prepare_cached(text)?;
+    statement.raw_bind_parameter(1, place.name)?;
+    match place.id {
+        PlaceId::None => return Ok((statement, 2)),
+        PlaceId::Text(id) => statement.raw_bind_parameter(2, id)?,
+        PlaceId::Number(number) => statement.raw_bind_parameter(2, rows::signed(number))?,
     }
+    Ok((statement, 3))
 }

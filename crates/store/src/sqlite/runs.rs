@@ -3,9 +3,9 @@
 use super::error::DbError;
 use super::query::collect;
 use super::sql;
-use super::write::{json, run as execute};
+use super::write::run as execute;
 use crate::RunQuery;
-use crate::rows::{self, signed};
+use crate::rows::{self, json, signed};
 use comity_core::budget::{Budget, Scope};
 use comity_core::ids::RepoName;
 use comity_core::run::Run;

@@ -2,8 +2,7 @@
 //!
 //! Lists name their index: a plan must not change with what statistics say.
 
-use crate::listing::{EventLists, TaskLists};
-use crate::rows::EntityKind;
+use crate::listing::statement_tables;
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
@@ -109,13 +108,13 @@ statements! {
         ON CONFLICT (repo) DO UPDATE SET tasks = excluded.tasks, leases = excluded.leases,
         decisions = excluded.decisions, memories = excluded.memories,
         directives = excluded.directives, fold_case = excluded.fold_case";
-    DELETE_REPO = "DELETE FROM repos WHERE repo = ?1";
+    DELETE_REPOS = "DELETE FROM repos WHERE repo = ?1";
 
     AGENT = "SELECT body FROM agents WHERE id = ?1";
     AGENTS_AFTER = "SELECT body FROM agents WHERE id > ?1 ORDER BY id LIMIT ?2";
     SET_AGENT = "INSERT INTO agents (id, body) VALUES (?1, ?2)
         ON CONFLICT (id) DO UPDATE SET body = excluded.body";
-    DELETE_AGENT = "DELETE FROM agents WHERE id = ?1";
+    DELETE_AGENTS = "DELETE FROM agents WHERE id = ?1";
     PRESENCE = "SELECT fence, last_seen FROM presence
         WHERE agent = ?1 AND (fence = 0 OR last_seen > ?2)";
     SET_PRESENCE = "INSERT INTO presence (agent, fence, last_seen) VALUES (?1, ?2, ?3)
@@ -183,13 +182,13 @@ statements! {
         " ORDER BY l.number LIMIT ?3");
 
     INSERT_TASK = "INSERT INTO tasks (repo, id, number, status, priority, role, assignee,
-        initiative, parent, holder, fence, preferred, due_at, body)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
-    UPDATE_TASK = "UPDATE tasks SET number = ?2, status = ?3, priority = ?4, role = ?5,
-        assignee = ?6, initiative = ?7, parent = ?8, holder = ?9, fence = ?10,
-        preferred = ?11, due_at = ?12, body = ?13 WHERE rowid = ?1";
+        initiative, parent, holder, fence, preferred, due_at, body, rowid)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+    UPDATE_TASK = "UPDATE tasks SET number = ?3, status = ?4, priority = ?5, role = ?6,
+        assignee = ?7, initiative = ?8, parent = ?9, holder = ?10, fence = ?11,
+        preferred = ?12, due_at = ?13, body = ?14 WHERE rowid = ?15";
     UPDATE_TASK_BODY = "UPDATE tasks SET body = ?2 WHERE rowid = ?1";
-    DELETE_TASK = "DELETE FROM tasks WHERE repo = ?1 AND id = ?2";
+    DELETE_TASKS = "DELETE FROM tasks WHERE repo = ?1 AND id = ?2";
     SET_TASK_DUE = "UPDATE tasks SET due_at = ?3 WHERE repo = ?1 AND id = ?2";
     SET_WAITS = "UPDATE tasks SET waits = (
         SELECT count(*) FROM deps d WHERE d.repo = ?1 AND d.task = ?2 AND NOT EXISTS (
@@ -232,7 +231,7 @@ statements! {
         claim_of = excluded.claim_of, fence = excluded.fence, acquired_at = excluded.acquired_at,
         renewed_at = excluded.renewed_at, ttl = excluded.ttl, late = excluded.late,
         due_at = iif(?14, excluded.due_at, due_at)";
-    DELETE_LEASE = "DELETE FROM leases WHERE repo = ?1 AND number = ?2";
+    DELETE_LEASES = "DELETE FROM leases WHERE repo = ?1 AND number = ?2";
     PAST_LEASE = concat!(past_lease_columns!(),
         "INDEXED BY past_leases_by_number WHERE repo = ?1 AND number = ?2");
     PAST_LEASES_AT = concat!(past_lease_columns!(),
@@ -246,7 +245,7 @@ statements! {
     SET_PAST_LEASE = "INSERT OR REPLACE INTO past_leases (repo, prefix, ended, number, path, shared,
         owner, claim_of, fence, acquired_at, late, ended_at, expired)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-    DELETE_PAST_LEASE = "DELETE FROM past_leases WHERE repo = ?1 AND number = ?2";
+    DELETE_PAST_LEASES = "DELETE FROM past_leases WHERE repo = ?1 AND number = ?2";
     SET_LEASE_DUE = "UPDATE leases SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
 
     DECISION = "SELECT body FROM decisions WHERE repo = ?1 AND number = ?2";
@@ -260,7 +259,7 @@ statements! {
         VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (repo, number) DO UPDATE SET open = excluded.open, body = excluded.body,
         due_at = iif(?6, excluded.due_at, due_at)";
-    DELETE_DECISION = "DELETE FROM decisions WHERE repo = ?1 AND number = ?2";
+    DELETE_DECISIONS = "DELETE FROM decisions WHERE repo = ?1 AND number = ?2";
     SET_DECISION_DUE = "UPDATE decisions SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
 
     MEMORY = "SELECT body FROM memories WHERE repo = ?1 AND number = ?2";
@@ -284,7 +283,7 @@ statements! {
         VALUES (?1, ?2, ?3)";
     DELETE_MEMORY_WORD = "DELETE FROM memory_words
         WHERE repo = ?1 AND word = ?2 AND memory = ?3";
-    DELETE_MEMORY = "DELETE FROM memories WHERE repo = ?1 AND number = ?2";
+    DELETE_MEMORIES = "DELETE FROM memories WHERE repo = ?1 AND number = ?2";
     DELETE_MEMORY_WORDS = "DELETE FROM memory_words WHERE repo = ?1 AND memory = ?2";
     SET_MEMORY_DUE = "UPDATE memories SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
 
@@ -296,7 +295,7 @@ statements! {
     SET_DIRECTIVE = "INSERT INTO directives (repo, number, due_at, body) VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (repo, number) DO UPDATE SET body = excluded.body,
         due_at = iif(?5, excluded.due_at, due_at)";
-    DELETE_DIRECTIVE = "DELETE FROM directives WHERE repo = ?1 AND number = ?2";
+    DELETE_DIRECTIVES = "DELETE FROM directives WHERE repo = ?1 AND number = ?2";
     SET_DIRECTIVE_DUE = "UPDATE directives SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
 
     POST = "SELECT body FROM posts WHERE repo = ?1 AND id = ?2";
@@ -312,7 +311,7 @@ statements! {
         ON CONFLICT (repo, id) DO UPDATE SET seq = excluded.seq, body = excluded.body";
     ADD_PLACE = "INSERT OR IGNORE INTO post_places (repo, place, seq, id)
         VALUES (?1, ?2, ?3, ?4)";
-    DELETE_POST = "DELETE FROM posts WHERE repo = ?1 AND id = ?2";
+    DELETE_POSTS = "DELETE FROM posts WHERE repo = ?1 AND id = ?2";
     DELETE_PLACES = "DELETE FROM post_places WHERE repo = ?1 AND id = ?2";
     RUN = "SELECT body FROM runs WHERE repo = ?1 AND number = ?2";
     RUNS_BY_NUMBER = "SELECT body FROM runs INDEXED BY runs_by_number
@@ -327,7 +326,7 @@ statements! {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
         ON CONFLICT (repo, number) DO UPDATE SET body = excluded.body, live = excluded.live,
         task = excluded.task, due_at = iif(?7, excluded.due_at, due_at)";
-    DELETE_RUN = "DELETE FROM runs WHERE repo = ?1 AND number = ?2";
+    DELETE_RUNS = "DELETE FROM runs WHERE repo = ?1 AND number = ?2";
     SET_RUN_DUE = "UPDATE runs SET due_at = ?3 WHERE repo = ?1 AND number = ?2";
 
     BUDGET = "SELECT body FROM budgets WHERE repo = ?1 AND scope = ?2";
@@ -337,7 +336,7 @@ statements! {
         WHERE (repo, scope) > (?1, ?2) ORDER BY repo, scope LIMIT ?3";
     SET_BUDGET = "INSERT INTO budgets (repo, scope, body) VALUES (?1, ?2, ?3)
         ON CONFLICT (repo, scope) DO UPDATE SET body = excluded.body";
-    DELETE_BUDGET = "DELETE FROM budgets WHERE repo = ?1 AND scope = ?2";
+    DELETE_BUDGETS = "DELETE FROM budgets WHERE repo = ?1 AND scope = ?2";
 
     TASKS_DUE = "SELECT due_at, repo, id FROM tasks INDEXED BY tasks_due
         WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
@@ -353,32 +352,4 @@ statements! {
         WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2";
 }
 
-pub(super) const TASK_LISTS: TaskLists = TaskLists {
-    of_label: TASKS_OF_LABEL,
-    of_assignee: TASKS_OF_ASSIGNEE,
-    of_initiative: TASKS_OF_INITIATIVE,
-    unblocked: TASKS_UNBLOCKED,
-    of_role: TASKS_OF_ROLE,
-    of_status: TASKS_OF_STATUS,
-    all: TASKS_ALL,
-};
-
-pub(super) const EVENT_LISTS: EventLists = EventLists {
-    of_task: EVENTS_OF_TASK,
-    of_task_anywhere: EVENTS_OF_TASK_ANYWHERE,
-    of_name: EVENTS_OF_NAME,
-    of_repo: EVENTS_OF_REPO,
-    all: EVENTS_ALL,
-    of_task_back: EVENTS_OF_TASK_BACK,
-    of_repo_back: EVENTS_OF_REPO_BACK,
-    all_back: EVENTS_ALL_BACK,
-};
-
-pub(super) const DUE: [(EntityKind, &str); 6] = [
-    (EntityKind::Task, TASKS_DUE),
-    (EntityKind::Lease, LEASES_DUE),
-    (EntityKind::Decision, DECISIONS_DUE),
-    (EntityKind::Memory, MEMORIES_DUE),
-    (EntityKind::Directive, DIRECTIVES_DUE),
-    (EntityKind::Run, RUNS_DUE),
-];
+statement_tables!();

@@ -5,9 +5,9 @@
 
 use super::error::DbError;
 use super::sql;
-use super::write::{json, run};
+use super::write::run;
 use crate::commit_cache::{self, CommitCache};
-use crate::rows;
+use crate::rows::{self, json};
 use comity_core::ids::{Fence, RepoName, TaskId};
 use comity_core::role::Role;
 use comity_core::state::Key;
@@ -136,11 +136,11 @@ impl<'a> TaskWriter<'a> {
                 rowid
             }
             Some((rowid, _)) => {
-                self.update(rowid, &columns, task)?;
+                self.set(sql::UPDATE_TASK, Some(rowid), &columns, task)?;
                 rowid
             }
             None => {
-                self.insert(&columns, task)?;
+                self.set(sql::INSERT_TASK, None, &columns, task)?;
                 self.conn.last_insert_rowid()
             }
         };
@@ -158,7 +158,7 @@ impl<'a> TaskWriter<'a> {
         Ok(())
     }
 
-    fn insert(&self, c: &Columns, task: &Task) -> Result<(), DbError> {
+    fn set(&self, text: &str, rowid: Option<i64>, c: &Columns, task: &Task) -> Result<(), DbError> {
         let given = params![
             task.repo.as_str(),
             task.id.as_str(),
@@ -174,33 +174,15 @@ impl<'a> TaskWriter<'a> {
             c.preferred,
             c.due_at,
             json(task)?,
-        ];
-        run(self.conn, sql::INSERT_TASK, given)
-    }
-
-    fn update(&self, rowid: i64, c: &Columns, task: &Task) -> Result<(), DbError> {
-        let given = params![
             rowid,
-            c.number,
-            c.status,
-            c.priority,
-            c.role,
-            c.assignee,
-            c.initiative,
-            c.parent,
-            c.holder,
-            c.fence,
-            c.preferred,
-            c.due_at,
-            json(task)?,
         ];
-        run(self.conn, sql::UPDATE_TASK, given)
+        run(self.conn, text, given)
     }
 
     pub(super) fn delete(&mut self, repo: &RepoName, id: &TaskId) -> Result<(), DbError> {
         let was_done = self.old(repo, id)?.is_some_and(|(_, columns)| columns.is_done());
         let given = params![repo.as_str(), id.as_str()];
-        run(self.conn, sql::DELETE_TASK, given)?;
+        run(self.conn, sql::DELETE_TASKS, given)?;
         run(self.conn, sql::DELETE_DEPS, given)?;
         run(self.conn, sql::DELETE_LABELS, given)?;
         if was_done { self.recount_dependants(repo, id) } else { Ok(()) }

@@ -10,30 +10,17 @@ use super::{integrity, kept_head, memories, posts, query, runs, sql, write};
 use crate::clock::Clock;
 use crate::commit_cache::CommitCache;
 use crate::error::Gone;
+use crate::questions::questions;
 use crate::transaction_time::{ClockNote, transaction_time};
-use crate::{
-    Changes, DecisionQuery, DirectiveQuery, EventQuery, KeptRow, LeaseQuery, MemoryQuery, ReadTx,
-    Rows, RunQuery, StoreError, TaskQuery, WriteTx, check_append,
-};
+use crate::{Changes, EventQuery, ReadTx, Rows, StoreError, WriteTx, check_append};
 use comity_core::agent::Agent;
-use comity_core::budget::{Budget, Scope};
 use comity_core::chain::{Head, Stored};
-use comity_core::decision::Decision;
-use comity_core::directive::Directive;
-use comity_core::facts::{Entity, Facts, Moment, Need, Presence, Saved};
-use comity_core::ids::{AgentId, MemoryId, RepoName, Seq, TaskId};
-use comity_core::lease::Lease;
-use comity_core::memory::Memory;
-use comity_core::post::PostId;
-use comity_core::run::Run;
-use comity_core::search::Term;
+use comity_core::facts::{Facts, Moment, Need, Presence, Saved};
+use comity_core::ids::{AgentId, RepoName, Seq};
 use comity_core::state::Key;
-use comity_core::status::Status;
-use comity_core::task::Task;
 use comity_core::time::Timestamp;
 use rusqlite::{Connection, params};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 pub(super) struct Writing<'a> {
     /// Held until the end, so that the next writer starts when this transaction is done.
@@ -139,6 +126,8 @@ impl Tx<'_> {
 }
 
 impl ReadTx for Tx<'_> {
+    questions!(conn);
+
     fn moment(&mut self) -> Result<Moment, StoreError> {
         Ok(self.now.0)
     }
@@ -161,75 +150,6 @@ impl ReadTx for Tx<'_> {
         self.read(query::due(self.conn, now, limit))
     }
 
-    fn tasks(&mut self, query: &TaskQuery) -> Result<Vec<Task>, StoreError> {
-        self.read(query::tasks(self.conn, query))
-    }
-
-    fn leases(&mut self, query: &LeaseQuery) -> Result<Vec<Lease>, StoreError> {
-        self.read(query::leases(self.conn, query))
-    }
-
-    fn leases_below(
-        &mut self,
-        repo: &RepoName,
-        directory: &str,
-        limit: usize,
-    ) -> Result<Vec<Lease>, StoreError> {
-        self.read(query::leases_below(self.conn, repo, directory, limit))
-    }
-
-    fn decisions(&mut self, query: &DecisionQuery) -> Result<Vec<Decision>, StoreError> {
-        self.read(query::decisions(self.conn, query))
-    }
-
-    fn memories(&mut self, query: &MemoryQuery) -> Result<Vec<Memory>, StoreError> {
-        self.read(memories::memories(self.conn, query))
-    }
-
-    fn memories_with(
-        &mut self,
-        repo: &RepoName,
-        terms: &[Term],
-        limit: usize,
-    ) -> Result<Vec<MemoryId>, StoreError> {
-        self.read(memories::memories_with(self.conn, repo, terms, limit))
-    }
-
-    fn posts_at(
-        &mut self,
-        repo: &RepoName,
-        places: &[String],
-        limit: usize,
-    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
-        self.read(posts::at(self.conn, repo, places, limit))
-    }
-
-    fn posts_since(
-        &mut self,
-        repo: &RepoName,
-        after: Seq,
-        limit: usize,
-    ) -> Result<Vec<(Seq, PostId)>, StoreError> {
-        self.read(posts::since(self.conn, repo, after, limit))
-    }
-
-    fn directives(&mut self, query: &DirectiveQuery) -> Result<Vec<Directive>, StoreError> {
-        self.read(memories::directives(self.conn, query))
-    }
-
-    fn runs(&mut self, query: &RunQuery) -> Result<Vec<Run>, StoreError> {
-        self.read(runs::runs(self.conn, query))
-    }
-
-    fn budgets(
-        &mut self,
-        repo: &RepoName,
-        after: Option<&Scope>,
-        limit: usize,
-    ) -> Result<Vec<Budget>, StoreError> {
-        self.read(runs::budgets(self.conn, repo, after, limit))
-    }
-
     fn agents(
         &mut self,
         after: Option<&AgentId>,
@@ -238,48 +158,12 @@ impl ReadTx for Tx<'_> {
         self.read(query::agents(&self.loader(), after, limit))
     }
 
-    fn held_by(
-        &mut self,
-        agent: &AgentId,
-        limit: usize,
-    ) -> Result<Vec<(RepoName, TaskId)>, StoreError> {
-        self.read(query::held_by(self.conn, agent, limit))
-    }
-
-    fn events(&mut self, query: &EventQuery) -> Result<Vec<Stored>, StoreError> {
-        self.read(query::events(self.conn, query))
-    }
-
     fn saved(
         &mut self,
         after: Option<&(AgentId, String)>,
         limit: usize,
     ) -> Result<Vec<(AgentId, String, Saved)>, StoreError> {
         self.read(query::saved(self.conn, self.now.0.now, after, limit))
-    }
-
-    fn kept_rows(
-        &mut self,
-        after: Option<&(String, String)>,
-        limit: usize,
-    ) -> Result<Vec<KeptRow>, StoreError> {
-        self.read(query::kept_rows(self.conn, after, limit))
-    }
-
-    fn status_counts(&mut self, repo: &RepoName) -> Result<BTreeMap<Status, u64>, StoreError> {
-        self.read(query::status_counts(self.conn, repo))
-    }
-
-    fn entities(
-        &mut self,
-        after: Option<&Key>,
-        limit: usize,
-    ) -> Result<Vec<(Key, Entity)>, StoreError> {
-        self.read(query::entities(self.conn, after, limit))
-    }
-
-    fn mismatches(&mut self) -> Result<Vec<String>, StoreError> {
-        self.read(integrity::mismatches(self.conn))
     }
 
     fn gone(&mut self) -> Result<Option<Gone>, StoreError> {

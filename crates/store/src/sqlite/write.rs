@@ -3,23 +3,24 @@
 use super::error::DbError;
 use super::memories;
 use super::posts;
+use super::query::at;
 use super::runs;
 use super::sql;
 use super::task_row::{self, TaskRow, TaskRows};
 use crate::commit_cache::CommitCache;
-use crate::rows::{self, signed};
+use crate::listing::Place;
+use crate::rows::{self, json, literal_prefix, signed};
 use crate::transaction_time::ClockNote;
 use crate::{Changes, PRESENCE_LIFE, Rows};
+use comity_core::agent::{Agent, Counters};
 use comity_core::chain::Stored;
 use comity_core::decision::{Decision, DecisionState};
-use comity_core::ids::Fence;
+use comity_core::ids::{Fence, RepoName};
 use comity_core::lease::{Lease, LeaseMode, PastLease};
 use comity_core::limits::IDEMPOTENCY_LIFE;
-use comity_core::pattern::Pattern;
 use comity_core::state::Key;
 use comity_core::time::Timestamp;
 use rusqlite::{Connection, Params, params};
-use serde::Serialize;
 
 /// The meta row that keeps the last look at the clocks.
 pub(super) const CLOCK: &str = "clock";
@@ -31,10 +32,6 @@ const PRUNED_MAX: i64 = 200;
 pub(super) fn run(conn: &Connection, text: &str, given: impl Params) -> Result<(), DbError> {
     conn.prepare_cached(text)?.execute(given)?;
     Ok(())
-}
-
-pub(super) fn json(value: &impl Serialize) -> Result<String, DbError> {
-    serde_json::to_string(value).map_err(|error| DbError::Row(format!("cannot encode: {error}")))
 }
 
 pub(super) fn changes(
@@ -126,98 +123,83 @@ fn row(
     due: Option<Option<Timestamp>>,
 ) -> Result<(), DbError> {
     let state = &rows.facts.state;
+    let written = match key {
+        Key::Repo(repo) => state.repos.get(repo).map(|it| set_repo(conn, repo, it)),
+        Key::Task(repo, id) => state.task(repo, id).map(|it| writer.write(key, it, due)),
+        Key::Lease(repo, id) => {
+            state.leases.get(&(repo.clone(), *id)).map(|it| set_lease(conn, it, due))
+        }
+        Key::Decision(repo, id) => {
+            state.decisions.get(&(repo.clone(), *id)).map(|it| set_decision(conn, it, due))
+        }
+        Key::Agent(id) => state.agents.get(id).map(|it| set_agent(conn, it)),
+        Key::Memory(repo, id) => {
+            state.memories.get(&(repo.clone(), *id)).map(|it| memories::set_memory(conn, it, due))
+        }
+        Key::Directive(repo, id) => {
+            let found = state.directives.get(&(repo.clone(), *id));
+            found.map(|it| memories::set_directive(conn, it, due))
+        }
+        Key::PastLease(repo, id) => {
+            state.past_leases.get(&(repo.clone(), *id)).map(|it| set_past_lease(conn, it))
+        }
+        Key::Post(repo, id) => {
+            state.posts.get(&(repo.clone(), id.clone())).map(|it| posts::set(conn, it))
+        }
+        Key::Run(repo, id) => {
+            state.runs.get(&(repo.clone(), *id)).map(|it| runs::set_run(conn, it, due))
+        }
+        Key::Budget(repo, scope) => {
+            state.budgets.get(&(repo.clone(), scope.clone())).map(|it| runs::set_budget(conn, it))
+        }
+    };
+    written.unwrap_or_else(|| delete(conn, writer, key))
+}
+
+fn delete(
+    conn: &Connection,
+    writer: &mut task_row::TaskWriter<'_>,
+    key: &Key,
+) -> Result<(), DbError> {
     match key {
-        Key::Repo(repo) => match state.repos.get(repo) {
-            Some(c) => {
-                let (leases, decisions) = (signed(c.leases), signed(c.decisions));
-                let (memories, directives) = (signed(c.memories), signed(c.directives));
-                let given = params![
-                    repo.as_str(),
-                    signed(c.tasks),
-                    leases,
-                    decisions,
-                    memories,
-                    directives,
-                    rows::fold_case(c)
-                ];
-                run(conn, sql::SET_REPO, given)
-            }
-            None => run(conn, sql::DELETE_REPO, params![repo.as_str()]),
-        },
-        Key::Task(repo, id) => match state.task(repo, id) {
-            Some(task) => writer.write(key, task, due),
-            None => writer.delete(repo, id),
-        },
-        Key::Lease(repo, id) => match state.leases.get(&(repo.clone(), *id)) {
-            Some(lease) => set_lease(conn, lease, due),
-            None => run(conn, sql::DELETE_LEASE, params![repo.as_str(), signed(id.0)]),
-        },
-        Key::Decision(repo, id) => match state.decisions.get(&(repo.clone(), *id)) {
-            Some(decision) => set_decision(conn, decision, due),
-            None => run(conn, sql::DELETE_DECISION, params![repo.as_str(), signed(id.0)]),
-        },
-        Key::Agent(id) => match state.agents.get(id) {
-            Some(agent) => run(conn, sql::SET_AGENT, params![id.as_str(), json(agent)?]),
-            None => run(conn, sql::DELETE_AGENT, params![id.as_str()]),
-        },
-        Key::Memory(repo, id) => match state.memories.get(&(repo.clone(), *id)) {
-            Some(memory) => memories::set_memory(conn, memory, due),
-            None => memories::delete_memory(conn, repo, *id),
-        },
-        Key::Directive(repo, id) => match state.directives.get(&(repo.clone(), *id)) {
-            Some(directive) => memories::set_directive(conn, directive, due),
-            None => run(conn, sql::DELETE_DIRECTIVE, params![repo.as_str(), signed(id.0)]),
-        },
-        Key::PastLease(repo, id) => match state.past_leases.get(&(repo.clone(), *id)) {
-            Some(lease) => set_past_lease(conn, lease),
-            None => run(conn, sql::DELETE_PAST_LEASE, params![repo.as_str(), signed(id.0)]),
-        },
-        Key::Post(repo, id) => match state.posts.get(&(repo.clone(), id.clone())) {
-            Some(post) => posts::set(conn, post),
-            None => posts::delete(conn, repo, id),
-        },
-        Key::Run(repo, id) => match state.runs.get(&(repo.clone(), *id)) {
-            Some(found) => runs::set_run(conn, found, due),
-            None => run(conn, sql::DELETE_RUN, params![repo.as_str(), signed(id.0)]),
-        },
-        Key::Budget(repo, scope) => match state.budgets.get(&(repo.clone(), scope.clone())) {
-            Some(budget) => runs::set_budget(conn, budget),
-            None => run(conn, sql::DELETE_BUDGET, params![repo.as_str(), scope.as_str()]),
-        },
+        Key::Task(repo, id) => return writer.delete(repo, id),
+        Key::Memory(repo, id) => memories::delete_words(conn, repo, *id)?,
+        Key::Post(repo, id) => posts::delete_places(conn, repo, id)?,
+        _ => {}
     }
+    let place = Place::of(key);
+    at(conn, sql::by_key(place.kind).delete, &place)?.0.raw_execute()?;
+    Ok(())
+}
+
+fn set_repo(conn: &Connection, repo: &RepoName, c: &Counters) -> Result<(), DbError> {
+    let (tasks, leases, decisions) = (signed(c.tasks), signed(c.leases), signed(c.decisions));
+    let (memories, directives) = (signed(c.memories), signed(c.directives));
+    let fold_case = rows::fold_case(c);
+    let given = params![repo.as_str(), tasks, leases, decisions, memories, directives, fold_case];
+    run(conn, sql::SET_REPO, given)
+}
+
+fn set_agent(conn: &Connection, agent: &Agent) -> Result<(), DbError> {
+    run(conn, sql::SET_AGENT, params![agent.id.as_str(), json(agent)?])
 }
 
 fn set_due(conn: &Connection, key: &Key, due: Option<Timestamp>) -> Result<(), DbError> {
-    let due = due.map(Timestamp::ms);
-    match key {
-        Key::Task(repo, id) => {
-            run(conn, sql::SET_TASK_DUE, params![repo.as_str(), id.as_str(), due])
-        }
-        Key::Lease(repo, id) => {
-            run(conn, sql::SET_LEASE_DUE, params![repo.as_str(), signed(id.0), due])
-        }
-        Key::Decision(repo, id) => {
-            run(conn, sql::SET_DECISION_DUE, params![repo.as_str(), signed(id.0), due])
-        }
-        Key::Memory(repo, id) => {
-            run(conn, sql::SET_MEMORY_DUE, params![repo.as_str(), signed(id.0), due])
-        }
-        Key::Directive(repo, id) => {
-            run(conn, sql::SET_DIRECTIVE_DUE, params![repo.as_str(), signed(id.0), due])
-        }
-        Key::Run(repo, id) => {
-            run(conn, sql::SET_RUN_DUE, params![repo.as_str(), signed(id.0), due])
-        }
+    let text = match key {
+        Key::Task(..) => sql::SET_TASK_DUE,
+        Key::Lease(..) => sql::SET_LEASE_DUE,
+        Key::Decision(..) => sql::SET_DECISION_DUE,
+        Key::Memory(..) => sql::SET_MEMORY_DUE,
+        Key::Directive(..) => sql::SET_DIRECTIVE_DUE,
+        Key::Run(..) => sql::SET_RUN_DUE,
         Key::Repo(_) | Key::Agent(_) | Key::Budget(..) | Key::PastLease(..) | Key::Post(..) => {
-            Ok(())
+            return Ok(());
         }
-    }
-}
-
-/// A path that this build cannot read gets the empty prefix: it is then looked at every time, which
-/// is slow but never misses an overlap.
-pub(super) fn literal_prefix(path: &str) -> String {
-    Pattern::prefix_of(path).unwrap_or_default()
+    };
+    let (mut statement, next) = at(conn, text, &Place::of(key))?;
+    statement.raw_bind_parameter(next, due.map(Timestamp::ms))?;
+    statement.raw_execute()?;
+    Ok(())
 }
 
 fn set_lease(
