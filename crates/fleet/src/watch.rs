@@ -16,9 +16,7 @@ impl Doing {
     /// Looks at the processes below this one.
     pub(crate) fn now() -> Doing {
         let mut doing = Doing::default();
-        for pid in comity_guard::child::below(getpid()) {
-            let pid: Pid = pid;
-            let raw = pid.as_raw_nonzero().get();
+        for raw in below(getpid()) {
             doing.cpu.insert(raw, ticks(raw).unwrap_or_default());
             doing.written.insert(raw, written(raw).unwrap_or_default());
         }
@@ -33,6 +31,31 @@ impl Doing {
     pub(crate) fn wrote_since(&self, before: &Doing) -> bool {
         self.written != before.written
     }
+}
+
+/// Lists the processes below one. Where the kernel lists the children of a process, no other process is looked at.
+fn below(top: Pid) -> Vec<i32> {
+    let top_raw = top.as_raw_nonzero().get();
+    let Some(mut found) = children(top_raw) else {
+        let all = comity_guard::child::below(top);
+        return all.into_iter().map(|pid| pid.as_raw_nonzero().get()).collect();
+    };
+    let mut next = 0;
+    while let Some(pid) = found.get(next).copied() {
+        found.extend(children(pid).unwrap_or_default());
+        next += 1;
+    }
+    found
+}
+
+/// Lists the children of all threads of a process; none where the kernel does not say.
+fn children(pid: i32) -> Option<Vec<i32>> {
+    let mut found = Vec::new();
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        let text = std::fs::read_to_string(thread.path().join("children")).ok()?;
+        found.extend(text.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+    }
+    Some(found)
 }
 
 /// Fields of `/proc/PID/stat`, counted after the name of the program.

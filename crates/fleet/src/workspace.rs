@@ -76,7 +76,8 @@ impl Workspace {
     /// compared is what the run itself did, and further commits on the branch of
     /// the task where nothing is under way.
     fn follow(&self, context: &Context) {
-        let (git, root) = (self.git(), Git::at(&self.common));
+        let root = Git::at(&self.common);
+        let Some(git) = self.plain() else { return };
         for branch in self.base_branches(context, &root) {
             if let Some(tip) = root.commit(&branch) {
                 let there = format!("refs/remotes/origin/{branch}");
@@ -95,14 +96,16 @@ impl Workspace {
     }
 
     fn is_clean(&self) -> bool {
-        let status = self.git().output(&["status", "--porcelain"]);
+        let status = self.plain().and_then(|git| git.output(&["status", "--porcelain"]));
         status.is_some_and(|output| output.status.success() && output.stdout.is_empty())
     }
 
     /// Lists the files that the run changed, those that git does not know yet left aside.
     pub(crate) fn changed(&self) -> Vec<String> {
         let Some(began) = &self.began else { return Vec::new() };
-        let output = self.git().output(&["diff", "--name-only", "-z", began]);
+        // Who made git unable to tell has changed something.
+        let Some(git) = self.plain() else { return vec![".git/config".to_owned()] };
+        let output = git.output(&["diff", "--name-only", "-z", began]);
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         text.unwrap_or_default()
             .split('\0')
@@ -113,6 +116,11 @@ impl Workspace {
 
     fn git(&self) -> Git {
         Git::at(&self.tree)
+    }
+
+    /// Returns git without the filters that the agent may have set: they would run outside of its walls.
+    fn plain(&self) -> Option<Git> {
+        self.git().without_filters()
     }
 
     fn create(&self, context: &Context, base: &str) -> Result<(), Refusal> {
