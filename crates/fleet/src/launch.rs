@@ -8,6 +8,7 @@ use comity_core::view::RunView;
 use comity_project::fleet::{Driver, DriverKind};
 use comity_project::{Context, Environment};
 use comity_protocol::driver::{Acp, Claude, Codex, CommandLines, McpServer, Opening, Talk};
+use comity_protocol::neotx::resume::HEADER;
 use serde_json::{Map, Value, json};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -71,6 +72,10 @@ impl Setting<'_> {
             prompt: match self.job.kind {
                 // Claude Code has a place of its own for what an agent is.
                 DriverKind::Claude => self.prompt.clone(),
+                // Whoever goes on after a crash sees that first.
+                _ if self.prompt.starts_with(HEADER) => {
+                    format!("{}\n\n{}", self.prompt, self.job.agent.prompt)
+                }
                 _ => format!("{}\n\n{}", self.job.agent.prompt, self.prompt),
             },
             dir: shown(self.tree),
