@@ -116,6 +116,16 @@ codes! {
     UnpricedModel => "unpriced-model", 3, 409, "set the price of the model in the settings, or allow models without one";
     /// A run does not fit into a budget.
     BudgetExceeded => "budget-exceeded", 3, 409, say("see ").quote(op("budget.list")).say("; a person raises a budget with ").quote(op("budget.set"));
+    /// Another process has the seat.
+    SeatHeld => "seat-held", 3, 409, "wait until its holder leaves; a holder that is not heard of loses the seat by itself";
+    /// The plan of the task is not in its branch yet.
+    DesignOpen => "design-open", 3, 409, say("let the architect end the plan; a person starts without one with ").mention("skip-design").say(" and ").ask("reason", "TEXT");
+    /// The design of the task was turned down too often.
+    GateCycles => "gate-cycles", 3, 409, "end the run: a person decides how the task goes on";
+    /// The task was tried too often, and a question about it is open.
+    LoopGuard => "loop-guard", 3, 409, say("answer it with ").quote(op("decision.answer").ask("id", "ID"));
+    /// A criterion is not shown to be met.
+    EvidenceMissing => "evidence-missing", 3, 409, "name a pull request, a gate that passed, a run or a merged commit for every criterion";
     /// comity could not look at the repository, and the rule needs that.
     Unobserved => "unobserved", 3, 409, "run the command inside a work tree of the repository";
     /// The name is not known.

@@ -28,6 +28,7 @@ use comity_project::Context;
 use comity_project::fleet::{Confinement, DriverKind};
 use comity_protocol::driver::Talk;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -115,6 +116,8 @@ pub(crate) struct Keeper<'a> {
     pub(crate) told: Option<String>,
     /// How often the vendor served no more.
     limits: u32,
+    /// What the report says that rules go by.
+    reported: Map<String, Value>,
 }
 
 /// Keeps one run from its start to its end.
@@ -160,6 +163,7 @@ pub fn keep(
         steered: 0,
         told: None,
         limits: 0,
+        reported: Map::new(),
     };
     match keeper.work(around) {
         Ok(()) => Ok(()),
@@ -411,8 +415,9 @@ impl Keeper<'_> {
                 failed(RunFault::Scope, &format!("{} may not change {file}", self.run.agent));
             return self.end(RunState::Failed, error, exit, None, Vec::new(), place);
         }
-        let (kind, steps) =
-            found?.map_or((None, Vec::new()), |found| (Some(found.kind), found.steps));
+        let (kind, steps, said) = found?
+            .map_or_else(Default::default, |found| (Some(found.kind), found.steps, found.said));
+        self.reported = said;
         let done = self.end(RunState::Succeeded, None, exit, kind.clone(), steps, place.clone());
         match done {
             Err(refusal) if refusal.code != Code::StaleFence => {
@@ -448,7 +453,8 @@ impl Keeper<'_> {
         place: Option<(Option<String>, Option<String>)>,
     ) -> Result<(), Refusal> {
         let (head, wip) = place.unwrap_or_default();
-        let end = RunEnd { state, reason: None, error, exit, head, wip, report_kind, steps };
+        let said = std::mem::take(&mut self.reported);
+        let end = RunEnd { state, reason: None, error, exit, head, wip, report_kind, steps, said };
         self.change(RunChange::End(Box::new(end)))?;
         let said = format!("{} ended: {}", self.job.run, self.run.state);
         self.note("event", &said);

@@ -17,6 +17,7 @@ mod sandbox;
 mod session;
 mod start;
 mod steer;
+pub mod supervise;
 mod watch;
 mod workspace;
 
@@ -26,7 +27,8 @@ pub use log::{LogLine, read as read_log};
 pub use output::{RunOutputs, register as register_outputs};
 pub use place::RunPlace;
 pub use probe::{ProbePath, ProbeView, Prober, ProbesAnswer, Side};
-pub use resume::{Resumed, diverged, is_here, resume};
-pub use start::{Asked, Started, start};
+pub use process::lead;
+pub use resume::{diverged, is_here, resume};
+pub use start::{Asked, By, Started, start};
 pub use steer::say as steer;
 pub use workspace::diff;

@@ -170,7 +170,7 @@ pub(crate) fn start_keeper(
 }
 
 /// Makes this process lead a session, and take in every process of the run whose own parent is gone.
-pub(crate) fn lead() {
+pub fn lead() {
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(getpid()));

@@ -8,12 +8,12 @@ use comity_api::{ById, EventFilter, Since, op};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::{RunFault, RunState};
 use comity_core::view::RunView;
-use comity_engine::Service;
+use comity_engine::{Caller, Service};
 use comity_guard::git::Git;
 use comity_project::Context;
 use comity_protocol::neotx::crash;
 use comity_protocol::neotx::resume::{Completed, Form, Resumption, render};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -27,17 +27,25 @@ const CHAIN_MAX: usize = 50;
 
 /// What a run that goes on begins with.
 #[derive(Clone, Debug, Default)]
-pub struct Resumed {
-    pub from: String,
+pub(crate) struct Resumed {
+    pub(crate) from: String,
     /// What the agent is told first.
-    pub header: String,
+    pub(crate) header: String,
     /// The session of the client that goes on.
-    pub session: Option<String>,
+    pub(crate) session: Option<String>,
     /// The directory of the client and its session.
-    pub place: PathBuf,
+    pub(crate) place: PathBuf,
 }
 
 impl Resumed {
+    /// Returns the facts of a run that goes on.
+    pub(crate) fn meta(&self, given: &Map<String, Value>) -> Map<String, Value> {
+        let mut meta = given.clone();
+        meta.insert(RESUMED_FROM.to_owned(), Value::String(self.from.clone()));
+        meta.insert(SAME_SESSION.to_owned(), Value::Bool(self.session.is_some()));
+        meta
+    }
+
     /// Takes over the files of the client, so that it finds its session.
     pub(crate) fn hand_over(&self, to: &RunPlace) -> Result<(), Refusal> {
         if self.session.is_none() {
@@ -60,8 +68,35 @@ pub fn resume(
     id: &str,
     fresh: bool,
 ) -> Result<Started, Refusal> {
-    let caller = context.caller();
-    let old = service.call::<op::RunShow>(&caller, ById { id: id.to_owned() })?.run;
+    let old = service.call::<op::RunShow>(&context.caller(), ById { id: id.to_owned() })?.run;
+    let id = old.id.clone().unwrap_or_default();
+    let job = Job::read(&RunPlace::of(context, &id)?.job()).ok();
+    let asked = Asked {
+        agent: old.agent.clone(),
+        prompt: job.and_then(|job| job.asked),
+        task: old.task.clone(),
+        branch: old.branch.clone(),
+        base: old.base.clone(),
+        stage: Some(old.stage),
+        meta: old.meta.clone(),
+        driver: Some(old.driver.clone()),
+        model: old.model.clone(),
+        resumed_from: Some(id),
+        fresh,
+        ..Asked::default()
+    };
+    start(context, service, program, &asked)
+}
+
+/// Sees what a run left that goes on. One that succeeded or lives does not, nor one whose commits are gone.
+pub(crate) fn taken_up(
+    context: &Context,
+    service: &Service,
+    caller: &Caller,
+    id: &str,
+    fresh: bool,
+) -> Result<Resumed, Refusal> {
+    let old = service.call::<op::RunShow>(caller, ById { id: id.to_owned() })?.run;
     let id = old.id.clone().unwrap_or_default();
     if old.state.is_live() || old.state == RunState::Succeeded {
         let message =
@@ -80,26 +115,9 @@ pub fn resume(
             .detail("diverged", true));
     }
     let place = RunPlace::of(context, &id)?;
-    let job = Job::read(&place.job()).ok();
     let session = session(&old, &place, fresh);
-    let mut meta = old.meta.clone();
-    meta.insert(RESUMED_FROM.to_owned(), Value::String(id.clone()));
-    meta.insert(SAME_SESSION.to_owned(), Value::Bool(session.is_some()));
     let header = header(context, service, &old)?;
-    let asked = Asked {
-        agent: old.agent.clone(),
-        prompt: job.and_then(|job| job.asked),
-        task: old.task.clone(),
-        branch: old.branch.clone(),
-        base: old.base.clone(),
-        stage: Some(old.stage),
-        meta,
-        driver: Some(old.driver.clone()),
-        model: old.model.clone(),
-        resumed: Some(Resumed { from: id, header, session, place: place.dir }),
-        ..Asked::default()
-    };
-    start(context, service, program, &asked)
+    Ok(Resumed { from: id, header, session, place: place.dir })
 }
 
 /// The same session goes on once, after what was no fault of the agent; else a new one begins.

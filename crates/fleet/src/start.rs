@@ -6,12 +6,12 @@ use crate::launch;
 use crate::place::{RunPlace, failed};
 use crate::process;
 use crate::prompt::{self, Told};
-use crate::resume::Resumed;
+use crate::resume::{self, Resumed};
 use crate::sandbox;
 use crate::workspace::base_commit;
 use comity_api::{ById, ListMemories, RunAnswer, op};
 use comity_core::chain::Hash;
-use comity_core::command::{Command, NewRun, NewTask, RunChange, RunEnd};
+use comity_core::command::{Command, NewRun, NewTask, RunChange, RunEnd, Supervision};
 use comity_core::money::Usd;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::{RunError, RunFault, RunState, Stage, Tokens};
@@ -37,12 +37,46 @@ pub struct Asked {
     pub model: Option<String>,
     pub budget: Option<Usd>,
     pub max_turns: Option<u32>,
-    /// The run that it goes on from.
-    pub resumed: Option<Resumed>,
     /// The run that starts it.
     pub parent: Option<String>,
-    /// The rule of the supervisor that starts it.
-    pub rule: Option<String>,
+    /// Whether the agent of a run that goes on begins a new session in any case.
+    pub fresh: bool,
+    /// Why a person starts without the plan that was begun.
+    pub skip_design: Option<String>,
+    /// The run that failed, and that this one goes on with.
+    pub resumed_from: Option<String>,
+    /// The step of the supervisor that starts it.
+    pub by: Option<Box<By>>,
+}
+
+/// Whoever starts a run as a step of the supervisor.
+#[derive(Clone)]
+pub struct By {
+    /// The supervisor, with the fence of its seat.
+    pub caller: Caller,
+    pub step: Supervision,
+    /// The key under which the step happens once.
+    pub key: String,
+    /// The question that the run answers.
+    pub answers: Option<String>,
+}
+
+impl std::fmt::Debug for By {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("By").field("step", &self.step).field("key", &self.key).finish()
+    }
+}
+
+impl By {
+    /// Returns the dispatch as a part of the step, and who asks for it.
+    fn command(&self, new: NewRun) -> (Caller, Command) {
+        let mut step = self.step.clone();
+        let mut new = Box::new(new);
+        new.rule = Some(step.rule.clone());
+        step.steps.push(Command::RunDispatch(new));
+        let caller = Caller { key: Some(self.key.clone()), ..self.caller.clone() };
+        (caller, Command::Supervise(Box::new(step)))
+    }
 }
 
 pub struct Started {
@@ -69,7 +103,14 @@ pub fn start(
     let model = asked.model.clone().or(settings.model.clone()).or(agent.model.clone());
     can_start(context, &driver, &settings, model.as_deref())?;
     let walls = sandbox::walls(context)?.kind;
-    let caller = context.caller();
+    let caller = match &asked.by {
+        Some(by) => Caller { fence: None, key: None, ..by.caller.clone() },
+        None => context.caller(),
+    };
+    let resumed = match &asked.resumed_from {
+        Some(id) => Some(resume::taken_up(context, service, &caller, id, asked.fresh)?),
+        None => None,
+    };
     let known = match &asked.task {
         Some(id) => Some(service.call::<op::TaskShow>(&caller, ById { id: id.clone() })?.task),
         None => None,
@@ -80,8 +121,9 @@ pub fn start(
     let handed_in = known.as_ref().filter(|_| stage == Stage::Review);
     let handed_in = handed_in.and_then(|task| task.commit.clone());
     let base = base_commit(context, asked.base.as_deref().or(handed_in.as_deref()))?;
+    let answers = asked.by.as_ref().and_then(|by| by.answers.clone());
     let new_task =
-        known.is_none().then(|| new_task(&agent, asked.prompt.as_deref())).transpose()?;
+        known.is_none().then(|| new_task(&agent, asked.prompt.as_deref(), answers)).transpose()?;
     let new = NewRun {
         agent: agent.name.clone(),
         task: known.as_ref().map(|task| task.id.clone()),
@@ -92,23 +134,27 @@ pub fn start(
         model,
         branch: asked.branch.clone(),
         base: Some(base),
-        meta: asked.meta.clone(),
+        meta: resumed.as_ref().map_or_else(|| asked.meta.clone(), |one| one.meta(&asked.meta)),
         prompt_sha256: Hash::of(asked.prompt.as_deref().unwrap_or_default().as_bytes()).to_string(),
         prompt_bytes: asked.prompt.as_ref().map_or(0, |text| text.len() as u64),
         sandbox: Some(walls.as_str().to_owned()),
         labels: Vec::new(),
-        resumed_from: asked.resumed.as_ref().map(|resumed| resumed.from.clone()),
+        resumed_from: resumed.as_ref().map(|resumed| resumed.from.clone()),
         parent: asked.parent.clone(),
-        rule: asked.rule.clone(),
+        rule: None,
         max_cost: asked.budget.or(settings.max_cost).or(agent.max_cost),
+        skip_design: asked.skip_design.clone(),
     };
-    let dispatched =
-        service.run_command::<RunAnswer>(&caller, Command::RunDispatch(Box::new(new)))?;
+    let (asks, command) = match &asked.by {
+        Some(by) => by.command(new),
+        None => (caller.clone(), Command::RunDispatch(Box::new(new))),
+    };
+    let dispatched = service.run_command::<RunAnswer>(&asks, command)?;
     let run = dispatched.run;
-    let kept = prepare(context, service, &caller, &run, &agent, &driver, asked);
+    let about = About { agent: &agent, driver: &driver, asked, resumed: resumed.as_ref() };
+    let kept = prepare(context, service, &caller, &run, &about);
     let started = kept.and_then(|place| {
-        let (job, log) = (place.job(), place.keeper_log());
-        process::start_keeper(program, WORD, &job, &context.root.dir, &log)?;
+        keep(context, program, &place)?;
         Ok(place)
     });
     match started {
@@ -151,6 +197,12 @@ fn can_start(
     Ok(())
 }
 
+/// Starts the keeper of a run whose files are there.
+pub(crate) fn keep(context: &Context, program: &Path, place: &RunPlace) -> Result<(), Refusal> {
+    let (job, log) = (place.job(), place.keeper_log());
+    process::start_keeper(program, WORD, &job, &context.root.dir, &log).map(drop)
+}
+
 fn driver(context: &Context, named: Option<&String>) -> Result<Driver, Refusal> {
     let all = context.config.drivers()?;
     let names = || all.iter().map(|driver| driver.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -169,7 +221,11 @@ fn driver(context: &Context, named: Option<&String>) -> Result<Driver, Refusal> 
 }
 
 /// Makes the task of a run that names none.
-fn new_task(agent: &Agent, prompt: Option<&str>) -> Result<Box<NewTask>, Refusal> {
+fn new_task(
+    agent: &Agent,
+    prompt: Option<&str>,
+    answers: Option<String>,
+) -> Result<Box<NewTask>, Refusal> {
     let prompt = prompt.map(str::trim).filter(|text| !text.is_empty()).ok_or_else(|| {
         Refusal::input("a run needs a task or a prompt")
             .hint("name a task, or say what is to be done")
@@ -181,8 +237,17 @@ fn new_task(agent: &Agent, prompt: Option<&str>) -> Result<Box<NewTask>, Refusal
         title,
         description: prompt.to_owned(),
         deliverable,
+        context: answers.map(|id| ("answers".to_owned(), id.into())).into_iter().collect(),
         ..NewTask::default()
     }))
+}
+
+/// What the files of a run are made of.
+struct About<'a> {
+    agent: &'a Agent,
+    driver: &'a Driver,
+    asked: &'a Asked,
+    resumed: Option<&'a Resumed>,
 }
 
 fn prepare(
@@ -190,16 +255,14 @@ fn prepare(
     service: &Service,
     caller: &Caller,
     run: &RunView,
-    agent: &Agent,
-    driver: &Driver,
-    asked: &Asked,
+    about: &About<'_>,
 ) -> Result<RunPlace, Refusal> {
+    let About { agent, driver, asked, resumed } = *about;
     let id = run.id.clone().unwrap_or_default();
     let task = run.task.clone().unwrap_or_default();
     let place = RunPlace::of(context, &id)?;
     place.make()?;
     let task: TaskView = service.call::<op::TaskShow>(caller, ById { id: task })?.task;
-    let resumed = asked.resumed.as_ref();
     resumed.map_or(Ok(()), |resumed| resumed.hand_over(&place))?;
     let mark: String =
         format!("text-{}", launch::random()?.chars().take(MARK_CHARS).collect::<String>());
@@ -255,6 +318,7 @@ fn give_up(service: &Service, caller: &Caller, run: &RunView, refusal: &Refusal)
         wip: None,
         report_kind: None,
         steps: Vec::new(),
+        said: Map::new(),
     };
     let change = RunChange::End(Box::new(end));
     let Some(id) = run.id.clone() else { return };

@@ -315,6 +315,7 @@ impl Context {
             workspace: tree.map(|tree| tree.to_string_lossy().into_owned()),
             observer: self.observer.clone(),
             ran: None,
+            merge_gates: Vec::new(),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::config::{Config, duration};
 use crate::problem::Problem;
 use crate::root::Root;
+use crate::supervisor::Slots;
 use crate::trust::Power;
 use comity_core::money::Usd;
 use comity_core::pattern::Pattern;
@@ -24,6 +25,9 @@ pub(crate) struct FleetTable {
     post_result: Option<String>,
     repair_turns: Option<u32>,
     exclusive: Option<Vec<String>>,
+    max_runs: Option<usize>,
+    max_per_repo: Option<usize>,
+    retry_backoff: Option<(String, String)>,
 }
 
 /// How an agent is started.
@@ -303,6 +307,11 @@ impl Config {
         })
     }
 
+    pub(crate) fn slots(&self) -> Slots {
+        let FleetTable { max_runs, max_per_repo, retry_backoff, .. } = self.fleet.clone();
+        Slots { max_runs, max_per_repo, retry_backoff }
+    }
+
     /// Returns how long a run works at most.
     pub fn max_duration(&self) -> Result<Millis, Problem> {
         Ok(duration("fleet.max_duration", &self.fleet.max_duration)?.unwrap_or(MAX_DURATION))
@@ -315,6 +324,8 @@ impl Config {
         self.run_times()?;
         self.sandbox()?;
         self.allows_unpriced()?;
+        self.supervisor()?;
+        self.ci_check()?;
         self.agent.keys().try_for_each(|name| self.agent(name).map(drop))?;
         policy(&self.fleet, &self.budget)
     }

@@ -57,6 +57,12 @@ pub struct StartArgs {
     /// The most turns that the agent may take
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u32>,
+    /// Start a developer although the plan of the task is not ready; only a person may, with a reason
+    #[arg(long, requires = "reason")]
+    pub skip_design: bool,
+    /// Explain why the plan is not needed
+    #[arg(long, value_name = "TEXT", value_parser = text, requires = "skip_design")]
+    pub reason: Option<String>,
     /// Wait for the end of the run; exit with 3 unless it succeeded
     #[arg(long)]
     pub wait: bool,
@@ -67,6 +73,11 @@ pub struct StartArgs {
 pub enum RunCommand {
     #[command(about = help::<op::RunShow>(), after_help = "Example:\n  comity run show R1")]
     Show {
+        /// The id of the run
+        id: String,
+    },
+    #[command(about = help::<op::RunWhy>(), after_help = "Example:\n  comity run why R1")]
+    Why {
         /// The id of the run
         id: String,
     },

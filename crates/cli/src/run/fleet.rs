@@ -32,6 +32,7 @@ pub(super) fn run(context: &Context, args: RunArgs, json: bool) -> Result<Reply,
     let Some(command) = args.command else { return start(context, args.start) };
     match command {
         RunCommand::Show { id } => show::<op::RunShow>(context, ById { id }, human::fleet::run),
+        RunCommand::Why { id } => show::<op::RunWhy>(context, ById { id }, human::supervise::why),
         RunCommand::Logs { id, follow } => logs(context, &id, follow, json),
         RunCommand::Stop { id, now, reason } => {
             execute::<op::RunStop>(context, StopRun { id, now, reason }, human::fleet::line)
@@ -131,6 +132,7 @@ fn start(context: &Context, args: StartArgs) -> Result<Reply, Refusal> {
         model: args.model,
         budget: args.budget,
         max_turns: args.max_turns,
+        skip_design: args.skip_design.then_some(args.reason).flatten(),
         ..Asked::default()
     };
     let service = context.service(Access::Write)?;

@@ -11,8 +11,8 @@ use comity_api::{
 };
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Deliverable;
-use comity_guard::Runner;
 use comity_guard::git::{Git, snapshot};
+use comity_guard::{Passed, Runner};
 use comity_project::Context;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -85,6 +85,7 @@ pub(super) fn runner(context: &Context, json: bool) -> Result<Runner, Refusal> {
         observer: env::observer(context),
         program: env::program()?,
         stop: env::stop_flag()?,
+        passed: Passed::default(),
         say: Arc::new(move |text| {
             if is_heard {
                 output::remark(text);

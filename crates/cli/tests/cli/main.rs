@@ -67,6 +67,7 @@ mod shapes;
 mod shells;
 mod stories;
 mod streams;
+mod supervise;
 mod texts;
 mod tool_screens;
 mod trust;

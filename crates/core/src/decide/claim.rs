@@ -317,9 +317,12 @@ impl<'a> Rule<'a> {
         };
         let counts: serde_json::Map<String, Value> =
             counts.into_iter().map(|(kind, count)| (kind.to_owned(), Value::from(count))).collect();
-        Ok(Refusal::new(Code::NothingReady, message)
-            .detail("reasons", Value::Object(counts))
-            .detail("looked_at", looked_at))
+        let mut refusal = Refusal::new(Code::NothingReady, message);
+        if counts.is_empty() {
+            let make = op("task.create").ask("title", "TITLE");
+            refusal = refusal.hint(say("ask what to do, or make a task: ").quote(make));
+        }
+        Ok(refusal.detail("reasons", Value::Object(counts)).detail("looked_at", looked_at))
     }
 
     /// Pushes the claim and its leases, and returns the leases; the change of status is the caller's.

@@ -31,8 +31,12 @@ mod queue;
 mod repository;
 mod results;
 mod review;
+mod run_guards;
+mod run_reports;
 mod runs;
+mod seats;
 mod stop;
+mod supervise;
 mod sweep;
 mod together;
 mod work;
@@ -53,6 +57,7 @@ pub use land::{land_words, refuse_landing};
 pub use leases::{Conflict, conflicts, overlapping};
 pub use memories::find_memory;
 pub use posts::{find_interface, pad_scope};
+pub use run_reports::PLAN_PATH;
 pub use runs::find_run;
 pub use sweep::{Swept, due_at, sweep};
 
@@ -100,6 +105,7 @@ pub enum Answer {
     Deleted(Box<Directive>),
     Run(RunId),
     Budget(Scope),
+    Seat(String),
     /// The event at this place in [`Outcome::events`].
     Event(usize),
     Swept,
@@ -310,6 +316,8 @@ impl<'a> Rule<'a> {
             Command::BudgetSet(new) => self.set_budget(new),
             Command::MergeStep(step) => self.merge_step(step),
             Command::Release(new) => self.release_tag(new),
+            Command::Seat(change) => self.change_seat(change),
+            Command::Supervise(step) => self.supervise(step),
         }
     }
 
@@ -450,6 +458,7 @@ impl Command {
             }
             Command::RunDispatch(new) => new.task.as_deref(),
             Command::MergeStep(MergeStep::Eject(eject)) => Some(&eject.id),
+            Command::Supervise(step) => step.task.as_deref(),
             Command::Lease(LeaseChange::Acquire { task, .. })
             | Command::LeaseFor { command: LeaseChange::Acquire { task, .. }, .. }
             | Command::Note { task, .. }
@@ -483,6 +492,7 @@ impl Command {
             | Command::BudgetSet(_)
             | Command::MergeStep(_)
             | Command::Release(_)
+            | Command::Seat(_)
             | Command::TakeOver(_) => None,
         }
     }
