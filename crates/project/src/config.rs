@@ -57,6 +57,8 @@ pub struct Config {
     pub(crate) budget: fleet::BudgetTable,
     pub(crate) drivers: BTreeMap<String, fleet::DriverTable>,
     pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
+    pub(crate) sandbox: fleet::SandboxTable,
+    pub(crate) prices: BTreeMap<String, fleet::PriceTable>,
     pub(crate) supervisor: supervisor::SupervisorTable,
     pub(crate) ci: supervisor::CiTable,
 }

@@ -52,7 +52,7 @@ pub use task::{
     LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
 };
 pub use task_fields::{CreateArgs, UpdateArgs};
-pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
+pub use team::{AgentCommand, DefineCommand, GateCommand, LeaseCommand, Verdict};
 pub use values::{colour, fence};
 pub use with::WithArgs;
 

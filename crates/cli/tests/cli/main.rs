@@ -55,6 +55,8 @@ mod protocols;
 mod reports;
 mod results;
 mod round_trips;
+mod run_agents;
+mod run_processes;
 mod running_server;
 mod runs;
 mod sandbox;
