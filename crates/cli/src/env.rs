@@ -29,7 +29,8 @@ pub fn var(name: &str) -> Result<Option<String>, Refusal> {
 /// Tells whether an agent runs this process, by its client's marker or by name.
 pub fn is_agent() -> bool {
     let environment = Environment::new(std::env::vars_os());
-    environment.has("COMITY_AGENT") || Client::find(&environment).is_some()
+    let named = environment.own("COMITY_AGENT").filter(|name| !name.is_empty());
+    named.is_some_and(|name| !name.starts_with("human:")) || Client::find(&environment).is_some()
 }
 
 pub fn project(global: &Global) -> Result<Context, Refusal> {
@@ -174,6 +175,11 @@ pub fn converses() -> bool {
         && std::io::stderr().is_terminal()
         && !environment.has("COMITY_AGENT")
         && Client::find(&environment).is_none()
+}
+
+/// Tells whether somebody sits before it: what is typed comes from a terminal, and what is drawn goes to one.
+pub fn has_screen() -> bool {
+    std::io::stdin().is_terminal() && crate::output::seen()
 }
 
 pub fn host() -> Option<String> {

@@ -35,7 +35,7 @@ pub fn run(global: &Global, args: &InitArgs) -> Result<Reply, Refusal> {
     };
     let dir = &context.root.dir;
     let files = clients::register(dir, &context.beside_store(), &clients, approve, args.dry_run)?;
-    let hooks = match args.no_hooks || clients.is_empty() {
+    let hooks = match args.no_hooks {
         true => HookOutcome::default(),
         false => hooks(&context, args.dry_run)?,
     };

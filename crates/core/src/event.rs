@@ -4,12 +4,16 @@
 
 mod body;
 mod memory;
+mod merging;
+mod outside;
 mod post;
 mod run;
 mod talk;
 
 pub use body::*;
 pub use memory::*;
+pub use merging::*;
+pub use outside::*;
 pub use post::*;
 pub use run::*;
 pub use talk::*;
@@ -147,6 +151,15 @@ events! {
     SeatTaken(SeatTaken) => "seat_taken";
     SeatLeft(SeatLeft) => "seat_left";
     Supervised(Box<Supervised>) => "supervised";
+    MergeQueued(MergeQueued) => "merge_queued";
+    MergeStarted(MergeStarted) => "merge_started";
+    MergeLanded(MergeLanded) => "merge_landed";
+    MergeEjected(Box<MergeEjected>) => "merge_ejected";
+    MergeProbed(MergeProbed) => "merge_probed";
+    OutsideRefused(OutsideRefused) => "outside_refused";
+    IssuePaused(IssuePaused) => "issue_paused";
+    IssueResumed(IssueResumed) => "issue_resumed";
+    TextAccepted(TextAccepted) => "text_accepted";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

@@ -4,6 +4,8 @@
 use crate::command::{
     Command, FileAction, LeaseChange, ReportStatus, RunChange, Submission, TaskVerb,
 };
+use crate::outside::{CheckSeen, OutsideSeen};
+use crate::policy::BaseRules;
 use crate::run::Stage;
 use crate::status::Status;
 use crate::task::Tier;
@@ -26,6 +28,12 @@ pub struct Observed {
     pub plan: Option<String>,
     /// The grant of a process of this host that has ended, and left a seat behind.
     pub dead: Option<crate::ids::Fence>,
+    /// The settings of the base branch that the work is checked by; none where the base branch has none, or nobody looked.
+    pub rules: Option<BaseRules>,
+    /// Who did it in another system, as that system says.
+    pub outside: Option<OutsideSeen>,
+    /// The check in another system that evidence in the request comes from.
+    pub check: Option<CheckSeen>,
     /// For a command about several tasks: what was seen for each of its steps.
     pub steps: Vec<Observed>,
 }
@@ -214,6 +222,8 @@ pub struct Wanted<'a> {
     pub keep: bool,
     /// A plan may have to be in the branch of the task.
     pub plan: bool,
+    /// Submitted work is judged: by the settings of the base branch, never by its own.
+    pub rules: bool,
 }
 
 impl Wanted<'_> {
@@ -240,6 +250,7 @@ impl Command {
     )]
     pub fn wants_seen(&self) -> Wanted<'_> {
         let nothing = Wanted::default();
+        let rules = Wanted { rules: true, ..Wanted::default() };
         match self {
             Command::Lease(LeaseChange::Acquire { patterns, .. }) => {
                 Wanted { lease: Some(patterns), ..nothing }
@@ -252,29 +263,37 @@ impl Command {
                 let status = given.report.as_ref().map(|report| report.status);
                 let hands_in = status.is_none_or(|status| status == ReportStatus::Completed);
                 let work = hands_in.then_some(Cow::Borrowed(given));
-                Wanted { work, keep: !hands_in, ..nothing }
+                Wanted { work, keep: !hands_in, ..rules }
             }
-            Command::Move {
-                verb: TaskVerb::Release | TaskVerb::Fail | TaskVerb::Abandon, ..
-            } => Wanted { keep: true, ..nothing },
-            Command::Land { merged, .. } => Wanted { merge: Some(Some(merged)), ..nothing },
+            Command::Move { verb, .. } => match verb {
+                TaskVerb::Release | TaskVerb::Fail | TaskVerb::Abandon => {
+                    Wanted { keep: true, ..nothing }
+                }
+                TaskVerb::Review
+                | TaskVerb::Approve
+                | TaskVerb::RequestChanges
+                | TaskVerb::Merge => rules,
+                TaskVerb::Unblock | TaskVerb::Requeue | TaskVerb::Reopen => nothing,
+            },
+            Command::GateRecord { .. } | Command::GateWaive { .. } | Command::Check { .. } => rules,
+            Command::Land { merged, .. } => Wanted { merge: Some(Some(merged)), ..rules },
             Command::Done { merged, unmerged: false, .. } => {
-                Wanted { merge: Some(merged.as_deref()), ..nothing }
+                Wanted { merge: Some(merged.as_deref()), ..rules }
             }
+            Command::Done { .. } => rules,
             Command::Transition { id, status, reason, .. } => match status {
                 Status::Claimed | Status::InProgress => Wanted { claim: true, ..nothing },
                 Status::Review => {
                     let (id, reason) = (id.clone(), reason.clone());
                     let given = Submission { id, reason, ..Submission::default() };
-                    Wanted { work: Some(Cow::Owned(given)), ..nothing }
+                    Wanted { work: Some(Cow::Owned(given)), ..rules }
                 }
-                Status::Done => Wanted { merge: Some(None), ..nothing },
+                Status::Done => Wanted { merge: Some(None), ..rules },
                 Status::Queued | Status::Failed | Status::Abandoned => {
                     Wanted { keep: true, ..nothing }
                 }
-                Status::ChangesRequested | Status::Approved | Status::Merging | Status::Blocked => {
-                    nothing
-                }
+                Status::ChangesRequested | Status::Approved | Status::Merging => rules,
+                Status::Blocked => nothing,
             },
             Command::Several { steps, .. } => wanted_by_all(steps),
             Command::RunChange { change: RunChange::End(end), .. } => wanted_by_all(&end.steps),
@@ -292,6 +311,7 @@ fn wanted_by_all(steps: &[Command]) -> Wanted<'_> {
         lease: None,
         keep: all.keep || one.keep,
         plan: all.plan || one.plan,
+        rules: all.rules || one.rules,
     })
 }
 

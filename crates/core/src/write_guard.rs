@@ -2,6 +2,7 @@
 
 use crate::limits::AUTOMATIC_LEASES_MAX;
 use crate::pattern::{Pattern, overlap};
+use crate::policy::Undeclared;
 use serde::Deserialize;
 
 /// What happens to a file that nobody has leased, in `[guard] leases`.
@@ -23,6 +24,8 @@ pub struct WantedFile<'a> {
     pub is_protected: bool,
     /// A task that the agent holds declares it.
     pub is_declared: bool,
+    /// The tasks that the agent holds declare files, and none of them this one.
+    pub is_undeclared: bool,
     /// A live lease of the agent covers it.
     pub is_mine: bool,
     /// Another owner's live lease covers it and conflicts with writing.
@@ -39,10 +42,19 @@ pub enum WriteRuling {
     DeniedProtected,
     DeniedHeld,
     DeniedUnleased,
+    /// The task does not declare the file. A lease that the agent asks for says that the file belongs to the work.
+    DeniedUndeclared,
+}
+
+/// What the settings say about files that an agent wants to write.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteRules {
+    pub free: FreeFiles,
+    pub undeclared: Undeclared,
 }
 
 /// Decides about one file. A tool call that names several files runs only when every one of them is allowed.
-pub fn may_write(file: WantedFile<'_>, free: FreeFiles, own_leases: usize) -> WriteRuling {
+pub fn may_write(file: WantedFile<'_>, rules: WriteRules, own_leases: usize) -> WriteRuling {
     if file.is_protected && !file.is_declared {
         return WriteRuling::DeniedProtected;
     }
@@ -52,7 +64,10 @@ pub fn may_write(file: WantedFile<'_>, free: FreeFiles, own_leases: usize) -> Wr
     if file.holder.is_some() {
         return WriteRuling::DeniedHeld;
     }
-    match free {
+    if file.is_undeclared && rules.undeclared == Undeclared::Refuse {
+        return WriteRuling::DeniedUndeclared;
+    }
+    match rules.free {
         FreeFiles::Off => WriteRuling::Allowed,
         FreeFiles::Required => WriteRuling::DeniedUnleased,
         FreeFiles::Auto if own_leases >= AUTOMATIC_LEASES_MAX => WriteRuling::AllowedUnleased,
@@ -91,7 +106,23 @@ mod tests {
             (protected, FreeFiles::Off, 0, WriteRuling::DeniedProtected),
             (declared, FreeFiles::Auto, 0, WriteRuling::Allowed),
         ] {
-            assert_eq!(may_write(file, mode, own), ruling, "{file:?} {mode:?}");
+            let rules = WriteRules { free: mode, ..WriteRules::default() };
+            assert_eq!(may_write(file, rules, own), ruling, "{file:?} {mode:?}");
+        }
+    }
+
+    #[test]
+    fn where_undeclared_files_are_refused_they_are_leased_on_purpose_first() {
+        let free = WantedFile { is_undeclared: true, ..WantedFile::default() };
+        let mine = WantedFile { is_mine: true, ..free };
+        for (file, undeclared, ruling) in [
+            (free, Undeclared::Refuse, WriteRuling::DeniedUndeclared),
+            (mine, Undeclared::Refuse, WriteRuling::Allowed),
+            (free, Undeclared::Warn, WriteRuling::AfterLease),
+            (WantedFile::default(), Undeclared::Refuse, WriteRuling::AfterLease),
+        ] {
+            let rules = WriteRules { undeclared, ..WriteRules::default() };
+            assert_eq!(may_write(file, rules, 0), ruling, "{file:?} {undeclared:?}");
         }
     }
 }

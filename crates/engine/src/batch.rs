@@ -299,7 +299,6 @@ impl<'s> Batch<'s> {
         outcome: Outcome,
     ) -> Result<Reply, Refusal> {
         let request = &prepared.request;
-        let policy = &self.settings.policy;
         let first = self.events.len();
         let Outcome { events, answer } = outcome;
         let silent = events.is_empty();
@@ -316,7 +315,8 @@ impl<'s> Batch<'s> {
         let answer = if request.command == Command::Sweep {
             Answer::Swept(self.swept())
         } else {
-            answer::render(tx, &mut self.facts, request, &answer, own, policy)?
+            let policy = self.settings.policy.checked_by(&request.observed);
+            answer::render(tx, &mut self.facts, request, &answer, own, &policy)?
         };
         let reply = Reply::New(answer);
         if let Some((key, input)) = self.key_of(prepared, silent) {

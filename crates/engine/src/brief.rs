@@ -1,6 +1,5 @@
 //! The brief, put together from one snapshot: what others left for whoever works somewhere, found by index.
 
-use crate::batch::settle;
 use crate::read::Reader;
 use comity_api::AskBrief;
 use comity_core::brief::{
@@ -87,7 +86,7 @@ impl Reader<'_> {
     /// Returns the paths that the caller has leased here.
     fn leased(&mut self) -> Result<Vec<String>, Refusal> {
         let (repo, me) = (self.caller.repo.clone(), self.caller.actor.clone());
-        settle(self.tx, &mut self.facts, |facts| {
+        self.settled(|facts| {
             let own = facts.leases_of(&repo, &me)?;
             Ok(own.iter().map(|lease| lease.path.clone()).collect())
         })
@@ -99,8 +98,7 @@ impl Reader<'_> {
         let mut tasks = Vec::new();
         for (repo, id) in self.tx.held_by(&me, HELD_MAX)? {
             if repo == self.caller.repo {
-                let task =
-                    settle(self.tx, &mut self.facts, |facts| Ok(facts.task(&repo, &id)?.cloned()))?;
+                let task = self.settled(|facts| Ok(facts.task(&repo, &id)?.cloned()))?;
                 let is_held = |task: &Task| task.claim.as_ref().is_some_and(|it| it.agent == me);
                 tasks.extend(task.filter(is_held));
             }
@@ -135,7 +133,7 @@ impl Reader<'_> {
 
     fn add_paths(&mut self, scope: &mut Scope, texts: &[String]) -> Result<(), Refusal> {
         let repo = scope.repo.clone();
-        let rule = settle(self.tx, &mut self.facts, |facts| facts.case_rule_of(&repo))?;
+        let rule = self.settled(|facts| facts.case_rule_of(&repo))?;
         for text in texts {
             // Stored patterns were parsed when they came in; one that no longer parses covers nothing.
             if let Ok(pattern) = Pattern::parse_with(text, rule)
@@ -149,7 +147,7 @@ impl Reader<'_> {
 
     fn task_by_id(&mut self, id: &TaskId) -> Result<Option<Task>, Refusal> {
         let repo = self.caller.repo.clone();
-        settle(self.tx, &mut self.facts, |facts| Ok(facts.task(&repo, id)?.cloned()))
+        self.settled(|facts| Ok(facts.task(&repo, id)?.cloned()))
     }
 
     /// Finds the posts of a kind that concern a scope, newest first, as far as they are wanted.
@@ -184,7 +182,7 @@ impl Reader<'_> {
             return Ok(None);
         }
         let repo = scope.repo.clone();
-        let post = settle(self.tx, &mut self.facts, |facts| Ok(facts.post(&repo, id)?.cloned()))?;
+        let post = self.settled(|facts| Ok(facts.post(&repo, id)?.cloned()))?;
         let is_current = |post: &Post| post.seq == seq && scope.concerns(post);
         let Some(post) = post.filter(is_current) else { return Ok(None) };
         let is_fresh = now.since(post.ts) < NEWS_LIFE;
@@ -231,7 +229,7 @@ impl Reader<'_> {
         task: Option<&Task>,
     ) -> Result<Option<comity_core::brief::PadHead>, Refusal> {
         let repo = self.caller.repo.clone();
-        settle(self.tx, &mut self.facts, |facts| {
+        self.settled(|facts| {
             let scope = pad_scope(facts, &repo, task.map(|task| task.id.as_str()))?;
             let id = PostId::named(PostKind::Pad, &scope);
             Ok(facts.post(&repo, &id)?.filter(|post| !post.text.is_empty()).map(pad_head))
@@ -250,8 +248,7 @@ impl Reader<'_> {
             if !seen.insert(id) {
                 continue;
             }
-            let memory =
-                settle(self.tx, &mut self.facts, |facts| Ok(facts.memory(&repo, id)?.cloned()))?;
+            let memory = self.settled(|facts| Ok(facts.memory(&repo, id)?.cloned()))?;
             let Some(memory) = memory.filter(|it| !it.is_expired(now) && scope.recalls(it)) else {
                 continue;
             };
@@ -275,8 +272,7 @@ impl Reader<'_> {
         let repo = self.caller.repo.clone();
         let mut lines = Vec::new();
         for id in ids.into_iter().rev().take(LOOK_MAX) {
-            let asked =
-                settle(self.tx, &mut self.facts, |facts| Ok(facts.decision(&repo, id)?.cloned()))?;
+            let asked = self.settled(|facts| Ok(facts.decision(&repo, id)?.cloned()))?;
             let settled =
                 |state| matches!(state, DecisionState::Answered | DecisionState::Defaulted);
             let Some(asked) = asked.filter(|asked| settled(asked.state)) else { continue };
@@ -291,7 +287,7 @@ impl Reader<'_> {
     /// Finds those of the newest questions that were asked for a task of an initiative.
     fn asked_in(&mut self, initiative: &str) -> Result<Vec<DecisionId>, Refusal> {
         let repo = self.caller.repo.clone();
-        let asked = settle(self.tx, &mut self.facts, |facts| Ok(facts.counters(&repo)?.decisions))?;
+        let asked = self.settled(|facts| Ok(facts.counters(&repo)?.decisions))?;
         let after = asked.checked_sub(LOOK_MAX as u64).map(DecisionId);
         let newest = DecisionQuery { repo, open_only: false, after, limit: LOOK_MAX };
         let mut found = Vec::new();

@@ -244,7 +244,7 @@ impl Reader<'_> {
     fn would_claim(&mut self, wish: &ClaimWish) -> (Seq, Result<(), Refusal>) {
         let request = self.caller.request(Command::Claim(wish.clone()));
         let policy = self.policy;
-        let decided = settle(self.tx, &mut self.facts, |facts| decide(facts, &request, policy));
+        let decided = self.settled(|facts| decide(facts, &request, policy));
         (self.facts.head.seq, decided.map(drop))
     }
 }

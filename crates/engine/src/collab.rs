@@ -1,6 +1,5 @@
 //! What a `collaboration/` tree shows of a repository, from one snapshot.
 
-use crate::batch::settle;
 use crate::caller::Caller;
 use crate::read::Reader;
 use crate::service::Service;
@@ -44,7 +43,7 @@ fn collab_state(reader: &mut Reader<'_>) -> Result<CollabState, Refusal> {
     let mut of_claims = BTreeMap::new();
     for lease in reader.live_leases(None, None, usize::MAX)? {
         of_claims.extend(lease.claim_of.clone().map(|task| (lease.id.to_string(), task)));
-        leases.push(settle(reader.tx, &mut reader.facts, |facts| view::lease(facts, &lease))?);
+        leases.push(reader.settled(|facts| view::lease(facts, &lease))?);
     }
     let mut agents = Vec::new();
     let mut after = None;
@@ -72,7 +71,7 @@ fn all_tasks(reader: &mut Reader<'_>) -> Result<Vec<TaskView>, Refusal> {
         for task in &rows {
             let policy = reader.policy;
             let view = |facts: &_| view::task(facts, task, policy, None);
-            tasks.push(settle(reader.tx, &mut reader.facts, view)?);
+            tasks.push(reader.settled(view)?);
         }
         match next {
             Some(next) => after = next,

@@ -1,6 +1,5 @@
 //! What the land rule says of work that nobody hands in: a check before it.
 
-use crate::batch::settle;
 use crate::caller::Caller;
 use crate::service::Service;
 use comity_core::land::{LeaseViolation, Window, violations};
@@ -21,9 +20,7 @@ impl Service {
             return Ok(Vec::new());
         };
         self.read(caller, |reader| {
-            settle(reader.tx, &mut reader.facts, |facts| {
-                violations(facts, &task.repo, &window, paths.iter().copied())
-            })
+            reader.settled(|facts| violations(facts, &task.repo, &window, paths.iter().copied()))
         })
     }
 }

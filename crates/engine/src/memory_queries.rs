@@ -1,6 +1,5 @@
 //! Looking up memories and directives as they are in effect.
 
-use crate::batch::settle;
 use crate::pages::{id_after, limit, number_after, page, rest};
 use crate::read::Reader;
 use comity_api::{
@@ -27,8 +26,7 @@ const READ_AT_A_TIME: usize = 200;
 impl Reader<'_> {
     pub(crate) fn memory(&mut self, id: &str) -> Result<MemoryAnswer, Refusal> {
         let repo = &self.caller.repo;
-        let found =
-            settle(self.tx, &mut self.facts, |facts| find_memory(facts, repo, id).cloned())?;
+        let found = self.settled(|facts| find_memory(facts, repo, id).cloned())?;
         Ok(MemoryAnswer { memory: view::memory(&found) })
     }
 
@@ -97,8 +95,7 @@ impl Reader<'_> {
 
     pub(crate) fn directive(&mut self, id: &str) -> Result<DirectiveAnswer, Refusal> {
         let repo = &self.caller.repo;
-        let found =
-            settle(self.tx, &mut self.facts, |facts| find_directive(facts, repo, id).cloned())?;
+        let found = self.settled(|facts| find_directive(facts, repo, id).cloned())?;
         Ok(DirectiveAnswer { directive: view::directive(&found) })
     }
 

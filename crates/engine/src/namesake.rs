@@ -1,6 +1,5 @@
 //! Says to two agents that they act under one id.
 
-use crate::batch::settle;
 use crate::caller::Caller;
 use crate::read::Reader;
 use crate::service::Service;
@@ -64,7 +63,7 @@ impl Reader<'_> {
         let me = &self.caller.actor;
         let mut acts = Vec::new();
         for (repo, id) in held {
-            let is_held = settle(self.tx, &mut self.facts, |facts| {
+            let is_held = self.settled(|facts| {
                 let claim = facts.task(repo, id)?.and_then(|task| task.claim.as_ref());
                 Ok(claim.is_some_and(|claim| claim.agent == *me))
             })?;

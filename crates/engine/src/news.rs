@@ -3,9 +3,9 @@
 //! Whoever answers offers it, and confirms it when the answer is out. The cursor of each agent is kept like a remembered
 //! answer: outside the log, on every store, and carried along when a store moves.
 
-use crate::batch::settle;
 use crate::brief::{AtHand, Extent, Found, LOOK_MAX};
 use crate::caller::Caller;
+use crate::far::Whereabouts;
 use crate::read::Reader;
 use crate::service::{Memo, Service};
 use comity_core::brief::{Brief, NewsItem, Room, Scope, news_item};
@@ -61,7 +61,10 @@ struct Looked {
 impl Service {
     /// Returns what is new for a caller, once. [`Service::delivered`] confirms that it arrived.
     pub fn news(&self, caller: &Caller) -> Result<Vec<NewsItem>, Refusal> {
-        Ok(self.give(caller, Asked::News)?.news)
+        match self.far() {
+            Some(far) => Ok(far.news()),
+            None => Ok(self.give(caller, Asked::News)?.news),
+        }
     }
 
     /// Returns the brief for a task or paths, without the changes and messages that the caller was given before.
@@ -139,7 +142,7 @@ impl Service {
 
 fn cursor(reader: &mut Reader<'_>) -> Result<Cursor, Refusal> {
     let (me, key): (AgentId, String) = (reader.caller.actor.clone(), key(&reader.caller.repo));
-    let saved = settle(reader.tx, &mut reader.facts, |facts| Ok(facts.saved(&me, &key)?.cloned()))?;
+    let saved = reader.settled(|facts| Ok(facts.saved(&me, &key)?.cloned()))?;
     // A cursor that this build cannot read is that of somebody new.
     Ok(saved.and_then(|saved| serde_json::from_str(&saved.answer).ok()).unwrap_or_default())
 }

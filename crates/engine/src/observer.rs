@@ -173,7 +173,10 @@ impl Service {
         }
         let observed = match all.as_slice() {
             [one] => one.clone(),
-            _ => Observed { steps: all.clone(), ..Observed::default() },
+            _ => {
+                let rules = all.iter().find_map(|seen| seen.rules.clone());
+                Observed { rules, steps: all.clone(), ..Observed::default() }
+            }
         };
         match self.execute(Request { observed, ..request.clone() }) {
             Ok(output) => {

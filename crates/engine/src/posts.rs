@@ -1,7 +1,6 @@
 //! Pads and interfaces as they are asked for, and briefs beside claims and leases.
 
 use crate::answer::Reply;
-use crate::batch::settle;
 use crate::brief::AtHand;
 use crate::caller::Caller;
 use crate::observer::Answered;
@@ -91,7 +90,7 @@ impl Reader<'_> {
             None => self.held_tasks()?.pop().map(|task| task.id.to_string()),
         };
         let repo = self.caller.repo.clone();
-        settle(self.tx, &mut self.facts, |facts| {
+        self.settled(|facts| {
             let scope = pad_scope(facts, &repo, scope.or(held.as_deref()))?;
             let id = PostId::named(PostKind::Pad, &scope);
             let post = facts.post(&repo, &id)?.cloned();
@@ -134,9 +133,7 @@ impl Reader<'_> {
 
     pub(crate) fn interface(&mut self, asked: &ShowInterface) -> Result<InterfaceAnswer, Refusal> {
         let repo = self.caller.repo.clone();
-        let post = settle(self.tx, &mut self.facts, |facts| {
-            find_interface(facts, &repo, &asked.name).cloned()
-        })?;
+        let post = self.settled(|facts| find_interface(facts, &repo, &asked.name).cloned())?;
         let version = asked.version.unwrap_or(post.version);
         let interface = self.version_of(&post, version)?;
         let diff = if asked.diff {

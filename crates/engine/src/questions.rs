@@ -1,6 +1,5 @@
 //! What a stopped task waits to be told, and an answer to all of it in one comment.
 
-use crate::batch::settle;
 use crate::caller::Caller;
 use crate::read::Reader;
 use crate::service::Service;
@@ -27,8 +26,7 @@ impl Reader<'_> {
         let mut asked = Vec::new();
         for id in &task.decisions {
             let repo = &task.repo;
-            let found =
-                settle(self.tx, &mut self.facts, |facts| Ok(facts.decision(repo, *id)?.cloned()))?;
+            let found = self.settled(|facts| Ok(facts.decision(repo, *id)?.cloned()))?;
             asked.extend(found);
         }
         if block.questions.is_empty() {

@@ -14,7 +14,7 @@ use comity_api::{
 };
 use comity_core::decide::{conflicts, find_decision, find_task, not_found, sweep};
 use comity_core::decision::Decision;
-use comity_core::facts::{Facts, Presence};
+use comity_core::facts::{Facts, Presence, Ruling};
 use comity_core::ids::{AgentId, DecisionId, LeaseId, Seq, TaskId};
 use comity_core::lease::{Lease, LeaseMode};
 use comity_core::limits;
@@ -61,6 +61,14 @@ impl<'a> Reader<'a> {
         Ok(Reader { tx, facts, policy, caller, changed, memo })
     }
 
+    /// Runs a rule over what is stored, loading what it asks for.
+    pub(crate) fn settled<T>(
+        &mut self,
+        rule: impl FnMut(&Facts) -> Ruling<T>,
+    ) -> Result<T, Refusal> {
+        settle(self.tx, &mut self.facts, rule)
+    }
+
     /// Shows a task with the whole brief for it.
     pub(crate) fn briefed(&mut self, id: &str) -> Result<BriefedTask, Refusal> {
         let task = self.find(id)?;
@@ -71,7 +79,7 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn mission(&mut self, id: &str) -> Result<MissionAnswer, Refusal> {
         let task = self.find(id)?;
-        let mission = settle(self.tx, &mut self.facts, |facts| mission_of(facts, &task))?;
+        let mission = self.settled(|facts| mission_of(facts, &task))?;
         Ok(MissionAnswer { task: self.task_view(&task)?, mission })
     }
 
@@ -82,31 +90,30 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn decision(&mut self, id: &str) -> Result<DecisionAnswer, Refusal> {
         let repo = &self.caller.repo;
-        let decision =
-            settle(self.tx, &mut self.facts, |facts| find_decision(facts, repo, id).cloned())?;
+        let decision = self.settled(|facts| find_decision(facts, repo, id).cloned())?;
         Ok(DecisionAnswer { decision: view::decision(&decision) })
     }
 
     pub(crate) fn find(&mut self, id: &str) -> Result<Task, Refusal> {
         let repo = &self.caller.repo;
-        settle(self.tx, &mut self.facts, |facts| find_task(facts, repo, id).cloned())
+        self.settled(|facts| find_task(facts, repo, id).cloned())
     }
 
     pub(crate) fn task_view(&mut self, task: &Task) -> Result<view::TaskView, Refusal> {
         let (policy, caller) = (self.policy, Some(&self.caller.actor));
-        settle(self.tx, &mut self.facts, |facts| view::task(facts, task, policy, caller))
+        self.settled(|facts| view::task(facts, task, policy, caller))
     }
 
     pub(crate) fn caller_roles(&mut self) -> Result<Vec<Role>, Refusal> {
         let (actor, policy) = (&self.caller.actor, self.policy);
-        settle(self.tx, &mut self.facts, |facts| roles_of(facts, actor, policy))
+        self.settled(|facts| roles_of(facts, actor, policy))
     }
 
     pub(crate) fn why(&mut self, id: &str) -> Result<WhyAnswer, Refusal> {
         let task = self.find(id)?;
         let roles = self.caller_roles()?;
         let (actor, policy) = (&self.caller.actor, self.policy);
-        let why = settle(self.tx, &mut self.facts, |facts| {
+        let why = self.settled(|facts| {
             comity_core::why::why(facts, &task, Claimant { id: actor, roles: &roles }, policy)
         })?;
         Ok(WhyAnswer { why })
@@ -158,7 +165,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn is_ready(&mut self, task: &Task, roles: &[Role]) -> Result<bool, Refusal> {
         let caller = Claimant { id: &self.caller.actor, roles };
         let policy = self.policy;
-        settle(self.tx, &mut self.facts, |facts| is_ready(facts, task, caller, policy))
+        self.settled(|facts| is_ready(facts, task, caller, policy))
     }
 
     pub(crate) fn leases(&mut self, wanted: &LeaseFilter) -> Result<LeasesPage, Refusal> {
@@ -167,7 +174,7 @@ impl<'a> Reader<'a> {
         let leases = self.live_leases(wanted.owner.as_ref(), after, limit + 1)?;
         let mut views = Vec::new();
         for lease in &leases {
-            views.push(settle(self.tx, &mut self.facts, |facts| view::lease(facts, lease))?);
+            views.push(self.settled(|facts| view::lease(facts, lease))?);
         }
         let (leases, next) = page(views, limit, |lease| lease.lock_id.clone());
         Ok(LeasesPage { leases, next })
@@ -209,13 +216,13 @@ impl<'a> Reader<'a> {
         let mut paths = Vec::new();
         for path in &wanted.paths {
             let repo = &self.caller.repo;
-            let rule = settle(self.tx, &mut self.facts, |facts| facts.case_rule_of(repo))?;
+            let rule = self.settled(|facts| facts.case_rule_of(repo))?;
             let pattern = Pattern::parse_with(path, rule).map_err(|error| {
                 let path = comity_core::ids::shorten(path);
                 Refusal::new(error.code(), format!("path {path:?}: {error}"))
             })?;
             let caller = self.caller;
-            let checked = settle(self.tx, &mut self.facts, |facts| {
+            let checked = self.settled(|facts| {
                 let near = facts.leases_near(&caller.repo, pattern.literal_prefix())?;
                 let mut mine = false;
                 for lease in near {
@@ -259,16 +266,14 @@ impl<'a> Reader<'a> {
         presence: &Presence,
     ) -> Result<view::AgentView, Refusal> {
         let repo = self.caller.repo.clone();
-        settle(self.tx, &mut self.facts, |facts| facts.counters(&repo))?;
+        self.settled(|facts| facts.counters(&repo))?;
         let holds = holds(self.tx, &mut self.facts, &repo, &agent.id)?;
         Ok(view::agent(agent, presence, holds, self.facts.moment.now))
     }
 
     pub(crate) fn agent(&mut self, id: &str) -> Result<AgentAnswer, Refusal> {
         let id = AgentId::parse(id)?;
-        let found = settle(self.tx, &mut self.facts, |facts| {
-            Ok((facts.agent(&id)?.cloned(), facts.presence(&id)?))
-        })?;
+        let found = self.settled(|facts| Ok((facts.agent(&id)?.cloned(), facts.presence(&id)?)))?;
         let (Some(agent), presence) = found else {
             return Err(not_found("agent", id.as_str()));
         };

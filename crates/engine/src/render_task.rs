@@ -1,7 +1,6 @@
 //! A task written as another protocol writes it: contracts of Neo.mjs, comments of ACE.
 
 use crate::answer::mission_of;
-use crate::batch::settle;
 use crate::read::Reader;
 use comity_api::{InterventionAnswer, RenderTask, RenderedTask, Rendering};
 use comity_core::chain::Stored;
@@ -47,7 +46,7 @@ impl Reader<'_> {
                 .ok_or_else(|| cannot(&task, "is not stuck; there is no error to report"))?
                 .render(),
             Rendering::AceTask => {
-                let made = settle(self.tx, &mut self.facts, |facts| mission_of(facts, &task))?;
+                let made = self.settled(|facts| mission_of(facts, &task))?;
                 instructions(task.id.as_str(), &made.instruction, task.branch.as_deref())
             }
             ace => self.comment(&task, ace, &told)?.render(generation),

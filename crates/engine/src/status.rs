@@ -1,6 +1,5 @@
 //! What is going on: counts, who holds what, what needs somebody.
 
-use crate::batch::settle;
 use crate::read::Reader;
 use comity_api::{Attention, Counts, StatusAnswer, TaskFilter, Working};
 use comity_core::limits;
@@ -95,7 +94,7 @@ fn working(reader: &mut Reader<'_>) -> Result<Vec<Working>, Refusal> {
     let mut working = Vec::new();
     for task in tasks.into_iter().take(WORKING_MAX) {
         let Some(claim) = &task.claim else { continue };
-        let expires_at = settle(reader.tx, &mut reader.facts, |facts| facts.claim_expiry(claim))?;
+        let expires_at = reader.settled(|facts| facts.claim_expiry(claim))?;
         working.push(Working {
             id: task.id.to_string(),
             status: task.status,

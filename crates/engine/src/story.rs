@@ -1,6 +1,5 @@
 //! What happened, the newest first: in a repository, and to one task with what was asked about it.
 
-use crate::batch::settle;
 use crate::pages::{bad_cursor, limit, page};
 use crate::read::Reader;
 use comity_api::{EventsPage, LogFilter, StoryAnswer};
@@ -41,8 +40,7 @@ impl Reader<'_> {
         let skipped = task.decisions.len().saturating_sub(STORY_DECISIONS_MAX);
         for id in task.decisions.iter().skip(skipped) {
             let repo = &task.repo;
-            let found =
-                settle(self.tx, &mut self.facts, |facts| Ok(facts.decision(repo, *id)?.cloned()))?;
+            let found = self.settled(|facts| Ok(facts.decision(repo, *id)?.cloned()))?;
             decisions.extend(found.as_ref().map(view::decision));
         }
         let wanted = LogFilter {

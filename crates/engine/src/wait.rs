@@ -213,9 +213,7 @@ impl Service {
     fn look(&self, caller: &Caller, id: &str) -> Result<Look, Refusal> {
         self.read(caller, |reader| {
             let repo = &caller.repo;
-            let found = settle(reader.tx, &mut reader.facts, |facts| {
-                find_decision(facts, repo, id).cloned()
-            })?;
+            let found = reader.settled(|facts| find_decision(facts, repo, id).cloned())?;
             match found.state {
                 DecisionState::Open => {}
                 DecisionState::Expired => return Err(expired(id, &found)),

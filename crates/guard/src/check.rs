@@ -1,5 +1,6 @@
 //! What agents' hooks and git's hooks ask: whether a piece of work is within what its task allows.
 
+use crate::gates::checked_by;
 use crate::git::{Git, NewFiles, WorkTree, snapshot};
 use crate::observer::{GitObserver, HandedIn};
 use comity_api::{ById, CheckWork, GuardAnswer, op};
@@ -31,6 +32,13 @@ comity_engine::handlers_of! { Guard, register {
 } }
 
 impl Guard {
+    /// Returns the same with the settings that work is checked by.
+    pub(crate) fn checking(&self, tree: &Path) -> Result<Guard, Refusal> {
+        let mut guard = self.clone();
+        (guard.context.config, _) = checked_by(&self.context, &Git::at(tree))?;
+        Ok(guard)
+    }
+
     pub(crate) fn service(&self) -> Result<Service, Refusal> {
         self.context.service(Access::Read)
     }
@@ -38,12 +46,13 @@ impl Guard {
     /// Checks the work tree as it is, committed or not.
     fn check(&self, caller: &Caller, input: &CheckWork) -> Result<Answered<GuardAnswer>, Refusal> {
         let id = input.id.clone().map_or_else(|| self.held(caller), Ok)?;
-        let service = self.service()?;
-        let task = service.task(caller, &id)?;
         let Some(tree) = &self.observer.tree else {
+            self.service()?.task(caller, &id)?;
             return Err(Refusal::input("there is no git repository to check")
                 .hint("run the command inside the work tree"));
         };
+        let service = self.checking(tree)?.service()?;
+        let task = service.task(caller, &id)?;
         let mut answer = GuardAnswer {
             ok: true,
             task: task.id.to_string(),

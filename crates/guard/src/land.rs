@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const MERGES_MAX: &str = "--max-count=100000";
 
 /// Lists the names that differ between two commits; none when git cannot tell.
-fn names(git: &Git, from: &str, to: &str) -> Option<BTreeSet<String>> {
+pub(crate) fn names(git: &Git, from: &str, to: &str) -> Option<BTreeSet<String>> {
     let args =
         ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--end-of-options", from, to];
     let output = git.output(&args).filter(|output| output.status.success())?;

@@ -2,6 +2,7 @@
 
 use crate::base_branch::Standing;
 use crate::diff::{Change, changes, text_at};
+use crate::gates::base_config;
 use crate::git::{self, Containment, Git, NewFiles, WorkTree};
 use crate::landing::Journal;
 use crate::{deps, land, span, wip};
@@ -70,6 +71,11 @@ impl Observer for GitObserver {
         let git = Git::at(tree);
         let standing = Standing::of(&git, self.base.as_deref())?;
         let observed = &mut seen.observed;
+        if let Some(base) = standing.base.as_ref().filter(|_| look.wanted.rules) {
+            let config = base_config(&git, base)?;
+            let settings = config.map(|config| config.settings()).transpose()?;
+            observed.rules = settings.map(|settings| settings.policy.base_rules());
+        }
         if look.wanted.claim {
             observed.claim = standing.claim(&git);
         }

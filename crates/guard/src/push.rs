@@ -4,10 +4,12 @@ use crate::base_branch::Standing;
 use crate::check::Guard;
 use crate::git::Git;
 use crate::span::has_work;
+use crate::staged::{MECHANICAL, changed_lines};
 use comity_api::{CheckPush, EmitEvent, PushAnswer, op};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::{Deliverable, Task};
 use comity_engine::{Answered, Caller};
+use comity_project::Config;
 use comity_project::store::Access;
 use comity_protocol::neomjs::safety::{Push, protected_pushes, read_pushes};
 use serde_json::{Map, json};
@@ -28,7 +30,9 @@ impl Guard {
             Refusal::input(format!("{shown:?} is not a line that git gives a pre-push hook"))
                 .hint("a line has a local ref, a local commit, a remote ref and a remote commit")
         })?;
-        let (config, actor) = (&self.context.config, &caller.actor);
+        let checking = self.observer.tree.as_deref().map(|tree| self.checking(tree)).transpose()?;
+        let config = &checking.as_ref().unwrap_or(self).context.config;
+        let actor = &caller.actor;
         let hit = protected_pushes(&pushes, &config.protected_branches());
         let (mut remarks, is_agent) = (Vec::new(), !actor.is_person() && !actor.is_script());
         let message = format!("{actor} may not push to {} directly", hit.join(", "));
@@ -43,9 +47,48 @@ impl Guard {
         if config.names_branches() && is_agent {
             self.under_its_name(caller, &pushes)?;
         }
+        let sizes = self.too_large_to_review(caller, &pushes, config)?;
+        if let Some(first) = sizes.first().filter(|_| is_agent && config.commits().refuses_size) {
+            return Err(Refusal::new(Code::LimitExceeded, first.clone())
+                .hint("divide the work, or ask a planner or a person to allow more"));
+        }
+        remarks.extend(sizes.iter().map(|text| format!("warning: {text}")));
         self.tell_pushed(caller, &pushes, input.remote.as_deref());
         let refs = pushes.into_iter().map(|push| push.remote).collect();
         Ok(Answered { output: PushAnswer { ok: true, remote: input.remote, refs }, remarks })
+    }
+
+    /// Says which branches have more changed lines than the project wants to review at once. Work of the type `mechanical` may
+    /// be large.
+    fn too_large_to_review(
+        &self,
+        caller: &Caller,
+        pushes: &[Push],
+        config: &Config,
+    ) -> Result<Vec<String>, Refusal> {
+        let (Some(most), Some(tree)) = (config.commits().max_pr_lines, &self.observer.tree) else {
+            return Ok(Vec::new());
+        };
+        let git = Git::at(tree);
+        let Some(base) = Standing::of(&git, config.base_branch())?.base else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for push in pushes.iter().filter(|push| push.commit.bytes().any(|byte| byte != b'0')) {
+            let Some(branch) = push.branch() else { continue };
+            let task = self.task_of(caller, branch);
+            let task = task.map(|id| self.service()?.task(caller, &id)).transpose()?;
+            let fork = git.line(&["merge-base", "--end-of-options", &base, &push.commit]);
+            let is_large_by_nature = task.and_then(|task| task.kind).as_deref() == Some(MECHANICAL);
+            let (Some(fork), false) = (fork, is_large_by_nature) else { continue };
+            let lines = changed_lines(&git, &["diff", &fork, &push.commit]).unwrap_or_default();
+            if lines > most {
+                found.push(format!(
+                    "the changed lines of {branch} are {lines}, but the limit is {most}"
+                ));
+            }
+        }
+        Ok(found)
     }
 
     /// Writes into the log which commits are pushed, as far as the remote is not known to have them. A push does not fail for it.

@@ -2,15 +2,18 @@
 //! and the project allow.
 
 use crate::check::Guard;
-use crate::git::Git;
+use crate::git::{Git, write_staged};
 use crate::observer::HandedIn;
 use crate::secrets;
 use comity_api::{ById, CheckPaths, LeaseFilter, StagedAnswer, op};
 use comity_core::decide::examine;
 use comity_core::hint::{op as operation, say};
+use comity_core::lease::LeaseMode;
 use comity_core::limits::{PAGE_MAX, PATTERNS_MAX};
+use comity_core::pattern::Pattern;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::{Deliverable, Task};
+use comity_core::view::LeaseView;
 use comity_engine::{Answered, Caller, Service};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -18,7 +21,7 @@ use std::path::Path;
 /// Problems that a message names; all of them are in the details.
 const SAID_MAX: usize = 5;
 /// Work of this type may be large.
-const MECHANICAL: &str = "mechanical";
+pub(crate) const MECHANICAL: &str = "mechanical";
 
 impl Guard {
     /// Refuses a commit of an agent that touches what another owner has leased, breaks a constraint of its task, or has a secret
@@ -28,6 +31,10 @@ impl Guard {
             return Err(Refusal::input("there is no git repository to check")
                 .hint("run the command inside the work tree"));
         };
+        self.checking(tree)?.staged_in(caller, tree)
+    }
+
+    fn staged_in(&self, caller: &Caller, tree: &Path) -> Result<Answered<StagedAnswer>, Refusal> {
         let git = self.staged_git(tree);
         let files = staged_names(&git).ok_or_else(unseen)?;
         let service = self.service()?;
@@ -111,7 +118,7 @@ impl Guard {
 
     /// Lists the constraints of a task that the next commit would break.
     fn broken(&self, task: &Task, service: &Service, git: &Git) -> Result<Vec<Value>, Refusal> {
-        let commit = git.line(&["write-tree"]).ok_or_else(unseen)?;
+        let commit = write_staged(git).ok_or_else(unseen)?;
         let work = HandedIn { commit, branch: git.branch(), is_snapshot: true, base: None };
         let work = self.observer.seen(task, &work)?;
         let mut found: Vec<Value> = Vec::new();
@@ -193,24 +200,42 @@ pub(crate) fn changed_lines(git: &Git, compared: &[&str]) -> Option<u64> {
     Some(numbers.filter_map(|number| number.parse::<u64>().ok()).sum())
 }
 
-/// Lists the files that others have leased now.
-fn leased(caller: &Caller, service: &Service, files: &[String]) -> Result<Vec<Value>, Refusal> {
-    let mut found: Vec<Value> = Vec::new();
-    for some in files.chunks(PATTERNS_MAX) {
+/// Lists the files that others have leased for themselves alone, with the leases.
+pub(crate) fn held_by_others(
+    caller: &Caller,
+    service: &Service,
+    files: &[String],
+) -> Result<Vec<(String, LeaseView)>, Refusal> {
+    // A name that no pattern can spell is covered by leases on directories only; the land rule judges it.
+    let names: Vec<&String> =
+        files.iter().filter(|file| Pattern::parse(&comity_project::escape(file)).is_ok()).collect();
+    let mut found = Vec::new();
+    for some in names.chunks(PATTERNS_MAX) {
         let paths = some.iter().map(|file| comity_project::escape(file)).collect();
         let seen = service.call::<op::LeaseCheck>(caller, CheckPaths { paths })?.paths;
         for (file, seen) in some.iter().zip(seen) {
-            found.extend(seen.conflicts.first().map(|conflict| {
-                let held = &conflict.held;
-                let (owner, until) = (&held.owner, &held.expires_at);
-                let message = format!("{file} is leased to {owner} until {until}");
-                json!({"constraint": "lease", "path": file, "holder": owner,
-                    "lock_id": held.lock_id, "from": held.acquired_at, "until": until,
-                    "message": message})
-            }));
+            let mut held = seen.conflicts.into_iter().map(|conflict| conflict.held);
+            found.extend(held.find(is_exclusive).map(|held| ((*file).clone(), held)));
         }
     }
     Ok(found)
+}
+
+/// A shared lease keeps nobody from landing.
+pub(crate) fn is_exclusive(held: &LeaseView) -> bool {
+    held.mode == LeaseMode::Exclusive.as_str()
+}
+
+/// Lists the files that others have leased now, as problems of a commit.
+fn leased(caller: &Caller, service: &Service, files: &[String]) -> Result<Vec<Value>, Refusal> {
+    let found = held_by_others(caller, service, files)?;
+    let problem = |(file, held): (String, LeaseView)| {
+        let (owner, until) = (&held.owner, &held.expires_at);
+        let message = format!("{file} is leased to {owner} until {until}");
+        json!({"constraint": "lease", "path": file, "holder": owner, "lock_id": held.lock_id,
+            "from": held.acquired_at, "until": until, "message": message})
+    };
+    Ok(found.into_iter().map(problem).collect())
 }
 
 fn secret(one: &secrets::Secret) -> Value {

@@ -19,6 +19,8 @@ const KEPT_MAX: usize = 50;
 const PLACE: &str = "refs/comity/wip";
 /// A claim is in danger when this part of its life is left without a sign of life: a fifth.
 const DANGER: i64 = 5;
+/// Nor do those who look miss a short one: they look every few seconds.
+const DANGER_LEAST: Millis = Millis::from_secs(10);
 /// Claims that are looked at for snapshots.
 const CLAIMS_MAX: usize = 500;
 
@@ -186,14 +188,16 @@ impl InDanger {
         for shown in service.call::<op::TaskList>(caller, filter)?.tasks {
             let Some(end) = shown.claim.as_ref().map(|claim| claim.expires_at) else { continue };
             let Some(claim) = service.task(caller, &shown.id)?.claim else { continue };
-            let danger = Millis::from_ms(claim.ttl.ms() / DANGER);
+            let danger = Millis::from_ms(claim.ttl.ms() / DANGER).max(DANGER_LEAST);
             let is_here = claim.host.is_some() && claim.host == caller.via.host;
-            if !is_here || now.plus(danger) < end || !self.0.insert((claim.fence, end)) {
+            if !is_here || now.plus(danger) < end || self.0.contains(&(claim.fence, end)) {
                 continue;
             }
             let tree = claim.workspace.as_deref().and_then(|place| own_tree(root, place));
-            let kept = tree.map(|tree| take(&tree, now)).transpose()?.flatten();
-            said.extend(kept.map(|kept| kept_words(&shown.id, &kept)));
+            if let Some(kept) = tree.map(|tree| take(&tree, now)).transpose()?.flatten() {
+                self.0.insert((claim.fence, end));
+                said.push(kept_words(&shown.id, &kept));
+            }
         }
         Ok(said)
     }

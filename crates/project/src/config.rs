@@ -2,12 +2,13 @@
 
 use crate::detect;
 use crate::gates::{GateCommand, GateRuns, GateTable, GatesTable};
+use crate::github::GithubTable;
 use crate::plain_file;
 use crate::problem::Problem;
 use crate::root::{Root, SETTINGS_DIR};
 use crate::store::{self, Place};
 use crate::trust::{self, Power};
-use crate::{fleet, supervisor};
+use crate::{fleet, merging, supervisor};
 use comity_core::decide::BRANCH_WORDS;
 use comity_core::hint::{op, say};
 use comity_core::ids::RepoName;
@@ -17,7 +18,7 @@ use comity_core::policy::{Land, Policy, Undeclared};
 use comity_core::refusal::Refusal;
 use comity_core::role::{Role, Verb};
 use comity_core::time::Millis;
-use comity_core::write_guard::{self, FreeFiles};
+use comity_core::write_guard::{self, FreeFiles, WriteRules};
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
 use comity_protocol::labels::Dialect;
@@ -50,7 +51,9 @@ pub struct Config {
     redact: RedactTable,
     labels: LabelsTable,
     serve: ServeTable,
+    pub(crate) github: GithubTable,
     pub(crate) fleet: fleet::FleetTable,
+    pub(crate) merge: merging::MergeTable,
     pub(crate) budget: fleet::BudgetTable,
     pub(crate) drivers: BTreeMap<String, fleet::DriverTable>,
     pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
@@ -158,7 +161,7 @@ pub struct CommitSettings {
 /// What the guard does when an agent writes a file.
 #[derive(Clone, Debug)]
 pub struct WriteSettings {
-    pub free: FreeFiles,
+    pub rules: WriteRules,
     pub shared: bool,
     pub protected: Vec<Pattern>,
 }
@@ -228,6 +231,7 @@ impl Config {
             return Err(named(Problem::new("branch.protected", bad)));
         }
         config.labels().map_err(named)?;
+        config.github().map_err(named)?;
         Ok(config)
     }
 
@@ -300,6 +304,8 @@ impl Config {
             undeclared: self.guard.undeclared,
             land: self.guard.land,
             fold_case: self.project.fold_case,
+            lease_mode: self.guard.lease_mode,
+            merge_target: self.merging()?.target,
             fleet: self.fleet_policy()?,
         };
         let redact = RedactOptions {
@@ -327,6 +333,7 @@ impl Config {
             .chain(gates)
             .chain(self.driver_powers(root)?)
             .chain(self.ci_power(root)?)
+            .chain(self.github_powers(root))
             .collect())
     }
 
@@ -364,7 +371,7 @@ impl Config {
                 .map_err(|error| Refusal::input(format!("[guard] protected: {name:?}: {error}")))
         };
         Ok(WriteSettings {
-            free: self.guard.leases,
+            rules: WriteRules { free: self.guard.leases, undeclared: self.guard.undeclared },
             shared: self.guard.lease_mode == LeaseMode::Shared,
             protected: names.iter().map(read).collect::<Result<_, _>>()?,
         })

@@ -15,7 +15,7 @@ use comity_core::hint::{Hint, op, say};
 use comity_core::ids::{AgentId, Fence, RepoName};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::via::Via;
-use comity_engine::{Caller, Far, Handler, Moment, Observer, Service};
+use comity_engine::{Caller, Handler, Moment, Observer, Service};
 use comity_store::postgres::{OpenOptions, PgStore};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -59,7 +59,7 @@ pub struct Context {
     /// The service that was opened first.
     opened: Arc<OnceLock<Service>>,
     at: Option<Moment>,
-    far: Option<Arc<dyn Far>>,
+    far: Option<Arc<Server>>,
 }
 
 impl Context {
@@ -81,7 +81,8 @@ impl Context {
             return Ok(None);
         }
         let context = Context::find(machine, asked)?;
-        let is_set_up = context.root.dir.join(SETTINGS_DIR).is_dir() || context.store.exists();
+        let has_settings = context.root.dir.join(SETTINGS_DIR).is_dir();
+        let is_set_up = has_settings || context.is_far() || context.store.exists();
         Ok(is_set_up.then_some(context))
     }
 
@@ -204,7 +205,9 @@ impl Context {
                 .hint(Hint::default().say("leave ").mention("at").say(" out")));
         }
         if let Some(far) = &self.far {
-            return Service::over(far.clone(), self.config.settings()?);
+            let service = Service::over(far.clone(), self.config.settings()?)?;
+            self.opened.get_or_init(|| service.clone());
+            return Ok(service);
         }
         let service = self.service_at(&self.store, access)?;
         if let Some(moment) = self.at {
@@ -219,9 +222,19 @@ impl Context {
         self.opened.get()
     }
 
+    /// Tells whether it is about a moment of the past.
+    pub fn is_past(&self) -> bool {
+        self.at.is_some()
+    }
+
     /// Tells whether a server answers in the place of the store.
     pub fn is_far(&self) -> bool {
         self.far.is_some()
+    }
+
+    /// Returns the server that answers in the place of the store.
+    pub fn server_in_place(&self) -> Option<&Server> {
+        self.far.as_deref()
     }
 
     /// Opens another store with the same rules before it.
@@ -383,7 +396,7 @@ fn store_of_files(
 }
 
 /// Finds the server that is asked in the place of the store.
-fn far(environment: &Environment, asked: &Asked) -> Result<Option<Arc<dyn Far>>, Refusal> {
+fn far(environment: &Environment, asked: &Asked) -> Result<Option<Arc<Server>>, Refusal> {
     let given = match &asked.url {
         Some(url) => Some(url.clone()),
         None => match environment.own("COMITY_URL").filter(|url| !url.is_empty()) {

@@ -1,6 +1,7 @@
 //! The command line over a server: requests over TCP, TLS or a socket, one connection each.
 
 use comity_api::{Door, EventView, Kind, Method, Row, routes};
+use comity_core::brief::NewsItem;
 use comity_core::hint::Hint;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{Answered, Caller, Far, Stop};
@@ -11,7 +12,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a connection may take to come about.
@@ -22,6 +23,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 const ANSWER_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Tells the server that next steps are worded here.
 const CLIENT_HEADER: &str = "Comity-Client: cli\r\n";
+
+/// The key beside an answer with what is new for the caller.
+const NEWS: &str = "news";
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +42,8 @@ pub struct Server {
     token: Option<String>,
     repo: Option<String>,
     at: Option<String>,
+    /// What the server said beside its answers.
+    news: Mutex<Vec<NewsItem>>,
 }
 
 impl Server {
@@ -63,7 +69,7 @@ impl Server {
             return Err(Refusal::input(format!("{url:?} is not the address of a server"))
                 .hint("use http://HOST:PORT, https://HOST or unix:PATH"));
         };
-        Ok(Server { place, url: trimmed.to_owned(), token, repo, at })
+        Ok(Server { place, url: trimmed.to_owned(), token, repo, at, news: Mutex::default() })
     }
 
     fn unreachable(&self, error: &dyn std::fmt::Display) -> Refusal {
@@ -142,6 +148,33 @@ impl Server {
         let mut heard = Heard::head(&mut reader).map_err(failed)?;
         heard.read_body(&mut reader).map_err(failed)?;
         Ok(heard)
+    }
+
+    /// Sends a text to an address of the server, and returns the texts that it answers with: none, one, or the data of a stream.
+    pub fn post(
+        &self,
+        path: &str,
+        headers: &[(&str, String)],
+        body: &str,
+    ) -> Result<Vec<String>, Refusal> {
+        let headers: String =
+            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let heard = self.ask(&format!("POST {path}"), &headers, body)?;
+        let is_stream = heard.header("content-type").is_some_and(|it| it.contains("event-stream"));
+        let text = String::from_utf8_lossy(&heard.body).into_owned();
+        let data = |line: &str| line.strip_prefix("data:").map(|data| data.trim().to_owned());
+        let mut texts: Vec<String> = match is_stream {
+            true => text.lines().filter_map(data).collect(),
+            false => vec![text],
+        };
+        texts.retain(|text| !text.trim().is_empty());
+        if !(200..300).contains(&heard.status) && texts.iter().all(|text| !text.contains("jsonrpc"))
+        {
+            return Err(heard.value().err().unwrap_or_else(|| {
+                Refusal::new(Code::StoreUnavailable, format!("the server answers {}", heard.status))
+            }));
+        }
+        Ok(texts)
     }
 
     /// Returns the parameters that every request has.
@@ -322,7 +355,12 @@ impl Far for Server {
         }
         let head = format!("{} /api/v1/{path}{query}", route.method.as_str());
         let heard = self.ask(&head, &headers, &body)?;
-        Ok(Answered { output: heard.value()?, remarks: heard.remarks() })
+        let mut output = heard.value()?;
+        let news = output.as_object_mut().and_then(|fields| fields.remove(NEWS));
+        if let Some(Ok(news)) = news.map(serde_json::from_value::<Vec<NewsItem>>) {
+            self.news.lock().unwrap_or_else(PoisonError::into_inner).extend(news);
+        }
+        Ok(Answered { output, remarks: heard.remarks() })
     }
 
     fn follow(
@@ -365,6 +403,10 @@ impl Far for Server {
 
     fn url(&self) -> String {
         self.url.clone()
+    }
+
+    fn news(&self) -> Vec<NewsItem> {
+        std::mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -12,7 +12,7 @@ pub mod sessions;
 pub mod tokens;
 
 pub use http::{Listen, Listening, REMARKS_HEADER, link, serve};
-pub use mcp::serve_stdio;
+pub use mcp::{forward, serve_stdio};
 
 use comity_core::hint::{op, say};
 use comity_core::refusal::{Code, Refusal};

@@ -6,6 +6,8 @@ use crate::args::{ConfigCommand, Global};
 use crate::human;
 use crate::output::Reply;
 use comity_core::refusal::Refusal;
+use comity_guard::CheckSettings;
+use comity_guard::git::Git;
 use comity_project::Context;
 use comity_project::settings_file::{self, Setting};
 use human::settings::{SettingShown, SettingsShown};
@@ -32,9 +34,22 @@ pub(super) fn run(
         ConfigCommand::Set { key, value } => {
             let one = shown(global, settings_file::set(&context.actor, root, &key, &value)?)?;
             let words = format!("{} = {}\n", one.key, one.value.as_deref().unwrap_or_default());
-            Ok(Reply::text(json!({"setting": one}), words))
+            Ok(Reply::text(json!({"setting": one}), words).noted(not_yet(context, &key)))
         }
     }
+}
+
+/// Tables that submitted work is judged by.
+const JUDGING: [&str; 4] = ["gate.", "gates.", "guard.", "roles."];
+
+/// Says when a value does not judge submitted work yet: the base branch has settings of its own.
+fn not_yet(context: &Context, key: &str) -> Vec<String> {
+    let is_judging = JUDGING.iter().any(|table| key.starts_with(table));
+    let Some(tree) = context.git_tree().filter(|_| is_judging) else { return Vec::new() };
+    let from = CheckSettings::of(context, &Git::at(tree)).map(|settings| settings.from);
+    let based = from.is_ok_and(|from| from.commit.is_some());
+    let note = "note: submitted work is judged by the settings of the base branch; commit this change there";
+    based.then(|| note.to_owned()).into_iter().collect()
 }
 
 /// Says where a value comes from: an option, a variable, a line of the file, or comity itself.

@@ -26,30 +26,46 @@ pub(super) fn run(global: &Global, command: GuardCommand) -> Result<Reply, Refus
             call::<op::GuardCheck>(&guard, &caller, CheckWork { id, base, head }, checked)
         }
         GuardCommand::Push { remote } => {
-            let (text, guard) = (text::contract("-")?, guard()?);
-            let input = CheckPush { text, remote: remote.into_iter().next() };
-            call::<op::GuardPush>(&guard, &guard.context.caller(), input, |_, _| String::new())
+            let input = CheckPush { text: text::contract("-")?, remote: remote.into_iter().next() };
+            warned(
+                global,
+                guard().and_then(|guard| {
+                    call::<op::GuardPush>(&guard, &guard.context.caller(), input, |_, _| {
+                        String::new()
+                    })
+                }),
+            )
         }
         GuardCommand::Hook { client } => Ok(super::hook::run(global, client)),
-        GuardCommand::Commit { message_file: None, .. } => {
-            let guard = guard()?;
-            let caller = guard.context.caller();
-            call::<op::GuardStaged>(&guard, &caller, Nothing {}, |_, _| String::new())
-        }
+        GuardCommand::Commit { message_file: None, .. } => warned(
+            global,
+            guard().and_then(|guard| {
+                let caller = guard.context.caller();
+                call::<op::GuardStaged>(&guard, &caller, Nothing {}, |_, _| String::new())
+            }),
+        ),
         GuardCommand::Commit { hook: true, .. } if !has_template(global) => Ok(Reply::printed()),
         GuardCommand::Commit { message_file: Some(message_file), hook } => {
             let input = CheckMessage { message: text::message(&message_file)? };
             let caller = env::caller_alone()?;
             let checked = call::<op::GuardCommit>(&Messages, &caller, input, |_, _| String::new());
-            match checked {
-                // A person is told and may go on.
-                Err(refusal) if hook && !env::is_agent() => {
-                    output::remark(&format!("warning: {}", refusal.message));
-                    Ok(Reply::printed())
-                }
-                done => done,
-            }
+            if hook { warned(global, checked) } else { checked }
         }
+    }
+}
+
+/// A person is told and may go on, whatever goes wrong: also a guard that cannot answer. An agent is stopped.
+fn warned(global: &Global, checked: Result<Reply, Refusal>) -> Result<Reply, Refusal> {
+    let is_agent = match &global.asked().actor {
+        Some(named) => !named.starts_with("human:"),
+        None => env::is_agent(),
+    };
+    match checked {
+        Err(refusal) if !is_agent => {
+            output::remark(&format!("warning: {}", refusal.message));
+            Ok(Reply::printed())
+        }
+        done => done,
     }
 }
 

@@ -88,7 +88,7 @@ fn answer(global: &Global, client: HookClient, event: &HookEvent) -> Result<Hook
         return Ok(HookAnswer::default());
     };
     // A guard that made a store of its own would know no leases, and let everything pass.
-    if !context.store.exists() {
+    if !context.is_far() && !context.store.exists() {
         let text = format!("there is no store at {}", context.store_url());
         let hint = say("a person runs ").quote(op("init")).say(" or brings the store back");
         return Err(Refusal::new(Code::StoreUnavailable, text).hint(hint));

@@ -21,6 +21,14 @@ fn served(global: &Global, root: Option<&String>) -> Result<Served, Refusal> {
 }
 
 pub(super) fn mcp(global: &Global, client: Option<String>) -> Result<Reply, Refusal> {
+    let asked = Asked { root: global.roots.first().cloned(), ..global.asked() };
+    let context = Context::find(&env::machine()?, &asked)?;
+    if let Some(server) = context.server_in_place() {
+        // A client that is gone hears nothing; its input ends, too.
+        let say = |message: &serde_json::Value| drop(output::line(message));
+        comity_server::forward(server, std::io::stdin().lock(), say);
+        return Ok(Reply::printed());
+    }
     comity_server::serve_stdio(served(global, global.roots.first())?, env::machine()?, client)?;
     Ok(Reply::printed())
 }

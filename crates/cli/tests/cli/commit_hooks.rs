@@ -97,9 +97,15 @@ fn constraints_and_a_stale_fence_stop_a_commit() {
 #[test]
 fn a_large_commit_is_warned_of_or_refused_unless_the_task_is_mechanical() {
     let sandbox = begun(&[]);
-    sandbox.json(&["config", "set", "guard.max_commit_lines", "3"]);
-    sandbox.json(&["config", "set", "guard.max_commit_files", "1"]);
-    sandbox.git(&sandbox.root, &["commit", "-qnam", "Settings"]);
+    // Settings count once the base branch has them.
+    let set = |key: &str, value: &str| {
+        let done = sandbox.comity().by("human:ann").args(&["config", "set", key, value]).done();
+        assert!(done.stderr.contains("judged by the settings of the base branch"), "{done:?}");
+        let config = ".comity/config.toml";
+        sandbox.git(&sandbox.root, &["commit", "-qnm", "Settings", "--only", config]);
+    };
+    set("guard.max_commit_lines", "3");
+    set("guard.max_commit_files", "1");
     sandbox.write("src/a.rs", "1\n2\n3\n4\n");
     sandbox.write("src/b.rs", "two\n");
     sandbox.git(&sandbox.root, &["add", "-A"]);
@@ -107,7 +113,7 @@ fn a_large_commit_is_warned_of_or_refused_unless_the_task_is_mechanical() {
     assert_eq!(warned.exit, 0, "{}", warned.stderr);
     assert!(warned.stderr.contains("the files of the commit are 2, but the limit is 1"));
     assert!(warned.stderr.contains("changed lines of the commit are 7, but the limit is 3"));
-    sandbox.json(&["config", "set", "guard.size", "refuse"]);
+    set("guard.size", "refuse");
     let names: Vec<String> = refusal(&sandbox)["details"]["violations"]
         .as_array()
         .unwrap()
@@ -115,11 +121,23 @@ fn a_large_commit_is_warned_of_or_refused_unless_the_task_is_mechanical() {
         .map(|one| one["constraint"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(names, ["max_commit_files", "max_commit_lines"]);
-    sandbox.json(&["config", "set", "guard.max_pr_lines", "5"]);
+    set("guard.max_pr_lines", "5");
     assert!(refusal(&sandbox)["message"].as_str().unwrap().contains("the whole work"));
+    sandbox.git(&sandbox.root, &["switch", "-qc", "feat/T1-work"]);
+    sandbox.git(&sandbox.root, &["commit", "-qnm", "Large"]);
+    let tip = sandbox.git(&sandbox.root, &["rev-parse", "HEAD"]);
+    let line = format!("refs/heads/x {tip} refs/heads/feat/T1-work {}\n", "0".repeat(40));
+    let push = |by: &str| {
+        sandbox.comity().by(by).args(&["guard", "push", "origin", "url"]).stdin(&line).done()
+    };
+    let (refused, warned) = (push("eve"), push("human:ann"));
+    let said = "the changed lines of feat/T1-work are 7, but the limit is 5";
+    assert!(refused.exit == 3 && refused.stderr.contains(said), "{refused:?}");
+    assert!(warned.exit == 0 && warned.stderr.contains(said), "{warned:?}");
     let typed = ["task", "update", "T1", "--type", "mechanical"];
     sandbox.comity().by("human:ann").args(&typed).json();
     assert_eq!(sandbox.comity().by("eve").args(&["guard", "commit"]).done().exit, 0);
+    assert_eq!(push("eve").exit, 0);
 }
 
 #[test]

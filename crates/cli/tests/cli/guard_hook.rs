@@ -149,6 +149,42 @@ fn a_setting_says_whether_free_files_are_leased() {
     sandbox.write(".comity/config.toml", "[guard]\nlease_mode = \"shared\"\n");
     assert_eq!(edit(&sandbox, "s-11111111", "x.rs").exit, 0);
     assert_eq!(sandbox.json(&["lease", "list"])["leases"][0]["mode"], "shared");
+    let other = edit(&sandbox, "t-22222222", "x.rs");
+    assert_eq!(other.exit, 0, "shared leases stand beside each other: {}", other.stderr);
+    assert_eq!(edit(&sandbox, "s-11111111", "x.rs").exit, 0);
+}
+
+#[test]
+fn where_undeclared_files_are_refused_a_file_of_no_task_is_leased_on_purpose_first() {
+    let sandbox = project();
+    sandbox.write(".comity/config.toml", "[guard]\nundeclared = \"refuse\"\n");
+    assert_eq!(edit(&sandbox, "s-11111111", "src/b.rs").exit, 0, "it holds no task");
+    sandbox.json(&["task", "create", "One file", "--file", "src/a.rs"]);
+    sandbox.comity().by("claude-code:11111111").args(&["task", "claim"]).json();
+    assert_eq!(edit(&sandbox, "s-11111111", "src/a.rs").exit, 0);
+    let done = edit(&sandbox, "s-11111111", "src/c.rs");
+    assert_eq!(done.exit, 2);
+    assert!(done.stderr.contains("T1 does not declare src/c.rs"), "{}", done.stderr);
+    let take = ["lease", "acquire", "src/c.rs", "--task", "T1"];
+    sandbox.comity().by("claude-code:11111111").args(&take).json();
+    assert_eq!(edit(&sandbox, "s-11111111", "src/c.rs").exit, 0);
+}
+
+#[test]
+fn a_file_whose_name_no_pattern_can_spell_stops_no_command_and_no_commit() {
+    let sandbox = project();
+    sandbox.write("a\tb\\c", "one\n");
+    sandbox.write("[x].rs", "one\n");
+    for _ in 0..2 {
+        for event in ["PreToolUse", "PostToolUse"] {
+            let done = bash(&sandbox, "s-11111111", event);
+            assert_eq!((done.exit, done.stdout.as_str()), (0, ""), "{}", done.stderr);
+        }
+        sandbox.write("a\tb\\c", "two\n");
+        sandbox.comity().by("bob").args(&["lease", "acquire", "d/"]).json();
+    }
+    sandbox.git(&sandbox.root, &["add", "--all"]);
+    sandbox.comity().by("ada").args(&["guard", "commit"]).json();
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn the_run_in_the_readme_works_word_for_word() {
 }
 
 #[test]
-fn the_archive_has_the_binary_completions_and_a_checksum_that_fits() {
+fn the_archive_has_the_binary_completions_man_pages_and_a_checksum_that_fits() {
     let sandbox = Sandbox::without_git();
     let out = sandbox.root.join("dist");
     let mut command = Command::new(repository().join("scripts/dist"));
@@ -65,11 +65,24 @@ fn the_archive_has_the_binary_completions_and_a_checksum_that_fits() {
     };
     shell("sha256sum --check *.sha256");
     let names = shell("tar -tzf *.tar.gz");
-    for name in ["/comity", "/completions/_comity", "/completions/comity.bash", "/README.md"] {
+    for name in [
+        "/comity",
+        "/completions/_comity",
+        "/completions/comity.bash",
+        "/completions/comity.fish",
+        "/man/man1/comity.1",
+        "/man/man1/comity-task-claim.1",
+        "/README.md",
+        "/LICENSE-MIT",
+    ] {
         assert!(names.lines().any(|line| line.ends_with(name)), "{name}: {names}");
     }
     let version = shell("tar -xzf *.tar.gz && ./*/comity --version");
     assert!(version.starts_with("comity "), "{version}");
+    // The same files make the same archive.
+    let first = shell("cat *.sha256");
+    command.output().unwrap();
+    assert_eq!(shell("cat *.sha256"), first);
     let is_static = Command::new("ldd").arg(env!("CARGO_BIN_EXE_comity")).output().unwrap();
     let is_static = String::from_utf8_lossy(&is_static.stdout).contains("statically linked");
     assert_eq!(said.contains("(static)"), is_static, "{said}");

@@ -293,3 +293,56 @@ fn an_object_that_a_partial_clone_lacks_is_not_fetched() {
     assert_eq!((error["code"].as_str(), exit), (Some("unobserved"), 3), "{error}");
     assert_eq!(hostile.ran(), "");
 }
+
+#[test]
+fn neither_a_clients_hook_nor_a_landing_runs_a_program_of_the_repository() {
+    let hostile = Hostile::new();
+    let root = hostile.sandbox.root.clone();
+    hostile.plant();
+    let by = "claude-code:11111111";
+    hostile.by(by, &["task", "start", "T1"]);
+    hostile.sandbox.comity().by("bob").args(&["lease", "acquire", "kept.rs", "--ttl", "1s"]).json();
+    assert_eq!(hostile.ran(), "");
+    let hook = |event: &str, tool: &str, input: &Value| {
+        let text = json!({"session_id": "s-11111111", "cwd": root, "hook_event_name": event,
+            "tool_name": tool, "tool_input": input});
+        let call = hostile.sandbox.comity().env("CLAUDECODE", "1");
+        let done =
+            call.args(&["guard", "hook", "--client", "claude"]).stdin(&text.to_string()).done();
+        assert_eq!((done.exit, hostile.ran().as_str()), (0, ""), "{event}: {}", done.stderr);
+        done.stdout
+    };
+    let shell = json!({"command": "make"});
+    hook("PreToolUse", "Bash", &shell);
+    // Of the same length, so that git has to read the file; and one inside of the submodule.
+    hostile.sandbox.write("kept.rs", "2\n");
+    std::fs::write(root.join("sub/s"), "2").unwrap();
+    let told = hook("PostToolUse", "Bash", &shell);
+    assert!(told.contains("kept.rs (bob)"), "{told}");
+    hook("PreToolUse", "Edit", &json!({"file_path": "new.rs"}));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let lines = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n6\n7\n{last}\n");
+    hostile.meanwhile(|sandbox| {
+        sandbox.git(&root, &["checkout", "--quiet", "kept.rs"]);
+        sandbox.write("both.rs", &lines("1", "8"));
+        sandbox.git(&root, &["add", "both.rs"]);
+        sandbox.git(&root, &["commit", "--quiet", "-m", "Both"]);
+        sandbox.git(&root, &["switch", "--quiet", "-c", "work"]);
+        sandbox.write("both.rs", &lines("one", "8"));
+        sandbox.git(&root, &["add", "both.rs"]);
+    });
+    hostile.by(by, &["guard", "commit"]);
+    // Both sides change the file, so that a merge driver would be asked.
+    hostile.meanwhile(|sandbox| {
+        sandbox.git(&root, &["commit", "--quiet", "-m", "Work"]);
+        sandbox.git(&root, &["switch", "--quiet", "main"]);
+        sandbox.write("both.rs", &lines("1", "eight"));
+        sandbox.git(&root, &["commit", "--quiet", "-m", "Other", "both.rs"]);
+    });
+    hostile.by(by, &["gate", "record", "T1", "tests", "pass", "--commit", "work"]);
+    hostile.by(by, &["task", "submit", "T1", "--branch", "work"]);
+    hostile.by("human:ann", &["task", "approve", "T1"]);
+    hostile.by("human:ann", &["task", "land", "T1"]);
+    let landed = std::fs::read_to_string(root.join("both.rs")).unwrap();
+    assert_eq!(landed, lines("one", "eight"), "the work tree was brought along");
+}

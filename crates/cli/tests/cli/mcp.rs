@@ -20,7 +20,7 @@ impl Client {
         Client::start(sandbox, &["mcp", "--client", "codex"], &[], thread)
     }
 
-    fn start(sandbox: &Sandbox, args: &[&str], env: &[(&str, &str)], thread: &str) -> Client {
+    pub fn start(sandbox: &Sandbox, args: &[&str], env: &[(&str, &str)], thread: &str) -> Client {
         let mut call = sandbox.comity().args(args);
         for (name, value) in env {
             call = call.env(name, value);
@@ -51,7 +51,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|_| panic!("no answer: {line:?}"))
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
+    pub fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.last += 1;
         let id = self.last;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -77,7 +77,7 @@ impl Client {
         (result["isError"].as_bool().unwrap_or(false), structured)
     }
 
-    fn ok(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub fn ok(&mut self, tool: &str, arguments: &Value) -> Value {
         let (is_error, answer) = self.call_as(tool, arguments, None);
         assert!(!is_error, "{answer}");
         answer

@@ -241,3 +241,79 @@ fn a_hook_never_fails_a_session() {
     let done = sandbox.comity().args(&["prime", "--hook"]).stdin("not json").done();
     assert_eq!((done.exit, done.stdout.as_str()), (0, ""), "{}", done.stderr);
 }
+
+/// A checkout without a store of its own, whose commands go to a server.
+struct Away {
+    sandbox: Sandbox,
+    env: Vec<(String, String)>,
+}
+
+impl Away {
+    fn new(server: &Server, secret: &str) -> Away {
+        let url = format!("http://127.0.0.1:{}", server.port);
+        let env = [("COMITY_URL", url), ("COMITY_TOKEN", secret.to_owned())];
+        let env = env.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        Away { sandbox: Sandbox::new(), env }
+    }
+
+    fn env(&self) -> Vec<(&str, &str)> {
+        self.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+    }
+
+    fn edit(&self, file: &str) -> crate::sandbox::Done {
+        let text = json!({"session_id": "s-1", "cwd": self.sandbox.root, "tool_name": "Edit",
+            "hook_event_name": "PreToolUse", "tool_input": {"file_path": file}});
+        let mut call = self.sandbox.comity();
+        for (name, value) in self.env() {
+            call = call.env(name, value);
+        }
+        call.args(&["guard", "hook", "--client", "claude"]).stdin(&text.to_string()).done()
+    }
+}
+
+#[test]
+fn mcp_and_the_guard_go_to_the_server_that_the_environment_names() {
+    let sandbox = project();
+    let (_, secret) = token(&sandbox, "codex:web", &[]);
+    let server = Server::start(&sandbox);
+    let away = Away::new(&server, &secret);
+    let mut client = crate::mcp::Client::start(&away.sandbox, &["mcp"], &away.env(), "t");
+    let tools = client.ask("tools/list", &json!({}));
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 10, "{tools}");
+    let claim = client.ok("claim_task", &json!({}));
+    assert_eq!(claim["task"]["assignee"], "codex:web");
+    sandbox.comity().by("bob").args(&["lease", "acquire", "lib/"]).json();
+    let denied = away.edit("lib/a.rs");
+    assert_eq!(denied.exit, 2);
+    assert!(denied.stderr.contains("lib/a.rs is leased to bob"), "{}", denied.stderr);
+    let free = away.edit("src/b.rs");
+    assert_eq!((free.exit, free.stderr.as_str()), (0, ""));
+    let leases = sandbox.json(&["lease", "list"]);
+    let taken = |lease: &&Value| lease["path"] == "src/b.rs" && lease["owner"] == "codex:web";
+    assert!(leases["leases"].as_array().unwrap().iter().any(|lease| taken(&lease)), "{leases}");
+    assert!(!away.sandbox.root.join(".git/comity/comity.db").exists(), "no store was made");
+    drop(server);
+    assert_eq!(away.edit("src/b.rs").exit, 2, "a server that is gone means no");
+    let gone = client.ask("tools/list", &json!({}));
+    assert!(gone["error"]["message"].as_str().unwrap().contains("no server answers"), "{gone}");
+}
+
+#[test]
+fn a_server_keeps_uncommitted_work_before_its_claim_ends() {
+    let sandbox = project();
+    let _server = Server::start(&sandbox);
+    sandbox.write("src/date/a.rs", "unfinished\n");
+    sandbox.comity().by("ada").args(&["task", "claim", "T1", "--start", "--ttl", "20s"]).json();
+    let kept = || {
+        let list = sandbox.json(&["snapshot", "--list"]);
+        list["snapshots"].as_array().is_some_and(|all| !all.is_empty())
+    };
+    let start = std::time::Instant::now();
+    while !kept() {
+        assert!(start.elapsed().as_secs() < 60, "no snapshot was kept");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    let commit = sandbox.json(&["snapshot", "--list"])["snapshots"][0]["commit"].clone();
+    let file = format!("{}:src/date/a.rs", commit.as_str().unwrap());
+    assert_eq!(sandbox.git(&sandbox.root, &["show", &file]), "unfinished");
+}

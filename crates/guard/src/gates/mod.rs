@@ -8,6 +8,7 @@ pub(crate) mod run;
 mod settings;
 
 pub use settings::CheckSettings;
+pub(crate) use settings::{base_config, checked_by};
 
 use crate::git::{self, Git};
 use crate::observer::GitObserver;
@@ -49,6 +50,8 @@ impl comity_engine::Whereabouts for Runner {}
 comity_engine::handlers_of! { Runner, register {
     GateRun(runner, caller, input) => runner.run_gates(caller, &input);
     TaskLand(runner, caller, input) => runner.land(caller, &input);
+    MergeRun(runner, caller, input) => runner.merge_run(caller, &input);
+    Release(runner, caller, input) => runner.release(caller, &input);
 } }
 
 impl Runner {

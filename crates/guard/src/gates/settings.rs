@@ -20,24 +20,32 @@ pub struct CheckSettings {
     pub commands: Vec<GateCommand>,
 }
 
+/// Reads the settings that a commit of the base branch has.
+pub(crate) fn base_config(git: &Git, base: &str) -> Result<Option<Config>, Refusal> {
+    let file = format!("{SETTINGS_DIR}/config.toml");
+    let Some(text) = text_at(git, base, &file) else { return Ok(None) };
+    let name = format!("{}:{file}", base.get(..10).unwrap_or(base));
+    Ok(Some(Config::parse(&text, Path::new(&name))?))
+}
+
+/// Returns the settings with those that work is checked by, and where these come from: the base branch where it has some, else
+/// the root's checkout.
+pub(crate) fn checked_by(context: &Context, git: &Git) -> Result<(Config, SettingsFrom), Refusal> {
+    let base = Standing::of(git, context.config.base_branch())?.base;
+    let based = match &base {
+        Some(base) => base_config(git, base)?,
+        None => None,
+    };
+    let from = |from: &str, commit| SettingsFrom { from: from.to_owned(), commit };
+    Ok(match based {
+        Some(config) => (context.config.clone().checked_by(config), from("base", base)),
+        None => (context.config.clone(), from("checkout", None)),
+    })
+}
+
 impl CheckSettings {
-    /// Reads the settings of the base branch where it has some, else those of the root's checkout.
     pub fn of(context: &Context, git: &Git) -> Result<CheckSettings, Refusal> {
-        let standing = Standing::of(git, context.config.base_branch())?;
-        let file = format!("{SETTINGS_DIR}/config.toml");
-        let based = standing.base.and_then(|base| Some((text_at(git, &base, &file)?, base)));
-        let (config, from) = match &based {
-            Some((text, base)) => {
-                let name = format!("{}:{file}", base.get(..10).unwrap_or(base));
-                let config = Config::parse(text, Path::new(&name))?;
-                let from = SettingsFrom { from: "base".to_owned(), commit: Some(base.clone()) };
-                (context.config.clone().checked_by(config), from)
-            }
-            None => {
-                let from = SettingsFrom { from: "checkout".to_owned(), commit: None };
-                (context.config.clone(), from)
-            }
-        };
+        let (config, from) = checked_by(context, git)?;
         let mut commands = config.gate_commands()?;
         if commands.is_empty() {
             commands = match &from.commit {

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
 
 use comity_core::refusal::Refusal;
+use comity_project::git::Refs;
 use std::ffi::{OsStr, OsString};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
@@ -88,6 +89,28 @@ impl Git {
     pub(crate) fn setting(mut self, name: String, value: OsString) -> Git {
         self.settings.push((name, value));
         self
+    }
+
+    /// Returns the same without the filters that settings name: files are read and written as commits have them. None when git
+    /// cannot tell which there are.
+    pub(crate) fn without_filters(mut self) -> Option<Git> {
+        let args = ["config", "-z", "--name-only", "--get-regexp", "^filter\\."];
+        let output = self.output(&args)?;
+        // One says that there is none.
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            return None;
+        }
+        let text = String::from_utf8(output.stdout).ok()?;
+        for key in text.split('\0') {
+            let name = key.rsplit_once('.').map(|(name, _)| name);
+            let Some(name) = name.filter(|name| name.contains('.')) else { continue };
+            for (end, value) in
+                [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")]
+            {
+                self = self.setting(format!("{name}.{end}"), value.into());
+            }
+        }
+        Some(self)
     }
 
     /// Prepares a call. Variables that a hook or a user's shell set must not redirect it, and it must
@@ -179,10 +202,14 @@ impl Git {
             .hint("give a commit's hash, or a branch or tag of this repository"))
     }
 
-    /// Returns the commit of a branch, here or as the remote has it.
+    /// Returns the commit of a branch, here or as the remote has it. A process of git is asked only where its files do not say.
     pub fn branch_commit(&self, name: &str) -> Option<String> {
         let places = ["refs/heads/", "refs/remotes/origin/", "refs/remotes/"];
-        places.iter().find_map(|place| self.commit(&format!("{place}{name}")))
+        let names = places.map(|place| format!("{place}{name}"));
+        match Refs::of(&self.dir) {
+            Some(refs) => names.iter().find_map(|name| refs.commit(name)),
+            None => names.iter().find_map(|name| self.commit(name)),
+        }
     }
 
     pub fn branch(&self) -> Option<String> {
@@ -196,12 +223,16 @@ const OF_A_REPOSITORY: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"
 /// Pushes a branch for the user: the one call of git that runs the user's hooks and uses the user's credentials. Returns what
 /// git said when it failed.
 pub(crate) fn push(dir: &Path, remote: &str, branch: &str) -> Result<(), String> {
+    push_commit(dir, remote, &format!("refs/heads/{branch}"), branch)
+}
+
+/// Pushes a commit as a branch for the user, in the same way.
+pub fn push_commit(dir: &Path, remote: &str, commit: &str, branch: &str) -> Result<(), String> {
     let mut command = Command::new("git");
     for name in OF_A_REPOSITORY {
         command.env_remove(name);
     }
-    let reference = format!("refs/heads/{branch}");
-    let refs = format!("{reference}:{reference}");
+    let refs = format!("{commit}:refs/heads/{branch}");
     command.current_dir(dir).args(["push", "--quiet", "--", remote, &refs]).stdin(Stdio::null());
     match command.output() {
         Ok(output) if output.status.success() => Ok(()),

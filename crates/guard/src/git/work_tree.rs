@@ -4,6 +4,7 @@ use super::Git;
 use comity_core::command::FileAction;
 use comity_core::observed::FileChange;
 use comity_core::pattern::spell_path;
+use comity_project::git::Refs;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -35,38 +36,27 @@ impl WorkTree {
     /// Prepares to read a work tree; none when it is none.
     pub fn of(tree: &Path) -> Option<WorkTree> {
         let plain = Git::at(tree);
-        let asked = ["index", "objects", "info/exclude", "info/sparse-checkout"];
-        let mut args = vec!["rev-parse", "--show-object-format", "--show-toplevel"];
-        args.push("--path-format=absolute");
-        args.extend(asked.iter().flat_map(|name| ["--git-path", name]));
-        let lines = plain.lines(&args);
-        let [format, top, index, objects, exclude, sparse] = lines.as_slice() else { return None };
-        let dir = tempfile::tempdir().ok()?;
-        let at = |name: &str| dir.path().join(name);
-        for name in ["refs", "objects", "info"] {
-            std::fs::create_dir(at(name)).ok()?;
-        }
-        let head = plain.commit("HEAD");
-        std::fs::write(at("HEAD"), head.as_deref().unwrap_or("ref: refs/heads/none")).ok()?;
-        let config =
-            format!("[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = {format}\n");
-        std::fs::write(at("config"), config).ok()?;
+        let files = ["index", "info/exclude", "info/sparse-checkout"];
+        let asked: Vec<&str> = std::iter::once("--show-toplevel")
+            .chain(files.iter().flat_map(|name| ["--git-path", name]))
+            .collect();
+        let own = OwnDir::of(&plain, &asked)?;
+        let [top, index, exclude, sparse] = own.answers.as_slice() else { return None };
+        let at = |name: &str| own.dir.path().join(name);
+        let head = match Refs::of(tree) {
+            Some(refs) => refs.commit("HEAD"),
+            None => plain.commit("HEAD"),
+        };
+        std::fs::write(at("HEAD"), head.as_deref().unwrap_or(NO_COMMIT)).ok()?;
         for (from, to) in [(exclude, "info/exclude"), (sparse, "info/sparse-checkout")] {
             copy(Path::new(from), &at(to))?;
         }
-        copy_index(Path::new(index), dir.path())?;
-        let mut git = plain.clone();
+        copy_index(Path::new(index), own.dir.path())?;
+        let mut git = own.git.with("GIT_WORK_TREE", top);
         for (name, value) in taken_over(&plain)? {
             git = git.setting(name, value);
         }
-        let git = git
-            .with("GIT_DIR", dir.path())
-            .with("GIT_WORK_TREE", top)
-            .with("GIT_OBJECT_DIRECTORY", objects)
-            .with("GIT_CONFIG_GLOBAL", "/dev/null")
-            .with("GIT_CONFIG_NOSYSTEM", "1")
-            .with("GIT_ATTR_NOSYSTEM", "1");
-        Some(WorkTree { git, head, _dir: dir })
+        Some(WorkTree { git, head, _dir: own.dir })
     }
 
     /// Tells whether something is not committed; none when git cannot tell.
@@ -80,25 +70,33 @@ impl WorkTree {
             NewFiles::Count => "--untracked-files=all",
             NewFiles::Ignore => "--untracked-files=no",
         };
-        // Git must not start itself in a submodule, whose settings are its own.
-        let alone = "--ignore-submodules=dirty";
-        let args = ["status", "--porcelain", "-z", "--no-renames", alone, new];
-        let output = self.git.output(&args).filter(|output| output.status.success())?;
-        let read = |entry: &[u8]| {
-            let (status, path) = entry.split_at_checked(3)?;
+        let output = status(&self.git, &[new])?;
+        let read = |(status, path): (&[u8], &[u8])| {
             let action = match status {
                 b"?? " | b"A  " => FileAction::Created,
                 _ => FileAction::Modified,
             };
-            Some(FileChange { path: spell_path(path), action, moved_from: None })
+            FileChange { path: spell_path(path), action, moved_from: None }
         };
-        Some(output.stdout.split(|byte| *byte == 0).filter_map(read).collect())
+        Some(entries(&output).map(read).collect())
+    }
+
+    /// Names what is not committed, in the bytes of the file system: both names of a moved file. None when git cannot tell.
+    pub fn names(&self) -> Option<Vec<Vec<u8>>> {
+        let output = status(&self.git, &["--untracked-files=all"])?;
+        Some(entries(&output).map(|(_, path)| path.to_owned()).collect())
     }
 
     /// Lists the files that are not as a commit has them, new ones among them; of these paths only, where some are named. None
     /// when git cannot tell.
     pub fn differs_from(&self, commit: &str, only: &[String]) -> Option<BTreeSet<String>> {
         let git = self.git.clone().with("GIT_LITERAL_PATHSPECS", "1");
+        if self.head.as_deref() == Some(commit) {
+            let only = only.iter().map(String::as_str);
+            let args: Vec<&str> = ["--untracked-files=all", "--"].into_iter().chain(only).collect();
+            let output = status(&git, &args)?;
+            return Some(entries(&output).map(|(_, path)| spell_path(path)).collect());
+        }
         let alone = "--ignore-submodules=dirty";
         let known = ["diff", "--name-only", "-z", "--no-renames", alone, commit, "--"];
         let new = ["ls-files", "-z", "--others", "--exclude-standard", "--"];
@@ -134,6 +132,67 @@ impl WorkTree {
     }
 }
 
+/// A git directory of comity's own that has the objects of a repository and no settings: no program that a setting names exists
+/// there.
+pub(crate) struct OwnDir {
+    pub git: Git,
+    dir: TempDir,
+    /// What git said to what was asked beside.
+    pub answers: Vec<String>,
+}
+
+/// What `HEAD` says where nothing is committed.
+const NO_COMMIT: &str = "ref: refs/heads/none";
+
+impl OwnDir {
+    /// Makes one for the repository that git works in. The same call of `git rev-parse` answers what else is asked.
+    pub(crate) fn of(plain: &Git, asked: &[&str]) -> Option<OwnDir> {
+        let args = ["rev-parse", "--show-object-format", "--path-format=absolute"];
+        let files = ["--git-path", "objects", "--git-path", "shallow"];
+        let lines = plain.lines(&[&args[..], &files[..], asked].concat());
+        let [format, objects, shallow, answers @ ..] = lines.as_slice() else { return None };
+        let dir = tempfile::tempdir().ok()?;
+        let at = |name: &str| dir.path().join(name);
+        for name in ["refs", "objects", "info"] {
+            std::fs::create_dir(at(name)).ok()?;
+        }
+        std::fs::write(at("HEAD"), NO_COMMIT).ok()?;
+        copy(Path::new(shallow), &at("shallow"))?;
+        let config =
+            format!("[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = {format}\n");
+        std::fs::write(at("config"), config).ok()?;
+        let git = plain
+            .clone()
+            .with("GIT_DIR", dir.path())
+            .with("GIT_OBJECT_DIRECTORY", objects)
+            .with("GIT_CONFIG_GLOBAL", "/dev/null")
+            .with("GIT_CONFIG_NOSYSTEM", "1")
+            .with("GIT_ATTR_NOSYSTEM", "1");
+        Some(OwnDir { git, dir, answers: answers.to_vec() })
+    }
+}
+
+/// Writes what is staged as a tree and returns its id. The index stays as it is: git would read files through filters to write it
+/// again.
+pub(crate) fn write_staged(git: &Git) -> Option<String> {
+    let own = OwnDir::of(git, &["--git-path", "index"])?;
+    copy_index(Path::new(own.answers.first()?), own.dir.path())?;
+    own.git.with("GIT_INDEX_FILE", own.dir.path().join("index")).line(&["write-tree"])
+}
+
+/// Asks what is not committed.
+fn status(git: &Git, more: &[&str]) -> Option<Vec<u8>> {
+    // Git must not start itself in a submodule, whose settings are its own.
+    let args = ["status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"];
+    let output = git.output(&[&args[..], more].concat());
+    output.filter(|output| output.status.success()).map(|output| output.stdout)
+}
+
+/// Reads the status and the name of each entry of `git status --porcelain -z`.
+fn entries(output: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    output.split(|byte| *byte == 0).filter_map(|entry| entry.split_at_checked(3))
+}
+
 /// Copies a file where there is one.
 fn copy(from: &Path, to: &Path) -> Option<()> {
     match std::fs::copy(from, to) {
@@ -150,9 +209,10 @@ fn copy_index(index: &Path, to: &Path) -> Option<()> {
     let is_shared = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"sharedindex."))
     };
-    for file in beside.filter(is_shared).chain([index.to_owned()]) {
+    for file in beside.filter(is_shared) {
         copy(&file, &to.join(file.file_name()?))?;
     }
+    copy(index, &to.join("index"))?;
     let copied = std::fs::File::options().append(true).open(to.join("index")).ok()?;
     copied.set_modified(time).ok()
 }

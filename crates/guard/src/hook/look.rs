@@ -1,11 +1,14 @@
 //! A look at a work tree: which files differ from the last look. It sees what a shell command wrote.
 
-use crate::git::Git;
+use crate::git::{Git, WorkTree};
 use comity_core::chain::Hash;
+use comity_core::pattern::spell_path;
 use comity_core::refusal::{Code, Refusal};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -23,21 +26,19 @@ pub struct Look {
 }
 
 impl Look {
-    /// Looks at a work tree now.
+    /// Looks at a work tree now, as git does without any setting of the repository: no filter and no monitor runs.
     pub fn now(tree: &Path) -> Result<Look, Refusal> {
-        let git = Git::at(tree);
-        let listed = git
-            .output(&["status", "--porcelain=v2", "-z", "-uall", "--ignore-submodules=none"])
-            .filter(|output| output.status.success())
+        let files = WorkTree::of(tree);
+        let listed = files.and_then(|files| Some((files.names()?, files.head)));
+        let (names, head) = listed
             .ok_or_else(|| Refusal::new(Code::Unobserved, "git could not tell what changed"))?;
-        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-        let sight = |path: &str| {
-            let about = std::fs::symlink_metadata(tree.join(path)).ok()?;
+        let sight = |name: &[u8]| {
+            let about = std::fs::symlink_metadata(tree.join(OsStr::from_bytes(name))).ok()?;
             Some((about.mtime(), about.mtime_nsec(), about.len(), about.ino(), about.mode()))
         };
-        let files = named(&text).into_iter().take(FILES_MAX);
-        let files = files.map(|path| (path.clone(), sight(&path))).collect();
-        Ok(Look { head: git.commit("HEAD"), files })
+        let names = names.into_iter().take(FILES_MAX);
+        let files = names.map(|name| (spell_path(&name), sight(&name))).collect();
+        Ok(Look { head, files })
     }
 
     /// Returns the files that changed between this look and a later one.
@@ -53,35 +54,10 @@ impl Look {
         if self.head != later.head
             && let (Some(from), Some(to)) = (&self.head, &later.head)
         {
-            let names = ["diff", "--name-only", "-z", "--no-renames", from, to];
-            let output = Git::at(tree).output(&names).filter(|output| output.status.success());
-            let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-            let text = text.unwrap_or_default();
-            changed.extend(text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned));
+            changed.extend(crate::land::names(&Git::at(tree), from, to).unwrap_or_default());
         }
         changed
     }
-}
-
-/// Reads the names of `git status --porcelain=v2 -z`: both names of a renamed file.
-fn named(text: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut parts = text.split('\0');
-    while let Some(line) = parts.next() {
-        // How many words stand before the name.
-        let before = match line.chars().next() {
-            Some('1') => 8,
-            Some('2') => 9,
-            Some('u') => 10,
-            Some('?') => 1,
-            _ => continue,
-        };
-        names.extend(line.splitn(before + 1, ' ').nth(before).map(str::to_owned));
-        if line.starts_with('2') {
-            names.extend(parts.next().map(str::to_owned));
-        }
-    }
-    names
 }
 
 /// What the hooks of one agent remember of one work tree, in a file beside the store. One process at a time has it.
@@ -188,17 +164,4 @@ fn place(looks: &Path, tree: &Path, agent: &str) -> PathBuf {
         whole.chars().rev().take(60).map(plain).collect::<Vec<_>>().into_iter().rev().collect();
     let digest: String = Hash::of(whole.as_bytes()).to_string().chars().take(16).collect();
     looks.join(format!("{end}-{digest}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn status_lines_name_every_file() {
-        let text = "1 .M N... 100644 100644 100644 a a src/a b.rs\0\
-                    2 R. N... 100644 100644 100644 a a R100 new\0old\0\
-                    ? un tracked\0! ignored\0u UU N... 1 2 3 4 a b c both\0";
-        assert_eq!(named(text), ["src/a b.rs", "new", "old", "un tracked", "both"]);
-    }
 }

@@ -8,7 +8,8 @@ mod look;
 
 pub use event::{HookClient, HookEvent, Moment};
 
-use comity_api::{AcquireLeases, ById, CheckPaths, ConflictView, EmitEvent, PathView, op};
+use crate::staged::{held_by_others, is_exclusive};
+use comity_api::{AcquireLeases, ById, CheckPaths, EmitEvent, op};
 use comity_core::hint::{op as operation, say};
 use comity_core::limits::AUTOMATIC_LEASES_MAX;
 use comity_core::pattern::Pattern;
@@ -131,13 +132,18 @@ impl<'a> Hook<'a> {
         let held = self.held()?;
         let (mut missing, mut unleased) = (Vec::new(), None);
         for (target, seen) in targets.iter().zip(&seen) {
+            // Shared leases stand beside each other: one is in the way only of who would take the file for itself alone.
+            let is_shared = seen.mine || self.settings.shared;
+            let mut others = seen.conflicts.iter().map(|conflict| &conflict.held);
+            let other = others.find(|held| !is_shared || is_exclusive(held));
             let file = WantedFile {
                 is_protected: covers(&self.settings.protected, &target.pattern),
                 is_declared: held.task_of(&target.pattern).is_some(),
-                is_mine: seen.mine && seen.free,
-                holder: (!seen.free).then(|| holder(seen)).flatten(),
+                is_undeclared: held.declares_others(&target.pattern),
+                is_mine: seen.mine && other.is_none(),
+                holder: other.map(|held| held.owner.as_str()),
             };
-            match may_write(file, self.settings.free, held.leases) {
+            match may_write(file, self.settings.rules, held.leases) {
                 WriteRuling::Allowed => {}
                 WriteRuling::AllowedUnleased => unleased = Some(target.path.clone()),
                 WriteRuling::AfterLease => missing.push(target),
@@ -148,14 +154,26 @@ impl<'a> Hook<'a> {
                     return Ok(Err(self.refuse(event, target, None, refusal)));
                 }
                 WriteRuling::DeniedHeld => {
-                    let held = seen.conflicts.first().map(|conflict| &conflict.held);
-                    return Ok(Err(self.refuse(event, target, held, is_held(&target.path, held))));
+                    return Ok(Err(self.refuse(
+                        event,
+                        target,
+                        other,
+                        is_held(&target.path, other),
+                    )));
                 }
                 WriteRuling::DeniedUnleased => {
                     let message = format!("you have no lease on {}", target.path);
                     let take = operation("lease.acquire").arg("patterns", &target.path);
                     let refusal = Refusal::new(Code::NotHolder, message)
                         .hint(say("take one first: ").quote(take));
+                    return Ok(Err(self.refuse(event, target, None, refusal)));
+                }
+                WriteRuling::DeniedUndeclared => {
+                    let task = held.last().unwrap_or_default();
+                    let message = format!("{task} does not declare {}", target.path);
+                    let take = operation("lease.acquire").arg("patterns", &target.path);
+                    let refusal = Refusal::new(Code::UndeclaredFiles, message)
+                        .hint(say("if it belongs to the task, lease it first: ").quote(take));
                     return Ok(Err(self.refuse(event, target, None, refusal)));
                 }
             }
@@ -232,7 +250,7 @@ impl<'a> Hook<'a> {
         let named: Vec<String> = others
             .iter()
             .take(NAMED_MAX)
-            .map(|seen| format!("{} ({})", seen.path, holder(seen).unwrap_or("somebody")))
+            .map(|(path, held)| format!("{path} ({})", held.owner))
             .collect();
         let more = others.len().saturating_sub(NAMED_MAX);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -246,7 +264,7 @@ impl<'a> Hook<'a> {
 
     /// Looks at the caller's work tree, and returns what changed since its last look on files that others have leased. If the
     /// holder was at work there meanwhile, the change is the holder's.
-    fn look(&self) -> Result<Vec<PathView>, Refusal> {
+    fn look(&self) -> Result<Vec<(String, LeaseView)>, Refusal> {
         let Some(tree) = self.context.git_tree() else { return Ok(Vec::new()) };
         let Some(mut memory) = self.memory()? else { return Ok(Vec::new()) };
         let looked = Look::now(tree)?;
@@ -255,25 +273,17 @@ impl<'a> Hook<'a> {
         memory.keep();
         let Some((before, since)) = before else { return Ok(Vec::new()) };
         let changed = before.changed(&looked, tree);
-        let paths: Vec<String> = changed.iter().map(|path| comity_project::escape(path)).collect();
-        let mut others = Vec::new();
-        for some in paths.chunks(comity_core::limits::PATTERNS_MAX) {
-            let input = CheckPaths { paths: some.to_vec() };
-            let seen = self.service.call::<op::LeaseCheck>(&self.caller, input)?.paths;
-            others.extend(seen.into_iter().filter(|path| !path.free && !path.mine));
-        }
+        let changed: Vec<String> = changed.into_iter().collect();
+        let mut others = held_by_others(&self.caller, &self.service, &changed)?;
         let looks = self.looks();
-        others.retain(|seen| {
-            !holder(seen).is_some_and(|agent| was_at_work(&looks, tree, agent, since, now))
-        });
+        others.retain(|(_, held)| !was_at_work(&looks, tree, &held.owner, since, now));
         Ok(others)
     }
 
     /// Writes down what a look found. Without an event nobody knows who wrote it.
-    fn report_seen(&self, others: &[PathView], event: Option<&HookEvent>) {
-        for seen in others.iter().take(NAMED_MAX) {
-            let held = seen.conflicts.first().map(|conflict| &conflict.held);
-            self.report("write_seen", &seen.path, held, event);
+    fn report_seen(&self, others: &[(String, LeaseView)], event: Option<&HookEvent>) {
+        for (path, held) in others.iter().take(NAMED_MAX) {
+            self.report("write_seen", path, Some(held), event);
         }
     }
 
@@ -318,6 +328,11 @@ impl Held {
         found.map(|(_, id, _)| id.as_str())
     }
 
+    /// Tells whether the agent's tasks declare files, and none of them this one.
+    fn declares_others(&self, file: &Pattern) -> bool {
+        self.tasks.iter().any(|(_, _, files)| !files.is_empty()) && self.task_of(file).is_none()
+    }
+
     fn last(&self) -> Option<&str> {
         self.tasks.last().map(|(_, id, _)| id.as_str())
     }
@@ -331,10 +346,6 @@ impl Held {
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-fn holder(seen: &PathView) -> Option<&str> {
-    seen.conflicts.first().map(|ConflictView { held, .. }| held.owner.as_str())
 }
 
 fn is_held(path: &str, held: Option<&LeaseView>) -> Refusal {

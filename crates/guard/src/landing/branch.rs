@@ -4,7 +4,7 @@ use crate::base_branch;
 use crate::git::Git;
 use comity_core::ids::TaskId;
 use comity_core::refusal::{Code, Refusal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A local branch.
 pub(super) struct Branch {
@@ -37,8 +37,8 @@ impl Branch {
     }
 
     /// Moves the branch, if it still is where it was seen; tells whether it was.
-    pub fn moved(&self, git: &Git, task: &TaskId, to: &str) -> Result<bool, Refusal> {
-        let reason = format!("comity: land {task}");
+    pub fn moved(&self, git: &Git, tasks: &str, to: &str) -> Result<bool, Refusal> {
+        let reason = format!("comity: land {tasks}");
         let reference = self.reference();
         let args = ["update-ref", "--create-reflog", "-m", &reason, &reference, to, &self.tip];
         if git.does(&args) {
@@ -74,7 +74,7 @@ impl Branch {
     /// Refuses a move that a work tree could not follow without losing what is not committed there.
     pub fn can_follow(&self, git: &Git, to: &str) -> Result<(), Refusal> {
         for tree in self.trees(git) {
-            let here = Git::at(&tree);
+            let here = here(&tree)?;
             let is_merging = here.commit("MERGE_HEAD").is_some();
             let dry = ["read-tree", "-m", "-u", "--dry-run", &self.tip, to];
             // A file that was only touched differs in its time alone.
@@ -85,7 +85,7 @@ impl Branch {
                     tree.display(),
                     self.name
                 );
-                return Err(Refusal::new(Code::NotReady, message)
+                return Err(Refusal::new(Code::TargetDirty, message)
                     .hint("commit or stash them there, or check another branch out there")
                     .detail("work_tree", tree.to_string_lossy())
                     .detail("branch", self.name.as_str()));
@@ -99,11 +99,18 @@ impl Branch {
     pub fn followed(&self, git: &Git, to: &str) -> Vec<String> {
         let mut remarks = Vec::new();
         for tree in self.trees(git) {
-            let here = Git::at(&tree);
+            let Ok(here) = here(&tree) else { continue };
             let place = tree.display();
             let _ = here.does(&["update-index", "-q", "--refresh"]);
             if here.commit("HEAD").as_deref() != Some(to) {
                 continue;
+            }
+            let lfs =
+                here.lines(&["diff", "--name-only", &self.tip, to, "--", ":(attr:filter=lfs)"]);
+            if !lfs.is_empty() {
+                let text =
+                    format!("note: {} files of Git LFS in {place} are pointers now", lfs.len());
+                remarks.push(text);
             }
             remarks.push(match here.does(&["read-tree", "-m", "-u", &self.tip, to]) {
                 true => format!("note: {place} has {} checked out and was brought along", self.name),
@@ -116,6 +123,14 @@ impl Branch {
         }
         remarks
     }
+}
+
+/// Git in a work tree that somebody has. Its files are written without the filters that settings name.
+fn here(tree: &Path) -> Result<Git, Refusal> {
+    Git::at(tree).without_filters().ok_or_else(|| {
+        let message = format!("git could not read the settings of {}", tree.display());
+        Refusal::new(Code::Unobserved, message)
+    })
 }
 
 /// The refs that tell, after a crash, how far a landing is: what was merged, into what, and from what. They also keep the

@@ -1,6 +1,6 @@
 //! Making the commit that has the work: from objects alone, without a work tree.
 
-use crate::git::{Git, version};
+use crate::git::{Git, OwnDir, version};
 use comity_api::Strategy;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::task::Task;
@@ -152,7 +152,9 @@ impl Merge<'_> {
     /// Merges two commits; returns the tree, or the paths that both changed.
     fn tree(&self, what: &[&str]) -> Result<Result<String, Vec<String>>, Refusal> {
         let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"];
-        let output = self.git.output(&[&args[..], what].concat()).ok_or_else(|| failed("merge"))?;
+        // Without settings there is no merge driver, whatever the attributes say.
+        let own = OwnDir::of(&self.git, &[]).ok_or_else(|| failed("merge"))?;
+        let output = own.git.output(&[&args[..], what].concat()).ok_or_else(|| failed("merge"))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut names = text.split('\0').filter(|name| !name.is_empty()).map(str::to_owned);
         let tree = names.next();

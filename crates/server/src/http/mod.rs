@@ -6,6 +6,7 @@ mod answer;
 mod api;
 mod door;
 mod hall;
+mod keys;
 mod live;
 mod metrics;
 mod pages;
@@ -21,6 +22,7 @@ use access::Names;
 use comity_api::{Nothing, op};
 use comity_core::hint::op as operation;
 use comity_core::refusal::{Code, Refusal};
+use comity_guard::InDanger;
 use hall::Hall;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -88,6 +90,14 @@ pub fn serve(
         let closing = async {
             ended.clone().wait().await;
             hall.roots.iter().for_each(|root| root.live.end());
+            // What has begun is finished; what only waits is told.
+            let waited_at: Vec<_> =
+                hall.roots.iter().map(|root| root.served.service.clone()).collect();
+            let told = blocking(move || {
+                waited_at.iter().for_each(comity_engine::Service::stop_waiting);
+                Ok(())
+            });
+            drop(told.await);
         };
         let remote = wire::accept(listener, tls, app.clone(), ended.clone());
         tokio::join!(local, remote, closing);
@@ -151,15 +161,21 @@ fn listening(
 /// Ends what has expired, as long as the server runs. What cannot be done now is done the next time.
 async fn sweep(hall: Arc<Hall>) {
     let mut every = tokio::time::interval(SWEEP_EVERY);
+    let mut in_danger: Vec<InDanger> = hall.roots.iter().map(|_| InDanger::default()).collect();
     loop {
         every.tick().await;
-        for root in &hall.roots {
+        for (root, kept) in hall.roots.iter().zip(&mut in_danger) {
             let served = root.served.clone();
+            let mut now = std::mem::take(kept);
             let swept = blocking(move || {
                 served.service.rest();
-                served.service.call::<op::Watchdog>(&served.context.caller(), Nothing {})
+                let caller = served.context.caller();
+                // Work is kept before its claim ends.
+                drop(now.keep(&served.context, &served.service, &caller));
+                drop(served.service.call::<op::Watchdog>(&caller, Nothing {}));
+                Ok(now)
             });
-            drop(swept.await);
+            *kept = swept.await.unwrap_or_default();
         }
     }
 }

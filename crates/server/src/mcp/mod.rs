@@ -3,10 +3,13 @@
 mod answer;
 mod args;
 mod catalogue;
+mod forward;
 mod news;
 mod tools;
 mod waiting;
 mod wording;
+
+pub use forward::forward;
 
 use crate::Served;
 use crate::runtime::{blocking, failed, run, told_to_end};
