@@ -8,6 +8,7 @@
 mod beside;
 mod brief;
 mod cli;
+mod crew;
 mod fill;
 mod github;
 mod guard;
@@ -22,6 +23,7 @@ mod record;
 mod redact;
 mod rpc;
 mod script;
+mod serve;
 mod sim;
 mod stats;
 mod table;
@@ -47,16 +49,18 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 14] = [
+const SECTIONS: &[(&str, Section)] = &[
     ("write", write::run),
     ("lease", lease::run),
     ("brief", brief::run),
+    ("crew", crew::run),
     ("log", log::run),
     ("redact", redact::run),
     ("sim", sim::run),
     ("cli", cli::run),
     ("rpc", rpc::run),
     ("mcp", mcp::run),
+    ("serve", serve::run),
     ("guard", guard::run_all),
     ("github", github::run),
     ("postgres", postgres::run),
@@ -83,6 +87,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
             "postgres" => postgres::step(rest),
             "postgres-queue" => postgres::queue_step(rest),
             mcp::BARE => mcp::serve_bare(rest),
+            serve::BARE => serve::serve_bare(rest),
             _ => log::step(step, rest),
         };
     }

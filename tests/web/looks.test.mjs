@@ -1,6 +1,6 @@
 // What every page has to be in both themes and at 390 px: accessible, not wider than the screen, and still.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { PAGES, PACKAGES, sleep, World } from "./harness.mjs";
@@ -44,12 +44,21 @@ before(async () => {
   world.run("gemini:a7730b5e", "task", "block", blocked, "--needs", "a test account");
   world.run("codex:4f21ab90", "memory", "write", "Rates come from the day of booking", "--type", "fact");
   world.run("human:ann", "directive", "create", "Write the test first");
+  world.run("codex:4f21ab90", "pad", "append", "The old table stays for one release");
+  world.run("human:ann", "tell", "all", "The freeze begins at noon");
+  world.run("human:ann", "token", "create", "--agent", "codex:web", "--verb", "claim");
+  writeFileSync(join(world.dir, "api.ts"), "export type Key = string;\n");
+  world.run("codex:4f21ab90", "interface", "publish", "keys-api", "api.ts", "--path", "src/keys.rs");
   pages = [
     ...PAGES,
     `/task/${review}`,
     `/task/${review}?review=1`,
     "/more?tab=memories",
     "/more?tab=directives",
+    "/more?tab=pads",
+    "/more?tab=interfaces",
+    "/more?tab=messages",
+    "/more?tab=tokens",
     "/more?tab=settings",
     "/board?at=5",
     `/timeline?range=1h`,

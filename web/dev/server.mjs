@@ -96,6 +96,7 @@ export function serve(port) {
       const panel = world.panel(url, id);
       return panel ? json(response, 200, panel) : refuse(response, 404, "not-found", `There is no task ${id}`);
     }
+    if (kind === "runs" && what === "logs") return json(response, 200, world.logs(url));
     if (kind === "tasks" && what === "diff") return json(response, 200, world.diff());
     if (typeof world[kind] === "function") return json(response, 200, world[kind](url));
     return refuse(response, 404, "not-found", "Nothing is here");

@@ -67,3 +67,6 @@ export const millis = (ts: string): number => Date.parse(ts);
 export function bytes(n: number): string {
   return n < 1000 ? `${n} B` : n < 1e6 ? `${Math.round(n / 1000)} kB` : `${(n / 1e6).toFixed(1)} MB`;
 }
+
+/** An amount in dollars; small ones are not rounded away. */
+export const money = (usd: number): string => `$${usd.toFixed(usd > 0 && usd < 0.1 ? 4 : 2)}`;

@@ -294,7 +294,20 @@ function presence(body: PresenceMessage, cards: Map<string, Card> | null): Map<s
 }
 
 /** Answers that change with events of one kind; the empty beginning is every event's. */
-const ABOUT: Record<string, string> = { why: "", decisions: "decision", memories: "memory", directives: "directive" };
+const ABOUT: Record<string, string> = {
+  why: "",
+  brief: "",
+  decisions: "decision",
+  memories: "memory",
+  directives: "directive",
+  runs: "run_",
+  cost: "budget_",
+  budgets: "budget_",
+  pads: "pad_",
+  interfaces: "interface_",
+  events: "message_",
+  tokens: "token_",
+};
 
 /** Asks again for what changed and is shown. The past does not change. */
 function invalidate(changed: ReadonlySet<string>, tasks: ReadonlySet<string>, events: readonly LogEvent[]): void {

@@ -433,6 +433,7 @@ export interface Panel {
   decisions: Decision[];
   memories: Memory[];
   children: string[];
+  runs: Run[];
   position: { of: number; place: number; column: ColumnName } | null;
 }
 export interface DiffFile {
@@ -498,4 +499,89 @@ export interface Session {
   csrf: string | null;
   me: string | null;
   expires_at: string | null;
+}
+
+export interface Run {
+  id: string | null;
+  number: number | null;
+  task: string | null;
+  agent: string;
+  identity: string | null;
+  driver: string;
+  model: string | null;
+  stage: string;
+  state: string;
+  reason: string | null;
+  error: { type: string; message: string } | null;
+  attempt: number;
+  turns: number;
+  tokens: { input: number; output: number };
+  cost_usd: number | null;
+  reserved_usd: number;
+  waiting_on: string | null;
+  not_before: string | null;
+  created_at: string | null;
+  started_at: string | null;
+  ended_at: string | null;
+}
+export interface Runs {
+  runs: Run[];
+}
+export interface RunLogs {
+  lines: { at: string; kind: string; text: string }[];
+  next: number;
+  more: boolean;
+  live: boolean;
+}
+export interface Budget {
+  scope: string;
+  per: string;
+  usd: number | null;
+  runs: number | null;
+  spent: { usd: number; runs: number };
+  reserved: { usd: number };
+  state: string;
+}
+export interface Budgets {
+  budgets: Budget[];
+}
+export interface Sum {
+  usd: number;
+  runs: number;
+  by: Record<string, { usd: number; runs: number }>;
+}
+export interface CostAnswer {
+  cost: { today: Sum; all: Sum; reserved_usd: number; unpriced_runs: number };
+}
+export interface BriefAnswer {
+  brief: {
+    pad: { scope: string; version: number; head: string } | null;
+    interfaces: { name: string; version: number; paths: string[] }[];
+    changes: { seq: number; ts: string; by: string; text: string }[];
+    neighbours: { agent: string; task: string | null; title: string | null }[];
+    messages: { from: string; text: string; ts: string; seq: number }[];
+    more: { count: number } | null;
+  };
+}
+export interface PadAnswer {
+  pad: { scope: string; version: number; text: string; by: string | null; ts: string | null; wants_tidying: boolean };
+}
+export interface Interface {
+  name: string;
+  version: number;
+  text: string;
+  paths: string[];
+  for: string[];
+  by: string;
+  task: string | null;
+  ts: string;
+}
+export interface Token {
+  id: string;
+  agent: string;
+  task: string | null;
+  verbs: string[];
+  created_by: string;
+  created_at: string;
+  expires_at: string;
 }

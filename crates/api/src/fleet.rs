@@ -111,6 +111,35 @@ pub struct RunAnswer {
     pub run: RunView,
 }
 
+/// What the agent of a run said, from a place on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunLogsOf {
+    pub id: String,
+    /// The `next` of the answer before, or 0 for all of it; without it, the last of it.
+    #[serde(default)]
+    pub from: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunLine {
+    pub at: comity_core::time::Timestamp,
+    /// `text`, `tool`, `usage`, `stderr` or `event`.
+    pub kind: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunLogsAnswer {
+    pub lines: Vec<RunLine>,
+    /// Where to go on.
+    pub next: u64,
+    /// More was said than one answer has.
+    pub more: bool,
+    /// The run goes on, so that more may come.
+    pub live: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunsPage {
     pub runs: Vec<RunView>,

@@ -22,9 +22,10 @@ pub fn openapi() -> Value {
     let session = schemas.subschema_for::<crate::pages::SessionAnswer>();
     paths.insert("/api/v1/session".to_owned(), session_item(&session));
     paths.insert("/api/v1/events/stream".to_owned(), stream_item(&mut schemas));
+    token_items(&mut schemas, &mut paths);
     paths.sort_keys();
     let mut components: Map<String, Value> = schemas.take_definitions(true);
-    components.insert("Problem".to_owned(), problem());
+    components.insert("Refused".to_owned(), refused());
     components.sort_keys();
     json!({
         "openapi": "3.1.0",
@@ -65,7 +66,7 @@ fn operation(schemas: &mut SchemaGenerator, row: &Row, method: Method, path: &st
             "304": {"description": "Nothing has changed."},
             "default": {
                 "description": "A refusal.",
-                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Refused"}}},
             },
         },
     });
@@ -131,7 +132,7 @@ fn fields(row: &Row) -> Vec<Value> {
 fn session_item(session: &Schema) -> Value {
     let answer = json!({"description": "The session.", "content": {"application/json": {"schema": session}}});
     let refusal = json!({"description": "A refusal.", "content": {"application/problem+json":
-        {"schema": {"$ref": "#/components/schemas/Problem"}}}});
+        {"schema": {"$ref": "#/components/schemas/Refused"}}}});
     let responses = json!({"200": answer, "default": refusal});
     let key = json!({"type": "object", "required": ["key"], "additionalProperties": false,
         "properties": {"key": {"type": "string"}}});
@@ -145,6 +146,44 @@ fn session_item(session: &Schema) -> Value {
         },
         "delete": {"operationId": "session.close", "summary": "End the session", "responses": responses},
     })
+}
+
+/// Describes the tokens, which are kept beside the store and have no rows.
+fn token_items(schemas: &mut SchemaGenerator, paths: &mut Map<String, Value>) {
+    let one = schemas.subschema_for::<crate::pages::TokenAnswer>();
+    let all = schemas.subschema_for::<crate::pages::TokensAnswer>();
+    let new = schemas.subschema_for::<crate::pages::NewTokenInput>();
+    let responses = |schema: &Schema| {
+        json!({
+            "200": {"description": "The answer.", "content": {"application/json": {"schema": schema}}},
+            "default": {"description": "A refusal.", "content": {"application/problem+json":
+                {"schema": {"$ref": "#/components/schemas/Refused"}}}},
+        })
+    };
+    let csrf = json!({"name": "Comity-CSRF", "in": "header", "schema": {"type": "string"},
+        "description": "Beside a cookie."});
+    let id = json!({"name": "id", "in": "path", "required": true, "schema": {"type": "string"}});
+    paths.insert("/api/v1/tokens".to_owned(), json!({
+        "get": {"operationId": "token.list", "summary": "List the tokens; only a person may", "responses": responses(&all)},
+        "post": {
+            "operationId": "token.create",
+            "summary": "Make a token for an agent, and show it once; only a person may",
+            "parameters": [csrf],
+            "requestBody": {"required": true, "content": {"application/json": {"schema": new}}},
+            "responses": responses(&one),
+        },
+    }));
+    paths.insert(
+        "/api/v1/tokens/{id}/revoke".to_owned(),
+        json!({
+            "post": {
+                "operationId": "token.revoke",
+                "summary": "End a token; only a person may",
+                "parameters": [id, csrf],
+                "responses": responses(&one),
+            },
+        }),
+    );
 }
 
 fn stream_item(schemas: &mut SchemaGenerator) -> Value {
@@ -168,12 +207,12 @@ fn stream_item(schemas: &mut SchemaGenerator) -> Value {
                 "x-messages": messages,
             },
             "default": {"description": "A refusal.", "content": {"application/problem+json":
-                {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+                {"schema": {"$ref": "#/components/schemas/Refused"}}}},
         },
     }})
 }
 
-fn problem() -> Value {
+fn refused() -> Value {
     let text = json!({"type": "string"});
     json!({
         "type": "object",

@@ -1,10 +1,11 @@
 //! What the pages of the dashboard show. The server computes all of it: no rule is run in a browser.
 
 use comity_core::hint::Hint;
+use comity_core::ids::AgentId;
 use comity_core::role::Role;
 use comity_core::status::Status;
-use comity_core::time::Timestamp;
-use comity_core::view::{DecisionView, GateView, LeaseView, MemoryView, TaskView};
+use comity_core::time::{Millis, Timestamp};
+use comity_core::view::{DecisionView, GateView, LeaseView, MemoryView, RunView, TaskView};
 use comity_core::why::Why;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -327,6 +328,8 @@ answers! {
         decisions: Vec<DecisionView>,
         memories: Vec<MemoryView>,
         children: Vec<String>,
+        /// The last runs of agents on it, the newest first.
+        runs: Vec<RunView>,
     }
     Graph { nodes: Vec<Node>, edges: Vec<Edge>, }
     /// A task of the graph; `step` is negative for what is needed first.
@@ -431,9 +434,44 @@ answers! {
     TaskLife { task: String, life: Life, }
     /// The store is another one: load everything again.
     ResetMessage { head: u64, }
+    /// A token as it is shown.
+    TokenView {
+        id: String,
+        agent: String,
+        task: Option<String>,
+        verbs: Vec<String>,
+        created_by: String,
+        created_at: Timestamp,
+        expires_at: Timestamp,
+        /// The token itself, once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<String>,
+    }
+    TokenAnswer { token: TokenView, }
+    TokensAnswer { tokens: Vec<TokenView>, next: Option<String>, }
     SessionAnswer {
         csrf: Option<String>,
         me: Option<String>,
         expires_at: Option<Timestamp>,
     }
+}
+
+/// A token that a person wants made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewTokenInput {
+    pub agent: AgentId,
+    /// Roles that the agent gets; none leaves them as they are.
+    #[serde(default)]
+    pub roles: Vec<Role>,
+    /// The one task that the token may change.
+    #[serde(default)]
+    pub task: Option<String>,
+    /// The verbs that the token may use.
+    #[serde(default)]
+    pub verbs: Vec<String>,
+    /// The time until the token ends, such as 7d.
+    #[serde(default, with = "comity_core::time::written")]
+    #[schemars(with = "Option<String>")]
+    pub expires: Option<Millis>,
 }

@@ -31,7 +31,7 @@ pub struct Route {
 }
 
 /// Groups of operations whose things are many.
-const PLURALS: [(&str, &str); 8] = [
+const PLURALS: [(&str, &str); 12] = [
     ("task", "tasks"),
     ("lease", "leases"),
     ("agent", "agents"),
@@ -40,6 +40,10 @@ const PLURALS: [(&str, &str); 8] = [
     ("directive", "directives"),
     ("event", "events"),
     ("gate", "gates"),
+    ("run", "runs"),
+    ("budget", "budgets"),
+    ("interface", "interfaces"),
+    ("pad", "pads"),
 ];
 /// Verbs that make a thing: they are posted to the collection.
 const MAKING: [&str; 6] = ["create", "acquire", "register", "ask", "write", "emit"];
@@ -63,7 +67,7 @@ fn of_row(row: &'static Row) -> Vec<Route> {
     let id = id_of(row);
     match verb {
         "list" if id == Id::None => vec![route(Method::Get, base.to_owned())],
-        "list" | "show" => vec![route(Method::Get, item)],
+        "list" | "show" if id != Id::None => vec![route(Method::Get, item)],
         "update" => vec![route(Method::Patch, item)],
         _ if plural.is_some() && MAKING.contains(&verb) => {
             vec![route(Method::Post, base.to_owned())]
@@ -120,6 +124,14 @@ mod tests {
     }
 
     #[test]
+    fn an_address_has_a_place_for_an_id_only_where_the_input_has_one() {
+        for route in routes().iter().filter(|route| route.path.contains("{id}")) {
+            let schema = (route.row.input)().to_value();
+            assert!(schema.pointer("/properties/id").is_some(), "{}", route.path);
+        }
+    }
+
+    #[test]
     fn paths_follow_from_names() {
         let all = routes();
         let path = |name: &str| {
@@ -139,5 +151,10 @@ mod tests {
         assert_eq!(path("memory.search"), ["GET memories/search", "POST memories/search"]);
         assert_eq!(path("note"), ["POST notes"]);
         assert_eq!(path("board"), ["GET board"]);
+        assert_eq!(path("run.show"), ["GET runs/{id}"]);
+        assert_eq!(path("run.logs"), ["GET runs/{id}/logs", "POST runs/{id}/logs"]);
+        // What is named by something else than an id has it as a field.
+        assert_eq!(path("pad.show"), ["GET pads/show", "POST pads/show"]);
+        assert_eq!(path("interface.show"), ["GET interfaces/show", "POST interfaces/show"]);
     }
 }

@@ -177,6 +177,11 @@ pub fn converses() -> bool {
         && Client::find(&environment).is_none()
 }
 
+/// Tells whether somebody sits before it: what is typed comes from a terminal, and what is drawn goes to one.
+pub fn has_screen() -> bool {
+    std::io::stdin().is_terminal() && crate::output::seen()
+}
+
 pub fn host() -> Option<String> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     (!name.is_empty()).then_some(name)

@@ -255,6 +255,11 @@ pub fn colour(asked: Option<ColorChoice>) {
     }
 }
 
+/// Tells whether what is on the screen may have colours.
+pub fn is_coloured() -> bool {
+    coloured(&io::stdout())
+}
+
 fn coloured(stream: &impl anstream::stream::RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
 }

@@ -5,6 +5,7 @@ use crate::command::{
     Command, FileAction, LeaseChange, ReportStatus, RunChange, Submission, TaskVerb,
 };
 use crate::policy::BaseRules;
+use crate::outside::{CheckSeen, OutsideSeen};
 use crate::status::Status;
 use crate::task::Tier;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,10 @@ pub struct Observed {
     pub run: Option<RunSeen>,
     /// The settings of the base branch that the work is checked by; none where the base branch has none, or nobody looked.
     pub rules: Option<BaseRules>,
+    /// Who did it in another system, as that system says.
+    pub outside: Option<OutsideSeen>,
+    /// The check in another system that evidence in the request comes from.
+    pub check: Option<CheckSeen>,
     /// For a command about several tasks: what was seen for each of its steps.
     pub steps: Vec<Observed>,
 }

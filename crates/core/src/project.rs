@@ -51,6 +51,10 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         Event::AgentDescribed(e) => keys.push(Key::Agent(e.id.clone())),
         Event::Merged(_) => keys.extend(on_post::touched(placed.seq, draft)),
         Event::Reported(_)
+        | Event::OutsideRefused(_)
+        | Event::IssuePaused(_)
+        | Event::IssueResumed(_)
+        | Event::TextAccepted(_)
         | Event::Note(_)
         | Event::Error(_)
         | Event::ResultReported(_)
@@ -88,7 +92,12 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         | Event::BudgetSettled(_)
         | Event::BudgetReleased(_)
         | Event::BudgetBreached(_) => return on_run::touched(draft),
+        Event::MergeStarted(e) => {
+            return e.tasks.iter().map(|id| Key::Task(repo(), id.clone())).collect();
+        }
+        Event::MergeLanded(_) | Event::MergeEjected(_) | Event::MergeProbed(_) => return keys,
         Event::TaskUpdated(_)
+        | Event::MergeQueued(_)
         | Event::TaskAssigned(_)
         | Event::TaskLinked(_)
         | Event::TaskClaimed(_)

@@ -74,6 +74,8 @@ codes! {
     CouldNotRun => "could-not-run", 3, 409, say("mend the command of the gate in the settings, then run it again");
     /// The work and the branch that it goes into change the same lines.
     MergeConflict => "merge-conflict", 3, 409, "rebase the work onto the branch, settle the conflict and submit it again";
+    /// A work tree has the branch checked out with uncommitted changes that the work would overwrite.
+    TargetDirty => "target-dirty", 3, 409, "commit or stash the changes there, or check another branch out there";
     /// Nobody approves their own work.
     SelfReview => "self-review", 3, 403, "let another critic or a person review it";
     /// The role may not do this.
@@ -132,6 +134,16 @@ codes! {
     StoreTooNew => "store-too-new", 5, 503, "update comity on this machine";
     /// The store's file is on a network file system.
     NetworkFileSystem => "network-file-system", 5, 503, say("put the store on a local disk with ").ask("store", "sqlite:PATH").say(", or use PostgreSQL");
+    /// Another process keeps this store and GitHub in step.
+    SyncBusy => "sync-busy", 3, 409, "wait until it is through, or end it";
+    /// Another engine has the issue.
+    ClaimedElsewhere => "claimed-elsewhere", 3, 409, "take another task, or wait until the other engine gives it back";
+    /// GitHub does not answer, or asks to wait.
+    GithubUnreachable => "github-unreachable", 5, 503, say("try again later; see ").quote(op("github.status"));
+    /// GitHub does not accept the token, or the token may not do this.
+    GithubUnauthorized => "github-unauthorized", 5, 503, say("check the token; see ").quote(op("github.doctor"));
+    /// This GitHub cannot do it.
+    GithubUnsupported => "github-unsupported", 2, 400, "leave out what this server does not have";
     /// The time is up.
     TimedOut => "timed-out", 6, 504, "wait again, for longer";
     /// A bug or a damaged store.

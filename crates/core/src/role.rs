@@ -85,6 +85,7 @@ verbs! {
     Dispatch => "dispatch", [Planner, Implementer];
     Work => "work", [Watchdog];
     Budget => "budget", [];
+    MergeQueue => "merge-queue", [Integrator];
 }
 
 impl Verb {

@@ -5,6 +5,7 @@ use crate::observer::Answered;
 use crate::service::{Service, Settings};
 use crate::stream::Stop;
 use comity_api::{EventView, Operation, Row};
+use comity_core::brief::NewsItem;
 use comity_core::refusal::{Code, Refusal};
 use comity_store::{ReadTx, Reader, Store, StoreError, Watch, WriteTx};
 use serde::Serialize;
@@ -31,6 +32,11 @@ pub trait Far: Send + Sync {
     ) -> Result<(), Refusal>;
 
     fn url(&self) -> String;
+
+    /// Returns what was new for the caller in the answers so far, once.
+    fn news(&self) -> Vec<NewsItem> {
+        Vec::new()
+    }
 }
 
 /// Who answers operations, here or there.

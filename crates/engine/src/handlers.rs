@@ -238,6 +238,7 @@ handlers! {
         RunShow(reader, input) => reader.run(&input.id);
         Cost(reader, input) => reader.cost(&input);
         BudgetList(reader, input) => reader.budgets();
+        MergeQueue(reader, input) => reader.merge_queue();
         EventList(reader, input) => reader.events(&input);
         ContractRender(reader, input) => reader.rendered(&input);
         Status(reader, input) => crate::status::status(reader);

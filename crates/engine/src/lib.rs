@@ -24,6 +24,7 @@ mod land;
 mod live;
 mod memory_queries;
 mod mend;
+mod merge_queue;
 mod namesake;
 mod news;
 mod observer;

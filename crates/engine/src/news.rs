@@ -5,6 +5,7 @@
 
 use crate::brief::{AtHand, Extent, Found, LOOK_MAX};
 use crate::caller::Caller;
+use crate::far::Whereabouts;
 use crate::read::Reader;
 use crate::service::{Memo, Service};
 use comity_core::brief::{Brief, NewsItem, Room, Scope, news_item};
@@ -60,7 +61,10 @@ struct Looked {
 impl Service {
     /// Returns what is new for a caller, once. [`Service::delivered`] confirms that it arrived.
     pub fn news(&self, caller: &Caller) -> Result<Vec<NewsItem>, Refusal> {
-        Ok(self.give(caller, Asked::News)?.news)
+        match self.far() {
+            Some(far) => Ok(far.news()),
+            None => Ok(self.give(caller, Asked::News)?.news),
+        }
     }
 
     /// Returns the brief for a task or paths, without the changes and messages that the caller was given before.

@@ -153,6 +153,14 @@ impl Service {
         }
     }
 
+    /// Tells whoever waits that nothing comes any more. Commands are still carried out.
+    pub fn stop_waiting(&self) {
+        if let Access::Started { hub, claimer, .. } = &self.shared.access {
+            hub.stop();
+            claimer.stop();
+        }
+    }
+
     pub(crate) fn weak(&self) -> WeakService {
         WeakService(Arc::downgrade(&self.shared))
     }

@@ -1,8 +1,8 @@
 //! What an agent said, line by line, in a file beside the run. It is no part of the log of the store.
 
+pub use comity_api::RunLine as LogLine;
 use comity_core::refusal::Refusal;
 use comity_core::time::Timestamp;
-use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -11,14 +11,6 @@ use std::path::Path;
 const LINE_BYTES_MAX: usize = 8 << 20;
 /// Where the file is turned over; the older half is dropped then.
 const FILE_BYTES_MAX: u64 = 64 << 20;
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LogLine {
-    pub at: Timestamp,
-    /// `text`, `tool`, `usage`, `stderr` or `event`.
-    pub kind: String,
-    pub text: String,
-}
 
 /// Writes lines; a disk that is full stops the log and not the run.
 pub(crate) struct Log {

@@ -1,13 +1,14 @@
 //! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
 
 use crate::detect;
-use crate::fleet;
 use crate::gates::{GateCommand, GateRuns, GateTable, GatesTable};
+use crate::github::GithubTable;
 use crate::plain_file;
 use crate::problem::Problem;
 use crate::root::{Root, SETTINGS_DIR};
 use crate::store::{self, Place};
 use crate::trust::{self, Power};
+use crate::{fleet, merging};
 use comity_core::decide::BRANCH_WORDS;
 use comity_core::hint::{op, say};
 use comity_core::ids::RepoName;
@@ -50,7 +51,9 @@ pub struct Config {
     redact: RedactTable,
     labels: LabelsTable,
     serve: ServeTable,
+    pub(crate) github: GithubTable,
     pub(crate) fleet: fleet::FleetTable,
+    pub(crate) merge: merging::MergeTable,
     pub(crate) budget: fleet::BudgetTable,
     pub(crate) drivers: BTreeMap<String, fleet::DriverTable>,
     pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
@@ -226,6 +229,7 @@ impl Config {
             return Err(named(Problem::new("branch.protected", bad)));
         }
         config.labels().map_err(named)?;
+        config.github().map_err(named)?;
         Ok(config)
     }
 
@@ -298,6 +302,8 @@ impl Config {
             undeclared: self.guard.undeclared,
             land: self.guard.land,
             fold_case: self.project.fold_case,
+            lease_mode: self.guard.lease_mode,
+            merge_target: self.merging()?.target,
             fleet: self.fleet_policy()?,
         };
         let redact = RedactOptions {
@@ -324,6 +330,7 @@ impl Config {
             .into_iter()
             .chain(gates)
             .chain(self.driver_powers(root)?)
+            .chain(self.github_powers(root))
             .collect())
     }
 

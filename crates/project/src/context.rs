@@ -205,7 +205,9 @@ impl Context {
                 .hint(Hint::default().say("leave ").mention("at").say(" out")));
         }
         if let Some(far) = &self.far {
-            return Service::over(far.clone(), self.config.settings()?);
+            let service = Service::over(far.clone(), self.config.settings()?)?;
+            self.opened.get_or_init(|| service.clone());
+            return Ok(service);
         }
         let service = self.service_at(&self.store, access)?;
         if let Some(moment) = self.at {
@@ -218,6 +220,11 @@ impl Context {
     /// Returns the service of the store as it is now that a command has opened, if it has opened one.
     pub fn opened(&self) -> Option<&Service> {
         self.opened.get()
+    }
+
+    /// Tells whether it is about a moment of the past.
+    pub fn is_past(&self) -> bool {
+        self.at.is_some()
     }
 
     /// Tells whether a server answers in the place of the store.

@@ -1,6 +1,7 @@
 //! The command line over a server: requests over TCP, TLS or a socket, one connection each.
 
 use comity_api::{Door, EventView, Kind, Method, Row, routes};
+use comity_core::brief::NewsItem;
 use comity_core::hint::Hint;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{Answered, Caller, Far, Stop};
@@ -11,7 +12,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a connection may take to come about.
@@ -22,6 +23,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 const ANSWER_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Tells the server that next steps are worded here.
 const CLIENT_HEADER: &str = "Comity-Client: cli\r\n";
+
+/// The key beside an answer with what is new for the caller.
+const NEWS: &str = "news";
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +42,8 @@ pub struct Server {
     token: Option<String>,
     repo: Option<String>,
     at: Option<String>,
+    /// What the server said beside its answers.
+    news: Mutex<Vec<NewsItem>>,
 }
 
 impl Server {
@@ -63,7 +69,7 @@ impl Server {
             return Err(Refusal::input(format!("{url:?} is not the address of a server"))
                 .hint("use http://HOST:PORT, https://HOST or unix:PATH"));
         };
-        Ok(Server { place, url: trimmed.to_owned(), token, repo, at })
+        Ok(Server { place, url: trimmed.to_owned(), token, repo, at, news: Mutex::default() })
     }
 
     fn unreachable(&self, error: &dyn std::fmt::Display) -> Refusal {
@@ -349,7 +355,12 @@ impl Far for Server {
         }
         let head = format!("{} /api/v1/{path}{query}", route.method.as_str());
         let heard = self.ask(&head, &headers, &body)?;
-        Ok(Answered { output: heard.value()?, remarks: heard.remarks() })
+        let mut output = heard.value()?;
+        let news = output.as_object_mut().and_then(|fields| fields.remove(NEWS));
+        if let Some(Ok(news)) = news.map(serde_json::from_value::<Vec<NewsItem>>) {
+            self.news.lock().unwrap_or_else(PoisonError::into_inner).extend(news);
+        }
+        Ok(Answered { output, remarks: heard.remarks() })
     }
 
     fn follow(
@@ -392,6 +403,10 @@ impl Far for Server {
 
     fn url(&self) -> String {
         self.url.clone()
+    }
+
+    fn news(&self) -> Vec<NewsItem> {
+        std::mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::problem::Problem;
 use crate::root::Root;
 use crate::trust::Power;
 use comity_core::money::Usd;
+use comity_core::pattern::Pattern;
 use comity_core::policy::FleetPolicy;
 use comity_core::time::Millis;
 use serde::Deserialize;
@@ -17,6 +18,7 @@ pub(crate) struct FleetTable {
     queue: Option<usize>,
     driver: Option<String>,
     max_duration: Option<String>,
+    exclusive: Option<Vec<String>>,
 }
 
 /// How an agent is started.
@@ -156,7 +158,13 @@ fn policy(fleet: &FleetTable, budget: &BudgetTable) -> Result<FleetPolicy, Probl
     if percent > 100 {
         return Err(Problem::new("budget.alert_percent", format!("{percent} is more than 100")));
     }
+    let exclusive = fleet.exclusive.clone().unwrap_or(default.exclusive);
+    for text in &exclusive {
+        Pattern::parse(text)
+            .map_err(|error| Problem::new("fleet.exclusive", format!("{text:?}: {error}")))?;
+    }
     Ok(FleetPolicy {
+        exclusive,
         ttl: duration("fleet.ttl", &fleet.ttl)?.unwrap_or(default.ttl),
         queue: fleet.queue.unwrap_or(default.queue),
         run_usd: dollars("budget.run_usd", budget.run_usd)?.unwrap_or(default.run_usd),

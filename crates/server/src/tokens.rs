@@ -3,6 +3,7 @@
 
 use crate::beside::{Beside, hash, secret};
 use comity_api::{EmitEvent, Kind, RegisterAgent, Row, op};
+pub use comity_api::{NewTokenInput, TokenAnswer, TokenView, TokensAnswer};
 use comity_core::ids::AgentId;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::role::Role;
@@ -70,32 +71,6 @@ pub struct Token {
     #[serde(default)]
     pub scope: Scope,
     hash: String,
-}
-
-/// A token as it is shown.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TokenView {
-    pub id: String,
-    pub agent: String,
-    pub task: Option<String>,
-    pub verbs: Vec<String>,
-    pub created_by: String,
-    pub created_at: Timestamp,
-    pub expires_at: Timestamp,
-    /// The token itself, once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub secret: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TokenAnswer {
-    pub token: TokenView,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TokensAnswer {
-    pub tokens: Vec<TokenView>,
-    pub next: Option<String>,
 }
 
 /// A token to be made.

@@ -2,11 +2,13 @@
 import { Fragment } from "preact";
 import { canAct, Refused, useDoing } from "../acting";
 import { post } from "../api";
-import { capital, duration } from "../format";
+import { capital, duration, money } from "../format";
 import { words } from "../filter";
 import { toPage, toTask } from "../route";
 import { at, clock, resource, seen } from "../store";
-import type { Crew, CrewAgent } from "../types";
+import { isLive } from "../task/runs";
+import type { Crew, CrewAgent, Run, Runs } from "../types";
+import { useAnswer } from "../ui/hooks";
 import { Menu } from "../ui/menu";
 import { Agent, Icon, STATUS } from "../ui/shapes";
 import { Empty, Loaded } from "../ui/states";
@@ -95,11 +97,14 @@ function Tools({ agent }: { agent: CrewAgent }) {
   );
 }
 
-function Row({ agent, most, past }: { agent: CrewAgent; most: number; past: boolean }) {
+function Row({ agent, run, most, past }: { agent: CrewAgent; run: Run | undefined; most: number; past: boolean }) {
   const look = DOING[agent.doing] ?? { icon: "queued", tone: "queued", word: capital(agent.doing) };
   const heard = (!past && seen.value.get(agent.id)) || agent.last_seen;
   const age = heard && (clock.value - Date.parse(heard)) / 1000;
-  const note = [agent.words, agent.now_doing].filter(Boolean).join(" · ");
+  const cost =
+    run &&
+    `${run.id ?? ""} ${run.state}${run.cost_usd === null ? "" : `, ${money(run.cost_usd)}`}${run.waiting_on ? `, waits for ${run.waiting_on}` : ""}`;
+  const note = [agent.words, agent.now_doing, cost].filter(Boolean).join(" · ");
   const works = agent.roles.includes("implementer");
   return (
     <tr>
@@ -147,6 +152,7 @@ function Row({ agent, most, past }: { agent: CrewAgent; most: number; past: bool
 export function Agents() {
   const from = resource<Crew>("/crew", { at: at.value });
   const crew = from.data.value;
+  const runs = (useAnswer(resource<Runs>("/runs", { limit: "200", at: at.value }))?.runs ?? []).filter(isLive);
   const asked = words.value.map((word) => word.replace(/^agent:/, ""));
   const agents = (crew?.agents ?? []).filter((agent) =>
     asked.every((word) => agent.id.includes(word) || (agent.title ?? "").toLowerCase().includes(word)),
@@ -210,7 +216,13 @@ export function Agents() {
                             </th>
                           </tr>
                           {list.map((agent) => (
-                            <Row key={agent.id} agent={agent} most={most} past={crew?.at !== null} />
+                            <Row
+                              key={agent.id}
+                              agent={agent}
+                              run={runs.find((run) => run.identity === agent.id)}
+                              most={most}
+                              past={crew?.at !== null}
+                            />
                           ))}
                         </Fragment>
                       )

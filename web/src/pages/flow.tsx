@@ -1,10 +1,11 @@
-// How work flows: six plots, each mark a link to the tasks that it counts.
-import { plural } from "../format";
+// How work flows: seven plots, each mark a link to the tasks that it counts.
+import { money, plural } from "../format";
 import { here, route, toTask } from "../route";
 import { at, board, resource } from "../store";
-import type { Flow } from "../types";
+import type { CostAnswer, Flow } from "../types";
+import { useAnswer } from "../ui/hooks";
 import { Empty, Loaded } from "../ui/states";
-import { Bars, Columns, Percentiles, Stack } from "./plots";
+import { Bars, Columns, Percentiles, Spending, Stack } from "./plots";
 
 const DAYS = [7, 14, 30];
 
@@ -30,6 +31,28 @@ function Behind() {
         ))}
       </ul>
     </section>
+  );
+}
+
+/** What runs cost, day by day; drawn once there are runs. */
+function Spend({ flow }: { flow: Flow }) {
+  const cost = useAnswer(resource<CostAnswer>("/cost", { by: "day", at: at.value }))?.cost;
+  if (!cost || cost.all.runs === 0) return null;
+  const days = flow.wip.map(({ day }) => ({ day, usd: cost.all.by[day]?.usd ?? 0, runs: cost.all.by[day]?.runs ?? 0 }));
+  const sum = days.reduce((all, day) => all + day.usd, 0);
+  return (
+    <figure class="plot">
+      <h2>Spent on runs</h2>
+      <p>
+        {money(sum)} in {plural(flow.days, "day")},{" "}
+        {plural(
+          days.reduce((all, day) => all + day.runs, 0),
+          "run",
+        )}
+        .
+      </p>
+      <Spending days={days} />
+    </figure>
   );
 }
 
@@ -85,6 +108,7 @@ function Plots({ flow }: { flow: Flow }) {
         <p>{flow.first_pass === null ? "Nothing was approved yet." : `${flow.first_pass} of 100 tasks pass the first review.`}</p>
         <Columns rows={flow.rounds} />
       </figure>
+      <Spend flow={flow} />
     </div>
   );
 }

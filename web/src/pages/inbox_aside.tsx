@@ -1,7 +1,9 @@
 // Beside the inbox, unboxed and muted: who works, what several want, what merges, whether done can be trusted.
-import { capital, plural, shortAgent } from "../format";
+import { capital, money, plural, shortAgent } from "../format";
 import { toPage, toTask } from "../route";
-import type { Aside as AsideShape } from "../types";
+import { at, resource } from "../store";
+import type { Aside as AsideShape, Budgets, CostAnswer } from "../types";
+import { useAnswer } from "../ui/hooks";
 import { Age, TaskId } from "../ui/text";
 
 const WIDTH = 320;
@@ -61,6 +63,51 @@ function Wanted({ file }: { file: AsideShape["wanted"][number] }) {
         {file.refused_24h > 0 && <>{plural(file.refused_24h, "write")} refused in 24 h.</>}
       </p>
     </>
+  );
+}
+
+/** Money, where runs cost any or a budget is set: what today cost, and what each budget has left. */
+function Spent() {
+  const cost = useAnswer(resource<CostAnswer>("/cost", { by: "agent", at: at.value }))?.cost;
+  const budgets = useAnswer(resource<Budgets>("/budgets", { at: at.value }))?.budgets ?? [];
+  if (!cost || (cost.all.runs === 0 && !budgets.some((one) => one.usd !== null))) return null;
+  const daily = budgets.find((one) => one.scope === "repo" && one.per === "day" && one.usd !== null);
+  const tight = budgets.filter((one) => one.state !== "open");
+  return (
+    <section>
+      <h2>
+        Spent today{" "}
+        <span>
+          {money(cost.today.usd)}
+          {daily?.usd != null && ` of ${money(daily.usd)}`}
+        </span>
+      </h2>
+      {daily?.usd != null && (
+        <p>
+          <Shares
+            parts={[
+              [daily.state === "open" ? "fl-muted" : "fl-changes", daily.spent.usd],
+              ["fl-muted part", daily.reserved.usd],
+              ["fl-line", Math.max(0, daily.usd - daily.spent.usd - daily.reserved.usd)],
+            ]}
+            label={`${money(daily.spent.usd)} spent, ${money(daily.reserved.usd)} kept for runs, of ${money(daily.usd)}`}
+          />
+        </p>
+      )}
+      <p>
+        {plural(cost.today.runs, "run")} today
+        {cost.reserved_usd > 0 && `, ${money(cost.reserved_usd)} kept for those that run`}
+        {cost.unpriced_runs > 0 && `, ${plural(cost.unpriced_runs, "run")} without a price`}.
+      </p>
+      {tight.map((one) => (
+        <p key={one.scope + one.per}>
+          <b class={one.state === "breached" ? "failed" : "changes"}>
+            Budget of {one.scope} is {one.state === "breached" ? "used up" : "nearly used up"}
+          </b>
+          {one.usd !== null && `: ${money(one.spent.usd)} of ${money(one.usd)}`}
+        </p>
+      ))}
+    </section>
   );
 }
 
@@ -167,6 +214,7 @@ export function Aside({ aside }: { aside: AsideShape }) {
           )}
         </p>
       </section>
+      <Spent />
     </aside>
   );
 }

@@ -3,22 +3,25 @@ import type { ComponentChildren } from "preact";
 import { canAct, Refused, useDoing } from "../acting";
 import { post } from "../api";
 import { capital } from "../format";
-import { words } from "../filter";
 import { here, route, toPage } from "../route";
 import { askToNotify, letterKeys, notify } from "../settings";
 import { at, feed, resource } from "../store";
 import type { Decision, Directive, LogEvent, Memory } from "../types";
 import { Empty, Loaded } from "../ui/states";
 import { rich, TaskId, Time } from "../ui/text";
+import { finds, Interfaces, Messages, Pads, Tokens } from "./more_posts";
 
 const TABS: [string, string, () => ComponentChildren][] = [
   ["activity", "Activity", Activity],
   ["decisions", "Decisions", Decisions],
   ["memories", "Memories", Memories],
   ["directives", "Directives", Directives],
+  ["pads", "Pads", Pads],
+  ["interfaces", "Interfaces", Interfaces],
+  ["messages", "Messages", Messages],
+  ["tokens", "Tokens", Tokens],
   ["settings", "This browser", Settings],
 ];
-const finds = (text: string): boolean => words.value.every((word) => text.toLowerCase().includes(word.toLowerCase()));
 
 function Activity() {
   const task = route.value.query.get("task");
@@ -249,7 +252,11 @@ export function More() {
         <h1>More</h1>
         <nav class="seg" aria-label="What to show">
           {TABS.map(([name, title]) => (
-            <a key={name} href={here({ tab: name, task: null, id: null })} aria-current={name === tab ? "true" : undefined}>
+            <a
+              key={name}
+              href={here({ tab: name, task: null, id: null, scope: null })}
+              aria-current={name === tab ? "true" : undefined}
+            >
               {title}
             </a>
           ))}

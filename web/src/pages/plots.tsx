@@ -1,7 +1,7 @@
 // Plots drawn by hand: named axes, direct labels, and every mark a link.
 import type { ComponentChildren } from "preact";
-import { monthName } from "../format";
-import { here } from "../route";
+import { money, monthName } from "../format";
+import { here, toPage } from "../route";
 import type { Percentiles as Day, Wip } from "../types";
 import { numberTicks } from "./scale";
 
@@ -172,6 +172,38 @@ export function Stack({ days }: { days: Wip[] }) {
           words={`In progress on ${day.day}`}
         />
       ))}
+    </Frame>
+  );
+}
+
+/** Dollars a day; a day leads to what happened on it. */
+export function Spending({ days }: { days: { day: string; usd: number; runs: number }[] }) {
+  const ticks = numberTicks(Math.max(...days.map((day) => day.usd), 0.01));
+  const top = ticks.at(-1) ?? 1;
+  const y = (value: number): number => BASE - (value / top) * (BASE - TOP);
+  const x = (index: number): number => LEFT + (days.length < 2 ? 0 : (index / (days.length - 1)) * (RIGHT - LEFT));
+  const width = Math.min(24, ((RIGHT - LEFT) / Math.max(1, days.length)) * 0.7);
+  return (
+    <Frame ticks={ticks} days={days.map((day) => day.day)} unit="dollars">
+      {days.map((day, index) =>
+        day.runs === 0 ? null : (
+          <a
+            key={day.day}
+            href={toPage("more", { tab: "activity", q: "run_ended" })}
+            aria-label={`${money(day.usd)} for ${day.runs} runs on ${day.day}`}
+          >
+            <title>{`${money(day.usd)} for ${day.runs} runs on ${day.day}`}</title>
+            <rect
+              class={`fl-working ${index === days.length - 1 ? "" : "rest"}`}
+              x={x(index) - width / 2}
+              y={y(day.usd)}
+              width={width}
+              height={Math.max(1, BASE - y(day.usd))}
+              rx="2"
+            />
+          </a>
+        ),
+      )}
     </Frame>
   );
 }

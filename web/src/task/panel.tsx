@@ -11,12 +11,14 @@ import { copyText, useKeyAct } from "../ui/hooks";
 import { Icon, State, STATUS } from "../ui/shapes";
 import { Loaded } from "../ui/states";
 import { Age, rich } from "../ui/text";
+import { BriefOf } from "./brief";
 import { DiffSection } from "./diff";
 import { Facts } from "./facts";
 import { Gates } from "./gates";
 import { Graph } from "./graph";
 import { History } from "./history";
 import { Review } from "./review";
+import { RunsOf } from "./runs";
 
 /** The one filled button: approving. The next one has an edge. */
 const weight = (verb: Verb): string => (verb.verb === "approve" ? "primary" : verb.verb === "request-changes" ? "edge" : "");
@@ -205,6 +207,7 @@ export function TaskPanel({ id, reviewing }: { id: string; reviewing: boolean })
                       <p class="described">{rich(panel.task.description)}</p>
                     </section>
                   )}
+                  <RunsOf panel={panel} />
                   <Gates panel={panel} />
                   <Graph panel={panel} />
                   <History panel={panel} />
@@ -212,6 +215,7 @@ export function TaskPanel({ id, reviewing }: { id: string; reviewing: boolean })
                 </div>
                 <div>
                   <Facts panel={panel} />
+                  <BriefOf task={panel.task.id} />
                 </div>
               </div>
             </>

@@ -67,8 +67,7 @@ pub enum RunCommand {
         /// The id of the run
         id: String,
     },
-    /// Show what the agent of a run said
-    #[command(after_help = "Example:\n  comity run logs R1 --follow")]
+    #[command(about = help::<op::RunLogs>(), after_help = "Example:\n  comity run logs R1 --follow")]
     Logs {
         /// The id of the run
         id: String,

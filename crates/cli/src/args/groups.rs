@@ -9,7 +9,7 @@ pub const GROUPS: [(&str, &[&str]); 8] = [
     ("People and agents", &["agent", "whoami", "memory", "directive"]),
     ("Tell each other", &["brief", "tell", "pad", "interface"]),
     ("Agents at work", &["run", "runs", "cost", "budget"]),
-    ("Look", &["status", "why", "log", "event", "report", "guard"]),
+    ("Look", &["status", "board", "why", "log", "event", "report", "guard"]),
     (
         "Set up",
         &[
@@ -26,7 +26,7 @@ pub const GROUPS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("Serve people and agents", &["up", "serve", "link", "token", "mcp", "prime"]),
-    ("Other tools", &["import", "export", "sync", "contract", "collab", "neo", "rpc"]),
+    ("Other tools", &["github", "import", "export", "sync", "contract", "collab", "neo", "rpc"]),
 ];
 
 /// The line after the groups.

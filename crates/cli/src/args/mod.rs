@@ -7,12 +7,14 @@ mod decision;
 mod deferred;
 mod export;
 mod fleet;
+mod github;
 mod groups;
 mod guard;
 mod import;
 mod init;
 mod log;
 mod memory;
+mod merge;
 mod neo;
 mod post;
 mod serve;
@@ -30,17 +32,19 @@ pub use decision::{AskArgs, DecisionCommand};
 pub use deferred::{Deferred, at_once};
 pub use export::ExportCommand;
 pub use fleet::{BudgetCommand, CostArgs, RunArgs, RunCommand, RunsArgs, StartArgs};
+pub use github::GithubCommand;
 pub use guard::{GuardCommand, HookedClient};
 pub use import::ImportCommand;
 pub use init::InitArgs;
 pub use log::{EventCommand, LogArgs, LogCommand, ReportCommand, StoreCommand};
 pub use memory::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryArgs, WriteArgs};
+pub use merge::{MergeCommand, ReleaseArgs};
 pub use neo::{
     NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown,
     NeoTask,
 };
 pub use post::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs, TellArgs};
-pub use serve::{ServeArgs, TokenCommand};
+pub use serve::{DemoArgs, Scene, ServeArgs, TokenCommand};
 pub use shorthand::{expanded, instead};
 pub use task::{
     LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
@@ -140,6 +144,9 @@ pub enum Command {
     Init(InitArgs),
     #[command(about = help::<op::Status>(), after_help = "Example:\n  comity status")]
     Status,
+    /// Show the board live in the terminal, and answer questions there
+    #[command(after_help = "Example:\n  comity board")]
+    Board,
     /// Plan, claim, submit, review and finish tasks
     #[command(subcommand, after_help = "Example:\n  comity task claim")]
     Task(Deferred<TaskCommand>),
@@ -204,6 +211,11 @@ pub enum Command {
     Runs(Deferred<RunsArgs>),
     #[command(about = help::<op::Cost>(), after_help = "Example:\n  comity cost --by task")]
     Cost(Deferred<CostArgs>),
+    /// Merge approved work: show the queue, work through it, and look for coming conflicts
+    #[command(subcommand, after_help = "Example:\n  comity merge run")]
+    Merge(Deferred<MergeCommand>),
+    #[command(about = help::<op::Release>(), after_help = "Example:\n  comity release v1.2.0")]
+    Release(Deferred<ReleaseArgs>),
     /// Set and show what runs may cost
     #[command(subcommand, after_help = "Example:\n  comity budget set repo --usd 20 --per day")]
     Budget(Deferred<BudgetCommand>),
@@ -254,6 +266,9 @@ pub enum Command {
     /// Keep the files of another tool and the store in sync
     #[command(subcommand, after_help = "Example:\n  comity sync collab --watch")]
     Sync(Deferred<SyncCommand>),
+    /// Let issues on GitHub be tasks, labels their state and comments their trail
+    #[command(subcommand, after_help = "Example:\n  comity github sync --watch")]
+    Github(Deferred<GithubCommand>),
     /// Serve the collab.* methods as JSON-RPC on stdin and stdout
     #[command(
         after_help = "Example:\n  comity rpc <<<'{\"id\":1,\"method\":\"collab.create_task\",\"params\":{\"title\":\"Parse dates\"}}'"
@@ -327,8 +342,8 @@ pub enum Command {
         dir: std::path::PathBuf,
     },
     /// Watch a crew of agents work in a temporary repository
-    #[command(after_help = "Example:\n  comity demo")]
-    Demo,
+    #[command(after_help = "Example:\n  comity demo\n  comity demo --open")]
+    Demo(DemoArgs),
 }
 
 /// Shells that get a completion script.

@@ -1,4 +1,4 @@
-//! `comity token …`
+//! `comity serve`, `comity demo` and `comity token …`
 
 use super::values::{agent, duration, role};
 use clap::{Args, Subcommand};
@@ -27,6 +27,27 @@ pub struct ServeArgs {
     /// Open the dashboard in the browser
     #[arg(long)]
     pub open: bool,
+}
+
+/// What a demonstration shows.
+#[derive(Clone, Debug, Args)]
+pub struct DemoArgs {
+    /// Open the dashboard in the browser and play the crew there, slowly
+    #[arg(long)]
+    pub open: bool,
+    /// Instead of a crew, a scene to look at: two weeks of work, up to now
+    #[arg(long, value_name = "NAME", value_parser = clap::value_parser!(Scene))]
+    pub scene: Option<Scene>,
+    /// Keep the repository in this directory, which is made, instead of a temporary one
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<std::path::PathBuf>,
+}
+
+/// Scenes that can be shown.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Scene {
+    /// An accounting system in a busy hour
+    Ledger,
 }
 
 /// What can be done with tokens.

@@ -7,6 +7,7 @@ use crate::terminal::Ink;
 use comity_core::refusal::{Code, Refusal};
 use comity_guard::git::Git;
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
@@ -27,11 +28,30 @@ const NAP: Duration = Duration::from_millis(20);
 
 /// A repository, the binary, and what was told so far.
 pub(super) struct Crew {
-    dir: tempfile::TempDir,
+    dir: Place,
     binary: PathBuf,
     quiet: bool,
     stop: Arc<AtomicBool>,
     steps: usize,
+    /// How long each command is shown, where somebody watches the dashboard.
+    pace: Option<Duration>,
+    /// The server of the dashboard; it ends with the crew.
+    server: Option<Child>,
+}
+
+/// Where the repository is: in a directory of its own that goes with the crew, or where somebody wants to keep it.
+enum Place {
+    Temporary(tempfile::TempDir),
+    Kept(PathBuf),
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.server {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
 }
 
 fn failed(text: impl Into<String>) -> Refusal {
@@ -39,14 +59,32 @@ fn failed(text: impl Into<String>) -> Refusal {
 }
 
 impl Crew {
-    pub(super) fn gather(quiet: bool, stop: Arc<AtomicBool>) -> Result<Crew, Refusal> {
-        let dir = tempfile::Builder::new()
-            .prefix("comity-demo-")
-            .tempdir()
-            .map_err(|error| failed(format!("cannot make a temporary directory: {error}")))?;
+    pub(super) fn gather(
+        quiet: bool,
+        stop: Arc<AtomicBool>,
+        kept: Option<&Path>,
+    ) -> Result<Crew, Refusal> {
+        let temporary = || {
+            tempfile::Builder::new()
+                .prefix("comity-demo-")
+                .tempdir()
+                .map(Place::Temporary)
+                .map_err(|error| failed(format!("cannot make a temporary directory: {error}")))
+        };
+        let dir = match kept {
+            None => temporary()?,
+            Some(dir) => {
+                let made = std::fs::create_dir(dir).and_then(|()| dir.canonicalize());
+                let made = made.map_err(|error| {
+                    Refusal::input(format!("cannot make {}: {error}", dir.display()))
+                        .hint("name a directory that is not there yet")
+                });
+                Place::Kept(made?)
+            }
+        };
         let binary = std::env::current_exe()
             .map_err(|error| failed(format!("cannot find this program: {error}")))?;
-        let crew = Crew { dir, binary, quiet, stop, steps: 0 };
+        let crew = Crew { dir, binary, quiet, stop, steps: 0, pace: None, server: None };
         std::fs::create_dir(crew.main_tree())
             .map_err(|error| failed(format!("cannot make the repository: {error}")))?;
         crew.git(&crew.main_tree(), &["init", "--quiet", "--initial-branch=main"])?;
@@ -57,24 +95,62 @@ impl Crew {
     }
 
     pub(super) fn directory(&self) -> &Path {
-        self.dir.path()
+        match &self.dir {
+            Place::Temporary(dir) => dir.path(),
+            Place::Kept(dir) => dir,
+        }
     }
 
     pub(super) fn main_tree(&self) -> PathBuf {
-        self.dir.path().join("calendar")
+        self.directory().join("calendar")
     }
 
     pub(super) fn tree_of(&self, agent: &str) -> PathBuf {
-        self.dir.path().join(agent)
+        self.directory().join(agent)
+    }
+
+    /// Lets somebody watch: the dashboard is opened, and each command is shown for a while.
+    pub(super) fn shows(&mut self, pace: Duration) {
+        self.pace = Some(pace);
+    }
+
+    /// Serves the repository and opens its dashboard, where somebody watches. A server of their own, as people would have.
+    pub(super) fn open_pages(&mut self) -> Result<(), Refusal> {
+        if self.pace.is_none() {
+            return Ok(());
+        }
+        let mut command = self.clean(&self.binary, &self.main_tree());
+        command.args(["--as", "human:you", "serve", "--listen", "127.0.0.1:0", "--json"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut server =
+            command.spawn().map_err(|error| failed(format!("cannot start the server: {error}")))?;
+        let mut line = String::new();
+        let read = server.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
+        self.server = Some(server);
+        let said: Value = serde_json::from_str(&line)
+            .map_err(|_| failed(format!("the server does not start: {read:?}")))?;
+        let link = said.get("link").and_then(Value::as_str).unwrap_or_default();
+        output::remark(&format!("The dashboard: {link}"));
+        crate::child::open(link);
+        Ok(())
     }
 
     pub(super) fn steps(&self) -> usize {
         self.steps
     }
 
-    pub(super) fn leave(self) -> Result<(), Refusal> {
-        let path = self.dir.path().display().to_string();
-        self.dir.close().map_err(|error| failed(format!("cannot remove {path}: {error}")))
+    pub(super) fn leave(mut self) -> Result<(), Refusal> {
+        let path = self.directory().display().to_string();
+        if let Some(mut server) = self.server.take() {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+        match std::mem::replace(&mut self.dir, Place::Kept(PathBuf::new())) {
+            Place::Kept(_) => Ok(()),
+            Place::Temporary(dir) => {
+                dir.close().map_err(|error| failed(format!("cannot remove {path}: {error}")))
+            }
+        }
     }
 
     /// A process that sees nothing of the caller's surroundings but where programs are.
@@ -84,7 +160,7 @@ impl Crew {
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
-        command.env("HOME", self.dir.path()).env("GIT_CONFIG_NOSYSTEM", "1");
+        command.env("HOME", self.directory()).env("GIT_CONFIG_NOSYSTEM", "1");
         command
     }
 
@@ -194,6 +270,7 @@ impl Crew {
     ) -> Result<Value, Refusal> {
         self.tell_command(agent, args);
         self.steps -= 1;
+        self.pause(self.pace.unwrap_or_default())?;
         self.quietly(agent, dir, args)
     }
 

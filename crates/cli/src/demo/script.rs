@@ -38,6 +38,7 @@ fn number(value: &Value, pointer: &str) -> u64 {
 fn plan(crew: &mut Crew) -> Result<(), Refusal> {
     crew.chapter("A person sets the project up and hands out roles");
     crew.run(YOU, &["init", "--yes"])?;
+    crew.open_pages()?;
     crew.run(YOU, &["agent", "register", "pia", "--role", "planner"])?;
     crew.run(YOU, &["agent", "register", "cleo", "--role", "critic"])?;
     crew.run(YOU, &["agent", "register", "ines", "--role", "integrator"])?;

@@ -3,10 +3,12 @@
 pub mod decision;
 pub mod event;
 pub mod fleet;
+pub mod github;
 pub mod import;
 pub mod intervention;
 pub mod log;
 pub mod memory;
+pub mod merge;
 pub mod post;
 pub mod settings;
 pub mod status;
@@ -19,7 +21,7 @@ pub mod whoami;
 pub mod why;
 mod words;
 
-pub use words::{count, now, refusal};
+pub use words::{ago, count, cut, left, now, refusal, width};
 
 use crate::terminal::{is_mark, steers};
 use comity_core::time::Timestamp;

@@ -49,12 +49,12 @@ pub(super) fn clean(value: Value) -> Value {
 
 pub(super) use crate::terminal::paint;
 
-pub(super) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     text.width()
 }
 
 /// Cuts text to a width, with … where something is missing.
-pub(super) fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     let text = text.lines().next().unwrap_or_default();
     if width(text) <= columns {
         return text.to_owned();
@@ -95,14 +95,14 @@ pub(super) fn wrap(text: &str, indent: &str, columns: usize) -> String {
     out
 }
 
-pub(super) fn ago(time: Timestamp, screen: &Screen) -> String {
+pub fn ago(time: Timestamp, screen: &Screen) -> String {
     match screen.now.since(time) {
         length if length < Millis::from_secs(5) => "just now".to_owned(),
         length => format!("{} ago", rough(length)),
     }
 }
 
-pub(super) fn left(time: Timestamp, screen: &Screen) -> String {
+pub fn left(time: Timestamp, screen: &Screen) -> String {
     match time.since(screen.now) {
         length if length.ms() == 0 => "now".to_owned(),
         length => format!("in {}", rough(length)),

@@ -7,14 +7,16 @@ use crate::args::{BudgetCommand, CostArgs, Global, RunArgs, RunCommand, RunsArgs
 use crate::human;
 use crate::output::{self, Reply};
 use comity_api::{
-    ById, ClearBudget, CostFilter, Nothing, PauseRun, ResumeRun, RunAnswer, RunFilter, StopRun, op,
+    ById, ClearBudget, CostFilter, Nothing, PauseRun, ResumeRun, RunAnswer, RunFilter, RunLogsOf,
+    StopRun, op,
 };
 use comity_core::command::NewBudget;
 use comity_core::hint::{op as operation, say};
 use comity_core::limits::TEXT_BYTES_MAX;
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::RunState;
-use comity_fleet::{Asked, Job, RunPlace};
+use comity_engine::Handler;
+use comity_fleet::{Asked, Job, RunOutputs};
 use comity_guard::GitObserver;
 use comity_project::store::Access;
 use comity_project::{Context, plain_file};
@@ -113,14 +115,14 @@ fn ended(answer: RunAnswer) -> Reply {
 
 fn logs(context: &Context, id: &str, follow: bool, json: bool) -> Result<Reply, Refusal> {
     let stop = crate::env::stop_flag()?;
-    let mut place = 0;
+    let service = context.service(Access::Read)?;
+    let outputs = RunOutputs { context: context.clone(), service, is_own: true };
+    let mut from = Some(0);
     loop {
-        // Asked first: what the agent said before its end is read after it.
-        let run = context.ask::<op::RunShow>(ById { id: id.to_owned() })?.run;
-        let file = RunPlace::of(context, &run.id.unwrap_or_default())?.log();
-        let (lines, next) = comity_fleet::read_log(&file, place)?;
-        place = next;
-        for line in lines {
+        let wanted = RunLogsOf { id: id.to_owned(), from };
+        let said = Handler::<op::RunLogs>::handle(&outputs, &context.caller(), wanted)?.output;
+        from = Some(said.next);
+        for line in said.lines {
             let written = match json {
                 true => output::line(&line),
                 false => output::text(&human::fleet::said(&line)),
@@ -129,10 +131,13 @@ fn logs(context: &Context, id: &str, follow: bool, json: bool) -> Result<Reply, 
                 return Ok(Reply::printed());
             }
         }
-        if !follow || !run.state.is_live() || stop.load(Ordering::Relaxed) {
+        let goes_on = said.more || (follow && said.live);
+        if !goes_on || stop.load(Ordering::Relaxed) {
             return Ok(Reply::printed());
         }
-        std::thread::sleep(LOOK);
+        if !said.more {
+            std::thread::sleep(LOOK);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod decision;
 mod edit;
 mod event;
 mod fleet;
+mod github;
 mod guard;
 mod hook;
 mod import;
@@ -14,6 +15,7 @@ mod lease;
 mod log;
 mod man;
 mod memory;
+mod merge;
 mod neo;
 mod post;
 mod prime;
@@ -101,6 +103,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
     match cli.command {
         Command::Init(args) => crate::init::run(global, &args),
         Command::Status => status::run(context()?),
+        Command::Board => crate::board::run(context()?, global.json),
         Command::Whoami => whoami::run(context()?),
         Command::Task(command) => task::run(context()?, *command.0, global.json),
         Command::Lease(command) => lease::run(context()?, *command.0),
@@ -117,7 +120,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Completions { shell } => Ok(completions(shell)),
         Command::Config(command) => config::run(context()?, global, *command.0),
         Command::Man { dir } => man::run(&dir),
-        Command::Demo => crate::demo::run(global),
+        Command::Demo(args) => crate::demo::run(global, &args),
         Command::Doctor { fix } => crate::doctor::run(global, fix),
         Command::Trust { list, remove } => trust::run(global, list, remove),
         Command::Store(command) => store::run(global, &command.0),
@@ -137,12 +140,15 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Runs(args) => fleet::runs(context()?, *args.0),
         Command::Cost(args) => fleet::cost(context()?, &args.0),
         Command::Budget(command) => fleet::budget(context()?, *command.0),
+        Command::Merge(command) => merge::run(context()?, *command.0, global.json),
+        Command::Release(args) => merge::release(context()?, *args.0, global.json),
         Command::Memory(command) => memory::memory(context()?, *command.0),
         Command::Directive(command) => memory::directive(context()?, *command.0),
         Command::Log(args) => log::run(context()?, *args.0, global.json),
         Command::Report(command) => log::report(context()?, *command.0, global.json),
         Command::Import(command) => import::import(context()?, *command.0),
         Command::Export(command) => import::export(context()?, *command.0),
+        Command::Github(command) => github::run(context()?, *command.0, global.json),
         Command::Sync(command) => collab::sync(context()?, *command.0, global.json),
         Command::Snapshot { list } => snapshot(context()?, list),
         Command::Watchdog { once } => watchdog::run(context()?, once, global.json),
@@ -261,8 +267,8 @@ mod tests {
         "token.revoke",
         "prime",
         "guard.hook",
+        "github.serve",
         "run",
-        "run.logs",
     ];
 
     /// Operations that the command line asks for in the words of others: `contract render mission`, `task intervene`
@@ -336,6 +342,8 @@ mod tests {
         comity_guard::register_runs(&runner, &mut handlers);
         let tree = context.git_tree().cloned();
         comity_guard::register_snapshots(&comity_guard::Snapshots { tree }, &mut handlers);
+        let github = comity_github::Github { context: context.clone(), service: service.clone() };
+        comity_github::register(&github, &mut handlers);
         comity_bridge::register(&comity_bridge::Bridge { context, service }, &mut handlers);
         let mut count: BTreeMap<&str, usize> = TABLE.iter().map(|row| (row.name, 0)).collect();
         assert_eq!(count.len(), TABLE.len(), "names are unique");

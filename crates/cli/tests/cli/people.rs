@@ -10,18 +10,18 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// An answer over HTTP.
-struct Heard {
-    status: u16,
-    head: String,
-    body: String,
+pub struct Heard {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
 }
 
 impl Heard {
-    fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{}", self.body))
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         let wanted = format!("{name}: ");
         let mut lines = self.head.lines();
         lines.find_map(|line| {
@@ -31,7 +31,7 @@ impl Heard {
     }
 }
 
-fn heard(mut stream: impl Read) -> Heard {
+pub fn heard(mut stream: impl Read) -> Heard {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
@@ -40,24 +40,24 @@ fn heard(mut stream: impl Read) -> Heard {
 }
 
 /// Finds a port that nobody listens on.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// A server of its own; it ends with the test.
-struct Server {
-    child: Child,
-    port: u16,
-    socket: String,
-    key: Option<String>,
+pub struct Server {
+    pub child: Child,
+    pub port: u16,
+    pub socket: String,
+    pub key: Option<String>,
 }
 
 impl Server {
-    fn start(sandbox: &Sandbox, more: &[&str]) -> Server {
+    pub fn start(sandbox: &Sandbox, more: &[&str]) -> Server {
         Server::start_at(sandbox, free_port(), more)
     }
 
-    fn start_at(sandbox: &Sandbox, port: u16, more: &[&str]) -> Server {
+    pub fn start_at(sandbox: &Sandbox, port: u16, more: &[&str]) -> Server {
         let listen = format!("127.0.0.1:{port}");
         let args = [&["--as", "human:ann", "serve", "--listen", &listen, "--json"], more].concat();
         let mut child = sandbox.comity().args(&args).spawn();
@@ -68,7 +68,7 @@ impl Server {
         Server { child, port, socket: said["socket"].as_str().unwrap().to_owned(), key }
     }
 
-    fn request(&self, method: &str, path: &str, headers: &str, body: Option<&Value>) -> String {
+    pub fn request(&self, method: &str, path: &str, headers: &str, body: Option<&Value>) -> String {
         let body = body.map(Value::to_string).unwrap_or_default();
         let (port, length) = (self.port, body.len());
         let host = if headers.contains("Host: ") {
@@ -82,24 +82,24 @@ impl Server {
         )
     }
 
-    fn send(&self, method: &str, path: &str, headers: &str, body: Option<&Value>) -> Heard {
+    pub fn send(&self, method: &str, path: &str, headers: &str, body: Option<&Value>) -> Heard {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.write_all(self.request(method, path, headers, body).as_bytes()).unwrap();
         heard(stream)
     }
 
-    fn get(&self, path: &str, headers: &str) -> Heard {
+    pub fn get(&self, path: &str, headers: &str) -> Heard {
         self.send("GET", path, headers, None)
     }
 
-    fn by_socket(&self, method: &str, path: &str, body: Option<&Value>) -> Heard {
+    pub fn by_socket(&self, method: &str, path: &str, body: Option<&Value>) -> Heard {
         let mut stream = UnixStream::connect(&self.socket).unwrap();
         stream.write_all(self.request(method, path, "", body).as_bytes()).unwrap();
         heard(stream)
     }
 
     /// Opens the link; returns the headers of a page with its session.
-    fn session(&self) -> String {
+    pub fn session(&self) -> String {
         let key = json!({"key": self.key});
         let answer = self.send("POST", "/api/v1/session", "", Some(&key));
         assert_eq!(answer.status, 200, "{}", answer.body);
@@ -118,7 +118,7 @@ impl Drop for Server {
     }
 }
 
-fn project() -> Sandbox {
+pub fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.comity().args(&["init"]).json();
     let create = ["task", "create", "Parse dates", "--file", "src/date/**", "--gate", "tests"];
@@ -126,7 +126,7 @@ fn project() -> Sandbox {
     sandbox
 }
 
-fn token(sandbox: &Sandbox, agent: &str, more: &[&str]) -> String {
+pub fn token(sandbox: &Sandbox, agent: &str, more: &[&str]) -> String {
     let args = [&["token", "create", "--agent", agent], more].concat();
     let made = sandbox.comity().by("human:ann").args(&args).json();
     format!("Authorization: Bearer {}\r\n", made["token"]["secret"].as_str().unwrap())

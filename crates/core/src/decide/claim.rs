@@ -24,11 +24,18 @@ const PREFERENCE_LOOKAHEAD: usize = CANDIDATE_PAGE;
 /// The search for the best candidate, so far.
 #[derive(Default)]
 struct Search<'t> {
-    best: Option<&'t Task>,
+    best: Option<Found<'t>>,
     looked_at: usize,
     /// How many of the priority of the best were looked at in vain for a better one.
     rivals: usize,
     counts: BTreeMap<&'static str, u64>,
+}
+
+/// A task that fits, and how many leases of others its files would be shared with.
+#[derive(Clone, Copy)]
+struct Found<'t> {
+    task: &'t Task,
+    shared_with: usize,
 }
 
 /// Whom a task prefers; the best for the caller first.
@@ -70,7 +77,8 @@ impl<'a> Rule<'a> {
             if !self.is_wished(task, wish) || !self.may_claim(task) {
                 continue;
             }
-            let free = || crate::ready::file_conflicts(self.facts, task, &self.request.actor);
+            let free =
+                || crate::ready::file_conflicts(self.facts, task, &self.request.actor, self.policy);
             if wish.no_lease || free()?.is_empty() {
                 return Ok(Some(task));
             }
@@ -160,7 +168,7 @@ impl<'a> Rule<'a> {
     /// Refuses with the code of the first thing in the way, and lists everything that is.
     pub(super) fn check_obstacles(&self, task: &Task, no_lease: bool) -> Ruling<()> {
         self.check_role(task)?;
-        let mut found = obstacles(self.facts, task, self.caller())?;
+        let mut found = obstacles(self.facts, task, self.caller(), self.policy)?;
         found.retain(|obstacle| match obstacle {
             Obstacle::Status(..) => false,
             Obstacle::Files(_) => !no_lease,
@@ -214,7 +222,7 @@ impl<'a> Rule<'a> {
             {
                 Err(Halt::Need(beyond.next))
             }
-            (Some(best), _) => Ok(best),
+            (Some(best), _) => Ok(best.task),
             (None, _) => Err(self.nothing_ready(search.looked_at, search.counts)?.into()),
         }
     }
@@ -222,7 +230,7 @@ impl<'a> Rule<'a> {
     /// Tells that nothing from this place on can be better than what was found. Candidates come by
     /// priority and number, and those that prefer the caller have been looked at before.
     fn is_best(&self, search: &Search<'_>, (priority, number): (u8, u64)) -> bool {
-        let next = (priority, Preference::Nobody, number);
+        let next = (priority, Preference::Nobody, 0, number);
         search.best.is_some_and(|best| self.rank(best) <= next)
     }
 
@@ -232,10 +240,11 @@ impl<'a> Rule<'a> {
             return Ok(());
         }
         search.looked_at += 1;
-        if search.best.is_some_and(|best| best.priority == task.priority) {
+        if search.best.is_some_and(|best| best.task.priority == task.priority) {
             search.rivals += 1;
         }
-        if search.best.is_some_and(|best| self.rank(best) <= self.rank(task)) {
+        let at_best = Found { task, shared_with: 0 };
+        if search.best.is_some_and(|best| self.rank(best) <= self.rank(at_best)) {
             return Ok(());
         }
         if !self.is_wished(task, wish) {
@@ -244,8 +253,17 @@ impl<'a> Rule<'a> {
         }
         match self.obstacle_for_claim(task, wish.no_lease)? {
             None => {
-                search.best = Some(task);
-                search.rivals = 0;
+                let shared_with = match wish.no_lease {
+                    true => 0,
+                    false => crate::ready::shared_with(self.facts, task, self.owner())?,
+                };
+                let found = Found { task, shared_with };
+                if search.best.is_none_or(|best| self.rank(found) < self.rank(best)) {
+                    // Only a task of a better priority begins the search for a better one anew.
+                    let anew = search.best.is_none_or(|best| best.task.priority != task.priority);
+                    search.rivals = if anew { 0 } else { search.rivals };
+                    search.best = Some(found);
+                }
             }
             Some(obstacle) => *search.counts.entry(obstacle.kind()).or_default() += 1,
         }
@@ -263,7 +281,7 @@ impl<'a> Rule<'a> {
         if !self.may_claim(task) {
             return Ok(Some(Obstacle::Role(task.role.unwrap_or(Role::Implementer))));
         }
-        let obstacle = first_obstacle(self.facts, task, self.caller())?;
+        let obstacle = first_obstacle(self.facts, task, self.caller(), self.policy)?;
         Ok(obstacle.filter(|obstacle| !(no_lease && matches!(obstacle, Obstacle::Files(_)))))
     }
 
@@ -275,10 +293,10 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// The order of claiming: priority, then preference, then number.
-    fn rank(&self, task: &Task) -> (u8, Preference, u64) {
-        let (priority, number) = place(task);
-        (priority, self.preference(task), number)
+    /// The order of claiming: priority, then preference, then how many share the files, then number.
+    fn rank(&self, found: Found<'_>) -> (u8, Preference, usize, u64) {
+        let (priority, number) = place(found.task);
+        (priority, self.preference(found.task), found.shared_with, number)
     }
 
     fn nothing_ready(
@@ -317,7 +335,11 @@ impl<'a> Rule<'a> {
             // Stored patterns were parsed when they came in; one that no longer parses has no rivals.
             let files: Vec<Pattern> =
                 task.files.iter().filter_map(|text| self.pattern(text).ok()).collect();
-            self.reclaim_rivals(&files, LeaseMode::Exclusive)?;
+            let mode = |file: &Pattern| self.policy.claim_mode(self.owner(), file);
+            let (shared, alone): (Vec<_>, Vec<_>) =
+                files.into_iter().partition(|file| mode(file) == LeaseMode::Shared);
+            self.reclaim_rivals(&alone, LeaseMode::Exclusive)?;
+            self.reclaim_rivals(&shared, LeaseMode::Shared)?;
             self.end_kept_leases(task)?;
         }
         let seq = self.next_seq();
@@ -352,12 +374,14 @@ impl<'a> Rule<'a> {
         for path in &task.files {
             next += 1;
             ids.push(LeaseId(next));
+            let declared = self.pattern(path).ok();
+            let mode = declared.map(|file| self.policy.claim_mode(&actor, &file));
             self.push(
                 Some(&task.id),
                 Event::FileLocked(FileLocked {
                     lock_id: LeaseId(next),
                     path: path.clone(),
-                    mode: LeaseMode::Exclusive,
+                    mode: mode.unwrap_or_default(),
                     owner: actor.clone(),
                     purpose: Some(task.id.to_string()),
                     claim_of: Some(task.id.clone()),

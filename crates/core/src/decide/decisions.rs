@@ -89,6 +89,7 @@ impl<'a> Rule<'a> {
 
     /// The addressee or a person answers; the asker does not, unless a person.
     fn may_answer(&self, decision: &Decision) -> Ruling<()> {
+        self.outside_allows(Verb::AnswerForPlanner)?;
         if self.is_person() {
             return Ok(());
         }

@@ -2,8 +2,9 @@
 
 use crate::budget::Scope;
 use crate::command::{
-    Adoption, Command, ImportedTask, LeaseChange, Made, MemoryChanges, NOTE_TYPES, NewDirective,
-    NewMemory, NewRun, NewTask, PlannedTask, Question, Request, RunChange, Submission, TaskAnswers,
+    Adoption, Command, ImportedTask, LeaseChange, Made, MemoryChanges, MergeStep, NOTE_TYPES,
+    NewDirective, NewMemory, NewRun, NewTask, PlannedTask, Question, Request, RunChange,
+    Submission, TaskAnswers,
 };
 use crate::event::TaskUpdated;
 use crate::hint::{Hint, op, say};
@@ -90,10 +91,16 @@ fn check_command(command: &Command) -> Check {
         Command::Tell { to, text } => super::posts::check_message(to, text),
         Command::PadWrite(given) => super::posts::check_pad(given),
         Command::InterfacePublish(given) => super::posts::check_interface(given),
+        Command::Outside { note, .. } => super::outside::check(note),
         Command::EmitEvent { event } => emitted(event),
         Command::RunDispatch(new) => new_run(new),
         Command::RunChange { change, .. } => run_change(change),
         Command::BudgetSet(new) => Scope::parse(&new.scope).map(drop),
+        Command::MergeStep(step) => merge_step(step),
+        Command::Release(new) => {
+            line("tag", &new.tag)?;
+            reason(new.reason.as_ref())
+        }
         Command::Depend { .. }
         | Command::Undo { .. }
         | Command::Sweep
@@ -110,6 +117,23 @@ fn check_command(command: &Command) -> Check {
 fn started(life: Option<&Millis>, why: Option<&String>) -> Check {
     optional(life, ttl)?;
     reason(why)
+}
+
+fn merge_step(step: &MergeStep) -> Check {
+    match step {
+        MergeStep::Start { target, .. } | MergeStep::Landed { target, .. } => {
+            line("target", target)
+        }
+        MergeStep::Eject(eject) => {
+            line("target", &eject.target)?;
+            at_most("paths", eject.paths.len(), limits::LIST_ENTRIES_MAX, "entries")?;
+            optional(eject.output_tail.as_ref(), |text| long("output", text))?;
+            long("words", &eject.words)
+        }
+        MergeStep::Probed { paths, .. } => {
+            at_most("paths", paths.len(), limits::LIST_ENTRIES_MAX, "entries")
+        }
+    }
 }
 
 fn new_run(new: &NewRun) -> Check {

@@ -6,7 +6,7 @@ use crate::command::{ReportStatus, ReportedFile, ReportedIssue, ReportedLine};
 use crate::decision::{
     Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType, Proposal,
 };
-use crate::ids::{AgentId, DecisionId, Seq};
+use crate::ids::{AgentId, DecisionId, Seq, TaskId};
 use crate::land::{LandRecord, LeaseViolation};
 use crate::observed::{RunReport, SharedWith};
 use crate::role::Role;
@@ -79,6 +79,21 @@ pub struct Merged {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Released {
     pub reason: Option<String>,
+    /// The tag of a release. Without one, an agent let a task go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha: Option<String>,
+    /// The tasks that are in the release and in none before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskId>,
+}
+
+impl Released {
+    /// An agent lets a task go.
+    pub fn task(reason: Option<String>) -> Released {
+        Released { reason, tag: None, sha: None, tasks: Vec::new() }
+    }
 }
 
 /// A gate was run, or somebody says so.

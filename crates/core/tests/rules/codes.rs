@@ -20,6 +20,7 @@ const ELSEWHERE: &[(Code, &str)] = &[
     (Code::GateFailed, "guard: a gate that comity ran"),
     (Code::CouldNotRun, "guard: a gate that comity could not run"),
     (Code::MergeConflict, "guard: work that cannot be merged"),
+    (Code::TargetDirty, "guard: uncommitted changes where the work would land"),
     (Code::EtagMismatch, "rpc and sync: a file changed since it was read"),
     (Code::ContractInvalid, "protocol: a contract does not validate"),
     (Code::StoreUnavailable, "store: cannot be reached, or busy for too long"),

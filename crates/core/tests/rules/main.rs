@@ -26,6 +26,7 @@ mod imports_property;
 mod invariants;
 mod land;
 mod lookup;
+mod merging;
 mod other_systems;
 mod properties;
 mod results;

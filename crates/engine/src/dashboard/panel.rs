@@ -5,16 +5,17 @@ use super::history::{line, says_nothing_new};
 use crate::batch::settle;
 use crate::read::Reader;
 use comity_api::{
-    ById, Edge, EndedLease, EvidenceAnswer, EvidenceView, Graph, Node, PanelAnswer, Span,
+    ById, Edge, EndedLease, EvidenceAnswer, EvidenceView, Graph, Node, PanelAnswer, RunFilter, Span,
 };
 use comity_core::chain::Stored;
 use comity_core::event::{Event, Verdict};
 use comity_core::ids::TaskId;
+use comity_core::limits::PAGE_MAX;
 use comity_core::memory::{Memory, MemoryFilter};
 use comity_core::refusal::Refusal;
 use comity_core::status::Status;
 use comity_core::task::Task;
-use comity_core::view::{self, MemoryView};
+use comity_core::view::{self, MemoryView, RunView};
 use comity_store::{EventQuery, MemoryQuery};
 use std::collections::BTreeMap;
 
@@ -28,6 +29,8 @@ const MEMORIES_READ: usize = 500;
 const MEMORIES_MAX: usize = 10;
 /// Leases that have ended and are shown.
 const ENDED_MAX: usize = 20;
+/// Runs that are shown.
+const RUNS_MAX: usize = 20;
 
 impl Reader<'_> {
     pub(crate) fn panel(&mut self, input: &ById) -> Result<PanelAnswer, Refusal> {
@@ -67,8 +70,17 @@ impl Reader<'_> {
             decisions: story.decisions,
             memories: self.memories_for(&task)?,
             children,
+            runs: self.last_runs(&task)?,
             task: story.task,
         })
+    }
+
+    fn last_runs(&mut self, task: &Task) -> Result<Vec<RunView>, Refusal> {
+        let all = RunFilter { task: Some(task.id.to_string()), ..RunFilter::default() };
+        let mut runs = self.runs(&RunFilter { limit: Some(PAGE_MAX), ..all })?.runs;
+        runs.reverse();
+        runs.truncate(RUNS_MAX);
+        Ok(runs)
     }
 
     pub(crate) fn evidence(&mut self, input: &ById) -> Result<EvidenceAnswer, Refusal> {

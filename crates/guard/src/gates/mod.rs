@@ -50,6 +50,8 @@ impl comity_engine::Whereabouts for Runner {}
 comity_engine::handlers_of! { Runner, register {
     GateRun(runner, caller, input) => runner.run_gates(caller, &input);
     TaskLand(runner, caller, input) => runner.land(caller, &input);
+    MergeRun(runner, caller, input) => runner.merge_run(caller, &input);
+    Release(runner, caller, input) => runner.release(caller, &input);
 } }
 
 impl Runner {

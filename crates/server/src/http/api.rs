@@ -62,6 +62,8 @@ struct Call<'h> {
     seen: Option<String>,
     /// Whether the caller words next steps itself.
     words: bool,
+    /// Whether answers bring what is new for the caller: an agent's do, a page shows it anyway.
+    told: bool,
 }
 
 impl Hall {
@@ -121,7 +123,12 @@ impl Hall {
         }
         let seen = text(&ask.headers, IF_NONE_MATCH.as_str()).map(str::to_owned);
         let words = ask.headers.contains_key(CLIENT_HEADER);
-        Ok(Call { root, address, input, caller, at, dry_run, seen, words })
+        let told = matches!(who, Who::Token(_)) && at.is_none() && !dry_run;
+        if told && root.served.service.has_offers(&caller) {
+            // Who asks again has the answer before. What cannot be noted is told again, and says so.
+            drop(root.served.service.delivered(&caller));
+        }
+        Ok(Call { root, address, input, caller, at, dry_run, seen, words, told })
     }
 
     /// Finds out who asks, and counts the request.
@@ -182,7 +189,8 @@ impl Call<'_> {
                 ("lease.acquire", true) => self.lease_later().map(Outcome::Later),
                 _ => {
                     let input = Value::Object(self.input);
-                    let done = self.root.handlers.call(row.name, &self.caller, input)?;
+                    let mut done = self.root.handlers.call(row.name, &self.caller, input)?;
+                    add_news(self.root, &self.caller, self.told, &mut done.output);
                     Ok(Outcome::Now(answered(done, self.words)))
                 }
             };
@@ -219,6 +227,7 @@ impl Call<'_> {
         if !self.words {
             reword(&mut output);
         }
+        add_news(self.root, &self.caller, self.told, &mut output);
         let version = output.pointer("/task/version").filter(|_| of_version);
         let tag = version.map_or(tag, |version| format!("\"{version}\""));
         match self.seen.as_deref() == Some(&tag) {
@@ -354,6 +363,17 @@ fn add_place(output: &mut Value, served: &Served, caller: &Caller) {
     ];
     fields.extend(place.map(|(name, value)| (name.to_owned(), Value::String(value))));
     fields.insert("at".to_owned(), Value::Null);
+}
+
+/// Adds what is new for an agent to its answer. No answer fails for want of news.
+fn add_news(root: &Root, caller: &Caller, told: bool, output: &mut Value) {
+    let Some(fields) = output.as_object_mut().filter(|_| told) else { return };
+    let news = root.served.service.news(caller).unwrap_or_default();
+    if !news.is_empty()
+        && let Ok(news) = serde_json::to_value(news)
+    {
+        fields.insert("news".to_owned(), news);
+    }
 }
 
 /// Words the next steps of an answer as requests.

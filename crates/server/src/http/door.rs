@@ -4,6 +4,7 @@ use super::access::Peer;
 use super::answer::{guarded, json, no_such_address, problem, problem_with, with_body};
 use super::api::{Ask, Outcome, told, too_large};
 use super::hall::Hall;
+use super::keys::is_about_tokens;
 use super::metrics::Gauges;
 use super::pages;
 use super::routes::query;
@@ -124,6 +125,7 @@ async fn api(hall: Arc<Hall>, request: Request) -> Response {
     let done = blocking(move || {
         Ok(match ask.path.as_str() {
             "session" => Outcome::Now(shared.session(&ask)),
+            path if is_about_tokens(path) => Outcome::Now(shared.token(&ask)),
             _ => shared.answer(&ask),
         })
     });

@@ -11,6 +11,7 @@ use comity_bridge::Bridge;
 use comity_core::ids::RepoName;
 use comity_core::refusal::{Code, Refusal};
 use comity_engine::{Handlers, Moment, Service};
+use comity_fleet::RunOutputs;
 use comity_guard::{Messages, Shown};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -86,6 +87,8 @@ fn handlers(served: &Served, service: &Service) -> Handlers {
     comity_guard::register_messages(&Messages, &mut handlers);
     let tree = context.git_tree().cloned();
     comity_guard::register_shown(&Shown { service: service.clone(), tree }, &mut handlers);
+    let outputs = RunOutputs { context: context.clone(), service: service.clone(), is_own: false };
+    comity_fleet::register_outputs(&outputs, &mut handlers);
     comity_bridge::register(&Bridge { context, service: service.clone() }, &mut handlers);
     handlers
 }

@@ -6,6 +6,7 @@ mod answer;
 mod api;
 mod door;
 mod hall;
+mod keys;
 mod live;
 mod metrics;
 mod pages;
@@ -89,6 +90,14 @@ pub fn serve(
         let closing = async {
             ended.clone().wait().await;
             hall.roots.iter().for_each(|root| root.live.end());
+            // What has begun is finished; what only waits is told.
+            let waited_at: Vec<_> =
+                hall.roots.iter().map(|root| root.served.service.clone()).collect();
+            let told = blocking(move || {
+                waited_at.iter().for_each(comity_engine::Service::stop_waiting);
+                Ok(())
+            });
+            drop(told.await);
         };
         let remote = wire::accept(listener, tls, app.clone(), ended.clone());
         tokio::join!(local, remote, closing);

@@ -3,7 +3,7 @@
 use super::access::{Who, cookie, text};
 use super::answer::{json, other_methods, problem};
 use super::api::Ask;
-use super::hall::Hall;
+use super::hall::{Hall, Root};
 use axum::http::header::{CONTENT_TYPE, SET_COOKIE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
@@ -67,13 +67,19 @@ impl Hall {
         self.with_cookie(told(&answer)?, Some(&cookie), seconds)
     }
 
-    fn close_session(&self, ask: &Ask) -> Result<Response, Refusal> {
-        let (root, _) = self.root(None)?;
+    /// Finds out who asks for a change that no row has, and refuses who may not change anything.
+    pub fn changing(&self, ask: &Ask, root: &Root) -> Result<Who, Refusal> {
         let row = comity_api::row("agent.heartbeat")
             .ok_or_else(|| Refusal::new(Code::Internal, "BUG: no such row"))?;
         let who = self.who(ask, root)?;
-        // Ending a session is a change: only its own page may.
         who.may(row, &serde_json::Value::Null, &ask.headers)?;
+        Ok(who)
+    }
+
+    fn close_session(&self, ask: &Ask) -> Result<Response, Refusal> {
+        let (root, _) = self.root(None)?;
+        // Ending a session is a change: only its own page may.
+        self.changing(ask, root)?;
         if let Some(value) = cookie(&ask.headers, &self.names.cookie()) {
             self.sessions.close(value)?;
         }
