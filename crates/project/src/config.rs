@@ -21,7 +21,6 @@ use comity_core::time::Millis;
 use comity_core::write_guard::{self, FreeFiles, WriteRules};
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
-use comity_protocol::labels::Dialect;
 use comity_protocol::neomjs::safety::{PROTECTED, is_pattern};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +48,7 @@ pub struct Config {
     guard: GuardTable,
     commit: CommitTable,
     redact: RedactTable,
-    labels: LabelsTable,
+    pub(crate) labels: LabelsTable,
     serve: ServeTable,
     pub(crate) github: GithubTable,
     pub(crate) fleet: fleet::FleetTable,
@@ -177,10 +176,10 @@ struct RedactTable {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct LabelsTable {
-    dialect: Option<String>,
-    states: BTreeMap<String, String>,
-    roles: BTreeMap<String, String>,
+pub(crate) struct LabelsTable {
+    pub(crate) dialect: Option<String>,
+    pub(crate) states: BTreeMap<String, String>,
+    pub(crate) roles: BTreeMap<String, String>,
 }
 
 impl Config {
@@ -300,6 +299,7 @@ impl Config {
             registration_required: self.agents.registration == Registration::Required,
             extra_permissions: self.permissions()?,
             branch_pattern: self.branch_pattern(defaults.branch_pattern)?,
+            linked_branches: self.linked_branches()?,
             default_ttl: self.ttl(defaults.default_ttl)?,
             has_git: defaults.has_git,
             names_branches: self.names_branches(),
@@ -394,13 +394,6 @@ impl Config {
     /// Tells whether the project itself names the branches of tasks, so that work belongs there and nowhere else.
     pub fn names_branches(&self) -> bool {
         self.branch.pattern.is_some()
-    }
-
-    /// Returns the words that states and roles have as labels.
-    pub fn labels(&self) -> Result<Dialect, Problem> {
-        let labels = &self.labels;
-        Dialect::configured(labels.dialect.as_deref(), &labels.states, &labels.roles)
-            .map_err(|bad| Problem::new(&format!("labels.{}", bad.key), bad.message))
     }
 
     /// A gate that nobody can record evidence for would keep every task from being approved.

@@ -33,6 +33,7 @@ mod results;
 mod review;
 mod run_guards;
 mod run_reports;
+mod run_input;
 mod runs;
 mod seats;
 mod stop;
@@ -42,7 +43,7 @@ mod together;
 mod work;
 
 pub use access::{find_decision, find_task, not_found};
-pub use claim::{BRANCH_WORDS, branch_name, slug};
+pub use claim::{BRANCH_WORDS, branch_name, linked_issue, slug};
 pub use directives::find_directive;
 pub use edit::unknown_name;
 pub use foreseen::foreseen;
