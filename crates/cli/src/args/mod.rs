@@ -19,6 +19,7 @@ mod neo;
 mod post;
 mod serve;
 mod shorthand;
+mod supervise;
 mod task;
 mod task_fields;
 mod team;
@@ -47,11 +48,12 @@ pub use neo::{
 pub use post::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs, TellArgs};
 pub use serve::{DemoArgs, Scene, ServeArgs, TokenCommand};
 pub use shorthand::{expanded, instead};
+pub use supervise::SuperviseArgs;
 pub use task::{
     LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
 };
 pub use task_fields::{CreateArgs, UpdateArgs};
-pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
+pub use team::{AgentCommand, DefineCommand, GateCommand, LeaseCommand, Verdict};
 pub use values::{colour, fence};
 pub use with::WithArgs;
 pub use workspace::WorkspaceCommand;
@@ -262,6 +264,12 @@ pub enum Command {
         #[arg(long)]
         list: bool,
     },
+    /// Dispatch agents for what the rules say is due, until it is told to stop
+    #[command(
+        after_help = "The rules are a table: docs/reference/supervisor.md. A project changes rows of it in .comity/supervisor.toml.\n\n\
+        Examples:\n  comity supervise --dry-run\n  comity supervise --once\n  comity supervise --detach"
+    )]
+    Supervise(Box<SuperviseArgs>),
     #[command(about = help::<op::Watchdog>(), after_help = "Example:\n  comity watchdog --once")]
     Watchdog {
         /// Run once instead of continuously

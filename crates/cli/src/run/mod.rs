@@ -22,6 +22,7 @@ mod prime;
 mod serve;
 mod status;
 mod store;
+pub mod supervise;
 mod task;
 mod task_fields;
 mod team;
@@ -153,6 +154,7 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Github(command) => github::run(context()?, *command.0, global.json),
         Command::Sync(command) => collab::sync(context()?, *command.0, global.json),
         Command::Snapshot { list } => snapshot(context()?, list),
+        Command::Supervise(args) => supervise::run(context()?, &args, global),
         Command::Watchdog { once } => watchdog::run(context()?, once, global.json),
     }
 }

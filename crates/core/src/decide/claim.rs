@@ -327,9 +327,12 @@ impl<'a> Rule<'a> {
         };
         let counts: serde_json::Map<String, Value> =
             counts.into_iter().map(|(kind, count)| (kind.to_owned(), Value::from(count))).collect();
-        Ok(Refusal::new(Code::NothingReady, message)
-            .detail("reasons", Value::Object(counts))
-            .detail("looked_at", looked_at))
+        let mut refusal = Refusal::new(Code::NothingReady, message);
+        if counts.is_empty() {
+            let make = op("task.create").ask("title", "TITLE");
+            refusal = refusal.hint(say("ask what to do, or make a task: ").quote(make));
+        }
+        Ok(refusal.detail("reasons", Value::Object(counts)).detail("looked_at", looked_at))
     }
 
     /// Pushes the claim and its leases, and returns the leases; the change of status is the caller's.
@@ -359,7 +362,9 @@ impl<'a> Rule<'a> {
         // Where somebody works who only is spoken for is not known.
         let here = self.owner.is_none();
         let branch = (task.deliverable == Deliverable::Code).then(|| {
-            task.branch.clone().unwrap_or_else(|| branch_name(&self.policy.branch_pattern, task))
+            task.branch
+                .clone()
+                .unwrap_or_else(|| branch_name(self.policy.branches_of(task).0, task))
         });
         let is_code = task.deliverable == Deliverable::Code;
         let seen = self.request.observed.claim.as_ref().filter(|_| is_code);
@@ -484,11 +489,15 @@ pub fn slug(title: &str) -> String {
 
 /// The number of the task's issue, as `task link ID github N --key issue` set it; else its own.
 fn issue_number(task: &Task) -> String {
+    linked_issue(task).map_or_else(|| task.number.to_string(), str::to_owned)
+}
+
+/// Returns the number of the issue at home that a task is linked to.
+pub fn linked_issue(task: &Task) -> Option<&str> {
     let linked = task.external_ids.get("github").and_then(|ids| ids.get("issue")?.as_str());
     let number = linked.map(|text| text.trim_start_matches('#'));
     // Only a number: what others write must not steer a branch's name.
-    let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    number.filter(is_number).map_or_else(|| task.number.to_string(), str::to_owned)
+    number.filter(|text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// What is filled into the branch pattern.

@@ -31,14 +31,19 @@ mod queue;
 mod repository;
 mod results;
 mod review;
+mod run_guards;
+mod run_input;
+mod run_reports;
 mod runs;
+mod seats;
 mod stop;
+mod supervise;
 mod sweep;
 mod together;
 mod work;
 
 pub use access::{find_decision, find_task, not_found};
-pub use claim::{BRANCH_WORDS, branch_name, slug};
+pub use claim::{BRANCH_WORDS, branch_name, linked_issue, slug};
 pub use directives::find_directive;
 pub use edit::unknown_name;
 pub use foreseen::foreseen;
@@ -53,6 +58,7 @@ pub use land::{land_words, refuse_landing};
 pub use leases::{Conflict, conflicts, overlapping};
 pub use memories::find_memory;
 pub use posts::{find_interface, pad_scope};
+pub use run_reports::PLAN_PATH;
 pub use runs::find_run;
 pub use sweep::{Swept, due_at, sweep};
 
@@ -100,6 +106,7 @@ pub enum Answer {
     Deleted(Box<Directive>),
     Run(RunId),
     Budget(Scope),
+    Seat(String),
     /// The event at this place in [`Outcome::events`].
     Event(usize),
     Swept,
@@ -310,6 +317,8 @@ impl<'a> Rule<'a> {
             Command::BudgetSet(new) => self.set_budget(new),
             Command::MergeStep(step) => self.merge_step(step),
             Command::Release(new) => self.release_tag(new),
+            Command::Seat(change) => self.change_seat(change),
+            Command::Supervise(step) => self.supervise(step),
         }
     }
 
@@ -450,6 +459,7 @@ impl Command {
             }
             Command::RunDispatch(new) => new.task.as_deref(),
             Command::MergeStep(MergeStep::Eject(eject)) => Some(&eject.id),
+            Command::Supervise(step) => step.task.as_deref(),
             Command::Lease(LeaseChange::Acquire { task, .. })
             | Command::LeaseFor { command: LeaseChange::Acquire { task, .. }, .. }
             | Command::Note { task, .. }
@@ -483,6 +493,7 @@ impl Command {
             | Command::BudgetSet(_)
             | Command::MergeStep(_)
             | Command::Release(_)
+            | Command::Seat(_)
             | Command::TakeOver(_) => None,
         }
     }

@@ -228,7 +228,12 @@ impl Pass<'_> {
             code: task.deliverable == Deliverable::Code,
             row: &row,
         };
-        if !look.differs() {
+        // A task that moved here asks for nothing there: only what moved there is a wish.
+        let differs = look.differs();
+        if !differs || !row.moved {
+            if row.moved {
+                self.bus.rows.set_issue(&key.to_string(), &IssueRow { moved: false, ..row });
+            }
             return Ok(());
         }
         let events = self.events_of(key)?;
@@ -240,6 +245,7 @@ impl Pass<'_> {
         let newest = events.iter().map(|event| event.id).max().unwrap_or(0);
         let mut row = row.clone();
         row.event = row.event.max(newest);
+        row.moved = false;
         row.wrote.clear();
         self.bus.rows.set_issue(&key.to_string(), &row);
         match asked {

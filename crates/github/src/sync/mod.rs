@@ -85,6 +85,7 @@ impl Pass<'_> {
         };
         if let Err(trouble) = looked {
             let refusal = trouble.refusal();
+            self.bus.discard()?;
             return Err(self.bus.failed(refusal));
         }
         self.feed()?;

@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 const TRIES_MAX: u32 = 5;
 /// Of more unsent comments of an issue one digest is made.
 const COMMENTS_MAX: usize = 5;
+/// Events that one digest tells.
+const DIGEST_MAX: usize = 500;
 /// What a lost answer takes until it is looked for, in paces.
 const LOOK_PACES: i64 = 5;
 /// Comments that people act on stay by themselves.
@@ -261,6 +263,8 @@ impl Pass<'_> {
             let is_alone = Some(place) == newest || one.1.unsure;
             if is_alone { rest.push(one) } else { joined.push(one) }
         }
+        // The marks have to fit, too; what is left is for the next pass.
+        joined.truncate(DIGEST_MAX);
         let Some(((first_key, first), others)) = joined.split_first() else { return rest };
         let count = joined.len();
         let lines = joined.iter().map(|(_, op)| format!("- {}", first_line(&op.text)));
