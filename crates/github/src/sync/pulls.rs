@@ -379,6 +379,7 @@ impl Pass<'_> {
             contains: true,
             added: Vec::new(),
             files: Vec::new(),
+            subject: None,
         };
         let done = Command::Done { id, merged: Some(merged.to_owned()), unmerged: false, reason };
         let observed = Observed { merge: Some(seen), ..Observed::default() };
