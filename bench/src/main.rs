@@ -8,6 +8,7 @@
 mod beside;
 mod brief;
 mod cli;
+mod crew;
 mod fill;
 mod github;
 mod guard;
@@ -48,10 +49,11 @@ impl Scale {
 
 type Section = fn(Scale) -> Outcome<()>;
 
-const SECTIONS: [(&str, Section); 14] = [
+const SECTIONS: &[(&str, Section)] = &[
     ("write", write::run),
     ("lease", lease::run),
     ("brief", brief::run),
+    ("crew", crew::run),
     ("log", log::run),
     ("redact", redact::run),
     ("sim", sim::run),

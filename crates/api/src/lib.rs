@@ -4,7 +4,9 @@
 //! `bridge` register the handlers of the rows that are theirs.
 
 mod fleet;
+mod github;
 mod input;
+mod merging;
 #[macro_use]
 mod output;
 mod openapi;
@@ -17,7 +19,9 @@ mod step;
 mod table;
 
 pub use fleet::*;
+pub use github::*;
 pub use input::*;
+pub use merging::*;
 pub use openapi::openapi;
 pub use output::*;
 pub use pages::*;

@@ -1,7 +1,9 @@
 //! The one table of operations. Every door is checked against it.
 
 use crate::fleet::*;
+use crate::github::*;
 use crate::input::*;
+use crate::merging::*;
 use crate::output::*;
 use crate::pages::*;
 use crate::post::*;
@@ -221,10 +223,14 @@ table! {
     Runs "runs" Read none PEOPLE, RunFilter => RunsPage, "List the runs of agents";
     RunShow "run.show" Read none PEOPLE, ById => RunAnswer, "Show a run";
     RunLogs "run.logs" Read none PEOPLE, RunLogsOf => RunLogsAnswer, "Show what the agent of a run said";
+    RunWhy "run.why" Read none PEOPLE, ById => WhyRun, "Explain why the supervisor started a run";
     RunStop "run.stop" Write Dispatch PEOPLE, StopRun => RunAnswer, "Stop a run, and put its task back into the queue";
     RunPause "run.pause" Write Dispatch PEOPLE, PauseRun => RunAnswer, "Pause a run";
     RunResume "run.resume" Write Dispatch PEOPLE, ResumeRun => RunAnswer, "Continue a paused run";
     Cost "cost" Read none PEOPLE, CostFilter => CostAnswer, "Show what the runs of agents cost";
+    MergeQueue "merge.queue" Read none PEOPLE, Nothing => MergeQueueAnswer, "List approved work that waits to be merged, in order";
+    MergeRun "merge.run" Write MergeQueue LOCAL, RunMerges => MergeRunAnswer, "Merge approved work in batches, check each batch, and finish its tasks";
+    Release "release" Write MergeQueue LOCAL, ReleaseTag => ReleaseAnswer, "Tag a release, and record the tasks that are in it";
     BudgetSet "budget.set" Write Budget PEOPLE, NewBudget => BudgetsAnswer, "Set what runs may cost";
     BudgetList "budget.list" Read none PEOPLE, Nothing => BudgetsAnswer, "List budgets, and what is used of them";
     BudgetClear "budget.clear" Write Budget PEOPLE, ClearBudget => BudgetsAnswer, "Remove a budget";
@@ -265,6 +271,17 @@ table! {
     ExportNeo "export.neo" Read none LOCAL, NeoDirectory => NeoExport, "Write decisions, directives, memories and tasks as neo's files";
     ExportCollab "export.collab" Read none LOCAL, Directory => SyncReport, "Write a collaboration/ tree";
     SyncCollab "sync.collab" Write none TREE, TreeDirectory => SyncReport, "Keep a collaboration/ tree and the store in sync";
+    ImportGithub "import.github" Write Create LOCAL, ImportIssues => GithubImport, "Import issues from GitHub as tasks";
+    GithubSetup "github.setup" Write none LOCAL, SetupGithub => GithubSetupAnswer, "Create the labels of the protocol in the repository on GitHub";
+    GithubSync "github.sync" Write none LOCAL, SyncGithub => GithubSyncAnswer, "Keep issues on GitHub and tasks in sync";
+    GithubStatus "github.status" Read none LOCAL, Nothing => GithubStatusAnswer, "Show how far GitHub and the store are in sync";
+    GithubQuota "github.quota" Read none LOCAL, Nothing => GithubQuotaAnswer, "Show how much GitHub still accepts from this account";
+    GithubDoctor "github.doctor" Read none LOCAL, Nothing => GithubChecks, "Check the token, the labels and the clock against GitHub";
+    GithubPublish "github.publish" Write Link LOCAL, PublishTasks => PublishAnswer, "Create issues on GitHub for tasks";
+    GithubPr "github.pr" Write Link LOCAL, ById => PullAnswer, "Open a pull request for the submitted work of a task";
+    GithubPause "github.pause" Write Update LOCAL, OfIssue => IssueAnswer, "Write nothing to an issue until it is resumed";
+    GithubResume "github.resume" Write Update LOCAL, OfIssue => IssueAnswer, "Write to a paused issue again, and try again what could not be sent";
+    GithubForget "github.forget" Write none LOCAL, Nothing => ForgottenRows, "Forget what is remembered about GitHub; the next sync reads it again";
     Status "status" Read none ALL, Nothing => StatusAnswer, "Show what is going on, who holds what, and what needs you";
     Why "why" Read none PEOPLE, HistoryOf => HistoryAnswer, "Show how a task, path, commit, agent, lease or decision came to be";
     Board "board" Read none PEOPLE, BoardFilter => BoardAnswer, "Show the board";

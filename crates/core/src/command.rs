@@ -2,6 +2,7 @@
 
 mod lease;
 mod memory;
+mod merging;
 mod post;
 mod report;
 mod run;
@@ -10,12 +11,15 @@ mod wish;
 
 pub use lease::LeaseChange;
 pub use memory::{Adoption, Made, MemoryChanges, NewDirective, NewMemory};
+pub use merging::{Eject, MergeStep, NewRelease};
 pub use post::{NewInterface, PadWrite};
 pub use report::{
     Extra, FileAction, IssueKind, REASON_KEY, ReportStatus, ReportedEvidence, ReportedFile,
     ReportedIssue, ReportedLine, TIP_LEVEL, WorkReport, grave_lines,
 };
-pub use run::{ModelCall, NewBudget, NewRun, RunChange, RunEnd, RunProgress};
+pub use run::{
+    ModelCall, NewBudget, NewRun, RunChange, RunEnd, RunProgress, SeatChange, Supervision,
+};
 pub use verb::TaskVerb;
 pub use wish::{
     ClaimWish, ConstraintChanges, GateVerdict, GivenAnswer, ImportedTask, NewTask, PlannedTask,
@@ -26,6 +30,7 @@ use crate::directive_duration::End;
 use crate::event::{EventsLost, TaskUpdated};
 use crate::ids::{AgentId, Fence, RepoName};
 use crate::observed::Observed;
+use crate::outside::OutsideNote;
 use crate::role::Role;
 use crate::status::Status;
 use crate::time::{Millis, Timestamp};
@@ -289,6 +294,11 @@ pub enum Command {
     },
     PadWrite(Box<PadWrite>),
     InterfacePublish(Box<NewInterface>),
+    /// Keep in the log what happened to an issue of another system.
+    Outside {
+        task: Option<String>,
+        note: OutsideNote,
+    },
     EmitEvent {
         /// The event: `event` and any fields.
         event: Map<String, Value>,
@@ -301,6 +311,14 @@ pub enum Command {
     },
     /// Set what may be spent; without a limit, remove it.
     BudgetSet(NewBudget),
+    /// Work through the merge queue.
+    MergeStep(MergeStep),
+    /// Say that merged work was given to its users.
+    Release(NewRelease),
+    /// Take or leave a seat. No door offers it as an operation: whoever sits there does.
+    Seat(SeatChange),
+    /// Do what a rule of the supervisor asks for, and say why. Only whoever has the seat does.
+    Supervise(Box<Supervision>),
     /// Go on, as a person, after the store was damaged. No door offers it as an operation: whoever mends the store
     /// looks at it first.
     Mend(Mend),

@@ -4,12 +4,16 @@
 
 mod body;
 mod memory;
+mod merging;
+mod outside;
 mod post;
 mod run;
 mod talk;
 
 pub use body::*;
 pub use memory::*;
+pub use merging::*;
+pub use outside::*;
 pub use post::*;
 pub use run::*;
 pub use talk::*;
@@ -144,6 +148,18 @@ events! {
     BudgetSettled(Box<BudgetSettled>) => "budget_settled";
     BudgetReleased(BudgetReleased) => "budget_released";
     BudgetBreached(BudgetBreached) => "budget_breached";
+    MergeQueued(MergeQueued) => "merge_queued";
+    MergeStarted(MergeStarted) => "merge_started";
+    MergeLanded(MergeLanded) => "merge_landed";
+    MergeEjected(Box<MergeEjected>) => "merge_ejected";
+    MergeProbed(MergeProbed) => "merge_probed";
+    OutsideRefused(OutsideRefused) => "outside_refused";
+    IssuePaused(IssuePaused) => "issue_paused";
+    IssueResumed(IssueResumed) => "issue_resumed";
+    TextAccepted(TextAccepted) => "text_accepted";
+    SeatTaken(SeatTaken) => "seat_taken";
+    SeatLeft(SeatLeft) => "seat_left";
+    Supervised(Box<Supervised>) => "supervised";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

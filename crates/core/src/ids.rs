@@ -145,6 +145,8 @@ const ELSEWHERE: &str = "import:";
 const IN_A_FILE: &str = "file:";
 /// Who applies what has expired.
 const WATCHDOG: &str = "watchdog";
+/// Who records what GitHub says.
+const GITHUB: &str = "github";
 
 impl AgentId {
     /// Reads an identity: letters, digits and `._-:/@+`, at most 128 bytes.
@@ -162,15 +164,24 @@ impl AgentId {
         AgentId(WATCHDOG.into())
     }
 
+    /// Returns the identity that records what GitHub says. It speaks for nobody.
+    pub fn github() -> AgentId {
+        AgentId(GITHUB.into())
+    }
+
+    pub fn is_github(&self) -> bool {
+        &*self.0 == GITHUB
+    }
+
     /// Refuses the identities that comity itself writes into the log: nobody acts under them, and nobody gets them.
     pub fn not_reserved(&self) -> Result<(), Refusal> {
-        let is_reserved = &*self.0 == WATCHDOG
+        let is_reserved = [WATCHDOG, GITHUB].contains(&&*self.0)
             || [ELSEWHERE, IN_A_FILE].iter().any(|start| self.0.starts_with(start));
         if !is_reserved {
             return Ok(());
         }
         Err(Refusal::input(format!("the agent id {self} is reserved for comity itself"))
-            .hint(format!("choose an id that is not {WATCHDOG} and does not begin with {ELSEWHERE} or {IN_A_FILE}")))
+            .hint(format!("choose an id that is neither {WATCHDOG} nor {GITHUB} and does not begin with {ELSEWHERE} or {IN_A_FILE}")))
     }
 
     pub fn is_person(&self) -> bool {

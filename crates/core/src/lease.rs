@@ -1,6 +1,7 @@
 //! A lease: the hold of one owner on the paths of one pattern, for a time.
 
 use crate::ids::{AgentId, Fence, LeaseId, RepoName, Seq, TaskId};
+use crate::pattern::{Pattern, RepoPath};
 use crate::time::{Millis, Timestamp};
 use crate::word_enum::word_enum;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,20 @@ word_enum! {
         /// Others that share, too.
         Shared => "shared",
     }
+}
+
+/// Files that git cannot merge by their kind: two who change one overwrite each other.
+pub const UNMERGEABLE: &str = "**/*.{png,jpg,jpeg,gif,webp,ico,bmp,psd,pdf,zip,gz,xz,bz2,7z,tar,jar,wasm,so,dll,exe,bin,\
+woff,woff2,ttf,otf,mp3,mp4,mov,wav,ogg,sqlite,db,parquet,docx,xlsx,pptx}";
+
+/// Tells whether patterns cover a declared one. A declared pattern is read as if it were a path, so that `db/migrations/*`
+/// lies below `**/migrations/**` and `src/**` does not.
+pub fn is_covered(declared: &Pattern, by: &[String]) -> bool {
+    let Ok(path) = RepoPath::parse(declared.as_str()) else { return false };
+    let covers = |text: &str| {
+        Pattern::parse_with(text, declared.case_rule()).is_ok_and(|pattern| pattern.covers(&path))
+    };
+    covers(UNMERGEABLE) || by.iter().any(|text| covers(text))
 }
 
 /// A live lease. One that has ended is a [`PastLease`].

@@ -1,13 +1,16 @@
 //! What a project may set: limits on attempts, required gates, wider roles, the branch pattern.
 
 use crate::budget::{Cap, Per, Scope};
+use crate::decide::linked_issue;
 use crate::ids::AgentId;
+use crate::lease::{LeaseMode, is_covered};
 use crate::money::Usd;
 use crate::observed::Observed;
-use crate::pattern::CaseRule;
+use crate::pattern::{CaseRule, Pattern};
 use crate::refusal::{Code, Refusal};
 use crate::role::{Role, Verb};
-use crate::task::Tier;
+use crate::run::run_of;
+use crate::task::{Task, Tier};
 use crate::time::Millis;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -32,6 +35,10 @@ pub enum Land {
     Warn,
     Off,
 }
+
+/// Files that runs do not share, unless `[fleet] exclusive` says otherwise: generated ones, and those whose order counts.
+const EXCLUSIVE: [&str; 3] = ["**/*.lock", "**/*-lock.*", "**/migrations/**"];
+
 /// What a project sets for runs and what they cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FleetPolicy {
@@ -45,6 +52,8 @@ pub struct FleetPolicy {
     pub day_usd: Usd,
     /// From which part of a budget on people are told, in percent.
     pub alert_percent: u64,
+    /// Files that cannot be merged: a claim that shares its files has these for itself alone.
+    pub exclusive: Vec<String>,
 }
 
 impl Default for FleetPolicy {
@@ -55,6 +64,7 @@ impl Default for FleetPolicy {
             run_usd: Usd::from_micros(2_000_000),
             day_usd: Usd::from_micros(50_000_000),
             alert_percent: 80,
+            exclusive: EXCLUSIVE.map(str::to_owned).to_vec(),
         }
     }
 }
@@ -101,6 +111,8 @@ pub struct Policy {
     pub extra_permissions: BTreeSet<(Role, Verb)>,
     /// Branch names: `{id}`, `{number}`, `{issue}` and `{slug}` are replaced.
     pub branch_pattern: String,
+    /// The same for tasks that are linked to an issue at home, where the protocol of the project names their branches.
+    pub linked_branches: Option<String>,
     /// Life of a claim or lease when none is asked for.
     pub default_ttl: Millis,
     /// Whether the project has git. Without it, code is handed in and finished unseen.
@@ -109,12 +121,24 @@ pub struct Policy {
     pub names_branches: bool,
     pub undeclared: Undeclared,
     pub land: Land,
+    /// How a claim holds the files of its task, unless it is the claim of a run: a run shares them.
+    pub lease_mode: LeaseMode,
+    /// The branch that approved work goes into; none is the base branch.
+    pub merge_target: Option<String>,
     pub fleet: FleetPolicy,
     /// Whether paths differ only by case are the same, as on the store's file system.
     pub fold_case: bool,
 }
 
 impl Policy {
+    /// Returns the pattern of the branch of a task, and whether work belongs there and nowhere else.
+    pub fn branches_of(&self, task: &Task) -> (&str, bool) {
+        match self.linked_branches.as_deref().filter(|_| linked_issue(task).is_some()) {
+            Some(pattern) => (pattern, true),
+            None => (&self.branch_pattern, self.names_branches),
+        }
+    }
+
     /// Returns what submitted work is checked by.
     #[must_use]
     pub fn base_rules(self) -> BaseRules {
@@ -153,12 +177,15 @@ impl Default for Policy {
             registration_required: false,
             extra_permissions: BTreeSet::new(),
             branch_pattern: "feat/{id}-{slug}".to_owned(),
+            linked_branches: None,
             default_ttl: crate::limits::TTL_DEFAULT,
             has_git: true,
             names_branches: false,
             undeclared: Undeclared::Warn,
             land: Land::Refuse,
+            lease_mode: LeaseMode::Exclusive,
             fold_case: false,
+            merge_target: None,
             fleet: FleetPolicy::default(),
         }
     }
@@ -176,6 +203,16 @@ pub fn may_set(actor: &AgentId) -> Result<(), Refusal> {
 impl Policy {
     pub fn case_rule(&self) -> CaseRule {
         CaseRule::folding(self.fold_case)
+    }
+
+    /// Returns how a claim of this owner holds a declared file. A run shares what git can merge: if it held such files alone,
+    /// the few files that most tasks change would bound how many runs can work at once.
+    pub fn claim_mode(&self, owner: &AgentId, declared: &Pattern) -> LeaseMode {
+        let shares = self.lease_mode == LeaseMode::Shared || run_of(owner).is_some();
+        match shares && !is_covered(declared, &self.fleet.exclusive) {
+            true => LeaseMode::Shared,
+            false => LeaseMode::Exclusive,
+        }
     }
 
     pub fn allows(&self, roles: &[Role], verb: Verb) -> bool {

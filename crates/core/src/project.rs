@@ -17,6 +17,7 @@ use crate::decision::{Decision, DecisionState};
 use crate::event::{Event, Held, Placed, TakenOver};
 use crate::ids::{LeaseId, RepoName};
 use crate::lease::{Lease, PastLease};
+use crate::seat::Seat;
 use crate::state::Key;
 use crate::task::Task;
 use on_task::{change_task, new_task};
@@ -30,6 +31,7 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
     let mut keys = Vec::new();
     match &draft.event {
         Event::TaskCreated(_) | Event::RepositorySet(_) => keys.push(Key::Repo(repo())),
+        Event::SeatTaken(_) | Event::SeatLeft(_) => return vec![Key::Repo(repo())],
         Event::FileLocked(e) => {
             keys.push(Key::Repo(repo()));
             keys.push(Key::Lease(repo(), e.lock_id));
@@ -51,11 +53,16 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         Event::AgentDescribed(e) => keys.push(Key::Agent(e.id.clone())),
         Event::Merged(_) => keys.extend(on_post::touched(placed.seq, draft)),
         Event::Reported(_)
+        | Event::OutsideRefused(_)
+        | Event::IssuePaused(_)
+        | Event::IssueResumed(_)
+        | Event::TextAccepted(_)
         | Event::Note(_)
         | Event::Error(_)
         | Event::ResultReported(_)
         | Event::EventsLost(_)
         | Event::ClockCorrected(_)
+        | Event::Supervised(_)
         | Event::ContextReset(_) => {
             return keys;
         }
@@ -88,7 +95,12 @@ pub fn touched(placed: &Placed) -> Vec<Key> {
         | Event::BudgetSettled(_)
         | Event::BudgetReleased(_)
         | Event::BudgetBreached(_) => return on_run::touched(draft),
+        Event::MergeStarted(e) => {
+            return e.tasks.iter().map(|id| Key::Task(repo(), id.clone())).collect();
+        }
+        Event::MergeLanded(_) | Event::MergeEjected(_) | Event::MergeProbed(_) => return keys,
         Event::TaskUpdated(_)
+        | Event::MergeQueued(_)
         | Event::TaskAssigned(_)
         | Event::TaskLinked(_)
         | Event::TaskClaimed(_)
@@ -152,6 +164,19 @@ pub fn counters(counters: &mut Counters, placed: &Placed) {
         Event::MemoryWritten(e) => counters.memories = counters.memories.max(e.memory.0),
         Event::DirectiveCreated(e) => counters.directives = counters.directives.max(e.directive.0),
         Event::RepositorySet(e) => counters.fold_case = Some(e.fold_case),
+        Event::SeatTaken(e) => {
+            let seat = Seat {
+                holder: placed.draft.agent.clone(),
+                host: e.host.clone(),
+                fence: e.fence,
+                ttl: e.ttl,
+                since: placed.ts,
+            };
+            counters.seats.insert(e.seat.clone(), seat);
+        }
+        Event::SeatLeft(e) => {
+            counters.seats.remove(&e.seat);
+        }
         _ => {}
     }
 }
@@ -270,6 +295,7 @@ pub fn decision(before: Option<Decision>, placed: &Placed) -> Option<Decision> {
             origin: None,
             proposes: e.proposes.clone(),
             budget: e.budget.clone(),
+            rule: e.rule.clone(),
         });
     }
     let mut decision = before?;

@@ -1,10 +1,9 @@
 //! Readiness: what stands between a task and a caller who wants to claim it.
 
-use crate::decide::{Conflict, conflicts};
+use crate::decide::{Conflict, conflicts, overlapping};
 use crate::facts::{Facts, Ruling};
 use crate::hint::{Hint, op, say};
 use crate::ids::{AgentId, TaskId};
-use crate::lease::LeaseMode;
 use crate::pattern::Pattern;
 use crate::policy::Policy;
 use crate::role::{Role, Verb};
@@ -82,11 +81,18 @@ pub fn is_ready(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy)
     let works = caller.id.is_person()
         || policy.allows(caller.roles, Verb::Claim)
         || task.role.is_some_and(|role| caller.roles.contains(&role));
-    Ok(task.status == Status::Queued && works && first_obstacle(facts, task, caller)?.is_none())
+    Ok(task.status == Status::Queued
+        && works
+        && first_obstacle(facts, task, caller, policy)?.is_none())
 }
 
 /// Lists everything that stands between the task and the caller.
-pub fn obstacles(facts: &Facts, task: &Task, caller: Caller<'_>) -> Ruling<Vec<Obstacle>> {
+pub fn obstacles(
+    facts: &Facts,
+    task: &Task,
+    caller: Caller<'_>,
+    policy: &Policy,
+) -> Ruling<Vec<Obstacle>> {
     let mut found = Vec::new();
     if task.status != Status::Queued {
         let holder = task.claim.as_ref().map(|claim| claim.agent.clone());
@@ -100,14 +106,19 @@ pub fn obstacles(facts: &Facts, task: &Task, caller: Caller<'_>) -> Ruling<Vec<O
     if let Some(role) = task.role.filter(|role| !caller.has(*role)) {
         found.push(Obstacle::Role(role));
     }
-    for conflict in file_conflicts(facts, task, caller.id)? {
+    for conflict in file_conflicts(facts, task, caller.id, policy)? {
         found.push(Obstacle::Files(Box::new(conflict)));
     }
     Ok(found)
 }
 
 /// Returns the first thing in the way, cheaper than all of them.
-pub fn first_obstacle(facts: &Facts, task: &Task, caller: Caller<'_>) -> Ruling<Option<Obstacle>> {
+pub fn first_obstacle(
+    facts: &Facts,
+    task: &Task,
+    caller: Caller<'_>,
+    policy: &Policy,
+) -> Ruling<Option<Obstacle>> {
     if let Some(obstacle) = waits_for(facts, task)?.into_iter().next() {
         return Ok(Some(obstacle));
     }
@@ -120,7 +131,7 @@ pub fn first_obstacle(facts: &Facts, task: &Task, caller: Caller<'_>) -> Ruling<
     if let Some(role) = task.role.filter(|role| !caller.has(*role)) {
         return Ok(Some(Obstacle::Role(role)));
     }
-    let conflict = file_conflicts(facts, task, caller.id)?.into_iter().next();
+    let conflict = file_conflicts(facts, task, caller.id, policy)?.into_iter().next();
     Ok(conflict.map(|conflict| Obstacle::Files(Box::new(conflict))))
 }
 
@@ -136,17 +147,34 @@ pub fn waits_for(facts: &Facts, task: &Task) -> Ruling<Vec<Obstacle>> {
     Ok(found)
 }
 
-/// Returns the live leases of others that overlap the task's declared files.
-pub fn file_conflicts(facts: &Facts, task: &Task, owner: &AgentId) -> Ruling<Vec<Conflict>> {
+/// Returns the live leases of others that a claim of the task's declared files would run into.
+pub fn file_conflicts(
+    facts: &Facts,
+    task: &Task,
+    owner: &AgentId,
+    policy: &Policy,
+) -> Ruling<Vec<Conflict>> {
     let mut found = Vec::new();
-    let rule = facts.case_rule_of(&task.repo)?;
-    for text in &task.files {
-        // Stored patterns were parsed when they came in; one that no longer parses covers nothing.
-        if let Ok(pattern) = Pattern::parse_with(text, rule) {
-            found.extend(conflicts(facts, &task.repo, &pattern, owner, LeaseMode::Exclusive)?);
-        }
+    for pattern in declared(facts, task)? {
+        let mode = policy.claim_mode(owner, &pattern);
+        found.extend(conflicts(facts, &task.repo, &pattern, owner, mode)?);
     }
     Ok(found)
+}
+
+/// Counts the live leases of others that the task's declared files would be shared with.
+pub fn shared_with(facts: &Facts, task: &Task, owner: &AgentId) -> Ruling<usize> {
+    let mut count = 0;
+    for pattern in declared(facts, task)? {
+        count += overlapping(facts, &task.repo, &pattern, owner)?;
+    }
+    Ok(count)
+}
+
+/// Stored patterns were parsed when they came in; one that no longer parses covers nothing.
+fn declared(facts: &Facts, task: &Task) -> Ruling<Vec<Pattern>> {
+    let rule = facts.case_rule_of(&task.repo)?;
+    Ok(task.files.iter().filter_map(|text| Pattern::parse_with(text, rule).ok()).collect())
 }
 
 /// Returns a dependency that will never be done. `freed_of` is one that no longer counts.

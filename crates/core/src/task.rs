@@ -7,6 +7,7 @@ pub use gate::{CheckState, ChecklistItem, Evidence, Gate, Tier, Waiver};
 use crate::ids::{AgentId, DecisionId, Fence, LeaseId, RepoName, Seq, TaskId};
 use crate::land::LandRecord;
 use crate::limits;
+use crate::merging::InQueue;
 use crate::refusal::Refusal;
 use crate::role::Role;
 use crate::status::Status;
@@ -262,6 +263,9 @@ pub struct Task {
     /// The round that was handed in last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_in: Option<HandedInRound>,
+    /// Its place in the merge queue, from approval on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<InQueue>,
     pub steps: Vec<Step>,
     /// Every decision asked for it.
     pub decisions: Vec<DecisionId>,

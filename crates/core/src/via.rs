@@ -26,6 +26,9 @@ pub struct Via {
     pub host: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal: Option<String>,
+    /// What caused it in another system, such as a comment: nothing is caused twice by the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// The same as it is read back from an event. It is private, so that no command can hold one.
@@ -37,6 +40,7 @@ struct Written {
     login: Option<String>,
     host: Option<String>,
     terminal: Option<String>,
+    source: Option<String>,
 }
 
 impl Via {
@@ -50,9 +54,9 @@ impl Via {
         *self == Via::default()
     }
 
-    fn texts_mut(&mut self) -> [&mut Option<String>; 5] {
-        let Via { client, session, login, host, terminal } = self;
-        [client, session, login, host, terminal]
+    fn texts_mut(&mut self) -> [&mut Option<String>; 6] {
+        let Via { client, session, login, host, terminal, source } = self;
+        [client, session, login, host, terminal, source]
     }
 
     /// Passes every text through `clean` and brings it into bounds: one line, at most [`WORD_BYTES_MAX`] bytes.
@@ -105,8 +109,8 @@ fn split(body: &[u8]) -> Option<(&[u8], Via)> {
         None if before == b"{" => before,
         None => return None,
     };
-    let Written { client, session, login, host, terminal } = written;
-    Some((fields, Via { client, session, login, host, terminal }))
+    let Written { client, session, login, host, terminal, source } = written;
+    Some((fields, Via { client, session, login, host, terminal, source }))
 }
 
 fn bounded(text: &str) -> String {

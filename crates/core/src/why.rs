@@ -33,7 +33,7 @@ pub fn why(facts: &Facts, task: &Task, caller: Caller<'_>, policy: &Policy) -> R
     };
     match task.status {
         Status::Queued => {
-            let found = obstacles(facts, task, caller)?;
+            let found = obstacles(facts, task, caller, policy)?;
             let reasons: Vec<String> = found.iter().map(Obstacle::sentence).collect();
             if reasons.is_empty() {
                 let reasons = feedback(task).into_iter().collect();

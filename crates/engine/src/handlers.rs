@@ -236,8 +236,10 @@ handlers! {
         DirectiveShow(reader, input) => reader.directive(&input.id);
         Runs(reader, input) => reader.runs(&input);
         RunShow(reader, input) => reader.run(&input.id);
+        RunWhy(reader, input) => reader.run_why(&input.id);
         Cost(reader, input) => reader.cost(&input);
         BudgetList(reader, input) => reader.budgets();
+        MergeQueue(reader, input) => reader.merge_queue();
         EventList(reader, input) => reader.events(&input);
         ContractRender(reader, input) => reader.rendered(&input);
         Status(reader, input) => crate::status::status(reader);

@@ -1,9 +1,12 @@
 //! What doors keep beside the log: rows of a space, read and changed in one transaction.
+//! And the log as it is stored, for doors that say elsewhere what happened.
 
 use crate::service::Service;
+use comity_core::chain::Stored;
 use comity_core::facts::Facts;
+use comity_core::ids::{RepoName, Seq, TaskId};
 use comity_core::refusal::Refusal;
-use comity_store::{Changes, ReadTx, Rows};
+use comity_store::{Changes, EventQuery, ReadTx, Rows};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows that are read at once.
@@ -59,5 +62,44 @@ fn rows_of(tx: &mut dyn ReadTx, space: &str) -> Result<KeptRows, Refusal> {
         if rows.len() - found < PAGE || count < PAGE {
             return Ok(rows);
         }
+    }
+}
+
+/// Events that are read at once.
+const EVENTS_PAGE: usize = 1_000;
+
+impl Service {
+    /// Returns the events of a repository after a place, so many at most, as they are stored.
+    pub fn log_after(&self, repo: &RepoName, after: Seq) -> Result<Vec<Stored>, Refusal> {
+        let query = EventQuery {
+            repo: Some(repo.clone()),
+            after,
+            limit: EVENTS_PAGE,
+            ..EventQuery::default()
+        };
+        self.read_stored(|tx| Ok(tx.events(&query)?))
+    }
+
+    /// Returns the events of a task before a place, the newest first.
+    pub fn log_of_task_before(
+        &self,
+        repo: &RepoName,
+        task: &TaskId,
+        before: Seq,
+    ) -> Result<Vec<Stored>, Refusal> {
+        let query = EventQuery {
+            repo: Some(repo.clone()),
+            task: Some(task.clone()),
+            before: Some(before),
+            limit: EVENTS_PAGE,
+            ..EventQuery::default()
+        };
+        self.read_stored(|tx| Ok(tx.events(&query)?))
+    }
+
+    /// Returns the first event of the log: it tells this store from every other.
+    pub fn first_event(&self) -> Result<Option<Stored>, Refusal> {
+        let query = EventQuery { limit: 1, ..EventQuery::default() };
+        Ok(self.read_stored(|tx| Ok(tx.events(&query)?))?.pop())
     }
 }

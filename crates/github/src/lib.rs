@@ -1,6 +1,30 @@
 //! GitHub as the bus: issues are tasks, labels are state, comments are the trail.
 //!
-//! Pure parts say what GitHub should show ([`desired`]), what is said in comments ([`effects`]) and what is asked for
-//! there ([`inbound`]). The rest reads and writes: [`client`], [`auth`], [`quota`], [`sync`].
+//! Pure parts say what GitHub should show (`desired`), what is said in comments (`effects`) and what is asked for there
+//! (`inbound`, `intake`). The rest reads and writes.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod auth;
+mod bus;
+mod client;
+mod desired;
+mod doctor;
+mod effects;
+mod handlers;
+mod hook;
+mod import;
+mod inbound;
+mod intake;
+mod model;
+mod publish;
+mod quota;
+mod rows;
+mod setup;
+mod sync;
+mod text;
+mod watch;
+
+pub use bus::Github;
+pub use handlers::register;
+pub use watch::{Tell, watch};

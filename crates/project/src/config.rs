@@ -1,13 +1,14 @@
 //! `.comity/config.toml`: what a project sets. Unknown keys are refused, so that a typo is seen.
 
 use crate::detect;
-use crate::fleet;
 use crate::gates::{GateCommand, GateRuns, GateTable, GatesTable};
+use crate::github::GithubTable;
 use crate::plain_file;
 use crate::problem::Problem;
 use crate::root::{Root, SETTINGS_DIR};
 use crate::store::{self, Place};
 use crate::trust::{self, Power};
+use crate::{fleet, merging, supervisor};
 use comity_core::decide::BRANCH_WORDS;
 use comity_core::hint::{op, say};
 use comity_core::ids::RepoName;
@@ -20,7 +21,6 @@ use comity_core::time::Millis;
 use comity_core::write_guard::{self, FreeFiles, WriteRules};
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
-use comity_protocol::labels::Dialect;
 use comity_protocol::neomjs::safety::{PROTECTED, is_pattern};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,12 +48,18 @@ pub struct Config {
     guard: GuardTable,
     commit: CommitTable,
     redact: RedactTable,
-    labels: LabelsTable,
+    pub(crate) labels: LabelsTable,
     serve: ServeTable,
+    pub(crate) github: GithubTable,
     pub(crate) fleet: fleet::FleetTable,
+    pub(crate) merge: merging::MergeTable,
     pub(crate) budget: fleet::BudgetTable,
     pub(crate) drivers: BTreeMap<String, fleet::DriverTable>,
     pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
+    pub(crate) sandbox: fleet::SandboxTable,
+    pub(crate) prices: BTreeMap<String, fleet::PriceTable>,
+    pub(crate) supervisor: supervisor::SupervisorTable,
+    pub(crate) ci: supervisor::CiTable,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -170,10 +176,10 @@ struct RedactTable {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct LabelsTable {
-    dialect: Option<String>,
-    states: BTreeMap<String, String>,
-    roles: BTreeMap<String, String>,
+pub(crate) struct LabelsTable {
+    pub(crate) dialect: Option<String>,
+    pub(crate) states: BTreeMap<String, String>,
+    pub(crate) roles: BTreeMap<String, String>,
 }
 
 impl Config {
@@ -226,6 +232,7 @@ impl Config {
             return Err(named(Problem::new("branch.protected", bad)));
         }
         config.labels().map_err(named)?;
+        config.github().map_err(named)?;
         Ok(config)
     }
 
@@ -292,12 +299,15 @@ impl Config {
             registration_required: self.agents.registration == Registration::Required,
             extra_permissions: self.permissions()?,
             branch_pattern: self.branch_pattern(defaults.branch_pattern)?,
+            linked_branches: self.linked_branches()?,
             default_ttl: self.ttl(defaults.default_ttl)?,
             has_git: defaults.has_git,
             names_branches: self.names_branches(),
             undeclared: self.guard.undeclared,
             land: self.guard.land,
             fold_case: self.project.fold_case,
+            lease_mode: self.guard.lease_mode,
+            merge_target: self.merging()?.target,
             fleet: self.fleet_policy()?,
         };
         let redact = RedactOptions {
@@ -324,6 +334,8 @@ impl Config {
             .into_iter()
             .chain(gates)
             .chain(self.driver_powers(root)?)
+            .chain(self.github_powers(root))
+            .chain(self.ci_power(root)?)
             .collect())
     }
 
@@ -382,13 +394,6 @@ impl Config {
     /// Tells whether the project itself names the branches of tasks, so that work belongs there and nowhere else.
     pub fn names_branches(&self) -> bool {
         self.branch.pattern.is_some()
-    }
-
-    /// Returns the words that states and roles have as labels.
-    pub fn labels(&self) -> Result<Dialect, Problem> {
-        let labels = &self.labels;
-        Dialect::configured(labels.dialect.as_deref(), &labels.states, &labels.roles)
-            .map_err(|bad| Problem::new(&format!("labels.{}", bad.key), bad.message))
     }
 
     /// A gate that nobody can record evidence for would keep every task from being approved.

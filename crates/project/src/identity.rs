@@ -195,6 +195,7 @@ pub fn of_client(
         session: said.root_session.clone().or(current),
         login: Some(machine.login.clone()).filter(|login| !login.is_empty()),
         host: machine.host.clone(),
+        source: None,
         terminal: None,
     };
     if let Some((name, source)) = named {
@@ -290,6 +291,7 @@ pub fn via(machine: &Machine) -> Via {
         login: Some(machine.login.clone()).filter(|login| !login.is_empty()),
         host: machine.host.clone(),
         terminal: machine.terminal.clone(),
+        source: None,
     }
 }
 

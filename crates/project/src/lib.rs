@@ -13,8 +13,10 @@ mod far;
 pub mod fleet;
 mod gates;
 pub mod git;
+pub mod github;
 pub mod identity;
 mod machine;
+pub mod merging;
 mod owner;
 mod paths;
 mod problem;
@@ -22,6 +24,7 @@ mod root;
 pub mod settings_file;
 pub mod setup;
 pub mod store;
+pub mod supervisor;
 pub mod trust;
 mod user;
 

@@ -26,7 +26,7 @@ pub const GROUPS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("Serve people and agents", &["up", "serve", "link", "token", "mcp", "prime"]),
-    ("Other tools", &["import", "export", "sync", "contract", "collab", "neo", "rpc"]),
+    ("Other tools", &["github", "import", "export", "sync", "contract", "collab", "neo", "rpc"]),
 ];
 
 /// The line after the groups.

@@ -36,6 +36,23 @@ pub enum ImportCommand {
         #[arg(long)]
         with_state: bool,
     },
+    #[command(about = help::<op::ImportGithub>(),
+        after_help = "Example:\n  comity import github --label bug --dry-run\n  comity import github 7 12"
+    )]
+    Github {
+        /// Only these issues
+        #[arg(value_name = "N")]
+        issues: Vec<u64>,
+        /// Only issues with this label
+        #[arg(long, value_name = "NAME")]
+        label: Option<String>,
+        /// open, closed or all (default: open)
+        #[arg(long, value_name = "STATE")]
+        state: Option<String>,
+        /// Only show what would be imported
+        #[arg(long)]
+        dry_run: bool,
+    },
     #[command(about = help::<op::ImportTaskmaster>(),
         after_help = "Without --with-state, tasks that are done arrive blocked. With it, a person's import takes over \
         every state, and a planner's every state but that of finished work.\n\n\

@@ -7,16 +7,19 @@ mod decision;
 mod deferred;
 mod export;
 mod fleet;
+mod github;
 mod groups;
 mod guard;
 mod import;
 mod init;
 mod log;
 mod memory;
+mod merge;
 mod neo;
 mod post;
 mod serve;
 mod shorthand;
+mod supervise;
 mod task;
 mod task_fields;
 mod team;
@@ -30,11 +33,13 @@ pub use decision::{AskArgs, DecisionCommand};
 pub use deferred::{Deferred, at_once};
 pub use export::ExportCommand;
 pub use fleet::{BudgetCommand, CostArgs, RunArgs, RunCommand, RunsArgs, StartArgs};
+pub use github::GithubCommand;
 pub use guard::{GuardCommand, HookedClient};
 pub use import::ImportCommand;
 pub use init::InitArgs;
 pub use log::{EventCommand, LogArgs, LogCommand, ReportCommand, StoreCommand};
 pub use memory::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryArgs, WriteArgs};
+pub use merge::{MergeCommand, ReleaseArgs};
 pub use neo::{
     NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown,
     NeoTask,
@@ -42,11 +47,12 @@ pub use neo::{
 pub use post::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs, TellArgs};
 pub use serve::{DemoArgs, Scene, ServeArgs, TokenCommand};
 pub use shorthand::{expanded, instead};
+pub use supervise::SuperviseArgs;
 pub use task::{
     LandArgs, LandStrategy, ListArgs, OneArgs, Step, SubmitArgs, TaskCommand, VerbArgs,
 };
 pub use task_fields::{CreateArgs, UpdateArgs};
-pub use team::{AgentCommand, GateCommand, LeaseCommand, Verdict};
+pub use team::{AgentCommand, DefineCommand, GateCommand, LeaseCommand, Verdict};
 pub use values::{colour, fence};
 pub use with::WithArgs;
 
@@ -207,6 +213,11 @@ pub enum Command {
     Runs(Deferred<RunsArgs>),
     #[command(about = help::<op::Cost>(), after_help = "Example:\n  comity cost --by task")]
     Cost(Deferred<CostArgs>),
+    /// Merge approved work: show the queue, work through it, and look for coming conflicts
+    #[command(subcommand, after_help = "Example:\n  comity merge run")]
+    Merge(Deferred<MergeCommand>),
+    #[command(about = help::<op::Release>(), after_help = "Example:\n  comity release v1.2.0")]
+    Release(Deferred<ReleaseArgs>),
     /// Set and show what runs may cost
     #[command(subcommand, after_help = "Example:\n  comity budget set repo --usd 20 --per day")]
     Budget(Deferred<BudgetCommand>),
@@ -248,6 +259,12 @@ pub enum Command {
         #[arg(long)]
         list: bool,
     },
+    /// Dispatch agents for what the rules say is due, until it is told to stop
+    #[command(
+        after_help = "The rules are a table: docs/reference/supervisor.md. A project changes rows of it in .comity/supervisor.toml.\n\n\
+        Examples:\n  comity supervise --dry-run\n  comity supervise --once\n  comity supervise --detach"
+    )]
+    Supervise(Box<SuperviseArgs>),
     #[command(about = help::<op::Watchdog>(), after_help = "Example:\n  comity watchdog --once")]
     Watchdog {
         /// Run once instead of continuously
@@ -257,6 +274,9 @@ pub enum Command {
     /// Keep the files of another tool and the store in sync
     #[command(subcommand, after_help = "Example:\n  comity sync collab --watch")]
     Sync(Deferred<SyncCommand>),
+    /// Let issues on GitHub be tasks, labels their state and comments their trail
+    #[command(subcommand, after_help = "Example:\n  comity github sync --watch")]
+    Github(Deferred<GithubCommand>),
     /// Serve the collab.* methods as JSON-RPC on stdin and stdout
     #[command(
         after_help = "Example:\n  comity rpc <<<'{\"id\":1,\"method\":\"collab.create_task\",\"params\":{\"title\":\"Parse dates\"}}'"

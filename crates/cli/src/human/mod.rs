@@ -3,14 +3,17 @@
 pub mod decision;
 pub mod event;
 pub mod fleet;
+pub mod github;
 pub mod import;
 pub mod intervention;
 pub mod log;
 pub mod memory;
+pub mod merge;
 pub mod post;
 pub mod settings;
 pub mod status;
 pub mod story;
+pub mod supervise;
 mod table;
 pub mod task;
 pub mod team;

@@ -6,7 +6,9 @@ use super::{call, collab, text};
 use crate::args::{ExportCommand, ImportCommand};
 use crate::human::import::{import as in_words, neo_export};
 use crate::output::Reply;
-use comity_api::{Directory, ImportDirectory, ImportFile, NeoDirectory, OlderState, op};
+use comity_api::{
+    Directory, ImportDirectory, ImportFile, ImportIssues, NeoDirectory, OlderState, op,
+};
 use comity_bridge::Bridge;
 use comity_core::refusal::Refusal;
 use comity_project::Context;
@@ -36,6 +38,9 @@ pub(super) fn import(context: &Context, command: ImportCommand) -> Result<Reply,
         ImportCommand::Taskmaster { file, dry_run, with_state } => {
             let (bridge, input) = read(&file, dry_run, with_state)?;
             call::<op::ImportTaskmaster>(&bridge, &caller, input, in_words)
+        }
+        ImportCommand::Github { issues, label, state, dry_run } => {
+            super::github::import(context, ImportIssues { issues, label, state, dry_run })
         }
         ImportCommand::Neo { dir, with_state } => {
             let bridge = bridge(context, Access::Write)?;

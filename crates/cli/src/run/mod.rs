@@ -7,6 +7,7 @@ mod decision;
 mod edit;
 mod event;
 mod fleet;
+mod github;
 mod guard;
 mod hook;
 mod import;
@@ -14,12 +15,14 @@ mod lease;
 mod log;
 mod man;
 mod memory;
+mod merge;
 mod neo;
 mod post;
 mod prime;
 mod serve;
 mod status;
 mod store;
+pub mod supervise;
 mod task;
 mod task_fields;
 mod team;
@@ -138,14 +141,18 @@ fn answer(cli: Cli, found: &Found<'_>) -> Result<Reply, Refusal> {
         Command::Runs(args) => fleet::runs(context()?, *args.0),
         Command::Cost(args) => fleet::cost(context()?, &args.0),
         Command::Budget(command) => fleet::budget(context()?, *command.0),
+        Command::Merge(command) => merge::run(context()?, *command.0, global.json),
+        Command::Release(args) => merge::release(context()?, *args.0, global.json),
         Command::Memory(command) => memory::memory(context()?, *command.0),
         Command::Directive(command) => memory::directive(context()?, *command.0),
         Command::Log(args) => log::run(context()?, *args.0, global.json),
         Command::Report(command) => log::report(context()?, *command.0, global.json),
         Command::Import(command) => import::import(context()?, *command.0),
         Command::Export(command) => import::export(context()?, *command.0),
+        Command::Github(command) => github::run(context()?, *command.0, global.json),
         Command::Sync(command) => collab::sync(context()?, *command.0, global.json),
         Command::Snapshot { list } => snapshot(context()?, list),
+        Command::Supervise(args) => supervise::run(context()?, &args, global),
         Command::Watchdog { once } => watchdog::run(context()?, once, global.json),
     }
 }
@@ -262,6 +269,7 @@ mod tests {
         "token.revoke",
         "prime",
         "guard.hook",
+        "github.serve",
         "run",
     ];
 
@@ -336,6 +344,8 @@ mod tests {
         comity_guard::register_runs(&runner, &mut handlers);
         let tree = context.git_tree().cloned();
         comity_guard::register_snapshots(&comity_guard::Snapshots { tree }, &mut handlers);
+        let github = comity_github::Github { context: context.clone(), service: service.clone() };
+        comity_github::register(&github, &mut handlers);
         comity_bridge::register(&comity_bridge::Bridge { context, service }, &mut handlers);
         let mut count: BTreeMap<&str, usize> = TABLE.iter().map(|row| (row.name, 0)).collect();
         assert_eq!(count.len(), TABLE.len(), "names are unique");

@@ -120,6 +120,10 @@ budget set H --usd 1
 budget set agent:developer --usd 1
 budget list
 budget clear H
+merge queue
+merge run
+merge probe
+release H
 link
 note progress H --task T1
 note H H

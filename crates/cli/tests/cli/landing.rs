@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// A repository with these settings on its base branch, trusted by its person; nobody has the branch checked out.
-fn project(config: &str) -> Sandbox {
+pub fn project(config: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write(".comity/config.toml", config);
     sandbox.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
@@ -21,7 +21,7 @@ fn project(config: &str) -> Sandbox {
 }
 
 /// Work on a new task in a work tree of its own, up to its approval; returns the work tree.
-fn approved(sandbox: &Sandbox, id: &str, files: &[(&str, &str)]) -> PathBuf {
+pub fn approved(sandbox: &Sandbox, id: &str, files: &[(&str, &str)]) -> PathBuf {
     sandbox.json(&["task", "create", &format!("Work {id}"), "--id", id]);
     let place = sandbox.outside().join(id);
     let name = place.display().to_string();
@@ -34,7 +34,7 @@ fn approved(sandbox: &Sandbox, id: &str, files: &[(&str, &str)]) -> PathBuf {
 }
 
 /// One round of work, up to the approval.
-fn again(sandbox: &Sandbox, id: &str, tree: &Path, files: &[(&str, &str)]) {
+pub fn again(sandbox: &Sandbox, id: &str, tree: &Path, files: &[(&str, &str)]) {
     sandbox.comity().at(tree).by("ada").args(&["task", "start", id]).json();
     for (name, text) in files {
         std::fs::write(tree.join(name), text).unwrap();
@@ -53,15 +53,15 @@ fn land(sandbox: &Sandbox, id: &str) -> Call {
     sandbox.comity().by("ivy").args(&["task", "land", id])
 }
 
-fn tip(sandbox: &Sandbox) -> String {
+pub fn tip(sandbox: &Sandbox) -> String {
     sandbox.git(&sandbox.root, &["rev-parse", "main"])
 }
 
-fn status(sandbox: &Sandbox, id: &str) -> Value {
+pub fn status(sandbox: &Sandbox, id: &str) -> Value {
     sandbox.json(&["task", "show", id])["task"]["status"].clone()
 }
 
-fn landing_refs(sandbox: &Sandbox) -> String {
+pub fn landing_refs(sandbox: &Sandbox) -> String {
     sandbox.git(&sandbox.root, &["for-each-ref", "refs/comity/landing"])
 }
 
@@ -164,6 +164,13 @@ fn a_gate_that_is_red_on_the_merged_files_sends_the_work_back_with_its_output() 
     let tree = approved(&sandbox, "T2", &[("two", "2\n")]);
     let gates = land(&sandbox, "T1").json()["gates"].clone();
     assert_eq!((&gates[0]["name"], &gates[0]["result"]), (&json!("test"), &json!("pass")));
+    // The log keeps what passed on the merged files.
+    let merged = sandbox.json(&["event", "list", "--type", "merged"])["events"][0].clone();
+    let kept = &merged["gates"][0];
+    assert_eq!((&kept["gate"], &kept["tier"]), (&json!("test"), &json!("verified")), "{merged}");
+    assert_eq!((&kept["exit_code"], &merged["sha"]), (&json!(0), &json!(tip(&sandbox))));
+    let report = sandbox.root.join(".git/comity").join(kept["report"].as_str().unwrap());
+    assert!(std::fs::read_to_string(report).unwrap().contains("one\n"), "{merged}");
     let before = tip(&sandbox);
     let (error, exit) = land(&sandbox, "T2").refusal();
     assert_eq!((&error["code"], exit), (&json!("gate-failed"), 3));
@@ -222,7 +229,7 @@ fn a_clean_work_tree_is_brought_along_and_one_with_changes_in_the_way_stops_the_
     sandbox.write("a.txt", "my own\n");
     let before = tip(&sandbox);
     let (error, exit) = land(&sandbox, "T1").refusal();
-    assert_eq!((&error["code"], exit), (&json!("not-ready"), 3));
+    assert_eq!((&error["code"], exit), (&json!("target-dirty"), 3));
     assert_eq!((status(&sandbox, "T1"), tip(&sandbox)), (json!("approved"), before));
     sandbox.git(&sandbox.root, &["checkout", "--quiet", "a.txt"]);
     sandbox.write("beside.txt", "mine\n");

@@ -158,10 +158,12 @@ impl<'a> Rule<'a> {
 
     /// Tells whether the caller's roles allow the verb; a person's word is enough for any.
     pub(super) fn may(&self, verb: Verb) -> bool {
-        self.is_person() || self.policy.allows(&self.roles, verb)
+        self.outside_allows(verb).is_ok()
+            && (self.is_person() || self.policy.allows(&self.roles, verb))
     }
 
     pub(super) fn require(&self, verb: Verb) -> Ruling<()> {
+        self.outside_allows(verb)?;
         if self.may(verb) {
             return Ok(());
         }
@@ -210,6 +212,8 @@ impl<'a> Rule<'a> {
 
     /// Only a person gets past this.
     pub(super) fn require_person(&self, what: &str) -> Ruling<()> {
+        // What only a person may do takes the rights of one who may take finished work up again.
+        self.outside_allows(Verb::Reopen)?;
         if self.is_person() {
             return Ok(());
         }

@@ -24,11 +24,18 @@ const PREFERENCE_LOOKAHEAD: usize = CANDIDATE_PAGE;
 /// The search for the best candidate, so far.
 #[derive(Default)]
 struct Search<'t> {
-    best: Option<&'t Task>,
+    best: Option<Found<'t>>,
     looked_at: usize,
     /// How many of the priority of the best were looked at in vain for a better one.
     rivals: usize,
     counts: BTreeMap<&'static str, u64>,
+}
+
+/// A task that fits, and how many leases of others its files would be shared with.
+#[derive(Clone, Copy)]
+struct Found<'t> {
+    task: &'t Task,
+    shared_with: usize,
 }
 
 /// Whom a task prefers; the best for the caller first.
@@ -70,7 +77,8 @@ impl<'a> Rule<'a> {
             if !self.is_wished(task, wish) || !self.may_claim(task) {
                 continue;
             }
-            let free = || crate::ready::file_conflicts(self.facts, task, &self.request.actor);
+            let free =
+                || crate::ready::file_conflicts(self.facts, task, &self.request.actor, self.policy);
             if wish.no_lease || free()?.is_empty() {
                 return Ok(Some(task));
             }
@@ -160,7 +168,7 @@ impl<'a> Rule<'a> {
     /// Refuses with the code of the first thing in the way, and lists everything that is.
     pub(super) fn check_obstacles(&self, task: &Task, no_lease: bool) -> Ruling<()> {
         self.check_role(task)?;
-        let mut found = obstacles(self.facts, task, self.caller())?;
+        let mut found = obstacles(self.facts, task, self.caller(), self.policy)?;
         found.retain(|obstacle| match obstacle {
             Obstacle::Status(..) => false,
             Obstacle::Files(_) => !no_lease,
@@ -214,7 +222,7 @@ impl<'a> Rule<'a> {
             {
                 Err(Halt::Need(beyond.next))
             }
-            (Some(best), _) => Ok(best),
+            (Some(best), _) => Ok(best.task),
             (None, _) => Err(self.nothing_ready(search.looked_at, search.counts)?.into()),
         }
     }
@@ -222,7 +230,7 @@ impl<'a> Rule<'a> {
     /// Tells that nothing from this place on can be better than what was found. Candidates come by
     /// priority and number, and those that prefer the caller have been looked at before.
     fn is_best(&self, search: &Search<'_>, (priority, number): (u8, u64)) -> bool {
-        let next = (priority, Preference::Nobody, number);
+        let next = (priority, Preference::Nobody, 0, number);
         search.best.is_some_and(|best| self.rank(best) <= next)
     }
 
@@ -232,10 +240,11 @@ impl<'a> Rule<'a> {
             return Ok(());
         }
         search.looked_at += 1;
-        if search.best.is_some_and(|best| best.priority == task.priority) {
+        if search.best.is_some_and(|best| best.task.priority == task.priority) {
             search.rivals += 1;
         }
-        if search.best.is_some_and(|best| self.rank(best) <= self.rank(task)) {
+        let at_best = Found { task, shared_with: 0 };
+        if search.best.is_some_and(|best| self.rank(best) <= self.rank(at_best)) {
             return Ok(());
         }
         if !self.is_wished(task, wish) {
@@ -244,8 +253,17 @@ impl<'a> Rule<'a> {
         }
         match self.obstacle_for_claim(task, wish.no_lease)? {
             None => {
-                search.best = Some(task);
-                search.rivals = 0;
+                let shared_with = match wish.no_lease {
+                    true => 0,
+                    false => crate::ready::shared_with(self.facts, task, self.owner())?,
+                };
+                let found = Found { task, shared_with };
+                if search.best.is_none_or(|best| self.rank(found) < self.rank(best)) {
+                    // Only a task of a better priority begins the search for a better one anew.
+                    let anew = search.best.is_none_or(|best| best.task.priority != task.priority);
+                    search.rivals = if anew { 0 } else { search.rivals };
+                    search.best = Some(found);
+                }
             }
             Some(obstacle) => *search.counts.entry(obstacle.kind()).or_default() += 1,
         }
@@ -263,7 +281,7 @@ impl<'a> Rule<'a> {
         if !self.may_claim(task) {
             return Ok(Some(Obstacle::Role(task.role.unwrap_or(Role::Implementer))));
         }
-        let obstacle = first_obstacle(self.facts, task, self.caller())?;
+        let obstacle = first_obstacle(self.facts, task, self.caller(), self.policy)?;
         Ok(obstacle.filter(|obstacle| !(no_lease && matches!(obstacle, Obstacle::Files(_)))))
     }
 
@@ -275,10 +293,10 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// The order of claiming: priority, then preference, then number.
-    fn rank(&self, task: &Task) -> (u8, Preference, u64) {
-        let (priority, number) = place(task);
-        (priority, self.preference(task), number)
+    /// The order of claiming: priority, then preference, then how many share the files, then number.
+    fn rank(&self, found: Found<'_>) -> (u8, Preference, usize, u64) {
+        let (priority, number) = place(found.task);
+        (priority, self.preference(found.task), found.shared_with, number)
     }
 
     fn nothing_ready(
@@ -299,9 +317,12 @@ impl<'a> Rule<'a> {
         };
         let counts: serde_json::Map<String, Value> =
             counts.into_iter().map(|(kind, count)| (kind.to_owned(), Value::from(count))).collect();
-        Ok(Refusal::new(Code::NothingReady, message)
-            .detail("reasons", Value::Object(counts))
-            .detail("looked_at", looked_at))
+        let mut refusal = Refusal::new(Code::NothingReady, message);
+        if counts.is_empty() {
+            let make = op("task.create").ask("title", "TITLE");
+            refusal = refusal.hint(say("ask what to do, or make a task: ").quote(make));
+        }
+        Ok(refusal.detail("reasons", Value::Object(counts)).detail("looked_at", looked_at))
     }
 
     /// Pushes the claim and its leases, and returns the leases; the change of status is the caller's.
@@ -317,7 +338,11 @@ impl<'a> Rule<'a> {
             // Stored patterns were parsed when they came in; one that no longer parses has no rivals.
             let files: Vec<Pattern> =
                 task.files.iter().filter_map(|text| self.pattern(text).ok()).collect();
-            self.reclaim_rivals(&files, LeaseMode::Exclusive)?;
+            let mode = |file: &Pattern| self.policy.claim_mode(self.owner(), file);
+            let (shared, alone): (Vec<_>, Vec<_>) =
+                files.into_iter().partition(|file| mode(file) == LeaseMode::Shared);
+            self.reclaim_rivals(&alone, LeaseMode::Exclusive)?;
+            self.reclaim_rivals(&shared, LeaseMode::Shared)?;
             self.end_kept_leases(task)?;
         }
         let seq = self.next_seq();
@@ -327,7 +352,9 @@ impl<'a> Rule<'a> {
         // Where somebody works who only is spoken for is not known.
         let here = self.owner.is_none();
         let branch = (task.deliverable == Deliverable::Code).then(|| {
-            task.branch.clone().unwrap_or_else(|| branch_name(&self.policy.branch_pattern, task))
+            task.branch
+                .clone()
+                .unwrap_or_else(|| branch_name(self.policy.branches_of(task).0, task))
         });
         let is_code = task.deliverable == Deliverable::Code;
         let seen = self.request.observed.claim.as_ref().filter(|_| is_code);
@@ -352,12 +379,14 @@ impl<'a> Rule<'a> {
         for path in &task.files {
             next += 1;
             ids.push(LeaseId(next));
+            let declared = self.pattern(path).ok();
+            let mode = declared.map(|file| self.policy.claim_mode(&actor, &file));
             self.push(
                 Some(&task.id),
                 Event::FileLocked(FileLocked {
                     lock_id: LeaseId(next),
                     path: path.clone(),
-                    mode: LeaseMode::Exclusive,
+                    mode: mode.unwrap_or_default(),
                     owner: actor.clone(),
                     purpose: Some(task.id.to_string()),
                     claim_of: Some(task.id.clone()),
@@ -450,11 +479,15 @@ pub fn slug(title: &str) -> String {
 
 /// The number of the task's issue, as `task link ID github N --key issue` set it; else its own.
 fn issue_number(task: &Task) -> String {
+    linked_issue(task).map_or_else(|| task.number.to_string(), str::to_owned)
+}
+
+/// Returns the number of the issue at home that a task is linked to.
+pub fn linked_issue(task: &Task) -> Option<&str> {
     let linked = task.external_ids.get("github").and_then(|ids| ids.get("issue")?.as_str());
     let number = linked.map(|text| text.trim_start_matches('#'));
     // Only a number: what others write must not steer a branch's name.
-    let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    number.filter(is_number).map_or_else(|| task.number.to_string(), str::to_owned)
+    number.filter(|text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// What is filled into the branch pattern.

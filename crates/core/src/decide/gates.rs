@@ -12,6 +12,7 @@ use crate::ids::DecisionId;
 use crate::land::GUARD_GATE;
 use crate::nearest::nearest;
 use crate::observed::RunSeen;
+use crate::outside::CheckSeen;
 use crate::policy::Policy;
 use crate::refusal::Refusal;
 use crate::role::{Role, Verb};
@@ -218,7 +219,7 @@ impl Rule<'_> {
         if worn && task.status.may_become(Status::Blocked) && task.status != Status::Queued {
             let next = self.facts.counters(&self.request.repo)?.decisions + 1;
             let what = format!("gate {gate} failed {failures} times in round {}", task.round);
-            let wear = Wear { attempts: task.attempts, what, log: report.cloned() };
+            let wear = Wear { attempts: task.attempts, what, log: report.cloned(), of_run: false };
             self.end_leases(task, "blocked")?;
             for event in exhausted(task, task.status, &wear, DecisionId(next)) {
                 self.push(Some(&task.id), event);
@@ -256,7 +257,7 @@ impl Rule<'_> {
         let body = TestsRun {
             gate: gate.to_owned(),
             result: verdict,
-            tier: self.request.observed.run.as_ref().map_or(Tier::Claimed, RunSeen::tier),
+            tier: self.tier_seen(),
             commit: commit.cloned(),
             round: task.round,
             report: report.cloned(),
@@ -264,6 +265,12 @@ impl Rule<'_> {
         };
         self.push(Some(&task.id), Event::TestsRun(body));
         Ok(())
+    }
+
+    fn tier_seen(&self) -> Tier {
+        let seen = &self.request.observed;
+        let run = seen.run.as_ref().map(RunSeen::tier);
+        run.or(seen.check.as_ref().map(CheckSeen::tier)).unwrap_or(Tier::Claimed)
     }
 
     /// An agent does not waive what is demanded of its own work.

@@ -52,6 +52,16 @@ pub fn conflicts(
     Ok(found)
 }
 
+/// Counts the live leases of others that cover what the pattern covers, shared ones too.
+pub fn overlapping(
+    facts: &Facts,
+    repo: &RepoName,
+    pattern: &Pattern,
+    owner: &AgentId,
+) -> Ruling<usize> {
+    Ok(conflicts(facts, repo, pattern, owner, LeaseMode::Exclusive)?.len())
+}
+
 /// Returns the leases of others that cannot be held beside one on the pattern, run out or not.
 fn rivals<'f>(
     facts: &'f Facts,

@@ -23,20 +23,27 @@ mod land;
 mod leases;
 mod memories;
 mod mend;
+mod merging;
 mod notes;
+mod outside;
 mod posts;
 mod queue;
 mod repository;
 mod results;
 mod review;
+mod run_guards;
+mod run_reports;
+mod run_input;
 mod runs;
+mod seats;
 mod stop;
+mod supervise;
 mod sweep;
 mod together;
 mod work;
 
 pub use access::{find_decision, find_task, not_found};
-pub use claim::{BRANCH_WORDS, branch_name, slug};
+pub use claim::{BRANCH_WORDS, branch_name, linked_issue, slug};
 pub use directives::find_directive;
 pub use edit::unknown_name;
 pub use foreseen::foreseen;
@@ -48,14 +55,15 @@ pub use handed_in::{DEPS_GATE, Violation, examine, refuse_work, shared_words};
 pub use import::{kept_back, kept_state};
 pub use input::{check as check_input, check_filter};
 pub use land::{land_words, refuse_landing};
-pub use leases::{Conflict, conflicts};
+pub use leases::{Conflict, conflicts, overlapping};
 pub use memories::find_memory;
 pub use posts::{find_interface, pad_scope};
+pub use run_reports::PLAN_PATH;
 pub use runs::find_run;
 pub use sweep::{Swept, due_at, sweep};
 
 use crate::budget::Scope;
-use crate::command::{Command, LeaseChange, ReportedFile, Request, RunChange, TaskVerb};
+use crate::command::{Command, LeaseChange, MergeStep, ReportedFile, Request, RunChange, TaskVerb};
 use crate::directive::Directive;
 use crate::event::{AgentRegistered, Draft, Event, StatusChanged};
 use crate::facts::{Facts, Need, Ruling};
@@ -98,6 +106,7 @@ pub enum Answer {
     Deleted(Box<Directive>),
     Run(RunId),
     Budget(Scope),
+    Seat(String),
     /// The event at this place in [`Outcome::events`].
     Event(usize),
     Swept,
@@ -301,10 +310,15 @@ impl<'a> Rule<'a> {
             Command::Tell { to, text } => self.tell(to, text),
             Command::PadWrite(given) => self.write_pad(given),
             Command::InterfacePublish(given) => self.publish(given),
+            Command::Outside { task, note } => self.note_outside(task.as_ref(), note),
             Command::EmitEvent { event } => self.emit(event),
             Command::RunDispatch(new) => self.dispatch_run(new),
             Command::RunChange { id, change } => self.change_run(id, change),
             Command::BudgetSet(new) => self.set_budget(new),
+            Command::MergeStep(step) => self.merge_step(step),
+            Command::Release(new) => self.release_tag(new),
+            Command::Seat(change) => self.change_seat(change),
+            Command::Supervise(step) => self.supervise(step),
         }
     }
 
@@ -338,6 +352,11 @@ impl<'a> Rule<'a> {
         let actor = &self.request.actor;
         if actor.is_file() {
             self.roles = vec![Role::Implementer];
+            return Ok(());
+        }
+        if actor.is_github() {
+            // It speaks for nobody: it keeps the record, and hands over what GitHub says.
+            self.roles = vec![Role::Planner];
             return Ok(());
         }
         self.run_is_live()?;
@@ -439,9 +458,12 @@ impl Command {
                 end.steps.iter().find_map(Command::task_ref)
             }
             Command::RunDispatch(new) => new.task.as_deref(),
+            Command::MergeStep(MergeStep::Eject(eject)) => Some(&eject.id),
+            Command::Supervise(step) => step.task.as_deref(),
             Command::Lease(LeaseChange::Acquire { task, .. })
             | Command::LeaseFor { command: LeaseChange::Acquire { task, .. }, .. }
             | Command::Note { task, .. }
+            | Command::Outside { task, .. }
             | Command::NoteChange { task, .. } => task.as_deref(),
             Command::DecisionAsk(question) => question.task.as_deref(),
             Command::MemoryWrite(new) => new.task.as_deref(),
@@ -469,6 +491,9 @@ impl Command {
             | Command::PadWrite(_)
             | Command::RunChange { .. }
             | Command::BudgetSet(_)
+            | Command::MergeStep(_)
+            | Command::Release(_)
+            | Command::Seat(_)
             | Command::TakeOver(_) => None,
         }
     }

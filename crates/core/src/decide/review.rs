@@ -96,6 +96,7 @@ impl<'a> Rule<'a> {
             Approved { commit: task.commit.clone(), round: task.round, notes: reason.cloned() };
         self.push(Some(&task.id), Event::Approved(body));
         self.step(task, Status::Approved, reason)?;
+        self.join_queue(task);
         Ok(Answer::Task(task.id.clone()))
     }
 
@@ -118,6 +119,7 @@ impl<'a> Rule<'a> {
                 attempts: task.attempts,
                 what: format!("{rounds} review rounds without approval"),
                 log: reason.cloned(),
+                of_run: false,
             };
             for event in exhausted(task, Status::ChangesRequested, &wear, DecisionId(next)) {
                 self.push(Some(&task.id), event);

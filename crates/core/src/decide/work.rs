@@ -66,7 +66,8 @@ impl<'a> Rule<'a> {
     }
 
     fn check_files_free(&self, task: &Task) -> Ruling<()> {
-        let found = crate::ready::file_conflicts(self.facts, task, &self.request.actor)?;
+        let found =
+            crate::ready::file_conflicts(self.facts, task, &self.request.actor, self.policy)?;
         if found.is_empty() {
             return Ok(());
         }
@@ -170,7 +171,7 @@ impl<'a> Rule<'a> {
         }
         self.require_worker(task, Verb::Release)?;
         self.require_holder(task)?;
-        self.push(Some(&task.id), Event::Released(Released { reason: reason.cloned() }));
+        self.push(Some(&task.id), Event::Released(Released::task(reason.cloned())));
         let why = reason.cloned().or_else(|| Some("released".to_owned()));
         self.end_claim_and_step(task, StatusChanged::new(task.status, Status::Queued, why))?;
         Ok(Answer::Task(task.id.clone()))

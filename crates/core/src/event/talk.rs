@@ -6,9 +6,9 @@ use crate::command::{ReportStatus, ReportedFile, ReportedIssue, ReportedLine};
 use crate::decision::{
     Addressee, DecisionOption, DecisionPurpose, DecisionState, DecisionType, Proposal,
 };
-use crate::ids::{AgentId, DecisionId, Seq};
+use crate::ids::{AgentId, DecisionId, Seq, TaskId};
 use crate::land::{LandRecord, LeaseViolation};
-use crate::observed::{RunReport, SharedWith};
+use crate::observed::{GateSeen, RunReport, SharedWith};
 use crate::role::Role;
 use crate::status::Status;
 use crate::task::{CheckState, Tier};
@@ -74,11 +74,29 @@ pub struct Merged {
     /// What whoever works nearby should know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<ChangeNoted>,
+    /// The gates that comity ran on this commit, all of which passed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateSeen>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Released {
     pub reason: Option<String>,
+    /// The tag of a release. Without one, an agent let a task go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha: Option<String>,
+    /// The tasks that are in the release and in none before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskId>,
+}
+
+impl Released {
+    /// An agent lets a task go.
+    pub fn task(reason: Option<String>) -> Released {
+        Released { reason, tag: None, sha: None, tasks: Vec::new() }
+    }
 }
 
 /// A gate was run, or somebody says so.
@@ -142,6 +160,9 @@ pub struct DecisionAsked {
     /// The budget that is used up, and for which period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Box<(Scope, Per)>>,
+    /// The rule of the supervisor that asks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
 }
 
 impl DecisionAsked {
@@ -159,6 +180,7 @@ impl DecisionAsked {
             expires_at: None,
             proposes: None,
             budget: None,
+            rule: None,
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::event::{
 };
 use crate::ids::{AgentId, LeaseId};
 use crate::limits::WORKERS_MAX;
+use crate::merging::InQueue;
 use crate::role::Role;
 use crate::status::Status;
 use crate::task::{
@@ -67,6 +68,7 @@ pub(super) fn new_task(id: crate::ids::TaskId, e: &TaskCreated, placed: &Placed)
         feedback: None,
         last_ttl: None,
         handed_in: None,
+        merge: None,
         created_by: placed.draft.agent.clone(),
         created_at: placed.ts,
         updated_at: placed.ts,
@@ -120,6 +122,15 @@ pub(super) fn change_task(task: &mut Task, placed: &Placed) {
         }
         Event::SubtaskCompleted(e) => complete_step(task, &e.subtask, &e.notes),
         Event::DecisionAsked(e) => ask(task, e),
+        Event::MergeQueued(e) => {
+            let (target, commit) = (e.target.clone(), e.commit.clone());
+            task.merge = Some(InQueue { target, commit, since: placed.ts, batch: None });
+        }
+        Event::MergeStarted(e) => {
+            if let Some(queued) = &mut task.merge {
+                queued.batch = Some(e.batch);
+            }
+        }
         _ => {}
     }
 }
@@ -208,6 +219,9 @@ fn change_status(task: &mut Task, e: &StatusChanged, placed: &Placed) {
         task.gates.iter_mut().for_each(|gate| gate.failures = 0);
     }
     task.block = None;
+    if !matches!(e.new_status, Status::Approved | Status::Merging) {
+        task.merge = None;
+    }
     match e.new_status {
         Status::InProgress => {
             task.round += 1;

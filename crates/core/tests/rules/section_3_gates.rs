@@ -172,7 +172,8 @@ fn rule_3_3_approve_is_for_a_critic_or_a_person_and_never_for_the_assignee() {
     w.by(IMPL).approves("T1").refused(Code::SelfReview);
     w.by(IMPL).requests_changes("T1").refused(Code::SelfReview);
     let done = w.by(BOB).approves("T1").accepted();
-    assert_eq!(done.names(), ["agent_registered", "review_taken", "approved", "status_changed"]);
+    let names = ["agent_registered", "review_taken", "approved", "status_changed", "merge_queued"];
+    assert_eq!(done.names(), names);
 }
 
 #[test]

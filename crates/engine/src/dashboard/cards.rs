@@ -178,7 +178,8 @@ impl Reader<'_> {
         let obstacles = match task.status {
             Status::Queued => {
                 let caller = Claimant { id: &self.caller.actor, roles: &desk.roles };
-                settle(self.tx, &mut self.facts, |facts| obstacles(facts, task, caller))?
+                let policy = self.policy;
+                settle(self.tx, &mut self.facts, |facts| obstacles(facts, task, caller, policy))?
             }
             _ => Vec::new(),
         };

@@ -89,8 +89,10 @@ impl Reader<'_> {
         let mut wanted: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let nobody = comity_core::ids::AgentId::watchdog();
         for task in queued.iter().filter(|task| !task.files.is_empty()) {
-            let found =
-                settle(self.tx, &mut self.facts, |facts| file_conflicts(facts, task, &nobody))?;
+            let policy = self.policy;
+            let found = settle(self.tx, &mut self.facts, |facts| {
+                file_conflicts(facts, task, &nobody, policy)
+            })?;
             for conflict in found {
                 let waiting = wanted.entry(conflict.held.id.to_string()).or_default();
                 if !waiting.contains(&task.id.to_string()) {

@@ -93,7 +93,7 @@ impl Git {
 
     /// Returns the same without the filters that settings name: files are read and written as commits have them. None when git
     /// cannot tell which there are.
-    pub(crate) fn without_filters(mut self) -> Option<Git> {
+    pub fn without_filters(mut self) -> Option<Git> {
         let args = ["config", "-z", "--name-only", "--get-regexp", "^filter\\."];
         let output = self.output(&args)?;
         // One says that there is none.
@@ -223,12 +223,16 @@ const OF_A_REPOSITORY: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"
 /// Pushes a branch for the user: the one call of git that runs the user's hooks and uses the user's credentials. Returns what
 /// git said when it failed.
 pub(crate) fn push(dir: &Path, remote: &str, branch: &str) -> Result<(), String> {
+    push_commit(dir, remote, &format!("refs/heads/{branch}"), branch)
+}
+
+/// Pushes a commit as a branch for the user, in the same way.
+pub fn push_commit(dir: &Path, remote: &str, commit: &str, branch: &str) -> Result<(), String> {
     let mut command = Command::new("git");
     for name in OF_A_REPOSITORY {
         command.env_remove(name);
     }
-    let reference = format!("refs/heads/{branch}");
-    let refs = format!("{reference}:{reference}");
+    let refs = format!("{commit}:refs/heads/{branch}");
     command.current_dir(dir).args(["push", "--quiet", "--", remote, &refs]).stdin(Stdio::null());
     match command.output() {
         Ok(output) if output.status.success() => Ok(()),

@@ -138,7 +138,7 @@ pub(crate) struct OwnDir {
     pub git: Git,
     dir: TempDir,
     /// What git said to what was asked beside.
-    answers: Vec<String>,
+    pub answers: Vec<String>,
 }
 
 /// What `HEAD` says where nothing is committed.

@@ -37,8 +37,8 @@ impl Branch {
     }
 
     /// Moves the branch, if it still is where it was seen; tells whether it was.
-    pub fn moved(&self, git: &Git, task: &TaskId, to: &str) -> Result<bool, Refusal> {
-        let reason = format!("comity: land {task}");
+    pub fn moved(&self, git: &Git, tasks: &str, to: &str) -> Result<bool, Refusal> {
+        let reason = format!("comity: land {tasks}");
         let reference = self.reference();
         let args = ["update-ref", "--create-reflog", "-m", &reason, &reference, to, &self.tip];
         if git.does(&args) {
@@ -85,7 +85,7 @@ impl Branch {
                     tree.display(),
                     self.name
                 );
-                return Err(Refusal::new(Code::NotReady, message)
+                return Err(Refusal::new(Code::TargetDirty, message)
                     .hint("commit or stash them there, or check another branch out there")
                     .detail("work_tree", tree.to_string_lossy())
                     .detail("branch", self.name.as_str()));

@@ -1,0 +1,444 @@
+//! A work tree for each, and comity: its rules decide about claims, leases, reviews, the merge queue and who is told what. The
+//! rules are the real ones, in a store with a clock of its own.
+
+use super::apart::{edit_time, edits_at};
+use super::code::{Change, Place, Task, Tree, lost, merge};
+use super::time::{Agenda, COMMAND, COMMIT, MERGE, READ, Sums, TEST, think, think_about};
+use crate::Outcome;
+use crate::script::repo;
+use comity_api::{AskBrief, Claim, ClaimAnswer, EventAnswer, Nothing, op};
+use comity_core::command::{Command, Eject, MergeStep, NewTask, Submission, TaskVerb};
+use comity_core::ids::AgentId;
+use comity_core::lease::LeaseMode;
+use comity_core::merging::{BatchId, Ejection, Follows, Train, Tried};
+use comity_core::policy::Policy;
+use comity_core::refusal::Code;
+use comity_core::role::Role;
+use comity_core::time::Millis;
+use comity_engine::{Caller, Handler, Service, Settings};
+use comity_store::ManualClock;
+use comity_store::sqlite::{OpenOptions, SqliteStore};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Tasks that are merged and tested together, as the settings have it.
+const BATCH: usize = 8;
+const BRANCH: &str = "main";
+/// A claim lives longer than anybody thinks.
+const TTL: Millis = Millis::from_secs(86_400);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    Idle,
+    /// Has thought, and looks what it was told meanwhile.
+    Looks,
+    Tested,
+    Submits,
+}
+
+struct Agent {
+    caller: Caller,
+    phase: Phase,
+    task: usize,
+    /// Where the log was when it read the code.
+    read_at: u64,
+    open: Vec<usize>,
+    base: Tree,
+    tree: Tree,
+    /// What it has to mend beside its edits.
+    mends: bool,
+}
+
+/// Work that was handed in, or has to be done again.
+#[derive(Clone)]
+struct Work {
+    base: Tree,
+    tree: Tree,
+    began: f64,
+    round: u32,
+    /// The places where it has to be done again; none where only names have to be mended.
+    again: Option<Vec<Place>>,
+}
+
+/// What the queue is at.
+struct Batch {
+    id: BatchId,
+    tasks: Vec<usize>,
+    train: Train<usize>,
+    /// What comes of the attempt that is under way.
+    tried: Tried,
+    result: Vec<Tree>,
+    conflicts: Vec<Place>,
+}
+
+struct Crew<'t> {
+    seed: u64,
+    tasks: &'t [Task],
+    briefs: bool,
+    service: Service,
+    clock: Arc<ManualClock>,
+    clock_at: f64,
+    integrator: Caller,
+    critic: Caller,
+    main: Tree,
+    works: BTreeMap<usize, Work>,
+    batch: Option<Batch>,
+    waiting: Vec<usize>,
+    agenda: Agenda,
+    sums: Sums,
+}
+
+/// Whoever wakes with this number is the queue.
+const QUEUE: usize = usize::MAX;
+
+pub fn run(seed: u64, tasks: &[Task], agents: usize, briefs: bool) -> Outcome<Sums> {
+    let clock = ManualClock::new();
+    let policy = Policy {
+        has_git: false,
+        lease_mode: LeaseMode::Shared,
+        default_ttl: TTL,
+        max_review_rounds: 1_000,
+        ..Policy::default()
+    };
+    let settings = Settings { policy, ..Settings::default() };
+    let dir = crate::crew::scratch()?;
+    let options = OpenOptions { clock: clock.clone(), ..OpenOptions::default() };
+    let store = SqliteStore::open(&dir.path().join("crew.db"), options)?;
+    let service = Service::inline(Box::new(store), settings)?;
+    let who = |name: &str| -> Outcome<Caller> { Ok(Caller::new(AgentId::parse(name)?, repo()?)) };
+    let person = who("human:bench")?;
+    for (name, role) in [("ivy", Role::Integrator), ("eve", Role::Critic)] {
+        let (id, roles) = (AgentId::parse(name)?, vec![role]);
+        service.run(&person, Command::AgentRegister { id, roles, skills: Vec::new() })?;
+    }
+    for task in tasks {
+        let files = task.edits.iter().map(|edit| file(edit.place.0)).collect();
+        let new = NewTask { title: format!("Task {}", task.id), files, ..NewTask::default() };
+        service.run(&person, Command::CreateTask(Box::new(new)))?;
+    }
+    let main = Tree::new();
+    let mut crew = Crew {
+        seed,
+        tasks,
+        briefs,
+        service,
+        clock,
+        clock_at: 0.0,
+        integrator: who("ivy")?,
+        critic: who("eve")?,
+        main: main.clone(),
+        works: BTreeMap::new(),
+        batch: None,
+        waiting: Vec::new(),
+        agenda: Agenda::default(),
+        sums: Sums::default(),
+    };
+    let mut all = Vec::new();
+    for number in 0..agents {
+        all.push(Agent {
+            caller: who(&format!("agent-{number:02}"))?,
+            phase: Phase::Idle,
+            task: 0,
+            read_at: 0,
+            open: Vec::new(),
+            base: main.clone(),
+            tree: main.clone(),
+            mends: false,
+        });
+        crew.agenda.wake(0.0, number);
+    }
+    while let Some((now, who)) = crew.agenda.next() {
+        crew.pass(now);
+        match all.get_mut(who) {
+            Some(agent) => crew.step(now, who, agent)?,
+            None => crew.merge(now)?,
+        }
+    }
+    crew.sums.lost = lost(&crew.main, tasks);
+    Ok(crew.sums)
+}
+
+fn file(number: usize) -> String {
+    format!("src/f{number}.rs")
+}
+
+fn id(task: usize) -> String {
+    format!("T{}", task + 1)
+}
+
+fn number(id: &str) -> Outcome<usize> {
+    let number: usize = id.trim_start_matches('T').parse()?;
+    Ok(number.saturating_sub(1))
+}
+
+impl Crew<'_> {
+    /// Moves the store's clock along.
+    fn pass(&mut self, now: f64) {
+        #[expect(clippy::cast_possible_truncation, reason = "milliseconds of hours fit")]
+        let ms = ((now - self.clock_at) * 1000.0) as i64;
+        if ms > 0 {
+            self.clock.pass(Millis::from_ms(ms));
+            self.clock_at = now;
+        }
+    }
+
+    fn wake(&mut self, at: f64, who: usize, agent: &mut Agent, phase: Phase) {
+        agent.phase = phase;
+        self.agenda.wake(at, who);
+    }
+
+    fn step(&mut self, now: f64, who: usize, agent: &mut Agent) -> Outcome<()> {
+        match agent.phase {
+            Phase::Idle => self.claim(now, who, agent),
+            Phase::Looks => self.look(now, who, agent),
+            Phase::Tested => {
+                // The branch is green, so what is red is the agent's own.
+                let made = agent.tree.mend(self.tasks);
+                if made == 0 {
+                    self.wake(now + COMMIT + 2.0 * COMMAND, who, agent, Phase::Submits);
+                } else {
+                    self.sums.made += made;
+                    let time = edit_time(made) + TEST;
+                    self.sums.wasted += time;
+                    self.wake(now + time, who, agent, Phase::Tested);
+                }
+                Ok(())
+            }
+            Phase::Submits => self.submit(now, who, agent),
+        }
+    }
+
+    fn claim(&mut self, now: f64, who: usize, agent: &mut Agent) -> Outcome<()> {
+        let wish = Claim { start: true, ..Claim::default() };
+        let claimed = Handler::<op::TaskClaim>::handle(&self.service, &agent.caller, wish);
+        let answer: ClaimAnswer = match claimed {
+            Ok(answered) => answered.output,
+            Err(refusal) if refusal.code == Code::NothingReady => {
+                self.waiting.push(who);
+                return Ok(());
+            }
+            Err(refusal) => return Err(refusal.into()),
+        };
+        agent.task = number(&answer.task.id)?;
+        agent.read_at = self.service.log_head()?.seq;
+        let task = &self.tasks[agent.task];
+        let work = self.works.get(&agent.task).cloned();
+        agent.mends = false;
+        let time = match work {
+            None => {
+                let (base, tree) = (self.main.clone(), self.main.clone());
+                (agent.base, agent.tree) = (base.clone(), tree.clone());
+                agent.open = (0..task.edits.len()).collect();
+                let work = Work { base, tree, began: now, round: 0, again: None };
+                self.works.insert(agent.task, work);
+                READ + think(self.seed, task, 0)
+            }
+            Some(mut work) => {
+                // What was sent back goes on from the branch as it is now.
+                work.round += 1;
+                let (tree, conflicts) = merge(&work.base, &self.main, &work.tree);
+                (agent.base, agent.tree) = (self.main.clone(), tree);
+                let mut places = work.again.clone().unwrap_or_default();
+                places.extend(conflicts);
+                agent.mends = places.is_empty();
+                agent.open = if agent.mends { Vec::new() } else { edits_at(task, &places) };
+                let count = agent.open.len().max(1);
+                let time = READ + think_about(self.seed, task, work.round, count);
+                self.sums.wasted += time + edit_time(count) + TEST + COMMIT + 2.0 * COMMAND;
+                self.works.insert(agent.task, work);
+                time
+            }
+        };
+        self.wake(now + COMMAND + time, who, agent, Phase::Looks);
+        Ok(())
+    }
+
+    /// Right before it edits, an agent asks what was changed meanwhile near its files and near what it calls, and takes it in.
+    fn look(&mut self, now: f64, who: usize, agent: &mut Agent) -> Outcome<()> {
+        let task = &self.tasks[agent.task];
+        if self.briefs && self.is_told(agent, task)? {
+            agent.read_at = self.service.log_head()?.seq;
+            let changed = |at: &&usize| {
+                let place = task.edits[**at].place;
+                agent.base.at(place) != self.main.at(place)
+            };
+            let changed = agent.open.iter().filter(changed).count();
+            let (tree, conflicts) = merge(&agent.base, &self.main, &agent.tree);
+            (agent.base, agent.tree) = (self.main.clone(), tree);
+            if !conflicts.is_empty() {
+                agent.open = edits_at(task, &conflicts);
+            }
+            if changed > 0 {
+                // Its plan for these functions was made for other code.
+                let round = 100 + u32::try_from(agent.read_at % 1_000).unwrap_or(0);
+                let time = COMMAND + MERGE + READ + think_about(self.seed, task, round, changed);
+                self.sums.wasted += time;
+                self.agenda.wake(now + time, who);
+                return Ok(());
+            }
+        }
+        let open = std::mem::take(&mut agent.open);
+        open.iter().for_each(|at| agent.tree.edit(task.id, task.edits[*at]));
+        let mut made = open.len();
+        if agent.mends {
+            made += agent.tree.mend(self.tasks).max(1);
+        }
+        self.sums.made += made;
+        self.wake(now + COMMAND + edit_time(made) + TEST, who, agent, Phase::Tested);
+        Ok(())
+    }
+
+    /// Asks comity what landed since, at the paths of the task and of what it calls.
+    fn is_told(&self, agent: &Agent, task: &Task) -> Outcome<bool> {
+        let called = task.edits.iter().filter_map(|edit| match edit.change {
+            Change::Call(place) => Some(file(place.0)),
+            Change::Body | Change::Rename => None,
+        });
+        let own = task.edits.iter().map(|edit| file(edit.place.0));
+        let asked = AskBrief { paths: own.chain(called).collect(), limit: Some(50), task: None };
+        let brief = self.service.call::<op::Brief>(&agent.caller, asked)?.brief;
+        Ok(brief.changes.iter().any(|change| change.seq > agent.read_at))
+    }
+
+    fn submit(&mut self, now: f64, who: usize, agent: &mut Agent) -> Outcome<()> {
+        let work = self.works.get_mut(&agent.task).ok_or("work without a claim")?;
+        (work.base, work.tree) = (agent.base.clone(), agent.tree.clone());
+        work.again = None;
+        let commit = Some(format!("{:040x}", agent.task * 1_000 + work.round as usize));
+        let given = Submission { id: id(agent.task), commit, ..Submission::default() };
+        self.service.run(&agent.caller, Command::Submit(given))?;
+        self.service.run(&self.critic, TaskVerb::Approve.on(id(agent.task), None))?;
+        if self.batch.is_none() {
+            self.start_batch(now)?;
+        }
+        self.wake(now, who, agent, Phase::Idle);
+        Ok(())
+    }
+
+    fn start_batch(&mut self, now: f64) -> Outcome<()> {
+        let queue = self.service.call::<op::MergeQueue>(&self.integrator, Nothing {})?.queue;
+        let ids: Vec<String> = queue.into_iter().take(BATCH).map(|one| one.task).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let tasks = ids.iter().map(|id| number(id)).collect::<Outcome<Vec<usize>>>()?;
+        let step =
+            MergeStep::Start { target: BRANCH.to_owned(), base: BRANCH.to_owned(), tasks: ids };
+        let started =
+            self.service.run_command::<EventAnswer>(&self.integrator, Command::MergeStep(step))?;
+        let train = Train::new(tasks.clone(), 1);
+        let batch = Batch {
+            id: BatchId(started.event.seq),
+            tasks,
+            train,
+            tried: Tried::Green,
+            result: Vec::new(),
+            conflicts: Vec::new(),
+        };
+        self.batch = Some(batch);
+        self.attempt(now + COMMAND);
+        Ok(())
+    }
+
+    /// Merges and tests the next group of the batch; what comes of it is known when that is over.
+    fn attempt(&mut self, now: f64) {
+        let Some(batch) = &mut self.batch else { return };
+        let Some(group) = batch.train.next() else { return };
+        let mut time = 0.0;
+        let mut tip = self.main.clone();
+        batch.result.clear();
+        batch.tried = Tried::Green;
+        for (place, task) in group.iter().enumerate() {
+            time += MERGE;
+            let Some(work) = self.works.get(task) else { continue };
+            let (merged, conflicts) = merge(&work.base, &tip, &work.tree);
+            if !conflicts.is_empty() {
+                batch.tried = Tried::Conflict(place);
+                batch.conflicts = conflicts;
+                break;
+            }
+            tip = merged;
+            batch.result.push(tip.clone());
+        }
+        if batch.tried == Tried::Green {
+            time += TEST;
+            if !tip.undefined().is_empty() {
+                batch.tried = Tried::Red;
+            }
+        }
+        self.agenda.wake(now + time, QUEUE);
+    }
+
+    /// Goes on after an attempt.
+    fn merge(&mut self, now: f64) -> Outcome<()> {
+        let Some(mut batch) = self.batch.take() else { return Ok(()) };
+        match batch.train.after(batch.tried) {
+            Follows::Lands(group) => self.land(now, &batch, &group)?,
+            Follows::Ejected(task, reason) => self.eject(now, &batch, task, reason)?,
+            Follows::TriesAgain => {}
+        }
+        if batch.train.next().is_some() {
+            self.batch = Some(batch);
+            self.attempt(now);
+            return Ok(());
+        }
+        self.start_batch(now)
+    }
+
+    fn land(&mut self, now: f64, batch: &Batch, group: &[usize]) -> Outcome<()> {
+        for task in group {
+            let (id, merged) = (id(*task), format!("{:040x}", task + 1_000_000));
+            self.service.run(&self.integrator, Command::Land { id, merged, reason: None })?;
+            let began = self.works.get(task).map_or(now, |work| work.began);
+            self.sums.merged(now, began);
+        }
+        if let Some(tip) = batch.result.last() {
+            self.main = tip.clone();
+        }
+        self.sums.colour(now, !self.main.undefined().is_empty());
+        let tasks = group.iter().map(|task| id(*task)).collect();
+        let (target, sha) = (BRANCH.to_owned(), BRANCH.to_owned());
+        let step = MergeStep::Landed { batch: batch.id, target, sha, tasks };
+        self.service.run(&self.integrator, Command::MergeStep(step))?;
+        self.wake_all(now);
+        Ok(())
+    }
+
+    fn eject(&mut self, now: f64, batch: &Batch, task: usize, reason: Ejection) -> Outcome<()> {
+        let of = &self.tasks[task];
+        let dropped = match reason {
+            Ejection::Conflict => {
+                self.sums.conflicts += 1;
+                edits_at(of, &batch.conflicts).len()
+            }
+            Ejection::Gate => 1,
+        };
+        self.sums.dropped += dropped;
+        if let Some(work) = self.works.get_mut(&task) {
+            work.again = (reason == Ejection::Conflict).then(|| batch.conflicts.clone());
+        }
+        let eject = Eject {
+            id: id(task),
+            batch: Some(batch.id),
+            target: BRANCH.to_owned(),
+            reason,
+            with: BRANCH.to_owned(),
+            paths: batch.conflicts.iter().map(|place| file(place.0)).collect(),
+            gate: None,
+            output_tail: None,
+            words: "do it again".to_owned(),
+        };
+        let step = MergeStep::Eject(Box::new(eject));
+        self.service.run(&self.integrator, Command::MergeStep(step))?;
+        let _ = &batch.tasks;
+        self.wake_all(now);
+        Ok(())
+    }
+
+    /// Those who found nothing to do look again.
+    fn wake_all(&mut self, now: f64) {
+        for who in std::mem::take(&mut self.waiting) {
+            self.agenda.wake(now, who);
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! One project at GitHub: its settings, its account, its rows, and what a pass reports.
+
+use crate::auth::Token;
+use crate::client::{Client, Trouble, now};
+use crate::model::{self, Permission};
+use crate::quota::Ledger;
+use crate::rows::{ACCOUNTS, LevelRow, Progress, Rows};
+use crate::text;
+use comity_api::{GithubFinding, GithubQuota, GithubSync};
+use comity_core::chain::Hash;
+use comity_core::command::Command;
+use comity_core::ids::AgentId;
+use comity_core::observed::Observed;
+use comity_core::outside::{Level, OutsideSeen};
+use comity_core::refusal::{Code, Refusal};
+use comity_core::task::Task;
+use comity_core::time::Millis;
+use comity_core::via::Via;
+use comity_engine::{Caller, Reply, Service};
+use comity_project::Context;
+use comity_project::github::{Account, GithubSettings, is_repository};
+use comity_protocol::labels::Dialect;
+use serde_json::json;
+
+/// How long the rights of a login are believed.
+const LEVEL_LIFE: Millis = Millis::from_secs(600);
+pub(crate) const PROVIDER: &str = "github";
+pub(crate) const ISSUE: &str = "issue";
+
+/// One project, and its store.
+#[derive(Clone)]
+pub struct Github {
+    pub context: Context,
+    pub service: Service,
+}
+
+impl comity_engine::Whereabouts for Github {
+    fn far(&self) -> Option<&std::sync::Arc<dyn comity_engine::Far>> {
+        self.service.far()
+    }
+}
+
+/// An issue of a repository, written `OWNER/NAME#N`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct IssueKey {
+    pub(crate) repository: String,
+    pub(crate) number: u64,
+}
+
+impl std::fmt::Display for IssueKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}#{}", self.repository, self.number)
+    }
+}
+
+impl IssueKey {
+    /// Reads `N` of the home repository, `#N`, or `OWNER/NAME#N`.
+    pub(crate) fn parse(text: &str, home: &str) -> Option<IssueKey> {
+        let (repository, number) = text.trim().rsplit_once('#').unwrap_or(("", text.trim()));
+        let number = number.parse().ok().filter(|number| *number > 0)?;
+        let repository = if repository.is_empty() { home } else { repository };
+        is_repository(repository).then(|| IssueKey { repository: repository.to_owned(), number })
+    }
+
+    pub(crate) fn link(&self, home: &str) -> String {
+        if self.repository == home { self.number.to_string() } else { self.to_string() }
+    }
+
+    pub(crate) fn path(&self) -> String {
+        format!("/repos/{}/issues/{}", self.repository, self.number)
+    }
+}
+
+/// Who did something on GitHub.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Who {
+    pub(crate) login: String,
+    pub(crate) actor: AgentId,
+    /// None for an agent that the settings name: its roles count.
+    pub(crate) level: Option<Level>,
+}
+
+pub(crate) struct Bus {
+    pub(crate) context: Context,
+    pub(crate) service: Service,
+    pub(crate) settings: GithubSettings,
+    pub(crate) client: Client,
+    pub(crate) rows: Rows,
+    pub(crate) home: String,
+    /// The login that the token belongs to.
+    pub(crate) account: String,
+    /// Tells this store from every other in marks.
+    pub(crate) engine: String,
+    pub(crate) report: GithubSync,
+    pub(crate) dry_run: bool,
+    ledger_key: String,
+}
+
+/// Returns the repository on GitHub that a project belongs to.
+pub(crate) fn home(context: &Context, settings: &GithubSettings) -> Result<String, Refusal> {
+    let of_remote = || Some(context.repo.to_string()).filter(|name| is_repository(name));
+    settings.repository.clone().or_else(of_remote).ok_or_else(|| {
+        Refusal::input("comity does not know the repository on GitHub")
+            .hint("name it in the settings: key github.repository, as OWNER/NAME")
+    })
+}
+
+impl Bus {
+    pub(crate) fn open(github: &Github, dry_run: bool) -> Result<Bus, Refusal> {
+        let settings = github.context.config.github()?;
+        let home = home(&github.context, &settings)?;
+        let token = Token::find(&github.context, &settings)?;
+        let mark = match &token {
+            Token::Fixed(token) => Hash::of(token.as_bytes()).to_string()[..16].to_owned(),
+            Token::App(app) => format!("app-{}", app.installation),
+        };
+        let mut client = Client::new(&settings.api_url, token, settings.pace)?;
+        client.read_only = dry_run;
+        let rows = Rows::open(&github.service, &github.context.repo)?;
+        let first = github.service.first_event()?;
+        let engine = first.map_or_else(|| "00000000".to_owned(), |event| event.hash.to_string());
+        let service = if dry_run { github.service.trial()? } else { github.service.clone() };
+        let report = GithubSync { repo: home.clone(), dry_run, ..GithubSync::default() };
+        let mut bus = Bus {
+            context: github.context.clone(),
+            service,
+            settings,
+            client,
+            rows,
+            home,
+            account: String::new(),
+            engine: text::short(&engine).to_owned(),
+            report,
+            dry_run,
+            ledger_key: String::new(),
+        };
+        bus.meet(&format!("login/{}/{mark}", bus.settings.api_url))?;
+        Ok(bus)
+    }
+
+    /// Learns whose token it is, and what that account has written.
+    fn meet(&mut self, key: &str) -> Result<(), Refusal> {
+        let known = self.service.kept(ACCOUNTS)?;
+        let login = known.get(key).and_then(|bytes| String::from_utf8(bytes.clone()).ok());
+        self.account = match login {
+            Some(login) => login,
+            None => {
+                let login = self.ask_login()?;
+                let (row, value) = (key.to_owned(), login.clone().into_bytes());
+                if !self.dry_run {
+                    self.service.change_kept(ACCOUNTS, move |_| (vec![(row, Some(value))], ()))?;
+                }
+                login
+            }
+        };
+        self.ledger_key = format!("ledger/{}/{}", self.settings.api_url, self.account);
+        let ledger = known.get(&self.ledger_key);
+        let ledger = ledger.and_then(|bytes| serde_json::from_slice::<Ledger>(bytes).ok());
+        self.client.ledger = ledger.unwrap_or_default();
+        Ok(())
+    }
+
+    fn ask_login(&mut self) -> Result<String, Refusal> {
+        if let Token::App(_) = self.client.token() {
+            let app = self.client.get_as_app("/app")?;
+            return Ok(format!("{}[bot]", app.body["slug"].as_str().unwrap_or_default()));
+        }
+        let user = self.client.get("/user", None)?;
+        Ok(user.body["login"].as_str().unwrap_or_default().to_owned())
+    }
+
+    pub(crate) fn is_app(&self) -> bool {
+        matches!(self.client.token(), Token::App(_))
+    }
+
+    /// Writes everything that is remembered.
+    pub(crate) fn save(&mut self) -> Result<(), Refusal> {
+        if self.dry_run {
+            return Ok(());
+        }
+        self.rows.save(&self.service)?;
+        self.save_ledger()
+    }
+
+    pub(crate) fn save_ledger(&mut self) -> Result<(), Refusal> {
+        let ledger = serde_json::to_vec(&self.client.ledger).unwrap_or_default();
+        let change = vec![(self.ledger_key.clone(), Some(ledger))];
+        self.service.change_kept(ACCOUNTS, move |_| (change, ()))
+    }
+
+    pub(crate) fn quota(&self) -> GithubQuota {
+        self.client.ledger.view(Some(self.account.clone()), now())
+    }
+
+    pub(crate) fn dialect(&self, repository: &str) -> Dialect {
+        self.settings.dialect(repository).clone()
+    }
+
+    pub(crate) fn finding(
+        &mut self,
+        kind: &str,
+        issue: Option<&IssueKey>,
+        why: String,
+        hint: &str,
+    ) {
+        let issue = issue.map(ToString::to_string);
+        let finding = GithubFinding { kind: kind.to_owned(), issue, why, hint: hint.to_owned() };
+        if !self.report.findings.contains(&finding) {
+            self.report.findings.push(finding);
+        }
+    }
+
+    pub(crate) fn is_own(&self, login: &str) -> bool {
+        login.eq_ignore_ascii_case(&self.account)
+    }
+
+    /// Says who a login is here; none is somebody who may do nothing.
+    pub(crate) fn who(&mut self, repository: &str, login: &str) -> Result<Option<Who>, Trouble> {
+        let lower = login.to_ascii_lowercase();
+        if let Some(actor) = self.settings.agents.get(&lower).cloned() {
+            return Ok(Some(Who { login: login.to_owned(), actor, level: None }));
+        }
+        let listed = self.settings.people.get(&lower).cloned();
+        let actor = listed.clone().or_else(|| AgentId::parse(&format!("human:{login}")).ok());
+        // An App is nobody, whatever it calls itself.
+        let Some(actor) = actor.filter(|_| !login.is_empty() && !login.ends_with("[bot]")) else {
+            return Ok(None);
+        };
+        let mut level = self.level(repository, login)?;
+        // Where a person lends the account, only people whom the settings name judge work.
+        if self.settings.account == Account::Person && listed.is_none() {
+            level = level.min(Level::Triage);
+        }
+        Ok((level >= Level::Triage).then(|| Who {
+            login: login.to_owned(),
+            actor,
+            level: Some(level),
+        }))
+    }
+
+    pub(crate) fn level(&mut self, repository: &str, login: &str) -> Result<Level, Trouble> {
+        let key = format!("level/{repository}/{}", login.to_ascii_lowercase());
+        let known: LevelRow = self.rows.get(&key);
+        if now().ms() - known.at < LEVEL_LIFE.ms()
+            && let Ok(level) = Level::parse(&known.level)
+        {
+            return Ok(level);
+        }
+        let path = format!("/repos/{repository}/collaborators/{login}/permission");
+        let level = match self.client.get(&path, None) {
+            Ok(answer) => {
+                let told: Permission = model::one(&answer.body);
+                let role =
+                    Level::parse(&told.role_name).or_else(|_| Level::parse(&told.permission));
+                role.unwrap_or(Level::None)
+            }
+            Err(trouble) if trouble.is_gone() => Level::None,
+            Err(Trouble::Status { status: 403, message, .. }) => {
+                return Err(Trouble::Unauthorized(format!("cannot ask for rights: {message}")));
+            }
+            Err(trouble) => return Err(trouble),
+        };
+        let row = LevelRow { level: level.as_str().to_owned(), at: now().ms() };
+        self.rows.put(&key, &row);
+        Ok(level)
+    }
+
+    /// Runs a command for somebody on GitHub. What GitHub says about it comes along as an observation.
+    pub(crate) fn act(
+        &self,
+        who: &Who,
+        issue: &IssueKey,
+        source: &str,
+        command: Command,
+        seen: Observed,
+    ) -> Result<Reply, Refusal> {
+        let outside = who.level.map(|level| OutsideSeen { login: who.login.clone(), level });
+        let seen = Observed { outside, ..seen };
+        let caller = self.caller(who.actor.clone(), Some(&who.login), issue, source);
+        let mut request = caller.request(command);
+        request.observed = seen;
+        self.service.execute(request)
+    }
+
+    /// Runs a command that nobody in particular asked for.
+    pub(crate) fn record(
+        &self,
+        issue: &IssueKey,
+        source: &str,
+        command: Command,
+        seen: Observed,
+    ) -> Result<Reply, Refusal> {
+        let caller = self.caller(AgentId::github(), None, issue, source);
+        let mut request = caller.request(command);
+        request.observed = seen;
+        self.service.execute(request)
+    }
+
+    fn caller(
+        &self,
+        actor: AgentId,
+        login: Option<&str>,
+        issue: &IssueKey,
+        source: &str,
+    ) -> Caller {
+        let source = format!("gh:{issue}:{source}");
+        let via = Via {
+            client: Some(PROVIDER.to_owned()),
+            session: login.map(str::to_owned),
+            source: Some(source.clone()),
+            ..Via::default()
+        };
+        Caller { key: Some(source), via, ..Caller::new(actor, self.context.repo.clone()) }
+    }
+
+    pub(crate) fn task(&self, id: &str) -> Option<Task> {
+        let caller = Caller::new(AgentId::github(), self.context.repo.clone());
+        self.service.task(&caller, id).ok()
+    }
+
+    /// Tells whether something waits to be sent that can be.
+    pub(crate) fn has_unsent(&self) -> bool {
+        let unsent = |op: &crate::rows::OpRow| {
+            let row = self.rows.issue(&op.issue);
+            op.dead.is_none() && op.not_before <= now().ms() && row.paused.is_none() && !row.held
+        };
+        self.client.ledger.wait_to_read(now()).ms() == 0
+            && self.rows.ops().iter().any(|(_, op)| unsent(op))
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        self.rows.progress()
+    }
+
+    pub(crate) fn set_progress(&mut self, progress: &Progress) {
+        self.rows.put("main", progress);
+    }
+
+    /// Throws away what was noted since the rows were written last: a pass that ends early has not looked at it.
+    pub(crate) fn discard(&mut self) -> Result<(), Refusal> {
+        self.rows = Rows::open(&self.service, &self.context.repo)?;
+        Ok(())
+    }
+
+    /// Gives up what a write or a question came to, with what is remembered kept.
+    pub(crate) fn failed(&mut self, refusal: Refusal) -> Refusal {
+        let mut progress = self.progress();
+        progress.last_error = Some(refusal.message.clone());
+        self.set_progress(&progress);
+        let _ = self.save();
+        refusal
+    }
+}
+
+/// Returns the body of a label to be made.
+pub(crate) fn label_body(name: &str, color: &str, description: &str) -> serde_json::Value {
+    json!({"name": name, "color": color, "description": description})
+}
+
+/// A refusal that says what GitHub cannot do.
+pub(crate) fn unsupported(what: &str) -> Refusal {
+    Refusal::new(Code::GithubUnsupported, format!("this GitHub has no {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_issue_is_named_by_its_number_at_home_and_with_its_repository_elsewhere() {
+        let at = |text| IssueKey::parse(text, "acme/app").map(|key| key.to_string());
+        assert_eq!(at("7").as_deref(), Some("acme/app#7"));
+        assert_eq!(at("#7").as_deref(), Some("acme/app#7"));
+        assert_eq!(at("acme/web#7").as_deref(), Some("acme/web#7"));
+        for no in ["", "0", "x", "acme#7", "a/b/c#1", "../x#1"] {
+            assert_eq!(at(no), None, "{no}");
+        }
+        let key = IssueKey::parse("acme/web#7", "acme/app").unwrap();
+        assert_eq!((key.link("acme/app"), key.link("acme/web")), ("acme/web#7".into(), "7".into()));
+    }
+}

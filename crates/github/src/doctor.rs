@@ -1,0 +1,132 @@
+//! Whether everything that GitHub is needed for works: the token, its rights, labels, hooks, clocks.
+
+use crate::bus::{Bus, Github};
+use crate::client::now;
+use crate::model::{self, Hook, Label};
+use crate::setup::wanted;
+use comity_api::{GithubCheck, GithubChecks};
+use comity_core::outside::Level;
+use comity_core::refusal::Refusal;
+use comity_core::time::Millis;
+use comity_protocol::labels::Carrier;
+
+/// Clocks that differ more than this confuse what came first.
+const CLOCKS_MAX: Millis = Millis::from_secs(30);
+
+fn check(name: &str, state: &str, message: String, hint: Option<&str>) -> GithubCheck {
+    let hint = hint.map(str::to_owned);
+    GithubCheck { name: name.to_owned(), state: state.to_owned(), message, hint }
+}
+
+pub(crate) fn doctor(github: &Github) -> Result<GithubChecks, Refusal> {
+    let mut bus = match github.bus(true) {
+        Ok(bus) => bus,
+        Err(refusal) => {
+            let hint = refusal.next_step().to_string();
+            let checks = vec![check("token", "failed", refusal.message, Some(&hint))];
+            return Ok(GithubChecks { checks });
+        }
+    };
+    let mut checks =
+        vec![check("token", "ok", format!("the token belongs to {}", bus.account), None)];
+    checks.extend(repository(&mut bus));
+    checks.extend(labels(&mut bus));
+    checks.extend(hooks(&mut bus));
+    Ok(GithubChecks { checks })
+}
+
+fn repository(bus: &mut Bus) -> Vec<GithubCheck> {
+    let (home, account) = (bus.home.clone(), bus.account.clone());
+    let answer = match bus.client.get(&format!("/repos/{home}"), None) {
+        Ok(answer) => answer,
+        Err(trouble) => {
+            let text = trouble.refusal().message;
+            return vec![check(
+                "repository",
+                "failed",
+                text,
+                Some("check github.repository and the token"),
+            )];
+        }
+    };
+    let mut checks = vec![check("repository", "ok", format!("{home} answers"), None)];
+    if let Some(date) = answer.date {
+        let apart = Millis::from_ms((now().ms() - date.ms()).abs());
+        let (state, hint) = match apart > CLOCKS_MAX {
+            true => ("warning", Some("set the clock of this machine")),
+            false => ("ok", None),
+        };
+        checks.push(check(
+            "clock",
+            state,
+            format!("GitHub's clock and this one are {apart} apart"),
+            hint,
+        ));
+    }
+    if !bus.is_app() {
+        let (state, text) = match bus.level(&home, &account) {
+            Ok(level) if level >= Level::Write => ("ok", format!("{account} has {level} rights")),
+            Ok(level) => ("failed", format!("{account} has {level} rights; comity needs write")),
+            Err(trouble) => ("failed", trouble.refusal().message),
+        };
+        let hint = (state != "ok").then_some("give the account write rights in the repository");
+        checks.push(check("rights", state, text, hint));
+    }
+    checks
+}
+
+fn labels(bus: &mut Bus) -> Option<GithubCheck> {
+    let home = bus.home.clone();
+    let dialect = bus.dialect(&home);
+    if dialect.carrier() == Carrier::Field {
+        return None;
+    }
+    let hold = bus.settings.hold.clone();
+    let answer = match bus.client.list(&format!("/repos/{home}/labels?per_page=100"), None) {
+        Ok(answer) => answer,
+        Err(trouble) => return Some(check("labels", "failed", trouble.refusal().message, None)),
+    };
+    let there: Vec<Label> = model::list(&answer.body);
+    let missing: Vec<String> = wanted(&dialect, &hold)
+        .into_iter()
+        .map(|(name, ..)| name)
+        .filter(|name| !there.iter().any(|label| label.name.eq_ignore_ascii_case(name)))
+        .collect();
+    Some(if missing.is_empty() {
+        check("labels", "ok", format!("all labels of {} are there", dialect.name()), None)
+    } else {
+        let text = format!("missing: {}", missing.join(", "));
+        check("labels", "warning", text, Some("let the setup make them"))
+    })
+}
+
+/// Hooks are only hints, so that a broken one is no failure.
+fn hooks(bus: &mut Bus) -> Option<GithubCheck> {
+    if bus.settings.webhook_secret_env.is_empty() {
+        return None;
+    }
+    let answer = bus.client.list(&format!("/repos/{}/hooks?per_page=100", bus.home), None).ok()?;
+    let there: Vec<Hook> = model::list(&answer.body);
+    let broken: Vec<String> = there
+        .iter()
+        .filter(|hook| !hook.active || hook.last_response.code >= 400)
+        .map(|hook| {
+            format!(
+                "{} ({} {})",
+                hook.config.url, hook.last_response.code, hook.last_response.message
+            )
+        })
+        .collect();
+    Some(match (there.is_empty(), broken.is_empty()) {
+        (true, _) => {
+            check("hooks", "warning", "there is no hook".to_owned(), Some("let the setup make one"))
+        }
+        (_, true) => check("hooks", "ok", format!("{} hooks deliver", there.len()), None),
+        (_, false) => check(
+            "hooks",
+            "warning",
+            broken.join("; "),
+            Some("see the deliveries of the hook on GitHub"),
+        ),
+    })
+}

@@ -1,0 +1,567 @@
+//! What goes to GitHub: single steps until issues show their tasks, and comments, each once.
+
+use super::Pass;
+use crate::bus::IssueKey;
+use crate::client::{Method, Trouble, now, part};
+use crate::desired::{Around, Steps, applied, steps};
+use crate::model::{self, Comment, Issue as IssueModel, Label, User};
+use crate::quota::WAIT_MAX;
+use crate::rows::{IssueRow, OpRow};
+use crate::text;
+use comity_api::GithubOutbound;
+use comity_core::refusal::Refusal;
+use comity_core::time::Millis;
+use comity_project::github::Account;
+use comity_protocol::labels::{Carrier, Dialect, Issue};
+use serde_json::{Value, json};
+
+const TRIES_MAX: u32 = 5;
+/// Of more unsent comments of an issue one digest is made.
+const COMMENTS_MAX: usize = 5;
+/// Events that one digest tells.
+const DIGEST_MAX: usize = 500;
+/// What a lost answer takes until it is looked for, in paces.
+const LOOK_PACES: i64 = 5;
+/// Comments that people act on stay by themselves.
+const ALONE: [&str; 6] = ["blocked", "error", "done", "result", "failed", "accept"];
+
+/// Whether a pass goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    On,
+    /// The account has to wait, or has written enough.
+    Over,
+}
+
+impl Pass<'_> {
+    pub(super) fn around<'a>(&'a self, dialect: &'a Dialect, row: &'a IssueRow) -> Around<'a> {
+        let policy = &self.bus.service.settings().policy;
+        let settings = &self.bus.settings;
+        // An App cannot be assigned.
+        let own = (!self.bus.is_app()).then_some(self.bus.account.as_str());
+        Around {
+            dialect,
+            now: now(),
+            ttl: policy.default_ttl,
+            max_attempts: policy.max_attempts,
+            assignee: settings.assignee.as_deref().or(own),
+            reviewer: settings.reviewer.as_deref().or(row.reviewer.as_deref()),
+        }
+    }
+
+    /// Brings every linked issue to what it should show, and says what there is to say.
+    pub(super) fn send_all(&mut self) -> Result<(), Refusal> {
+        let mut keys: Vec<IssueKey> = self
+            .bus
+            .rows
+            .issues()
+            .iter()
+            .filter_map(|key| IssueKey::parse(key, &self.bus.home))
+            .collect();
+        for (_, op) in self.bus.rows.ops() {
+            let key = IssueKey::parse(&op.issue, &self.bus.home);
+            keys.extend(key.filter(|key| !keys.contains(key)));
+        }
+        keys.sort();
+        keys.dedup();
+        let mut flow = Flow::On;
+        for key in keys {
+            if flow == Flow::On {
+                flow = self.send_issue(&key)?;
+            }
+        }
+        self.count_left();
+        Ok(())
+    }
+
+    fn is_wanted(&self, row: &IssueRow) -> bool {
+        self.only.is_empty() || row.task.as_ref().is_some_and(|task| self.only.contains(task))
+    }
+
+    fn send_issue(&mut self, key: &IssueKey) -> Result<Flow, Refusal> {
+        let row = self.bus.rows.issue(&key.to_string());
+        if row.gone || !self.is_wanted(&row) || row.paused.is_some() || row.held {
+            return Ok(Flow::On);
+        }
+        if self.other_engines.contains(key) {
+            return Ok(Flow::On);
+        }
+        if row.task.is_some() && self.step(key)? == Flow::Over {
+            return Ok(Flow::Over);
+        }
+        self.say(key)
+    }
+
+    fn has_enough(&self) -> bool {
+        self.max_writes.is_some_and(|most| self.bus.client.counts.writes >= most)
+    }
+
+    /// Does the single steps of an issue, adding before removing.
+    fn step(&mut self, key: &IssueKey) -> Result<Flow, Refusal> {
+        let row = self.bus.rows.issue(&key.to_string());
+        let Some(task) = row.task.as_deref().and_then(|id| self.bus.task(id)) else {
+            return Ok(Flow::On);
+        };
+        // What was never seen there is not known to differ.
+        if row.seen.updated_at.is_empty() {
+            return Ok(Flow::On);
+        }
+        let dialect = self.bus.dialect(&key.repository);
+        let mut wanted = steps(&task, &row, &self.around(&dialect, &row));
+        wanted.assign.retain(|login| !row.without_effect.contains(login));
+        wanted.add.retain(|label| !row.without_effect.contains(label));
+        if dialect.carrier() == Carrier::Field {
+            wanted.add.clear();
+            wanted.remove.clear();
+        }
+        for (what, one) in single(&wanted) {
+            if self.bus.dry_run {
+                self.out(key, &task.id.to_string(), "state", &what, "planned", &what);
+                continue;
+            }
+            if self.has_enough() {
+                return Ok(Flow::Over);
+            }
+            match self.do_step(key, &one) {
+                Ok(()) => self.out(key, &task.id.to_string(), "state", &what, "sent", &what),
+                Err(Trouble::Wait(_)) => return Ok(Flow::Over),
+                Err(trouble @ Trouble::Unauthorized(_)) => {
+                    return Err(self.bus.failed(trouble.refusal()));
+                }
+                Err(Trouble::Unknown(why)) => {
+                    self.out(key, &task.id.to_string(), "state", &what, "pending", &what);
+                    self.unknown(key, &why);
+                    return Ok(Flow::On);
+                }
+                Err(trouble) if trouble.is_gone() => {
+                    self.gone(key);
+                    return Ok(Flow::On);
+                }
+                Err(trouble) => {
+                    self.out(key, &task.id.to_string(), "state", &what, "dead", &what);
+                    let mut row = self.bus.rows.issue(&key.to_string());
+                    row.without_effect.extend(one.add.iter().chain(&one.assign).cloned());
+                    self.bus.rows.set_issue(&key.to_string(), &row);
+                    self.bus.finding(
+                        "refused-by-github",
+                        Some(key),
+                        trouble.refusal().message,
+                        "give the token the permission, then resume the issue",
+                    );
+                }
+            }
+        }
+        Ok(Flow::On)
+    }
+
+    fn unknown(&mut self, key: &IssueKey, why: &str) {
+        let why = format!("GitHub did not answer: {why}");
+        self.bus.finding("no-answer", Some(key), why, "the next sync looks again");
+        self.left += 1;
+    }
+
+    /// Does one step, and notes it as done when the answer shows it.
+    fn do_step(&mut self, key: &IssueKey, one: &Steps) -> Result<(), Trouble> {
+        let path = key.path();
+        let client = &mut self.bus.client;
+        let mut dropped = None;
+        if let Some(label) = one.add.first() {
+            let body = json!({"labels": [label]});
+            let answer =
+                client.send(Method::Post, &format!("{path}/labels"), Some(&body), false)?;
+            let there: Vec<Label> = model::list(&answer.body);
+            let shows = there.iter().any(|known| known.name.eq_ignore_ascii_case(label));
+            dropped = (!shows).then(|| label.clone());
+        }
+        if let Some(label) = one.remove.first() {
+            let path = format!("{path}/labels/{}", part(label));
+            match client.send(Method::Delete, &path, None, false) {
+                Err(Trouble::Status { status: 404 | 410, .. }) | Ok(_) => {}
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        if let Some(login) = one.assign.first() {
+            let body = json!({"assignees": [login]});
+            let answer =
+                client.send(Method::Post, &format!("{path}/assignees"), Some(&body), false)?;
+            let there: IssueModel = model::one(&answer.body);
+            let is_user = |user: &User| user.login.eq_ignore_ascii_case(login);
+            dropped =
+                dropped.or_else(|| (!there.assignees.iter().any(is_user)).then(|| login.clone()));
+        }
+        if let Some(login) = one.unassign.first() {
+            let body = json!({"assignees": [login]});
+            client.send(Method::Delete, &format!("{path}/assignees"), Some(&body), false)?;
+        }
+        if let Some(state) = one.state {
+            let body = match state {
+                Issue::Open => json!({"state": "open"}),
+                Issue::Completed => json!({"state": "closed", "state_reason": "completed"}),
+                Issue::NotPlanned => json!({"state": "closed", "state_reason": "not_planned"}),
+            };
+            client.send(Method::Patch, &path, Some(&body), false)?;
+        }
+        let mut row = self.bus.rows.issue(&key.to_string());
+        if let Some(dropped) = dropped {
+            row.without_effect.insert(dropped.clone());
+            let why = format!("GitHub took {dropped} and dropped it");
+            self.bus.finding(
+                "no-effect",
+                Some(key),
+                why,
+                "give the token the right to do this, then resume the issue",
+            );
+        } else {
+            applied(&mut row, one);
+            if self.bus.settings.account == Account::Person {
+                row.wrote.extend(
+                    one.add.iter().map(|label| format!("labeled:{}", label.to_lowercase())),
+                );
+                row.wrote.extend(
+                    one.remove.iter().map(|label| format!("unlabeled:{}", label.to_lowercase())),
+                );
+                row.wrote.extend(one.state.map(|state| {
+                    if state == Issue::Open { "reopened:".to_owned() } else { "closed:".to_owned() }
+                }));
+            }
+        }
+        self.bus.rows.set_issue(&key.to_string(), &row);
+        Ok(())
+    }
+
+    /// Says what is in the outbox of an issue, in order.
+    fn say(&mut self, key: &IssueKey) -> Result<Flow, Refusal> {
+        let ops = self.bus.rows.ops().into_iter();
+        let mut ops: Vec<(String, OpRow)> =
+            ops.filter(|(_, op)| op.issue == key.to_string() && op.dead.is_none()).collect();
+        if ops.len() > COMMENTS_MAX {
+            ops = self.digest(ops);
+        }
+        for (row_key, op) in ops {
+            if self.bus.dry_run {
+                let task = op.task.clone().unwrap_or_default();
+                self.out(key, &task, &op.kind, &first_line(&op.text), "planned", &op.op);
+                continue;
+            }
+            if self.has_enough() {
+                return Ok(Flow::Over);
+            }
+            match self.deliver(key, &row_key, op)? {
+                Delivered::Done => {}
+                Delivered::Later => return Ok(Flow::On),
+                Delivered::Wait => return Ok(Flow::Over),
+            }
+        }
+        Ok(Flow::On)
+    }
+
+    /// Makes one comment of many. The marks of all of them stand in it; what people act on stays by itself.
+    fn digest(&mut self, ops: Vec<(String, OpRow)>) -> Vec<(String, OpRow)> {
+        let newest = ops.iter().rposition(|(_, op)| ALONE.contains(&op.kind.as_str()));
+        let (mut joined, mut rest) = (Vec::new(), Vec::new());
+        for (place, one) in ops.into_iter().enumerate() {
+            let is_alone = Some(place) == newest || one.1.unsure;
+            if is_alone { rest.push(one) } else { joined.push(one) }
+        }
+        // The marks have to fit, too; what is left is for the next pass.
+        joined.truncate(DIGEST_MAX);
+        let Some(((first_key, first), others)) = joined.split_first() else { return rest };
+        let count = joined.len();
+        let lines = joined.iter().map(|(_, op)| format!("- {}", first_line(&op.text)));
+        let text =
+            format!("What happened in {count} steps:\n\n{}", lines.collect::<Vec<_>>().join("\n"));
+        let names: Vec<&str> = joined.iter().map(|(_, op)| op.op.as_str()).collect();
+        let digest = OpRow {
+            op: names.join(","),
+            text: text::outgoing(&text),
+            kind: "digest".to_owned(),
+            edits: None,
+            ..first.clone()
+        };
+        for (key, _) in others {
+            self.bus.rows.remove(key);
+        }
+        self.bus.rows.put(first_key, &digest);
+        rest.insert(0, (first_key.clone(), digest));
+        rest
+    }
+
+    /// Sends a comment; one that may have been sent already is looked for first.
+    fn deliver(
+        &mut self,
+        key: &IssueKey,
+        row_key: &str,
+        mut op: OpRow,
+    ) -> Result<Delivered, Refusal> {
+        let task = op.task.clone().unwrap_or_default();
+        let what = first_line(&op.text);
+        loop {
+            let wait = Millis::from_ms((op.not_before - now().ms()).max(0));
+            if wait > WAIT_MAX {
+                return Ok(Delivered::Later);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(wait.ms().unsigned_abs()));
+            if op.unsure {
+                match self.find_mark(key, &op) {
+                    Ok(Some(id)) => {
+                        self.delivered(key, row_key, &op, id)?;
+                        self.out(key, &task, &op.kind, &what, "found", &op.op);
+                        return Ok(Delivered::Done);
+                    }
+                    Ok(None) => {}
+                    Err(trouble) => return self.in_vain(key, row_key, op, &trouble),
+                }
+            }
+            // From here on nobody knows whether it is there, until GitHub says so.
+            op.unsure = true;
+            self.bus.rows.put(row_key, &op);
+            self.bus.save()?;
+            match self.post(key, &op) {
+                Ok(id) => {
+                    self.delivered(key, row_key, &op, id)?;
+                    self.out(key, &task, &op.kind, &what, "sent", &op.op);
+                    return Ok(Delivered::Done);
+                }
+                Err(Trouble::Unknown(_)) if op.tries + 1 < TRIES_MAX => {
+                    let pace = self.bus.settings.pace.ms();
+                    op.tries += 1;
+                    op.not_before = now().ms() + (LOOK_PACES * pace << op.tries.min(6));
+                    self.bus.rows.put(row_key, &op);
+                    self.bus.save()?;
+                    // GitHub's lists lag: the first look may be too early.
+                    std::thread::sleep(std::time::Duration::from_millis(
+                        (LOOK_PACES * pace).unsigned_abs(),
+                    ));
+                }
+                Err(trouble) => return self.in_vain(key, row_key, op, &trouble),
+            }
+        }
+    }
+
+    fn in_vain(
+        &mut self,
+        key: &IssueKey,
+        row_key: &str,
+        mut op: OpRow,
+        trouble: &Trouble,
+    ) -> Result<Delivered, Refusal> {
+        let task = op.task.clone().unwrap_or_default();
+        let what = first_line(&op.text);
+        match trouble {
+            Trouble::Wait(_) => {
+                // Nothing was done.
+                op.unsure &= op.tries > 0;
+                self.bus.rows.put(row_key, &op);
+                self.out(key, &task, &op.kind, &what, "pending", &op.op);
+                return Ok(Delivered::Wait);
+            }
+            Trouble::Unauthorized(_) => {
+                let refusal = trouble.refusal();
+                return Err(self.bus.failed(refusal));
+            }
+            Trouble::Status { status: 404 | 410, .. } => {
+                self.gone(key);
+                self.bus.rows.remove(row_key);
+                return Ok(Delivered::Later);
+            }
+            Trouble::Unknown(why) if op.tries < TRIES_MAX => {
+                op.tries += 1;
+                op.not_before =
+                    now().ms() + (LOOK_PACES * self.bus.settings.pace.ms() << op.tries.min(6));
+                self.out(key, &task, &op.kind, &what, "pending", &op.op);
+                self.unknown(key, why);
+            }
+            Trouble::Unknown(_) | Trouble::Status { .. } => {
+                op.dead = Some(trouble.refusal().message);
+                self.out(key, &task, &op.kind, &what, "dead", &op.op);
+                self.bus.finding(
+                    "dead",
+                    Some(key),
+                    trouble.refusal().message,
+                    "mend the cause, then resume the issue",
+                );
+            }
+        }
+        self.bus.rows.put(row_key, &op);
+        Ok(Delivered::Later)
+    }
+
+    /// Finds the comment that has the marks of an op.
+    fn find_mark(&mut self, key: &IssueKey, op: &OpRow) -> Result<Option<u64>, Trouble> {
+        let mut wanted = op.op.split(',');
+        let first = wanted.next().unwrap_or_default().to_owned();
+        let comments = self.comments_of(key)?;
+        let has = |comment: &&Comment| {
+            self.bus.is_own(&comment.user.login) && text::marks(&comment.body).contains(&first)
+        };
+        Ok(comments.iter().find(has).map(|comment| comment.id))
+    }
+
+    fn post(&mut self, key: &IssueKey, op: &OpRow) -> Result<u64, Trouble> {
+        let row = self.bus.rows.issue(&key.to_string());
+        let ops: Vec<String> = op.op.split(',').map(str::to_owned).collect();
+        if let (Some(claim), Some(id)) = (op.edits, row.progress)
+            && claim == row.claim
+        {
+            let path = format!("/repos/{}/issues/comments/{id}", key.repository);
+            let known: Comment = model::one(&self.bus.client.get(&path, None)?.body);
+            let mut marks = text::marks(&known.body);
+            if marks.contains(&op.op) {
+                return Ok(id);
+            }
+            marks.extend(ops);
+            let said =
+                known.body.rsplit_once("\n\n<!--").map_or(known.body.as_str(), |(said, _)| said);
+            let body = json!({"body": text::marked(&format!("{said}\n{}", op.text), &marks)});
+            self.bus.client.send(Method::Patch, &path, Some(&body), false)?;
+            return Ok(id);
+        }
+        let heading = if op.edits.is_some() { "**Agent Progress**\n\n" } else { "" };
+        let body = json!({"body": text::marked(&format!("{heading}{}", op.text), &ops)});
+        let path = format!("{}/comments", key.path());
+        let answer = self.bus.client.send(Method::Post, &path, Some(&body), true)?;
+        Ok(answer.body.get("id").and_then(Value::as_u64).unwrap_or(0))
+    }
+
+    fn delivered(
+        &mut self,
+        key: &IssueKey,
+        row_key: &str,
+        op: &OpRow,
+        id: u64,
+    ) -> Result<(), Refusal> {
+        self.bus.rows.remove(row_key);
+        let mut row = self.bus.rows.issue(&key.to_string());
+        if op.edits == Some(row.claim) {
+            row.progress = Some(id);
+        }
+        self.bus.rows.set_issue(&key.to_string(), &row);
+        self.bus.save()
+    }
+
+    /// Puts a comment into the outbox that no event of the log says.
+    pub(super) fn say_once(&mut self, key: &IssueKey, op: &str, kind: &str, comment: &str) {
+        let done = format!("said/{op}");
+        if self.bus.rows.has(&done) {
+            return;
+        }
+        self.bus.rows.put(&done, &now().ms());
+        let row_key = format!("op/{:012}/{}", 0, op.replace('/', "-"));
+        let op = OpRow {
+            op: op.to_owned(),
+            kind: kind.to_owned(),
+            issue: key.to_string(),
+            task: self.bus.rows.issue(&key.to_string()).task,
+            text: text::outgoing(comment),
+            // The rows may have been forgotten since it was said.
+            unsure: true,
+            ..OpRow::default()
+        };
+        self.bus.rows.put(&row_key, &op);
+    }
+
+    pub(super) fn out(
+        &mut self,
+        key: &IssueKey,
+        task: &str,
+        kind: &str,
+        what: &str,
+        state: &str,
+        op: &str,
+    ) {
+        self.bus.report.out.push(GithubOutbound {
+            op: op.to_owned(),
+            issue: key.to_string(),
+            task: Some(task.to_owned()).filter(|task| !task.is_empty()),
+            kind: kind.to_owned(),
+            what: what.to_owned(),
+            state: state.to_owned(),
+        });
+    }
+
+    /// Counts what is left to send, what cannot be sent, and what is held back.
+    fn count_left(&mut self) {
+        let (mut pending, mut dead, mut held) = (self.left, 0, 0);
+        for (_, op) in self.bus.rows.ops() {
+            let row = self.bus.rows.issue(&op.issue);
+            match (&op.dead, row.paused.is_some() || row.held) {
+                (Some(_), _) => dead += 1,
+                (None, true) => held += 1,
+                (None, false) => pending += 1,
+            }
+        }
+        if !self.bus.dry_run {
+            pending += self.unshown();
+        }
+        let paused = self.bus.rows.issues().into_iter().filter(|key| {
+            let row = self.bus.rows.issue(key);
+            row.paused.is_some() || row.held
+        });
+        let paused = paused.collect();
+        let report = &mut self.bus.report;
+        (report.pending, report.dead, report.held, report.paused) = (pending, dead, held, paused);
+    }
+
+    /// Counts the issues that do not show their task yet.
+    fn unshown(&self) -> u64 {
+        let mut count = 0;
+        for key in self.bus.rows.issues() {
+            let row = self.bus.rows.issue(&key);
+            let Some(key) = IssueKey::parse(&key, &self.bus.home) else { continue };
+            let Some(task) = row.task.as_deref().and_then(|id| self.bus.task(id)) else { continue };
+            if row.gone || row.paused.is_some() || row.held || row.seen.updated_at.is_empty() {
+                continue;
+            }
+            let dialect = self.bus.dialect(&key.repository);
+            let mut left = steps(&task, &row, &self.around(&dialect, &row));
+            left.add.retain(|label| !row.without_effect.contains(label));
+            left.assign.retain(|login| !row.without_effect.contains(login));
+            if dialect.carrier() == Carrier::Field {
+                left.add.clear();
+                left.remove.clear();
+            }
+            count += u64::from(!left.is_empty());
+        }
+        count
+    }
+}
+
+enum Delivered {
+    Done,
+    Later,
+    Wait,
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with("```"));
+    line.unwrap_or_default().chars().take(120).collect()
+}
+
+/// Divides steps into calls of one thing each, what is added before what is removed.
+fn single(all: &Steps) -> Vec<(String, Steps)> {
+    let mut out = Vec::new();
+    for label in &all.add {
+        out.push((format!("+{label}"), Steps { add: vec![label.clone()], ..Steps::default() }));
+    }
+    for label in &all.remove {
+        out.push((format!("-{label}"), Steps { remove: vec![label.clone()], ..Steps::default() }));
+    }
+    for login in &all.assign {
+        out.push((format!("+@{login}"), Steps { assign: vec![login.clone()], ..Steps::default() }));
+    }
+    for login in &all.unassign {
+        out.push((
+            format!("-@{login}"),
+            Steps { unassign: vec![login.clone()], ..Steps::default() },
+        ));
+    }
+    if let Some(state) = all.state {
+        let what = match state {
+            Issue::Open => "reopen",
+            Issue::Completed => "close as completed",
+            Issue::NotPlanned => "close as not planned",
+        };
+        out.push((what.to_owned(), Steps { state: Some(state), ..Steps::default() }));
+    }
+    out
+}
