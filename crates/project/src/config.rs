@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::root::{Root, SETTINGS_DIR};
 use crate::store::{self, Place};
 use crate::trust::{self, Power};
-use crate::{fleet, merging};
+use crate::{fleet, merging, supervisor};
 use comity_core::decide::BRANCH_WORDS;
 use comity_core::hint::{op, say};
 use comity_core::ids::RepoName;
@@ -56,6 +56,10 @@ pub struct Config {
     pub(crate) budget: fleet::BudgetTable,
     pub(crate) drivers: BTreeMap<String, fleet::DriverTable>,
     pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
+    pub(crate) sandbox: fleet::SandboxTable,
+    pub(crate) prices: BTreeMap<String, fleet::PriceTable>,
+    pub(crate) supervisor: supervisor::SupervisorTable,
+    pub(crate) ci: supervisor::CiTable,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -331,6 +335,7 @@ impl Config {
             .chain(gates)
             .chain(self.driver_powers(root)?)
             .chain(self.github_powers(root))
+            .chain(self.ci_power(root)?)
             .collect())
     }
 

@@ -1,6 +1,7 @@
 //! Every refusal code can be reached, or is made elsewhere and listed here.
 
-use crate::runs::{dispatch, new_run};
+use crate::runs::{change, dispatch, end, new_run, take};
+use crate::supervised::seat;
 use crate::verbs::{question, task, task_on, texts};
 use crate::world::{
     ANN, CRITIC, Expect, IMPL, INTEGRATOR, OTHER, PLANNER, Verdict, WATCHER, World,
@@ -11,7 +12,7 @@ use comity_core::money::Usd;
 use comity_core::policy::Undeclared;
 use comity_core::refusal::Code;
 use comity_core::role::Role;
-use comity_core::run::Stage;
+use comity_core::run::{RunFault, RunState, Stage};
 use comity_core::status::Status;
 
 /// Codes that the core names but only other parts give.
@@ -30,6 +31,7 @@ const ELSEWHERE: &[(Code, &str)] = &[
     (Code::StoreTooNew, "store: written by a newer comity"),
     (Code::NetworkFileSystem, "store: the file is on a network file system"),
     (Code::RunFailed, "command line: a run that was waited for"),
+    (Code::EvidenceMissing, "fleet: a criterion that is not shown to be met"),
     (Code::TimedOut, "engine: a wait in vain"),
     (Code::SyncBusy, "github: another process keeps the store in step"),
     (Code::ClaimedElsewhere, "github: another engine has the issue"),
@@ -179,6 +181,34 @@ fn about_verdicts(code: Code) -> Option<Verdict> {
             let new = new_run("developer", Some("T1"), Stage::Develop);
             let max_cost = Usd::from_dollars(51.0);
             w.by(ANN).does(dispatch(NewRun { max_cost, ..new }))
+        }
+        Code::SeatHeld => {
+            w.by(PLANNER).does(seat("supervisor")).accepted();
+            w.by(PLANNER).does(seat("supervisor"))
+        }
+        Code::DesignOpen => {
+            w.have(task("a"));
+            w.by(ANN).does(dispatch(new_run("architect", Some("T1"), Stage::Plan))).accepted();
+            w.by("architect:R1").does(change("R1", take())).accepted();
+            w.by(ANN).does(change("R1", end(RunState::Stopped, None))).accepted();
+            w.by(ANN).does(dispatch(new_run("developer", Some("T1"), Stage::Develop)))
+        }
+        Code::GateCycles => {
+            w.have(task("a"));
+            w.by(ANN).does(dispatch(new_run("architect", Some("T1"), Stage::Plan))).accepted();
+            w.by("architect:R1").does(change("R1", take())).accepted();
+            w.by("architect:R1").asks(question("Design approval for T1")).accepted();
+            w.by("architect:R1").asks(question("Design approval for T1, again")).accepted();
+            w.by("architect:R1").asks(question("Design approval for T1, at last"))
+        }
+        Code::LoopGuard => {
+            w.policy.max_attempts = 1;
+            w.have(task("a"));
+            w.by(ANN).does(dispatch(new_run("developer", Some("T1"), Stage::Develop))).accepted();
+            w.by("developer:R1").does(change("R1", take())).accepted();
+            let failed = end(RunState::Failed, Some(RunFault::Crash));
+            w.by("developer:R1").does(change("R1", failed)).accepted();
+            w.by(ANN).does(dispatch(new_run("developer", Some("T1"), Stage::Develop)))
         }
         Code::Unobserved => {
             w.have_one(Status::InProgress);
