@@ -319,8 +319,7 @@ impl Config {
         Ok(Settings { policy, redact })
     }
 
-    /// Returns every value of these settings that has power, and so needs the user's trust before it is used. A setting
-    /// that is a command or a token is named here, and whoever uses it calls `Context::require_trust`.
+    /// Returns every value that needs the user's trust: commands and tokens. Whoever uses one calls `Context::require_trust`.
     pub fn powers(&self, root: &Root) -> Result<Vec<Power>, Refusal> {
         let gates = self.gate_commands()?.into_iter().filter(|gate| !detect::is_own(gate));
         let gates = gates.map(|gate| {
@@ -332,7 +331,6 @@ impl Config {
             .into_iter()
             .chain(gates)
             .chain(self.driver_powers(root)?)
-            .chain(self.ci_power(root)?)
             .chain(self.github_powers(root))
             .collect())
     }

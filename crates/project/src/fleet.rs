@@ -103,13 +103,13 @@ impl Config {
         Ok(all)
     }
 
-    /// Returns what the user has to trust before a driver is run.
+    /// Returns what the user has to trust before a driver is run or checks are asked for.
     pub(crate) fn driver_powers(&self, root: &Root) -> Result<Vec<Power>, Problem> {
         let power = |driver: Driver| {
             let (kind, value) = (driver.key(), driver.power());
             Power { root: root.dir.clone(), kind, value }
         };
-        Ok(self.drivers()?.into_iter().map(power).collect())
+        Ok(self.drivers()?.into_iter().map(power).chain(self.ci_power(root)?).collect())
     }
 
     /// Returns what is set for the runs of an agent.
