@@ -93,7 +93,11 @@ fn steps(binary: &Path, table: &mut Table) -> Outcome<()> {
         writes(&field, &engine, &["task", "claim", "T1", "--start"]),
         4,
     );
-    let blocked = writes(&field, &engine, &["task", "block", "T1", "--question", "Which?"]);
+    let blocked = writes(
+        &field,
+        &engine,
+        &["task", "block", "T1", "--needs", "an answer", "--question", "Which?"],
+    );
     row("a block (two labels, reviewer, comment)", blocked, 4);
     field.say("ann", 1, "ANSWER:\n\n- This one");
     engine.settle();
@@ -107,7 +111,7 @@ fn steps(binary: &Path, table: &mut Table) -> Outcome<()> {
     // A move that somebody asks for on GitHub is known there: its labels are all that is left to do.
     engine.json(AGENT, &["task", "release", "T1", "-m", "later"]);
     engine.settle();
-    field.hub.person("ann", "POST", &at("issues/1/labels"), json!({ "labels": ["agent:failed"] }));
+    field.hub.person("ann", "POST", &at("issues/1/labels"), json!({ "labels": ["agent:blocked"] }));
     field.hub.forget();
     engine.settle();
     row("a move asked for on GitHub (labels)", counts(&field.hub.log()).1, 2);

@@ -43,6 +43,8 @@ struct Agent {
     /// Where the log was when it read the code.
     read_at: u64,
     open: Vec<usize>,
+    /// When it began to think about its edits, and how long it thinks about each.
+    thinks: (f64, f64),
     base: Tree,
     tree: Tree,
     /// What it has to mend beside its edits.
@@ -63,7 +65,6 @@ struct Work {
 /// What the queue is at.
 struct Batch {
     id: BatchId,
-    tasks: Vec<usize>,
     train: Train<usize>,
     /// What comes of the attempt that is under way.
     tried: Tried,
@@ -82,6 +83,8 @@ struct Crew<'t> {
     critic: Caller,
     main: Tree,
     works: BTreeMap<usize, Work>,
+    /// When a function was last changed on the branch.
+    landed_at: BTreeMap<Place, f64>,
     batch: Option<Batch>,
     waiting: Vec<usize>,
     agenda: Agenda,
@@ -128,6 +131,7 @@ pub fn run(seed: u64, tasks: &[Task], agents: usize, briefs: bool) -> Outcome<Su
         critic: who("eve")?,
         main: main.clone(),
         works: BTreeMap::new(),
+        landed_at: BTreeMap::new(),
         batch: None,
         waiting: Vec::new(),
         agenda: Agenda::default(),
@@ -141,6 +145,7 @@ pub fn run(seed: u64, tasks: &[Task], agents: usize, briefs: bool) -> Outcome<Su
             task: 0,
             read_at: 0,
             open: Vec::new(),
+            thinks: (0.0, 0.0),
             base: main.clone(),
             tree: main.clone(),
             mends: false,
@@ -249,6 +254,9 @@ impl Crew<'_> {
                 time
             }
         };
+        #[expect(clippy::cast_precision_loss, reason = "a handful of edits")]
+        let each = (time - READ) / agent.open.len().max(1) as f64;
+        agent.thinks = (now + COMMAND + READ, each);
         self.wake(now + COMMAND + time, who, agent, Phase::Looks);
         Ok(())
     }
@@ -258,11 +266,15 @@ impl Crew<'_> {
         let task = &self.tasks[agent.task];
         if self.briefs && self.is_told(agent, task)? {
             agent.read_at = self.service.log_head()?.seq;
-            let changed = |at: &&usize| {
+            // It hears of a change while it thinks. What changed before it thought about that function costs nothing.
+            let (since, each) = agent.thinks;
+            let too_late = |(order, at): &(usize, &usize)| {
                 let place = task.edits[**at].place;
-                agent.base.at(place) != self.main.at(place)
+                #[expect(clippy::cast_precision_loss, reason = "a handful of edits")]
+                let thought_at = since + each * *order as f64;
+                self.landed_at.get(&place).is_some_and(|landed| *landed > thought_at)
             };
-            let changed = agent.open.iter().filter(changed).count();
+            let changed = agent.open.iter().enumerate().filter(too_late).count();
             let (tree, conflicts) = merge(&agent.base, &self.main, &agent.tree);
             (agent.base, agent.tree) = (self.main.clone(), tree);
             if !conflicts.is_empty() {
@@ -273,6 +285,7 @@ impl Crew<'_> {
                 let round = 100 + u32::try_from(agent.read_at % 1_000).unwrap_or(0);
                 let time = COMMAND + MERGE + READ + think_about(self.seed, task, round, changed);
                 self.sums.wasted += time;
+                agent.thinks = (now, 0.0);
                 self.agenda.wake(now + time, who);
                 return Ok(());
             }
@@ -326,10 +339,9 @@ impl Crew<'_> {
             MergeStep::Start { target: BRANCH.to_owned(), base: BRANCH.to_owned(), tasks: ids };
         let started =
             self.service.run_command::<EventAnswer>(&self.integrator, Command::MergeStep(step))?;
-        let train = Train::new(tasks.clone(), 1);
+        let train = Train::new(tasks, 1);
         let batch = Batch {
             id: BatchId(started.event.seq),
-            tasks,
             train,
             tried: Tried::Green,
             result: Vec::new(),
@@ -391,6 +403,9 @@ impl Crew<'_> {
             self.service.run(&self.integrator, Command::Land { id, merged, reason: None })?;
             let began = self.works.get(task).map_or(now, |work| work.began);
             self.sums.merged(now, began);
+            for edit in &self.tasks[*task].edits {
+                self.landed_at.insert(edit.place, now);
+            }
         }
         if let Some(tip) = batch.result.last() {
             self.main = tip.clone();
@@ -430,7 +445,6 @@ impl Crew<'_> {
         };
         let step = MergeStep::Eject(Box::new(eject));
         self.service.run(&self.integrator, Command::MergeStep(step))?;
-        let _ = &batch.tasks;
         self.wake_all(now);
         Ok(())
     }

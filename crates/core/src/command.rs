@@ -311,14 +311,14 @@ pub enum Command {
     },
     /// Set what may be spent; without a limit, remove it.
     BudgetSet(NewBudget),
-    /// Take or leave a seat. No door offers it as an operation: whoever sits there does.
-    Seat(SeatChange),
-    /// Do what a rule of the supervisor asks for, and say why. Only whoever has the seat does.
-    Supervise(Box<Supervision>),
     /// Work through the merge queue.
     MergeStep(MergeStep),
     /// Say that merged work was given to its users.
     Release(NewRelease),
+    /// Take or leave a seat. No door offers it as an operation: whoever sits there does.
+    Seat(SeatChange),
+    /// Do what a rule of the supervisor asks for, and say why. Only whoever has the seat does.
+    Supervise(Box<Supervision>),
     /// Go on, as a person, after the store was damaged. No door offers it as an operation: whoever mends the store
     /// looks at it first.
     Mend(Mend),

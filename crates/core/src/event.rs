@@ -148,9 +148,6 @@ events! {
     BudgetSettled(Box<BudgetSettled>) => "budget_settled";
     BudgetReleased(BudgetReleased) => "budget_released";
     BudgetBreached(BudgetBreached) => "budget_breached";
-    SeatTaken(SeatTaken) => "seat_taken";
-    SeatLeft(SeatLeft) => "seat_left";
-    Supervised(Box<Supervised>) => "supervised";
     MergeQueued(MergeQueued) => "merge_queued";
     MergeStarted(MergeStarted) => "merge_started";
     MergeLanded(MergeLanded) => "merge_landed";
@@ -160,6 +157,9 @@ events! {
     IssuePaused(IssuePaused) => "issue_paused";
     IssueResumed(IssueResumed) => "issue_resumed";
     TextAccepted(TextAccepted) => "text_accepted";
+    SeatTaken(SeatTaken) => "seat_taken";
+    SeatLeft(SeatLeft) => "seat_left";
+    Supervised(Box<Supervised>) => "supervised";
     Note(Note) => "note";
     Error(ErrorReport) => "error";
 }

@@ -24,16 +24,18 @@ pub struct Observed {
     pub unseen: Option<String>,
     /// The run of a command that evidence in the request comes from. Evidence without a run is claimed.
     pub run: Option<RunSeen>,
-    /// The plan that is in the tip of the branch of the task.
-    pub plan: Option<String>,
-    /// The grant of a process of this host that has ended, and left a seat behind.
-    pub dead: Option<crate::ids::Fence>,
+    /// The gates that the door ran on the commit that has the work, all of which passed.
+    pub gates: Vec<GateSeen>,
     /// The settings of the base branch that the work is checked by; none where the base branch has none, or nobody looked.
     pub rules: Option<BaseRules>,
     /// Who did it in another system, as that system says.
     pub outside: Option<OutsideSeen>,
     /// The check in another system that evidence in the request comes from.
     pub check: Option<CheckSeen>,
+    /// The plan that is in the tip of the branch of the task.
+    pub plan: Option<String>,
+    /// The grant of a process of this host that has ended, and left a seat behind.
+    pub dead: Option<crate::ids::Fence>,
     /// For a command about several tasks: what was seen for each of its steps.
     pub steps: Vec<Observed>,
 }
@@ -60,6 +62,17 @@ pub struct RunReport {
     pub config_hash: String,
     /// The end of the output, without secrets.
     pub output_tail: String,
+}
+
+/// A gate that a door ran on the commit that has the work. The event of the merge keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateSeen {
+    pub gate: String,
+    pub tier: Tier,
+    /// Where all of the output is, seen from the directory of the store.
+    pub report: Option<String>,
+    #[serde(flatten)]
+    pub run: RunReport,
 }
 
 /// Tells whether a command that was run is the shell command that the settings name: handed to `sh -c` as it is, or, where
@@ -220,10 +233,10 @@ pub struct Wanted<'a> {
     pub lease: Option<&'a [String]>,
     /// A claim ends without its work handed in: what is not committed has to be kept first.
     pub keep: bool,
-    /// A plan may have to be in the branch of the task.
-    pub plan: bool,
     /// Submitted work is judged: by the settings of the base branch, never by its own.
     pub rules: bool,
+    /// A plan may have to be in the branch of the task.
+    pub plan: bool,
 }
 
 impl Wanted<'_> {
@@ -310,8 +323,8 @@ fn wanted_by_all(steps: &[Command]) -> Wanted<'_> {
         merge: all.merge.or(one.merge),
         lease: None,
         keep: all.keep || one.keep,
-        plan: all.plan || one.plan,
         rules: all.rules || one.rules,
+        plan: all.plan || one.plan,
     })
 }
 

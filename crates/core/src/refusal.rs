@@ -106,6 +106,14 @@ codes! {
     RunLive => "run-live", 3, 409, say("wait for it, or stop it with ").quote(op("run.stop").ask("id", "ID"));
     /// A run that was waited for did not succeed.
     RunFailed => "run-failed", 3, 409, say("see ").quote(op("runs"));
+    /// The agent's client has nothing to show its vendor who pays.
+    NoCredentials => "no-credentials", 3, 409, "set the variable that the client wants, or name another in the agent's env_pass";
+    /// This host cannot shut an agent in as the settings demand.
+    SandboxUnavailable => "sandbox-unavailable", 3, 409, "install bubblewrap, or ask for less in the settings";
+    /// The agent would not know what to do.
+    PromptIncomplete => "prompt-incomplete", 3, 409, "say what is missing in the task, or in the prompt";
+    /// A budget in dollars applies, and nobody knows the price of the model.
+    UnpricedModel => "unpriced-model", 3, 409, "set the price of the model in the settings, or allow models without one";
     /// A run does not fit into a budget.
     BudgetExceeded => "budget-exceeded", 3, 409, say("see ").quote(op("budget.list")).say("; a person raises a budget with ").quote(op("budget.set"));
     /// Another process has the seat.

@@ -178,6 +178,7 @@ impl Service {
                 Observed { rules, steps: all.clone(), ..Observed::default() }
             }
         };
+        let observed = with_runs(request, observed);
         match self.execute(Request { observed, ..request.clone() }) {
             Ok(output) => {
                 for (look, seen) in looks.iter().zip(&all) {
@@ -224,6 +225,7 @@ impl Service {
         let look = Look { request: &request, wanted, task, beside, rounds };
         let observed = observer.observe(&look)?.observed;
         observer.refused(&look, &observed);
+        let observed = with_runs(&request, observed);
         self.would(Request { observed, ..request.clone() })
     }
 
@@ -234,8 +236,9 @@ impl Service {
         task: &Task,
         branch: &str,
     ) -> Result<Option<String>, Refusal> {
-        let pattern = &self.settings().policy.branch_pattern;
-        let own = branch_name(pattern, task);
+        let policy = &self.settings().policy;
+        let name = |task: &Task| branch_name(policy.branches_of(task).0, task);
+        let own = name(task);
         if branch == own || task.branch.as_deref() == Some(branch) {
             return Ok(None);
         }
@@ -244,7 +247,7 @@ impl Service {
         let around = self.read(&Caller::of(request), |reader| {
             Ok(reader.task_rows(&TaskFilter::default(), after, count)?.0)
         })?;
-        let other = around.iter().find(|other| branch_name(pattern, other) == branch);
+        let other = around.iter().find(|other| name(other) == branch);
         Ok(other.map(|other| {
             let (id, other) = (&task.id, &other.id);
             let own = task.branch.as_ref().unwrap_or(&own);
@@ -281,6 +284,12 @@ impl Service {
             Ok(Stands { task, beside, rounds: Vec::new() })
         })
     }
+}
+
+/// Adds what the door itself ran: that is no part of what an observer looks at.
+fn with_runs(request: &Request, observed: Observed) -> Observed {
+    let Observed { run, gates, .. } = request.observed.clone();
+    Observed { run, gates, ..observed }
 }
 
 /// What an observer is shown of the store.

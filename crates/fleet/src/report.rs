@@ -47,6 +47,28 @@ pub(crate) fn find(said: &str, stage: Stage, task: &str) -> Result<Option<Report
     Ok(None)
 }
 
+/// Says what is wrong with the report in what an agent said; nothing if there is a good one.
+pub(crate) fn wrong(said: &str, stage: Stage, task: &str) -> Option<String> {
+    match find(said, stage, task) {
+        Ok(Some(_)) => None,
+        Ok(None) => {
+            let checked = contract::check(said.trim(), None, Mode::Full);
+            let errors = checked.kind.map(|_| checked.problems.errors().join("; "));
+            let errors = errors.filter(|errors| !errors.is_empty());
+            Some(errors.unwrap_or_else(|| "there is no report in your last message".to_owned()))
+        }
+        Err(refusal) => Some(refusal.message),
+    }
+}
+
+/// What an agent is told whose report cannot be used.
+pub(crate) fn mend(wrong: &str) -> String {
+    format!(
+        "Your report cannot be used: {wrong}. Do no further work. Print the report alone, as one JSON block, in the form that \
+         you were told at the beginning."
+    )
+}
+
 /// Fields of reports that rules go by, as they stand.
 const PLAIN: [&str; 8] = [
     "status",
@@ -169,6 +191,14 @@ mod tests {
         let found = find(DEVELOPER, Stage::Develop, "T1").unwrap().unwrap();
         assert_eq!(found.kind, "developer");
         assert!(matches!(&found.steps[..], [Command::Submit(given)] if given.id == "T1"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_report_is_said() {
+        assert_eq!(wrong(DEVELOPER, Stage::Develop, "T1"), None);
+        let none = wrong("all done", Stage::Develop, "T1").unwrap();
+        assert!(none.contains("no report"), "{none}");
+        assert!(wrong("{\"status\": \"PERHAPS\"}", Stage::Develop, "T1").is_some());
     }
 
     #[test]

@@ -336,6 +336,12 @@ impl Bus {
         self.rows.put("main", progress);
     }
 
+    /// Throws away what was noted since the rows were written last: a pass that ends early has not looked at it.
+    pub(crate) fn discard(&mut self) -> Result<(), Refusal> {
+        self.rows = Rows::open(&self.service, &self.context.repo)?;
+        Ok(())
+    }
+
     /// Gives up what a write or a question came to, with what is remembered kept.
     pub(crate) fn failed(&mut self, refusal: Refusal) -> Refusal {
         let mut progress = self.progress();

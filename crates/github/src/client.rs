@@ -205,10 +205,14 @@ impl Client {
         }
     }
 
-    /// Asks for a list, all pages of it. GitHub's name for the first page stands for the whole.
+    /// Asks for a list, all pages of it. Only a list of one page has a name that stands for the whole.
     pub fn list(&mut self, path: &str, etag: Option<&str>) -> Result<Answer, Trouble> {
         let mut first = self.get(path, etag)?;
         let mut next = first.next.take();
+        if next.is_some() {
+            // A change of a later page leaves the first one as it is.
+            first.etag = None;
+        }
         let mut entries = match std::mem::take(&mut first.body) {
             Value::Array(entries) => entries,
             other => {

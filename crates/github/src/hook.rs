@@ -10,11 +10,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const BODY_BYTES_MAX: usize = 5 * 1024 * 1024;
 const HEAD_BYTES_MAX: u64 = 16 * 1024;
 const LINES_MAX: usize = 100;
+/// Deliveries that are taken at once.
+const OPEN_MAX: usize = 32;
 const HINTS_MAX: usize = 10_000;
 /// So long a delivery is known again.
 const KNOWN: Millis = Millis::from_secs(7 * 86_400);
@@ -78,18 +82,34 @@ impl Listener {
         self.inner.local_addr().map_err(|error| Refusal::new(Code::Internal, error.to_string()))
     }
 
-    /// Answers deliveries one after the other, for ever.
-    pub fn run(&self) {
+    /// Answers deliveries for ever.
+    pub fn run(self: &Arc<Listener>) {
+        let open = Arc::new(AtomicUsize::new(0));
         for stream in self.inner.incoming().flatten() {
-            let _ = stream.set_read_timeout(Some(PATIENCE));
-            let _ = stream.set_write_timeout(Some(PATIENCE));
-            let status = self.answer(&stream).unwrap_or(400);
-            let text = format!(
-                "HTTP/1.1 {status} {}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
-                reason(status)
-            );
-            let _ = (&stream).write_all(text.as_bytes());
+            // Whoever sends slowly holds nobody else back; too many are sent away.
+            if open.fetch_add(1, Ordering::Relaxed) >= OPEN_MAX {
+                open.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let (listener, open) = (self.clone(), open.clone());
+            let one = move || {
+                listener.serve(&stream);
+                open.fetch_sub(1, Ordering::Relaxed);
+            };
+            let _ = std::thread::Builder::new().name("comity-delivery".to_owned()).spawn(one);
         }
+    }
+
+    fn serve(&self, stream: &TcpStream) {
+        let _ = stream.set_read_timeout(Some(PATIENCE));
+        let _ = stream.set_write_timeout(Some(PATIENCE));
+        let status = self.answer(stream).unwrap_or(400);
+        let text = format!(
+            "HTTP/1.1 {status} {}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+            reason(status)
+        );
+        let mut stream = stream;
+        let _ = stream.write_all(text.as_bytes());
     }
 
     fn answer(&self, stream: &TcpStream) -> Option<u16> {
@@ -136,10 +156,20 @@ impl Listener {
             if rows.contains_key(&guid) {
                 return (Vec::new(), 200);
             }
-            if rows.len() >= HINTS_MAX {
+            let known =
+                |bytes: &Vec<u8>| serde_json::from_slice::<HintRow>(bytes).unwrap_or_default();
+            let fresh = rows.values().filter(|bytes| !known(bytes).seen).count();
+            if fresh >= HINTS_MAX {
                 return (Vec::new(), 503);
             }
-            (vec![(guid, serde_json::to_vec(&row).ok())], 202)
+            let is_old = |bytes: &Vec<u8>| now().ms() - known(bytes).at > KNOWN.ms();
+            let old = rows
+                .iter()
+                .filter(|(_, bytes)| is_old(bytes))
+                .map(|(guid, _)| (guid.clone(), None));
+            let mut changes: Vec<_> = old.collect();
+            changes.push((guid, serde_json::to_vec(&row).ok()));
+            (changes, 202)
         });
         kept.unwrap_or(503)
     }

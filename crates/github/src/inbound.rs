@@ -71,12 +71,13 @@ impl Look<'_> {
         if !self.differs() {
             return Asked::Nothing;
         }
+        let word = self.word();
         let newest = events
             .iter()
-            .filter(|event| event.id > self.row.event && self.is_about_state(event) && !own(event))
+            .filter(|event| self.explains(event, word.as_deref()))
             .max_by_key(|event| event.id);
+        let newest = newest.filter(|event| event.id > self.row.event && !own(event));
         let Some(event) = newest else { return Asked::Stale };
-        let word = self.word();
         let by = event.actor.login.clone();
         let source = event.id;
         let issue = self.issue();
@@ -96,11 +97,16 @@ impl Look<'_> {
         }
     }
 
-    fn is_about_state(&self, event: &IssueEvent) -> bool {
-        match event.event.as_str() {
-            "closed" | "reopened" => true,
-            "labeled" | "unlabeled" => {
-                !self.dialect.states_in(std::slice::from_ref(&event.label.name)).is_empty()
+    /// Tells whether an event can have made what the issue shows.
+    fn explains(&self, event: &IssueEvent, word: Option<&str>) -> bool {
+        let should = self.dialect.mark(self.shown);
+        let label = &event.label.name;
+        match (event.event.as_str(), self.issue()) {
+            ("closed", Issue::Completed | Issue::NotPlanned) => true,
+            ("reopened", Issue::Open) => should.issue != Issue::Open,
+            ("labeled", _) => word.is_some_and(|word| word.eq_ignore_ascii_case(label)),
+            ("unlabeled", _) => {
+                word.is_none() && !self.dialect.states_in(std::slice::from_ref(label)).is_empty()
             }
             _ => false,
         }
@@ -179,10 +185,13 @@ mod tests {
         let (ace, row) = (Dialect::ace(), row(&["agent:in-progress"]));
         let look = look(&ace, Status::Queued, &row);
         let own = |event: &IssueEvent| event.actor.login == "bot";
-        let old = event(9, "labeled", "agent:in-progress", "ann");
-        let ours = event(11, "labeled", "agent:in-progress", "bot");
-        let other = event(12, "labeled", "bug", "ann");
-        assert_eq!(look.asked(&[old, ours, other], &own), Asked::Stale);
+        let handled = event(9, "labeled", "agent:in-progress", "ann");
+        let another = event(13, "labeled", "agent:ready", "ann");
+        let ours = event(12, "labeled", "agent:in-progress", "bot");
+        let other = event(14, "labeled", "bug", "ann");
+        assert_eq!(look.asked(&[handled, ours, another, other], &own), Asked::Stale);
+        let new = event(11, "labeled", "agent:in-progress", "ann");
+        assert!(matches!(look.asked(&[new], &own), Asked::Wish { .. }));
     }
 
     #[test]

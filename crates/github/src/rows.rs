@@ -68,6 +68,8 @@ pub struct IssueRow {
     pub seen: Seen,
     /// What GitHub did last there that was looked at.
     pub event: u64,
+    /// It shows another state than when it was seen before, and nobody looked for who did that.
+    pub moved: bool,
     /// Comments that were looked at, with the time of their text.
     pub comments: BTreeMap<u64, String>,
     /// Whom comity assigned.
@@ -94,7 +96,11 @@ pub struct IssueRow {
     pub claim: u64,
     /// Whether comity made the issue, and the hash of the text that it wrote last.
     pub own_text: Option<String>,
+    /// The mark of the issue that comity made.
+    pub own_mark: Option<String>,
     pub gone: bool,
+    /// When this engine took or renewed the ref of the issue, where claims are refs.
+    pub claim_ref: Option<i64>,
     /// What comity did there with an account that a person uses, too.
     pub wrote: BTreeSet<String>,
     /// What GitHub drops without a word: labels and assignees.
@@ -202,4 +208,18 @@ impl Rows {
         let keys = self.below("op/").into_iter();
         keys.map(|key| (format!("op/{key}"), self.get(&format!("op/{key}")))).collect()
     }
+}
+
+/// What is known of a pull request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PullRow {
+    pub etags: BTreeMap<String, String>,
+    pub head: String,
+    pub merged: bool,
+    pub closed: bool,
+    pub merge_commit: String,
+    pub merged_by: String,
+    /// Checks, reviews and merges that were looked at.
+    pub sources: BTreeSet<String>,
 }

@@ -31,28 +31,61 @@ pub fn engine_of(op: &str) -> Option<&str> {
 /// Makes a text safe to post: it mentions nobody, hides nothing, and is short enough.
 pub fn outgoing(text: &str) -> String {
     let mut out = String::new();
-    let mut before = ' ';
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        out.push(c);
-        let names = chars.peek().is_some_and(char::is_ascii_alphanumeric);
-        if c == '@' && names && !before.is_alphanumeric() {
-            out.push_str("<!-- -->");
+    let mut fence = None;
+    for line in text.split_inclusive('\n') {
+        // Nobody is called inside code, and what is there has to stay as it is.
+        let was_inside = fence.is_some();
+        fence = after_line(fence, line);
+        if was_inside || fence.is_some() {
+            out.push_str(line);
+        } else {
+            calm(line, &mut out);
         }
-        before = c;
     }
     cut(&out)
 }
 
+fn calm(line: &str, out: &mut String) {
+    let mut before = ' ';
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        out.push(c);
+        let names = chars.peek().is_some_and(char::is_ascii_alphanumeric);
+        if c == '@' && names && !before.is_ascii_alphanumeric() {
+            out.push_str("<!-- -->");
+        }
+        before = c;
+    }
+}
+
+/// Returns the fence that is open after a line.
+fn after_line<'t>(open: Option<&'t str>, line: &'t str) -> Option<&'t str> {
+    let line = line.trim();
+    let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
+    match (open, mark) {
+        (None, Some(_)) => {
+            let sign = &line[..1];
+            let length = line.len() - line.trim_start_matches(sign).len();
+            Some(&line[..length])
+        }
+        (Some(fence), Some(_))
+            if line.starts_with(fence) && line.chars().all(|c| fence.starts_with(c)) =>
+        {
+            None
+        }
+        (open, _) => open,
+    }
+}
+
+/// Cuts a text that is too long; a fence that is open there is closed.
 fn cut(text: &str) -> String {
     let mut chars = text.char_indices();
-    match chars.nth(TEXT_CHARS_MAX) {
-        None => text.to_owned(),
-        Some((end, _)) => {
-            let left = text[end..].chars().count();
-            format!("{}\n\n(comity left out {left} more characters)", &text[..end])
-        }
-    }
+    let Some((end, _)) = chars.nth(TEXT_CHARS_MAX) else { return text.to_owned() };
+    let left = text[end..].chars().count();
+    let kept = &text[..end];
+    let fence = kept.lines().fold(None, after_line);
+    let close = fence.map(|fence| format!("\n{fence}")).unwrap_or_default();
+    format!("{kept}{close}\n\n(comity left out {left} more characters)")
 }
 
 /// Returns the hash of what an issue says. How its lines end does not count.
@@ -108,7 +141,20 @@ mod tests {
 
     #[test]
     fn a_text_mentions_nobody_and_fits() {
-        assert_eq!(outgoing("ask @ann or a@b.c, @ and @-"), "ask @<!-- -->ann or a@b.c, @ and @-");
+        assert_eq!(
+            outgoing("ask @ann, é@eve or a@b.c, @ and @-"),
+            "ask @<!-- -->ann, é@<!-- -->eve or a@b.c, @ and @-"
+        );
+        let code = "```yaml\nfiles:\n  - \"@scope/x.mjs\"\n```";
+        assert_eq!(
+            outgoing(&format!("@ann\n{code}\n@bob")),
+            format!("@<!-- -->ann\n{code}\n@<!-- -->bob")
+        );
+        let cut = outgoing(&format!("```\n{}", "x".repeat(70_000)));
+        assert!(
+            cut.contains("\n```\n\n(comity left out"),
+            "a fence is closed before the cut is said"
+        );
         let long = outgoing(&"ü".repeat(70_000));
         assert!(long.chars().count() < 65_536);
         assert!(long.ends_with("(comity left out 10000 more characters)"));

@@ -36,7 +36,7 @@ pub fn watch(
     let poll = if listen.is_some() { settings.poll.max(WITH_HOOKS) } else { settings.poll };
     let address = match listen {
         Some(address) => {
-            let listener = Listener::open(github, address)?;
+            let listener = Arc::new(Listener::open(github, address)?);
             let address = listener.address()?;
             let named = std::thread::Builder::new().name("comity-hooks".to_owned());
             named

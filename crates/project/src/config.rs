@@ -21,7 +21,6 @@ use comity_core::time::Millis;
 use comity_core::write_guard::{self, FreeFiles, WriteRules};
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
-use comity_protocol::labels::Dialect;
 use comity_protocol::neomjs::safety::{PROTECTED, is_pattern};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +48,7 @@ pub struct Config {
     guard: GuardTable,
     commit: CommitTable,
     redact: RedactTable,
-    labels: LabelsTable,
+    pub(crate) labels: LabelsTable,
     serve: ServeTable,
     pub(crate) github: GithubTable,
     pub(crate) fleet: fleet::FleetTable,
@@ -57,6 +56,8 @@ pub struct Config {
     pub(crate) budget: fleet::BudgetTable,
     pub(crate) drivers: BTreeMap<String, fleet::DriverTable>,
     pub(crate) agent: BTreeMap<String, fleet::AgentTable>,
+    pub(crate) sandbox: fleet::SandboxTable,
+    pub(crate) prices: BTreeMap<String, fleet::PriceTable>,
     pub(crate) supervisor: supervisor::SupervisorTable,
     pub(crate) ci: supervisor::CiTable,
 }
@@ -175,10 +176,10 @@ struct RedactTable {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct LabelsTable {
-    dialect: Option<String>,
-    states: BTreeMap<String, String>,
-    roles: BTreeMap<String, String>,
+pub(crate) struct LabelsTable {
+    pub(crate) dialect: Option<String>,
+    pub(crate) states: BTreeMap<String, String>,
+    pub(crate) roles: BTreeMap<String, String>,
 }
 
 impl Config {
@@ -298,6 +299,7 @@ impl Config {
             registration_required: self.agents.registration == Registration::Required,
             extra_permissions: self.permissions()?,
             branch_pattern: self.branch_pattern(defaults.branch_pattern)?,
+            linked_branches: self.linked_branches()?,
             default_ttl: self.ttl(defaults.default_ttl)?,
             has_git: defaults.has_git,
             names_branches: self.names_branches(),
@@ -332,6 +334,7 @@ impl Config {
             .chain(gates)
             .chain(self.driver_powers(root)?)
             .chain(self.github_powers(root))
+            .chain(self.ci_power(root)?)
             .collect())
     }
 
@@ -392,13 +395,6 @@ impl Config {
         self.branch.pattern.is_some()
     }
 
-    /// Returns the words that states and roles have as labels.
-    pub fn labels(&self) -> Result<Dialect, Problem> {
-        let labels = &self.labels;
-        Dialect::configured(labels.dialect.as_deref(), &labels.states, &labels.roles)
-            .map_err(|bad| Problem::new(&format!("labels.{}", bad.key), bad.message))
-    }
-
     /// A gate that nobody can record evidence for would keep every task from being approved.
     fn required_gates(&self) -> Result<Vec<String>, Problem> {
         use comity_core::limits::WORD_BYTES_MAX;
@@ -440,6 +436,10 @@ impl Config {
 
     fn permissions(&self) -> Result<BTreeSet<(Role, Verb)>, Problem> {
         let mut extra = BTreeSet::new();
+        // In this protocol whoever verifies a task closes it.
+        if self.speaks_a_dialect() && self.labels()?.name() == "neo" {
+            extra.insert((Role::Critic, Verb::Done));
+        }
         for (name, verbs) in &self.roles {
             let key = format!("roles.{name}");
             let role = Role::parse(name).map_err(|refusal| Problem::new(&key, refusal.message))?;

@@ -28,6 +28,8 @@ pub struct Field {
 /// A clone with a store of its own.
 pub struct Engine {
     pub root: PathBuf,
+    /// What `GH_TOKEN` is.
+    pub token: String,
     binary: PathBuf,
     home: PathBuf,
 }
@@ -91,7 +93,8 @@ impl Field {
         let home = std::fs::canonicalize(self.dir.path()).unwrap().join(name);
         let root = home.join("tool");
         std::fs::create_dir_all(&root).unwrap();
-        let engine = Engine { root, binary: self.binary.clone(), home };
+        let engine =
+            Engine { root, token: "gho_comity-bot".to_owned(), binary: self.binary.clone(), home };
         let bare = self.bare().display().to_string();
         engine.git(&[
             "config",
@@ -112,7 +115,10 @@ impl Field {
         engine.git(&["fetch", "--quiet", "origin"]);
         engine.json(ANN, &["init", "--clients", "none", "--no-hooks"]);
         let file = engine.root.join(".comity/config.toml");
-        let text = std::fs::read_to_string(&file).unwrap().replace("\n[labels]\n", "\n");
+        let text = std::fs::read_to_string(&file)
+            .unwrap()
+            .replace("\n[labels]\n", "\n")
+            .replace("\n[github]\n", "\n");
         std::fs::write(&file, format!("{text}{}", self.settings)).unwrap();
         engine.write(".git/info/exclude", ".comity/\n");
         engine.json(ANN, &["trust"]);
@@ -191,9 +197,10 @@ impl Field {
         found
     }
 
-    /// What comity itself said under an issue.
+    /// What comity's own account said under an issue.
     pub fn said(&self, issue: u64) -> Vec<String> {
-        let own = self.comments(issue).into_iter().filter(|(by, _)| by == "comity-bot");
+        let is_own = |by: &str| by == "comity-bot" || by.ends_with("[bot]");
+        let own = self.comments(issue).into_iter().filter(|(by, _)| is_own(by));
         own.map(|(_, text)| text).collect()
     }
 
@@ -261,7 +268,7 @@ impl Engine {
     /// A call of comity as somebody.
     pub fn comity(&self, who: &str, args: &[&str]) -> Command {
         let mut command = self.clean(&self.binary);
-        command.env("COMITY_AGENT", who).env("GH_TOKEN", "gho_comity-bot").args(args).arg("--json");
+        command.env("COMITY_AGENT", who).env("GH_TOKEN", &self.token).args(args).arg("--json");
         command
     }
 

@@ -32,6 +32,7 @@ mod repository;
 mod results;
 mod review;
 mod run_guards;
+mod run_input;
 mod run_reports;
 mod runs;
 mod seats;
@@ -42,7 +43,7 @@ mod together;
 mod work;
 
 pub use access::{find_decision, find_task, not_found};
-pub use claim::{BRANCH_WORDS, branch_name, slug};
+pub use claim::{BRANCH_WORDS, branch_name, linked_issue, slug};
 pub use directives::find_directive;
 pub use edit::unknown_name;
 pub use foreseen::foreseen;
@@ -314,10 +315,10 @@ impl<'a> Rule<'a> {
             Command::RunDispatch(new) => self.dispatch_run(new),
             Command::RunChange { id, change } => self.change_run(id, change),
             Command::BudgetSet(new) => self.set_budget(new),
-            Command::Seat(change) => self.change_seat(change),
-            Command::Supervise(step) => self.supervise(step),
             Command::MergeStep(step) => self.merge_step(step),
             Command::Release(new) => self.release_tag(new),
+            Command::Seat(change) => self.change_seat(change),
+            Command::Supervise(step) => self.supervise(step),
         }
     }
 
@@ -457,8 +458,8 @@ impl Command {
                 end.steps.iter().find_map(Command::task_ref)
             }
             Command::RunDispatch(new) => new.task.as_deref(),
-            Command::Supervise(step) => step.task.as_deref(),
             Command::MergeStep(MergeStep::Eject(eject)) => Some(&eject.id),
+            Command::Supervise(step) => step.task.as_deref(),
             Command::Lease(LeaseChange::Acquire { task, .. })
             | Command::LeaseFor { command: LeaseChange::Acquire { task, .. }, .. }
             | Command::Note { task, .. }
@@ -490,9 +491,9 @@ impl Command {
             | Command::PadWrite(_)
             | Command::RunChange { .. }
             | Command::BudgetSet(_)
-            | Command::Seat(_)
             | Command::MergeStep(_)
             | Command::Release(_)
+            | Command::Seat(_)
             | Command::TakeOver(_) => None,
         }
     }

@@ -185,10 +185,10 @@ impl Pass<'_> {
             self.look_back(stored, event, &task, &mut around)?;
         }
         let dialect = self.bus.dialect(&key.repository);
-        for one in said(stored, event, &dialect, &around) {
+        for (place, one) in said(stored, event, &dialect, &around).into_iter().enumerate() {
             let hash = stored.hash.to_string();
             let op = format!("{}/{}.{}/{}", self.bus.engine, stored.seq, &hash[..6], one.kind);
-            let row_key = format!("op/{:012}/{}", stored.seq.0, one.kind);
+            let row_key = format!("op/{:012}/{place}-{}", stored.seq.0, one.kind);
             if self.bus.rows.has(&row_key) {
                 continue;
             }

@@ -4,11 +4,11 @@ use super::Pass;
 use crate::bus::IssueKey;
 use crate::client::{Answer, Trouble, now, part};
 use crate::model::{self, Comment, Issue};
-use crate::rows::Cursor;
+use crate::rows::{Cursor, Seen};
 use crate::text;
 use comity_core::time::{Millis, Timestamp};
-use comity_protocol::labels::Carrier;
-use std::collections::BTreeMap;
+use comity_protocol::labels::{Carrier, Dialect};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A list may lag behind: what is newer than this before the newest is asked for again.
 const BACK: Millis = Millis::from_secs(5);
@@ -153,6 +153,7 @@ impl Pass<'_> {
         if row.seen.updated_at.as_str() > issue.updated_at.as_str() {
             return;
         }
+        let before = row.seen.clone();
         row.seen.title.clone_from(&issue.title);
         row.seen.labels = issue.label_names();
         row.seen.assignees = issue.assignees.iter().map(|user| user.login.clone()).collect();
@@ -161,6 +162,8 @@ impl Pass<'_> {
         row.seen.author.clone_from(&issue.user.login);
         row.seen.updated_at.clone_from(&issue.updated_at);
         row.seen.text = text::hash(&issue.title, &issue.body);
+        let dialect = self.bus.dialect(&key.repository);
+        row.moved |= !before.updated_at.is_empty() && !shows_alike(&dialect, &before, &row.seen);
         row.left_closed &= row.seen.closed;
         row.gone = false;
         self.bus.rows.set_issue(&key.to_string(), &row);
@@ -175,6 +178,17 @@ impl Pass<'_> {
     }
 }
 
+/// Tells whether an issue shows the same state: its words, and whether it is closed.
+pub(crate) fn shows_alike(dialect: &Dialect, before: &Seen, after: &Seen) -> bool {
+    let words = |seen: &Seen| {
+        let is_word = |label: &&String| !dialect.states_in(std::slice::from_ref(*label)).is_empty();
+        let words = seen.labels.iter().filter(is_word).map(|label| label.to_lowercase());
+        words.collect::<BTreeSet<String>>()
+    };
+    let closed = |seen: &Seen| (seen.closed, seen.closed && seen.not_planned);
+    words(before) == words(after) && closed(before) == closed(after)
+}
+
 /// Where nothing newer came the place stays, so that GitHub can say that nothing changed.
 fn moved_on<'t>(since: &str, times: impl Iterator<Item = &'t String>) -> String {
     let newest = times.filter_map(|time| model::time(time)).max();
@@ -185,6 +199,28 @@ fn moved_on<'t>(since: &str, times: impl Iterator<Item = &'t String>) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_issue_moves_by_its_words_and_by_closing_only() {
+        let seen = |labels: &[&str], closed: bool, not_planned: bool| Seen {
+            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+            closed,
+            not_planned,
+            ..Seen::default()
+        };
+        let (ace, before) = (Dialect::ace(), seen(&["agent:ready", "bug"], false, false));
+        for same in [seen(&["Agent:Ready"], false, true), seen(&["x", "agent:ready"], false, false)]
+        {
+            assert!(shows_alike(&ace, &before, &same), "{same:?}");
+        }
+        for other in [
+            seen(&["bug"], false, false),
+            seen(&["agent:ready", "agent:failed"], false, false),
+            seen(&["agent:ready"], true, false),
+        ] {
+            assert!(!shows_alike(&ace, &before, &other), "{other:?}");
+        }
+    }
 
     #[test]
     fn the_place_stays_while_nothing_newer_came() {

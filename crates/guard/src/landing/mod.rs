@@ -139,7 +139,10 @@ impl Engine<'_> {
         let task = match entry.task.status {
             Status::Done => self.shown(&entry.task)?,
             _ => {
-                let answered = self.service.run(&self.caller, entry.finish(&merged))?;
+                // The event of the merge says what passed on the merged files.
+                let merge_gates = self.runner.passed.on(&merged);
+                let caller = Caller { merge_gates, ..self.caller.clone() };
+                let answered = self.service.run(&caller, entry.finish(&merged))?;
                 remarks.extend(answered.remarks);
                 answered.output.take::<comity_api::TaskAnswer>()?.task
             }

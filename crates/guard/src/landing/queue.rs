@@ -167,8 +167,11 @@ impl QueueRun<'_> {
     ) -> Result<(), Refusal> {
         let Tried::Landed(landed) = tried else { return Ok(()) };
         let engine = &self.engine;
+        // The gates ran once, on the files of the whole group.
+        let merge_gates = engine.runner.passed.on(landed.tip());
+        let caller = Caller { merge_gates, ..engine.caller.clone() };
         for (entry, merged) in group.iter().zip(&landed.merged) {
-            let answered = engine.service.run(&engine.caller, entry.finish(merged))?;
+            let answered = engine.service.run(&caller, entry.finish(merged))?;
             self.remarks.extend(answered.remarks);
             let (task, sha) = (entry.task.id.to_string(), merged.clone());
             shown.landed.push(LandedTask { task, sha });
