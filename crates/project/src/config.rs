@@ -321,8 +321,7 @@ impl Config {
         Ok(Settings { policy, redact })
     }
 
-    /// Returns every value of these settings that has power, and so needs the user's trust before it is used. A setting
-    /// that is a command or a token is named here, and whoever uses it calls `Context::require_trust`.
+    /// Returns every value that needs the user's trust: commands and tokens. Whoever uses one calls `Context::require_trust`.
     pub fn powers(&self, root: &Root) -> Result<Vec<Power>, Refusal> {
         let gates = self.gate_commands()?.into_iter().filter(|gate| !detect::is_own(gate));
         let gates = gates.map(|gate| {

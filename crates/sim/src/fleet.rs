@@ -234,7 +234,7 @@ impl Fleet {
         let (view, now) = self.view()?;
         let caller = self.caller("supervisor")?;
         let steps = due(&view, &self.table, now);
-        let steps = self.service.not_done(&caller, steps).map_err(|error| refused(&error))?;
+        let steps = self.service.not_done(&caller, &steps).map_err(|error| refused(&error))?;
         let mut waited = BTreeMap::new();
         for step in steps {
             let taken = self.take(&view, &step, fence)?;
