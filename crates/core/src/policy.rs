@@ -1,6 +1,7 @@
 //! What a project may set: limits on attempts, required gates, wider roles, the branch pattern.
 
 use crate::budget::{Cap, Per, Scope};
+use crate::decide::linked_issue;
 use crate::ids::AgentId;
 use crate::lease::{LeaseMode, is_covered};
 use crate::money::Usd;
@@ -9,7 +10,7 @@ use crate::pattern::{CaseRule, Pattern};
 use crate::refusal::{Code, Refusal};
 use crate::role::{Role, Verb};
 use crate::run::run_of;
-use crate::task::Tier;
+use crate::task::{Task, Tier};
 use crate::time::Millis;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -110,6 +111,8 @@ pub struct Policy {
     pub extra_permissions: BTreeSet<(Role, Verb)>,
     /// Branch names: `{id}`, `{number}`, `{issue}` and `{slug}` are replaced.
     pub branch_pattern: String,
+    /// The same for tasks that are linked to an issue at home, where the protocol of the project names their branches.
+    pub linked_branches: Option<String>,
     /// Life of a claim or lease when none is asked for.
     pub default_ttl: Millis,
     /// Whether the project has git. Without it, code is handed in and finished unseen.
@@ -128,6 +131,14 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Returns the pattern of the branch of a task, and whether work belongs there and nowhere else.
+    pub fn branches_of(&self, task: &Task) -> (&str, bool) {
+        match self.linked_branches.as_deref().filter(|_| linked_issue(task).is_some()) {
+            Some(pattern) => (pattern, true),
+            None => (&self.branch_pattern, self.names_branches),
+        }
+    }
+
     /// Returns what submitted work is checked by.
     #[must_use]
     pub fn base_rules(self) -> BaseRules {
@@ -166,6 +177,7 @@ impl Default for Policy {
             registration_required: false,
             extra_permissions: BTreeSet::new(),
             branch_pattern: "feat/{id}-{slug}".to_owned(),
+            linked_branches: None,
             default_ttl: crate::limits::TTL_DEFAULT,
             has_git: true,
             names_branches: false,

@@ -236,8 +236,9 @@ impl Service {
         task: &Task,
         branch: &str,
     ) -> Result<Option<String>, Refusal> {
-        let pattern = &self.settings().policy.branch_pattern;
-        let own = branch_name(pattern, task);
+        let policy = &self.settings().policy;
+        let name = |task: &Task| branch_name(policy.branches_of(task).0, task);
+        let own = name(task);
         if branch == own || task.branch.as_deref() == Some(branch) {
             return Ok(None);
         }
@@ -246,7 +247,7 @@ impl Service {
         let around = self.read(&Caller::of(request), |reader| {
             Ok(reader.task_rows(&TaskFilter::default(), after, count)?.0)
         })?;
-        let other = around.iter().find(|other| branch_name(pattern, other) == branch);
+        let other = around.iter().find(|other| name(other) == branch);
         Ok(other.map(|other| {
             let (id, other) = (&task.id, &other.id);
             let own = task.branch.as_ref().unwrap_or(&own);

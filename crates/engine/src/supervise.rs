@@ -68,10 +68,10 @@ impl Service {
     }
 
     /// Leaves out the steps that were done under their keys before.
-    pub fn not_done(&self, caller: &Caller, steps: Vec<Step>) -> Result<Vec<Step>, Refusal> {
+    pub fn not_done(&self, caller: &Caller, steps: &[Step]) -> Result<Vec<Step>, Refusal> {
         self.read(caller, |reader| {
             let mut left = Vec::new();
-            for step in &steps {
+            for step in steps {
                 let (actor, key) = (&reader.caller.actor, step.key());
                 let done = settle(reader.tx, &mut reader.facts, |facts| {
                     Ok(facts.saved(actor, &key)?.is_some())

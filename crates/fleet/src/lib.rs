@@ -15,6 +15,7 @@ mod report;
 mod resume;
 mod sandbox;
 mod session;
+mod spaces;
 mod start;
 mod steer;
 pub mod supervise;
@@ -29,6 +30,9 @@ pub use place::RunPlace;
 pub use probe::{ProbePath, ProbeView, Prober, ProbesAnswer, Side};
 pub use process::lead;
 pub use resume::{diverged, is_here, resume};
+pub use spaces::{
+    SpaceView, SpacesAnswer, collect as collect_spaces, list as list_spaces, remove as remove_space,
+};
 pub use start::{Asked, By, Started, start};
 pub use steer::say as steer;
 pub use workspace::diff;

@@ -1,6 +1,7 @@
 //! A keeper listens to its agent: what happened is written down, paid for and answered, and whoever takes too long is ended.
 
 use crate::keeper::{Keeper, LOOK};
+use crate::probe::Prober;
 use crate::process::{Agent, Said};
 use crate::report::{self, TAIL_BYTES};
 use crate::steer;
@@ -124,6 +125,8 @@ impl Keeper<'_> {
         let beat = long(ttl) / BEATS;
         let mut clock = Clock::start();
         let mut why = None;
+        let every = long(self.context.config.merging()?.probe_every);
+        let (mut prober, mut probed) = (Prober::default(), Instant::now());
         loop {
             match agent.lines.recv_timeout(LOOK) {
                 Ok(said) => {
@@ -147,6 +150,12 @@ impl Keeper<'_> {
                 (clock.fresh, clock.kept) = (false, Instant::now());
                 space.snapshot();
                 patiently(self.checkpoint(space))?;
+                if self.job.agent.writable && probed.elapsed() >= every {
+                    probed = Instant::now();
+                    // A probe that fails says nothing about the run.
+                    let _ =
+                        prober.probe_run(self.context, self.service, &self.caller, &self.job.run);
+                }
             }
             if let Some(exit) = agent.ended() {
                 while let Ok(said) = agent.lines.recv_timeout(LOOK / 10) {

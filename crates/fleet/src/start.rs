@@ -82,6 +82,8 @@ impl By {
 pub struct Started {
     pub run: RunView,
     pub place: RunPlace,
+    /// The process of its keeper.
+    pub pid: u32,
 }
 
 /// Longest title that is made of a prompt, in characters.
@@ -154,11 +156,11 @@ pub fn start(
     let about = About { agent: &agent, driver: &driver, asked, resumed: resumed.as_ref() };
     let kept = prepare(context, service, &caller, &run, &about);
     let started = kept.and_then(|place| {
-        keep(context, program, &place)?;
-        Ok(place)
+        let pid = keep(context, program, &place)?;
+        Ok((place, pid))
     });
     match started {
-        Ok(place) => Ok(Started { run, place }),
+        Ok((place, pid)) => Ok(Started { run, place, pid }),
         Err(refusal) => {
             give_up(service, &caller, &run, &refusal);
             Err(refusal)
@@ -198,9 +200,9 @@ fn can_start(
 }
 
 /// Starts the keeper of a run whose files are there.
-pub(crate) fn keep(context: &Context, program: &Path, place: &RunPlace) -> Result<(), Refusal> {
+pub(crate) fn keep(context: &Context, program: &Path, place: &RunPlace) -> Result<u32, Refusal> {
     let (job, log) = (place.job(), place.keeper_log());
-    process::start_keeper(program, WORD, &job, &context.root.dir, &log).map(drop)
+    process::start_keeper(program, WORD, &job, &context.root.dir, &log)
 }
 
 fn driver(context: &Context, named: Option<&String>) -> Result<Driver, Refusal> {

@@ -21,7 +21,6 @@ use comity_core::time::Millis;
 use comity_core::write_guard::{self, FreeFiles, WriteRules};
 use comity_engine::Settings;
 use comity_engine::redact::{RedactOptions, Redactor};
-use comity_protocol::labels::Dialect;
 use comity_protocol::neomjs::safety::{PROTECTED, is_pattern};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +48,7 @@ pub struct Config {
     guard: GuardTable,
     commit: CommitTable,
     redact: RedactTable,
-    labels: LabelsTable,
+    pub(crate) labels: LabelsTable,
     serve: ServeTable,
     pub(crate) github: GithubTable,
     pub(crate) fleet: fleet::FleetTable,
@@ -177,10 +176,10 @@ struct RedactTable {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct LabelsTable {
-    dialect: Option<String>,
-    states: BTreeMap<String, String>,
-    roles: BTreeMap<String, String>,
+pub(crate) struct LabelsTable {
+    pub(crate) dialect: Option<String>,
+    pub(crate) states: BTreeMap<String, String>,
+    pub(crate) roles: BTreeMap<String, String>,
 }
 
 impl Config {
@@ -300,6 +299,7 @@ impl Config {
             registration_required: self.agents.registration == Registration::Required,
             extra_permissions: self.permissions()?,
             branch_pattern: self.branch_pattern(defaults.branch_pattern)?,
+            linked_branches: self.linked_branches()?,
             default_ttl: self.ttl(defaults.default_ttl)?,
             has_git: defaults.has_git,
             names_branches: self.names_branches(),
@@ -321,8 +321,7 @@ impl Config {
         Ok(Settings { policy, redact })
     }
 
-    /// Returns every value of these settings that has power, and so needs the user's trust before it is used. A setting
-    /// that is a command or a token is named here, and whoever uses it calls `Context::require_trust`.
+    /// Returns every value that needs the user's trust: commands and tokens. Whoever uses one calls `Context::require_trust`.
     pub fn powers(&self, root: &Root) -> Result<Vec<Power>, Refusal> {
         let gates = self.gate_commands()?.into_iter().filter(|gate| !detect::is_own(gate));
         let gates = gates.map(|gate| {
@@ -396,13 +395,6 @@ impl Config {
         self.branch.pattern.is_some()
     }
 
-    /// Returns the words that states and roles have as labels.
-    pub fn labels(&self) -> Result<Dialect, Problem> {
-        let labels = &self.labels;
-        Dialect::configured(labels.dialect.as_deref(), &labels.states, &labels.roles)
-            .map_err(|bad| Problem::new(&format!("labels.{}", bad.key), bad.message))
-    }
-
     /// A gate that nobody can record evidence for would keep every task from being approved.
     fn required_gates(&self) -> Result<Vec<String>, Problem> {
         use comity_core::limits::WORD_BYTES_MAX;
@@ -444,6 +436,10 @@ impl Config {
 
     fn permissions(&self) -> Result<BTreeSet<(Role, Verb)>, Problem> {
         let mut extra = BTreeSet::new();
+        // In this protocol whoever verifies a task closes it.
+        if self.speaks_a_dialect() && self.labels()?.name() == "neo" {
+            extra.insert((Role::Critic, Verb::Done));
+        }
         for (name, verbs) in &self.roles {
             let key = format!("roles.{name}");
             let role = Role::parse(name).map_err(|refusal| Problem::new(&key, refusal.message))?;

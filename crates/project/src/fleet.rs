@@ -281,13 +281,14 @@ impl Config {
         })
     }
 
-    /// Returns what the user has to trust before a driver is run.
+    /// Returns what the user has to trust before a driver is run or checks are asked for.
     pub(crate) fn driver_powers(&self, root: &Root) -> Result<Vec<Power>, Problem> {
         let power = |driver: Driver| {
             let (kind, value) = (driver.key(), driver.power());
             Power { root: root.dir.clone(), kind, value }
         };
-        Ok(self.drivers()?.into_iter().filter(|driver| driver.is_set).map(power).collect())
+        let set = self.drivers()?.into_iter().filter(|driver| driver.is_set).map(power);
+        Ok(set.chain(self.ci_power(root)?).collect())
     }
 
     /// Returns what is set for the runs of an agent.

@@ -161,6 +161,30 @@ pub fn is_repository(text: &str) -> bool {
 }
 
 impl Config {
+    /// Tells whether the project says which protocol it speaks.
+    pub(crate) fn speaks_a_dialect(&self) -> bool {
+        self.labels.dialect.is_some()
+    }
+
+    /// Returns the words that states and roles have as labels.
+    pub fn labels(&self) -> Result<Dialect, Problem> {
+        let labels = &self.labels;
+        Dialect::configured(labels.dialect.as_deref(), &labels.states, &labels.roles)
+            .map_err(|bad| Problem::new(&format!("labels.{}", bad.key), bad.message))
+    }
+
+    /// Returns how the protocol that the project speaks names the branches of issues, unless the project names them.
+    pub(crate) fn linked_branches(&self) -> Result<Option<String>, Problem> {
+        if self.names_branches() || !self.speaks_a_dialect() {
+            return Ok(None);
+        }
+        Ok(match self.labels()?.name() {
+            "neo" => Some("feat/issue-{issue}".to_owned()),
+            "ace" | "ace-project" => Some("agent/{issue}-{slug}".to_owned()),
+            _ => None,
+        })
+    }
+
     /// Returns how the project is kept in step with GitHub.
     pub fn github(&self) -> Result<GithubSettings, Problem> {
         let table = &self.github;

@@ -25,6 +25,7 @@ mod task_fields;
 mod team;
 mod values;
 mod with;
+mod workspace;
 
 pub use collab::{CollabCommand, CollabFields, SyncCommand, TaskOutput};
 pub use config::ConfigCommand;
@@ -41,8 +42,8 @@ pub use log::{EventCommand, LogArgs, LogCommand, ReportCommand, StoreCommand};
 pub use memory::{DirectiveArgs, DirectiveCommand, MemoryCommand, UpdateMemoryArgs, WriteArgs};
 pub use merge::{MergeCommand, ReleaseArgs};
 pub use neo::{
-    NeoAbout, NeoAsk, NeoCommand, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory, NeoShown,
-    NeoTask,
+    NeoAbout, NeoAsk, NeoCommand, NeoCost, NeoDecision, NeoDirective, NeoLog, NeoLogs, NeoMemory,
+    NeoRun, NeoRuns, NeoShown, NeoTask,
 };
 pub use post::{BriefArgs, InterfaceCommand, NoteArgs, PadCommand, PublishArgs, TellArgs};
 pub use serve::{DemoArgs, Scene, ServeArgs, TokenCommand};
@@ -55,6 +56,7 @@ pub use task_fields::{CreateArgs, UpdateArgs};
 pub use team::{AgentCommand, DefineCommand, GateCommand, LeaseCommand, Verdict};
 pub use values::{colour, fence};
 pub use with::WithArgs;
+pub use workspace::WorkspaceCommand;
 
 use anstream::ColorChoice;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -213,6 +215,9 @@ pub enum Command {
     Runs(Deferred<RunsArgs>),
     #[command(about = help::<op::Cost>(), after_help = "Example:\n  comity cost --by task")]
     Cost(Deferred<CostArgs>),
+    /// Look after the work trees of runs
+    #[command(subcommand, after_help = "Example:\n  comity workspace list")]
+    Workspace(Deferred<WorkspaceCommand>),
     /// Merge approved work: show the queue, work through it, and look for coming conflicts
     #[command(subcommand, after_help = "Example:\n  comity merge run")]
     Merge(Deferred<MergeCommand>),

@@ -26,6 +26,7 @@ mod daily_loop;
 mod doctor;
 mod evasions;
 mod finding;
+mod fleet_work;
 mod foreign_files;
 mod gates;
 mod git_work;

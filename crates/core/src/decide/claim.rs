@@ -20,6 +20,9 @@ use std::collections::BTreeMap;
 
 /// How many candidates are looked at for one that prefers nobody, once one that prefers another fits.
 const PREFERENCE_LOOKAHEAD: usize = CANDIDATE_PAGE;
+/// How many are looked at for one that shares less. A longer look would put off all tasks on hot files until they meet each
+/// other at the end.
+const SHARING_LOOKAHEAD: usize = 8;
 
 /// The search for the best candidate, so far.
 #[derive(Default)]
@@ -36,6 +39,8 @@ struct Search<'t> {
 struct Found<'t> {
     task: &'t Task,
     shared_with: usize,
+    /// How many more are looked at for a better one.
+    lookahead: usize,
 }
 
 /// Whom a task prefers; the best for the caller first.
@@ -48,7 +53,8 @@ enum Preference {
 
 impl Search<'_> {
     fn is_over(&self) -> bool {
-        self.looked_at >= limits::CANDIDATES_MAX || self.rivals >= PREFERENCE_LOOKAHEAD
+        let enough = self.best.is_some_and(|best| self.rivals >= best.lookahead);
+        self.looked_at >= limits::CANDIDATES_MAX || enough
     }
 }
 
@@ -243,7 +249,11 @@ impl<'a> Rule<'a> {
         if search.best.is_some_and(|best| best.task.priority == task.priority) {
             search.rivals += 1;
         }
-        let at_best = Found { task, shared_with: 0 };
+        let lookahead = match self.preference(task) {
+            Preference::Another => PREFERENCE_LOOKAHEAD,
+            Preference::Caller | Preference::Nobody => SHARING_LOOKAHEAD,
+        };
+        let at_best = Found { task, shared_with: 0, lookahead };
         if search.best.is_some_and(|best| self.rank(best) <= self.rank(at_best)) {
             return Ok(());
         }
@@ -257,7 +267,7 @@ impl<'a> Rule<'a> {
                     true => 0,
                     false => crate::ready::shared_with(self.facts, task, self.owner())?,
                 };
-                let found = Found { task, shared_with };
+                let found = Found { task, shared_with, lookahead };
                 if search.best.is_none_or(|best| self.rank(found) < self.rank(best)) {
                     // Only a task of a better priority begins the search for a better one anew.
                     let anew = search.best.is_none_or(|best| best.task.priority != task.priority);
@@ -352,7 +362,9 @@ impl<'a> Rule<'a> {
         // Where somebody works who only is spoken for is not known.
         let here = self.owner.is_none();
         let branch = (task.deliverable == Deliverable::Code).then(|| {
-            task.branch.clone().unwrap_or_else(|| branch_name(&self.policy.branch_pattern, task))
+            task.branch
+                .clone()
+                .unwrap_or_else(|| branch_name(self.policy.branches_of(task).0, task))
         });
         let is_code = task.deliverable == Deliverable::Code;
         let seen = self.request.observed.claim.as_ref().filter(|_| is_code);
@@ -477,11 +489,15 @@ pub fn slug(title: &str) -> String {
 
 /// The number of the task's issue, as `task link ID github N --key issue` set it; else its own.
 fn issue_number(task: &Task) -> String {
+    linked_issue(task).map_or_else(|| task.number.to_string(), str::to_owned)
+}
+
+/// Returns the number of the issue at home that a task is linked to.
+pub fn linked_issue(task: &Task) -> Option<&str> {
     let linked = task.external_ids.get("github").and_then(|ids| ids.get("issue")?.as_str());
     let number = linked.map(|text| text.trim_start_matches('#'));
     // Only a number: what others write must not steer a branch's name.
-    let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    number.filter(is_number).map_or_else(|| task.number.to_string(), str::to_owned)
+    number.filter(|text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// What is filled into the branch pattern.

@@ -136,7 +136,7 @@ pub fn examine(
     policy: &Policy,
 ) -> Vec<Violation> {
     let mut found = Vec::new();
-    if let Some(wanted) = task.branch.as_deref().filter(|_| policy.names_branches) {
+    if let Some(wanted) = task.branch.as_deref().filter(|_| policy.branches_of(task).1) {
         found.extend(off_branch(work, wanted));
     }
     if task.constraints.no_git_commit {

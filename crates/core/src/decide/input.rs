@@ -3,8 +3,7 @@
 use crate::budget::Scope;
 use crate::command::{
     Adoption, Command, ImportedTask, LeaseChange, Made, MemoryChanges, MergeStep, NOTE_TYPES,
-    NewDirective, NewMemory, NewRun, NewTask, PlannedTask, Question, Request, RunChange,
-    Submission, TaskAnswers,
+    NewDirective, NewMemory, NewTask, PlannedTask, Question, Request, Submission, TaskAnswers,
 };
 use crate::event::TaskUpdated;
 use crate::hint::{Hint, op, say};
@@ -13,7 +12,6 @@ use crate::limits;
 use crate::memory::MemoryFilter;
 use crate::pattern::Pattern;
 use crate::refusal::Refusal;
-use crate::run::check_name;
 use crate::task::Constraints;
 use crate::time::Millis;
 use serde_json::{Map, Value};
@@ -30,7 +28,7 @@ pub fn check(request: &Request) -> Check {
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm a command, and no arm with a rule in it")]
-fn check_command(command: &Command) -> Check {
+pub(super) fn check_command(command: &Command) -> Check {
     match command {
         Command::CreateTask(new) => new_task(new),
         Command::CreateTasks { tasks } => planned(tasks),
@@ -93,8 +91,8 @@ fn check_command(command: &Command) -> Check {
         Command::InterfacePublish(given) => super::posts::check_interface(given),
         Command::Outside { note, .. } => super::outside::check(note),
         Command::EmitEvent { event } => emitted(event),
-        Command::RunDispatch(new) => new_run(new),
-        Command::RunChange { change, .. } => run_change(change),
+        Command::RunDispatch(new) => super::run_input::new_run(new),
+        Command::RunChange { change, .. } => super::run_input::run_change(change),
         Command::BudgetSet(new) => Scope::parse(&new.scope).map(drop),
         Command::MergeStep(step) => merge_step(step),
         Command::Release(new) => {
@@ -135,33 +133,6 @@ fn merge_step(step: &MergeStep) -> Check {
         MergeStep::Probed { paths, .. } => {
             at_most("paths", paths.len(), limits::LIST_ENTRIES_MAX, "entries")
         }
-    }
-}
-
-fn new_run(new: &NewRun) -> Check {
-    check_name(&new.agent)?;
-    word("driver", &new.driver)?;
-    optional(new.model.as_ref(), |model| word("model", model))?;
-    optional(new.branch.as_ref(), |branch| line("branch", branch))?;
-    words("label", &new.labels)?;
-    context(&new.meta)?;
-    optional(new.new_task.as_ref(), |task| new_task(task))
-}
-
-fn run_change(change: &RunChange) -> Check {
-    match change {
-        RunChange::End(end) => {
-            end.steps.iter().try_for_each(check_command)?;
-            reason(end.reason.as_ref())
-        }
-        RunChange::Stop { reason: why, .. } | RunChange::Pause { reason: why, .. } => {
-            reason(why.as_ref())
-        }
-        RunChange::Progress(progress) => {
-            progress.calls.iter().try_for_each(|call| word("call", &call.call))
-        }
-        RunChange::Checkpoint { subject, .. } => long("subject", subject),
-        RunChange::Take { .. } | RunChange::Wait { .. } | RunChange::Resume { .. } => Ok(()),
     }
 }
 
@@ -277,7 +248,7 @@ fn several(ids: &[String], steps: &[Command]) -> Check {
     Ok(())
 }
 
-fn new_task(new: &NewTask) -> Check {
+pub(super) fn new_task(new: &NewTask) -> Check {
     if let Some(prefix) = &new.id_prefix {
         crate::ids::TaskId::parse(&format!("{prefix}{}", crate::ids::TASK_NUMBER_MAX))?;
     }
@@ -460,7 +431,7 @@ fn emitted(event: &Map<String, Value>) -> Check {
     json_ok("event", &Value::Object(event.clone()))
 }
 
-fn context(map: &Map<String, Value>) -> Check {
+pub(super) fn context(map: &Map<String, Value>) -> Check {
     at_most("context", map.len(), limits::LIST_ENTRIES_MAX, "entries")?;
     for (key, value) in map {
         word("context key", key)?;
@@ -547,7 +518,7 @@ pub(super) fn word(what: &str, text: &str) -> Check {
     at_most(what, text.len(), limits::WORD_BYTES_MAX, "bytes")
 }
 
-fn words(what: &str, list: &[String]) -> Check {
+pub(super) fn words(what: &str, list: &[String]) -> Check {
     at_most(what, list.len(), limits::LIST_ENTRIES_MAX, "entries")?;
     list.iter().try_for_each(|text| word(what, text))?;
     distinct(what, list.iter().map(String::as_str))
@@ -606,6 +577,6 @@ fn with_reason(said: bool, what: &str, why: Option<&String>) -> Check {
     reason(why)
 }
 
-fn reason(text: Option<&String>) -> Check {
+pub(super) fn reason(text: Option<&String>) -> Check {
     optional(text, |text| long("reason", text))
 }

@@ -32,6 +32,7 @@ mod repository;
 mod results;
 mod review;
 mod run_guards;
+mod run_input;
 mod run_reports;
 mod runs;
 mod seats;
@@ -42,7 +43,7 @@ mod together;
 mod work;
 
 pub use access::{find_decision, find_task, not_found};
-pub use claim::{BRANCH_WORDS, branch_name, slug};
+pub use claim::{BRANCH_WORDS, branch_name, linked_issue, slug};
 pub use directives::find_directive;
 pub use edit::unknown_name;
 pub use foreseen::foreseen;

@@ -39,10 +39,11 @@ impl Rule<'_> {
         let (actor, via) = (self.request.actor.clone(), self.request.via.clone());
         for command in &step.steps {
             // The fence is that of the seat, and protects none of the things below.
-            match self.in_turn_as(&mut ahead, &actor, &via, None, command.clone())? {
-                Answer::Run(id) => run = Some(id),
-                Answer::Decision(id) | Answer::Answered(id, _) => decision = Some(id),
-                _ => {}
+            let done = self.in_turn_as(&mut ahead, &actor, &via, None, command.clone())?;
+            if let Answer::Run(id) = done {
+                run = Some(id);
+            } else if let Answer::Decision(id) | Answer::Answered(id, _) = done {
+                decision = Some(id);
             }
         }
         if let Some(ask) = &step.ask {

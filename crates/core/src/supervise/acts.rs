@@ -312,16 +312,16 @@ fn decide(known: &Known<'_, '_>, row: &Row) -> Option<Deed> {
         Some("planner") => Addressee::Planner,
         _ => Addressee::Person,
     };
-    let context = match known.field("report.concerns") {
-        Value::Array(items) if concerns => {
-            let all: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
-            Some(all.join("\n"))
-        }
-        _ if row.id == DELETION && task.files.is_empty() => Some(
-            "The ticket declares no files: answer 'only: PATH…' with those that may be deleted."
-                .to_owned(),
-        ),
-        _ => known.of.run.and_then(|run| run.error.as_ref()).map(|error| error.message.clone()),
+    let concern = known.field("report.concerns");
+    let failed = || known.of.run.and_then(|run| run.error.as_ref()).map(|one| one.message.clone());
+    let context = if let (true, Value::Array(items)) = (concerns, &concern) {
+        let all: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+        Some(all.join("\n"))
+    } else if row.id == DELETION && task.files.is_empty() {
+        let text = "The ticket declares no files: answer 'only: PATH' with those to delete.";
+        Some(text.to_owned())
+    } else {
+        failed()
     };
     let wears = options.iter().any(|option| option == RETRY);
     let purpose = if wears { DecisionPurpose::Exhausted } else { DecisionPurpose::Question };
@@ -445,7 +445,21 @@ pub(super) fn guarded(table: &Table, known: &Known<'_, '_>, made: Step) -> Optio
         Trigger::DispatchScout => stage == Stage::Scout,
         Trigger::DispatchResume => new.resumed_from.is_some(),
         Trigger::DispatchFirst => is_first,
-        _ => false,
+        Trigger::TaskReady
+        | Trigger::TaskReview
+        | Trigger::TaskChangesRequested
+        | Trigger::TaskApproved
+        | Trigger::ReportArchitect
+        | Trigger::ReportDeveloper
+        | Trigger::ReportBranch
+        | Trigger::ReportReviewer
+        | Trigger::DecisionOpen
+        | Trigger::DecisionFinding
+        | Trigger::DecisionDesign
+        | Trigger::RunSucceeded
+        | Trigger::RunFailed
+        | Trigger::PersonText
+        | Trigger::Directive => false,
     };
     for row in table.rows.iter().filter(|row| applies(row.on)) {
         if let Some(facts) = known.fits(row) {
@@ -479,7 +493,7 @@ pub(super) fn answered(known: &Known<'_, '_>, task: &Task) -> Option<Option<Step
         let words = match &deed {
             Deed::Dispatch(new) => format!("dispatch {}", new.agent),
             Deed::Discard(..) => "discard".to_owned(),
-            _ => key.to_owned(),
+            Deed::Write(_) | Deed::Ask(_) | Deed::Land(_) | Deed::Gates(_) => key.to_owned(),
         };
         Some(Some(Step {
             rule: format!("{rule}.{key}"),

@@ -25,8 +25,11 @@ pub(super) struct Index<'v> {
     pub(super) statuses: BTreeMap<&'v TaskId, Status>,
     pub(super) live: usize,
     /// Work that a ticket may be covered by, with its stems.
-    covered: OnceCell<Vec<(String, BTreeSet<String>, Option<&'v TaskId>)>>,
+    covered: OnceCell<Vec<Covered<'v>>>,
 }
+
+/// Other work: its name, its stems, and the task that it is.
+type Covered<'v> = (String, BTreeSet<String>, Option<&'v TaskId>);
 
 const DAY: i64 = 86_400;
 
@@ -194,7 +197,7 @@ impl Known<'_, '_> {
             "run.agent" => json!(run.map(|run| run.agent.as_str())),
             "run.stage" => json!(run.map(|run| run.stage)),
             "run.attempt" => json!(run.map(|run| run.attempt)),
-            "run.error.type" => json!(run.and_then(|run| error_type(run))),
+            "run.error.type" => json!(run.and_then(error_type)),
             "error" => {
                 let error = run.and_then(|run| run.error.as_ref());
                 json!(error.map(|error| error.message.as_str()))
@@ -274,7 +277,9 @@ impl Known<'_, '_> {
                     let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
                     out.push_str(&texts.join("; "));
                 }
-                other => out.push_str(&other.to_string()),
+                other @ (Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+                    out.push_str(&other.to_string());
+                }
             }
             rest = after;
         }

@@ -33,6 +33,11 @@ const ELSEWHERE: &[(Code, &str)] = &[
     (Code::RunFailed, "command line: a run that was waited for"),
     (Code::EvidenceMissing, "fleet: a criterion that is not shown to be met"),
     (Code::TimedOut, "engine: a wait in vain"),
+    (Code::SyncBusy, "github: another process keeps the store in step"),
+    (Code::ClaimedElsewhere, "github: another engine has the issue"),
+    (Code::GithubUnreachable, "github: no answer, or one that asks to wait"),
+    (Code::GithubUnauthorized, "github: a token that is missing or not good enough"),
+    (Code::GithubUnsupported, "github: what this server does not have"),
     (Code::Unauthenticated, "server: no credential, or one that is not good"),
     (Code::Scope, "server: a token that does not reach so far"),
     (Code::UnknownName, "doors: a name that nobody knows"),
@@ -43,7 +48,10 @@ const ELSEWHERE: &[(Code, &str)] = &[
 
 /// Leads to a code, where the core gives it.
 fn scenario(code: Code) -> Option<Verdict> {
-    about_names_and_holds(code).or_else(|| about_readiness(code)).or_else(|| about_verdicts(code))
+    about_names_and_holds(code)
+        .or_else(|| about_readiness(code))
+        .or_else(|| about_verdicts(code))
+        .or_else(|| about_runs(code))
 }
 
 fn about_names_and_holds(code: Code) -> Option<Verdict> {
@@ -165,6 +173,23 @@ fn about_verdicts(code: Code) -> Option<Verdict> {
             w.have_this(NewTask { files: texts(&["docs/"]), ..task("a") }, Status::InProgress);
             w.by(IMPL).submits("T1")
         }
+        Code::Unobserved => {
+            w.have_one(Status::InProgress);
+            w.blind = true;
+            w.by(IMPL).submits("T1")
+        }
+        Code::HumanOnly => {
+            w.have_one(Status::Done);
+            w.by(PLANNER).reopens("T1", "again")
+        }
+        _ => return None,
+    };
+    Some(verdict)
+}
+
+fn about_runs(code: Code) -> Option<Verdict> {
+    let mut w = World::new();
+    let verdict = match code {
         Code::RunLive => {
             w.have(task("a"));
             let new = new_run("developer", Some("T1"), Stage::Develop);
@@ -204,15 +229,6 @@ fn about_verdicts(code: Code) -> Option<Verdict> {
             let failed = end(RunState::Failed, Some(RunFault::Crash));
             w.by("developer:R1").does(change("R1", failed)).accepted();
             w.by(ANN).does(dispatch(new_run("developer", Some("T1"), Stage::Develop)))
-        }
-        Code::Unobserved => {
-            w.have_one(Status::InProgress);
-            w.blind = true;
-            w.by(IMPL).submits("T1")
-        }
-        Code::HumanOnly => {
-            w.have_one(Status::Done);
-            w.by(PLANNER).reopens("T1", "again")
         }
         _ => return None,
     };

@@ -47,6 +47,7 @@ mod section_5_log;
 mod section_6_decisions;
 mod section_7_memory;
 mod section_8_posts;
+mod section_9_outside;
 mod seen;
 mod several;
 mod supervised;

@@ -1,6 +1,5 @@
 //! What the supervisor does with tickets, failures, answers and idle time, beyond single rows of its table.
 
-use crate::runs::{dispatch, new_run};
 use crate::table::{
     agent, design, developing, directive, done, fails, small, steps, steps_of, take_step, view,
 };

@@ -4,10 +4,12 @@ use super::look::CHECK_ENV;
 use super::{Supervisor, Taken};
 use crate::place::RunPlace;
 use crate::start::{Asked, By, start};
-use comity_api::{ById, EventFilter, LandTask, RunFilter, Strategy, op};
+use comity_api::{ById, EventFilter, RunFilter, RunMerges, op};
 use comity_core::command::{Command, NewTask};
+use comity_core::hint::{op as operation, say};
 use comity_core::refusal::{Code, Refusal};
 use comity_core::run::RunState;
+use comity_core::status::Status;
 use comity_core::supervise::{Deed, Dispatch, Step};
 use comity_core::time::Millis;
 use comity_engine::{Answer, Caller, Handler, Reply};
@@ -111,15 +113,19 @@ impl Supervisor<'_> {
         Ok(found.map(|found| resume::render(&found, Form::Each)))
     }
 
-    fn land(&self, task: &str) -> Result<(), Refusal> {
-        let input = LandTask {
-            id: task.to_owned(),
-            into: None,
-            strategy: Strategy::default(),
-            push: false,
-        };
+    /// Works through the merge queue. What still waits there afterwards is due again.
+    fn land(&self, id: &str) -> Result<(), Refusal> {
         let caller = Caller { fence: None, key: None, ..self.caller.clone() };
-        Handler::<op::TaskLand>::handle(&self.runner, &caller, input).map(drop)
+        let waits = || Ok::<_, Refusal>(self.service.task(&caller, id)?.status == Status::Approved);
+        if waits()? {
+            let input = RunMerges { target: None, once: false };
+            Handler::<op::MergeRun>::handle(&self.runner, &caller, input)?;
+        }
+        if waits()? {
+            return Err(Refusal::new(Code::NotReady, format!("{id} waits in the merge queue"))
+                .hint(say("see ").quote(operation("merge.queue"))));
+        }
+        Ok(())
     }
 
     /// Work that is discarded stays reachable under a ref of its own.

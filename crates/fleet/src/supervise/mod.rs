@@ -113,7 +113,7 @@ impl<'a> Supervisor<'a> {
         self.eyes.look(self.context, &self.program, &self.table, &mut view, now)?;
         view.seen.moment = moment;
         view.seen.passed_over = passed_over.clone();
-        let steps = self.service.not_done(&self.caller, due(&view, &self.table, now))?;
+        let steps = self.service.not_done(&self.caller, &due(&view, &self.table, now))?;
         let idle = is_idle(&view, &steps, now);
         Ok((steps, idle))
     }

@@ -117,7 +117,7 @@ pub fn post(context: &Context) -> Result<Post, Refusal> {
     let (view, now) = service.supervision(&caller, &context.config.supervisor()?)?;
     let table = comity_project::supervisor::table(&context.root)?;
     let supervisor = Caller { actor: comity_core::ids::AgentId::parse(NAME)?, ..caller.clone() };
-    let due = service.not_done(&supervisor, comity_core::supervise::due(&view, &table, now))?;
+    let due = service.not_done(&supervisor, &comity_core::supervise::due(&view, &table, now))?;
     let live = view.runs.iter().filter(|run| run.state.is_live());
     let queued = live.clone().filter(|run| run.state == RunState::Queued).count();
     let seat = service.seat(&caller, SUPERVISOR)?;

@@ -182,7 +182,7 @@ impl Engine<'_> {
         let group = std::slice::from_ref(entry);
         match self.attempt(group, into, remarks)? {
             Tried::Landed(landed) => Ok(landed),
-            Tried::Conflict { branch, paths, .. } => {
+            Tried::Conflict { branch, paths, .. } | Tried::Stale { branch, paths, .. } => {
                 let refusal = group::conflict(&branch, &paths);
                 let with = branch.tip.clone();
                 Err(self.sent_back(entry, None, (Ejection::Conflict, &branch.name, with), refusal))

@@ -1,0 +1,34 @@
+//! The form of commands about runs.
+
+use super::input::{
+    Check, check_command, context, line, long, new_task, optional, reason, word, words,
+};
+use crate::command::{NewRun, RunChange};
+use crate::run::check_name;
+
+pub(super) fn new_run(new: &NewRun) -> Check {
+    check_name(&new.agent)?;
+    word("driver", &new.driver)?;
+    optional(new.model.as_ref(), |model| word("model", model))?;
+    optional(new.branch.as_ref(), |branch| line("branch", branch))?;
+    words("label", &new.labels)?;
+    context(&new.meta)?;
+    optional(new.new_task.as_ref(), |task| new_task(task))
+}
+
+pub(super) fn run_change(change: &RunChange) -> Check {
+    match change {
+        RunChange::End(end) => {
+            end.steps.iter().try_for_each(check_command)?;
+            reason(end.reason.as_ref())
+        }
+        RunChange::Stop { reason: why, .. } | RunChange::Pause { reason: why, .. } => {
+            reason(why.as_ref())
+        }
+        RunChange::Progress(progress) => {
+            progress.calls.iter().try_for_each(|call| word("call", &call.call))
+        }
+        RunChange::Checkpoint { subject, .. } => long("subject", subject),
+        RunChange::Take { .. } | RunChange::Wait { .. } | RunChange::Resume { .. } => Ok(()),
+    }
+}
